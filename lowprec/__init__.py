@@ -1,0 +1,1 @@
+"""lowprec: bit-exact ONNX low-precision conversion on the array the caller holds."""

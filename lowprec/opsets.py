@@ -1,0 +1,84 @@
+"""What each version of the Cast operator takes, from the rows' `since` and one table of attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .formats import NUMERIC, Format
+
+__all__ = ["NEWEST", "ROUND_MODES", "CastRules", "cast_rules"]
+
+NEWEST = 28
+"""The newest opset this table knows, and the default everywhere."""
+
+CAST_VERSIONS = (1, 6, 9, 13, 19, 21, 23, 24, 25, 28)
+"""The opsets that changed Cast; those between use the newest one not above them."""
+
+ATTRIBUTE_SINCE = {"saturate": 19, "round_mode": 24}
+"""The first opset that has the attribute."""
+
+INF_IS_NAN = range(19, 24)
+"""The versions whose saturating table sends Inf to NaN in formats where -0 is the NaN code (FNUZ)."""
+
+ROUND_MODES = ("up", "down", "nearest")
+"""How a power-of-two scale is rounded; the first is the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class CastRules:
+    """The settled options of one Cast: what remains once the opset has been asked."""
+
+    version: int
+    saturate: bool
+    round_mode: str
+
+    @property
+    def inf_is_nan(self) -> bool:
+        """Whether a saturating cast sends Inf to NaN in the FNUZ formats."""
+        return self.version in INF_IS_NAN
+
+
+def version_of(opset: int, parameter: str = "opset") -> int:
+    """Return the version of Cast that `opset` uses."""
+    if isinstance(opset, bool) or not hasattr(opset, "__index__"):
+        raise ValueError(f"`{parameter}` must be an integer from 1 to {NEWEST}; got {opset!r}")
+    number = opset.__index__()
+    if not 1 <= number <= NEWEST:
+        raise ValueError(f"`{parameter}` must be from 1 to {NEWEST}; got {number}")
+    return max(version for version in CAST_VERSIONS if version <= number)
+
+
+def check_type(fmt: Format, version: int, parameter: str) -> None:
+    """Raise ValueError unless Cast of that version takes the format."""
+    if fmt not in NUMERIC:
+        names = ", ".join(row.name for row in NUMERIC if row.since <= version)
+        raise ValueError(f"`{parameter}` must be one of {names}; got {fmt.name}")
+    if fmt.since > version:
+        raise ValueError(
+            f"`{parameter}` must be a type that Cast-{version} has; got {fmt.name}, which Cast has since opset {fmt.since}"
+        )
+
+
+def cast_rules(
+    source: Format, target: Format, saturate: bool = True, round_mode: str | None = None, opset: int = NEWEST
+) -> CastRules:
+    """Check types and attributes against the version of Cast in force at `opset`.
+
+    Attributes that do not concern the target are ignored, as ONNX does; an attribute that the version lacks is an
+    error as soon as it is set to something else than its default.
+    """
+    version = version_of(opset)
+    check_type(source, version, "source")
+    check_type(target, version, "to")
+    if not isinstance(saturate, (bool, np.bool)) and saturate not in (0, 1):
+        raise ValueError(f"`saturate` must be True or False; got {saturate!r}")
+    if not saturate and version < ATTRIBUTE_SINCE["saturate"]:
+        raise ValueError(f"`saturate` must be True before opset {ATTRIBUTE_SINCE['saturate']}; got opset {opset}")
+    if round_mode is not None:
+        if round_mode not in ROUND_MODES:
+            raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)} or None; got {round_mode!r}")
+        if version < ATTRIBUTE_SINCE["round_mode"]:
+            raise ValueError(f"`round_mode` must be None before opset {ATTRIBUTE_SINCE['round_mode']}; got opset {opset}")
+    return CastRules(version, bool(saturate), round_mode or ROUND_MODES[0])
