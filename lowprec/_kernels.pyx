@@ -1,0 +1,191 @@
+"""The doors to the compiled loops: memoryviews in, chunks over threads, the table of loops in use."""
+import importlib.util
+import os
+
+from cpython.buffer cimport (
+    PyBUF_FORMAT, PyBUF_STRIDED, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer,
+)
+from cython.parallel cimport prange
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from lowprec._plan cimport params_t, stage_t
+
+cdef extern from * nogil:
+    """
+    #include <stdint.h>
+    #ifdef _OPENMP
+    #define LP_OPENMP _OPENMP
+    #else
+    #define LP_OPENMP 0
+    #endif
+
+    /* The bits must not depend on what the caller left in the floating-point mode (flush to zero, another rounding
+       direction): every chunk runs in the default mode and puts the caller's mode, flags included, back. */
+    #if defined(__x86_64__) || defined(_M_X64) || defined(__SSE2__)
+    #include <xmmintrin.h>
+    typedef unsigned int lp_mode;
+    static inline lp_mode lp_mode_enter(void) { lp_mode old = _mm_getcsr(); _mm_setcsr(0x1f80u); return old; }
+    static inline void lp_mode_leave(lp_mode old) { _mm_setcsr(old); }
+    #else
+    #include <fenv.h>
+    typedef fenv_t lp_mode;
+    static inline lp_mode lp_mode_enter(void) { lp_mode old; fegetenv(&old); fesetenv(FE_DFL_ENV); return old; }
+    static inline void lp_mode_leave(lp_mode old) { fesetenv(&old); }
+    #endif
+
+    #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+    static int lp_has_v3(void) {
+        __builtin_cpu_init();
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")
+            && __builtin_cpu_supports("fma") && __builtin_cpu_supports("popcnt");
+    }
+    static int lp_has_v4(void) {
+        return lp_has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
+            && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq")
+            && __builtin_cpu_supports("avx512vl");
+    }
+    #else
+    static int lp_has_v3(void) { return 0; }
+    static int lp_has_v4(void) { return 0; }
+    #endif
+    """
+    ctypedef struct lp_mode:
+        pass
+    lp_mode lp_mode_enter() noexcept
+    void lp_mode_leave(lp_mode old) noexcept
+    int lp_has_v3() noexcept
+    int lp_has_v4() noexcept
+    const int LP_OPENMP
+
+cdef enum:
+    TILE = 1024         # elements between two loops of one conversion: two tiles of float64 stay in the L1 cache
+    CHUNK = 64 * TILE   # elements a thread takes at once
+    MAX_LOOPS = 96
+    MAX_STAGES = 6
+    MAX_RANK = 64
+
+cdef stage_t loops[MAX_LOOPS]
+cdef dict loop_index = {}
+cdef str isa_in_use = ""
+
+
+def available_isas() -> tuple[str, ...]:
+    """Return the instruction sets of this build that this machine has, the best one last."""
+    found = ["base"]
+    for name, has in (("v3", lp_has_v3()), ("v4", lp_has_v4())):
+        if has and importlib.util.find_spec(f"lowprec._tier_{name}") is not None:
+            found.append(name)
+    return tuple(found)
+
+
+def use_isa(str name) -> None:
+    """Switch every conversion to the loops of one instruction set; not while others convert."""
+    global isa_in_use
+    known = available_isas()
+    if name not in known:
+        raise ValueError(f"the instruction set (LOWPREC_ISA) must be one of {', '.join(known)} here; got {name!r}")
+    table = importlib.import_module(f"lowprec._tier_{name}").TABLE
+    for index, loop in enumerate(sorted(table)):
+        loop_index[loop] = index
+        loops[index] = <stage_t><size_t>table[loop]
+    isa_in_use = name
+
+
+def isa() -> str:
+    """Return the instruction set in use."""
+    return isa_in_use
+
+
+def openmp() -> int:
+    """Return the OpenMP version the doors were compiled with, as the macro _OPENMP has it; 0 without."""
+    return LP_OPENMP
+
+
+cdef class Program:
+    """The loops of one conversion, in order, with their numbers and the widths at both ends."""
+
+    cdef params_t params
+    cdef int n_stages
+    cdef int stages[MAX_STAGES]
+    cdef readonly int src_bits
+    cdef readonly int dst_bits
+    cdef readonly tuple names
+
+    def __init__(self, tuple names, int src_bits, int dst_bits, dict numbers):
+        if not 1 <= len(names) <= MAX_STAGES:
+            raise ValueError(f"`names` must be 1 to {MAX_STAGES} loops; got {len(names)}")
+        memset(&self.params, 0, sizeof(params_t))
+        cdef dict values = self.params
+        self.names = names
+        self.src_bits = src_bits
+        self.dst_bits = dst_bits
+        self.n_stages = len(names)
+        for i, name in enumerate(names):
+            self.stages[i] = loop_index[name]
+        self.params = {**values, **numbers}
+
+
+cdef void run_tiles(
+    const uint8_t *src, uint8_t *dst, Py_ssize_t n, int n_stages, const int *stages, params_t params,
+    int src_bits, int dst_bits,
+) noexcept nogil:
+    # One loop runs straight through; several run tile by tile through two buffers that stay in the L1 cache.
+    cdef uint64_t even[TILE]
+    cdef uint64_t odd[TILE]
+    cdef const void *here
+    cdef void *there
+    cdef Py_ssize_t tile, start, count
+    cdef int i
+    if n_stages == 1:
+        loops[stages[0]](src, dst, n, params)
+        return
+    for tile in range((n + TILE - 1) // TILE):
+        start = tile * TILE
+        count = min(<Py_ssize_t>TILE, n - start)
+        here = src + start * src_bits // 8
+        for i in range(n_stages):
+            if i == n_stages - 1:
+                there = dst + start * dst_bits // 8
+            else:
+                there = <void *>even if i % 2 == 0 else <void *>odd
+            loops[stages[i]](here, there, count, params)
+            here = there
+
+
+cdef void run_chunk(
+    const uint8_t *src, uint8_t *dst, Py_ssize_t n, int n_stages, const int *stages, params_t params,
+    int src_bits, int dst_bits,
+) noexcept nogil:
+    cdef lp_mode mode = lp_mode_enter()
+    run_tiles(src, dst, n, n_stages, stages, params, src_bits, dst_bits)
+    lp_mode_leave(mode)
+
+
+def run(Program program not None, const uint8_t[::1] src, uint8_t[::1] dst, Py_ssize_t n, int n_threads) -> None:
+    """Convert `n` elements from the bytes of `src` to the bytes of `dst`, which must not overlap."""
+    cdef Py_ssize_t n_chunks = (n + CHUNK - 1) // CHUNK
+    cdef Py_ssize_t chunk, start
+    cdef int src_bits = program.src_bits
+    cdef int dst_bits = program.dst_bits
+    cdef int n_stages = program.n_stages
+    cdef const int *stages = program.stages
+    cdef params_t params = program.params
+    cdef const uint8_t *s
+    cdef uint8_t *d
+    if n < 0 or src.shape[0] < (n * src_bits + 7) // 8 or dst.shape[0] < (n * dst_bits + 7) // 8:
+        raise ValueError(f"`src` and `dst` must hold {n} elements; got {src.shape[0]} and {dst.shape[0]} bytes")
+    if n == 0:
+        return
+    s = &src[0]
+    d = &dst[0]
+    with nogil:
+        if n_threads <= 1 or n_chunks == 1:
+            run_chunk(s, d, n, n_stages, stages, params, src_bits, dst_bits)
+        else:
+            for chunk in prange(n_chunks, schedule="static", num_threads=n_threads):
+                start = chunk * CHUNK
+                run_chunk(
+                    s + start * src_bits // 8, d + start * dst_bits // 8, min(<Py_ssize_t>CHUNK, n - start),
+                    n_stages, stages, params, src_bits, dst_bits,
+                )

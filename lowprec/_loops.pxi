@@ -1,0 +1,161 @@
+# The loops of the hubs: codes -> float32 or float64 -> codes.
+#
+# The numbers come by value: a store through uint8_t* may alias whatever stands behind a pointer, and gcc would then
+# read each of them again for every element.
+
+ctypedef fused from_t:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+ctypedef fused to_t:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+
+# ---- loops: to the hubs -----------------------------------------------------------------------------------------
+
+cdef void decode8(const uint8_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = decode_one(s[i], p)
+
+
+cdef void decode_ieee8(const uint8_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = decode_ieee_one(s[i], p)
+
+
+cdef void decode_ieee16(const uint16_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = decode_ieee_one(s[i], p)
+
+
+cdef void decode_upper16(const uint16_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = decode_upper_one(s[i])
+
+
+cdef void decode_power8(const uint8_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = decode_power_one(s[i])
+
+
+cdef void load8(const uint8_t *s, float *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef int32_t mask = <int32_t>p.from_mask
+    cdef int32_t sign = <int32_t>p.from_sign
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = <float>(((<int32_t>s[i] & mask) ^ sign) - sign)
+
+
+cdef void load16(const uint16_t *s, float *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef int32_t sign = <int32_t>p.from_sign
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = <float>((<int32_t>s[i] ^ sign) - sign)
+
+
+cdef void load_int32(const int32_t *s, double *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = <double>s[i]
+
+
+cdef void load_uint32(const uint32_t *s, double *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = <double>s[i]
+
+
+cdef void load_int64(const uint64_t *s, double *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = signed_one(s[i])
+
+
+cdef void load_uint64(const uint64_t *s, double *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = unsigned_one(s[i])
+
+
+cdef void sticky_int64(const uint64_t *s, double *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef uint64_t negative
+    cdef Py_ssize_t i
+    for i in range(n):
+        negative = 0 - (s[i] >> 63)
+        d[i] = signed_one(sticky_one(s[i], (s[i] ^ negative) - negative))
+
+
+cdef void sticky_uint64(const uint64_t *s, double *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = unsigned_one(sticky_one(s[i], s[i]))
+
+
+cdef void narrow_odd(const double *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = narrow_odd_one(s[i])
+
+
+# ---- loops: from the hubs ---------------------------------------------------------------------------------------
+
+cdef void narrow(const double *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = narrow_one(s[i])
+
+
+cdef void widen(const uint32_t *s, uint64_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = widen_one(s[i])
+
+
+cdef void encode8(const uint32_t *s, uint8_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = <uint8_t>encode_one(s[i], p)
+
+
+cdef void encode16(const uint32_t *s, uint16_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = <uint16_t>encode_wide_one(s[i], p)
+
+
+cdef void encode_upper16(const uint32_t *s, uint16_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = <uint16_t>encode_upper_one(s[i])
+
+
+cdef void encode_power8(const uint32_t *s, uint8_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = <uint8_t>encode_power_one(s[i], p)
+
+
+cdef void truncate(const uint32_t *s, to_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef uint32_t mask = <uint32_t>p.to_mask
+    cdef uint32_t sign = <uint32_t>p.to_sign
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = <to_t>(((truncate_one(s[i]) & mask) ^ sign) - sign)
+
+
+cdef void truncate_wide(const uint64_t *s, to_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef uint64_t mask = p.to_mask
+    cdef uint64_t sign = p.to_sign
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = <to_t>(((truncate_wide_one(s[i]) & mask) ^ sign) - sign)

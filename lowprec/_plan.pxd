@@ -1,0 +1,41 @@
+# The numbers a loop takes by value, and the one signature every loop has.
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+
+
+cdef struct params_t:
+    # decode: code -> float32 bits
+    uint32_t magnitude      # mask of the code without its sign
+    uint32_t shift          # moves the mantissa field to float32's place
+    uint32_t rebias         # (127 - bias) << 23
+    uint32_t hidden         # first normal magnitude, 1 << mantissa_bits
+    uint32_t one            # float32 bits of the smallest normal value
+    uint32_t nan_mask       # the code is NaN where code & nan_mask == nan_match
+    uint32_t nan_match
+    uint32_t inf_match      # magnitude of Inf; larger ones are NaN
+    uint32_t sign           # mask of the sign
+    uint32_t sign_shift     # moves the sign to bit 31
+    # encode: float32 bits -> code
+    int32_t clamp           # largest magnitude that is encoded as it is
+    int32_t floor           # float32 bits of the smallest normal value
+    uint32_t magic          # what makes the adder round at the last mantissa bit
+    uint32_t keep           # 23 - mantissa_bits
+    uint32_t base           # what the exponent field starts from (16-bit codes)
+    int32_t nan_above       # larger magnitudes become nan_code
+    uint32_t nan_code
+    uint32_t sign_bit       # xor-ed in where int32(bits + sign_bias) <= sign_last
+    uint32_t sign_bias
+    int32_t sign_last
+    # encode to a power of two
+    uint32_t power_add      # what the round_mode adds below the exponent
+    int32_t power_half      # between the two smallest codes: larger magnitudes take the upper
+    uint32_t power_over     # code above 2**127
+    uint32_t power_under    # code below 2**-127
+    # integers and bools: ((v & mask) ^ sign) - sign
+    uint64_t from_mask
+    uint64_t from_sign
+    uint64_t to_mask
+    uint64_t to_sign
+    uint64_t always         # 1 where every code is True
+
+
+ctypedef void (*stage_t)(const void *src, void *dst, Py_ssize_t n, params_t p) noexcept nogil

@@ -1,0 +1,5 @@
+"""The loops compiled for the instruction set every machine of the architecture has."""
+include "_elements.pxi"
+include "_loops.pxi"
+include "_bits.pxi"
+include "_table.pxi"

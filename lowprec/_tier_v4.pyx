@@ -1,0 +1,5 @@
+"""The loops compiled for x86-64-v4 (AVX-512)."""
+include "_elements.pxi"
+include "_loops.pxi"
+include "_bits.pxi"
+include "_table.pxi"

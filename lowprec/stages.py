@@ -1,0 +1,210 @@
+"""From a plan to the compiled loops that carry it out: their names, in order, and their numbers."""
+
+from __future__ import annotations
+
+import struct
+
+from . import _kernels
+from .formats import Format, Kind, NaNRule
+from .plan import Plan, Rule
+
+__all__ = ["make_program"]
+
+_F32_BIAS = 127
+_F32_MANTISSA = 23
+_F32_INF = 0x7F80_0000
+_F32_MAX = _F32_INF - 1
+_F32_SIGN = 1 << 31
+_NEVER = 1 << 30  # above any code, so no comparison with it is ever true
+
+_Stages = tuple[list[str], dict[str, int]]
+
+
+def _bits(value: float) -> int:
+    """Return the float32 bits of a value that float32 holds exactly."""
+    return int(struct.unpack("<I", struct.pack("<f", value))[0])
+
+
+def _signed(word: int) -> int:
+    """Read 32 bits as a two's complement number."""
+    word &= 0xFFFF_FFFF
+    return word - (1 << 32) if word >= _F32_SIGN else word
+
+
+def _decode_numbers(fmt: Format) -> dict[str, int]:
+    nan = fmt.nan_code
+    whole = fmt.nan is NaNRule.NEGATIVE_ZERO  # there the sign belongs to the NaN code
+    return {
+        "magnitude": fmt.magnitude_mask,
+        "shift": _F32_MANTISSA - fmt.mantissa_bits,
+        "rebias": (_F32_BIAS - fmt.bias) << _F32_MANTISSA,
+        "hidden": 1 << fmt.mantissa_bits,
+        "one": _bits(fmt.smallest_normal),
+        "nan_mask": fmt.code_mask if whole else fmt.magnitude_mask,
+        "nan_match": _NEVER if nan is None else nan,
+        "inf_match": _NEVER if fmt.inf_code is None else fmt.inf_code,
+        "sign": fmt.sign_mask,
+        "sign_shift": 32 - fmt.bits,
+    }
+
+
+def _load(fmt: Format) -> _Stages:
+    """Loops from a code to its value: float32 bits, or float64 for what float32 cannot hold."""
+    if fmt.kind is Kind.BOOL:
+        return ["nonzero8", "load8"], {"from_mask": 0xFF, "from_sign": 0}
+    if fmt.is_integer:
+        if fmt.bits <= 16:
+            return [f"load{fmt.storage_bits}"], {}
+        return [f"load_{fmt.name}"], {}
+    if fmt.storage_bits >= 32:
+        return [], {}
+    if not fmt.has_zero:
+        return ["decode_power8"], {}
+    if fmt.exponent_bits == 8:
+        return ["decode_upper16"], {}
+    family = "_ieee" if fmt.nan is NaNRule.IEEE else ""
+    return [f"decode{family}{fmt.storage_bits}"], _decode_numbers(fmt)
+
+
+def _is_wide(fmt: Format) -> bool:
+    """Whether values of the format travel as float64."""
+    return fmt.bits >= 32 and not (fmt.is_float and fmt.bits == 32)
+
+
+def _encode_numbers(plan: Plan) -> dict[str, int]:
+    fmt = plan.target
+    keep = _F32_MANTISSA - fmt.mantissa_bits
+    nan, negative_nan = plan.nan_codes
+    largest = _bits(float(fmt.max))
+    beyond = _bits(2.0 ** (fmt.emax + 1))  # encodes as the code after the largest: Inf, where there is one
+    half_step = 2.0 ** (fmt.emax - fmt.mantissa_bits - 1)
+    first_beyond = _bits(float(fmt.max) + half_step)  # a tie, and the largest value may be the even one
+    even = fmt.max_code % 2 == 0
+    if plan.overflow_code == fmt.max_code:
+        clamp, nan_above = largest, _F32_INF if plan.infinity_code == fmt.max_code else _F32_MAX
+    elif plan.overflow_code == fmt.inf_code:
+        clamp, nan_above = beyond, _F32_INF
+    else:
+        clamp, nan_above = largest, first_beyond if even else first_beyond - 1
+    # The sign is wanted from the first negative magnitude that has a code with a sign, up to the last one below NaN;
+    # and at NaN where a negative NaN is the positive one with the other sign.
+    tiny = 0 if fmt.has_negative_zero else _bits(fmt.smallest_subnormal / 2) + 1
+    top = _F32_SIGN - 1 if negative_nan == nan ^ fmt.sign_mask else nan_above
+    exponent = fmt.emin + keep + _F32_BIAS  # of the power of two that stands in the adder at emin
+    offset = (-(exponent << fmt.mantissa_bits)) % 256 if fmt.storage_bits == 8 else 0
+    return {
+        "clamp": clamp,
+        "floor": _bits(fmt.smallest_normal),
+        "magic": (keep << _F32_MANTISSA) + offset,
+        "keep": keep,
+        "base": exponent << fmt.mantissa_bits,
+        "nan_above": nan_above,
+        "nan_code": nan,
+        "sign_bit": fmt.sign_mask,
+        "sign_bias": (-tiny) % (1 << 32),
+        "sign_last": _signed(_F32_SIGN + top - tiny),
+    }
+
+
+def _power_numbers(plan: Plan) -> dict[str, int]:
+    below_one = (1 << _F32_MANTISSA) - 1
+    half = 1 << (_F32_MANTISSA - 1)
+    add, between = {
+        "up": (below_one, half),  # anything beyond 2**-127 takes the upper code
+        "nearest": (half, half + half // 2 - 1),
+        "down": (0, below_one),
+    }[plan.round_mode]
+    return {
+        "power_add": add,
+        "power_half": between,
+        "power_over": plan.overflow_code,
+        "power_under": plan.underflow_code,
+        "nan_code": plan.nan_codes[0],
+    }
+
+
+def _to_float(plan: Plan) -> _Stages:
+    source, target = plan.source, plan.target
+    names, numbers = _load(source)
+    wide = _is_wide(source)
+    if wide and source.bits == 64 and source.is_integer and target.bits < 64:
+        names = [name.replace("load", "sticky") for name in names]
+    if target.bits == 64:
+        return names + ([] if wide else ["widen"]), numbers
+    if target.bits == 32:
+        return names + (["narrow"] if wide else []), numbers
+    if wide:
+        names = [*names, "narrow_odd"]
+    if plan.rule is Rule.POWER:
+        return [*names, "encode_power8"], numbers | _power_numbers(plan)
+    if target.exponent_bits == 8:
+        return [*names, "encode_upper16"], numbers
+    return [*names, f"encode{target.storage_bits}"], numbers | _encode_numbers(plan)
+
+
+def _to_integer(plan: Plan) -> _Stages:
+    source, target = plan.source, plan.target
+    if not source.is_float:
+        first = ["nonzero8"] if source.kind is Kind.BOOL else []
+        return [*first, f"wrap{source.storage_bits}_{target.storage_bits}"], {}
+    names, numbers = _load(source)
+    if _is_wide(source):
+        return [*names, f"truncate_wide{target.storage_bits}"], numbers
+    if target.bits == 64:
+        return [*names, "widen", "truncate_wide64"], numbers
+    return [*names, f"truncate{target.storage_bits}"], numbers
+
+
+def _from_mask(plan: Plan) -> int:
+    """Return the bits of a source code that count: of an integer all, of a float tested for zero all but the sign."""
+    source = plan.source
+    if plan.rule is Rule.NONZERO and source.has_negative_zero:
+        return source.magnitude_mask
+    return source.code_mask
+
+
+def make_program(plan: Plan, *, extend: bool = False, swap: bool = False, swap_out: bool = False,
+                 packed: bool = False, unpacked: bool = False) -> _kernels.Program:  # fmt: skip
+    """Compose the loops of one conversion.
+
+    Parameters
+    ----------
+    plan : Plan
+        The conversion.
+    extend : bool
+        Write sub-byte integers sign-extended to the byte, instead of as bare codes.
+    swap, swap_out : bool
+        Whether the source, the output, is in the other byte order.
+    packed : bool
+        Write the codes in ONNX's packed order, two, four or four thirds to a byte.
+    unpacked : bool
+        Read codes that are packed so.
+
+    Returns
+    -------
+    Program
+        What `_kernels.run` and `_kernels.run_strided` carry out.
+    """
+    source, target = plan.source, plan.target
+    if plan.rule is Rule.COPY:
+        names, numbers = [f"wrap{source.storage_bits}_{target.storage_bits}"], {}
+    elif plan.rule is Rule.NONZERO:
+        names, numbers = [f"nonzero{source.storage_bits}"], {"always": int(not source.has_zero)}
+    elif plan.rule is Rule.TRUNCATE:
+        names, numbers = _to_integer(plan)
+    else:
+        names, numbers = _to_float(plan)
+    integers = {
+        "from_mask": _from_mask(plan),
+        "from_sign": source.sign_mask if source.is_integer else 0,
+        "to_mask": target.code_mask,
+        "to_sign": target.sign_mask if target.is_integer and extend else 0,
+    }
+    before = ([f"swap{source.storage_bits}"] if swap else []) + ([f"unpack{source.bits}"] if unpacked else [])
+    after = ([f"pack{target.bits}"] if packed else []) + ([f"swap{target.storage_bits}"] if swap_out else [])
+    return _kernels.Program(
+        tuple(before + names + after),
+        source.bits if unpacked else source.storage_bits,
+        target.bits if packed else target.storage_bits,
+        integers | numbers,
+    )

@@ -1,0 +1,63 @@
+"""Build the kernels: one module with the doors, and the same loops once per instruction set."""
+
+import os
+import platform
+import sys
+import tempfile
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+GNU_FLAGS = ["-O3", "-fno-trapping-math", "-fno-math-errno", "-ffp-contract=off"]  # strict IEEE, and vectorised
+MSVC_FLAGS = ["/O2", "/fp:strict"]
+TIERS = {"base": [], "v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"]}
+X86_64 = platform.machine().lower() in ("x86_64", "amd64") and sys.platform.startswith("linux")
+
+
+class BuildKernels(build_ext):
+    """Add the flags that the compiler at hand understands."""
+
+    def build_extensions(self):
+        msvc = self.compiler.compiler_type == "msvc"
+        openmp = "/openmp" if msvc else "-fopenmp"
+        wanted = os.environ.get("LOWPREC_OPENMP", "1") != "0" and self.understands(openmp)
+        for extension in self.extensions:
+            extension.extra_compile_args += MSVC_FLAGS if msvc else GNU_FLAGS
+            if extension.name.endswith("_kernels") and wanted:
+                extension.extra_compile_args.append(openmp)
+                extension.extra_link_args += [] if msvc else [openmp]
+        super().build_extensions()
+
+    def understands(self, flag):
+        """Whether a program compiles and links with the flag."""
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder, "probe.c")
+            source.write_text("#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n")
+            link = [] if self.compiler.compiler_type == "msvc" else [flag]
+            try:
+                objects = self.compiler.compile([str(source)], output_dir=folder, extra_postargs=[flag])
+                self.compiler.link_executable(objects, "probe", output_dir=folder, extra_postargs=link)
+            except Exception:  # no OpenMP here: the doors run on one thread and build_info() says so
+                return False
+        return True
+
+
+def extension(name, flags=()):
+    """One module of the package."""
+    return Extension(f"lowprec.{name}", [f"lowprec/{name}.pyx"], extra_compile_args=list(flags))
+
+
+modules = [extension("_kernels")]
+modules += [extension(f"_tier_{name}", flags) for name, flags in TIERS.items() if X86_64 or name == "base"]
+setup(
+    cmdclass={"build_ext": BuildKernels},
+    ext_modules=cythonize(
+        modules,
+        compiler_directives={
+            "language_level": 3, "boundscheck": False, "wraparound": False, "cdivision": True,
+            "initializedcheck": False, "freethreading_compatible": True,
+        },
+    ),
+)  # fmt: skip
