@@ -1,1 +1,36 @@
-"""lowprec: bit-exact ONNX low-precision conversion on the array the caller holds."""
+"""lowprec: ONNX's low-precision conversions, bit-exact, on the array the caller holds.
+
+A format is a row, a conversion is a plan, a kernel knows neither:
+
+    operators -> opsets -> formats -> plan -> dispatch -> _kernels   (host memory: NumPy, torch on the CPU)
+                                                     \\-> portable   (any other array-API library)
+"""
+
+from importlib.metadata import version as _version
+
+from .arrays import carrier
+from .build import build_info
+from .formats import FORMATS as formats
+from .formats import Format, as_format, finfo, iinfo
+from .operators import cast, decode, encode, pack, unpack
+from .reference import explain
+from .threads import get_num_threads, set_num_threads
+
+__version__ = _version("lowprec")
+__all__ = [
+    "Format",
+    "as_format",
+    "build_info",
+    "carrier",
+    "cast",
+    "decode",
+    "encode",
+    "explain",
+    "finfo",
+    "formats",
+    "get_num_threads",
+    "iinfo",
+    "pack",
+    "set_num_threads",
+    "unpack",
+]

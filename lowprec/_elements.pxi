@@ -19,11 +19,14 @@ cdef extern from * nogil:
     #define LP_NAN 0x7fc00000u
     #define LP_FRACTION 0x007fffffu
     #define LP_HIDDEN 0x00800000u
+    #define LP_TWO_31 0x4f000000u
     #define LP_WIDE_SIGN 0x8000000000000000u
     #define LP_WIDE_INF 0x7ff0000000000000u
     #define LP_WIDE_NAN 0x7ff8000000000000u
     #define LP_WIDE_FRACTION 0x000fffffffffffffu
     #define LP_WIDE_HIDDEN 0x0010000000000000u
+    #define LP_WIDE_TWO_31 0x41e0000000000000u
+    #define LP_WIDE_TWO_63 0x43e0000000000000u
     """
     float as_float "lp_float" (uint32_t u) noexcept
     uint32_t as_bits "lp_bits" (float f) noexcept
@@ -34,11 +37,14 @@ cdef extern from * nogil:
     const uint32_t QUIET "LP_NAN"
     const uint32_t FRACTION "LP_FRACTION"
     const uint32_t HIDDEN "LP_HIDDEN"
+    const uint32_t TWO_31 "LP_TWO_31"
     const uint64_t WIDE_SIGN "LP_WIDE_SIGN"
     const uint64_t WIDE_INF "LP_WIDE_INF"
     const uint64_t WIDE_QUIET "LP_WIDE_NAN"
     const uint64_t WIDE_FRACTION "LP_WIDE_FRACTION"
     const uint64_t WIDE_HIDDEN "LP_WIDE_HIDDEN"
+    const uint64_t WIDE_TWO_31 "LP_WIDE_TWO_31"
+    const uint64_t WIDE_TWO_63 "LP_WIDE_TWO_63"
 
 # ---- one element: code -> float32 bits --------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from cpython.buffer cimport (
 )
 from cython.parallel cimport prange
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from lowprec._plan cimport params_t, stage_t
 
@@ -162,10 +162,15 @@ cdef void run_chunk(
     lp_mode_leave(mode)
 
 
+cdef inline Py_ssize_t chunk_size(Py_ssize_t n, int n_threads) noexcept nogil:
+    # Whole tiles, and every thread gets a share of an array that is smaller than a chunk for each.
+    cdef Py_ssize_t share = (n + n_threads - 1) // n_threads
+    return min(<Py_ssize_t>CHUNK, (share + TILE - 1) // TILE * TILE)
+
+
 def run(Program program not None, const uint8_t[::1] src, uint8_t[::1] dst, Py_ssize_t n, int n_threads) -> None:
     """Convert `n` elements from the bytes of `src` to the bytes of `dst`, which must not overlap."""
-    cdef Py_ssize_t n_chunks = (n + CHUNK - 1) // CHUNK
-    cdef Py_ssize_t chunk, start
+    cdef Py_ssize_t size, chunk, start
     cdef int src_bits = program.src_bits
     cdef int dst_bits = program.dst_bits
     cdef int n_stages = program.n_stages
@@ -180,12 +185,16 @@ def run(Program program not None, const uint8_t[::1] src, uint8_t[::1] dst, Py_s
     s = &src[0]
     d = &dst[0]
     with nogil:
-        if n_threads <= 1 or n_chunks == 1:
+        if n_threads <= 1:
             run_chunk(s, d, n, n_stages, stages, params, src_bits, dst_bits)
         else:
-            for chunk in prange(n_chunks, schedule="static", num_threads=n_threads):
-                start = chunk * CHUNK
+            size = chunk_size(n, n_threads)
+            for chunk in prange((n + size - 1) // size, schedule="static", num_threads=n_threads):
+                start = chunk * size
                 run_chunk(
-                    s + start * src_bits // 8, d + start * dst_bits // 8, min(<Py_ssize_t>CHUNK, n - start),
+                    s + start * src_bits // 8, d + start * dst_bits // 8, min(size, n - start),
                     n_stages, stages, params, src_bits, dst_bits,
                 )
+
+
+include "_strided.pxi"

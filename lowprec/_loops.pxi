@@ -3,6 +3,9 @@
 # The numbers come by value: a store through uint8_t* may alias whatever stands behind a pointer, and gcc would then
 # read each of them again for every element.
 
+cdef enum:
+    BLOCK = 512  # elements that share one test of their range
+
 ctypedef fused from_t:
     uint8_t
     uint16_t
@@ -146,16 +149,43 @@ cdef void encode_power8(const uint32_t *s, uint8_t *d, Py_ssize_t n, params_t p)
 
 
 cdef void truncate(const uint32_t *s, to_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    # Where a whole block fits into int32 the machine's own truncation does; else every element is shifted into place.
     cdef uint32_t mask = <uint32_t>p.to_mask
     cdef uint32_t sign = <uint32_t>p.to_sign
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <to_t>(((truncate_one(s[i]) & mask) ^ sign) - sign)
+    cdef uint32_t outside
+    cdef Py_ssize_t block, start, stop, i
+    for block in range((n + BLOCK - 1) // BLOCK):
+        start = block * BLOCK
+        stop = min(start + BLOCK, n)
+        outside = 0
+        for i in range(start, stop):
+            outside |= 1 if <int32_t>(s[i] & ~SIGN) >= <int32_t>TWO_31 else 0
+        if outside == 0:
+            for i in range(start, stop):
+                d[i] = <to_t>(((<uint32_t><int32_t>as_float(s[i]) & mask) ^ sign) - sign)
+        else:
+            for i in range(start, stop):
+                d[i] = <to_t>(((truncate_one(s[i]) & mask) ^ sign) - sign)
 
 
 cdef void truncate_wide(const uint64_t *s, to_t *d, Py_ssize_t n, params_t p) noexcept nogil:
     cdef uint64_t mask = p.to_mask
     cdef uint64_t sign = p.to_sign
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <to_t>(((truncate_wide_one(s[i]) & mask) ^ sign) - sign)
+    cdef double limit = as_double(WIDE_TWO_63 if to_t is uint64_t else WIDE_TWO_31)
+    cdef uint64_t outside
+    cdef Py_ssize_t block, start, stop, i
+    for block in range((n + BLOCK - 1) // BLOCK):
+        start = block * BLOCK
+        stop = min(start + BLOCK, n)
+        outside = 0
+        for i in range(start, stop):
+            outside |= 0 if as_double(s[i] & ~WIDE_SIGN) < limit else 1  # NaN is outside too
+        if outside != 0:
+            for i in range(start, stop):
+                d[i] = <to_t>(((truncate_wide_one(s[i]) & mask) ^ sign) - sign)
+        elif to_t is uint64_t:
+            for i in range(start, stop):
+                d[i] = <uint64_t><int64_t>as_double(s[i])
+        else:
+            for i in range(start, stop):
+                d[i] = <to_t>(((<uint32_t><int32_t>as_double(s[i]) & <uint32_t>mask) ^ <uint32_t>sign) - <uint32_t>sign)

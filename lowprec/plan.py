@@ -21,7 +21,7 @@ class Rule(enum.Enum):
     NONZERO = "nonzero"  # to a bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """What a back end needs to know of one conversion; every option is settled.
 

@@ -1,0 +1,150 @@
+"""What lowprec knows of array libraries: which one an array belongs to, what holds a format there, its bytes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+from .formats import Format, Kind, as_format
+
+__all__ = ["carrier", "check_out", "extends", "format_of", "from_codes", "is_torch", "namespace", "on_host", "to_codes"]
+
+
+def namespace(x: Any, parameter: str = "x") -> Any:
+    """Return the array-API namespace of `x`; NumPy scalars count as 0-d arrays."""
+    masked = isinstance(x, np.ma.MaskedArray)  # its mask would be lost without a word
+    if isinstance(x, (np.ndarray, np.generic)) and not masked:
+        return np
+    if not masked and x is not None and not isinstance(x, (bool, int, float, complex)) and compat.is_array_api_obj(x):
+        return compat.array_namespace(x)
+    kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
+    raise TypeError(f"`{parameter}` must be an array (NumPy, torch, or any array-API library); got {kind}")
+
+
+def is_torch(x: Any) -> bool:
+    """Whether `x` is a torch tensor; torch is not imported to find out."""
+    return "torch" in sys.modules and compat.is_torch_array(x)
+
+
+def on_host(x: Any) -> bool:
+    """Whether the kernels can reach the memory of `x`: NumPy arrays, and dense torch tensors on the CPU."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return True
+    return is_torch(x) and x.device.type == "cpu"
+
+
+def native(fmt: Format, xp: Any) -> Any | None:
+    """Return the dtype that library `xp` itself has for the format, or None."""
+    if fmt.kind is Kind.STRING:
+        return None
+    if compat.is_numpy_namespace(xp):
+        return fmt.dtype
+    name = fmt.torch_name if compat.is_torch_namespace(xp) else fmt.name
+    found = getattr(xp, name, None) if name else None
+    return None if found is None or isinstance(found, type(sys)) else found
+
+
+def extends(fmt: Format, xp: Any) -> bool:
+    """Whether the library holds the format's integers sign-extended in a wider type."""
+    return fmt.is_integer and native(fmt, xp) is None
+
+
+def carrier(fmt: object, xp: Any, /) -> Any:
+    """Return the dtype in which library `xp` holds a format.
+
+    Parameters
+    ----------
+    fmt : str, int, dtype or Format
+        Any alias of a format that is not string.
+    xp : module
+        An array library or array-API namespace: ``numpy``, ``torch``, ``array_api_strict``, …
+
+    Returns
+    -------
+    dtype
+        The library's own dtype for the format. Where it has none: an unsigned integer that holds the codes, or, for
+        integers narrower than a byte, int8 or uint8 that holds the values.
+
+    Raises
+    ------
+    ValueError
+        If `fmt` is no format, or is string.
+
+    Notes
+    -----
+    Source: lowprec's own table, README "Carriers".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> lp.carrier("float8_e5m2", np)
+    dtype(float8_e5m2)
+    """
+    row = as_format(fmt)
+    if row.kind is Kind.STRING:
+        raise ValueError("`fmt` must be a number format; got string, which no array library holds as numbers")
+    found = native(row, xp)
+    if found is not None:
+        return found
+    prefix = "int" if row.is_integer and row.signed else "uint"
+    return getattr(xp, f"{prefix}{row.storage_bits}")
+
+
+def format_of(dtype: Any, source: object = None) -> Format:
+    """Return the format of the codes in `x`: what its dtype says, or `source` where the dtype is only a carrier."""
+    try:
+        held = as_format(dtype)
+    except ValueError:
+        held = None
+    if held is None or held.kind is Kind.COMPLEX:
+        raise TypeError(f"the array must hold bools, integers or real floats; got dtype {dtype}")
+    if source is None:
+        return held
+    fmt = as_format(source, parameter="source")
+    codes = held.is_integer and held.bits == fmt.storage_bits and (not held.signed or (fmt.is_integer and fmt.bits < 8))
+    if held is not fmt and not codes:
+        names = dict.fromkeys([fmt.name, *(["int8"] if fmt.is_integer and fmt.bits < 8 else []), fmt.code_dtype.name])
+        raise ValueError(f"codes of `source` {fmt.name} must be held in {' or '.join(names)}; got dtype {dtype}")
+    return fmt
+
+
+def to_codes(x: Any) -> np.ndarray[Any, Any]:
+    """Return a NumPy view of host memory as unsigned integers of the same width, byte order and strides."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        array = np.asarray(x)
+        return array.view(f"u{array.dtype.itemsize}")
+    torch = sys.modules["torch"]
+    if x.layout is not torch.strided or x.is_quantized:
+        raise TypeError(f"`x` must be a dense torch tensor; got layout {x.layout}, quantized {x.is_quantized}")
+    width = x.element_size()
+    signed = x.detach().resolve_neg().view(getattr(torch, f"int{8 * width}"))
+    found: np.ndarray[Any, Any] = signed.numpy().view(f"u{width}")
+    return found
+
+
+def from_codes(codes: np.ndarray[Any, Any], dtype: Any, like: Any) -> Any:
+    """Hand unsigned codes to the library of `like` as its own `dtype`, without a copy."""
+    if not is_torch(like):
+        return codes.view(dtype)
+    torch = sys.modules["torch"]
+    return torch.from_numpy(codes.view(f"i{codes.dtype.itemsize}")).view(dtype)
+
+
+def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    """Raise unless `out` can take a result of that shape and dtype, beside the input `like`."""
+    xp, wanted = namespace(out, "out"), namespace(like)
+    if xp is not wanted:
+        raise TypeError(f"`out` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")
+    same = out.dtype.newbyteorder("=") == dtype if xp is np else out.dtype == dtype
+    if tuple(out.shape) != tuple(shape) or not same:
+        raise ValueError(f"`out` must have shape {tuple(shape)} and dtype {dtype}; got {tuple(out.shape)}, {out.dtype}")
+    if compat.device(out) != compat.device(like):
+        raise ValueError(f"`out` must be on {compat.device(like)}, as `x` is; got {compat.device(out)}")
+    if isinstance(out, np.generic) or (isinstance(out, np.ndarray) and not out.flags.writeable):
+        raise ValueError("`out` must be writable; got a read-only array")
+    if is_torch(out) and out.requires_grad:
+        raise ValueError("`out` must not require gradients; got requires_grad=True")

@@ -1,0 +1,187 @@
+"""Which back end carries out a plan: the kernels for host memory, the portable path for every other library."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from . import _kernels, packing, portable
+from .arrays import carrier, check_out, extends, from_codes, is_torch, namespace, native, on_host, to_codes
+from .formats import NUMERIC, Format
+from .opsets import CastRules, version_of
+from .plan import Plan, make_plan
+from .stages import make_program
+from .threads import threads_for
+
+__all__ = ["convert"]
+
+_BYTE = np.dtype(np.uint8)
+_program = lru_cache(maxsize=None)(make_program)
+
+
+def _merge_axes(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """View two arrays of one shape with as few axes as their strides allow, in the order of b's memory."""
+    a, b = a.squeeze(), b.squeeze()
+    axes = sorted(range(b.ndim), key=lambda axis: -abs(b.strides[axis]))
+    a, b = a.transpose(axes), b.transpose(axes)
+    shape: list[int] = []
+    for axis in reversed(range(b.ndim)):
+        joins = axis + 1 < b.ndim and all(
+            view.strides[axis] == view.strides[axis + 1] * view.shape[axis + 1] for view in (a, b)
+        )
+        if joins:
+            shape[0] *= b.shape[axis]
+        else:
+            shape.insert(0, b.shape[axis])
+    shape = shape or [1]
+    return a.reshape(shape), b.reshape(shape)
+
+
+def _run(program: _kernels.Program, src: np.ndarray[Any, Any], dst: np.ndarray[Any, Any], n: int) -> None:
+    """Run the kernels from one array of codes to another; packed ones are 1-D bytes."""
+    if src.flags.c_contiguous and dst.flags.c_contiguous:
+        _kernels.run(program, src.reshape(-1).view(_BYTE), dst.reshape(-1).view(_BYTE), n, threads_for(n))
+    elif n:
+        if src.shape == dst.shape and program.src_bits >= 8 <= program.dst_bits:
+            src, dst = _merge_axes(src, dst)
+        else:
+            src, dst = (side.reshape(1) if side.ndim == 0 else side for side in (src, dst))
+        _kernels.run_strided(program, src, dst, threads_for(n))
+
+
+def _on_host(
+    x: Any, plan: Plan, dtype: Any, extend: bool, packed: bool, shape: tuple[int, ...] | None, out: Any
+) -> Any:
+    """Convert host memory; `shape` is that of the values where `x` is packed."""
+    src = to_codes(x)
+    if not src.flags.aligned or (shape is not None and not src.flags.c_contiguous):
+        src = src.copy()
+    wide = plan.target.code_dtype
+    if shape is not None:
+        dst = np.empty(shape, wide)
+    elif packed:
+        dst = np.empty(packing.packed_bytes(src.size, plan.target), np.uint8)
+    else:
+        dst = np.empty_like(src, dtype=wide, order="K", subok=False)
+    swap = isinstance(x, np.ndarray) and not x.dtype.isnative
+    swap_out = False
+    n = dst.size if shape is not None else src.size
+    if out is not None:
+        check_out(out, x, dst.shape, dtype)
+        swap_out = isinstance(out, np.ndarray) and not out.dtype.isnative
+        target = to_codes(out)
+        if target.flags.aligned:
+            dst = target
+        if np.may_share_memory(src, dst):
+            src = src.copy()
+    program = _program(
+        plan, extend=extend, swap=swap, swap_out=swap_out, packed=packed, unpacked=shape is not None
+    )  # fmt: skip
+    _run(program, src, dst, n)
+    if out is None:
+        return from_codes(dst, dtype, x)
+    if dst is not target:
+        target[...] = dst
+    return out
+
+
+def _twin(fmt: Format) -> Format:
+    """Return the unsigned integer as wide as the format's carrier."""
+    return next(row for row in NUMERIC if row.is_integer and not row.signed and row.bits == fmt.storage_bits)
+
+
+_NEWEST_RULES = CastRules(version_of(max(row.since for row in NUMERIC)), True, "up")
+
+
+def _portable_source(x: Any, plan: Plan, xp: Any) -> Any:
+    """Return `x` as `portable.convert` takes it: in the format's own dtype, or as uint8 / uint16 codes."""
+    source = plan.source
+    own = native(source, xp)
+    if source.is_float and source.bits <= 8 and own is not None and x.dtype == own:
+        return x.view(xp.uint8)
+    held = own is None or x.dtype == own
+    if held or (source.is_float and source.bits <= 16):
+        return x
+    if source.is_float:
+        raise TypeError(f"`x` must hold {source.name} in its own dtype in {xp.__name__}; got {x.dtype}")
+    return portable.convert(x, make_plan(_twin(source), source, _NEWEST_RULES), xp)
+
+
+def _elsewhere(
+    x: Any, plan: Plan, dtype: Any, extend: bool, packed: bool, shape: tuple[int, ...] | None, out: Any
+) -> Any:
+    """Convert in array-API calls, in the library and on the device of `x`."""
+    xp = namespace(x)
+    source, target = plan.source, plan.target
+    if shape is not None:
+        x = packing.unpack(x, source, shape, xp)
+    else:
+        x = _portable_source(x, plan, xp)
+    codes = not target.is_float and dtype != native(target, xp) and not extend
+    if codes and target.bits >= 8:  # the code of an integer or bool is the number itself, modulo its width
+        plan = make_plan(source, _twin(target), _NEWEST_RULES)
+    elif target.is_float and target.bits > 16 and dtype != native(target, xp):
+        raise TypeError(f"codes of {target.name} cannot be had in {xp.__name__}: it has no way to see a float's bits")
+    result = portable.convert(x, plan, xp, extend=extend)
+    if packed:
+        result = packing.pack(result, target, xp)
+    elif result.dtype != dtype:
+        result = result.view(dtype)
+    if out is None:
+        return result
+    check_out(out, x, result.shape, dtype)
+    out[...] = result
+    return out
+
+
+def _is_plain(x: np.ndarray[Any, Any]) -> bool:
+    flags = x.flags
+    return flags.c_contiguous and flags.aligned and x.dtype.isnative
+
+
+def convert(
+    x: Any,
+    plan: Plan,
+    *,
+    codes: bool = False,
+    packed: bool = False,
+    shape: tuple[int, ...] | None = None,
+    out: Any = None,
+) -> Any:
+    """Carry out a plan on an array.
+
+    Parameters
+    ----------
+    x : array
+        Holds ``plan.source``; a 1-D uint8 array of packed codes where `shape` is given.
+    plan : Plan
+        The conversion.
+    codes : bool
+        Return unsigned codes instead of the library's own dtype for the target.
+    packed : bool
+        Return packed codes: 1-D, uint8, in C order.
+    shape : tuple of int, optional
+        Unpack `x`, in C order, to this shape.
+    out : array, optional
+        Where the result goes.
+
+    Returns
+    -------
+    array
+        In the library and on the device of `x`.
+    """
+    if type(x) is np.ndarray and out is None and not packed and shape is None and _is_plain(x):
+        # The common case, as short as it can be: a dense NumPy array, any shape, into a new one.
+        dense = np.empty(x.shape, plan.target.code_dtype if codes else plan.target.dtype)
+        n = x.size
+        program = _program(plan)
+        _kernels.run(program, x.reshape(-1).view(_BYTE), dense.reshape(-1).view(_BYTE), n, threads_for(n))
+        return dense
+    xp = namespace(x)
+    unsigned = codes or packed
+    dtype = getattr(xp, plan.target.code_dtype.name) if unsigned else carrier(plan.target, xp)
+    extend = not unsigned and extends(plan.target, xp)
+    back_end = _on_host if on_host(x) else _elsewhere
+    return back_end(x, plan, dtype, extend, packed, shape, out)
