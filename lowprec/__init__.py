@@ -1,16 +1,16 @@
-"""lowprec: ONNX's low-precision conversions, bit-exact, on the array the caller holds.
+r"""lowprec: ONNX's low-precision conversions, bit-exact, on the array the caller holds.
 
 A format is a row, a conversion is a plan, a kernel knows neither:
 
     operators -> opsets -> formats -> plan -> dispatch -> _kernels   (host memory: NumPy, torch on the CPU)
-                                                     \\-> portable   (any other array-API library)
+                                                     \-> portable   (any other array-API library)
 """
 
 from importlib.metadata import version as _version
 
 from .arrays import carrier
 from .build import build_info
-from .formats import FORMATS as formats
+from .formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
 from .formats import Format, as_format, finfo, iinfo
 from .operators import cast, decode, encode, pack, unpack
 from .reference import explain

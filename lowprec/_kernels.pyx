@@ -1,6 +1,5 @@
 """The doors to the compiled loops: memoryviews in, chunks over threads, the table of loops in use."""
 import importlib.util
-import os
 
 from cpython.buffer cimport (
     PyBUF_FORMAT, PyBUF_STRIDED, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer,

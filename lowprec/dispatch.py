@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _kernels, packing, portable
-from .arrays import carrier, check_out, extends, from_codes, is_torch, namespace, native, on_host, to_codes
+from .arrays import carrier, check_out, extends, from_codes, namespace, native, on_host, to_codes
 from .formats import NUMERIC, Format
 from .opsets import CastRules, version_of
 from .plan import Plan, make_plan
@@ -115,10 +115,7 @@ def _elsewhere(
     """Convert in array-API calls, in the library and on the device of `x`."""
     xp = namespace(x)
     source, target = plan.source, plan.target
-    if shape is not None:
-        x = packing.unpack(x, source, shape, xp)
-    else:
-        x = _portable_source(x, plan, xp)
+    x = packing.unpack(x, source, shape, xp) if shape is not None else _portable_source(x, plan, xp)
     codes = not target.is_float and dtype != native(target, xp) and not extend
     if codes and target.bits >= 8:  # the code of an integer or bool is the number itself, modulo its width
         plan = make_plan(source, _twin(target), _NEWEST_RULES)

@@ -238,6 +238,8 @@ _FNUZ = "arXiv:2206.02915; ONNX 'Float stored in 8 bits'"
 _MX = "OCP Microscaling Formats (MX) 1.0, section 5.3"
 _TWOS = "ONNX TensorProto.DataType; two's complement"
 
+_FNUZ_NAN = NaNRule.NEGATIVE_ZERO
+
 _FLOATS = (
     # name, ONNX name, enum, (exponent_bits, mantissa_bits, bias), signed, has_inf, nan, has_zero, torch, since, source
     ("float64", "DOUBLE", 11, (11, 52, 1023), True, True, NaNRule.IEEE, True, "float64", 1, _IEEE),
@@ -245,9 +247,9 @@ _FLOATS = (
     ("float16", "FLOAT16", 10, (5, 10, 15), True, True, NaNRule.IEEE, True, "float16", 1, _IEEE),
     ("bfloat16", "BFLOAT16", 16, (8, 7, 127), True, True, NaNRule.IEEE, True, "bfloat16", 13, _BF16),
     ("float8_e4m3fn", "FLOAT8E4M3FN", 17, (4, 3, 7), True, False, NaNRule.ALL_ONES, True, "float8_e4m3fn", 19, _OFP8),
-    ("float8_e4m3fnuz", "FLOAT8E4M3FNUZ", 18, (4, 3, 8), True, False, NaNRule.NEGATIVE_ZERO, True, "float8_e4m3fnuz", 19, _FNUZ),
+    ("float8_e4m3fnuz", "FLOAT8E4M3FNUZ", 18, (4, 3, 8), True, False, _FNUZ_NAN, True, "float8_e4m3fnuz", 19, _FNUZ),
     ("float8_e5m2", "FLOAT8E5M2", 19, (5, 2, 15), True, True, NaNRule.IEEE, True, "float8_e5m2", 19, _OFP8),
-    ("float8_e5m2fnuz", "FLOAT8E5M2FNUZ", 20, (5, 2, 16), True, False, NaNRule.NEGATIVE_ZERO, True, "float8_e5m2fnuz", 19, _FNUZ),
+    ("float8_e5m2fnuz", "FLOAT8E5M2FNUZ", 20, (5, 2, 16), True, False, _FNUZ_NAN, True, "float8_e5m2fnuz", 19, _FNUZ),
     ("float8_e8m0fnu", "FLOAT8E8M0", 24, (8, 0, 127), False, False, NaNRule.ALL_ONES, False, "float8_e8m0fnu", 24, _MX),
     ("float6_e2m3fn", "FLOAT6E2M3", 27, (2, 3, 1), True, False, NaNRule.NONE, True, None, 28, _MX),
     ("float6_e3m2fn", "FLOAT6E3M2", 28, (3, 2, 3), True, False, NaNRule.NONE, True, None, 28, _MX),
@@ -283,7 +285,9 @@ def _rows() -> list[Format]:
         for name, onnx, number, fields, signed, inf, nan, zero, torch, since, source in _FLOATS
     ]
     integers = [
-        Format(name, onnx, number, Kind.INT, 0, bits - signed, 0, signed, False, NaNRule.NONE, True, torch, since, _TWOS)
+        Format(
+            name, onnx, number, Kind.INT, 0, bits - signed, 0, signed, False, NaNRule.NONE, True, torch, since, _TWOS
+        )
         for name, onnx, number, signed, bits, torch, since in _INTEGERS
     ]
     others = [

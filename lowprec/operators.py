@@ -147,8 +147,8 @@ def encode(
     Returns
     -------
     array
-        uint8, uint16, uint32 or uint64, the same shape; sub-byte codes have their upper bits 0. With `packed`: 1-D uint8,
-        ``ceil(bits * size / 8)`` bytes, elements in C order, the first in the lowest bits, the tail zero.
+        uint8, uint16, uint32 or uint64, the same shape; sub-byte codes have their upper bits 0. With `packed`: 1-D
+        uint8, ``ceil(bits * size / 8)`` bytes, elements in C order, the first in the lowest bits, the tail zero.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def encode(
 
 
 def _shape_of(shape: object) -> tuple[int, ...]:
-    lengths = shape if isinstance(shape, Sequence) and not isinstance(shape, str) else (shape,)
+    lengths: Sequence[Any] = shape if isinstance(shape, Sequence) and not isinstance(shape, str) else (shape,)
     try:
         found = tuple(length.__index__() for length in lengths)
     except AttributeError:

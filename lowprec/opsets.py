@@ -57,7 +57,8 @@ def check_type(fmt: Format, version: int, parameter: str) -> None:
         raise ValueError(f"`{parameter}` must be one of {names}; got {fmt.name}")
     if fmt.since > version:
         raise ValueError(
-            f"`{parameter}` must be a type that Cast-{version} has; got {fmt.name}, which Cast has since opset {fmt.since}"
+            f"`{parameter}` must be a type that Cast-{version} has; got {fmt.name}, "
+            f"which Cast has since opset {fmt.since}"
         )
 
 
@@ -80,5 +81,7 @@ def cast_rules(
         if round_mode not in ROUND_MODES:
             raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)} or None; got {round_mode!r}")
         if version < ATTRIBUTE_SINCE["round_mode"]:
-            raise ValueError(f"`round_mode` must be None before opset {ATTRIBUTE_SINCE['round_mode']}; got opset {opset}")
+            raise ValueError(
+                f"`round_mode` must be None before opset {ATTRIBUTE_SINCE['round_mode']}; got opset {opset}"
+            )
     return CastRules(version, bool(saturate), round_mode or ROUND_MODES[0])

@@ -15,7 +15,9 @@ __all__ = ["check_packable", "pack", "packed_bytes", "unpack"]
 def check_packable(fmt: Format, parameter: str) -> None:
     """Raise ValueError unless the format's codes are packed in ONNX."""
     if fmt.bits not in (2, 4, 6):
-        raise ValueError(f"`{parameter}` must be a 2-, 4- or 6-bit format to be packed; got {fmt.name} of {fmt.bits} bits")
+        raise ValueError(
+            f"`{parameter}` must be a 2-, 4- or 6-bit format to be packed; got {fmt.name} of {fmt.bits} bits"
+        )
 
 
 def packed_bytes(n: int, fmt: Format) -> int:

@@ -42,10 +42,10 @@ class _Library:
         return self.xp.where(mask, *branches)
 
     def integers(self, x: Any) -> Any:
-        return self.xp.astype(x, self.xp.int64)
+        return self.xp.astype(x, self.xp.int64, copy=False)
 
     def reals(self, x: Any) -> Any:
-        return self.xp.astype(x, self.xp.float64)
+        return self.xp.astype(x, self.xp.float64, copy=False)
 
     def lookup(self, table: tuple[float, ...], index: Any) -> Any:
         """Return ``table[index]``."""
@@ -58,7 +58,7 @@ class _Library:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """What a source holds: magnitude and sign apart, NaN as a mask where the magnitude is of no account."""
+    """What a source holds: magnitude and sign apart, NaN as a mask over zeros."""
 
     magnitude: Any  # float64, Inf included
     negative: Any  # bool, of -0 and NaN too
@@ -145,11 +145,6 @@ def _carrier(fmt: Format) -> str:
     return f"{'int' if fmt.signed else 'uint'}{fmt.storage_bits}"
 
 
-def _is_codes(x: Any, lib: _Library) -> bool:
-    """Whether the array holds codes of a float rather than its values."""
-    return bool(lib.xp.isdtype(x.dtype, "unsigned integer"))
-
-
 # ---- sources
 
 
@@ -177,7 +172,10 @@ def _decoded(x: Any, fmt: Format, lib: _Library) -> _Values:
         magnitude = lib.reals(significand) * lib.lookup(_quanta(fmt), field)
     if fmt.has_inf:
         magnitude = lib.select(code & fmt.magnitude_mask == fmt.exponent_mask, math.inf, magnitude, lib.xp.float64)
-    return _Values(magnitude, code & fmt.sign_mask != 0, _nan_mask(code, fmt))
+    nan = _nan_mask(code, fmt)
+    if nan is not None:
+        magnitude = lib.select(nan, 0.0, magnitude, lib.xp.float64)
+    return _Values(magnitude, code & fmt.sign_mask != 0, nan)
 
 
 def _nan_mask(code: Any, fmt: Format) -> Any:
@@ -233,8 +231,8 @@ def _integer_values(x: Any, plan: Plan, lib: _Library) -> _Values:
         value = lib.reals(low)
     else:
         if plan.target.bits < 64:
-            # Round to odd: bits without room in float64 become a sticky bit, which lies far below the target's last
-            # one, so it can make no tie and break none.   kept ........ s|ddddddddddd    s = 1 if any d is
+            # Round to odd: bits without room in float64 become a sticky bit far below the target's last one, so that
+            # being above, below or at a tie survives.   kept ........ s|ddddddddddd    s = 1 if any d is
             kept = low & (_LOW - ((1 << _EXCESS) - 1))
             sticky = lib.select(kept != low, 1 << _EXCESS, 0, lib.xp.int64)
             limit = 1 << (53 - _HALF)
@@ -252,8 +250,7 @@ def _nonzero(x: Any, fmt: Format, lib: _Library) -> Any:
         high, low = _halves(x, fmt, lib)
         return low != 0 if high is None else (high | low) != 0
     values = _decoded(x, fmt, lib)
-    nonzero = values.magnitude != 0
-    return nonzero if values.nan is None else nonzero | values.nan
+    return values.magnitude != 0 if values.nan is None else (values.magnitude != 0) | values.nan
 
 
 def _truncated(x: Any, plan: Plan, extend: bool, lib: _Library) -> Any:
@@ -261,10 +258,7 @@ def _truncated(x: Any, plan: Plan, extend: bool, lib: _Library) -> Any:
     if not plan.source.is_float:
         return _assembled(*_halves(x, plan.source, lib), plan.target, extend, lib)
     values = _decoded(x, plan.source, lib)
-    finite = values.magnitude < math.inf
-    if values.nan is not None:
-        finite = finite & ~values.nan
-    whole = lib.xp.floor(lib.select(finite, values.magnitude, 0.0, lib.xp.float64))
+    whole = lib.xp.floor(lib.select(values.magnitude < math.inf, values.magnitude, 0.0, lib.xp.float64))
     # Each difference is what floor cut off: some of the digits that were there, hence exact.
     above = lib.xp.floor(whole * 2.0**-_HALF)
     low = lib.integers(whole - above * 2.0**_HALF)
@@ -345,12 +339,12 @@ def _codes(values: _Values, plan: Plan, lib: _Library) -> Any:
 def _native(values: _Values, plan: Plan, lib: _Library) -> Any:
     """Return values of a target that the library computes with; its NaN and Inf are the canonical ones."""
     source, target, magnitude = plan.source, plan.target, values.magnitude
-    dtype = getattr(lib.xp, _carrier(target))
     if target.bits < 64 and (source.mantissa_bits > target.mantissa_bits or source.emax > target.emax):
         # Rounded here and not by the conversion, which then loses nothing and has nothing to warn of.
         _, units, quantum = _rounded(magnitude, target, lib)
-        rounded = units * quantum
-        magnitude = lib.select(rounded > target.max, math.inf, rounded, lib.xp.float64)
+        magnitude = units * quantum
+        magnitude = lib.select(magnitude > target.max, math.inf, magnitude, lib.xp.float64)
+    dtype = getattr(lib.xp, _carrier(target))
     result = lib.xp.astype(lib.xp.where(values.negative, -magnitude, magnitude), dtype)
     nans = lib.select(values.negative, -math.nan, math.nan, dtype)
     return result if values.nan is None else lib.xp.where(values.nan, nans, result)

@@ -36,8 +36,9 @@ def set_num_threads(n: int | None, /) -> None:
     Parameters
     ----------
     n : int or None
-        From 1 to 1024, or None for the automatic choice: the cores this process may use (``LOWPREC_NUM_THREADS``, where it
-        is set), from 1 Mi elements up. An explicit number is used for every array that has that many tiles of 1024.
+        From 1 to 1024, or None for the automatic choice: the cores this process may use (``LOWPREC_NUM_THREADS``,
+        where it is set), from 1 Mi elements up. An explicit number is used for arrays of any size, in shares of at
+        least 1024 elements.
 
     Raises
     ------

@@ -1,0 +1,97 @@
+"""The formats as tables of text, for the command line and the README."""
+
+from __future__ import annotations
+
+from .formats import FORMATS, Format, Kind, NaNRule
+
+__all__ = ["code_table", "facts", "format_table", "markdown_table", "nan_codes"]
+
+_HEADER = ("format", "ONNX", "enum", "bits", "s/e/m", "bias", "max", "smallest", "Inf", "NaN codes", "-0", "Cast since")
+
+
+def nan_codes(fmt: Format) -> str:
+    """Return the NaN codes in hexadecimal, ranges as first–last."""
+    width = fmt.storage_bits // 4
+    if not fmt.is_float or fmt.nan is NaNRule.NONE:
+        return "none"
+    if fmt.nan is NaNRule.IEEE:
+        if fmt.bits > 16:
+            return "IEEE"
+        first, last = fmt.exponent_mask + 1, fmt.magnitude_mask
+        ends = [(first, last), (first | fmt.sign_mask, last | fmt.sign_mask)]
+        return ", ".join(f"{low:0{width}X}–{high:0{width}X}" for low, high in ends)
+    assert fmt.nan_code is not None  # the other rules have one
+    codes = [fmt.nan_code] + ([fmt.nan_code | fmt.sign_mask] if fmt.nan is NaNRule.ALL_ONES and fmt.signed else [])
+    return ", ".join(f"{code:0{width}X}" for code in codes)
+
+
+def _number(value: float | int) -> str:
+    if isinstance(value, int) or (value.is_integer() and abs(value) < 1 << 17):
+        return str(int(value))
+    return f"{value:.6g}"
+
+
+def _power(exponent: int) -> str:
+    return f"2^{exponent}"
+
+
+def _cells(fmt: Format) -> tuple[str, ...]:
+    layout = f"{int(fmt.signed)}/{fmt.exponent_bits}/{fmt.mantissa_bits}" if fmt.is_float else ""
+    if fmt.kind is Kind.STRING:
+        return (fmt.name, fmt.onnx_name, str(fmt.onnx_enum), "", "", "", "", "", "", "", "", str(fmt.since))
+    if fmt.kind is Kind.COMPLEX:
+        return (fmt.name, fmt.onnx_name, str(fmt.onnx_enum), str(fmt.bits), "", "", "", "", "", "", "", "never")
+    smallest = _power(fmt.emin - fmt.mantissa_bits) if fmt.is_float else _number(fmt.min)
+    inf = "yes" if fmt.has_inf else "none"
+    return (
+        fmt.name, fmt.onnx_name, str(fmt.onnx_enum), str(fmt.bits), layout, str(fmt.bias) if fmt.is_float else "",
+        _number(fmt.max), smallest, inf if fmt.is_float else "", nan_codes(fmt) if fmt.is_float else "",
+        ("yes" if fmt.has_negative_zero else "no") if fmt.is_float else "", str(fmt.since),
+    )  # fmt: skip
+
+
+def format_table() -> str:
+    """Return every format as one aligned line; `smallest` is the smallest positive float, the least integer."""
+    rows = [_HEADER, *map(_cells, FORMATS.values())]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def markdown_table() -> str:
+    """Return the table as Markdown."""
+    rows = [_HEADER, ("---",) * len(_HEADER), *map(_cells, FORMATS.values())]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def facts(fmt: Format) -> str:
+    """Return one format's facts, a line each."""
+    pairs = list(zip(_HEADER, _cells(fmt), strict=True))
+    if fmt.is_float:
+        pairs += [
+            ("max code", f"{fmt.max_code:0{fmt.storage_bits // 4}X}"),
+            ("smallest normal", f"{_power(fmt.emin)} = {fmt.smallest_normal!r}"),
+            ("eps", repr(fmt.eps)),
+            ("overflow", {"never": "to Inf", "always": "to max", "asked": "by saturate"}[fmt.saturates]),
+        ]
+    pairs.append(("defined by", fmt.source))
+    return "\n".join(f"{name:16} {text}" for name, text in pairs if text)
+
+
+def code_table(fmt: Format) -> str:
+    """Return the value of every code of a format of up to 8 bits, in lines that fit 112 columns.
+
+    Floats are printed with the fewest digits that name them among float64, which holds each of them exactly.
+    """
+    from . import reference  # the oracle, not the kernels: a table is not the place to be fast
+
+    values = [reference.decode(code, fmt) for code in range(1 << fmt.bits)]
+    cells = [repr(float(value)) if fmt.is_float else str(value) for value in values]
+    width = max(map(len, cells)) + 1
+    columns = 16
+    while columns * width > 112 or columns > len(cells):
+        columns //= 2
+    digits = (fmt.bits + 3) // 4
+    lines = [" " * (digits + 1) + "".join(f"{column:>{width}X}" for column in range(columns))]
+    for start in range(0, len(cells), columns):
+        lines.append(f"{start:0{digits}X}:" + "".join(f"{cell:>{width}}" for cell in cells[start : start + columns]))
+    return "\n".join(lines)
