@@ -189,6 +189,12 @@ def _nearest_integer_codes(a: np.ndarray, negative: np.ndarray, fmt: Format, ask
     return codes
 
 
+def _distinct(x: np.ndarray) -> np.ndarray:
+    """Sort and drop repeats; np.unique hashes integers, and codes with many zero bits collide."""
+    x = np.sort(x)
+    return x[np.concatenate([[True], x[1:] != x[:-1]])]
+
+
 def _generator(target: Format, salt: str) -> np.random.Generator:
     return np.random.default_rng(zlib.crc32(f"{target.name} {salt}".encode()))
 
@@ -198,17 +204,17 @@ def landmarks(target: object) -> np.ndarray:
     fmt = as_format(target)
     if fmt.kind is Kind.FLOAT and fmt.bits <= 16:
         rows = table(fmt)
-        return np.unique(np.concatenate([[0.0], rows.values, rows.midpoints, rows.midpoints[:1] / 2]))
+        return _distinct(np.concatenate([[0.0], rows.values, rows.midpoints, rows.midpoints[:1] / 2]))
     powers = np.ldexp(1.0, np.arange(-3, 66))
     if fmt.kind is not Kind.FLOAT:
         span = np.arange(0, 2.0 ** min(fmt.bits, 10) + 2, 0.5)
         edge = 2.0 ** np.arange(fmt.bits - 1, min(fmt.bits + 3, 64))[:, None] + np.arange(-4, 4.5, 0.5)
-        return np.unique(np.concatenate([[0.0], powers, 1.5 * powers, span, np.abs(edge).ravel()]))
+        return _distinct(np.concatenate([[0.0], powers, 1.5 * powers, span, np.abs(edge).ravel()]))
     codes = _generator(fmt, "landmarks").integers(0, 0x7F7FFFFF, 50_000, np.uint32)
     edges = np.array([0, 1, 2, 0x7FFFFE, 0x7FFFFF, 0x800000, 0x800001, 0x7F7FFFFE, 0x7F7FFFFF], np.uint32)
     values = np.concatenate([codes, edges]).view(np.float32).astype(np.float64)
     half_ulps = np.ldexp(0.5, np.maximum(np.frexp(values)[1] - 24, -149))
-    return np.unique(np.concatenate([values, values + half_ulps]))
+    return _distinct(np.concatenate([values, values + half_ulps]))
 
 
 def _grid(exponents: np.ndarray, width: int) -> np.ndarray:
@@ -216,7 +222,7 @@ def _grid(exponents: np.ndarray, width: int) -> np.ndarray:
     one = np.uint64(1)
     ones = one << np.arange(width, dtype=np.uint64)
     top = (one << np.uint64(width)) - one
-    fractions = np.unique(np.concatenate([[np.uint64(0), top], ones, ones - one, top - ones, top ^ (ones - one)]))
+    fractions = _distinct(np.concatenate([[np.uint64(0), top], ones, ones - one, top - ones, top ^ (ones - one)]))
     return ((exponents.astype(np.uint64)[:, None] << np.uint64(width)) | fractions).ravel()
 
 
@@ -229,11 +235,11 @@ def sweep_float32(target: object, *, count: int = 2_000_000) -> np.ndarray:
     """Return at least `count` float32 inputs: landmarks ± 3 ulps, edges, a grid, NaN payloads, then random patterns."""
     fmt = as_format(target)
     with np.errstate(over="ignore", under="ignore"):
-        marks = np.unique(landmarks(fmt).astype(np.float32).view(np.uint32)).astype(np.int64)
+        marks = _distinct(landmarks(fmt).astype(np.float32).view(np.uint32)).astype(np.int64)
     near = np.clip(marks[:, None] + np.arange(-3, 4), 0, 0x7FFFFFFF).ravel()
     payloads = [0x7F800000, *(0x7F800000 + (1 << k) for k in range(23)), 0x7FFFFFFF, 0x7FBFFFFF, 0x7FC00001, 0x7F812345]
     fixed = np.concatenate([near, payloads, _grid(np.arange(256), 23).astype(np.int64)])
-    codes = _with_signs(np.unique(fixed).astype(np.uint32))
+    codes = _with_signs(_distinct(fixed).astype(np.uint32))
     rng = _generator(fmt, "float32")
     missing = max(count - len(codes), 1000)
     anywhere = rng.integers(0, 2**32, missing - missing // 2, np.uint32)
@@ -251,7 +257,7 @@ def sweep_float64(target: object, *, count: int = 300_000) -> np.ndarray:
     near = np.clip(marks.view(np.int64)[:, None] + np.arange(-1, 2), 0, None).ravel().astype(np.uint64)
     exponents = np.concatenate([[0, 1, 2, 2044, 2045, 2046, 2047], np.arange(1023 - 155, 1023 + 133)])
     payloads = np.uint64(0x7FF0 << 48) + np.array([0, 1, 2**51, 2**51 + 1, 2**52 - 1, 0x123456789], np.uint64)
-    codes = _with_signs(np.unique(np.concatenate([witnesses, near, payloads, _grid(exponents, 52)])))
+    codes = _with_signs(_distinct(np.concatenate([witnesses, near, payloads, _grid(exponents, 52)])))
     rng = _generator(fmt, "float64")
     missing = max(count - len(codes), 1000)
     anywhere = rng.integers(0, 2**64, missing - missing // 2, np.uint64)

@@ -1,0 +1,168 @@
+"""Any shape and strides give the same elements; results keep dense layouts, `out` takes any."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis.extra.numpy as npst
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lowprec as lp
+from lowprec.formats import NUMERIC, Format
+
+PAIRS = [("float32", "float8_e4m3fn"), ("float64", "bfloat16"), ("int64", "float16"), ("float8_e5m2", "float64"),
+         ("bfloat16", "int4"), ("uint8", "int64"), ("float16", "bool"), ("bool", "float6_e3m2fn")]  # fmt: skip
+SHAPES = npst.array_shapes(min_dims=0, max_dims=5, min_side=0, max_side=7)
+
+
+def _filled(shape: tuple[int, ...], fmt: Format, seed: int) -> np.ndarray:
+    codes = np.random.default_rng(seed).integers(0, 1 << fmt.bits, shape, np.uint64).astype(fmt.code_dtype)
+    return np.asarray(codes if fmt.kind.value != "bool" else codes & 1).view(fmt.dtype)
+
+
+@st.composite
+def _views(draw: st.DrawFn, fmt: Format) -> np.ndarray:
+    """An array behind a random slice, transposition, broadcast, Fortran order or offset."""
+    x = _filled(draw(SHAPES), fmt, draw(st.integers(0, 99)))
+    if x.ndim:
+        slices = [
+            slice(None, None, draw(st.sampled_from([1, 1, 2, 3, -1, -2]))) if length else slice(None)
+            for length in x.shape
+        ]
+        x = x[tuple(slices)]
+        x = x.transpose(draw(st.permutations(range(x.ndim))))
+    if draw(st.booleans()):
+        x = np.asfortranarray(x)
+    if draw(st.booleans()):
+        x = np.broadcast_to(x, (draw(st.integers(1, 3)), *x.shape))
+    return x
+
+
+def _elementwise(x: np.ndarray, target: str) -> list[int]:
+    flat = np.array([lp.encode(x[index], target) for index in np.ndindex(x.shape)])
+    return flat.tolist()
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_view(source: str, target: str, data: st.DataObject) -> None:
+    x = data.draw(_views(lp.formats[source]))
+    lp.set_num_threads(data.draw(st.sampled_from([1, 2, 7])))
+    expected = _elementwise(x, target) if x.size < 200 else None
+    dense = lp.encode(np.ascontiguousarray(x).reshape(-1), target)
+    before = x.copy()
+    got = lp.encode(x, target)
+    assert got.shape == x.shape
+    assert np.array_equal(got.reshape(-1), dense)
+    assert expected is None or dense.tolist() == expected
+    assert np.array_equal(x.view(f"u{x.itemsize}"), before.view(f"u{x.itemsize}"))
+    result = lp.cast(x, target)
+    assert result.dtype == lp.formats[target].dtype
+    assert result.shape == x.shape
+
+    room = _filled((*(2 * length for length in x.shape), 2), lp.formats[target], 0)
+    place = (*(slice(None, None, 2) for _ in x.shape), ..., 1)
+    out = room[place]
+    rest = room.copy()
+    assert lp.cast(x, target, out=out) is out
+    assert np.array_equal(lp.encode(out, target, saturate=False).reshape(-1), dense)
+    rest[place] = out
+    width = f"u{room.itemsize}"
+    assert np.array_equal(rest.view(width), room.view(width))  # nothing beside `out` was touched
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("threads", [1, 7])
+def test_large_strided_arrays(order: str, threads: int) -> None:
+    x = np.random.default_rng(1).normal(size=(130, 70, 33)).astype(np.float32)
+    x = np.asarray(x, order=order)
+    dense = lp.encode(np.ascontiguousarray(x), "float8_e4m3fn")
+    lp.set_num_threads(threads)
+    assert np.array_equal(lp.encode(x, "float8_e4m3fn"), dense)
+    assert np.array_equal(lp.encode(x[::-1, ::3, 5:30:2], "float8_e4m3fn"), dense[::-1, ::3, 5:30:2])
+    assert np.array_equal(lp.encode(x.transpose(1, 2, 0)[:, ::-1], "float8_e4m3fn"), dense.transpose(1, 2, 0)[:, ::-1])
+    assert (
+        lp.encode(x, "float4_e2m1fn", packed=True).tolist()
+        == lp.encode(np.ascontiguousarray(x), "float4_e2m1fn", packed=True).tolist()
+    )
+
+
+def test_dense_layouts_are_kept_and_not_copied() -> None:
+    x = np.asfortranarray(np.arange(12, dtype=np.float32).reshape(3, 4))
+    assert lp.cast(x, "float16").flags.f_contiguous
+    turned = np.zeros((2, 3, 4), np.float32).transpose(1, 2, 0)
+    assert lp.cast(turned, "float16").strides == tuple(stride // 2 for stride in turned.strides)
+
+
+@pytest.mark.parametrize("fmt", NUMERIC, ids=lambda fmt: fmt.name)
+def test_zero_dimensions_and_empty(fmt: Format) -> None:
+    for source in ("float32", "int64", "float8_e4m3fn"):
+        scalar = lp.cast(np.array(1, lp.formats[source].dtype), fmt)
+        assert isinstance(scalar, np.ndarray)
+        assert scalar.shape == ()
+        assert scalar.dtype == fmt.dtype
+        assert lp.decode(scalar, fmt).item() == (1 if fmt.name != "int2" else 1)
+        assert lp.cast(np.empty((0, 3), lp.formats[source].dtype), fmt).shape == (0, 3)
+        assert lp.cast(np.empty((3, 0, 2), lp.formats[source].dtype)[::2], fmt).shape == (2, 0, 2)
+    assert lp.cast(np.float32(1.0), fmt).shape == ()
+    assert lp.cast(ml_dtypes.bfloat16(1.0), fmt).shape == ()
+
+
+@pytest.mark.parametrize("name", ["float64", "float32", "float16", "int16", "int32", "int64", "uint64"])
+def test_big_endian(name: str) -> None:
+    fmt = lp.formats[name]
+    x = _filled((7, 5), fmt, 3)
+    with np.errstate(invalid="ignore"):
+        swapped = x.astype(fmt.dtype.newbyteorder(">"))
+    codes = x.view(fmt.code_dtype)
+    swapped = codes.byteswap().view(fmt.dtype.newbyteorder(">"))
+    for view, other in ((x, swapped), (x[::2, ::-1], swapped[::2, ::-1]), (x.T, swapped.T)):
+        assert np.array_equal(lp.encode(view, "float8_e4m3fn"), lp.encode(other, "float8_e4m3fn"))
+        out = np.empty(view.shape, fmt.dtype.newbyteorder(">"))
+        lp.cast(view, fmt, out=out)
+        assert np.array_equal(out.view(fmt.code_dtype).byteswap(), view.view(fmt.code_dtype))
+        assert lp.cast(other, fmt).dtype == fmt.dtype
+
+
+def test_read_only_and_unaligned() -> None:
+    x = np.linspace(-9, 9, 100, dtype=np.float32)
+    expected = lp.encode(x, "float8_e5m2")
+    x.flags.writeable = False
+    assert np.array_equal(lp.encode(x, "float8_e5m2"), expected)
+    assert np.array_equal(lp.encode(x[::-1], "float8_e5m2"), expected[::-1])
+    raw = bytearray(401)
+    raw[1:] = x.tobytes()
+    unaligned = np.frombuffer(raw, np.float32, offset=1)
+    assert not unaligned.flags.aligned
+    assert np.array_equal(lp.encode(unaligned, "float8_e5m2"), expected)
+    field = np.zeros(100, np.dtype([("a", "u1"), ("x", "<f4")]))
+    field["x"] = x
+    assert np.array_equal(lp.encode(field["x"], "float8_e5m2"), expected)
+    room = np.zeros(100, np.dtype([("a", "u1"), ("y", "<u4")]))
+    lp.encode(x, "float32", out=room["y"])
+    assert np.array_equal(room["y"].view(np.float32), x)
+    assert not room["a"].any()
+
+
+@pytest.mark.parametrize("target", ["float32", "float16", "float8_e4m3fn", "int64"])
+def test_out_may_overlap_the_input(target: str) -> None:
+    room: Any = np.random.default_rng(5).normal(size=4096).astype(np.float32) * 100
+    x = room[1000:1400]
+    expected = lp.cast(x.copy(), target)
+    out = room.view(np.uint8)[4004 : 4004 + 400 * lp.formats[target].bits // 8]
+    out = out[: out.size // 8 * 8][: 400 * lp.formats[target].storage_bits // 8].view(lp.formats[target].dtype)
+    lp.cast(x, target, out=out)
+    assert np.array_equal(lp.encode(out, target, saturate=False), lp.encode(expected, target, saturate=False))
+
+
+def test_subclasses_become_plain_arrays(tmp_path: Any) -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.save(tmp_path / "x.npy", x)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    assert type(lp.cast(mapped, "float16")) is np.ndarray
+    assert np.array_equal(lp.cast(mapped, "float16"), x.astype(np.float16))
