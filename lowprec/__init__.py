@@ -10,10 +10,10 @@ from importlib.metadata import version as _version
 
 from .arrays import carrier
 from .build import build_info
+from .explanation import explain
 from .formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
 from .formats import Format, as_format, finfo, iinfo
 from .operators import cast, decode, encode, pack, unpack
-from .reference import explain
 from .threads import get_num_threads, set_num_threads
 
 __version__ = _version("lowprec")

@@ -15,10 +15,10 @@ __all__ = ["carrier", "check_out", "extends", "format_of", "from_codes", "is_tor
 
 def namespace(x: Any, parameter: str = "x") -> Any:
     """Return the array-API namespace of `x`; NumPy scalars count as 0-d arrays."""
-    masked = isinstance(x, np.ma.MaskedArray)  # its mask would be lost without a word
-    if isinstance(x, (np.ndarray, np.generic)) and not masked:
-        return np
-    if not masked and x is not None and not isinstance(x, (bool, int, float, complex)) and compat.is_array_api_obj(x):
+    if isinstance(x, (np.ndarray, np.generic)):
+        if not isinstance(x, np.ma.MaskedArray):  # whose mask would be lost without a word
+            return np
+    elif not isinstance(x, (type, bool, int, float, complex, type(None))) and compat.is_array_api_obj(x):
         return compat.array_namespace(x)
     kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
     raise TypeError(f"`{parameter}` must be an array (NumPy, torch, or any array-API library); got {kind}")
@@ -33,7 +33,12 @@ def on_host(x: Any) -> bool:
     """Whether the kernels can reach the memory of `x`: NumPy arrays, and dense torch tensors on the CPU."""
     if isinstance(x, (np.ndarray, np.generic)):
         return True
-    return is_torch(x) and x.device.type == "cpu"
+    if not is_torch(x):
+        return False
+    if x.layout is not sys.modules["torch"].strided or x.is_quantized or x.is_meta:
+        kind = "quantized" if x.is_quantized else f"{x.layout} on {x.device}"
+        raise TypeError(f"`x` must be a dense torch tensor with data; got one that is {kind}")
+    return bool(x.device.type == "cpu")
 
 
 def native(fmt: Format, xp: Any) -> Any | None:
@@ -118,8 +123,6 @@ def to_codes(x: Any) -> np.ndarray[Any, Any]:
         array = np.asarray(x)
         return array.view(f"u{array.dtype.itemsize}")
     torch = sys.modules["torch"]
-    if x.layout is not torch.strided or x.is_quantized:
-        raise TypeError(f"`x` must be a dense torch tensor; got layout {x.layout}, quantized {x.is_quantized}")
     width = x.element_size()
     signed = x.detach().resolve_neg().view(getattr(torch, f"int{8 * width}"))
     found: np.ndarray[Any, Any] = signed.numpy().view(f"u{width}")

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from . import __version__, reference, tables
+from . import __version__, tables
 from .build import build_info
+from .explanation import explain
 from .formats import Format, as_format
 from .loss import Loss, measure
 from .npy import FileError, read, sidecar, write
@@ -40,7 +41,7 @@ def _formats(options: argparse.Namespace) -> None:
 
 def _explain(options: argparse.Namespace) -> None:
     print(
-        reference.explain(
+        explain(
             options.value,
             _format(options.format, "FORMAT"),
             saturate=options.saturate,

@@ -72,8 +72,8 @@ def _on_host(
         check_out(out, x, dst.shape, dtype)
         swap_out = isinstance(out, np.ndarray) and not out.dtype.isnative
         target = to_codes(out)
-        if target.flags.aligned:
-            dst = target
+        if target.flags.aligned and (target.flags.c_contiguous or not packed):
+            dst = target  # else the result is made aside and copied there
         if np.may_share_memory(src, dst):
             src = src.copy()
     program = _program(

@@ -12,14 +12,13 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 
 from .formats import Format, Kind, NaNRule, as_format
 from .opsets import NEWEST, CastRules, cast_rules, check_type, version_of
 
-__all__ = ["Explanation", "Value", "cast", "decode", "encode", "exact_decimal", "explain"]
+__all__ = ["Value", "cast", "decode", "encode", "exact_decimal"]
 
 _TEXT = re.compile(
     r"""(?aix)\s*([+-]?)(?:(inf|nan)(?:(?<=f)inity)? | (\d+/0*[1-9]\d*|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,4})?)
@@ -91,24 +90,13 @@ def exact_decimal(number: Fraction | int) -> str:
     return "-" * (ratio < 0) + f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
 
 
-def _hex_float(value: Value) -> str:
-    """Return ``0x1.8p+3``, or nothing where there is no such text."""
-    top, bottom = value.magnitude.as_integer_ratio()
-    if value.special or bottom & (bottom - 1):
-        return ""
-    power = max(top.bit_length() - 1, 0)
-    digits = f"{top << -power % 4:x}"
-    fraction = f".{digits[1:]}".rstrip("0").rstrip(".")
-    return "-" * value.negative + f"0x{digits[0]}{fraction}p{power + 1 - bottom.bit_length():+d}"
-
-
-def _finite_count(fmt: Format) -> int:
+def finite_count(fmt: Format) -> int:
     """Return how many magnitude codes (no sign bit) are finite; they come first."""
     special = {NaNRule.IEEE: 1 << fmt.mantissa_bits, NaNRule.ALL_ONES: 1}.get(fmt.nan, 0)
     return (1 << (fmt.exponent_bits + fmt.mantissa_bits)) - special
 
 
-def _magnitude(code: int, fmt: Format) -> Fraction:
+def magnitude_of(code: int, fmt: Format) -> Fraction:
     """Return the value of a magnitude code as if none were special and the exponent field had no end.
 
     One past the largest finite code thus stands for the value that would follow it, which decides what overflows.
@@ -143,38 +131,38 @@ def decode(code: int, fmt: object) -> Value:
     if row.kind is Kind.INT:
         return Value.of(bits - 2**row.bits if negative else bits)
     magnitude = bits - 2 ** (row.bits - 1) if negative else bits
-    count = _finite_count(row)
+    count = finite_count(row)
     if magnitude >= count or (row.nan is NaNRule.NEGATIVE_ZERO and negative and magnitude == 0):
         return Value(Fraction(0), negative, "inf" if row.has_inf and magnitude == count else "nan")
-    return Value(_magnitude(magnitude, row), negative)
+    return Value(magnitude_of(magnitude, row), negative)
 
 
-def _bracket(magnitude: Fraction, fmt: Format) -> tuple[int, int]:
+def bracket(magnitude: Fraction, fmt: Format) -> tuple[int, int]:
     """Return the magnitude codes around a number, twice the same where it is exact, at most one past the largest."""
-    end = _finite_count(fmt) + 1
-    below = bisect_right(range(end), magnitude, key=lambda code: _magnitude(code, fmt)) - 1
-    exact = below == end - 1 or (below >= 0 and _magnitude(below, fmt) == magnitude)
+    end = finite_count(fmt) + 1
+    below = bisect_right(range(end), magnitude, key=lambda code: magnitude_of(code, fmt)) - 1
+    exact = below == end - 1 or (below >= 0 and magnitude_of(below, fmt) == magnitude)
     return below, below if exact else below + 1
 
 
-def _signed(code: int, negative: bool, fmt: Format) -> int:
+def signed_code(code: int, negative: bool, fmt: Format) -> int:
     has_sign = fmt.signed and not (code == 0 and fmt.nan is NaNRule.NEGATIVE_ZERO)  # FNUZ: no -0
     return code + 2 ** (fmt.bits - 1) if negative and has_sign else code
 
 
 def _nan(negative: bool, fmt: Format) -> tuple[int, str]:
     if fmt.nan is NaNRule.NONE:
-        return _signed(0, not negative, fmt), "NaN: the format has none, so zero of the opposite sign"
+        return signed_code(0, not negative, fmt), "NaN: the format has none, so zero of the opposite sign"
     if fmt.nan is NaNRule.NEGATIVE_ZERO:
         return 2 ** (fmt.bits - 1), "NaN: the only NaN of the format"
     quiet = 2**fmt.mantissa_bits // 2 if fmt.nan is NaNRule.IEEE else 0
-    return _signed(_finite_count(fmt) + quiet, negative, fmt), "NaN: the canonical NaN of that sign"
+    return signed_code(finite_count(fmt) + quiet, negative, fmt), "NaN: the canonical NaN of that sign"
 
 
 def _overflow(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
     """Apply the tables of the Cast page to what is infinite or rounds beyond the largest value."""
     why = "infinite" if value.special else "rounds beyond the largest value"
-    largest = _signed(_finite_count(fmt) - 1, value.negative, fmt)
+    largest = signed_code(finite_count(fmt) - 1, value.negative, fmt)
     if fmt.nan is NaNRule.NONE:
         return largest, f"{why}: the largest value whatever saturate says, the format has neither Inf nor NaN"
     if rules.saturate and fmt.bits <= 8:
@@ -182,40 +170,40 @@ def _overflow(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
             return _nan(value.negative, fmt)[0], "infinite with saturate: NaN in opsets 19 to 23"
         return largest, f"{why} with saturate: the largest value"
     if fmt.has_inf:
-        return _signed(_finite_count(fmt), value.negative, fmt), f"{why}: Inf"
+        return signed_code(finite_count(fmt), value.negative, fmt), f"{why}: Inf"
     return _nan(value.negative, fmt)[0], f"{why} without saturate: NaN"
 
 
 def _nearest_even(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
     if value.special:
         return _overflow(value, fmt, rules)
-    below, above = _bracket(value.magnitude, fmt)
-    side = 2 * value.magnitude - _magnitude(below, fmt) - _magnitude(above, fmt)
+    below, above = bracket(value.magnitude, fmt)
+    side = 2 * value.magnitude - magnitude_of(below, fmt) - magnitude_of(above, fmt)
     goes_up = side > 0 or (side == 0 and below % 2 == 1)
     code = above if goes_up else below
-    if code == _finite_count(fmt):
+    if code == finite_count(fmt):
         return _overflow(value, fmt, rules)
     winner = "upper" if goes_up != value.negative else "lower"
     why = f"nearer to the {winner} neighbour" if side else f"tie: the {winner} neighbour is even"
-    return _signed(code, value.negative, fmt), "exact: x is a value of the format" if below == above else why
+    return signed_code(code, value.negative, fmt), "exact: x is a value of the format" if below == above else why
 
 
 def _power(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
-    largest = _finite_count(fmt) - 1
+    largest = finite_count(fmt) - 1
     sign = ", the sign of x is ignored" if value.negative else ""
-    is_above = value.special == "inf" or value.magnitude > _magnitude(largest, fmt)
-    if is_above or value.magnitude < _magnitude(0, fmt):
+    is_above = value.special == "inf" or value.magnitude > magnitude_of(largest, fmt)
+    if is_above or value.magnitude < magnitude_of(0, fmt):
         why, end = ("above the largest", largest) if is_above else ("below the smallest", 0)
         what = "with saturate: that value" if rules.saturate else "without saturate: NaN"
         return end if rules.saturate else _nan(False, fmt)[0], f"{why} value {what}{sign}"
-    below, above = _bracket(value.magnitude, fmt)
-    fraction = value.magnitude / _magnitude(below, fmt)
+    below, above = bracket(value.magnitude, fmt)
+    fraction = value.magnitude / magnitude_of(below, fmt)
     goes_up = {"up": fraction > 1, "down": False, "nearest": 2 * fraction >= 3}[rules.round_mode]
     why = "exact: x is a power of two" if below == above else f"round_mode {rules.round_mode} with f = |x| / lower"
     return above if goes_up else below, f"{why}{sign}"
 
 
-def _decide(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
+def decide(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
     if fmt.kind is Kind.BOOL:
         return (1, "not zero: True") if value.special or value.magnitude else (0, "zero: False")
     if fmt.kind is Kind.INT:
@@ -230,7 +218,7 @@ def _decide(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
     return (_nearest_even if fmt.has_zero else _power)(value, fmt, rules)
 
 
-def _rules(fmt: Format, parameter: str, saturate: bool, round_mode: str | None, opset: int) -> CastRules:
+def rules_for(fmt: Format, parameter: str, saturate: bool, round_mode: str | None, opset: int) -> CastRules:
     check_type(fmt, version_of(opset), parameter)
     return cast_rules(fmt, fmt, saturate, round_mode, opset)
 
@@ -247,7 +235,7 @@ def encode(value: object, fmt: object, *, saturate: bool = True, round_mode: str
     ('0x7e', '0x7f', 8)
     """
     row = as_format(fmt)
-    return _decide(Value.of(value, parameter="value"), row, _rules(row, "fmt", saturate, round_mode, opset))[0]
+    return decide(Value.of(value, parameter="value"), row, rules_for(row, "fmt", saturate, round_mode, opset))[0]
 
 
 def cast(code: int, source: object, target: object, *, saturate: bool = True, round_mode: str | None = None,
@@ -263,88 +251,8 @@ def cast(code: int, source: object, target: object, *, saturate: bool = True, ro
     """
     old, new = as_format(source, parameter="source"), as_format(target, parameter="target")
     check_type(old, version_of(opset), "source")
-    rules = _rules(new, "target", saturate, round_mode, opset)
+    rules = rules_for(new, "target", saturate, round_mode, opset)
     value = decode(code, old)
     if old is new and not (new.kind is Kind.FLOAT and new.bits == 8 and rules.saturate):
         return int(code) % (1 << old.bits)
-    return _decide(value, new, rules)[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """How the value `x` became a code; ``str`` prints an aligned block.
-
-    `lower` and `upper` are the finite values next to x with their codes, both x itself where it is exact, None where
-    there is none; those of |x| where a float has no sign. `midpoint` lies halfway (floats only); beyond the largest
-    value it is the limit of overflow. `value` is that of the resulting `code`, `rule` is what decided.
-    """
-
-    format: Format
-    x: Value
-    lower: tuple[int, Value] | None
-    upper: tuple[int, Value] | None
-    midpoint: Value | None
-    is_tie: bool
-    rule: str
-    code: int
-    value: Value
-
-    def __str__(self) -> str:
-        fmt, rows = self.format, [("", "code", "bits", "hex-float", "decimal")]
-        cuts = (0, int(fmt.signed), fmt.bits - fmt.mantissa_bits, fmt.bits) if fmt.kind is Kind.FLOAT else (0, fmt.bits)
-        near = {"x": (None, self.x), "lower": self.lower, "midpoint": (None, self.midpoint), "upper": self.upper}
-        for label, pair in {**near, "result": (self.code, self.value)}.items():
-            code, value = pair or (None, None)
-            digits = "" if code is None else f"{code:0{fmt.bits}b}"
-            bits = "|".join(digits[a:b] for a, b in pairwise(cuts) if digits[a:b])
-            number = "" if code is None else f"0x{code:0{(fmt.bits + 3) // 4}x}"
-            rows.append((label, number, bits, _hex_float(value) if value else "", str(value or "none")))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join([f"{fmt.name}: {self.rule}", *lines])
-
-
-def _around(value: Value, fmt: Format) -> tuple[int | None, int | None, Value | None]:
-    if value.special == "nan":
-        return None, None, None
-    if fmt.kind is not Kind.FLOAT:
-        first = -(2 ** (fmt.bits - 1)) if fmt.signed else 0
-        last = 1 if fmt.kind is Kind.BOOL else first + 2**fmt.bits - 1
-        beyond = Fraction(first - 1 if value.negative else last + 1)
-        number = beyond if value.special else value.number
-        lower = None if number < first else min(math.floor(number), last) % 2**fmt.bits
-        upper = None if number > last else max(math.ceil(number), first) % 2**fmt.bits
-        return lower, upper, None
-    count, negative = _finite_count(fmt), value.negative and fmt.signed
-    below, above = (count - 1, count) if value.special else _bracket(value.magnitude, fmt)
-    between = 0 <= below < above and (above < count or fmt.has_zero)
-    midpoint = Value((_magnitude(below, fmt) + _magnitude(above, fmt)) / 2, negative) if between else None
-    near = None if below < 0 else _signed(min(below, count - 1), negative, fmt)
-    far = None if above >= count else _signed(above, negative, fmt)
-    return (far, near, midpoint) if negative else (near, far, midpoint)
-
-
-def explain(x: object, fmt: object, /, *, saturate: bool = True, round_mode: str | None = None,
-            opset: int = NEWEST) -> Explanation:  # fmt: skip
-    """Say which code Cast gives a value (anything `Value.of` takes), and why.
-
-    NaN has no neighbours, Inf has the largest value for its only one; -0 is exact where the format has it.
-
-    Examples
-    --------
-    >>> print(explain("0.3", "float8_e4m3fn"))
-    float8_e4m3fn: nearer to the upper neighbour
-              code  bits        hex-float  decimal
-    x                                      0.3
-    lower     0x29  0|0101|001  0x1.2p-2   0.28125
-    midpoint                    0x1.3p-2   0.296875
-    upper     0x2a  0|0101|010  0x1.4p-2   0.3125
-    result    0x2a  0|0101|010  0x1.4p-2   0.3125
-    """
-    row, value = as_format(fmt), Value.of(x)
-    rules = _rules(row, "fmt", saturate, round_mode, opset)
-    code, rule = _decide(value, row, rules)
-    low, high, midpoint = _around(value, row)
-    lower, upper = (None if near is None else (near, decode(near, row)) for near in (low, high))
-    is_tie = midpoint is not None and not value.special and value.magnitude == midpoint.magnitude
-    return Explanation(row, value, lower, upper, midpoint, is_tie, rule, code, decode(code, row))
+    return decide(value, new, rules)[0]

@@ -23,7 +23,7 @@ def _as_found() -> Iterator[None]:
 
 @pytest.fixture
 def tally() -> collections.Counter[str]:
-    """Counts of conversions that were compared, and of those that differed; printed at the end of the run."""
+    """Give the counts of conversions that were compared, and of those that differed; printed at the end of the run."""
     return _TALLY
 
 

@@ -25,19 +25,19 @@ def options_for(target: Format) -> Iterator[dict[str, Any]]:
     for saturate in (True, False) if target.saturates == "asked" else (True,):
         for round_mode in ROUND_MODES if is_power else (None,):
             yield {"saturate": saturate, "round_mode": round_mode}
-    if target.saturates == "asked" and 23 >= target.since:
+    if target.saturates == "asked" and target.since <= 23:
         yield {"saturate": True, "round_mode": None, "opset": 23}
 
 
 @functools.cache
 def values_of(source: Format) -> np.ndarray:
-    """The exact value of every code of a float format of at most 16 bits, as float64 (NaNs with their sign)."""
+    """Return the exact value of every code of a float format of at most 16 bits, as float64 (NaNs with their sign)."""
     found = [reference.decode(code, source) for code in range(1 << source.bits)]
     return np.array([float(value) for value in found])
 
 
 def every_opinion(x: Any, target: Format, source: Format | None, options: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The codes by every instruction set of this machine, and by several numbers of threads."""
+    """Yield the codes by every instruction set of this machine, and by several numbers of threads."""
     for isa in _kernels.available_isas():
         _kernels.use_isa(isa)
         lp.set_num_threads(1)

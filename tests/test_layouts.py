@@ -26,7 +26,7 @@ def _filled(shape: tuple[int, ...], fmt: Format, seed: int) -> np.ndarray:
 
 @st.composite
 def _views(draw: st.DrawFn, fmt: Format) -> np.ndarray:
-    """An array behind a random slice, transposition, broadcast, Fortran order or offset."""
+    """Draw an array behind a random slice, transposition, broadcast, Fortran order or offset."""
     x = _filled(draw(SHAPES), fmt, draw(st.integers(0, 99)))
     if x.ndim:
         slices = [
@@ -86,10 +86,8 @@ def test_large_strided_arrays(order: str, threads: int) -> None:
     assert np.array_equal(lp.encode(x, "float8_e4m3fn"), dense)
     assert np.array_equal(lp.encode(x[::-1, ::3, 5:30:2], "float8_e4m3fn"), dense[::-1, ::3, 5:30:2])
     assert np.array_equal(lp.encode(x.transpose(1, 2, 0)[:, ::-1], "float8_e4m3fn"), dense.transpose(1, 2, 0)[:, ::-1])
-    assert (
-        lp.encode(x, "float4_e2m1fn", packed=True).tolist()
-        == lp.encode(np.ascontiguousarray(x), "float4_e2m1fn", packed=True).tolist()
-    )
+    packed = lp.encode(np.ascontiguousarray(x), "float4_e2m1fn", packed=True)
+    assert np.array_equal(lp.encode(x, "float4_e2m1fn", packed=True), packed)
 
 
 def test_dense_layouts_are_kept_and_not_copied() -> None:
@@ -106,7 +104,7 @@ def test_zero_dimensions_and_empty(fmt: Format) -> None:
         assert isinstance(scalar, np.ndarray)
         assert scalar.shape == ()
         assert scalar.dtype == fmt.dtype
-        assert lp.decode(scalar, fmt).item() == (1 if fmt.name != "int2" else 1)
+        assert lp.decode(scalar, fmt).item() == 1
         assert lp.cast(np.empty((0, 3), lp.formats[source].dtype), fmt).shape == (0, 3)
         assert lp.cast(np.empty((3, 0, 2), lp.formats[source].dtype)[::2], fmt).shape == (2, 0, 2)
     assert lp.cast(np.float32(1.0), fmt).shape == ()
@@ -117,8 +115,6 @@ def test_zero_dimensions_and_empty(fmt: Format) -> None:
 def test_big_endian(name: str) -> None:
     fmt = lp.formats[name]
     x = _filled((7, 5), fmt, 3)
-    with np.errstate(invalid="ignore"):
-        swapped = x.astype(fmt.dtype.newbyteorder(">"))
     codes = x.view(fmt.code_dtype)
     swapped = codes.byteswap().view(fmt.dtype.newbyteorder(">"))
     for view, other in ((x, swapped), (x[::2, ::-1], swapped[::2, ::-1]), (x.T, swapped.T)):
@@ -154,8 +150,7 @@ def test_out_may_overlap_the_input(target: str) -> None:
     room: Any = np.random.default_rng(5).normal(size=4096).astype(np.float32) * 100
     x = room[1000:1400]
     expected = lp.cast(x.copy(), target)
-    out = room.view(np.uint8)[4004 : 4004 + 400 * lp.formats[target].bits // 8]
-    out = out[: out.size // 8 * 8][: 400 * lp.formats[target].storage_bits // 8].view(lp.formats[target].dtype)
+    out = room.view(np.uint8)[4008 : 4008 + 50 * lp.formats[target].bits].view(lp.formats[target].dtype)
     lp.cast(x, target, out=out)
     assert np.array_equal(lp.encode(out, target, saturate=False), lp.encode(expected, target, saturate=False))
 

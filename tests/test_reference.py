@@ -11,8 +11,9 @@ import numpy as np
 import oracle
 import pytest
 
+from lowprec.explanation import explain
 from lowprec.formats import FORMATS, NUMERIC, Kind
-from lowprec.reference import Value, cast, decode, encode, exact_decimal, explain
+from lowprec.reference import Value, cast, decode, encode, exact_decimal
 
 # name, code of the largest, the largest, code of the smallest above zero, the smallest above zero
 LIMITS = [

@@ -1,4 +1,4 @@
-"""Kernels against the oracle: every code of every narrow source, and the boundaries of the wide ones, into every target."""
+"""Kernels against the oracle: every code of narrow sources, the boundaries of wide ones, into every target."""
 
 from __future__ import annotations
 

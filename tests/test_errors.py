@@ -1,0 +1,168 @@
+"""Every documented error: the type, the parameter's name, what it must be and what came."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+import torch
+
+import lowprec as lp
+from lowprec.opsets import CAST_VERSIONS
+
+X = np.zeros((2, 3), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("x", "came"),
+    [
+        ([1.0], "list"), (1.0, "float"), (1, "int"), (True, "bool"), (1j, "complex"), (None, "NoneType"), ("1", "str"),
+        (b"1", "bytes"), (memoryview(b"1"), "memoryview"), (np.ma.array([1.0]), "MaskedArray"), (np, "module"),
+        (np.float32, "type"),
+    ],
+)  # fmt: skip
+def test_not_an_array(x: Any, came: str) -> None:
+    for call in (
+        lambda: lp.cast(x, "float16"),
+        lambda: lp.encode(x, "float16"),
+        lambda: lp.decode(x, "float16"),
+        lambda: lp.pack(x, "int4"),
+        lambda: lp.unpack(x, "int4", (1,)),
+    ):
+        with pytest.raises(TypeError, match=rf"`(x|codes|packed)` must be an array .*; got .*{came}"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.array(["a"]), np.array([1j]), np.array([None]), np.zeros(2, "m8[s]"), np.zeros(2, "f4,i4"),
+        np.zeros(2, "V1"), np.array([b"a"]), strict.asarray([1j]), torch.zeros(1, dtype=torch.complex128),
+        np.zeros(2, np.longdouble),
+    ],
+)  # fmt: skip
+def test_not_a_number_format(x: Any) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"got dtype {x.dtype}")):
+        lp.cast(x, "float16")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"to": "fp8"}, "`to` must be one of float64, .*; got 'fp8'"),
+        ({"to": "float8_e4m3"}, r"`to` must be .*did you mean .*float8_e4m3fn"),
+        ({"to": "string"}, "`to` must be one of .*; got string"),
+        ({"to": "complex64"}, "`to` must be one of .*; got complex64"),
+        ({"to": True}, "`to` must be one of .*; got True"),
+        ({"to": 99}, "`to` must be one of .*; got 99"),
+        ({"to": 1.0}, "`to` must be one of .*; got 1.0"),
+        ({"to": None}, "`to` must be one of .*; got None"),
+        ({"to": ["float16"]}, "`to` must be one of .*"),
+        ({"to": float}, "`to` must be one of .*"),
+        ({"source": "nope"}, "`source` must be one of .*; got 'nope'"),
+        ({"source": "float16"}, "codes of `source` float16 must be held in float16 or uint16; got dtype float32"),
+        ({"source": "int4"}, "codes of `source` int4 must be held in int4 or int8 or uint8; got dtype float32"),
+        ({"saturate": "no"}, "`saturate` must be True or False; got 'no'"),
+        ({"saturate": None}, "`saturate` must be True or False; got None"),
+        ({"saturate": []}, r"`saturate` must be True or False; got \[\]"),
+        ({"round_mode": "even"}, "`round_mode` must be one of up, down, nearest or None; got 'even'"),
+        ({"round_mode": ["up"]}, "`round_mode` must be one of up, down, nearest or None; got"),
+        ({"opset": 0}, "`opset` must be from 1 to 28; got 0"),
+        ({"opset": 29}, "`opset` must be from 1 to 28; got 29"),
+        ({"opset": 24.0}, "`opset` must be an integer from 1 to 28; got 24.0"),
+        ({"opset": "24"}, "`opset` must be an integer from 1 to 28; got '24'"),
+        ({"opset": True}, "`opset` must be an integer from 1 to 28; got True"),
+        ({"saturate": False, "opset": 18}, "`saturate` must be True before opset 19; got opset 18"),
+        ({"round_mode": "up", "opset": 23}, "`round_mode` must be None before opset 24; got opset 23"),
+        ({"out": np.zeros((3, 2), np.float16)}, r"`out` must have shape \(2, 3\) and .*; got \(3, 2\), float16"),
+        ({"out": np.zeros((2, 3), np.int16)}, "`out` must have shape .* and dtype float16; got .*, int16"),
+        ({"out": np.broadcast_to(np.float16(0), (2, 3))}, "`out` must be writable"),
+    ],
+)  # fmt: skip
+def test_values(options: dict[str, Any], message: str) -> None:
+    options = {"to": "float16", **options}
+    to = options.pop("to")
+    for _ in range(2):  # the second call finds whatever the first one left in a cache
+        with pytest.raises(ValueError, match=message):
+            lp.cast(X, to, **options)
+    lp.cast(X, 1)  # enum 1 is float32, and equal to True
+    lp.cast(X, "float16", opset=1)
+
+
+@pytest.mark.parametrize("out", [torch.empty(2, 3), [0.0], strict.zeros((2, 3))])
+def test_out_of_another_library(out: Any) -> None:
+    with pytest.raises(TypeError, match="`out` must be an array"):
+        lp.cast(X, "float16", out=out)
+
+
+@pytest.mark.parametrize(
+    "fmt", [fmt for fmt in lp.formats.values() if fmt.since > 1 and fmt.bits], ids=lambda f: f.name
+)
+def test_types_by_opset(fmt: lp.Format) -> None:
+    if fmt.kind.value == "complex":
+        with pytest.raises(ValueError, match="`to` must be one of"):
+            lp.cast(X, fmt)
+        return
+    before = max(version for version in CAST_VERSIONS if version < fmt.since)
+    codes = np.zeros(3, fmt.code_dtype)
+    with pytest.raises(
+        ValueError, match=rf"`to` .*Cast-{before} has; got {fmt.name}, which Cast has since opset {fmt.since}"
+    ):
+        lp.cast(X, fmt, opset=fmt.since - 1)
+    with pytest.raises(ValueError, match=rf"`source` .*got {fmt.name}, which Cast has since opset {fmt.since}"):
+        lp.cast(codes, "float32", source=fmt, opset=fmt.since - 1)
+    assert lp.cast(X, fmt, opset=fmt.since).shape == X.shape
+    assert lp.cast(codes, "float32", source=fmt, opset=fmt.since).shape == (3,)
+
+
+def test_opsets_are_those_of_onnx() -> None:
+    from onnx import defs
+
+    schemas = [schema for schema in defs.get_all_schemas_with_history() if schema.name == "Cast" and not schema.domain]
+    assert sorted(schema.since_version for schema in schemas) == list(CAST_VERSIONS)
+    for schema in schemas:
+        for constraint in schema.type_constraints:
+            theirs = {text.removeprefix("tensor(").removesuffix(")") for text in constraint.allowed_type_strs}
+            ours = {f.onnx_name.lower() for f in lp.formats.values() if f.since <= schema.since_version}
+            assert theirs == {name for name in ours if not name.startswith("complex")}
+        for attribute, since in (("saturate", 19), ("round_mode", 24)):
+            assert (attribute in schema.attributes) == (schema.since_version >= since)
+
+
+def test_attributes_that_do_not_concern_the_target_are_ignored() -> None:
+    assert lp.cast(X, "float16", saturate=False, round_mode="down").dtype == np.float16
+    assert lp.cast(X, "int8", saturate=0).dtype == np.int8
+    assert lp.cast(X, "int8", saturate=np.False_, opset=np.int64(28)).dtype == np.int8
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: lp.encode(X, "float8_e5m2", packed=True), "`fmt` must be a 2-, 4- or 6-bit format to be packed; got"),
+        (lambda: lp.pack(X, "int8"), "`fmt` must be a 2-, 4- or 6-bit format"),
+        (lambda: lp.pack(X, "int4"), "codes of `source` int4 must be held in int4 or int8 or uint8; got dtype float32"),
+        (lambda: lp.unpack(X, "int4", 3), "`packed` must be 1-D uint8 of 2 bytes for shape .3,. in int4; got float32"),
+        (lambda: lp.unpack(np.zeros(2, np.uint8), "int4", 5), "1-D uint8 of 3 bytes .*; got uint8 of shape .2,."),
+        (lambda: lp.unpack(np.zeros(4, np.uint8), "int4", (5,)), "1-D uint8 of 3 bytes .*; got uint8 of shape .4,."),
+        (lambda: lp.unpack(np.zeros(2, np.uint8), "int4", -3), "`shape` must be .*; got -3"),
+        (lambda: lp.unpack(np.zeros(2, np.uint8), "int4", "3"), "`shape` must be .*; got '3'"),
+        (lambda: lp.unpack(np.zeros(2, np.uint8), "int4", (3.0,)), "`shape` must be .*; got .3.0,."),
+        (lambda: lp.decode(np.zeros(2, np.uint8), "int4", packed=True), "`shape` must be .*; got None"),
+        (lambda: lp.decode(np.zeros(2, np.uint8), "int4", shape=(2,)), "`shape` must be None unless the"),
+        (lambda: lp.decode(np.zeros(2, np.uint8), "int4", to="nope"), "`to` must be one of"),
+        (lambda: lp.decode(np.zeros(2, np.uint8), "nope"), "`fmt` must be one of"),
+        (lambda: lp.decode(np.zeros(2, np.uint16), "int4"), "must be held in int4 or int8 or uint8; got dtype uint16"),
+        (lambda: lp.finfo("int8"), "`fmt` must be a float format; got int8"),
+        (lambda: lp.iinfo("float16"), "`fmt` must be an integer format; got float16"),
+        (lambda: lp.carrier("string", np), "`fmt` must be a number format; got string"),
+        (lambda: lp.set_num_threads(0), "`n` must be an integer from 1 to 1024; got 0"),
+        (lambda: lp.set_num_threads(1.5), "`n` must be an integer from 1 to 1024; got 1.5"),
+        (lambda: lp.set_num_threads("many"), "`n` must be an integer from 1 to 1024; got 'many'"),
+    ],
+)  # fmt: skip
+def test_other_calls(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,175 @@
+"""The rules the package keeps: public names, lazy imports, arrows that never run back, one home for format names."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+
+import lowprec as lp
+from lowprec import reference, tables
+from lowprec.formats import NUMERIC
+
+PACKAGE = Path(lp.__file__).parent
+ROOT = Path(__file__).parent.parent
+MODULES = sorted(PACKAGE.glob("*.py"))
+PUBLIC = [
+    "Format", "as_format", "build_info", "carrier", "cast", "decode", "encode", "explain", "finfo", "formats",
+    "get_num_threads", "iinfo", "pack", "set_num_threads", "unpack",
+]  # fmt: skip
+
+
+def test_public_names() -> None:
+    assert lp.__all__ == PUBLIC
+    assert all(getattr(lp, name).__doc__ for name in PUBLIC if name != "formats")
+    assert lp.__version__ == metadata.version("lowprec")
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in ("Format", "formats")])
+def test_docstrings_say_what_they_must(name: str) -> None:
+    text = getattr(lp, name).__doc__
+    assert ">>> " in text, "a doctest"
+    if name not in ("build_info", "get_num_threads", "set_num_threads"):
+        assert re.search(r"Source: |source", text), "the source"
+        assert "Parameters" in text
+        assert "Raises" in text
+
+
+def test_import_is_lazy() -> None:
+    code = (
+        "import sys, lowprec; "
+        "print([m for m in ('torch', 'onnx', 'cupy', 'jax', 'dask', 'pandas', 'streamlit') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def _imports(path: Path) -> set[str]:
+    """Return the modules of the package that a module imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            found |= {node.module} if node.module else {alias.name for alias in node.names}
+    return {name.partition(".")[0] for name in found}
+
+
+LAYERS = [
+    {"_kernels", "formats"}, {"opsets", "threads", "arrays", "packing"}, {"plan", "reference", "build"},
+    {"portable", "stages", "tables", "explanation"}, {"dispatch"}, {"operators"}, {"loss", "npy"}, {"__init__", "cli"},
+    {"__main__"},
+]  # fmt: skip
+
+
+def test_arrows_never_run_back() -> None:
+    level = {name: index for index, layer in enumerate(LAYERS) for name in layer}
+    assert {path.stem for path in MODULES} <= set(level)
+    for path in MODULES:
+        for imported in _imports(path):
+            assert imported == "__version__" or level[imported] < level[path.stem], (path.name, imported)
+    for path in MODULES:  # the oracle serves people and tests, never the fast path; arrays.py alone knows libraries
+        if path.stem not in ("__init__", "cli", "explanation", "tables"):
+            assert "reference" not in _imports(path), path.name
+    assert _imports(PACKAGE / "reference.py") == {"formats", "opsets"}
+    assert not {"stages", "_kernels", "reference"} & _imports(PACKAGE / "portable.py")
+
+
+def _code_strings(path: Path) -> str:
+    """Return a module without its comments and docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)) and ast.get_docstring(node):
+            node.body = node.body[1:] or [ast.Pass()]
+        if isinstance(node, (ast.Module, ast.ClassDef)):
+            node.body = [n for n in node.body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
+    return ast.unparse(tree)
+
+
+def test_format_names_have_one_home() -> None:
+    names = [fmt.name for fmt in NUMERIC if fmt.name not in dir(np) or fmt.bits < 8]
+    assert "bfloat16" in names
+    pattern = re.compile(rf"\b({'|'.join(names)})\b")
+    for path in MODULES:
+        if path.stem != "formats":
+            found = pattern.findall(_code_strings(path))
+            if path.stem == "cli":  # the default of `loss --to`
+                assert set(found) <= {"float8_e4m3fn", "int4", "float4_e2m1fn"}
+                continue
+            assert not found, (path.name, found)
+    for path in [*PACKAGE.glob("*.pyx"), *PACKAGE.glob("*.pxi"), *PACKAGE.glob("*.pxd")]:
+        assert not pattern.findall(path.read_text(encoding="utf-8")), path.name
+
+
+def test_every_file_says_its_job_and_is_short() -> None:
+    sources = [path for folder in (PACKAGE, ROOT / "tests", ROOT / "benchmarks") for path in folder.glob("*.p[yx]*")]
+    assert len(sources) > 20
+    for path in sources:
+        if path.suffix not in (".py", ".pyx", ".pxi", ".pxd"):
+            continue
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert lines[0].startswith(('"""', 'r"""', "# ")), path.name
+        assert len(lines) <= 380 or path.name == "formats.py" or path.parent.name == "tests", (path.name, len(lines))
+
+
+def test_formats_are_onnxs() -> None:
+    theirs = dict(onnx.TensorProto.DataType.items())
+    theirs.pop("UNDEFINED")
+    assert {fmt.onnx_name: fmt.onnx_enum for fmt in lp.formats.values()} == theirs
+    assert len(NUMERIC) == 25
+
+
+@pytest.mark.parametrize("fmt", NUMERIC, ids=lambda fmt: fmt.name)
+def test_aliases(fmt: lp.Format) -> None:
+    for alias in (fmt, fmt.name, fmt.onnx_name, fmt.onnx_enum, np.int64(fmt.onnx_enum), fmt.dtype, fmt.dtype.type):
+        assert lp.as_format(alias) is fmt
+    assert lp.as_format(fmt.dtype.newbyteorder(">")) is fmt
+    assert pickle.loads(pickle.dumps(fmt)) is fmt
+    assert repr(fmt) == f"lowprec.formats[{fmt.name!r}]"
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.torch_name], ids=lambda fmt: fmt.name)
+def test_torch_aliases(fmt: lp.Format) -> None:
+    torch = pytest.importorskip("torch")
+    assert lp.as_format(getattr(torch, fmt.torch_name or "")) is fmt
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.is_float], ids=lambda fmt: fmt.name)
+def test_finfo_against_ml_dtypes_and_the_oracle(fmt: lp.Format) -> None:
+    ours = lp.finfo(fmt)
+    theirs = ml_dtypes.finfo(fmt.dtype)
+    assert (ours.bits, ours.max, ours.eps) == (theirs.bits, float(theirs.max), float(theirs.eps))
+    assert ours.smallest_normal == float(theirs.smallest_normal)
+    assert ours.min == float(theirs.min)
+    assert float(reference.decode(fmt.max_code, fmt)) == ours.max
+    smallest = 1 if fmt.has_zero else 0
+    assert float(reference.decode(smallest, fmt)) == (ours.smallest_subnormal if fmt.has_zero else ours.smallest_normal)
+    if ours.nan_code is not None:
+        assert reference.decode(ours.nan_code, fmt).special == "nan"
+    if ours.inf_code is not None:
+        assert reference.decode(ours.inf_code, fmt).special == "inf"
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.is_integer], ids=lambda fmt: fmt.name)
+def test_iinfo_against_ml_dtypes(fmt: lp.Format) -> None:
+    theirs = ml_dtypes.iinfo(fmt.dtype)
+    ours = lp.iinfo(fmt)
+    assert (ours.bits, ours.min, ours.max, ours.dtype) == (theirs.bits, theirs.min, theirs.max, fmt.dtype)
+
+
+def test_readme_table_is_current() -> None:
+    assert tables.markdown_table() in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_build_info() -> None:
+    info = lp.build_info()
+    assert info["version"] == lp.__version__
+    assert info["isa"] in info["isas"]
+    assert info["isas"][0] == "base"
+    assert info["threads"] >= 1

@@ -1,0 +1,157 @@
+"""Threads: forks, concurrent callers, the numbers asked for, and the caller's floating-point mode."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import ctypes
+import ctypes.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+import lowprec as lp
+from lowprec import _kernels, threads
+from lowprec.formats import NUMERIC, Format
+
+X = np.random.default_rng(3).normal(0, 100, 1 << 21).astype(np.float32)
+
+
+def test_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    lp.set_num_threads(3)
+    assert lp.get_num_threads() == (3 if _kernels.openmp() else 1)
+    assert threads.threads_for(10) == lp.get_num_threads()
+    lp.set_num_threads(None)
+    assert threads.threads_for(threads.PARALLEL_FROM - 1) == 1
+    assert threads.threads_for(threads.PARALLEL_FROM) == lp.get_num_threads()
+
+
+@pytest.mark.parametrize(
+    ("value", "says"), [("5", "5"), ("", "default"), ("0", "LOWPREC_NUM_THREADS"), ("x", "got 'x'")]
+)
+def test_environment(value: str, says: str) -> None:
+    code = "import lowprec as lp; print(lp.get_num_threads(), lp.build_info()['openmp'] > 0)"
+    environment = {**os.environ, "LOWPREC_NUM_THREADS": value}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    if says in ("5", "default"):
+        wanted = says if says == "5" else str(len(os.sched_getaffinity(0)))
+        assert done.stdout.split() in ([wanted, "True"], ["1", "False"])
+    else:
+        assert done.returncode == 1
+        assert says in done.stderr
+
+
+def test_isa_environment() -> None:
+    code = "import lowprec as lp; print(lp.build_info()['isa'])"
+    for value, wanted in [("base", "base"), ("", _kernels.available_isas()[-1]), ("v9", "got 'v9'")]:
+        environment = {**os.environ, "LOWPREC_ISA": value}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+        )
+        assert wanted in done.stdout + done.stderr
+        assert done.returncode == (1 if value == "v9" else 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_fork_after_a_parallel_region() -> None:
+    code = """
+import os, signal, sys, warnings
+import numpy as np, lowprec as lp
+x = np.arange(1 << 21, dtype=np.float32)
+lp.set_num_threads(2)
+expected = lp.encode(x, "float8_e5m2")
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    assert lp.get_num_threads() == 1
+    lp.set_num_threads(2)
+    os._exit(0 if np.array_equal(lp.encode(x, "float8_e5m2"), expected) else 3)
+assert np.array_equal(lp.encode(x, "float8_e5m2"), expected)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "0\n"
+
+
+def test_concurrent_callers() -> None:
+    expected = {name: lp.encode(X, name) for name in ("float8_e4m3fn", "bfloat16", "float4_e2m1fn", "int8")}
+    lp.set_num_threads(2)
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        jobs = [(name, pool.submit(lp.encode, X, name)) for name in expected for _ in range(6)]
+        for name, job in jobs:
+            assert np.array_equal(job.result(), expected[name])
+
+
+def test_gil_is_released() -> None:
+    # While a conversion runs in another thread this one must get to run: a held GIL would let no step through.
+    x = np.zeros(1 << 25, np.float32)
+    out = np.empty(x.shape, np.uint8)
+    lp.set_num_threads(1)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        job = pool.submit(lambda: [lp.encode(x, "float8_e4m3fn", out=out) for _ in range(4)])
+        steps = 0
+        while not job.done():
+            steps += 1
+    assert steps > 100
+
+
+LIBM = ctypes.util.find_library("m")
+FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO = 0x800, 0x400, 0xC00  # x86
+
+
+@pytest.fixture(params=["flush to zero", "upward", "downward", "toward zero"])
+def odd_mode(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave the calling thread in a floating-point mode that would change the bits."""
+    if os.uname().machine != "x86_64" or LIBM is None:
+        pytest.skip("the modes are set for x86-64")
+    libm = ctypes.CDLL(LIBM)
+    if request.param == "flush to zero":
+        assert torch.set_flush_denormal(True)
+        yield
+        torch.set_flush_denormal(False)
+        return
+    mode = {"upward": FE_UPWARD, "downward": FE_DOWNWARD, "toward zero": FE_TOWARDZERO}[request.param]
+    assert libm.fesetround(mode) == 0
+    yield
+    assert libm.fegetround() == mode  # the caller's mode is put back
+    libm.fesetround(0)
+
+
+TINY = np.ldexp(np.random.default_rng(0).normal(size=3000), np.random.default_rng(1).integers(-160, 20, 3000))
+
+
+@pytest.fixture(scope="module")
+def usual() -> dict[tuple[str, str], np.ndarray]:
+    """Give the codes in the usual mode, computed before any test of this module changes it."""
+    return {(s.name, t.name): lp.encode(_source(s), t, source=s) for s in NUMERIC for t in NUMERIC}
+
+
+def _source(fmt: Format) -> np.ndarray:
+    if fmt.is_float and fmt.bits >= 32:
+        return TINY.astype(fmt.dtype)
+    return np.random.default_rng(2).integers(0, 1 << fmt.bits, 3000, np.uint64).astype(fmt.code_dtype)
+
+
+def test_bits_do_not_depend_on_the_mode(usual: dict[tuple[str, str], np.ndarray], odd_mode: None) -> None:
+    for source in NUMERIC:
+        x = usual[source.name, source.name] if source.bits < 32 else usual[source.name, source.name].view(source.dtype)
+        if source.saturates == "asked" or source.kind.value == "bool":
+            x = _source(source)
+        for target in NUMERIC:
+            for count in (1, 2):
+                lp.set_num_threads(count)
+                got = lp.encode(x, target, source=source)
+                assert np.array_equal(got, usual[source.name, target.name]), (source.name, target.name)
+
+
+def test_the_mode_is_put_back() -> None:
+    assert torch.set_flush_denormal(True)
+    try:
+        lp.cast(X, "float8_e4m3fn")
+        assert (torch.tensor([2.0**-140]) * 1.0).item() == 0.0
+    finally:
+        torch.set_flush_denormal(False)
