@@ -121,14 +121,12 @@ cdef inline uint32_t encode_upper_one(uint32_t bits) noexcept nogil:
 
 
 cdef inline uint32_t encode_power_one(uint32_t bits, params_t p) noexcept nogil:
-    # Magnitudes from 2**-126 up: the exponent field, moved by what the mantissa and the round_mode carry into it.
-    # Below that float32 is subnormal: 2**-127 is 0 | half of the fraction.
-    cdef int32_t a = <int32_t>(bits & ~SIGN)
-    cdef uint32_t t = (<uint32_t>a + p.power_add) >> 23
-    t = t if a >= <int32_t>HIDDEN else (1 if a > p.power_half else 0)
-    t = p.power_over if a > <int32_t>(INF - HIDDEN) else t
-    t = p.power_under if a < <int32_t>(HIDDEN >> 1) else t
-    return p.nan_code if a > <int32_t>INF else t
+    # The exponent field, moved by what the round_mode lets the fraction carry into it. Below 2**-126 float32 is
+    # subnormal, the carry comes too early, and everything up to power_first has the smallest code.
+    cdef uint32_t a = bits & ~SIGN
+    cdef int32_t c = <int32_t>a if <int32_t>a < p.clamp else p.clamp
+    cdef uint32_t t = ((<uint32_t>c + p.power_add) >> 23) if c > p.power_first else 0
+    return t if a - p.power_low <= p.power_span else p.nan_code
 
 
 # ---- one element: between the two hubs --------------------------------------------------------------------------

@@ -12,6 +12,10 @@ ctypedef fused from_t:
     uint32_t
     uint64_t
 
+ctypedef fused narrow_t:
+    uint8_t
+    uint16_t
+
 ctypedef fused to_t:
     uint8_t
     uint16_t
@@ -21,19 +25,13 @@ ctypedef fused to_t:
 
 # ---- loops: to the hubs -----------------------------------------------------------------------------------------
 
-cdef void decode8(const uint8_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+cdef void decode(const narrow_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
         d[i] = decode_one(s[i], p)
 
 
-cdef void decode_ieee8(const uint8_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = decode_ieee_one(s[i], p)
-
-
-cdef void decode_ieee16(const uint16_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+cdef void decode_ieee(const narrow_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
         d[i] = decode_ieee_one(s[i], p)

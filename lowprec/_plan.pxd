@@ -27,9 +27,9 @@ cdef struct params_t:
     int32_t sign_last
     # encode to a power of two
     uint32_t power_add      # what the round_mode adds below the exponent
-    int32_t power_half      # between the two smallest codes: larger magnitudes take the upper
-    uint32_t power_over     # code above 2**127
-    uint32_t power_under    # code below 2**-127
+    int32_t power_first     # the last magnitude that takes the smallest code
+    uint32_t power_low      # magnitudes from power_low to power_low + power_span have a code, others are nan_code
+    uint32_t power_span
     # integers and bools: ((v & mask) ^ sign) - sign
     uint64_t from_mask
     uint64_t from_sign

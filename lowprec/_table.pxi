@@ -1,9 +1,10 @@
 # The table of loops: name -> address, the same names in every instruction set.
 
 TABLE = {
-    "decode8": <size_t>&decode8,
-    "decode_ieee8": <size_t>&decode_ieee8,
-    "decode_ieee16": <size_t>&decode_ieee16,
+    "decode8": <size_t>&decode[uint8_t],
+    "decode16": <size_t>&decode[uint16_t],
+    "decode_ieee8": <size_t>&decode_ieee[uint8_t],
+    "decode_ieee16": <size_t>&decode_ieee[uint16_t],
     "decode_upper16": <size_t>&decode_upper16,
     "decode_power8": <size_t>&decode_power8,
     "load8": <size_t>&load8,

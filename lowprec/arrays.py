@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache, lru_cache
 from typing import Any
 
 import array_api_compat as compat
@@ -13,12 +14,24 @@ from .formats import Format, Kind, as_format
 __all__ = ["carrier", "check_out", "extends", "format_of", "from_codes", "is_torch", "namespace", "on_host", "to_codes"]
 
 
+@lru_cache(maxsize=64)
+def _namespace_of(kind: type) -> Any | None:
+    """Return the namespace that every array of a type belongs to, or None where each one must be asked."""
+    if issubclass(kind, (np.ndarray, np.generic)) and not issubclass(kind, np.ma.MaskedArray):
+        return np
+    torch = sys.modules.get("torch")
+    if torch is not None and issubclass(kind, torch.Tensor):
+        return compat.array_namespace(torch.empty(0))
+    return None
+
+
 def namespace(x: Any, parameter: str = "x") -> Any:
     """Return the array-API namespace of `x`; NumPy scalars count as 0-d arrays."""
-    if isinstance(x, (np.ndarray, np.generic)):
-        if not isinstance(x, np.ma.MaskedArray):  # whose mask would be lost without a word
-            return np
-    elif not isinstance(x, (type, bool, int, float, complex, type(None))) and compat.is_array_api_obj(x):
+    found = _namespace_of(type(x))
+    if found is not None:
+        return found
+    refused = (type, bool, int, float, complex, type(None), np.ma.MaskedArray)  # whose mask would be lost silently
+    if not isinstance(x, refused) and compat.is_array_api_obj(x):
         return compat.array_namespace(x)
     kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
     raise TypeError(f"`{parameter}` must be an array (NumPy, torch, or any array-API library); got {kind}")
@@ -26,7 +39,8 @@ def namespace(x: Any, parameter: str = "x") -> Any:
 
 def is_torch(x: Any) -> bool:
     """Whether `x` is a torch tensor; torch is not imported to find out."""
-    return "torch" in sys.modules and compat.is_torch_array(x)
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
 
 
 def on_host(x: Any) -> bool:
@@ -35,12 +49,13 @@ def on_host(x: Any) -> bool:
         return True
     if not is_torch(x):
         return False
-    if x.layout is not sys.modules["torch"].strided or x.is_quantized or x.is_meta:
+    if x.is_quantized or x.is_meta or x.layout is not sys.modules["torch"].strided:
         kind = "quantized" if x.is_quantized else f"{x.layout} on {x.device}"
         raise TypeError(f"`x` must be a dense torch tensor with data; got one that is {kind}")
     return bool(x.device.type == "cpu")
 
 
+@cache
 def native(fmt: Format, xp: Any) -> Any | None:
     """Return the dtype that library `xp` itself has for the format, or None."""
     if fmt.kind is Kind.STRING:
@@ -99,22 +114,33 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     return getattr(xp, f"{prefix}{row.storage_bits}")
 
 
-def format_of(dtype: Any, source: object = None) -> Format:
-    """Return the format of the codes in `x`: what its dtype says, or `source` where the dtype is only a carrier."""
+def format_of(dtype: Any, source: object = None, names: tuple[str, str] = ("x", "source")) -> Format:
+    """Return the format an array holds: what its dtype says, or `source` where the dtype is only a carrier.
+
+    `names` are the caller's parameters for the array and for `source`.
+    """
+    array, parameter = names
     try:
         held = as_format(dtype)
     except ValueError:
         held = None
     if held is None or held.kind is Kind.COMPLEX:
-        raise TypeError(f"the array must hold bools, integers or real floats; got dtype {dtype}")
+        raise TypeError(f"`{array}` must hold bools, integers or real floats; got dtype {dtype}")
     if source is None:
         return held
-    fmt = as_format(source, parameter="source")
+    fmt = as_format(source, parameter=parameter)
     codes = held.is_integer and held.bits == fmt.storage_bits and (not held.signed or (fmt.is_integer and fmt.bits < 8))
     if held is not fmt and not codes:
-        names = dict.fromkeys([fmt.name, *(["int8"] if fmt.is_integer and fmt.bits < 8 else []), fmt.code_dtype.name])
-        raise ValueError(f"codes of `source` {fmt.name} must be held in {' or '.join(names)}; got dtype {dtype}")
+        held_in = dict.fromkeys([fmt.name, *(["int8"] if fmt.is_integer and fmt.bits < 8 else []), fmt.code_dtype.name])
+        wanted = " or ".join(held_in)
+        raise ValueError(f"`{array}` must hold codes of `{parameter}` {fmt.name} in {wanted}; got dtype {dtype}")
     return fmt
+
+
+@cache
+def _torch_signed(width: int) -> Any:
+    """Return torch's signed integer of a width: NumPy and every torch dtype can be viewed as it."""
+    return getattr(sys.modules["torch"], f"int{width}")
 
 
 def to_codes(x: Any) -> np.ndarray[Any, Any]:
@@ -122,10 +148,10 @@ def to_codes(x: Any) -> np.ndarray[Any, Any]:
     if isinstance(x, (np.ndarray, np.generic)):
         array = np.asarray(x)
         return array.view(f"u{array.dtype.itemsize}")
-    torch = sys.modules["torch"]
-    width = x.element_size()
-    signed = x.detach().resolve_neg().view(getattr(torch, f"int{8 * width}"))
-    found: np.ndarray[Any, Any] = signed.numpy().view(f"u{width}")
+    width = 8 * x.itemsize
+    x = x.detach() if x.requires_grad else x
+    x = x.resolve_neg() if x.is_neg() else x
+    found: np.ndarray[Any, Any] = x.view(_torch_signed(width)).numpy().view(f"u{width // 8}")
     return found
 
 
@@ -133,8 +159,7 @@ def from_codes(codes: np.ndarray[Any, Any], dtype: Any, like: Any) -> Any:
     """Hand unsigned codes to the library of `like` as its own `dtype`, without a copy."""
     if not is_torch(like):
         return codes.view(dtype)
-    torch = sys.modules["torch"]
-    return torch.from_numpy(codes.view(f"i{codes.dtype.itemsize}")).view(dtype)
+    return sys.modules["torch"].from_numpy(codes.view(f"i{codes.dtype.itemsize}")).view(dtype)
 
 
 def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
@@ -145,7 +170,7 @@ def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
     same = out.dtype.newbyteorder("=") == dtype if xp is np else out.dtype == dtype
     if tuple(out.shape) != tuple(shape) or not same:
         raise ValueError(f"`out` must have shape {tuple(shape)} and dtype {dtype}; got {tuple(out.shape)}, {out.dtype}")
-    if compat.device(out) != compat.device(like):
+    if xp is not np and compat.device(out) != compat.device(like):
         raise ValueError(f"`out` must be on {compat.device(like)}, as `x` is; got {compat.device(out)}")
     if isinstance(out, np.generic) or (isinstance(out, np.ndarray) and not out.flags.writeable):
         raise ValueError("`out` must be writable; got a read-only array")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from .threads import threads_for
 __all__ = ["convert"]
 
 _BYTE = np.dtype(np.uint8)
-_program = lru_cache(maxsize=None)(make_program)
+_program = cache(make_program)
 
 
 def _merge_axes(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -133,9 +133,20 @@ def _elsewhere(
     return out
 
 
-def _is_plain(x: np.ndarray[Any, Any]) -> bool:
-    flags = x.flags
-    return flags.c_contiguous and flags.aligned and x.dtype.isnative
+@cache
+def _dense(plan: Plan, codes: bool) -> tuple[_kernels.Program, np.dtype[Any]]:
+    """Return what converts a dense NumPy array, and the dtype of the result."""
+    return _program(plan), plan.target.code_dtype if codes else plan.target.dtype
+
+
+def _dense_result(x: np.ndarray[Any, Any], dtype: np.dtype[Any], out: Any) -> np.ndarray[Any, Any] | None:
+    """Return a dense array for the result, `out` itself if it is one, or None if the general way must be taken."""
+    if not x.flags.carray or not x.dtype.isnative:
+        return None
+    if out is None:
+        return np.empty(x.shape, dtype)
+    is_dense = type(out) is np.ndarray and out.dtype == dtype and out.dtype.isnative and out.flags.carray
+    return out if is_dense and out.shape == x.shape and not np.may_share_memory(x, out) else None
 
 
 def convert(
@@ -169,13 +180,15 @@ def convert(
     array
         In the library and on the device of `x`.
     """
-    if type(x) is np.ndarray and out is None and not packed and shape is None and _is_plain(x):
-        # The common case, as short as it can be: a dense NumPy array, any shape, into a new one.
-        dense = np.empty(x.shape, plan.target.code_dtype if codes else plan.target.dtype)
-        n = x.size
-        program = _program(plan)
-        _kernels.run(program, x.reshape(-1).view(_BYTE), dense.reshape(-1).view(_BYTE), n, threads_for(n))
-        return dense
+    if type(x) is np.ndarray and not packed and shape is None:
+        # The common case, as short as it can be: a dense NumPy array, any shape, into another one.
+        program, own = _dense(plan, codes)
+        dense = _dense_result(x, own, out)
+        if dense is not None:
+            n = x.size
+            src, dst = (x, dense) if x.ndim == 1 else (x.reshape(-1), dense.reshape(-1))
+            _kernels.run(program, src.view(_BYTE), dst.view(_BYTE), n, threads_for(n))
+            return dense
     xp = namespace(x)
     unsigned = codes or packed
     dtype = getattr(xp, plan.target.code_dtype.name) if unsigned else carrier(plan.target, xp)

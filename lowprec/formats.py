@@ -7,6 +7,7 @@ import enum
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -93,19 +94,17 @@ class Format:
     @property
     def storage_bits(self) -> int:
         """Width of the integer that holds one unpacked code: 8, 16, 32 or 64."""
-        return max(8, self.bits)
+        return max(8, 1 << (self.bits - 1).bit_length())
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The NumPy or ml_dtypes dtype of the format (``object`` for strings)."""
-        if self.kind is Kind.STRING:
-            return np.dtype(object)
-        return np.dtype(getattr(ml_dtypes, self.name, None) or self.name)
+        """The NumPy or ml_dtypes dtype of the format (``object`` for strings); its codes' where neither has one."""
+        return _own_dtype(self) or self.code_dtype
 
     @property
     def code_dtype(self) -> np.dtype[Any]:
         """The unsigned integer dtype of unpacked codes."""
-        return np.dtype(f"uint{self.storage_bits}")
+        return _UNSIGNED[self.storage_bits]
 
     @property
     def is_float(self) -> bool:
@@ -220,7 +219,7 @@ class Format:
         """What an overflow does: ``"never"`` (Inf), ``"always"`` (max), ``"asked"`` (the `saturate` attribute)."""
         if self.nan is NaNRule.NONE:
             return "always"
-        return "asked" if self.bits == 8 else "never"
+        return "asked" if self.bits <= 8 else "never"
 
     def __repr__(self) -> str:
         """Return the name as the mapping `lowprec.formats` is asked for it."""
@@ -229,6 +228,17 @@ class Format:
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         """Pickle by name."""
         return (as_format, (self.name,))
+
+
+_UNSIGNED = {bits: np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)}
+
+
+@cache
+def _own_dtype(fmt: Format) -> np.dtype[Any] | None:
+    if fmt.kind is Kind.STRING:
+        return np.dtype(object)
+    found = getattr(ml_dtypes, fmt.name, None) or getattr(np, fmt.name, None)
+    return None if found is None else np.dtype(found)
 
 
 _IEEE = "IEEE 754-2019"
@@ -310,7 +320,7 @@ NUMERIC: tuple[Format, ...] = tuple(
 
 _BY_NAME = {alias: row for row in FORMATS.values() for alias in (row.name, row.onnx_name)}
 _BY_ENUM = {row.onnx_enum: row for row in FORMATS.values()}
-_BY_DTYPE = {row.dtype: row for row in FORMATS.values() if row.kind is not Kind.STRING}
+_BY_DTYPE = {_own_dtype(row): row for row in FORMATS.values() if row.kind is not Kind.STRING}
 
 
 def _lookup(spec: object) -> Format | None:

@@ -19,12 +19,17 @@ from .plan import Plan, make_plan
 __all__ = ["cast", "decode", "encode", "pack", "unpack"]
 
 
+_Names = tuple[str, str, str]  # the caller's parameters: the array, its format, the target
+_CAST, _ENCODE, _DECODE = ("x", "source", "to"), ("x", "source", "fmt"), ("codes", "fmt", "to")
+_PACK, _UNPACK = ("x", "fmt", "fmt"), ("packed", "fmt", "fmt")
+
+
 def _make(
-    dtype: Any, source: object, to: object, parameter: str, saturate: bool, round_mode: str | None, opset: int
+    dtype: Any, source: object, to: object, names: _Names, saturate: bool, round_mode: str | None, opset: int
 ) -> Plan:
-    held = format_of(dtype, source)
-    target = as_format(to, parameter=parameter)
-    return _shared_plan(held, target, cast_rules(held, target, saturate, round_mode, opset))
+    held = format_of(dtype, source, names[:2])
+    target = as_format(to, parameter=names[2])
+    return _shared_plan(held, target, cast_rules(held, target, saturate, round_mode, opset, names[1:]))
 
 
 _shared_plan = lru_cache(maxsize=None)(make_plan)
@@ -32,23 +37,25 @@ _cached = lru_cache(maxsize=4096, typed=True)(_make)  # typed: True must not fin
 
 
 def _settle(
-    x: Any, to: object, parameter: str, source: object, saturate: bool, round_mode: str | None, opset: int
+    x: Any,
+    source: object,
+    to: object,
+    names: _Names,
+    saturate: bool = True,
+    round_mode: str | None = None,
+    opset: int = NEWEST,
 ) -> Plan:
     if type(x) is not ndarray:
-        namespace(x)
+        namespace(x, names[0])
     try:
-        return _cached(x.dtype, source, to, parameter, saturate, round_mode, opset)
+        return _cached(x.dtype, source, to, names, saturate, round_mode, opset)
     except TypeError:  # an option that cannot be a key of the cache cannot be right: let the checks name it
-        return _make(x.dtype, source, to, parameter, saturate, round_mode, opset)
+        return _make(x.dtype, source, to, names, saturate, round_mode, opset)
 
 
-def _from_codes(codes: Any, source: Format, to: object) -> Plan:
-    return _settle(codes, to, "to", source, True, None, NEWEST)
-
-
-def _unpacking(source: Format, to: object) -> Plan:
-    target = as_format(to, parameter="to")
-    return _shared_plan(source, target, cast_rules(source, target))
+def _unpacking(source: Format, to: object, names: _Names) -> Plan:
+    target = as_format(to, parameter=names[2])
+    return _shared_plan(source, target, cast_rules(source, target, names=names[1:]))
 
 
 def cast(
@@ -112,7 +119,7 @@ def cast(
     >>> lp.cast(x, "float8_e4m3fn", saturate=False).tolist()
     [0.3125, nan, nan]
     """
-    return convert(x, _settle(x, to, "to", source, saturate, round_mode, opset), out=out)
+    return convert(x, _settle(x, source, to, _CAST, saturate, round_mode, opset), out=out)
 
 
 def encode(
@@ -169,7 +176,7 @@ def encode(
     >>> lp.encode(x, "float4_e2m1fn", packed=True).tolist()
     [241, 3]
     """
-    plan = _settle(x, fmt, "fmt", source, saturate, round_mode, opset)
+    plan = _settle(x, source, fmt, _ENCODE, saturate, round_mode, opset)
     if packed:
         check_packable(plan.target, "fmt")
     return convert(x, plan, codes=True, packed=bool(packed), out=out)
@@ -209,8 +216,9 @@ def decode(
 ) -> Any:
     """Return the values of codes: `cast` from `fmt`, whatever unsigned dtype carries them.
 
-    Every code has one value; a NaN code becomes the canonical NaN of `to`, with its sign (float8 FNUZ's NaN counts as
-    negative). -0 and Inf are kept where `to` has them. float32 holds every value of the formats up to 16 bits.
+    Every code has one value. NaN becomes the canonical NaN of `to`, with its sign (float8 FNUZ's NaN counts as
+    negative); NaN, Inf, -0 and out-of-range values become what `cast` makes of them by default. float32 holds every
+    value of the formats up to 16 bits.
 
     Parameters
     ----------
@@ -258,10 +266,10 @@ def decode(
     if not packed:
         if shape is not None:
             raise ValueError(f"`shape` must be None unless the codes are packed; got {shape!r}")
-        return convert(codes, _from_codes(codes, source, to), out=out)
+        return convert(codes, _settle(codes, source, to, _DECODE), out=out)
     lengths = _shape_of(shape)
     _check_packed(codes, source, lengths, "codes")
-    return convert(codes, _unpacking(source, to), shape=lengths, out=out)
+    return convert(codes, _unpacking(source, to, _DECODE), shape=lengths, out=out)
 
 
 def pack(x: Any, fmt: object, /) -> Any:
@@ -300,7 +308,7 @@ def pack(x: Any, fmt: object, /) -> Any:
     namespace(x)
     row = as_format(fmt)
     check_packable(row, "fmt")
-    return convert(x, _from_codes(x, row, row), codes=True, packed=True)
+    return convert(x, _settle(x, row, row, _PACK), codes=True, packed=True)
 
 
 def unpack(packed: Any, fmt: object, shape: int | Sequence[int], /) -> Any:
@@ -342,4 +350,4 @@ def unpack(packed: Any, fmt: object, shape: int | Sequence[int], /) -> Any:
     row = as_format(fmt)
     lengths = _shape_of(shape)
     _check_packed(packed, row, lengths, "packed")
-    return convert(packed, _unpacking(row, row), shape=lengths)
+    return convert(packed, _unpacking(row, row, _UNPACK), shape=lengths)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .formats import NUMERIC, Format
+from .formats import NUMERIC, Format, Kind
 
 __all__ = ["NEWEST", "ROUND_MODES", "CastRules", "cast_rules"]
 
@@ -52,7 +52,7 @@ def version_of(opset: int, parameter: str = "opset") -> int:
 
 def check_type(fmt: Format, version: int, parameter: str) -> None:
     """Raise ValueError unless Cast of that version takes the format."""
-    if fmt not in NUMERIC:
+    if fmt.kind not in (Kind.FLOAT, Kind.INT, Kind.BOOL):
         names = ", ".join(row.name for row in NUMERIC if row.since <= version)
         raise ValueError(f"`{parameter}` must be one of {names}; got {fmt.name}")
     if fmt.since > version:
@@ -63,16 +63,21 @@ def check_type(fmt: Format, version: int, parameter: str) -> None:
 
 
 def cast_rules(
-    source: Format, target: Format, saturate: bool = True, round_mode: str | None = None, opset: int = NEWEST
+    source: Format,
+    target: Format,
+    saturate: bool = True,
+    round_mode: str | None = None,
+    opset: int = NEWEST,
+    names: tuple[str, str] = ("source", "to"),
 ) -> CastRules:
     """Check types and attributes against the version of Cast in force at `opset`.
 
     Attributes that do not concern the target are ignored, as ONNX does; an attribute that the version lacks is an
-    error as soon as it is set to something else than its default.
+    error as soon as it is set to something else than its default. `names` are the caller's parameters.
     """
     version = version_of(opset)
-    check_type(source, version, "source")
-    check_type(target, version, "to")
+    check_type(source, version, names[0])
+    check_type(target, version, names[1])
     if not isinstance(saturate, (bool, np.bool)) and saturate not in (0, 1):
         raise ValueError(f"`saturate` must be True or False; got {saturate!r}")
     if not saturate and version < ATTRIBUTE_SINCE["saturate"]:

@@ -59,11 +59,31 @@ def _load(fmt: Format) -> _Stages:
     if fmt.storage_bits >= 32:
         return [], {}
     if not fmt.has_zero:
+        _check_power(fmt)
         return ["decode_power8"], {}
-    if fmt.exponent_bits == 8:
+    if _is_upper_half(fmt):
         return ["decode_upper16"], {}
+    _check_reach(fmt)
     family = "_ieee" if fmt.nan is NaNRule.IEEE else ""
     return [f"decode{family}{fmt.storage_bits}"], _decode_numbers(fmt)
+
+
+def _is_upper_half(fmt: Format) -> bool:
+    """Whether a code is the upper half of a float32."""
+    return (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.nan) == (8, 7, _F32_BIAS, NaNRule.IEEE)
+
+
+def _check_power(fmt: Format) -> None:
+    """Raise ValueError for a format of powers of two other than float32's own exponent field."""
+    if (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.signed) != (8, 0, _F32_BIAS, False):
+        raise ValueError(f"no loop converts {fmt.name}: a format without zero needs 8 exponent bits, bias 127, no sign")
+
+
+def _check_reach(fmt: Format) -> None:
+    """Raise ValueError for a row that the loops with parameters would get wrong."""
+    adder = fmt.emax + 1 + _F32_MANTISSA - fmt.mantissa_bits  # exponent of the largest power of two in the adder
+    if fmt.bits > 16 or fmt.mantissa_bits < 1 or adder > _F32_BIAS or fmt.emin < 1 - _F32_BIAS:
+        raise ValueError(f"no loop converts {fmt.name}: a format up to 16 bits needs a mantissa and a smaller exponent")
 
 
 def _is_wide(fmt: Format) -> bool:
@@ -109,17 +129,22 @@ def _encode_numbers(plan: Plan) -> dict[str, int]:
 def _power_numbers(plan: Plan) -> dict[str, int]:
     below_one = (1 << _F32_MANTISSA) - 1
     half = 1 << (_F32_MANTISSA - 1)
-    add, between = {
-        "up": (below_one, half),  # anything beyond 2**-127 takes the upper code
+    add, first = {
+        "up": (below_one, half),  # 2**-127 itself, half of the fraction
         "nearest": (half, half + half // 2 - 1),
         "down": (0, below_one),
     }[plan.round_mode]
+    fmt, nan = plan.target, plan.nan_codes[0]
+    largest = _bits(float(fmt.max))
+    low = half if plan.underflow_code == nan else 0
+    high = largest if plan.overflow_code == nan else _F32_INF
     return {
+        "clamp": largest,
         "power_add": add,
-        "power_half": between,
-        "power_over": plan.overflow_code,
-        "power_under": plan.underflow_code,
-        "nan_code": plan.nan_codes[0],
+        "power_first": first,
+        "power_low": low,
+        "power_span": high - low,
+        "nan_code": nan,
     }
 
 
@@ -136,9 +161,11 @@ def _to_float(plan: Plan) -> _Stages:
     if wide:
         names = [*names, "narrow_odd"]
     if plan.rule is Rule.POWER:
+        _check_power(target)
         return [*names, "encode_power8"], numbers | _power_numbers(plan)
-    if target.exponent_bits == 8:
+    if _is_upper_half(target):
         return [*names, "encode_upper16"], numbers
+    _check_reach(target)
     return [*names, f"encode{target.storage_bits}"], numbers | _encode_numbers(plan)
 
 

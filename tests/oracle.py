@@ -51,7 +51,7 @@ def table(target: Format) -> Table:
 
 
 def _code_dtype(target: Format) -> np.dtype[Any]:
-    return np.dtype(f"u{max(8, target.bits) // 8}")
+    return np.dtype("u1" if target.bits <= 8 else "u2" if target.bits <= 16 else f"u{target.bits // 8}")
 
 
 def _is_power(target: Format) -> bool:

@@ -47,6 +47,10 @@ def test_not_an_array(x: Any, came: str) -> None:
 def test_not_a_number_format(x: Any) -> None:
     with pytest.raises(TypeError, match=re.escape(f"got dtype {x.dtype}")):
         lp.cast(x, "float16")
+    with pytest.raises(TypeError, match="`x` must hold"):
+        lp.encode(x, "float16")
+    with pytest.raises(TypeError, match="`codes` must hold"):
+        lp.decode(x, "float16")
 
 
 @pytest.mark.parametrize(
@@ -63,8 +67,8 @@ def test_not_a_number_format(x: Any) -> None:
         ({"to": ["float16"]}, "`to` must be one of .*"),
         ({"to": float}, "`to` must be one of .*"),
         ({"source": "nope"}, "`source` must be one of .*; got 'nope'"),
-        ({"source": "float16"}, "codes of `source` float16 must be held in float16 or uint16; got dtype float32"),
-        ({"source": "int4"}, "codes of `source` int4 must be held in int4 or int8 or uint8; got dtype float32"),
+        ({"source": "float16"}, "`x` must hold codes of `source` float16 in float16 or uint16; got dtype float32"),
+        ({"source": "int4"}, "`x` must hold codes of `(source|fmt)` int4 in int4 or int8 or uint8; got"),
         ({"saturate": "no"}, "`saturate` must be True or False; got 'no'"),
         ({"saturate": None}, "`saturate` must be True or False; got None"),
         ({"saturate": []}, r"`saturate` must be True or False; got \[\]"),
@@ -143,7 +147,7 @@ def test_attributes_that_do_not_concern_the_target_are_ignored() -> None:
     [
         (lambda: lp.encode(X, "float8_e5m2", packed=True), "`fmt` must be a 2-, 4- or 6-bit format to be packed; got"),
         (lambda: lp.pack(X, "int8"), "`fmt` must be a 2-, 4- or 6-bit format"),
-        (lambda: lp.pack(X, "int4"), "codes of `source` int4 must be held in int4 or int8 or uint8; got dtype float32"),
+        (lambda: lp.pack(X, "int4"), "`x` must hold codes of `(source|fmt)` int4 in int4 or int8 or uint8; got"),
         (lambda: lp.unpack(X, "int4", 3), "`packed` must be 1-D uint8 of 2 bytes for shape .3,. in int4; got float32"),
         (lambda: lp.unpack(np.zeros(2, np.uint8), "int4", 5), "1-D uint8 of 3 bytes .*; got uint8 of shape .2,."),
         (lambda: lp.unpack(np.zeros(4, np.uint8), "int4", (5,)), "1-D uint8 of 3 bytes .*; got uint8 of shape .4,."),
@@ -154,7 +158,7 @@ def test_attributes_that_do_not_concern_the_target_are_ignored() -> None:
         (lambda: lp.decode(np.zeros(2, np.uint8), "int4", shape=(2,)), "`shape` must be None unless the"),
         (lambda: lp.decode(np.zeros(2, np.uint8), "int4", to="nope"), "`to` must be one of"),
         (lambda: lp.decode(np.zeros(2, np.uint8), "nope"), "`fmt` must be one of"),
-        (lambda: lp.decode(np.zeros(2, np.uint16), "int4"), "must be held in int4 or int8 or uint8; got dtype uint16"),
+        (lambda: lp.decode(np.zeros(2, np.uint16), "int4"), "`codes` must hold codes of `fmt` int4 in int4 or int8 or uint8; got dtype uint16"),
         (lambda: lp.finfo("int8"), "`fmt` must be a float format; got int8"),
         (lambda: lp.iinfo("float16"), "`fmt` must be an integer format; got float16"),
         (lambda: lp.carrier("string", np), "`fmt` must be a number format; got string"),

@@ -1,0 +1,59 @@
+"""Check that gcc vectorises every inner loop of the tiers; print those it leaves scalar and fail on the unexpected."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent.parent / "lowprec"
+FLAGS = ["-O3", "-fno-trapping-math", "-fno-math-errno", "-ffp-contract=off", "-fPIC", "-fopt-info-vec-optimized"]
+TIERS = {"base": [], "v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"]}
+
+# SSE2 has no shift by a vector, no 64-bit comparison and no byte shuffle: these stay scalar there, and only there.
+SCALAR_ON_BASE = {
+    "sticky_int64", "sticky_uint64", "narrow_odd", "widen", "truncate_wide", "nonzero", "pack6", "unpack6", "swap32",
+    "swap64",
+}  # fmt: skip
+
+
+def scalar_loops(tier: str, folder: str) -> set[str]:
+    """Compile one tier and return the functions none of whose loops was vectorised."""
+    source = PACKAGE / f"_tier_{tier}.c"
+    done = subprocess.run(
+        ["gcc", *FLAGS, *TIERS[tier], f"-I{sysconfig.get_paths()['include']}", "-c", source, "-o", f"{folder}/out.o"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    vectorised = {int(line) for line in re.findall(r":(\d+):\d+: optimized: loop vectorized", done.stderr)}
+    function, found = "", {}
+    for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
+        start = re.match(rf"static void (?:__pyx_fuse_)?(\w*?)__pyx_f_7lowprec_\d+_tier_{tier}_(\w+)\(.*\) \{{", line)
+        if start:
+            function = f"{start.group(2)} {start.group(1)}".strip()
+        elif line == "}":
+            function = ""
+        elif function and re.search(r"\bfor \(", line):
+            found.setdefault(function, []).append(number in vectorised)
+    if len(found) < 50:
+        raise SystemExit(f"{source}: only {len(found)} loops found; has Cython changed how it names functions?")
+    return {name.split()[0] for name, loops in found.items() if not any(loops)}
+
+
+def main() -> int:
+    """Return 0 if all is as expected."""
+    unexpected = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for tier in TIERS:
+            scalar = scalar_loops(tier, folder)
+            surprise = scalar - SCALAR_ON_BASE if tier == "base" else scalar
+            unexpected += len(surprise)
+            scalars, surprises = (", ".join(sorted(names)) or "none" for names in (scalar, surprise))
+            print(f"{tier}: scalar {scalars}; unexpected {surprises}")
+    return 1 if unexpected else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
