@@ -10,19 +10,22 @@ from importlib.metadata import version as _version
 
 from .arrays import carrier
 from .build import build_info
+from .codes import decode, encode, pack, unpack
 from .explanation import explain
 from .formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
 from .formats import Format, as_format, finfo, iinfo
-from .operators import cast, decode, encode, pack, unpack
+from .operators import bitcast, cast, cast_like
 from .threads import get_num_threads, set_num_threads
 
 __version__ = _version("lowprec")
 __all__ = [
     "Format",
     "as_format",
+    "bitcast",
     "build_info",
     "carrier",
     "cast",
+    "cast_like",
     "decode",
     "encode",
     "explain",

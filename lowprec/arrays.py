@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import array_api_compat as compat
@@ -11,28 +11,30 @@ import numpy as np
 
 from .formats import Format, Kind, as_format
 
-__all__ = ["carrier", "check_out", "extends", "format_of", "from_codes", "is_torch", "namespace", "on_host", "to_codes"]
+__all__ = [
+    "carrier", "check_out", "extends", "format_of", "from_codes", "is_torch", "namespace", "native", "on_host",
+    "reinterpret", "to_codes",
+]  # fmt: skip
 
 
-@lru_cache(maxsize=64)
-def _namespace_of(kind: type) -> Any | None:
-    """Return the namespace that every array of a type belongs to, or None where each one must be asked."""
-    if issubclass(kind, (np.ndarray, np.generic)) and not issubclass(kind, np.ma.MaskedArray):
-        return np
-    torch = sys.modules.get("torch")
-    if torch is not None and issubclass(kind, torch.Tensor):
-        return compat.array_namespace(torch.empty(0))
-    return None
+_known: dict[type, Any] = {np.ndarray: np}
+"""The namespace of the array types met before, where it is one for all arrays of the type."""
 
 
 def namespace(x: Any, parameter: str = "x") -> Any:
     """Return the array-API namespace of `x`; NumPy scalars count as 0-d arrays."""
-    found = _namespace_of(type(x))
+    found = _known.get(type(x))
     if found is not None:
         return found
     refused = (type, bool, int, float, complex, type(None), np.ma.MaskedArray)  # whose mask would be lost silently
+    if isinstance(x, (np.ndarray, np.generic)) and not isinstance(x, np.ma.MaskedArray):
+        _known[type(x)] = np
+        return np
     if not isinstance(x, refused) and compat.is_array_api_obj(x):
-        return compat.array_namespace(x)
+        found = compat.array_namespace(x)
+        if is_torch(x):
+            _known[type(x)] = found
+        return found
     kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
     raise TypeError(f"`{parameter}` must be an array (NumPy, torch, or any array-API library); got {kind}")
 
@@ -114,17 +116,19 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     return getattr(xp, f"{prefix}{row.storage_bits}")
 
 
-def format_of(dtype: Any, source: object = None, names: tuple[str, str] = ("x", "source")) -> Format:
+def format_of(
+    dtype: Any, source: object = None, names: tuple[str, str] = ("x", "source"), *, any_kind: bool = False
+) -> Format:
     """Return the format an array holds: what its dtype says, or `source` where the dtype is only a carrier.
 
-    `names` are the caller's parameters for the array and for `source`.
+    `names` are the caller's parameters for the array and for `source`; `any_kind` lets complex numbers pass.
     """
     array, parameter = names
     try:
         held = as_format(dtype)
     except ValueError:
         held = None
-    if held is None or held.kind is Kind.COMPLEX:
+    if held is None or (held.kind is Kind.COMPLEX and not any_kind):
         raise TypeError(f"`{array}` must hold bools, integers or real floats; got dtype {dtype}")
     if source is None:
         return held
@@ -160,6 +164,25 @@ def from_codes(codes: np.ndarray[Any, Any], dtype: Any, like: Any) -> Any:
     if not is_torch(like):
         return codes.view(dtype)
     return sys.modules["torch"].from_numpy(codes.view(f"i{codes.dtype.itemsize}")).view(dtype)
+
+
+def reinterpret(x: Any, fmt: Format, xp: Any) -> Any:
+    """Return `x` as the library's dtype for a format of the same width, from 8 bits up: a view where one can be had."""
+    dtype = carrier(fmt, xp)
+    if xp is np:
+        array = np.asarray(x)
+        if not array.dtype.isnative:
+            array = array.byteswap().view(array.dtype.newbyteorder("="))
+        return array.view(dtype)
+    if is_torch(x):
+        return x.detach().view(dtype)
+    if hasattr(x, "view"):
+        return x.view(dtype)
+    try:
+        host = np.from_dlpack(x)
+    except (AttributeError, TypeError, RuntimeError, BufferError) as error:
+        raise TypeError(f"`x` must let its bits be seen; {xp.__name__} has no view and no DLPack ({error})") from None
+    return xp.asarray(host.view(fmt.dtype if native(fmt, xp) is not None else fmt.code_dtype))
 
 
 def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:

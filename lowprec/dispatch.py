@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _kernels, packing, portable
-from .arrays import carrier, check_out, extends, from_codes, namespace, native, on_host, to_codes
+from .arrays import carrier, check_out, extends, from_codes, namespace, native, on_host, reinterpret, to_codes
 from .formats import NUMERIC, Format
 from .opsets import CastRules, version_of
 from .plan import Plan, make_plan
@@ -105,7 +105,7 @@ def _portable_source(x: Any, plan: Plan, xp: Any) -> Any:
     if held or (source.is_float and source.bits <= 16):
         return x
     if source.is_float:
-        raise TypeError(f"`x` must hold {source.name} in its own dtype in {xp.__name__}; got {x.dtype}")
+        return reinterpret(x, source, xp)
     return portable.convert(x, make_plan(_twin(source), source, _NEWEST_RULES), xp)
 
 
@@ -116,16 +116,16 @@ def _elsewhere(
     xp = namespace(x)
     source, target = plan.source, plan.target
     x = packing.unpack(x, source, shape, xp) if shape is not None else _portable_source(x, plan, xp)
-    codes = not target.is_float and dtype != native(target, xp) and not extend
-    if codes and target.bits >= 8:  # the code of an integer or bool is the number itself, modulo its width
-        plan = make_plan(source, _twin(target), _NEWEST_RULES)
-    elif target.is_float and target.bits > 16 and dtype != native(target, xp):
-        raise TypeError(f"codes of {target.name} cannot be had in {xp.__name__}: it has no way to see a float's bits")
+    is_other = dtype != native(target, xp)  # codes, or values in a wider type
+    if is_other and not extend and target.is_integer and target.bits >= 8:
+        plan = make_plan(source, _twin(target), _NEWEST_RULES)  # the code of an integer is the number modulo its width
     result = portable.convert(x, plan, xp, extend=extend)
     if packed:
         result = packing.pack(result, target, xp)
+    elif result.dtype != dtype and target.is_float:
+        result = reinterpret(result, _twin(target) if is_other else target, xp)
     elif result.dtype != dtype:
-        result = result.view(dtype)
+        result = xp.astype(result, dtype)  # masked codes from int8, or bools
     if out is None:
         return result
     check_out(out, x, result.shape, dtype)

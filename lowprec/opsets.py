@@ -1,4 +1,4 @@
-"""What each version of the Cast operator takes, from the rows' `since` and one table of attributes."""
+"""What each version of an operator takes, from the rows' `since` and one table of versions and attributes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ import numpy as np
 
 from .formats import NUMERIC, Format, Kind
 
-__all__ = ["NEWEST", "ROUND_MODES", "CastRules", "cast_rules"]
+__all__ = ["NEWEST", "ROUND_MODES", "CastRules", "cast_rules", "check_type", "version_of"]
 
 NEWEST = 28
 """The newest opset this table knows, and the default everywhere."""
 
-CAST_VERSIONS = (1, 6, 9, 13, 19, 21, 23, 24, 25, 28)
-"""The opsets that changed Cast; those between use the newest one not above them."""
+VERSIONS = {
+    "Cast": (1, 6, 9, 13, 19, 21, 23, 24, 25, 28),
+    "CastLike": (15, 19, 21, 23, 24, 25),
+    "BitCast": (26,),
+}
+"""The opsets that changed each operator; those between use the newest one not above them."""
 
 ATTRIBUTE_SINCE = {"saturate": 19, "round_mode": 24}
 """The first opset that has the attribute."""
@@ -40,26 +44,26 @@ class CastRules:
         return self.version in INF_IS_NAN
 
 
-def version_of(opset: int, parameter: str = "opset") -> int:
-    """Return the version of Cast that `opset` uses."""
+def version_of(opset: int, operator: str = "Cast") -> int:
+    """Return the version of an operator that `opset` uses."""
+    first = VERSIONS[operator][0]
     if isinstance(opset, bool) or not hasattr(opset, "__index__"):
-        raise ValueError(f"`{parameter}` must be an integer from 1 to {NEWEST}; got {opset!r}")
+        raise ValueError(f"`opset` must be an integer from {first} to {NEWEST}; got {opset!r}")
     number = opset.__index__()
-    if not 1 <= number <= NEWEST:
-        raise ValueError(f"`{parameter}` must be from 1 to {NEWEST}; got {number}")
-    return max(version for version in CAST_VERSIONS if version <= number)
+    if not first <= number <= NEWEST:
+        raise ValueError(f"`opset` must be from {first} to {NEWEST} for {operator}; got {number}")
+    return max(version for version in VERSIONS[operator] if version <= number)
 
 
-def check_type(fmt: Format, version: int, parameter: str) -> None:
-    """Raise ValueError unless Cast of that version takes the format."""
-    if fmt.kind not in (Kind.FLOAT, Kind.INT, Kind.BOOL):
+def check_type(fmt: Format, version: int, parameter: str, operator: str = "Cast") -> None:
+    """Raise ValueError unless that version of the operator takes the format."""
+    if operator != "BitCast" and fmt.kind not in (Kind.FLOAT, Kind.INT, Kind.BOOL):
         names = ", ".join(row.name for row in NUMERIC if row.since <= version)
         raise ValueError(f"`{parameter}` must be one of {names}; got {fmt.name}")
     if fmt.since > version:
-        raise ValueError(
-            f"`{parameter}` must be a type that Cast-{version} has; got {fmt.name}, "
-            f"which Cast has since opset {fmt.since}"
-        )
+        later = [known for known in VERSIONS[operator] if known >= fmt.since]
+        has = f"which {operator} has since opset {later[0]}" if later else f"which no version of {operator} has"
+        raise ValueError(f"`{parameter}` must be a type that {operator}-{version} has; got {fmt.name}, {has}")
 
 
 def cast_rules(
@@ -69,15 +73,16 @@ def cast_rules(
     round_mode: str | None = None,
     opset: int = NEWEST,
     names: tuple[str, str] = ("source", "to"),
+    operator: str = "Cast",
 ) -> CastRules:
-    """Check types and attributes against the version of Cast in force at `opset`.
+    """Check types and attributes against the version of Cast, or CastLike, in force at `opset`.
 
     Attributes that do not concern the target are ignored, as ONNX does; an attribute that the version lacks is an
     error as soon as it is set to something else than its default. `names` are the caller's parameters.
     """
-    version = version_of(opset)
-    check_type(source, version, names[0])
-    check_type(target, version, names[1])
+    version = version_of(opset, operator)
+    check_type(source, version, names[0], operator)
+    check_type(target, version, names[1], operator)
     if not isinstance(saturate, (bool, np.bool)) and saturate not in (0, 1):
         raise ValueError(f"`saturate` must be True or False; got {saturate!r}")
     if not saturate and version < ATTRIBUTE_SINCE["saturate"]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from functools import cache
 
 from .formats import Format, Kind, NaNRule
 from .opsets import CastRules
 
-__all__ = ["Plan", "Rule", "make_plan"]
+__all__ = ["Plan", "Rule", "copy_plan", "make_plan"]
 
 
 class Rule(enum.Enum):
@@ -66,6 +67,12 @@ def _is_copy(source: Format, target: Format, saturate: bool) -> bool:
     return source is target and not applies_table
 
 
+@cache
+def copy_plan(fmt: Format) -> Plan:
+    """Return the plan that leaves the codes of a format as they are."""
+    return Plan(Rule.COPY, fmt, fmt)
+
+
 def make_plan(source: Format, target: Format, rules: CastRules) -> Plan:
     """Settle one conversion.
 
@@ -82,7 +89,7 @@ def make_plan(source: Format, target: Format, rules: CastRules) -> Plan:
         Plain numbers for the back ends.
     """
     if _is_copy(source, target, rules.saturate):
-        return Plan(Rule.COPY, source, target)
+        return copy_plan(source)
     if target.kind is Kind.BOOL:
         return Plan(Rule.NONZERO, source, target)
     if target.kind is Kind.INT:

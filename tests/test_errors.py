@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import lowprec as lp
-from lowprec.opsets import CAST_VERSIONS
+from lowprec.opsets import VERSIONS
 
 X = np.zeros((2, 3), np.float32)
 
@@ -74,8 +74,8 @@ def test_not_a_number_format(x: Any) -> None:
         ({"saturate": []}, r"`saturate` must be True or False; got \[\]"),
         ({"round_mode": "even"}, "`round_mode` must be one of up, down, nearest or None; got 'even'"),
         ({"round_mode": ["up"]}, "`round_mode` must be one of up, down, nearest or None; got"),
-        ({"opset": 0}, "`opset` must be from 1 to 28; got 0"),
-        ({"opset": 29}, "`opset` must be from 1 to 28; got 29"),
+        ({"opset": 0}, "`opset` must be from 1 to 28 for Cast; got 0"),
+        ({"opset": 29}, "`opset` must be from 1 to 28 for Cast; got 29"),
         ({"opset": 24.0}, "`opset` must be an integer from 1 to 28; got 24.0"),
         ({"opset": "24"}, "`opset` must be an integer from 1 to 28; got '24'"),
         ({"opset": True}, "`opset` must be an integer from 1 to 28; got True"),
@@ -110,7 +110,7 @@ def test_types_by_opset(fmt: lp.Format) -> None:
         with pytest.raises(ValueError, match="`to` must be one of"):
             lp.cast(X, fmt)
         return
-    before = max(version for version in CAST_VERSIONS if version < fmt.since)
+    before = max(version for version in VERSIONS["Cast"] if version < fmt.since)
     codes = np.zeros(3, fmt.code_dtype)
     with pytest.raises(
         ValueError, match=rf"`to` .*Cast-{before} has; got {fmt.name}, which Cast has since opset {fmt.since}"
@@ -126,7 +126,7 @@ def test_opsets_are_those_of_onnx() -> None:
     from onnx import defs
 
     schemas = [schema for schema in defs.get_all_schemas_with_history() if schema.name == "Cast" and not schema.domain]
-    assert sorted(schema.since_version for schema in schemas) == list(CAST_VERSIONS)
+    assert sorted(schema.since_version for schema in schemas) == list(VERSIONS["Cast"])
     for schema in schemas:
         for constraint in schema.type_constraints:
             theirs = {text.removeprefix("tensor(").removesuffix(")") for text in constraint.allowed_type_strs}
@@ -158,7 +158,7 @@ def test_attributes_that_do_not_concern_the_target_are_ignored() -> None:
         (lambda: lp.decode(np.zeros(2, np.uint8), "int4", shape=(2,)), "`shape` must be None unless the"),
         (lambda: lp.decode(np.zeros(2, np.uint8), "int4", to="nope"), "`to` must be one of"),
         (lambda: lp.decode(np.zeros(2, np.uint8), "nope"), "`fmt` must be one of"),
-        (lambda: lp.decode(np.zeros(2, np.uint16), "int4"), "`codes` must hold codes of `fmt` int4 in int4 or int8 or uint8; got dtype uint16"),
+        (lambda: lp.decode(np.zeros(2, np.uint16), "int4"), "`codes` must hold codes of `fmt` int4"),
         (lambda: lp.finfo("int8"), "`fmt` must be a float format; got int8"),
         (lambda: lp.iinfo("float16"), "`fmt` must be an integer format; got float16"),
         (lambda: lp.carrier("string", np), "`fmt` must be a number format; got string"),

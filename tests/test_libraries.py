@@ -121,6 +121,9 @@ def test_strict_gives_numpys_bits(source: Format, target: Format) -> None:
     got = lp.cast(x, target, source=None if native is not None else source)
     assert got.dtype == lp.carrier(target, strict)
     expected = lp.encode(codes, target, source=source)
+    encoded = lp.encode(x, target, source=None if native is not None else source)
+    assert encoded.dtype == getattr(strict, f"uint{target.storage_bits}")
+    assert _bits(encoded) == expected.tolist()
     if target.is_integer and target.bits < 8:
         expected = lp.decode(expected, target, to="int8" if target.signed else "uint8").view(np.uint8)
     assert _bits(got) == expected.tolist()
@@ -149,8 +152,10 @@ def test_codes_of_integers_and_wide_floats_in_strict() -> None:
     assert lp.encode(x, "int16").dtype == strict.uint16
     values = lp.decode(strict.asarray([255, 1], dtype=strict.uint8), "int8")
     assert np.asarray(values).tolist() == [-1.0, 1.0]
-    with pytest.raises(TypeError, match="codes of float32 cannot be had"):
-        lp.encode(x, "float32")
+    codes = lp.encode(x, "float32")
+    assert codes.dtype == strict.uint32
+    assert _bits(codes) == [0xBF800000, 0x40400000, 0x43960000]
+    assert np.asarray(lp.decode(codes, "float32", to="int16")).tolist() == [-1, 3, 300]
 
 
 @pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)

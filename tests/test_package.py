@@ -23,8 +23,8 @@ PACKAGE = Path(lp.__file__).parent
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(PACKAGE.glob("*.py"))
 PUBLIC = [
-    "Format", "as_format", "build_info", "carrier", "cast", "decode", "encode", "explain", "finfo", "formats",
-    "get_num_threads", "iinfo", "pack", "set_num_threads", "unpack",
+    "Format", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "decode", "encode", "explain",
+    "finfo", "formats", "get_num_threads", "iinfo", "pack", "set_num_threads", "unpack",
 ]  # fmt: skip
 
 
@@ -63,8 +63,8 @@ def _imports(path: Path) -> set[str]:
 
 LAYERS = [
     {"_kernels", "formats"}, {"opsets", "threads", "arrays", "packing"}, {"plan", "reference", "build"},
-    {"portable", "stages", "tables", "explanation"}, {"dispatch"}, {"operators"}, {"loss", "npy"}, {"__init__", "cli"},
-    {"__main__"},
+    {"portable", "stages", "tables", "explanation"}, {"dispatch", "settle"}, {"operators", "codes"},
+    {"loss", "npy"}, {"__init__", "cli"}, {"__main__"},
 ]  # fmt: skip
 
 

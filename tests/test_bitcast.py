@@ -1,0 +1,199 @@
+"""CastLike and BitCast: the other array names the format; bits keep their places in every library."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import array_api_strict as strict
+import numpy as np
+import onnx
+import pytest
+import torch
+from onnx import numpy_helper
+
+import lowprec as lp
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # the generators overflow on purpose
+    from onnx.backend.test.loader import load_model_tests
+
+    NODES = [
+        case
+        for case in load_model_tests(kind="node")
+        if case.model is not None and [node.op_type for node in case.model.graph.node] in (["BitCast"], ["CastLike"])
+    ]
+
+BITCASTABLE = [fmt for fmt in lp.formats.values() if fmt.bits and fmt.since <= 26]
+PAIRS = [(a, b) for a in BITCASTABLE for b in BITCASTABLE if a.bits == b.bits]
+
+
+def _codes(fmt: lp.Format) -> np.ndarray:
+    """Every code of up to 8 bits, or random bytes."""
+    if fmt.bits <= 8:
+        return np.arange(1 << fmt.bits, dtype=np.uint8)
+    return np.random.default_rng(fmt.bits).integers(0, 256, 24 * fmt.bits // 8, np.uint8)
+
+
+def _array(fmt: lp.Format) -> np.ndarray:
+    return _codes(fmt).view(fmt.dtype)
+
+
+def _bytes(x: Any, fmt: lp.Format) -> bytes:
+    if isinstance(x, torch.Tensor):
+        x = x.view(torch.uint8) if x.dtype != torch.bool else x.to(torch.uint8)
+    found = np.ascontiguousarray(np.asarray(x)).view(np.uint8)
+    return (found & np.uint8(fmt.code_mask if fmt.bits < 8 else 255)).tobytes()
+
+
+def test_onnx_has_the_cases() -> None:
+    operators = [case.model.graph.node[0].op_type for case in NODES]
+    assert operators.count("BitCast") >= 10
+    assert operators.count("CastLike") == 56
+
+
+@pytest.mark.parametrize("case", NODES, ids=lambda case: case.name)
+def test_node_case(case: Any) -> None:
+    node = case.model.graph.node[0]
+    options = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    for inputs, (wanted,) in case.data_sets:
+        arrays = [
+            numpy_helper.to_array(tensor) if isinstance(tensor, onnx.TensorProto) else tensor for tensor in inputs
+        ]
+        expected = numpy_helper.to_array(wanted) if isinstance(wanted, onnx.TensorProto) else wanted
+        if node.op_type == "BitCast":
+            got = lp.bitcast(arrays[0], options["to"])
+        else:
+            if "round_mode" in options:
+                options["round_mode"] = options["round_mode"].decode()
+            got = lp.cast_like(*arrays, **{**options, "saturate": bool(options.get("saturate", 1))})
+        fmt = lp.as_format(expected.dtype)
+        assert got.dtype == expected.dtype
+        assert got.shape == expected.shape
+        assert _bytes(got, fmt) == _bytes(expected, fmt)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS, ids=lambda fmt: fmt.name)
+def test_bits_stay(source: lp.Format, target: lp.Format) -> None:
+    x = _array(source)
+    got = lp.bitcast(x, target)
+    assert got.dtype == target.dtype
+    assert _bytes(got, target) == _codes(source).tobytes()
+    assert _bytes(lp.bitcast(got, source), source) == _codes(source).tobytes()
+    if target.bits >= 8:
+        assert np.shares_memory(got, x)
+    for view in (x[::-1], x[::2], x.reshape(2, -1).T, x[:1].reshape(()), np.broadcast_to(x[1:2], (3, 1)), x[:0]):
+        there = lp.bitcast(view, target)
+        assert there.shape == view.shape
+        assert _bytes(there, target) == _bytes(view, source)
+    x.flags.writeable = False
+    assert _bytes(lp.bitcast(x, target), target) == _codes(source).tobytes()
+
+
+@pytest.mark.parametrize(("source", "target"), [(a, b) for a, b in PAIRS if a.torch_name], ids=lambda fmt: fmt.name)
+def test_torch(source: lp.Format, target: lp.Format) -> None:
+    codes = torch.from_numpy(_codes(source).copy())
+    x = codes.view(getattr(torch, source.torch_name or ""))
+    got = lp.bitcast(x, target)
+    assert got.dtype == lp.carrier(target, torch)
+    assert got.shape == x.shape
+    assert got.data_ptr() == x.data_ptr()
+    assert lp.bitcast(got, source, source=target).view(torch.uint8).tolist() == codes.tolist()
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "given", "wanted"),
+    [
+        ("int4", "uint4", [-8, -1, 0, 7], [8, 15, 0, 7]),
+        ("uint4", "int4", [8, 15, 0, 7], [-8, -1, 0, 7]),
+        ("int2", "uint2", [-2, -1, 1], [2, 3, 1]),
+        ("int4", "float4_e2m1fn", [-8, -1, 7], [8, 15, 7]),
+        ("float4_e2m1fn", "int4", [8, 15, 7], [-8, -1, 7]),
+    ],
+)
+@pytest.mark.parametrize("library", [torch, strict], ids=["torch", "strict"])
+def test_narrow_integers_are_values_elsewhere(
+    library: Any, source: str, target: str, given: list[int], wanted: list[int]
+) -> None:
+    x = library.asarray(given, dtype=library.int8 if min(given) < 0 else library.uint8)
+    got = lp.bitcast(x, target, source=source)
+    assert got.dtype == lp.carrier(target, library)
+    assert np.asarray(got).tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("float32", "uint32"), ("uint32", "float32"), ("float64", "int64"), ("int16", "float16"),
+                           ("uint8", "bool"), ("complex64", "float64"), ("int8", "float8_e4m3fn")],
+)  # fmt: skip
+def test_strict(source: str, target: str) -> None:
+    codes = _codes(lp.formats[source]) & 1 if target == "bool" else _codes(lp.formats[source])
+    x = strict.asarray(codes.view(lp.formats[source].dtype))
+    got = lp.bitcast(x, target)
+    assert got.dtype == lp.carrier(target, strict)
+    assert _bytes(got, lp.formats[target]) == codes.tobytes()
+
+
+def test_special_bits() -> None:
+    assert lp.bitcast(np.array([2, 255], np.uint8), "bool").view(np.uint8).tolist() == [2, 255]
+    assert lp.bitcast(np.array([0x7F800001], np.uint32), "float32").view(np.uint32).tolist() == [0x7F800001]
+    swapped = np.array([1.0, -2.5], ">f4")
+    assert lp.bitcast(swapped, "int32").tolist() == [0x3F800000, -0x3FE00000]
+    assert lp.bitcast(np.float32(1.0), "uint32").item() == 0x3F800000
+    assert lp.bitcast(torch.ones(2, requires_grad=True), "int32").tolist() == [0x3F800000] * 2
+    float6 = lp.bitcast(np.array([33], np.uint8), "float6_e3m2fn", source="float6_e2m3fn")
+    assert float6.dtype == lp.formats["float6_e3m2fn"].dtype
+    assert float6.view(np.uint8).tolist() == [33]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: lp.bitcast(np.zeros(2, np.float32), "int64"), "`to` must be 32 bits wide, as float32 is; got int64"),
+        (lambda: lp.bitcast(np.zeros(2, np.uint8), "int4"), "`to` must be 8 bits wide, as uint8 is; got int4 of 4"),
+        (lambda: lp.bitcast(np.zeros(2), "string"), "`to` must be 64 bits wide, as float64 is; got string"),
+        (lambda: lp.bitcast(np.zeros(2), "int64", opset=25), "`opset` must be from 26 to 28 for BitCast; got 25"),
+        (lambda: lp.bitcast(lp.cast(np.zeros(2), "float6_e2m3fn"), "float6_e3m2fn"), "no version of BitCast has"),
+        (lambda: lp.cast_like(np.zeros(2), np.zeros(2), opset=14), "`opset` must be from 15 to 28 for CastLike"),
+        (lambda: lp.cast_like(np.zeros(2), lp.cast(np.zeros(1), "float6_e2m3fn")), "`like` .*no version of CastLike"),
+        (lambda: lp.cast_like(np.zeros(2), lp.cast(np.zeros(1), "int4"), opset=20), "CastLike has since opset 21"),
+        (lambda: lp.cast_like(np.zeros(2), np.zeros(1), saturate=False, opset=15), "`saturate` must be True before"),
+    ],
+)  # fmt: skip
+def test_values_that_are_refused(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_types_that_are_refused() -> None:
+    with pytest.raises(TypeError, match="`x` must be an array"):
+        lp.bitcast([1], "int8")
+    with pytest.raises(TypeError, match="`like` must be an array"):
+        lp.cast_like(np.zeros(2), "float16")
+    with pytest.raises(TypeError, match="`like` must hold"):
+        lp.cast_like(np.zeros(2), np.zeros(2, complex))
+    with pytest.raises(TypeError, match="got dtype object"):
+        lp.bitcast(np.array([None]), "int64")
+
+
+def test_cast_like_ignores_the_library_of_like() -> None:
+    got = lp.cast_like(np.array([1.5]), torch.zeros(3, dtype=torch.float8_e5m2))
+    assert isinstance(got, np.ndarray)
+    assert got.dtype == lp.formats["float8_e5m2"].dtype
+    out = np.empty(1, lp.formats["float8_e5m2"].dtype)
+    assert lp.cast_like(np.array([1.5]), got, out=out) is out
+
+
+def test_versions_are_those_of_onnx() -> None:
+    from onnx import defs
+
+    from lowprec.opsets import VERSIONS
+
+    for operator, versions in VERSIONS.items():
+        schemas = [s for s in defs.get_all_schemas_with_history() if s.name == operator and not s.domain]
+        assert sorted(schema.since_version for schema in schemas) == list(versions)
+        for schema in schemas if operator != "Cast" else ():
+            for constraint in schema.type_constraints:
+                theirs = {text.removeprefix("tensor(").removesuffix(")") for text in constraint.allowed_type_strs}
+                ours = {f.onnx_name.lower() for f in lp.formats.values() if f.since <= schema.since_version}
+                ours -= {"string"} if operator == "BitCast" else {"complex64", "complex128"}
+                assert theirs == ours, (operator, schema.since_version)
