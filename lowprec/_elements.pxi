@@ -58,15 +58,15 @@ cdef inline uint32_t decode_finite(uint32_t code, params_t p) noexcept nogil:
 
 cdef inline uint32_t decode_one(uint32_t code, params_t p) noexcept nogil:
     cdef uint32_t bits = decode_finite(code, p)
-    bits = QUIET if (code & p.nan_mask) == p.nan_match else bits
+    bits = p.quiet if (code & p.nan_mask) == p.nan_match else bits
     return bits | ((code & p.sign) << p.sign_shift)
 
 
 cdef inline uint32_t decode_ieee_one(uint32_t code, params_t p) noexcept nogil:
     cdef uint32_t magnitude = code & p.magnitude
     cdef uint32_t bits = decode_finite(code, p)
-    bits = INF if magnitude == p.inf_match else bits
-    bits = QUIET if magnitude > p.inf_match else bits
+    bits = p.infinity if magnitude == p.inf_match else bits
+    bits = p.quiet if magnitude > p.inf_match else bits
     return bits | ((code & p.sign) << p.sign_shift)
 
 

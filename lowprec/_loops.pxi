@@ -37,6 +37,18 @@ cdef void decode_ieee(const narrow_t *s, uint32_t *d, Py_ssize_t n, params_t p) 
         d[i] = decode_ieee_one(s[i], p)
 
 
+cdef void decode8_to16(const uint8_t *s, uint16_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = <uint16_t>(decode_one(s[i], p) >> p.lift)
+
+
+cdef void decode_ieee8_to16(const uint8_t *s, uint16_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = <uint16_t>(decode_ieee_one(s[i], p) >> p.lift)
+
+
 cdef void decode_upper16(const uint16_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
@@ -126,6 +138,14 @@ cdef void encode8(const uint32_t *s, uint8_t *d, Py_ssize_t n, params_t p) noexc
     cdef Py_ssize_t i
     for i in range(n):
         d[i] = <uint8_t>encode_one(s[i], p)
+
+
+cdef void encode8_from16(const uint16_t *s, uint8_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef uint32_t code
+    cdef Py_ssize_t i
+    for i in range(n):
+        code = s[i]
+        d[i] = <uint8_t>encode_one(((code & 0x7fff) << p.lift) | ((code & 0x8000) << 16), p)
 
 
 cdef void encode16(const uint32_t *s, uint16_t *d, Py_ssize_t n, params_t p) noexcept nogil:

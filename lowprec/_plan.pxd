@@ -12,8 +12,11 @@ cdef struct params_t:
     uint32_t nan_mask       # the code is NaN where code & nan_mask == nan_match
     uint32_t nan_match
     uint32_t inf_match      # magnitude of Inf; larger ones are NaN
+    uint32_t infinity       # what Inf and NaN become
+    uint32_t quiet
     uint32_t sign           # mask of the sign
-    uint32_t sign_shift     # moves the sign to bit 31
+    uint32_t sign_shift     # moves the sign to bit 31, or to bit 15 + lift
+    uint32_t lift           # the upper bits of a float32 that are a 16-bit code, or of x * 2**-112, start here
     # encode: float32 bits -> code
     int32_t clamp           # largest magnitude that is encoded as it is
     int32_t floor           # float32 bits of the smallest normal value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 
 from . import _kernels
@@ -13,7 +14,7 @@ __all__ = ["make_program"]
 _F32_BIAS = 127
 _F32_MANTISSA = 23
 _F32_INF = 0x7F80_0000
-_F32_MAX = _F32_INF - 1
+_F32_NAN = 0x7FC0_0000
 _F32_SIGN = 1 << 31
 _NEVER = 1 << 30  # above any code, so no comparison with it is ever true
 
@@ -31,18 +32,21 @@ def _signed(word: int) -> int:
     return word - (1 << 32) if word >= _F32_SIGN else word
 
 
-def _decode_numbers(fmt: Format) -> dict[str, int]:
+def _decode_numbers(fmt: Format, scale: int = 0) -> dict[str, int]:
+    """Return the numbers that decode a code to the float32 of its value times 2**scale."""
     nan = fmt.nan_code
     whole = fmt.nan is NaNRule.NEGATIVE_ZERO  # there the sign belongs to the NaN code
     return {
         "magnitude": fmt.magnitude_mask,
         "shift": _F32_MANTISSA - fmt.mantissa_bits,
-        "rebias": (_F32_BIAS - fmt.bias) << _F32_MANTISSA,
+        "rebias": (_F32_BIAS - fmt.bias + scale) << _F32_MANTISSA,
         "hidden": 1 << fmt.mantissa_bits,
-        "one": _bits(fmt.smallest_normal),
+        "one": _bits(math.ldexp(fmt.smallest_normal, scale)),
         "nan_mask": fmt.code_mask if whole else fmt.magnitude_mask,
         "nan_match": _NEVER if nan is None else nan,
         "inf_match": _NEVER if fmt.inf_code is None else fmt.inf_code,
+        "infinity": _F32_INF,
+        "quiet": _F32_NAN,
         "sign": fmt.sign_mask,
         "sign_shift": 32 - fmt.bits,
     }
@@ -91,30 +95,34 @@ def _is_wide(fmt: Format) -> bool:
     return fmt.bits >= 32 and not (fmt.is_float and fmt.bits == 32)
 
 
-def _encode_numbers(plan: Plan) -> dict[str, int]:
+def _encode_numbers(plan: Plan, scale: int = 0, infinity: int = _F32_INF) -> dict[str, int]:
+    """Return the numbers that encode the float32 of a value times 2**scale; `infinity` are the bits of Inf there."""
     fmt = plan.target
     keep = _F32_MANTISSA - fmt.mantissa_bits
     nan, negative_nan = plan.nan_codes
-    largest = _bits(float(fmt.max))
-    beyond = _bits(2.0 ** (fmt.emax + 1))  # encodes as the code after the largest: Inf, where there is one
+
+    def scaled(value: float) -> int:
+        return _bits(math.ldexp(value, scale))
+
+    largest = scaled(float(fmt.max))
+    beyond = scaled(2.0 ** (fmt.emax + 1))  # encodes as the code after the largest: Inf, where there is one
     half_step = 2.0 ** (fmt.emax - fmt.mantissa_bits - 1)
-    first_beyond = _bits(float(fmt.max) + half_step)  # a tie, and the largest value may be the even one
-    even = fmt.max_code % 2 == 0
+    first_beyond = scaled(float(fmt.max) + half_step)  # a tie, and the largest value may be the even one
     if plan.overflow_code == fmt.max_code:
-        clamp, nan_above = largest, _F32_INF if plan.infinity_code == fmt.max_code else _F32_MAX
+        clamp, nan_above = largest, infinity if plan.infinity_code == fmt.max_code else infinity - 1
     elif plan.overflow_code == fmt.inf_code:
-        clamp, nan_above = beyond, _F32_INF
+        clamp, nan_above = beyond, infinity
     else:
-        clamp, nan_above = largest, first_beyond if even else first_beyond - 1
+        clamp, nan_above = largest, first_beyond - fmt.max_code % 2
     # The sign is wanted from the first negative magnitude that has a code with a sign, up to the last one below NaN;
     # and at NaN where a negative NaN is the positive one with the other sign.
-    tiny = 0 if fmt.has_negative_zero else _bits(fmt.smallest_subnormal / 2) + 1
+    tiny = 0 if fmt.has_negative_zero else scaled(fmt.smallest_subnormal / 2) + 1
     top = _F32_SIGN - 1 if negative_nan == nan ^ fmt.sign_mask else nan_above
-    exponent = fmt.emin + keep + _F32_BIAS  # of the power of two that stands in the adder at emin
+    exponent = fmt.emin + scale + keep + _F32_BIAS  # of the power of two that stands in the adder at emin
     offset = (-(exponent << fmt.mantissa_bits)) % 256 if fmt.storage_bits == 8 else 0
     return {
         "clamp": clamp,
-        "floor": _bits(fmt.smallest_normal),
+        "floor": scaled(fmt.smallest_normal),
         "magic": (keep << _F32_MANTISSA) + offset,
         "keep": keep,
         "base": exponent << fmt.mantissa_bits,
@@ -148,8 +156,40 @@ def _power_numbers(plan: Plan) -> dict[str, int]:
     }
 
 
+def _half_scale(fmt: Format) -> int | None:
+    """Return the scale at which a 16-bit code, shifted to bit 30, is a float32: 0 or -112; None for other layouts."""
+    if _is_upper_half(fmt):
+        return 0
+    is_half = (fmt.exponent_bits, fmt.mantissa_bits, fmt.nan) == (5, 10, NaNRule.IEEE)
+    return fmt.bias - _F32_BIAS if is_half else None
+
+
+def _direct(plan: Plan) -> _Stages | None:
+    """Return the one loop between 8 and 16 bits that needs no float32 between, where there is one for the pair."""
+    source, target = plan.source, plan.target
+    narrow, half = (source, target) if source.bits <= 8 else (target, source)
+    scale = _half_scale(half)
+    if scale is None or not narrow.is_float or narrow.bits > 8 or not narrow.has_zero:
+        return None
+    if narrow.emin + scale < 1 - _F32_BIAS:  # its smallest normal value would be a subnormal float32
+        return None
+    lift = _F32_MANTISSA - half.mantissa_bits
+    if target is narrow:
+        infinity = half.exponent_mask << lift
+        return ["encode8_from16"], _encode_numbers(plan, scale, infinity) | {"lift": lift}
+    if narrow.max > half.max or narrow.mantissa_bits > half.mantissa_bits:  # then a value may have to be rounded
+        return None
+    family = "_ieee" if narrow.nan is NaNRule.IEEE else ""
+    specials = {"infinity": half.exponent_mask << lift, "quiet": (half.nan_code or 0) << lift}
+    sign = {"sign_shift": 16 + lift - narrow.bits, "lift": lift}
+    return [f"decode{family}8_to16"], _decode_numbers(narrow, scale) | specials | sign
+
+
 def _to_float(plan: Plan) -> _Stages:
     source, target = plan.source, plan.target
+    direct = _direct(plan) if source.is_float else None
+    if direct is not None:
+        return direct
     names, numbers = _load(source)
     wide = _is_wide(source)
     if wide and source.bits == 64 and source.is_integer and target.bits < 64:

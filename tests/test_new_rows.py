@@ -24,6 +24,7 @@ ROWS = [
     _row("float8_e3m4", (3, 4, 3), inf=True, nan=NaNRule.IEEE),
     _row("float8_e4m3", (4, 3, 7), inf=True, nan=NaNRule.IEEE),
     _row("float8_e4m3b11fnuz", (4, 3, 11), inf=False, nan=NaNRule.NEGATIVE_ZERO),
+    _row("float8_e5m2b7", (5, 2, 7), inf=True, nan=NaNRule.IEEE),
     _row("float8_e6m1", (6, 1, 31), inf=True, nan=NaNRule.IEEE),
     _row("float7_e3m3fn", (3, 3, 3), inf=False, nan=NaNRule.ALL_ONES),
     _row("float5_e2m2fn", (2, 2, 1), inf=False, nan=NaNRule.NONE),
@@ -57,7 +58,9 @@ def test_into_a_new_row(fmt: Format, saturate: bool) -> None:
 
 
 @pytest.mark.parametrize("fmt", [row for row in ROWS if row.signed], **BY_NAME)
-@pytest.mark.parametrize("target", ["float32", "float64", "float16", "float8_e4m3fn", "int8", "bool", "float8_e8m0fnu"])
+@pytest.mark.parametrize(
+    "target", ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "int8", "bool", "float8_e8m0fnu"]
+)
 def test_out_of_a_new_row(fmt: Format, target: str) -> None:
     codes = np.arange(1 << fmt.bits).astype(fmt.code_dtype)
     expected = oracle.expected_from_float64(values_of(fmt), target)
@@ -76,7 +79,7 @@ def test_new_rows_that_ml_dtypes_has(fmt: Format) -> None:
 
 
 def test_a_new_row_everywhere_else() -> None:
-    fmt = ROWS[5]
+    fmt = ROWS[6]
     assert lp.finfo(fmt).max == 7.0
     assert lp.cast(np.ones(3), fmt).dtype == np.uint8
     assert "float5_e2m2fn" in str(lp.explain("0.3", fmt))
@@ -92,3 +95,13 @@ def test_rows_that_need_a_loop_of_their_own_say_so(fields: tuple[int, int, int])
         lp.encode(np.ones(2, np.float32), fmt)
     with pytest.raises(ValueError, match="no loop converts floatx"):
         lp.decode(np.ones(2, fmt.code_dtype), fmt)
+
+
+@pytest.mark.parametrize("fmt", [row for row in ROWS if row.signed], **BY_NAME)
+@pytest.mark.parametrize("source", ["float16", "bfloat16", "float8_e5m2", "float8_e8m0fnu"])
+def test_narrow_sources_into_a_new_row(fmt: Format, source: str) -> None:
+    codes = np.arange(1 << lp.formats[source].bits).astype(lp.formats[source].code_dtype)
+    for saturate in (True, False):
+        expected = oracle.expected_from_float64(values_of(lp.formats[source]), fmt, saturate=saturate)
+        for who, got in every_opinion(codes, fmt, lp.formats[source], {"saturate": saturate}):
+            assert np.array_equal(got, expected), who
