@@ -173,12 +173,12 @@ def _direct(plan: Plan) -> _Stages | None:
         return None
     if narrow.emin + scale < 1 - _F32_BIAS:  # its smallest normal value would be a subnormal float32
         return None
+    if narrow.max > half.max or narrow.mantissa_bits > half.mantissa_bits:  # Inf must lie above, every value fit
+        return None
     lift = _F32_MANTISSA - half.mantissa_bits
     if target is narrow:
         infinity = half.exponent_mask << lift
         return ["encode8_from16"], _encode_numbers(plan, scale, infinity) | {"lift": lift}
-    if narrow.max > half.max or narrow.mantissa_bits > half.mantissa_bits:  # then a value may have to be rounded
-        return None
     family = "_ieee" if narrow.nan is NaNRule.IEEE else ""
     specials = {"infinity": half.exponent_mask << lift, "quiet": (half.nan_code or 0) << lift}
     sign = {"sign_shift": 16 + lift - narrow.bits, "lift": lift}
