@@ -135,11 +135,19 @@ cdef inline uint32_t narrow_odd_one(double x) noexcept nogil:
     # Round to odd: truncate, then set the last bit if anything was lost.
     cdef float near = <float>x
     cdef double back = <double>near
-    cdef uint64_t a = as_wide_bits(x) & ~WIDE_SIGN
-    cdef uint64_t b = as_wide_bits(back) & ~WIDE_SIGN
+    cdef double a = as_double(as_wide_bits(x) & ~WIDE_SIGN)
+    cdef double b = as_double(as_wide_bits(back) & ~WIDE_SIGN)
     cdef uint32_t bits = as_bits(near)
-    bits = bits - (1 if <int64_t>b > <int64_t>a else 0)
-    return bits | (1 if a != b else 0)
+    bits = bits - (1 if b > a else 0)
+    return bits | (1 if b != a else 0)
+
+
+cdef inline uint32_t narrow_sticky_one(double x) noexcept nogil:
+    # Fold the lower half into its top neighbour: 20 bits and a sticky one, which float32 holds exactly. What is beyond
+    # its exponents becomes Inf or 0: good for targets that make the same of both, and reach far less.
+    cdef uint64_t low = <uint64_t>0xffffffff
+    cdef uint64_t wide = as_wide_bits(x)
+    return as_bits(<float>as_double((wide | ((wide & low) + low)) & ~low))
 
 
 cdef inline uint32_t narrow_one(double x) noexcept nogil:

@@ -120,6 +120,12 @@ cdef void narrow_odd(const double *s, uint32_t *d, Py_ssize_t n, params_t p) noe
         d[i] = narrow_odd_one(s[i])
 
 
+cdef void narrow_sticky(const double *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        d[i] = narrow_sticky_one(s[i])
+
+
 # ---- loops: from the hubs ---------------------------------------------------------------------------------------
 
 cdef void narrow(const double *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:

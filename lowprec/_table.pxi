@@ -18,6 +18,7 @@ TABLE = {
     "sticky_int64": <size_t>&sticky_int64,
     "sticky_uint64": <size_t>&sticky_uint64,
     "narrow_odd": <size_t>&narrow_odd,
+    "narrow_sticky": <size_t>&narrow_sticky,
     "narrow": <size_t>&narrow,
     "widen": <size_t>&widen,
     "encode8": <size_t>&encode8,

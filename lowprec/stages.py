@@ -199,7 +199,9 @@ def _to_float(plan: Plan) -> _Stages:
     if target.bits == 32:
         return names + (["narrow"] if wide else []), numbers
     if wide:
-        names = [*names, "narrow_odd"]
+        reaches_less = target.emin - target.mantissa_bits > 2 - _F32_BIAS and target.emax < _F32_BIAS
+        same = plan.overflow_code == plan.infinity_code and plan.rule is Rule.NEAREST_EVEN
+        names = [*names, "narrow_sticky" if reaches_less and same else "narrow_odd"]
     if plan.rule is Rule.POWER:
         _check_power(target)
         return [*names, "encode_power8"], numbers | _power_numbers(plan)
