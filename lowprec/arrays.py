@@ -9,7 +9,7 @@ from typing import Any
 import array_api_compat as compat
 import numpy as np
 
-from .formats import Format, Kind, as_format
+from .formats import FORMATS, NUMBERS, Format, Kind, as_format
 
 __all__ = [
     "carrier", "check_out", "extends", "format_of", "from_codes", "is_torch", "namespace", "native", "on_host",
@@ -60,8 +60,6 @@ def on_host(x: Any) -> bool:
 @cache
 def native(fmt: Format, xp: Any) -> Any | None:
     """Return the dtype that library `xp` itself has for the format, or None."""
-    if fmt.kind is Kind.STRING:
-        return None
     if compat.is_numpy_namespace(xp):
         return fmt.dtype
     name = fmt.torch_name if compat.is_torch_namespace(xp) else fmt.name
@@ -80,7 +78,7 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     Parameters
     ----------
     fmt : str, int, dtype or Format
-        Any alias of a format that is not string.
+        Any alias of a format.
     xp : module
         An array library or array-API namespace: ``numpy``, ``torch``, ``array_api_strict``, …
 
@@ -93,7 +91,9 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     Raises
     ------
     ValueError
-        If `fmt` is no format, or is string.
+        If `fmt` is no format.
+    TypeError
+        If `fmt` is string and the library is not NumPy, which holds text as `str` objects.
 
     Notes
     -----
@@ -107,8 +107,8 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     dtype(float8_e5m2)
     """
     row = as_format(fmt)
-    if row.kind is Kind.STRING:
-        raise ValueError("`fmt` must be a number format; got string, which no array library holds as numbers")
+    if row.kind is Kind.STRING and not compat.is_numpy_namespace(xp):
+        raise TypeError(f"text is held in NumPy arrays of str objects; {xp.__name__} has none")
     found = native(row, xp)
     if found is not None:
         return found
@@ -116,20 +116,31 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     return getattr(xp, f"{prefix}{row.storage_bits}")
 
 
+def _held(dtype: Any) -> Format | None:
+    if isinstance(dtype, np.dtype) and dtype.kind in "UTO":
+        return next(row for row in FORMATS.values() if row.kind is Kind.STRING)
+    try:
+        return as_format(dtype)
+    except ValueError:
+        return None
+
+
 def format_of(
-    dtype: Any, source: object = None, names: tuple[str, str] = ("x", "source"), *, any_kind: bool = False
+    dtype: Any,
+    source: object = None,
+    names: tuple[str, str] = ("x", "source"),
+    kinds: frozenset[Kind] = NUMBERS,
 ) -> Format:
     """Return the format an array holds: what its dtype says, or `source` where the dtype is only a carrier.
 
-    `names` are the caller's parameters for the array and for `source`; `any_kind` lets complex numbers pass.
+    `names` are the caller's parameters for the array and for `source`, `kinds` what the caller takes.
     """
     array, parameter = names
-    try:
-        held = as_format(dtype)
-    except ValueError:
-        held = None
-    if held is None or (held.kind is Kind.COMPLEX and not any_kind):
-        raise TypeError(f"`{array}` must hold bools, integers or real floats; got dtype {dtype}")
+    held = _held(dtype)
+    if held is None or held.kind not in kinds:
+        more = {Kind.STRING: ", text", Kind.COMPLEX: ", complex numbers"}
+        also = "".join(text for kind, text in more.items() if kind in kinds)
+        raise TypeError(f"`{array}` must hold bools, integers, real floats{also}; got dtype {dtype}")
     if source is None:
         return held
     fmt = as_format(source, parameter=parameter)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from . import _kernels, packing, portable
+from . import _kernels, packing, portable, text
 from .arrays import carrier, check_out, extends, from_codes, namespace, native, on_host, reinterpret, to_codes
 from .formats import NUMERIC, Format
 from .opsets import CastRules, version_of
-from .plan import Plan, make_plan
+from .plan import Plan, Rule, make_plan
 from .stages import make_program
 from .threads import threads_for
 
@@ -133,6 +133,23 @@ def _elsewhere(
     return out
 
 
+def _with_text(x: Any, plan: Plan, out: Any) -> Any:
+    """Convert from or to text, which only NumPy arrays hold."""
+    xp, source, target = namespace(x), plan.source, plan.target
+    dtype = carrier(target, xp)
+    if source.kind is target.kind:
+        result = text.copy_texts(x)
+    elif plan.through is None:
+        result = text.format_values(x, source)
+    else:
+        result = text.parse_values(x, plan.through, convert).view(dtype)
+    if out is None:
+        return result
+    check_out(out, x, result.shape, dtype)
+    out[...] = result
+    return out
+
+
 @cache
 def _dense(plan: Plan, codes: bool) -> tuple[_kernels.Program, np.dtype[Any]]:
     """Return what converts a dense NumPy array, and the dtype of the result."""
@@ -180,6 +197,8 @@ def convert(
     array
         In the library and on the device of `x`.
     """
+    if plan.rule is Rule.TEXT:
+        return _with_text(x, plan, out)
     if type(x) is np.ndarray and not packed and shape is None:
         # The common case, as short as it can be: a dense NumPy array, any shape, into another one.
         program, own = _dense(plan, codes)

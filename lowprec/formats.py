@@ -14,7 +14,19 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-__all__ = ["FORMATS", "NUMERIC", "FInfo", "Format", "IInfo", "Kind", "NaNRule", "as_format", "finfo", "iinfo"]
+__all__ = [
+    "FORMATS",
+    "NUMBERS",
+    "NUMERIC",
+    "FInfo",
+    "Format",
+    "IInfo",
+    "Kind",
+    "NaNRule",
+    "as_format",
+    "finfo",
+    "iinfo",
+]
 
 
 class Kind(enum.Enum):
@@ -25,6 +37,10 @@ class Kind(enum.Enum):
     BOOL = "bool"
     STRING = "string"
     COMPLEX = "complex"
+
+
+NUMBERS = frozenset({Kind.FLOAT, Kind.INT, Kind.BOOL})
+"""The kinds that are converted by value."""
 
 
 class NaNRule(enum.Enum):
@@ -314,7 +330,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType({row.name: row for row in _rows
 """Every format by name, in a fixed order: floats, integers, bool, string, complex."""
 
 NUMERIC: tuple[Format, ...] = tuple(
-    row for row in FORMATS.values() if row.kind in (Kind.FLOAT, Kind.INT, Kind.BOOL)
+    row for row in FORMATS.values() if row.kind in NUMBERS
 )  # fmt: skip
 """The formats that Cast converts by value: all but strings and complex numbers."""
 

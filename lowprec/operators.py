@@ -6,12 +6,15 @@ from typing import Any
 
 from .arrays import format_of, namespace, reinterpret
 from .dispatch import convert
-from .formats import as_format
+from .formats import NUMBERS, Kind, as_format
 from .opsets import NEWEST, check_type, version_of
 from .plan import copy_plan
-from .settle import CAST, CAST_LIKE, settle
+from .settle import CAST, CAST_LIKE, TEXT, settle
 
 __all__ = ["bitcast", "cast", "cast_like"]
+
+_BITS = NUMBERS | {Kind.COMPLEX}
+"""The kinds whose bits BitCast reads."""
 
 
 def cast(
@@ -35,7 +38,8 @@ def cast(
     Parameters
     ----------
     x : array
-        Any shape and strides; bool, integer or float of any format. NumPy scalars count as 0-d arrays.
+        Any shape and strides; bool, integer or float of any format. NumPy scalars count as 0-d arrays. NumPy arrays of
+        text too: fixed-width, StringDType or `str` objects that hold decimals, INF or NaN.
     to : str, int, dtype or Format
         The target format (see `as_format`).
     source : str, int, dtype or Format, optional
@@ -53,13 +57,16 @@ def cast(
     -------
     array
         The same shape, in the library and on the device of `x`, with the dtype `carrier` says; dense layouts are kept.
+        To string: `str` objects, the fewest digits that give the value back in its own type (float32 for narrower
+        floats than float16), positional from 1e-4 to 1e16, else scientific.
 
     Raises
     ------
     TypeError
-        If `x` is no array, or holds strings, objects or complex numbers.
+        If `x` is no array, or holds complex numbers, bytes or objects that are no `str`, or text is asked of a library
+        that has none.
     ValueError
-        If a parameter is out of its range, or the opset lacks the type or attribute.
+        If a parameter is out of its range, the opset lacks the type or attribute, or a text is no number.
 
     Notes
     -----
@@ -129,7 +136,7 @@ def cast_like(
     [0.3125, 448.0]
     """
     namespace(like, "like")
-    target = format_of(like.dtype, names=("like", "like"))
+    target = format_of(like.dtype, names=("like", "like"), kinds=TEXT)
     return convert(x, settle(x, source, target, CAST_LIKE, saturate, round_mode, opset), out=out)
 
 
@@ -177,11 +184,11 @@ def bitcast(x: Any, to: object, /, *, source: object = None, opset: int = NEWEST
     """
     xp = namespace(x)
     version = version_of(opset, "BitCast")
-    held = format_of(x.dtype, source, any_kind=True)
+    held = format_of(x.dtype, source, kinds=_BITS)
     target = as_format(to, parameter="to")
     if not (source is not None and held.bits == target.bits == 6):
-        check_type(held, version, "source", "BitCast")
-        check_type(target, version, "to", "BitCast")
+        check_type(held, version, "source", "BitCast", _BITS)
+        check_type(target, version, "to", "BitCast", _BITS)
     if held.bits != target.bits or target.bits == 0:
         raise ValueError(f"`to` must be {held.bits} bits wide, as {held.name} is; got {target.name} of {target.bits}")
     if target.bits >= 8:

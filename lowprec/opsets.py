@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .formats import NUMERIC, Format, Kind
+from .formats import FORMATS, NUMBERS, Format, Kind
 
 __all__ = ["NEWEST", "ROUND_MODES", "CastRules", "cast_rules", "check_type", "version_of"]
 
@@ -55,10 +55,12 @@ def version_of(opset: int, operator: str = "Cast") -> int:
     return max(version for version in VERSIONS[operator] if version <= number)
 
 
-def check_type(fmt: Format, version: int, parameter: str, operator: str = "Cast") -> None:
-    """Raise ValueError unless that version of the operator takes the format."""
-    if operator != "BitCast" and fmt.kind not in (Kind.FLOAT, Kind.INT, Kind.BOOL):
-        names = ", ".join(row.name for row in NUMERIC if row.since <= version)
+def check_type(
+    fmt: Format, version: int, parameter: str, operator: str = "Cast", kinds: frozenset[Kind] = NUMBERS
+) -> None:
+    """Raise ValueError unless that version of the operator takes the format, and the caller its kind."""
+    if fmt.kind not in kinds:
+        names = ", ".join(row.name for row in FORMATS.values() if row.kind in kinds and row.since <= version)
         raise ValueError(f"`{parameter}` must be one of {names}; got {fmt.name}")
     if fmt.since > version:
         later = [known for known in VERSIONS[operator] if known >= fmt.since]
@@ -74,6 +76,7 @@ def cast_rules(
     opset: int = NEWEST,
     names: tuple[str, str] = ("source", "to"),
     operator: str = "Cast",
+    kinds: frozenset[Kind] = NUMBERS,
 ) -> CastRules:
     """Check types and attributes against the version of Cast, or CastLike, in force at `opset`.
 
@@ -81,8 +84,8 @@ def cast_rules(
     error as soon as it is set to something else than its default. `names` are the caller's parameters.
     """
     version = version_of(opset, operator)
-    check_type(source, version, names[0], operator)
-    check_type(target, version, names[1], operator)
+    check_type(source, version, names[0], operator, kinds)
+    check_type(target, version, names[1], operator, kinds)
     if not isinstance(saturate, (bool, np.bool)) and saturate not in (0, 1):
         raise ValueError(f"`saturate` must be True or False; got {saturate!r}")
     if not saturate and version < ATTRIBUTE_SINCE["saturate"]:

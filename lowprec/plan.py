@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 from functools import cache
 
-from .formats import Format, Kind, NaNRule
+from .formats import FORMATS, Format, Kind, NaNRule
 from .opsets import CastRules
 
 __all__ = ["Plan", "Rule", "copy_plan", "make_plan"]
@@ -20,6 +20,7 @@ class Rule(enum.Enum):
     POWER = "power"  # to a power of two, by the round_mode
     TRUNCATE = "truncate"  # to an integer: toward zero, then modulo 2**bits
     NONZERO = "nonzero"  # to a bool
+    TEXT = "text"  # to or from strings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +43,8 @@ class Plan:
         Magnitude code for an infinite source; the sign bit is added.
     nan_codes : tuple of int
         Whole codes for NaN without and with the sign.
+    through : Plan or None
+        From strings: the plan from float64, whose single rounding is the decimal's.
     """
 
     rule: Rule
@@ -52,6 +55,7 @@ class Plan:
     underflow_code: int = 0
     infinity_code: int = 0
     nan_codes: tuple[int, int] = (0, 0)
+    through: Plan | None = None
 
 
 def _nan_codes(fmt: Format) -> tuple[int, int]:
@@ -79,7 +83,7 @@ def make_plan(source: Format, target: Format, rules: CastRules) -> Plan:
     Parameters
     ----------
     source, target : Format
-        Two numeric or bool formats.
+        Two numeric, bool or string formats.
     rules : CastRules
         The options as `opsets.cast_rules` settled them.
 
@@ -88,6 +92,10 @@ def make_plan(source: Format, target: Format, rules: CastRules) -> Plan:
     Plan
         Plain numbers for the back ends.
     """
+    if target.kind is Kind.STRING:
+        return Plan(Rule.TEXT, source, target)
+    if source.kind is Kind.STRING:
+        return Plan(Rule.TEXT, source, target, through=make_plan(FORMATS["float64"], target, rules))
     if _is_copy(source, target, rules.saturate):
         return copy_plan(source)
     if target.kind is Kind.BOOL:

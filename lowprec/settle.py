@@ -3,34 +3,45 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy import ndarray
 
 from .arrays import format_of, namespace
-from .formats import Format, as_format
+from .formats import NUMBERS, Format, Kind, as_format
 from .opsets import NEWEST, cast_rules
 from .plan import Plan, make_plan
 
-__all__ = ["CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "UNPACK", "settle", "unpacking"]
+__all__ = ["CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "settle", "unpacking"]
 
-_Door = tuple[str, str, str, str]
-"""The caller's parameters (the array, its format, the target) and the ONNX operator whose rules hold."""
 
-CAST: _Door = ("x", "source", "to", "Cast")
-CAST_LIKE: _Door = ("x", "source", "like", "CastLike")
-ENCODE: _Door = ("x", "source", "fmt", "Cast")
-DECODE: _Door = ("codes", "fmt", "to", "Cast")
-PACK: _Door = ("x", "fmt", "fmt", "Cast")
-UNPACK: _Door = ("packed", "fmt", "fmt", "Cast")
+class _Door(NamedTuple):
+    """The caller's parameters, the ONNX operator whose rules hold, and the kinds of format it takes."""
+
+    array: str
+    source: str
+    target: str
+    operator: str = "Cast"
+    kinds: frozenset[Kind] = NUMBERS
+
+
+TEXT = NUMBERS | {Kind.STRING}
+CAST = _Door("x", "source", "to", kinds=TEXT)
+CAST_LIKE = _Door("x", "source", "like", "CastLike", TEXT)
+ENCODE = _Door("x", "source", "fmt")
+DECODE = _Door("codes", "fmt", "to")
+PACK = _Door("x", "fmt", "fmt")
+UNPACK = _Door("packed", "fmt", "fmt")
 
 
 def _make(
     dtype: Any, source: object, to: object, door: _Door, saturate: bool, round_mode: str | None, opset: int
 ) -> Plan:
-    held = format_of(dtype, source, door[:2])
-    target = as_format(to, parameter=door[2])
-    return _shared(held, target, cast_rules(held, target, saturate, round_mode, opset, door[1:3], door[3]))
+    held = format_of(dtype, source, (door.array, door.source), door.kinds)
+    target = as_format(to, parameter=door.target)
+    names = (door.array if held.kind is Kind.STRING else door.source, door.target)
+    rules = cast_rules(held, target, saturate, round_mode, opset, names, door.operator, door.kinds)
+    return _shared(held, target, rules)
 
 
 _shared = cache(make_plan)
@@ -48,7 +59,7 @@ def settle(
 ) -> Plan:
     """Return the plan of a conversion of `x`, or raise what its door promises."""
     if type(x) is not ndarray:
-        namespace(x, door[0])
+        namespace(x, door.array)
     try:
         return _cached(x.dtype, source, to, door, saturate, round_mode, opset)
     except TypeError:  # an option that cannot be a key of the cache cannot be right: let the checks name it
@@ -57,5 +68,5 @@ def settle(
 
 def unpacking(source: Format, to: object, door: _Door) -> Plan:
     """Return the plan of a conversion from packed codes, whose dtype says nothing."""
-    target = as_format(to, parameter=door[2])
-    return _shared(source, target, cast_rules(source, target, names=door[1:3]))
+    target = as_format(to, parameter=door.target)
+    return _shared(source, target, cast_rules(source, target, names=(door.source, door.target)))

@@ -63,7 +63,7 @@ def _imports(path: Path) -> set[str]:
 
 LAYERS = [
     {"_kernels", "formats"}, {"opsets", "threads", "arrays", "packing"}, {"plan", "reference", "build"},
-    {"portable", "stages", "tables", "explanation"}, {"dispatch", "settle"}, {"operators", "codes"},
+    {"portable", "stages", "tables", "explanation", "text"}, {"dispatch", "settle"}, {"operators", "codes"},
     {"loss", "npy"}, {"__init__", "cli"}, {"__main__"},
 ]  # fmt: skip
 
