@@ -20,6 +20,7 @@ class BuildKernels(build_ext):
     """Add the flags that the compiler at hand understands."""
 
     def build_extensions(self):
+        """Set the flags of every module, then build as usual."""
         msvc = self.compiler.compiler_type == "msvc"
         openmp = "/openmp" if msvc else "-fopenmp"
         wanted = os.environ.get("LOWPREC_OPENMP", "1") != "0" and self.understands(openmp)

@@ -58,10 +58,17 @@ def _input(fmt: lp.Format, n: int) -> np.ndarray:
     return codes.view(fmt.dtype)
 
 
-def _torch_call(x: np.ndarray, source: lp.Format, target: lp.Format) -> tuple[Callable[[], Any], Any] | None:
+def _torch() -> Any:
     try:
         import torch
     except ImportError:
+        return None
+    return torch
+
+
+def _torch_call(x: np.ndarray, source: lp.Format, target: lp.Format) -> tuple[Callable[[], Any], Any] | None:
+    torch = _torch()
+    if torch is None:
         return None
     if not (source.torch_name and target.torch_name):
         return None
@@ -165,14 +172,12 @@ def main() -> int:
         for n in map(int, sizes.split(",")):
             for threads in map(int, options.threads.split(",")):
                 lp.set_num_threads(threads)
-                if "torch" in sys.modules:
-                    sys.modules["torch"].set_num_threads(threads)
+                if _torch() is not None:
+                    _torch().set_num_threads(threads)
                 print(f"\n{n} elements, {threads} threads; multiples of the one-thread roofline (ns an element)")
                 print(f"{'case':34} {'roof ns':>8} {'lowprec':>8} {'torch':>8} {'ml_dtypes':>10}  other bits in")
                 for source, target, packed in CASES:
                     calls, differs = _contenders(roof, lp.formats[source], lp.formats[target], packed, n)
-                    if n > 1 << 24 and "torch" in sys.modules:
-                        sys.modules["torch"].set_num_threads(threads)
                     times = _measure(calls, n, 5 if options.quick or n > 1 << 24 else 15)
                     base = times["roof"]
                     case = f"{source} > {target}{' packed' if packed else ''}"

@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import format_of
+from .codes import encode
 from .formats import Format, as_format
-from .operators import cast, decode, encode
+from .operators import cast
 from .packing import packed_bytes
 
 __all__ = ["Loss", "measure"]
+
+_WIDE = 8
+"""Exponent bits of float32: what has as many holds any tensor's range, and is not scaled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +33,16 @@ class Loss:
     elements, nan, inf : int
         Of the input.
     saturated : int
-        Finite elements beyond the largest value of the format.
+        Finite elements that round beyond the ends of the format's range.
     flushed : int
         Finite elements other than zero that became zero.
     max_abs_error, max_rel_error : float
         Largest error, and largest error over magnitude.
     sqnr_db : float
-        10 log10 of the input's power over the error's; Inf where nothing was lost, NaN for zeros alone.
+        10 log10 of the input's power over the error's; Inf where nothing was lost, -Inf where a finite element became
+        Inf, NaN where no finite element but zeros is there.
     bytes_before, bytes_after : int
-        The input, and its packed codes.
+        The packed codes of the input, and those of the format.
     """
 
     format: str
@@ -54,24 +60,62 @@ class Loss:
 
 
 def _scale_for(values: np.ndarray[Any, Any], fmt: Format) -> float:
-    """Return the scale that takes the largest finite magnitude to the format's largest value."""
-    finite = np.abs(values[np.isfinite(values)])
-    largest = float(finite.max()) if finite.size else 0.0
-    scale = float(np.float32(largest / float(fmt.max)))
+    """Return the float32 that takes the largest magnitude to the format's largest value, or 1 where there is none."""
+    if fmt.exponent_bits >= _WIDE:
+        return 1.0
+    with np.errstate(over="ignore", under="ignore"):
+        scale = float(np.float32(float(np.abs(values).max(initial=0.0)) / float(fmt.max)))
     return scale if scale > 0 and math.isfinite(scale) else 1.0
 
 
-def _restored(values: np.ndarray[Any, Any], fmt: Format, scale: float | None) -> np.ndarray[Any, Any]:
-    if scale is None:
-        return np.asarray(decode(encode(values, fmt), fmt, to="float64"))
-    scaled = values / scale
-    if fmt.is_integer:  # Cast truncates and wraps; a scaled value is meant to go to the nearest code
-        inside = np.clip(np.rint(scaled), float(fmt.min), float(fmt.max))
-        scaled = np.where(np.isnan(scaled), float(fmt.min), inside)
-    return np.asarray(decode(encode(scaled, fmt), fmt, to="float64")) * scale
+def _within(values: np.ndarray[Any, Any], fmt: Format) -> np.ndarray[Any, Any]:
+    """Clip to the integers of a format that float64 has."""
+    low, high = float(fmt.min), float(fmt.max)
+    if high > fmt.max:  # compared exactly: float64 has no 2**63 - 1
+        high = math.nextafter(high, 0.0)
+    return np.asarray(np.clip(np.rint(values), low, high))
 
 
-def measure(x: np.ndarray[Any, Any], fmt: object, *, scaled: bool = False) -> Loss:
+def _beyond(values: np.ndarray[Any, Any], fmt: Format, *, nearest: bool) -> np.ndarray[Any, Any]:
+    """Return which values, floats or integers, round to something outside the format's range."""
+    if values.dtype.kind in "iu" and not fmt.is_float:
+        return np.asarray((values < fmt.min) | (values > fmt.max))
+    if not fmt.is_float:
+        whole = np.rint(values) if nearest else np.trunc(values)
+        return np.asarray((whole < fmt.min) | (whole >= float(int(fmt.max) + 1)))  # float64 has 2**63, not 2**63 - 1
+    magnitude = np.abs(values.astype(np.float64))
+    if not fmt.has_zero:  # powers of two: what is beyond an end goes to that end
+        return np.asarray((magnitude > fmt.max) | (magnitude < fmt.smallest_normal))
+    limit = float(fmt.max) + math.ldexp(0.5, fmt.emax - fmt.mantissa_bits)  # Inf for float64: nothing reaches it
+    return np.asarray(magnitude >= limit if fmt.max_code & 1 else magnitude > limit)  # a tie goes to the even code
+
+
+def _is_wide(fmt: Format) -> bool:
+    return fmt.is_integer and fmt.bits > 53
+
+
+def _parts(x: np.ndarray[Any, Any], held: Format) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | float]:
+    """Return an array as the exact sum of two of float64: 64-bit integers have more bits than one of them."""
+    if not _is_wide(held):
+        return np.asarray(cast(x, "float64", source=held)), 0.0
+    whole = np.asarray(cast(x, held, source=held))
+    low = whole & 0xFFFF_FFFF
+    return (whole - low).astype(np.float64), low.astype(np.float64)
+
+
+def _sqnr_db(values: np.ndarray[Any, Any], error: np.ndarray[Any, Any]) -> float:
+    peaks = [float(np.abs(part).max(initial=0.0)) for part in (values, error)]
+    if peaks[0] == 0:
+        return math.nan
+    if peaks[1] in (0, math.inf):
+        return -math.inf if peaks[1] else math.inf
+    # Divided by their peaks, no squares overflow, and none that count vanish.
+    with np.errstate(under="ignore"):
+        powers = [10 * math.log10(np.sum(np.square(p / peak))) for p, peak in zip((values, error), peaks, strict=True)]
+    return 20 * (math.log10(peaks[0]) - math.log10(peaks[1])) + powers[0] - powers[1]
+
+
+def measure(x: np.ndarray[Any, Any], fmt: object, *, source: object = None, scaled: bool = False) -> Loss:
     """Convert an array to a format and back, and say what was lost.
 
     Parameters
@@ -80,15 +124,18 @@ def measure(x: np.ndarray[Any, Any], fmt: object, *, scaled: bool = False) -> Lo
         Any numeric array, any shape.
     fmt : str, int, dtype or Format
         The format.
+    source : str, int, dtype or Format, optional
+        The format of `x` where its dtype only carries the codes.
     scaled : bool
-        Divide by max|x| / (largest value of the format) first, a float32, and round to the nearest integer for integer
-        formats; False is the plain Cast, which truncates.
+        Divide by max|x| / (largest value of the format) first, and multiply by it afterwards; integers are rounded to
+        the nearest and clipped. The scale is a float32, and 1 for formats with 8 exponent bits or more and where that
+        quotient is 0 or Inf. False is the plain Cast, which truncates to integers and wraps.
 
     Returns
     -------
     Loss
-        NaN and Inf are counted and left out of the errors. Elements beyond the format's range count as saturated,
-        whatever the format does with them.
+        NaN and Inf are counted and left out of the errors. Elements that round beyond the format's range count as
+        saturated, whatever the format does with them.
 
     Raises
     ------
@@ -106,28 +153,36 @@ def measure(x: np.ndarray[Any, Any], fmt: object, *, scaled: bool = False) -> Lo
     >>> found.saturated, found.max_abs_error
     (1, 552.0)
     """
-    row = as_format(fmt)
-    values = np.asarray(cast(x, "float64"))
-    scale = _scale_for(values, row) if scaled else None
-    finite = np.isfinite(values)
-    kept = values[finite]
-    kept_back = _restored(values, row, scale)[finite]
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        error = np.abs(kept_back - kept)
-        relative = error[kept != 0] / np.abs(kept[kept != 0])
-        sqnr = float(10 * np.log10(np.sum(np.square(kept)) / np.sum(np.square(error))))
-    limit = scale or 1.0
+    row, held = as_format(fmt), format_of(x.dtype, source)
+    everything = np.asarray(cast(x, "float64", source=held))
+    finite = np.isfinite(everything)
+    kept = x[finite]
+    high, low = _parts(kept, held)
+    values = high + low
+    scale = _scale_for(values, row) if scaled else 1.0
+    if scaled:
+        inside = values / scale
+        codes = encode(_within(inside, row) if row.is_integer else inside, row)
+    else:
+        inside = np.asarray(cast(kept, held, source=held)) if _is_wide(held) else values
+        codes = encode(kept, row, source=held)
+    back_high, back_low = _parts(codes, row)
+    back = (back_high + back_low) * scale
+    not_zero = values != 0
+    with np.errstate(over="ignore", under="ignore"):
+        error = np.abs((back_high * scale - high) + (back_low * scale - low))
+        relative = error[not_zero] / np.abs(values[not_zero])
     return Loss(
         format=row.name,
-        scale=limit,
-        elements=values.size,
-        nan=int(np.isnan(values).sum()),
-        inf=int(np.isinf(values).sum()),
-        saturated=int(((kept > float(row.max) * limit) | (kept < float(row.min) * limit)).sum()),
-        flushed=int(((kept != 0) & (kept_back == 0)).sum()),
+        scale=scale,
+        elements=everything.size,
+        nan=int(np.isnan(everything).sum()),
+        inf=int(np.isinf(everything).sum()),
+        saturated=int(_beyond(inside, row, nearest=scaled).sum()),
+        flushed=int((not_zero & (back == 0)).sum()),
         max_abs_error=float(error.max(initial=0.0)),
         max_rel_error=float(relative.max(initial=0.0)),
-        sqnr_db=sqnr,
-        bytes_before=x.nbytes,
-        bytes_after=packed_bytes(values.size, row),
+        sqnr_db=_sqnr_db(values, error),
+        bytes_before=packed_bytes(everything.size, held),
+        bytes_after=packed_bytes(everything.size, row),
     )

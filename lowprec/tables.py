@@ -9,8 +9,8 @@ __all__ = ["code_table", "facts", "format_table", "markdown_table", "nan_codes"]
 _HEADER = ("format", "ONNX", "enum", "bits", "s/e/m", "bias", "max", "smallest", "Inf", "NaN codes", "-0", "Cast since")
 
 
-def nan_codes(fmt: Format) -> str:
-    """Return the NaN codes in hexadecimal, ranges as first–last."""
+def nan_codes(fmt: Format, to: str = "-") -> str:
+    """Return the NaN codes in hexadecimal, ranges as first-last; `to` stands between (a terminal may lack the –)."""
     width = fmt.storage_bits // 4
     if not fmt.is_float or fmt.nan is NaNRule.NONE:
         return "none"
@@ -19,7 +19,7 @@ def nan_codes(fmt: Format) -> str:
             return "IEEE"
         first, last = fmt.exponent_mask + 1, fmt.magnitude_mask
         ends = [(first, last), (first | fmt.sign_mask, last | fmt.sign_mask)]
-        return ", ".join(f"{low:0{width}X}–{high:0{width}X}" for low, high in ends)
+        return ", ".join(f"{low:0{width}X}{to}{high:0{width}X}" for low, high in ends)
     assert fmt.nan_code is not None  # the other rules have one
     codes = [fmt.nan_code] + ([fmt.nan_code | fmt.sign_mask] if fmt.nan is NaNRule.ALL_ONES and fmt.signed else [])
     return ", ".join(f"{code:0{width}X}" for code in codes)
@@ -35,7 +35,7 @@ def _power(exponent: int) -> str:
     return f"2^{exponent}"
 
 
-def _cells(fmt: Format) -> tuple[str, ...]:
+def _cells(fmt: Format, to: str = "-") -> tuple[str, ...]:
     layout = f"{int(fmt.signed)}/{fmt.exponent_bits}/{fmt.mantissa_bits}" if fmt.is_float else ""
     if fmt.kind is Kind.STRING:
         return (fmt.name, fmt.onnx_name, str(fmt.onnx_enum), "", "", "", "", "", "", "", "", str(fmt.since))
@@ -45,7 +45,7 @@ def _cells(fmt: Format) -> tuple[str, ...]:
     inf = "yes" if fmt.has_inf else "none"
     return (
         fmt.name, fmt.onnx_name, str(fmt.onnx_enum), str(fmt.bits), layout, str(fmt.bias) if fmt.is_float else "",
-        _number(fmt.max), smallest, inf if fmt.is_float else "", nan_codes(fmt) if fmt.is_float else "",
+        _number(fmt.max), smallest, inf if fmt.is_float else "", nan_codes(fmt, to) if fmt.is_float else "",
         ("yes" if fmt.has_negative_zero else "no") if fmt.is_float else "", str(fmt.since),
     )  # fmt: skip
 
@@ -59,7 +59,7 @@ def format_table() -> str:
 
 def markdown_table() -> str:
     """Return the table as Markdown."""
-    rows = [_HEADER, ("---",) * len(_HEADER), *map(_cells, FORMATS.values())]
+    rows = [_HEADER, ("---",) * len(_HEADER), *(_cells(fmt, "–") for fmt in FORMATS.values())]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
@@ -78,7 +78,7 @@ def facts(fmt: Format) -> str:
 
 
 def code_table(fmt: Format) -> str:
-    """Return the value of every code of a format of up to 8 bits, in lines that fit 112 columns.
+    """Return the value of every code of a format of up to 8 bits, in lines of at most 120 characters.
 
     Floats are printed with the fewest digits that name them among float64, which holds each of them exactly.
     """
@@ -87,10 +87,10 @@ def code_table(fmt: Format) -> str:
     values = [reference.decode(code, fmt) for code in range(1 << fmt.bits)]
     cells = [repr(float(value)) if fmt.is_float else str(value) for value in values]
     width = max(map(len, cells)) + 1
-    columns = 16
-    while columns * width > 112 or columns > len(cells):
-        columns //= 2
     digits = (fmt.bits + 3) // 4
+    columns = 16
+    while digits + 1 + columns * width > 120 or columns > len(cells):
+        columns //= 2
     lines = [" " * (digits + 1) + "".join(f"{column:>{width}X}" for column in range(columns))]
     for start in range(0, len(cells), columns):
         lines.append(f"{start:0{digits}X}:" + "".join(f"{cell:>{width}}" for cell in cells[start : start + columns]))
