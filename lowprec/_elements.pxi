@@ -114,10 +114,11 @@ cdef inline uint32_t encode_wide_one(uint32_t bits, params_t p) noexcept nogil:
 
 cdef inline uint32_t encode_upper_one(uint32_t bits) noexcept nogil:
     # The code is the upper half: add just under half of its last bit, and the last bit itself on a tie.
+    # On the magnitude, so that `bits` is needed but twice: gcc reads it from memory again for every use.
     cdef uint32_t a = bits & ~SIGN
-    cdef uint32_t rounded = (bits + <uint32_t>0x7fff + ((bits >> 16) & 1)) >> 16
-    cdef uint32_t quiet = (QUIET | (bits & SIGN)) >> 16
-    return quiet if a > INF else rounded
+    cdef uint32_t rounded = a + <uint32_t>0x7fff + ((a >> 16) & 1)
+    rounded = rounded if <int32_t>a <= <int32_t>INF else QUIET
+    return (rounded | (bits & SIGN)) >> 16
 
 
 cdef inline uint32_t encode_power_one(uint32_t bits, params_t p) noexcept nogil:
