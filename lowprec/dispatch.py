@@ -151,19 +151,22 @@ def _with_text(x: Any, plan: Plan, out: Any) -> Any:
 
 
 @cache
-def _dense(plan: Plan, codes: bool) -> tuple[_kernels.Program, np.dtype[Any]]:
+def _dense(plan: Plan, codes: bool, packed: bool) -> tuple[_kernels.Program, np.dtype[Any]]:
     """Return what converts a dense NumPy array, and the dtype of the result."""
-    return _program(plan), plan.target.code_dtype if codes else plan.target.dtype
+    dtype = plan.target.dtype if not codes else _BYTE if packed else plan.target.code_dtype
+    return _program(plan, packed=packed), dtype
 
 
-def _dense_result(x: np.ndarray[Any, Any], dtype: np.dtype[Any], out: Any) -> np.ndarray[Any, Any] | None:
+def _dense_result(
+    x: np.ndarray[Any, Any], shape: tuple[int, ...], dtype: np.dtype[Any], out: Any
+) -> np.ndarray[Any, Any] | None:
     """Return a dense array for the result, `out` itself if it is one, or None if the general way must be taken."""
     if not x.flags.carray or not x.dtype.isnative:
         return None
     if out is None:
-        return np.empty(x.shape, dtype)
+        return np.empty(shape, dtype)
     is_dense = type(out) is np.ndarray and out.dtype == dtype and out.dtype.isnative and out.flags.carray
-    return out if is_dense and out.shape == x.shape and not np.may_share_memory(x, out) else None
+    return out if is_dense and out.shape == shape and not np.may_share_memory(x, out) else None
 
 
 def convert(
@@ -199,12 +202,12 @@ def convert(
     """
     if plan.rule is Rule.TEXT:
         return _with_text(x, plan, out)
-    if type(x) is np.ndarray and not packed and shape is None:
+    if type(x) is np.ndarray and shape is None:
         # The common case, as short as it can be: a dense NumPy array, any shape, into another one.
-        program, own = _dense(plan, codes)
-        dense = _dense_result(x, own, out)
+        program, own = _dense(plan, codes, packed)
+        n = x.size
+        dense = _dense_result(x, (packing.packed_bytes(n, plan.target),) if packed else x.shape, own, out)
         if dense is not None:
-            n = x.size
             src, dst = (x, dense) if x.ndim == 1 else (x.reshape(-1), dense.reshape(-1))
             _kernels.run(program, src.view(_BYTE), dst.view(_BYTE), n, threads_for(n))
             return dense
