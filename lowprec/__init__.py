@@ -13,7 +13,8 @@ from .build import build_info
 from .codes import decode, encode, pack, unpack
 from .explanation import explain
 from .formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
-from .formats import Format, as_format, finfo, iinfo
+from .formats import Format, as_format
+from .info import finfo, iinfo
 from .operators import bitcast, cast, cast_like
 from .threads import get_num_threads, set_num_threads
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 
 import array_api_strict as strict
 import ml_dtypes
@@ -86,6 +87,8 @@ def test_a_new_row_everywhere_else() -> None:
     assert reference.encode(7, fmt) == 0b01111
     assert "7.0" in tables.code_table(fmt)
     assert "this test" in tables.facts(fmt)
+    again = pickle.loads(pickle.dumps(fmt))
+    assert all(getattr(again, field.name) == getattr(fmt, field.name) for field in dataclasses.fields(fmt))
 
 
 @pytest.mark.parametrize("fields", [(8, 3, 127), (8, 7, 120), (5, 0, 15)])

@@ -62,7 +62,8 @@ def _imports(path: Path) -> set[str]:
 
 
 LAYERS = [
-    {"_kernels", "formats"}, {"opsets", "threads", "arrays", "packing"}, {"plan", "reference", "build"},
+    {"_kernels", "row"}, {"formats"},
+    {"opsets", "threads", "arrays", "packing", "info"}, {"plan", "reference", "build"},
     {"portable", "stages", "tables", "explanation", "text"}, {"dispatch", "settle"}, {"operators", "codes"},
     {"loss", "npy"}, {"__init__", "cli"}, {"__main__"},
 ]  # fmt: skip
@@ -115,7 +116,7 @@ def test_every_file_says_its_job_and_is_short() -> None:
             continue
         lines = path.read_text(encoding="utf-8").splitlines()
         assert lines[0].startswith(('"""', 'r"""', "# ")), path.name
-        assert len(lines) <= 380 or path.name == "formats.py" or path.parent.name == "tests", (path.name, len(lines))
+        assert len(lines) <= 380 or path.parent.name == "tests", (path.name, len(lines))
 
 
 def test_formats_are_onnxs() -> None:

@@ -1,0 +1,114 @@
+"""`finfo` and `iinfo`: the array API's facts of a format, and some about its codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .formats import as_format
+
+__all__ = ["FInfo", "IInfo", "finfo", "iinfo"]
+
+
+@dataclass(frozen=True, slots=True)
+class FInfo:
+    """Facts of a float format: the array-API fields, then the facts about codes (see `finfo`)."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: np.dtype[Any]
+    smallest_subnormal: float
+    exponent_bits: int
+    mantissa_bits: int
+    bias: int
+    max_code: int
+    inf_code: int | None
+    nan_code: int | None
+    has_negative_zero: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IInfo:
+    """Facts of an integer format (see `iinfo`)."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: np.dtype[Any]
+
+
+def finfo(fmt: object, /) -> FInfo:
+    """Return the facts of a float format, as the array API's ``finfo`` does and some about its codes.
+
+    Parameters
+    ----------
+    fmt : str, int, dtype or Format
+        Any alias of a float format.
+
+    Returns
+    -------
+    FInfo
+        ``bits eps max min smallest_normal dtype``, then ``smallest_subnormal exponent_bits mantissa_bits bias
+        max_code inf_code nan_code has_negative_zero``. ``inf_code`` and ``nan_code`` are None where there is none.
+
+    Raises
+    ------
+    ValueError
+        If `fmt` is no format or no float.
+
+    Notes
+    -----
+    Source: the row's own ``source``; array API 2024.12, ``finfo``.
+
+    Examples
+    --------
+    >>> import lowprec as lp
+    >>> lp.finfo("float8_e4m3fn").max, hex(lp.finfo("float8_e4m3fn").nan_code)
+    (448.0, '0x7f')
+    """
+    row = as_format(fmt)
+    if not row.is_float:
+        raise ValueError(f"`fmt` must be a float format; got {row.name} (ask iinfo for integers)")
+    return FInfo(
+        row.bits, row.eps, float(row.max), float(row.min), row.smallest_normal, row.dtype, row.smallest_subnormal,
+        row.exponent_bits, row.mantissa_bits, row.bias, row.max_code, row.inf_code, row.nan_code, row.has_negative_zero,
+    )  # fmt: skip
+
+
+def iinfo(fmt: object, /) -> IInfo:
+    """Return the facts of an integer format, as the array API's ``iinfo`` does.
+
+    Parameters
+    ----------
+    fmt : str, int, dtype or Format
+        Any alias of an integer format.
+
+    Returns
+    -------
+    IInfo
+        ``bits max min dtype``.
+
+    Raises
+    ------
+    ValueError
+        If `fmt` is no format or no integer.
+
+    Notes
+    -----
+    Source: ``onnx.TensorProto.DataType``; array API 2024.12, ``iinfo``.
+
+    Examples
+    --------
+    >>> import lowprec as lp
+    >>> lp.iinfo("int4").min, lp.iinfo("int4").max
+    (-8, 7)
+    """
+    row = as_format(fmt)
+    if not row.is_integer:
+        raise ValueError(f"`fmt` must be an integer format; got {row.name} (ask finfo for floats)")
+    return IInfo(row.bits, int(row.max), int(row.min), row.dtype)
