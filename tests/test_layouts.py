@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lowprec as lp
+from lowprec import dispatch
 from lowprec.formats import NUMERIC, Format
 
 PAIRS = [("float32", "float8_e4m3fn"), ("float64", "bfloat16"), ("int64", "float16"), ("float8_e5m2", "float64"),
@@ -90,7 +91,21 @@ def test_large_strided_arrays(order: str, threads: int) -> None:
     assert np.array_equal(lp.encode(x, "float4_e2m1fn", packed=True), packed)
 
 
-def test_dense_layouts_are_kept_and_not_copied() -> None:
+def test_dense_layouts_become_one_axis(monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes = []
+    run = dispatch._kernels.run_strided
+
+    def spy(program: Any, src: np.ndarray, dst: np.ndarray, n_threads: int) -> None:
+        shapes.append((src.shape, dst.shape))
+        run(program, src, dst, n_threads)
+
+    monkeypatch.setattr(dispatch._kernels, "run_strided", spy)
+    lp.cast(np.ones((5, 1, 3, 4), np.float32).transpose(3, 0, 2, 1), "float16")
+    lp.cast(np.ones((6, 4), np.float32)[::2], "float16")
+    assert shapes == [((60,), (60,)), ((3, 4), (3, 4))]
+
+
+def test_dense_layouts_are_kept() -> None:
     x = np.asfortranarray(np.arange(12, dtype=np.float32).reshape(3, 4))
     assert lp.cast(x, "float16").flags.f_contiguous
     turned = np.zeros((2, 3, 4), np.float32).transpose(1, 2, 0)

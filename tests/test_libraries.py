@@ -89,6 +89,12 @@ def test_torch_gradients_are_left_behind() -> None:
         lp.cast(x, "float32", out=torch.empty(2, requires_grad=True))
 
 
+def test_torch_negative_views() -> None:
+    x = torch.tensor([1 + 2j, -3 - 4j]).conj().imag  # a view that negates when it is read
+    assert x.is_neg()
+    assert lp.cast(x, "int8").tolist() == [-2, 4]
+
+
 def test_torch_input_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     run = dispatch._kernels.run

@@ -105,3 +105,15 @@ def test_upper_bits_of_sub_byte_codes_are_ignored(source: Format, target: Format
             every_opinion(dirty, target, source, options), every_opinion(clean, target, source, options), strict=True
         ):
             assert np.array_equal(got, expected), who
+
+
+@pytest.mark.parametrize(
+    ("target", "opset"),
+    [(fmt, opset) for fmt in NUMERIC if fmt.saturates == "asked" for opset in range(fmt.since, 29)],
+)
+def test_special_values_in_every_opset(target: Format, opset: int) -> None:
+    x = np.array([np.inf, -np.inf, 1e30, -1e30, np.nan, -np.nan, 0.0, -0.0], np.float32)
+    for saturate in (True, False):
+        expected = [reference.encode(value, target, saturate=saturate, opset=opset) for value in x]
+        for who, got in every_opinion(x, target, None, {"saturate": saturate, "opset": opset}):
+            assert got.tolist() == expected, who
