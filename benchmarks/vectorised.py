@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -10,8 +11,13 @@ import tempfile
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "lowprec"
-FLAGS = ["-O3", "-fno-trapping-math", "-fno-math-errno", "-ffp-contract=off", "-fPIC", "-fopt-info-vec-optimized"]
-TIERS = {"base": [], "v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"]}
+SETUP = ast.parse(Path(__file__).parent.parent.joinpath("setup.py").read_text(encoding="utf-8"))
+LITERALS = {
+    node.targets[0].id: ast.literal_eval(node.value)
+    for node in SETUP.body
+    if isinstance(node, ast.Assign) and node.targets[0].id in ("GNU_FLAGS", "TIERS")
+}
+FLAGS, TIERS = LITERALS["GNU_FLAGS"], LITERALS["TIERS"]  # those that the build uses
 
 # SSE2 has no shift by a vector, no 64-bit comparison and no byte shuffle: these stay scalar there, and only there.
 SCALAR_ON_BASE = {
@@ -23,10 +29,9 @@ SCALAR_ON_BASE = {
 def scalar_loops(tier: str, folder: str) -> set[str]:
     """Compile one tier and return the functions none of whose loops was vectorised."""
     source = PACKAGE / f"_tier_{tier}.c"
-    done = subprocess.run(
-        ["gcc", *FLAGS, *TIERS[tier], f"-I{sysconfig.get_paths()['include']}", "-c", source, "-o", f"{folder}/out.o"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    include = sysconfig.get_paths()["include"]
+    command = ["gcc", *FLAGS, "-fPIC", "-fopt-info-vec-optimized", *TIERS[tier], f"-I{include}"]
+    done = subprocess.run([*command, "-c", source, "-o", f"{folder}/out.o"], capture_output=True, text=True, check=True)
     vectorised = {int(line) for line in re.findall(r":(\d+):\d+: optimized: loop vectorized", done.stderr)}
     function, found = "", {}
     for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):

@@ -2,7 +2,7 @@
 #
 # Values travel as float32 bits ("bits") or as float64; a wide source is narrowed to float32 by rounding to odd, which
 # keeps what a later rounding to at most 22 mantissa bits needs.
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from lowprec._plan cimport params_t, stage_t
 
@@ -21,7 +21,6 @@ cdef extern from * nogil:
     #define LP_HIDDEN 0x00800000u
     #define LP_TWO_31 0x4f000000u
     #define LP_WIDE_SIGN 0x8000000000000000u
-    #define LP_WIDE_INF 0x7ff0000000000000u
     #define LP_WIDE_NAN 0x7ff8000000000000u
     #define LP_WIDE_FRACTION 0x000fffffffffffffu
     #define LP_WIDE_HIDDEN 0x0010000000000000u
@@ -39,7 +38,6 @@ cdef extern from * nogil:
     const uint32_t HIDDEN "LP_HIDDEN"
     const uint32_t TWO_31 "LP_TWO_31"
     const uint64_t WIDE_SIGN "LP_WIDE_SIGN"
-    const uint64_t WIDE_INF "LP_WIDE_INF"
     const uint64_t WIDE_QUIET "LP_WIDE_NAN"
     const uint64_t WIDE_FRACTION "LP_WIDE_FRACTION"
     const uint64_t WIDE_HIDDEN "LP_WIDE_HIDDEN"

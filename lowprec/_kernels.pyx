@@ -37,7 +37,8 @@ cdef extern from * nogil:
     static int lp_has_v3(void) {
         __builtin_cpu_init();
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")
-            && __builtin_cpu_supports("fma") && __builtin_cpu_supports("popcnt");
+            && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt")
+            && __builtin_cpu_supports("movbe") && __builtin_cpu_supports("popcnt");
     }
     static int lp_has_v4(void) {
         return lp_has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")

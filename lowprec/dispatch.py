@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -58,32 +59,34 @@ def _on_host(
     src = to_codes(x)
     if not src.flags.aligned or (shape is not None and not src.flags.c_contiguous):
         src = src.copy()
-    wide = plan.target.code_dtype
-    if shape is not None:
-        dst = np.empty(shape, wide)
-    elif packed:
-        dst = np.empty(packing.packed_bytes(src.size, plan.target), np.uint8)
-    else:
-        dst = np.empty_like(src, dtype=wide, order="K", subok=False)
-    swap = isinstance(x, np.ndarray) and not x.dtype.isnative
-    swap_out = False
-    n = dst.size if shape is not None else src.size
+    n = src.size if shape is None else math.prod(shape)
+    wanted = (packing.packed_bytes(n, plan.target),) if packed else src.shape if shape is None else shape
+    held = None
     if out is not None:
-        check_out(out, x, dst.shape, dtype)
-        swap_out = isinstance(out, np.ndarray) and not out.dtype.isnative
-        target = to_codes(out)
-        if target.flags.aligned and (target.flags.c_contiguous or not packed):
-            dst = target  # else the result is made aside and copied there
-        if np.may_share_memory(src, dst):
+        check_out(out, x, wanted, dtype)
+        held = to_codes(out)
+        if np.may_share_memory(src, held):
             src = src.copy()
+    code_dtype = _BYTE if packed else plan.target.code_dtype
+    if held is not None and held.flags.aligned and (held.flags.c_contiguous or not packed):
+        dst = held
+    elif wanted == src.shape:
+        dst = np.empty_like(src, dtype=code_dtype, order="K", subok=False)
+    else:
+        dst = np.empty(wanted, code_dtype)
     program = _program(
-        plan, extend=extend, swap=swap, swap_out=swap_out, packed=packed, unpacked=shape is not None
-    )  # fmt: skip
+        plan,
+        extend=extend,
+        swap=isinstance(x, np.ndarray) and not x.dtype.isnative,
+        swap_out=isinstance(out, np.ndarray) and not out.dtype.isnative,
+        packed=packed,
+        unpacked=shape is not None,
+    )
     _run(program, src, dst, n)
-    if out is None:
+    if held is None:
         return from_codes(dst, dtype, x)
-    if dst is not target:
-        target[...] = dst
+    if dst is not held:  # the kernels could not write there
+        held[...] = dst
     return out
 
 

@@ -86,8 +86,10 @@ def _check_power(fmt: Format) -> None:
 def _check_reach(fmt: Format) -> None:
     """Raise ValueError for a row that the loops with parameters would get wrong."""
     adder = fmt.emax + 1 + _F32_MANTISSA - fmt.mantissa_bits  # exponent of the largest power of two in the adder
-    if fmt.bits > 16 or fmt.mantissa_bits < 1 or adder > _F32_BIAS or fmt.emin < 1 - _F32_BIAS:
-        raise ValueError(f"no loop converts {fmt.name}: a format up to 16 bits needs a mantissa and a smaller exponent")
+    if not fmt.signed or fmt.bits > 16 or fmt.mantissa_bits < 1 or adder > _F32_BIAS or fmt.emin < 1 - _F32_BIAS:
+        raise ValueError(
+            f"no loop converts {fmt.name}: it needs a sign, a mantissa, 16 bits or fewer, a smaller exponent"
+        )
 
 
 def _is_wide(fmt: Format) -> bool:

@@ -21,13 +21,15 @@ def _available() -> int:
 
 
 def _checked(n: object, parameter: str) -> int:
-    try:
-        number = int(str(n)) if not isinstance(n, (bool, float)) else 0
-    except ValueError:
-        number = 0
+    number = n.__index__() if hasattr(n, "__index__") and not isinstance(n, bool) else 0
     if not 1 <= number <= 1024:
         raise ValueError(f"`{parameter}` must be an integer from 1 to 1024; got {n!r}")
-    return number
+    return int(number)
+
+
+def _from_environment(parameter: str) -> int | None:
+    text = os.environ.get(parameter)
+    return _checked(int(text) if text.isdecimal() else text, parameter) if text else None
 
 
 def set_num_threads(n: int | None, /) -> None:
@@ -94,10 +96,6 @@ def _after_fork() -> None:
     _forked = True
 
 
-_default = (
-    _checked(os.environ["LOWPREC_NUM_THREADS"], "LOWPREC_NUM_THREADS")
-    if os.environ.get("LOWPREC_NUM_THREADS")
-    else _available()
-)
+_default = _from_environment("LOWPREC_NUM_THREADS") or _available()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)

@@ -166,7 +166,8 @@ def test_attributes_that_do_not_concern_the_target_are_ignored() -> None:
         (lambda: lp.decode(np.zeros(2, np.uint8), "uint8", to="string"), "`to` must be one of .*; got string"),
         (lambda: lp.set_num_threads(0), "`n` must be an integer from 1 to 1024; got 0"),
         (lambda: lp.set_num_threads(1.5), "`n` must be an integer from 1 to 1024; got 1.5"),
-        (lambda: lp.set_num_threads("many"), "`n` must be an integer from 1 to 1024; got 'many'"),
+        (lambda: lp.set_num_threads("2"), "`n` must be an integer from 1 to 1024; got '2'"),
+        (lambda: lp.set_num_threads(True), "`n` must be an integer from 1 to 1024; got True"),
     ],
 )  # fmt: skip
 def test_other_calls(call: Any, message: str) -> None:
