@@ -22,7 +22,7 @@ FLAGS, TIERS = LITERALS["GNU_FLAGS"], LITERALS["TIERS"]  # those that the build 
 # SSE2 has no shift by a vector, no 64-bit comparison and no byte shuffle: these stay scalar there, and only there.
 SCALAR_ON_BASE = {
     "sticky_int64", "sticky_uint64", "narrow_odd", "widen", "truncate_wide", "nonzero", "pack6", "unpack6", "swap32",
-    "swap64",
+    "swap64", "divide_wide_each",
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from .formats import FORMATS as formats  # noqa: N811  the public name, a mappin
 from .formats import Format, as_format
 from .info import finfo, iinfo
 from .operators import bitcast, cast, cast_like
+from .quantization import dequantize_linear, dynamic_quantize_linear, quantize_linear
 from .threads import get_num_threads, set_num_threads
 
 __version__ = _version("lowprec")
@@ -28,6 +29,8 @@ __all__ = [
     "cast",
     "cast_like",
     "decode",
+    "dequantize_linear",
+    "dynamic_quantize_linear",
     "encode",
     "explain",
     "finfo",
@@ -35,6 +38,7 @@ __all__ = [
     "get_num_threads",
     "iinfo",
     "pack",
+    "quantize_linear",
     "set_num_threads",
     "unpack",
 ]

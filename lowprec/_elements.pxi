@@ -26,6 +26,9 @@ cdef extern from * nogil:
     #define LP_WIDE_HIDDEN 0x0010000000000000u
     #define LP_WIDE_TWO_31 0x41e0000000000000u
     #define LP_WIDE_TWO_63 0x43e0000000000000u
+    #define LP_ROUNDER 0x1.8p23f
+    #define LP_ROUNDER_BITS 0x4b400000u
+    #define LP_WIDE_ROUNDER 0x1.8p52
     """
     float as_float "lp_float" (uint32_t u) noexcept
     uint32_t as_bits "lp_bits" (float f) noexcept
@@ -43,6 +46,9 @@ cdef extern from * nogil:
     const uint64_t WIDE_HIDDEN "LP_WIDE_HIDDEN"
     const uint64_t WIDE_TWO_31 "LP_WIDE_TWO_31"
     const uint64_t WIDE_TWO_63 "LP_WIDE_TWO_63"
+    const float ROUNDER "LP_ROUNDER"
+    const uint32_t ROUNDER_BITS "LP_ROUNDER_BITS"
+    const double WIDE_ROUNDER "LP_WIDE_ROUNDER"
 
 # ---- one element: code -> float32 bits --------------------------------------------------------------------------
 

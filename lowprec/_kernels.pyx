@@ -5,10 +5,10 @@ from cpython.buffer cimport (
     PyBUF_FORMAT, PyBUF_STRIDED, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer,
 )
 from cython.parallel cimport prange
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from lowprec._plan cimport params_t, stage_t
+from lowprec._plan cimport linear_t, params_t, stage_t
 
 cdef extern from * nogil:
     """
@@ -62,10 +62,13 @@ cdef enum:
     TILE = 1024         # elements between two loops of one conversion: two tiles of float64 stay in the L1 cache
     CHUNK = 64 * TILE   # elements a thread takes at once
     MAX_LOOPS = 96
-    MAX_STAGES = 6
+    MAX_LINEAR = 16     # loops that take scales and zero points; their numbers start at MAX_LOOPS
+    MAX_STAGES = 10
     MAX_RANK = 64
 
 cdef stage_t loops[MAX_LOOPS]
+cdef linear_t linear_row[MAX_LINEAR]
+cdef linear_t linear_each[MAX_LINEAR]
 cdef dict loop_index = {}
 cdef str isa_in_use = ""
 
@@ -85,10 +88,14 @@ def use_isa(str name) -> None:
     known = available_isas()
     if name not in known:
         raise ValueError(f"the instruction set (LOWPREC_ISA) must be one of {', '.join(known)} here; got {name!r}")
-    table = importlib.import_module(f"lowprec._tier_{name}").TABLE
-    for index, loop in enumerate(sorted(table)):
+    tier = importlib.import_module(f"lowprec._tier_{name}")
+    for index, loop in enumerate(sorted(tier.TABLE)):
         loop_index[loop] = index
-        loops[index] = <stage_t><size_t>table[loop]
+        loops[index] = <stage_t><size_t>tier.TABLE[loop]
+    for index, loop in enumerate(sorted(tier.LINEAR)):
+        loop_index[loop] = MAX_LOOPS + index
+        linear_row[index] = <linear_t><size_t>tier.LINEAR[loop][0]
+        linear_each[index] = <linear_t><size_t>tier.LINEAR[loop][1]
     isa_in_use = name
 
 
@@ -111,6 +118,7 @@ cdef class Program:
     cdef readonly int src_bits
     cdef readonly int dst_bits
     cdef readonly tuple names
+    cdef bint is_linear
 
     def __init__(self, tuple names, int src_bits, int dst_bits, dict numbers):
         if not 1 <= len(names) <= MAX_STAGES:
@@ -123,42 +131,63 @@ cdef class Program:
         self.n_stages = len(names)
         for i, name in enumerate(names):
             self.stages[i] = loop_index[name]
+            self.is_linear = self.is_linear or self.stages[i] >= MAX_LOOPS
         self.params = {**values, **numbers}
 
 
+include "_operands.pxi"
+
+
 cdef void run_tiles(
-    const uint8_t *src, uint8_t *dst, Py_ssize_t n, int n_stages, const int *stages, params_t params,
-    int src_bits, int dst_bits,
+    const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, int n_stages, const int *stages,
+    params_t params, int src_bits, int dst_bits, const operands_t *operands,
 ) noexcept nogil:
-    # One loop runs straight through; several run tile by tile through two buffers that stay in the L1 cache.
+    # One loop runs straight through; several run tile by tile through two buffers that stay in the L1 cache. `first`
+    # is the number of the first element in the whole array.
     cdef uint64_t even[TILE]
     cdef uint64_t odd[TILE]
+    cdef uint64_t scale_tile[TILE]
+    cdef uint32_t zero_tile[TILE]
+    cdef beside_t found
     cdef const void *here
     cdef void *there
     cdef Py_ssize_t tile, start, count
-    cdef int i
-    if n_stages == 1:
+    cdef int i, loop
+    if n_stages == 1 and operands == NULL:
         loops[stages[0]](src, dst, n, params)
         return
+    found.scale = found.zero = NULL
+    found.each = False
     for tile in range((n + TILE - 1) // TILE):
         start = tile * TILE
         count = min(<Py_ssize_t>TILE, n - start)
         here = src + start * src_bits // 8
+        if operands != NULL:
+            found = beside(operands, first + start, count, <char *>scale_tile, <char *>zero_tile)
         for i in range(n_stages):
             if i == n_stages - 1:
                 there = dst + start * dst_bits // 8
             else:
                 there = <void *>even if i % 2 == 0 else <void *>odd
-            loops[stages[i]](here, there, count, params)
+            loop = stages[i] - MAX_LOOPS
+            if loop < 0:
+                loops[stages[i]](here, there, count, params)
+            elif found.each:
+                linear_each[loop](here, there, count, found.scale, found.zero, params)
+            else:
+                linear_row[loop](here, there, count, found.scale, found.zero, params)
             here = there
 
 
 cdef void run_chunk(
-    const uint8_t *src, uint8_t *dst, Py_ssize_t n, int n_stages, const int *stages, params_t params,
-    int src_bits, int dst_bits,
+    const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, int n_stages, const int *stages,
+    params_t params, int src_bits, int dst_bits, const operands_t *operands,
 ) noexcept nogil:
     cdef lp_mode mode = lp_mode_enter()
-    run_tiles(src, dst, n, n_stages, stages, params, src_bits, dst_bits)
+    run_tiles(
+        src + first * src_bits // 8, dst + first * dst_bits // 8, first, n,
+        n_stages, stages, params, src_bits, dst_bits, operands,
+    )
     lp_mode_leave(mode)
 
 
@@ -168,7 +197,16 @@ cdef inline Py_ssize_t chunk_size(Py_ssize_t n, int n_threads) noexcept nogil:
     return min(<Py_ssize_t>CHUNK, (share + TILE - 1) // TILE * TILE)
 
 
-def run(Program program not None, const uint8_t[::1] src, uint8_t[::1] dst, Py_ssize_t n, int n_threads) -> None:
+cdef int check_operands(Program program, Operands operands) except -1:
+    if program.is_linear != (operands is not None):
+        raise ValueError("operands must be given where, and only where, the program has loops that take them")
+    return 0
+
+
+def run(
+    Program program not None, const uint8_t[::1] src, uint8_t[::1] dst, Py_ssize_t n, int n_threads,
+    Operands operands=None,
+) -> None:
     """Convert `n` elements from the bytes of `src` to the bytes of `dst`, which must not overlap."""
     cdef Py_ssize_t size, chunk, start
     cdef int src_bits = program.src_bits
@@ -176,24 +214,27 @@ def run(Program program not None, const uint8_t[::1] src, uint8_t[::1] dst, Py_s
     cdef int n_stages = program.n_stages
     cdef const int *stages = program.stages
     cdef params_t params = program.params
+    cdef const operands_t *beside_them = NULL
     cdef const uint8_t *s
     cdef uint8_t *d
     if n < 0 or src.shape[0] < (n * src_bits + 7) // 8 or dst.shape[0] < (n * dst_bits + 7) // 8:
         raise ValueError(f"`src` and `dst` must hold {n} elements; got {src.shape[0]} and {dst.shape[0]} bytes")
+    check_operands(program, operands)
     if n == 0:
         return
+    if operands is not None:
+        beside_them = &operands.view
     s = &src[0]
     d = &dst[0]
     with nogil:
         if n_threads <= 1:
-            run_chunk(s, d, n, n_stages, stages, params, src_bits, dst_bits)
+            run_chunk(s, d, 0, n, n_stages, stages, params, src_bits, dst_bits, beside_them)
         else:
             size = chunk_size(n, n_threads)
             for chunk in prange((n + size - 1) // size, schedule="static", num_threads=n_threads):
                 start = chunk * size
                 run_chunk(
-                    s + start * src_bits // 8, d + start * dst_bits // 8, min(size, n - start),
-                    n_stages, stages, params, src_bits, dst_bits,
+                    s, d, start, min(size, n - start), n_stages, stages, params, src_bits, dst_bits, beside_them,
                 )
 
 

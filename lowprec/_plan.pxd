@@ -39,6 +39,16 @@ cdef struct params_t:
     uint64_t to_mask
     uint64_t to_sign
     uint64_t always         # 1 where every code is True
+    # quantize and dequantize
+    int32_t low             # the range of the integer codes
+    int32_t high
+    int32_t grid_clamp      # rounding float32 bits to a 16-bit precision: what is beyond its range,
+    int32_t grid_floor      # its smallest normal value,
+    uint32_t grid_magic     # what makes the adder round at its last mantissa bit,
+    int32_t grid_last       # and its largest value
 
 
 ctypedef void (*stage_t)(const void *src, void *dst, Py_ssize_t n, params_t p) noexcept nogil
+ctypedef void (*linear_t)(
+    const void *src, void *dst, Py_ssize_t n, const void *scale, const void *zero, params_t p,
+) noexcept nogil

@@ -97,7 +97,7 @@ cdef void move_tile(const layout_t *layout, Py_ssize_t first, Py_ssize_t n, char
 
 cdef void run_strided_chunk(
     const layout_t *src, const layout_t *dst, Py_ssize_t first, Py_ssize_t n,
-    int n_stages, const int *stages, params_t params,
+    int n_stages, const int *stages, params_t params, const operands_t *operands,
 ) noexcept nogil:
     cdef uint64_t gathered[TILE]
     cdef uint64_t converted[TILE]
@@ -115,13 +115,13 @@ cdef void run_strided_chunk(
             here = <const uint8_t *>gathered
         if not dst.dense:
             there = <uint8_t *>converted
-        run_tiles(here, there, count, n_stages, stages, params, src.bits, dst.bits)
+        run_tiles(here, there, start, count, n_stages, stages, params, src.bits, dst.bits, operands)
         if not dst.dense:
             move_tile(dst, start, count, <char *>converted, False)
     lp_mode_leave(mode)
 
 
-def run_strided(Program program not None, src, dst, int n_threads) -> None:
+def run_strided(Program program not None, src, dst, int n_threads, Operands operands=None) -> None:
     """Convert every element of `src` into `dst`, arrays of one shape and any strides, which must not overlap.
 
     Where the program packs or unpacks, that side is a dense array of bytes.
@@ -132,7 +132,11 @@ def run_strided(Program program not None, src, dst, int n_threads) -> None:
     cdef int n_stages = program.n_stages
     cdef const int *stages = program.stages
     cdef params_t params = program.params
+    cdef const operands_t *beside_them = NULL
     cdef bint packed
+    check_operands(program, operands)
+    if operands is not None:
+        beside_them = &operands.view
     PyObject_GetBuffer(src, &src_view, PyBUF_STRIDED_RO | PyBUF_FORMAT)
     try:
         PyObject_GetBuffer(dst, &dst_view, PyBUF_STRIDED | PyBUF_FORMAT)
@@ -149,13 +153,14 @@ def run_strided(Program program not None, src, dst, int n_threads) -> None:
                 raise ValueError(f"`src` and `dst` must have one shape and an axis; got {src.shape} and {dst.shape}")
             with nogil:
                 if n_threads <= 1 or n == 0:
-                    run_strided_chunk(&src_layout, &dst_layout, 0, n, n_stages, stages, params)
+                    run_strided_chunk(&src_layout, &dst_layout, 0, n, n_stages, stages, params, beside_them)
                 else:
                     size = chunk_size(n, n_threads)
                     for chunk in prange((n + size - 1) // size, schedule="static", num_threads=n_threads):
                         start = chunk * size
                         run_strided_chunk(
-                            &src_layout, &dst_layout, start, min(size, n - start), n_stages, stages, params
+                            &src_layout, &dst_layout, start, min(size, n - start), n_stages, stages, params,
+                            beside_them,
                         )
         finally:
             PyBuffer_Release(&dst_view)

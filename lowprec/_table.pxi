@@ -1,4 +1,4 @@
-# The table of loops: name -> address, the same names in every instruction set.
+# The tables of loops: name -> address, the same names in every instruction set.
 
 TABLE = {
     "decode8": <size_t>&decode[uint8_t],
@@ -26,6 +26,8 @@ TABLE = {
     "encode16": <size_t>&encode16,
     "encode_upper16": <size_t>&encode_upper16,
     "encode_power8": <size_t>&encode_power8,
+    "grid": <size_t>&grid,
+    "grid_upper": <size_t>&grid_upper,
     "pack2": <size_t>&pack2,
     "pack4": <size_t>&pack4,
     "pack6": <size_t>&pack6,
@@ -62,4 +64,17 @@ TABLE = {
     "nonzero16": <size_t>&nonzero[uint16_t],
     "nonzero32": <size_t>&nonzero[uint32_t],
     "nonzero64": <size_t>&nonzero[uint64_t],
+}
+
+LINEAR = {
+    "quantize8": (<size_t>&quantize_row[uint8_t], <size_t>&quantize_each[uint8_t]),
+    "quantize16": (<size_t>&quantize_row[uint16_t], <size_t>&quantize_each[uint16_t]),
+    "quantize_wide8": (<size_t>&quantize_wide_row[uint8_t], <size_t>&quantize_wide_each[uint8_t]),
+    "quantize_wide16": (<size_t>&quantize_wide_row[uint16_t], <size_t>&quantize_wide_each[uint16_t]),
+    "place8": (<size_t>&place_row[uint8_t], <size_t>&place_each[uint8_t]),
+    "place16": (<size_t>&place_row[uint16_t], <size_t>&place_each[uint16_t]),
+    "divide": (<size_t>&divide_row, <size_t>&divide_each),
+    "divide_wide": (<size_t>&divide_wide_row, <size_t>&divide_wide_each),
+    "shift": (<size_t>&shift_row, <size_t>&shift_each),
+    "multiply": (<size_t>&multiply_row, <size_t>&multiply_each),
 }

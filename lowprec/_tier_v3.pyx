@@ -2,4 +2,5 @@
 include "_elements.pxi"
 include "_loops.pxi"
 include "_bits.pxi"
+include "_linear.pxi"
 include "_table.pxi"

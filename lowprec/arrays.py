@@ -12,8 +12,8 @@ import numpy as np
 from .formats import FORMATS, NUMBERS, Format, Kind, as_format
 
 __all__ = [
-    "carrier", "check_out", "extends", "format_of", "from_codes", "is_torch", "namespace", "native", "on_host",
-    "reinterpret", "to_codes",
+    "carrier", "check_beside", "check_out", "extends", "format_of", "from_codes", "handed_over", "is_torch",
+    "namespace", "native", "on_host", "reinterpret", "to_codes",
 ]  # fmt: skip
 
 
@@ -194,6 +194,34 @@ def reinterpret(x: Any, fmt: Format, xp: Any) -> Any:
     except (AttributeError, TypeError, RuntimeError, BufferError) as error:
         raise TypeError(f"`x` must let its bits be seen; {xp.__name__} has no view and no DLPack ({error})") from None
     return xp.asarray(host.view(fmt.dtype if native(fmt, xp) is not None else fmt.code_dtype))
+
+
+def check_beside(other: Any, x: Any, parameter: str) -> None:
+    """Raise unless `other` is an array of the library and on the device of `x`."""
+    xp, wanted = namespace(other, parameter), namespace(x)
+    if xp is not wanted:
+        raise TypeError(f"`{parameter}` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")
+    if xp is not np and compat.device(other) != compat.device(x):
+        raise ValueError(f"`{parameter}` must be on {compat.device(x)}, as `x` is; got {compat.device(other)}")
+
+
+def handed_over(codes: np.ndarray[Any, Any], fmt: Format, like: Any) -> Any:
+    """Return a small NumPy array of unsigned codes in the library of `like`, on its device, in its carrier."""
+    xp = namespace(like)
+    if xp is np:
+        return codes.view(fmt.dtype)
+    device = compat.device(like)
+    if native(fmt, xp) is None:
+        sign = fmt.sign_mask if extends(fmt, xp) else 0
+        values = (codes.astype(np.int64) ^ sign) - sign
+        return xp.asarray(values.tolist(), dtype=carrier(fmt, xp), device=device)
+    if is_torch(like):
+        return from_codes(codes, native(fmt, xp), like).to(device)
+    return xp.asarray(
+        codes.view(fmt.dtype).astype(np.float64 if fmt.is_float else fmt.dtype).tolist(),
+        dtype=native(fmt, xp),
+        device=device,
+    )
 
 
 def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:

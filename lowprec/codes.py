@@ -13,7 +13,7 @@ from .opsets import NEWEST
 from .packing import check_packable, packed_bytes
 from .settle import DECODE, ENCODE, PACK, UNPACK, settle, unpacking
 
-__all__ = ["decode", "encode", "pack", "unpack"]
+__all__ = ["check_packed", "decode", "encode", "pack", "shape_of", "unpack"]
 
 
 def encode(
@@ -76,7 +76,8 @@ def encode(
     return convert(x, plan, codes=True, packed=bool(packed), out=out)
 
 
-def _shape_of(shape: object) -> tuple[int, ...]:
+def shape_of(shape: object) -> tuple[int, ...]:
+    """Return the shape of packed values, or raise ValueError."""
     lengths: Sequence[Any] = shape if isinstance(shape, Sequence) and not isinstance(shape, str) else (shape,)
     try:
         found = tuple(length.__index__() for length in lengths)
@@ -87,8 +88,9 @@ def _shape_of(shape: object) -> tuple[int, ...]:
     return found
 
 
-def _check_packed(packed: Any, fmt: Format, shape: tuple[int, ...], parameter: str) -> None:
-    check_packable(fmt, "fmt")
+def check_packed(packed: Any, fmt: Format, shape: tuple[int, ...], parameter: str, name: str = "fmt") -> None:
+    """Raise ValueError unless `packed` holds that shape; `parameter` and `name` are the caller's names for both."""
+    check_packable(fmt, name)
     wanted = packed_bytes(math.prod(shape), fmt)
     name = str(packed.dtype).rpartition(".")[2]
     if packed.ndim != 1 or name != "uint8" or packed.shape[0] != wanted:
@@ -161,8 +163,8 @@ def decode(
         if shape is not None:
             raise ValueError(f"`shape` must be None unless the codes are packed; got {shape!r}")
         return convert(codes, settle(codes, source, to, DECODE), out=out)
-    lengths = _shape_of(shape)
-    _check_packed(codes, source, lengths, "codes")
+    lengths = shape_of(shape)
+    check_packed(codes, source, lengths, "codes")
     return convert(codes, unpacking(source, to, DECODE), shape=lengths, out=out)
 
 
@@ -242,6 +244,6 @@ def unpack(packed: Any, fmt: object, shape: int | Sequence[int], /) -> Any:
     """
     namespace(packed, "packed")
     row = as_format(fmt)
-    lengths = _shape_of(shape)
-    _check_packed(packed, row, lengths, "packed")
+    lengths = shape_of(shape)
+    check_packed(packed, row, lengths, "packed")
     return convert(packed, unpacking(row, row, UNPACK), shape=lengths)

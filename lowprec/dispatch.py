@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from . import _kernels, packing, portable, text
-from .arrays import carrier, check_out, extends, from_codes, namespace, native, on_host, reinterpret, to_codes
-from .formats import NUMERIC, Format
-from .opsets import CastRules, version_of
-from .plan import Plan, Rule, make_plan
+from . import _kernels, packing, text
+from .arrays import carrier, check_out, extends, from_codes, namespace, on_host, to_codes
+from .elsewhere import convert_elsewhere
+from .plan import Plan, Rule
 from .stages import make_program
 from .threads import threads_for
 
-__all__ = ["convert"]
+__all__ = ["convert", "convert_host"]
 
 _BYTE = np.dtype(np.uint8)
 _program = cache(make_program)
@@ -40,22 +40,39 @@ def _merge_axes(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> tuple[np.nd
     return a.reshape(shape), b.reshape(shape)
 
 
-def _run(program: _kernels.Program, src: np.ndarray[Any, Any], dst: np.ndarray[Any, Any], n: int) -> None:
+def _run(
+    program: _kernels.Program,
+    src: np.ndarray[Any, Any],
+    dst: np.ndarray[Any, Any],
+    n: int,
+    operands: _kernels.Operands | None,
+) -> None:
     """Run the kernels from one array of codes to another; packed ones are 1-D bytes."""
     if src.flags.c_contiguous and dst.flags.c_contiguous:
-        _kernels.run(program, src.reshape(-1).view(_BYTE), dst.reshape(-1).view(_BYTE), n, threads_for(n))
+        _kernels.run(program, src.reshape(-1).view(_BYTE), dst.reshape(-1).view(_BYTE), n, threads_for(n), operands)
     elif n:
-        if src.shape == dst.shape and program.src_bits >= 8 <= program.dst_bits:
+        if src.shape == dst.shape and program.src_bits >= 8 <= program.dst_bits and operands is None:
             src, dst = _merge_axes(src, dst)
         else:
             src, dst = (side.reshape(1) if side.ndim == 0 else side for side in (src, dst))
-        _kernels.run_strided(program, src, dst, threads_for(n))
+        _kernels.run_strided(program, src, dst, threads_for(n), operands)
 
 
-def _on_host(
-    x: Any, plan: Plan, dtype: Any, extend: bool, packed: bool, shape: tuple[int, ...] | None, out: Any
+def convert_host(
+    x: Any,
+    plan: Any,
+    compose: Callable[..., _kernels.Program],
+    dtype: Any,
+    extend: bool,
+    packed: bool,
+    shape: tuple[int, ...] | None,
+    out: Any,
+    operands: _kernels.Operands | None = None,
 ) -> Any:
-    """Convert host memory; `shape` is that of the values where `x` is packed."""
+    """Convert host memory by the loops that `compose` finds for a plan.
+
+    `shape` is that of the values where `x` is packed, `operands` what stands beside them in a quantization.
+    """
     src = to_codes(x)
     if not src.flags.aligned or (shape is not None and not src.flags.c_contiguous):
         src = src.copy()
@@ -74,7 +91,7 @@ def _on_host(
         dst = np.empty_like(src, dtype=code_dtype, order="K", subok=False)
     else:
         dst = np.empty(wanted, code_dtype)
-    program = _program(
+    program = compose(
         plan,
         extend=extend,
         swap=isinstance(x, np.ndarray) and not x.dtype.isnative,
@@ -82,57 +99,11 @@ def _on_host(
         packed=packed,
         unpacked=shape is not None,
     )
-    _run(program, src, dst, n)
+    _run(program, src, dst, n, operands)
     if held is None:
         return from_codes(dst, dtype, x)
     if dst is not held:  # the kernels could not write there
         held[...] = dst
-    return out
-
-
-def _twin(fmt: Format) -> Format:
-    """Return the unsigned integer as wide as the format's carrier."""
-    return next(row for row in NUMERIC if row.is_integer and not row.signed and row.bits == fmt.storage_bits)
-
-
-_NEWEST_RULES = CastRules(version_of(max(row.since for row in NUMERIC)), True, "up")
-
-
-def _portable_source(x: Any, plan: Plan, xp: Any) -> Any:
-    """Return `x` as `portable.convert` takes it: in the format's own dtype, or as uint8 / uint16 codes."""
-    source = plan.source
-    own = native(source, xp)
-    if source.is_float and source.bits <= 8 and own is not None and x.dtype == own:
-        return x.view(xp.uint8)
-    held = own is None or x.dtype == own
-    if held or (source.is_float and source.bits <= 16):
-        return x
-    if source.is_float:
-        return reinterpret(x, source, xp)
-    return portable.convert(x, make_plan(_twin(source), source, _NEWEST_RULES), xp)
-
-
-def _elsewhere(
-    x: Any, plan: Plan, dtype: Any, extend: bool, packed: bool, shape: tuple[int, ...] | None, out: Any
-) -> Any:
-    """Convert in array-API calls, in the library and on the device of `x`."""
-    xp = namespace(x)
-    source, target = plan.source, plan.target
-    x = packing.unpack(x, source, shape, xp) if shape is not None else _portable_source(x, plan, xp)
-    is_other = dtype != native(target, xp)  # codes, or values in a wider type
-    if is_other and not extend and target.is_integer and target.bits >= 8:
-        plan = make_plan(source, _twin(target), _NEWEST_RULES)  # the code of an integer is the number modulo its width
-    result = portable.convert(x, plan, xp, extend=extend)
-    if packed:
-        result = packing.pack(result, target, xp)
-    elif result.dtype != dtype and target.is_float:
-        result = reinterpret(result, _twin(target) if is_other else target, xp)
-    elif result.dtype != dtype:
-        result = xp.astype(result, dtype)  # masked codes from int8, or bools
-    if out is None:
-        return result
-    check_out(out, x, result.shape, dtype)
-    out[...] = result
     return out
 
 
@@ -218,5 +189,6 @@ def convert(
     unsigned = codes or packed
     dtype = getattr(xp, plan.target.code_dtype.name) if unsigned else carrier(plan.target, xp)
     extend = not unsigned and extends(plan.target, xp)
-    back_end = _on_host if on_host(x) else _elsewhere
-    return back_end(x, plan, dtype, extend, packed, shape, out)
+    if on_host(x):
+        return convert_host(x, plan, _program, dtype, extend, packed, shape, out)
+    return convert_elsewhere(x, plan, dtype, extend, packed, shape, out)

@@ -8,7 +8,9 @@ import numpy as np
 
 from .formats import FORMATS, NUMBERS, Format, Kind
 
-__all__ = ["NEWEST", "ROUND_MODES", "CastRules", "cast_rules", "check_type", "version_of"]
+__all__ = [
+    "NEWEST", "ROUND_MODES", "CastRules", "cast_rules", "check_attribute", "check_saturate", "check_type", "version_of",
+]  # fmt: skip
 
 NEWEST = 28
 """The newest opset this table knows, and the default everywhere."""
@@ -17,11 +19,19 @@ VERSIONS = {
     "Cast": (1, 6, 9, 13, 19, 21, 23, 24, 25, 28),
     "CastLike": (15, 19, 21, 23, 24, 25),
     "BitCast": (26,),
+    "QuantizeLinear": (10, 13, 19, 21, 23, 24, 25, 28),
+    "DequantizeLinear": (10, 13, 19, 21, 23, 24, 25, 28),
+    "DynamicQuantizeLinear": (11,),
 }
 """The opsets that changed each operator; those between use the newest one not above them."""
 
-ATTRIBUTE_SINCE = {"saturate": 19, "round_mode": 24}
-"""The first opset that has the attribute."""
+ATTRIBUTE_SINCE = {
+    "Cast": {"saturate": 19, "round_mode": 24},
+    "CastLike": {"saturate": 19, "round_mode": 24},
+    "QuantizeLinear": {"axis": 13, "saturate": 19, "block_size": 21, "output_dtype": 21, "precision": 23},
+    "DequantizeLinear": {"axis": 13, "block_size": 21, "output_dtype": 23},
+}
+"""The first opset in which the operator has the attribute."""
 
 INF_IS_NAN = range(19, 24)
 """The versions whose saturating table sends Inf to NaN in formats where -0 is the NaN code (FNUZ)."""
@@ -68,6 +78,20 @@ def check_type(
         raise ValueError(f"`{parameter}` must be a type that {operator}-{version} has; got {fmt.name}, {has}")
 
 
+def check_attribute(attribute: str, value: object, default: object, opset: int, operator: str) -> None:
+    """Raise ValueError if an attribute that the operator lacks at `opset` is set to something else than its default."""
+    since = ATTRIBUTE_SINCE[operator][attribute]
+    if opset < since and value != default:
+        raise ValueError(f"`{attribute}` must be {default} before opset {since}; got opset {opset}")
+
+
+def check_saturate(saturate: object, opset: int, operator: str) -> None:
+    """Raise ValueError unless `saturate` is a truth value, and True where the operator has no such attribute."""
+    if not isinstance(saturate, (bool, np.bool)) and saturate not in (0, 1):
+        raise ValueError(f"`saturate` must be True or False; got {saturate!r}")
+    check_attribute("saturate", bool(saturate), True, opset, operator)
+
+
 def cast_rules(
     source: Format,
     target: Format,
@@ -86,15 +110,8 @@ def cast_rules(
     version = version_of(opset, operator)
     check_type(source, version, names[0], operator, kinds)
     check_type(target, version, names[1], operator, kinds)
-    if not isinstance(saturate, (bool, np.bool)) and saturate not in (0, 1):
-        raise ValueError(f"`saturate` must be True or False; got {saturate!r}")
-    if not saturate and version < ATTRIBUTE_SINCE["saturate"]:
-        raise ValueError(f"`saturate` must be True before opset {ATTRIBUTE_SINCE['saturate']}; got opset {opset}")
-    if round_mode is not None:
-        if round_mode not in ROUND_MODES:
-            raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)} or None; got {round_mode!r}")
-        if version < ATTRIBUTE_SINCE["round_mode"]:
-            raise ValueError(
-                f"`round_mode` must be None before opset {ATTRIBUTE_SINCE['round_mode']}; got opset {opset}"
-            )
+    check_saturate(saturate, opset, operator)
+    if round_mode is not None and round_mode not in ROUND_MODES:
+        raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)} or None; got {round_mode!r}")
+    check_attribute("round_mode", round_mode, None, opset, operator)
     return CastRules(version, bool(saturate), round_mode or ROUND_MODES[0])

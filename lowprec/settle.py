@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from .formats import NUMBERS, Format, Kind, as_format
 from .opsets import NEWEST, cast_rules
 from .plan import Plan, make_plan
 
-__all__ = ["CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "settle", "unpacking"]
+__all__ = ["CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "remembered", "settle", "unpacking"]
 
 
 class _Door(NamedTuple):
@@ -42,6 +43,19 @@ def _make(
     names = (door.array if held.kind is Kind.STRING else door.source, door.target)
     rules = cast_rules(held, target, saturate, round_mode, opset, names, door.operator, door.kinds)
     return _shared(held, target, rules)
+
+
+def remembered(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Remember what `make` returned for the same arguments."""
+    cached = lru_cache(maxsize=4096, typed=True)(make)  # typed: True must not find what 1 left
+
+    def settled(*arguments: Any) -> Any:
+        try:
+            return cached(*arguments)
+        except TypeError:  # an argument that cannot be a key cannot be right: let the checks name it
+            return make(*arguments)
+
+    return settled
 
 
 _shared = cache(make_plan)

@@ -9,7 +9,15 @@ from . import _kernels
 from .formats import Format, Kind, NaNRule
 from .plan import Plan, Rule
 
-__all__ = ["make_program"]
+__all__ = [
+    "compose",
+    "_encode_numbers",
+    "encode_stages",
+    "integer_numbers",
+    "is_upper_half",
+    "load_stages",
+    "make_program",
+]
 
 _F32_BIAS = 127
 _F32_MANTISSA = 23
@@ -52,7 +60,7 @@ def _decode_numbers(fmt: Format, scale: int = 0) -> dict[str, int]:
     }
 
 
-def _load(fmt: Format) -> _Stages:
+def load_stages(fmt: Format) -> _Stages:
     """Loops from a code to its value: float32 bits, or float64 for what float32 cannot hold."""
     if fmt.kind is Kind.BOOL:
         return ["nonzero8", "load8"], {"from_mask": 0xFF, "from_sign": 0}
@@ -65,14 +73,14 @@ def _load(fmt: Format) -> _Stages:
     if not fmt.has_zero:
         _check_power(fmt)
         return ["decode_power8"], {}
-    if _is_upper_half(fmt):
+    if is_upper_half(fmt):
         return ["decode_upper16"], {}
     _check_reach(fmt)
     family = "_ieee" if fmt.nan is NaNRule.IEEE else ""
     return [f"decode{family}{fmt.storage_bits}"], _decode_numbers(fmt)
 
 
-def _is_upper_half(fmt: Format) -> bool:
+def is_upper_half(fmt: Format) -> bool:
     """Whether a code is the upper half of a float32."""
     return (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.nan) == (8, 7, _F32_BIAS, NaNRule.IEEE)
 
@@ -160,7 +168,7 @@ def _power_numbers(plan: Plan) -> dict[str, int]:
 
 def _half_scale(fmt: Format) -> int | None:
     """Return the scale at which a 16-bit code, shifted to bit 30, is a float32: 0 or -112; None for other layouts."""
-    if _is_upper_half(fmt):
+    if is_upper_half(fmt):
         return 0
     is_half = (fmt.exponent_bits, fmt.mantissa_bits, fmt.nan) == (5, 10, NaNRule.IEEE)
     return fmt.bias - _F32_BIAS if is_half else None
@@ -188,29 +196,35 @@ def _direct(plan: Plan) -> _Stages | None:
 
 
 def _to_float(plan: Plan) -> _Stages:
-    source, target = plan.source, plan.target
+    source = plan.source
     direct = _direct(plan) if source.is_float else None
     if direct is not None:
         return direct
-    names, numbers = _load(source)
+    names, numbers = load_stages(source)
     wide = _is_wide(source)
-    if wide and source.bits == 64 and source.is_integer and target.bits < 64:
+    if wide and source.bits == 64 and source.is_integer and plan.target.bits < 64:
         names = [name.replace("load", "sticky") for name in names]
-    if target.bits == 64:
-        return names + ([] if wide else ["widen"]), numbers
-    if target.bits == 32:
-        return names + (["narrow"] if wide else []), numbers
+    last, more = encode_stages(plan, wide)
+    return names + last, numbers | more
+
+
+def encode_stages(plan: Plan, wide: bool) -> _Stages:
+    """Loops from a value, float32 bits or `wide` float64, to the codes of a float target."""
+    target = plan.target
+    if target.bits >= 32:
+        return ([] if wide == (target.bits == 64) else ["narrow" if wide else "widen"]), {}
+    names = []
     if wide:
         reaches_less = target.emin - target.mantissa_bits > 2 - _F32_BIAS and target.emax < _F32_BIAS
         same = plan.overflow_code == plan.infinity_code and plan.rule is Rule.NEAREST_EVEN
-        names = [*names, "narrow_sticky" if reaches_less and same else "narrow_odd"]
+        names = ["narrow_sticky" if reaches_less and same else "narrow_odd"]
     if plan.rule is Rule.POWER:
         _check_power(target)
-        return [*names, "encode_power8"], numbers | _power_numbers(plan)
-    if _is_upper_half(target):
-        return [*names, "encode_upper16"], numbers
+        return [*names, "encode_power8"], _power_numbers(plan)
+    if is_upper_half(target):
+        return [*names, "encode_upper16"], {}
     _check_reach(target)
-    return [*names, f"encode{target.storage_bits}"], numbers | _encode_numbers(plan)
+    return [*names, f"encode{target.storage_bits}"], _encode_numbers(plan)
 
 
 def _to_integer(plan: Plan) -> _Stages:
@@ -218,7 +232,7 @@ def _to_integer(plan: Plan) -> _Stages:
     if not source.is_float:
         first = ["nonzero8"] if source.kind is Kind.BOOL else []
         return [*first, f"wrap{source.storage_bits}_{target.storage_bits}"], {}
-    names, numbers = _load(source)
+    names, numbers = load_stages(source)
     if _is_wide(source):
         return [*names, f"truncate_wide{target.storage_bits}"], numbers
     if target.bits == 64:
@@ -265,17 +279,32 @@ def make_program(plan: Plan, *, extend: bool = False, swap: bool = False, swap_o
         names, numbers = _to_integer(plan)
     else:
         names, numbers = _to_float(plan)
-    integers = {
-        "from_mask": _from_mask(plan),
+    return compose(
+        names, integer_numbers(source, target, extend, _from_mask(plan)) | numbers, source, target,
+        swap=swap, swap_out=swap_out, packed=packed, unpacked=unpacked,
+    )  # fmt: skip
+
+
+def integer_numbers(source: Format, target: Format, extend: bool, from_mask: int) -> dict[str, int]:
+    """Return the masks and signs of integers at both ends, those of the target sign-extended or bare codes."""
+    return {
+        "from_mask": from_mask,
         "from_sign": source.sign_mask if source.is_integer else 0,
         "to_mask": target.code_mask,
         "to_sign": target.sign_mask if target.is_integer and extend else 0,
     }
+
+
+def compose(
+    names: list[str], numbers: dict[str, int], source: Format, target: Format, *,
+    swap: bool, swap_out: bool, packed: bool, unpacked: bool,
+) -> _kernels.Program:  # fmt: skip
+    """Put the loops for byte order and packing around the others."""
     before = ([f"swap{source.storage_bits}"] if swap else []) + ([f"unpack{source.bits}"] if unpacked else [])
     after = ([f"pack{target.bits}"] if packed else []) + ([f"swap{target.storage_bits}"] if swap_out else [])
     return _kernels.Program(
         tuple(before + names + after),
         source.bits if unpacked else source.storage_bits,
         target.bits if packed else target.storage_bits,
-        integers | numbers,
+        numbers,
     )

@@ -99,9 +99,9 @@ def test_torch_input_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> No
     seen = []
     run = dispatch._kernels.run
 
-    def spy(program: Any, src: np.ndarray, dst: np.ndarray, n: int, n_threads: int) -> None:
+    def spy(program: Any, src: np.ndarray, dst: np.ndarray, n: int, n_threads: int, operands: None) -> None:
         seen.append((src.__array_interface__["data"][0], dst.__array_interface__["data"][0]))
-        run(program, src, dst, n, n_threads)
+        run(program, src, dst, n, n_threads, operands)
 
     monkeypatch.setattr(dispatch._kernels, "run", spy)
     x = torch.arange(10, dtype=torch.bfloat16)

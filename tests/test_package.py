@@ -23,8 +23,9 @@ PACKAGE = Path(lp.__file__).parent
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(PACKAGE.glob("*.py"))
 PUBLIC = [
-    "Format", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "decode", "encode", "explain",
-    "finfo", "formats", "get_num_threads", "iinfo", "pack", "set_num_threads", "unpack",
+    "Format", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "decode",
+    "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "formats", "get_num_threads", "iinfo",
+    "pack", "quantize_linear", "set_num_threads", "unpack",
 ]  # fmt: skip
 
 
@@ -63,9 +64,10 @@ def _imports(path: Path) -> set[str]:
 
 LAYERS = [
     {"_kernels", "row"}, {"formats"},
-    {"opsets", "threads", "arrays", "packing", "info"}, {"plan", "reference", "build"},
-    {"portable", "stages", "tables", "explanation", "text"}, {"dispatch", "settle"}, {"operators", "codes"},
-    {"loss", "npy"}, {"__init__", "cli"}, {"__main__"},
+    {"opsets", "threads", "arrays", "packing", "info", "granularity"}, {"plan", "reference", "build"},
+    {"portable_values", "linear", "stages", "tables", "explanation", "text"}, {"portable", "linear_stages"},
+    {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"}, {"dispatch_linear", "beside"}, {"operators", "codes"},
+    {"quantization"}, {"loss", "npy"}, {"__init__", "cli"}, {"__main__"},
 ]  # fmt: skip
 
 
@@ -79,7 +81,8 @@ def test_arrows_never_run_back() -> None:
         if path.stem not in ("__init__", "cli", "explanation", "tables"):
             assert "reference" not in _imports(path), path.name
     assert _imports(PACKAGE / "reference.py") == {"formats", "opsets"}
-    assert not {"stages", "_kernels", "reference"} & _imports(PACKAGE / "portable.py")
+    for name in ("portable", "portable_values", "portable_linear"):
+        assert not {"stages", "linear_stages", "_kernels", "reference"} & _imports(PACKAGE / f"{name}.py")
 
 
 def _code_strings(path: Path) -> str:

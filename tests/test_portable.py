@@ -15,7 +15,7 @@ import numpy as np
 import oracle
 import pytest
 
-from lowprec import portable, reference
+from lowprec import portable, portable_linear, portable_values, reference
 from lowprec.formats import FORMATS, NUMERIC, Format, Kind
 from lowprec.opsets import ROUND_MODES, cast_rules
 from lowprec.plan import make_plan
@@ -236,11 +236,12 @@ def test_a_library_without_the_dtypes_is_named(missing: str) -> None:
 
 def test_it_shares_nothing_with_the_other_implementations() -> None:
     imported = set()
-    for node in ast.walk(ast.parse(inspect.getsource(portable))):
-        if isinstance(node, ast.Import):
-            imported |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            imported.add("." * node.level + (node.module or ""))
+    for module in (portable, portable_linear, portable_values):
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(node, ast.Import):
+                imported |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add("." * node.level + (node.module or ""))
     ours = {name for name in imported if name.startswith(".")}
-    assert ours == {".formats", ".plan"}
+    assert ours == {".formats", ".granularity", ".linear", ".plan", ".portable", ".portable_values"}
     assert imported - ours == {"__future__", "array_api_compat", "dataclasses", "functools", "math", "typing"}

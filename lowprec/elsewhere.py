@@ -1,0 +1,87 @@
+"""Conversions in array-API calls: the caller's array as `portable` reads it, its result as the library carries it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import packing, portable, portable_linear
+from .arrays import check_out, namespace, native, reinterpret
+from .formats import NUMERIC, Format
+from .granularity import Granularity
+from .linear import LinearPlan
+from .opsets import CastRules, version_of
+from .plan import Plan, make_plan
+
+__all__ = ["convert_elsewhere", "convert_linear_elsewhere"]
+
+_NEWEST_RULES = CastRules(version_of(max(row.since for row in NUMERIC)), True, "up")
+
+
+def _twin(fmt: Format) -> Format:
+    """Return the unsigned integer as wide as the format's carrier."""
+    return next(row for row in NUMERIC if row.is_integer and not row.signed and row.bits == fmt.storage_bits)
+
+
+def _held(x: Any, source: Format, xp: Any) -> Any:
+    """Return `x` as `portable` takes it: in the format's own dtype, or as uint8 / uint16 codes."""
+    own = native(source, xp)
+    if source.is_float and source.bits <= 8 and own is not None and x.dtype == own:
+        return x.view(xp.uint8)
+    held = own is None or x.dtype == own
+    if held or (source.is_float and source.bits <= 16):
+        return x
+    if source.is_float:
+        return reinterpret(x, source, xp)
+    return portable.convert(x, make_plan(_twin(source), source, _NEWEST_RULES), xp)
+
+
+def _delivered(result: Any, target: Format, x: Any, dtype: Any, packed: bool, out: Any) -> Any:
+    """Return codes, or values, of the target as `dtype`, in `out` where it is given."""
+    xp = namespace(x)
+    if packed:
+        result = packing.pack(result, target, xp)
+    elif result.dtype != dtype and target.is_float:
+        result = reinterpret(result, target if dtype == native(target, xp) else _twin(target), xp)
+    elif result.dtype != dtype:
+        result = xp.astype(result, dtype)  # masked codes from int8, or bools
+    if out is None:
+        return result
+    check_out(out, x, result.shape, dtype)
+    out[...] = result
+    return out
+
+
+def convert_elsewhere(
+    x: Any, plan: Plan, dtype: Any, extend: bool, packed: bool, shape: tuple[int, ...] | None, out: Any
+) -> Any:
+    """Carry out a plan in the library and on the device of `x`; `shape` is that of the values where `x` is packed."""
+    xp = namespace(x)
+    source, target = plan.source, plan.target
+    codes = packing.unpack(x, source, shape, xp) if shape is not None else _held(x, source, xp)
+    if dtype != native(target, xp) and not extend and target.is_integer and target.bits >= 8:
+        plan = make_plan(source, _twin(target), _NEWEST_RULES)  # the code of an integer is the number modulo its width
+    return _delivered(portable.convert(codes, plan, xp, extend=extend), target, x, dtype, packed, out)
+
+
+def convert_linear_elsewhere(
+    x: Any,
+    plan: LinearPlan,
+    scale: tuple[Any, Format],
+    zero: tuple[Any, Format] | None,
+    spread: Granularity,
+    dtype: Any,
+    extend: bool,
+    packed: bool,
+    shape: tuple[int, ...] | None,
+    out: Any,
+) -> Any:
+    """Carry out a quantization in the library and on the device of `x`; as `convert_elsewhere`."""
+    xp = namespace(x)
+    codes = packing.unpack(x, plan.source, shape, xp) if shape is not None else _held(x, plan.source, xp)
+    scale, zero = (
+        ((_held(array, fmt, xp), fmt) for array, fmt in (scale, zero))
+        if zero
+        else ((_held(scale[0], scale[1], xp), scale[1]), None)
+    )
+    result = portable_linear.convert(codes, plan, scale, zero, spread, xp, extend=extend)
+    return _delivered(result, plan.target, x, dtype, packed, out)

@@ -1,0 +1,74 @@
+"""From the plan of a quantization to the compiled loops that carry it out."""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from . import _kernels
+from .formats import Format
+from .linear import QUANTIZE, LinearPlan
+from .stages import compose, encode_stages, integer_numbers, is_upper_half, load_stages
+
+__all__ = ["make_linear_program"]
+
+
+def _grid(precision: Format) -> tuple[list[str], dict[str, int]]:
+    """Loop that rounds float32 bits to a 16-bit precision, and its numbers; none where there is nothing to round."""
+    if precision.bits >= 32:
+        return [], {}
+    if is_upper_half(precision):
+        return ["grid_upper"], {}
+
+    def bits(value: float) -> int:
+        return int(struct.unpack("<I", struct.pack("<f", value))[0])
+
+    return ["grid"], {
+        "grid_clamp": bits(math.ldexp(1.0, precision.emax + 1)),
+        "grid_floor": bits(precision.smallest_normal),
+        "grid_magic": (23 - precision.mantissa_bits) << 23,
+        "grid_last": bits(float(precision.max)),
+    }
+
+
+def _quantize(plan: LinearPlan) -> tuple[list[str], dict[str, int]]:
+    source, target, precision = plan.source, plan.target, plan.precision
+    wide = precision.bits == 64
+    grid, numbers = _grid(precision)
+    names, more = load_stages(source)
+    numbers = numbers | more
+    if source.is_integer and not wide:
+        names = [*names, "narrow_odd" if grid else "narrow"]
+    elif wide and not source.is_integer:
+        names = [*names, "widen"]
+    if source is not precision:
+        names = names + grid
+    if target.is_integer:
+        numbers = numbers | {"low": int(target.min), "high": int(target.max)}
+        if grid:
+            return [*names, "divide", *grid, f"place{target.storage_bits}"], numbers
+        return [*names, f"quantize_wide{target.storage_bits}" if wide else f"quantize{target.storage_bits}"], numbers
+    names = [*names, "divide_wide" if wide else "divide", *grid]
+    if plan.zero_point is not None:
+        names, wide = [*names, *(["narrow"] if wide else []), "shift"], False
+    last, more = encode_stages(plan.last, wide)
+    return names + last, numbers | more
+
+
+def _dequantize(plan: LinearPlan) -> tuple[list[str], dict[str, int]]:
+    names, numbers = load_stages(plan.source)
+    if plan.source.bits == 32:
+        names = [*names, "narrow"]
+    last, more = encode_stages(plan.last, wide=False)
+    return [*names, "multiply", *last], numbers | more
+
+
+def make_linear_program(plan: LinearPlan, *, extend: bool = False, swap: bool = False, swap_out: bool = False,
+                        packed: bool = False, unpacked: bool = False) -> _kernels.Program:  # fmt: skip
+    """Compose the loops of one quantization; the options are those of `stages.make_program`."""
+    source, target = plan.source, plan.target
+    names, numbers = (_quantize if plan.operator == QUANTIZE else _dequantize)(plan)
+    numbers = integer_numbers(source, target, extend, source.code_mask) | numbers
+    return compose(
+        names, numbers, source, target, swap=swap, swap_out=swap_out, packed=packed, unpacked=unpacked
+    )  # fmt: skip
