@@ -1,129 +1,62 @@
-"""Our time beside a memory roofline, torch and ml_dtypes / NumPy: same buffers, one process, interleaved, medians.
+"""Our time beside memory rooflines and every peer: same buffers, one process, interleaved, medians, as ratios.
 
-    python benchmarks/speed.py [--quick] [--sizes 67108864,65536] [--threads 1] [--json FILE]
+    python benchmarks/speed.py [--quick] [--sizes 67108864,65536,1024] [--threads 1,2] [--only TEXT] [--json FILE]
 
-Each case is first checked for equal bits where the peer is known to be right (docs/semantics.md says where they are
-not); then every contender runs once a round, in turn, and the medians of the rounds are printed as multiples of the
-roofline, a C loop that reads and writes the same bytes. `--isa` picks the loops of an instruction set.
+Each case is first checked for equal bits; the last column names the peers that have others (docs/semantics.md says
+where they are wrong). Then every contender runs once a round, in turn, into memory of its own that was written before.
+Figures are multiples of the roofline: a C loop over as many threads that reads and writes the same bytes. `stream` is
+that loop with stores past the cache. Two more tables: fresh outputs, and small calls.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import platform
-import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
+from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import contenders
 import numpy as np
+from contenders import Call, Case, Roof, aligned, random_input
 
 import lowprec as lp
 from lowprec import _kernels
 
-CASES = [
-    # source, target, packed
-    ("float32", "float8_e4m3fn", False), ("float32", "float8_e5m2", False), ("float32", "float8_e4m3fnuz", False),
-    ("float32", "float8_e8m0fnu", False), ("float32", "float6_e2m3fn", False), ("float32", "float4_e2m1fn", True),
-    ("float32", "bfloat16", False), ("float32", "float16", False), ("float64", "float8_e4m3fn", False),
-    ("float64", "float32", False), ("float16", "float8_e4m3fn", False), ("bfloat16", "float8_e4m3fn", False),
-    ("float8_e4m3fn", "float32", False), ("float8_e5m2", "float32", False), ("float8_e4m3fnuz", "float32", False),
-    ("float8_e8m0fnu", "float32", False), ("bfloat16", "float32", False), ("float16", "float32", False),
-    ("float8_e4m3fn", "float16", False), ("float8_e4m3fn", "bfloat16", False), ("float8_e4m3fn", "float64", False),
-    ("float32", "int4", True), ("int4", "float32", False), ("float32", "int8", False), ("int8", "float32", False),
-    ("int64", "float32", False), ("float32", "int64", False), ("int64", "int8", False), ("float32", "bool", False),
-]  # fmt: skip
+PEERS = ("torch", "ONNX Runtime", "NumPy")
 
 
-def _library(folder: str) -> ctypes.CDLL:
-    source = Path(__file__).with_name("roof.c")
-    flags = ["-O3", "-march=native", "-mprefer-vector-width=512", "-shared", "-fPIC"]
-    subprocess.run([shutil.which("gcc") or "cc", *flags, source, "-o", f"{folder}/roof.so"], check=True)
-    return ctypes.CDLL(f"{folder}/roof.so")
+def cases(roof: Roof, n: int, threads: int, only: str) -> Iterator[Case]:
+    """Make the cases one at a time, for their buffers are large."""
+    makers: list[tuple[str, Callable[[], Case]]] = []
+    for source, target, packed in contenders.CAST:
+        makers.append((f"{source} {target}", partial(contenders.cast_case, roof, source, target, packed, n, threads)))
+    for target, packed, spread in contenders.QUANTIZE:
+        call = partial(contenders.quantize_case, roof, target, packed, spread, n, threads)
+        makers.append((f"quantize {target} {spread}", call))
+    for source, packed, spread in contenders.DEQUANTIZE:
+        call = partial(contenders.dequantize_case, roof, source, packed, spread, n, threads)
+        makers.append((f"dequantize {source} {spread}", call))
+    for name, make in makers:
+        if only in name:
+            yield make()
 
 
-def _input(fmt: lp.Format, n: int) -> np.ndarray:
-    rng = np.random.default_rng(0)
-    if fmt.is_float:
-        return lp.cast(rng.normal(0, 10, n).astype(np.float32), fmt)
-    codes = rng.integers(0, 1 << min(fmt.bits, 7), n).astype(fmt.code_dtype)
-    return codes.view(fmt.dtype)
-
-
-def _torch() -> Any:
-    try:
-        import torch
-    except ImportError:
-        return None
-    return torch
-
-
-def _torch_call(x: np.ndarray, source: lp.Format, target: lp.Format) -> tuple[Callable[[], Any], Any] | None:
-    torch = _torch()
-    if torch is None:
-        return None
-    if not (source.torch_name and target.torch_name):
-        return None
-    tensor = torch.from_numpy(x.view(f"i{x.itemsize}")).view(getattr(torch, source.torch_name))
-    out = torch.empty(x.shape, dtype=getattr(torch, target.torch_name))
-    return lambda: out.copy_(tensor), out.view(getattr(torch, f"int{8 * out.element_size()}")).numpy()
-
-
-def _contenders(
-    roof: ctypes.CDLL, source: lp.Format, target: lp.Format, packed: bool, n: int
-) -> tuple[dict[str, Callable[[], Any]], str]:
-    x = _input(source, n)
-    ours = np.empty(n * target.bits // 8 if packed else n, np.uint8 if packed else target.dtype)
-    plain = np.empty(n, target.dtype)
-    spare = np.empty(ours.nbytes, np.uint8)
-    loop = getattr(roof, f"roof_{source.storage_bits}_{target.bits if packed else target.storage_bits}")
-
-    def by_roof() -> None:  # the arrays themselves, not their addresses, so that they stay alive
-        loop(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(spare.ctypes.data), ctypes.c_ssize_t(n))
-
-    calls: dict[str, Callable[[], Any]] = {"roof": by_roof}
-    if packed:
-        calls["lowprec"] = lambda: lp.encode(x, target, packed=True, out=ours)
-    else:
-        calls["lowprec"] = lambda: lp.cast(x, target, out=ours)
-
-    def by_numpy() -> None:
-        with np.errstate(all="ignore"):
-            np.copyto(plain, x, casting="unsafe")
-
-    calls["ml_dtypes"] = by_numpy
-    torchs = _torch_call(x, source, target)
-    differs = []
-    expected = lp.encode(x, target)
-    by_numpy()
-    width = f"u{plain.itemsize}"
-    masked = plain.view(width) & np.array(target.code_mask, width)
-    if not np.array_equal(masked, expected):
-        differs.append("ml_dtypes")
-    if torchs is not None:
-        calls["torch"] = torchs[0]
-        torchs[0]()
-        if not np.array_equal(torchs[1].view(width), expected):
-            differs.append("torch")
-    return calls, " ".join(differs)
-
-
-def _measure(calls: dict[str, Callable[[], Any]], n: int, rounds: int) -> dict[str, float]:
+def measure(calls: dict[str, Call], n: int, rounds: int) -> dict[str, float]:
     """Return nanoseconds an element for each contender, the median of interleaved rounds."""
     repeats = max(1, (1 << 20) // n)
     found: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
-            call()
+            call()  # wakes threads and loads what the last one pushed out
             start = time.perf_counter()
             for _ in range(repeats):
                 call()
@@ -132,91 +65,118 @@ def _measure(calls: dict[str, Callable[[], Any]], n: int, rounds: int) -> dict[s
     return {name: statistics.median(times) for name, times in found.items()}
 
 
-def _small_calls() -> dict[str, float]:
-    """Return microseconds a call on 1 Ki float32 elements takes, allocation included: minima of many."""
-    x = _input(lp.formats["float32"], 1024)
-    target = lp.formats["float8_e4m3fn"]
-    out = lp.cast(x, target)
-    calls: dict[str, Callable[[], Any]] = {
-        "lowprec, NumPy": lambda: lp.cast(x, target),
-        "lowprec, NumPy, out=": lambda: lp.cast(x, target, out=out),
-        "ml_dtypes": lambda: x.astype(target.dtype),
-    }
-    torch = _torch()
-    if torch is not None:
-        tensor, dtype = torch.from_numpy(x), getattr(torch, target.torch_name or "")
-        calls["lowprec, torch"] = lambda: lp.cast(tensor, target)
-        calls["torch"] = lambda: tensor.to(dtype)
-    return {name: min(timeit.repeat(call, number=2000, repeat=20)) / 2000 * 1e6 for name, call in calls.items()}
+def table(roof: Roof, n: int, threads: int, rounds: int, only: str) -> list[dict[str, Any]]:
+    """Print one size and number of threads; return its rows."""
+    lp.set_num_threads(threads)
+    if (torch := contenders.module("torch")) is not None:
+        torch.set_num_threads(threads)
+    print(f"\n{n} elements, {threads} thread{'s' * (threads > 1)}: multiples of the roofline (in ns an element)\n")
+    columns = ("lowprec", "stream", *PEERS)
+    print("| case | roofline | " + " | ".join(columns) + " | other bits |")
+    print("| --- |" + " ---: |" * (len(columns) + 1) + " --- |")
+    rows = []
+    for case in cases(roof, n, threads, only):
+        times = measure(case.calls, n, rounds)
+        base = times["roof"]
+        ratios = (f"{times[who] / base:.2f}" if who in times else "–" for who in columns)
+        print(f"| {case.name} | {base:.3f} | {' | '.join(ratios)} | {', '.join(case.differs)} |", flush=True)
+        rows.append({"case": case.name, "elements": n, "threads": threads, "ns": times, "other bits": case.differs})
+    return rows
 
 
-def _cpu() -> str:
+def fresh(roof: Roof, n: int, rounds: int) -> list[dict[str, Any]]:
+    """Print what newly allocated outputs cost: ours, and the roofline into such pages."""
+    print(f"\n{n} elements into newly allocated memory, 1 thread: multiples of the roofline into such memory\n")
+    print("| case | roofline | lowprec | lowprec, `out=` |\n| --- | ---: | ---: | ---: |")
+    lp.set_num_threads(1)
+    rows = []
+    for source, target in (("float32", "float8_e4m3fn"), ("float32", "bfloat16"), ("float8_e4m3fn", "float32")):
+        x, held = random_input(lp.formats[source], n), lp.formats[target]
+        out = aligned(n * held.bits // 8).view(held.dtype)
+
+        def into_new(x: np.ndarray = x, held: lp.Format = held) -> None:
+            roof.call("roof", x, np.empty(n, held.dtype), n, 1)()
+
+        calls: dict[str, Call] = {
+            "roof": into_new,
+            "fresh": partial(lp.cast, x, held),
+            "out": partial(lp.cast, x, held, out=out),
+        }
+        times = measure(calls, n, rounds)
+        base = times["roof"]
+        print(f"| {source} → {target} | {base:.3f} | {times['fresh'] / base:.2f} | {times['out'] / base:.2f} |")
+        rows.append({"case": f"{source} → {target}", "elements": n, "ns": times})
+    return rows
+
+
+def small_calls() -> list[dict[str, Any]]:
+    """Print microseconds a call on few float32 elements takes, allocation included: minima of many."""
+    target, torch = lp.formats["float8_e4m3fn"], contenders.module("torch")
+    lp.set_num_threads(None)
+    names = ("lowprec", "lowprec, `out=`", "ml_dtypes", "lowprec, torch", "torch")
+    print("\nfloat32 → float8_e4m3fn, microseconds a call, allocation included\n")
+    print("| elements | " + " | ".join(names) + " |\n| ---: |" + " ---: |" * len(names))
+    rows = []
+    for n in (16, 128, 1024):
+        x = random_input(lp.formats["float32"], n)
+        out = lp.cast(x, target)
+        calls: list[Call] = [
+            partial(lp.cast, x, target), partial(lp.cast, x, target, out=out), partial(x.astype, target.dtype),
+        ]  # fmt: skip
+        if torch is not None:
+            tensor = torch.from_numpy(x)
+            calls += [partial(lp.cast, tensor, target), partial(tensor.to, getattr(torch, target.torch_name or ""))]
+        found = [min(timeit.repeat(call, number=1000, repeat=20)) * 1000 for call in calls]
+        print(f"| {n} | " + " | ".join(f"{time_:.2f}" for time_ in found) + " |")
+        rows.append({"elements": n, "microseconds": dict(zip(names, found, strict=False))})
+    return rows
+
+
+def machine() -> str:
+    """Return the processor, the date, and the versions of everything timed."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="ascii").splitlines()
-        return next(line.partition(": ")[2] for line in lines if line.startswith("model name"))
+        cpu = next(line.partition(": ")[2] for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
-        return platform.processor()
-
-
-def _versions() -> str:
-    from importlib import metadata
-
-    names = ["numpy", "ml_dtypes", "torch"]
-    found = []
-    for name in names:
+        cpu = platform.processor()
+    versions = []
+    for name in ("numpy", "ml_dtypes", "torch", "onnxruntime"):
         try:
-            found.append(f"{name} {metadata.version(name)}")
+            versions.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
-            found.append(f"no {name}")
-    return ", ".join(found)
+            versions.append(f"no {name}")
+    return f"{cpu}, {platform.system()}, {date.today()}, loops {_kernels.isa()}, {', '.join(versions)}"
 
 
-def main() -> int:
-    """Print the table."""
+def main() -> None:
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer rounds: under two minutes")
-    parser.add_argument("--sizes", help="elements, comma-separated (default 64 Mi, 64 Ki; quick: 4 Mi, 64 Ki)")
-    parser.add_argument("--threads", default="1", help="numbers of threads, comma-separated (default 1)")
+    parser.add_argument("--quick", action="store_true", help="4 Mi and 64 Ki elements, few rounds: under two minutes")
+    parser.add_argument("--sizes", help="elements, comma-separated (default 64 Mi, 64 Ki, 1 Ki)")
+    parser.add_argument("--threads", help="numbers of threads, comma-separated (default 1,2; quick: 1)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="cases that contain the text: 'float32 bfloat16'")
     parser.add_argument("--isa", help="base, v3 or v4 (default: the best here)")
     parser.add_argument("--json", type=Path, help="write the figures to a file, too")
     options = parser.parse_args()
-    sizes = options.sizes or ("4194304,65536" if options.quick else "67108864,65536")
+    sizes = options.sizes or ("4194304,65536" if options.quick else "67108864,65536,1024")
+    numbers = options.threads or ("1" if options.quick else "1,2")
     if options.isa:
         _kernels.use_isa(options.isa)
-    title = f"{_cpu()}, {platform.system()}, {date.today()}, loops {_kernels.isa()}, {_versions()}"
-    print(title)
-    rows = []
+    print(machine())
+    found: dict[str, Any] = {"machine": machine(), "rows": []}
     with tempfile.TemporaryDirectory() as folder:
-        roof = _library(folder)
+        roof = Roof(folder)
         for n in map(int, sizes.split(",")):
-            for threads in map(int, options.threads.split(",")):
-                lp.set_num_threads(threads)
-                if _torch() is not None:
-                    _torch().set_num_threads(threads)
-                print(f"\n{n} elements, {threads} threads; multiples of the one-thread roofline (ns an element)")
-                print(f"{'case':34} {'roof ns':>8} {'lowprec':>8} {'torch':>8} {'ml_dtypes':>10}  other bits in")
-                for source, target, packed in CASES:
-                    calls, differs = _contenders(roof, lp.formats[source], lp.formats[target], packed, n)
-                    times = _measure(calls, n, 5 if options.quick or n > 1 << 24 else 15)
-                    base = times["roof"]
-                    case = f"{source} > {target}{' packed' if packed else ''}"
-                    torch = f"{times['torch'] / base:8.2f}" if "torch" in times else f"{'-':>8}"
-                    print(
-                        f"{case:34} {base:8.3f} {times['lowprec'] / base:8.2f} {torch} "
-                        f"{times['ml_dtypes'] / base:10.2f}  {differs}",
-                        flush=True,
-                    )
-                    rows.append({"case": case, "elements": n, "threads": threads, "ns": times, "other bits": differs})
-    small = _small_calls()
-    print("\n1024 float32 elements to float8_e4m3fn, allocation included: microseconds a call")
-    for name, microseconds in small.items():
-        print(f"{name:24} {microseconds:6.2f}")
+            for threads in map(int, numbers.split(",")):
+                if threads == 1 or n >= 1 << 14:
+                    rounds = 5 if options.quick or n > 1 << 24 else 15
+                    found["rows"] += table(roof, n, threads, rounds, options.only)
+        if not options.only:
+            found["fresh"] = fresh(roof, max(map(int, sizes.split(","))), 5)
+            found["small calls"] = small_calls()
     if options.json:
-        options.json.write_text(
-            json.dumps({"machine": title, "rows": rows, "small calls": small}, indent=1) + "\n", encoding="utf-8"
-        )
-    return 0
+        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

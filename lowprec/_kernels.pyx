@@ -151,16 +151,16 @@ cdef void run_tiles(
     cdef beside_t found
     cdef const void *here
     cdef void *there
-    cdef Py_ssize_t tile, start, count
+    cdef Py_ssize_t start, count
+    cdef Py_ssize_t step = TILE
     cdef int i, loop
-    if n_stages == 1 and operands == NULL:
-        loops[stages[0]](src, dst, n, params)
-        return
+    if n_stages == 1 and (operands == NULL or operands.length == 1 and operands.outer_step == 0):
+        step = n  # one scale at most: nothing has to be spread over a tile
     found.scale = found.zero = NULL
     found.each = False
-    for tile in range((n + TILE - 1) // TILE):
-        start = tile * TILE
-        count = min(<Py_ssize_t>TILE, n - start)
+    start = 0
+    while start < n:
+        count = min(step, n - start)
         here = src + start * src_bits // 8
         if operands != NULL:
             found = beside(operands, first + start, count, <char *>scale_tile, <char *>zero_tile)
@@ -177,6 +177,7 @@ cdef void run_tiles(
             else:
                 linear_row[loop](here, there, count, found.scale, found.zero, params)
             here = there
+        start += count
 
 
 cdef void run_chunk(
