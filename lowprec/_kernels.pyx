@@ -61,6 +61,7 @@ cdef extern from * nogil:
 cdef enum:
     TILE = 1024         # elements between two loops of one conversion: two tiles of float64 stay in the L1 cache
     CHUNK = 64 * TILE   # elements a thread takes at once
+    SLACK = 16          # elements that a tile of scales may be written beyond its end
     MAX_LOOPS = 96
     MAX_LINEAR = 16     # loops that take scales and zero points; their numbers start at MAX_LOOPS
     MAX_STAGES = 10
@@ -146,8 +147,8 @@ cdef void run_tiles(
     # is the number of the first element in the whole array.
     cdef uint64_t even[TILE]
     cdef uint64_t odd[TILE]
-    cdef uint64_t scale_tile[TILE]
-    cdef uint32_t zero_tile[TILE]
+    cdef uint64_t scale_tile[TILE + SLACK]
+    cdef uint32_t zero_tile[TILE + SLACK]
     cdef beside_t found
     cdef const void *here
     cdef void *there

@@ -53,19 +53,25 @@ cdef class Operands:
 
 
 cdef inline void repeat(const char *from_, char *to, Py_ssize_t n, int item, bint each) noexcept nogil:
+    # A repeated scale is written SLACK elements at a time, past the end of the run: the next run overwrites it.
     cdef uint32_t narrow
     cdef uint64_t wide
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i = 0
+    cdef int j
     if each:
         memcpy(to, from_, n * item)
     elif item == 4:
         narrow = (<const uint32_t *>from_)[0]
-        for i in range(n):
-            (<uint32_t *>to)[i] = narrow
+        while i < n:
+            for j in range(SLACK):
+                (<uint32_t *>to)[i + j] = narrow
+            i += SLACK
     else:
         wide = (<const uint64_t *>from_)[0]
-        for i in range(n):
-            (<uint64_t *>to)[i] = wide
+        while i < n:
+            for j in range(SLACK):
+                (<uint64_t *>to)[i + j] = wide
+            i += SLACK
 
 
 cdef beside_t beside(

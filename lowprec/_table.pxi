@@ -74,6 +74,7 @@ LINEAR = {
     "place8": (<size_t>&place_row[uint8_t], <size_t>&place_each[uint8_t]),
     "place16": (<size_t>&place_row[uint16_t], <size_t>&place_each[uint16_t]),
     "divide": (<size_t>&divide_row, <size_t>&divide_each),
+    "divide_encode8": (<size_t>&divide_encode8_row, <size_t>&divide_encode8_each),
     "divide_wide": (<size_t>&divide_wide_row, <size_t>&divide_wide_each),
     "shift": (<size_t>&shift_row, <size_t>&shift_each),
     "multiply": (<size_t>&multiply_row, <size_t>&multiply_each),

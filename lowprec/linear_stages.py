@@ -52,6 +52,8 @@ def _quantize(plan: LinearPlan) -> tuple[list[str], dict[str, int]]:
     if plan.zero_point is not None:
         names, wide = [*names, *(["narrow"] if wide else []), "shift"], False
     last, more = encode_stages(plan.last, wide)
+    if names[-1] == "divide" and last == ["encode8"]:
+        names, last = names[:-1], ["divide_encode8"]
     return names + last, numbers | more
 
 
