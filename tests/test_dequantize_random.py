@@ -6,7 +6,7 @@ from collections import Counter
 
 from hypothesis import given
 from linear_cases import codes, expect_dequantized, opinions
-from linear_strategies import FEW_ELEMENTS, MANY, Call, exact_dequantize, dequantize_calls
+from linear_strategies import FEW_ELEMENTS, MANY, Call, dequantize_calls, exact_dequantize
 
 import lowprec as lp
 
