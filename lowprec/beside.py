@@ -22,8 +22,10 @@ def _is_number(value: object) -> bool:
 
 def _code_of(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]:
     """Return the code of a Python number, 0-d, rounded to the format where that is a float."""
-    if fmt.is_integer and (value != value or int(value) != value or not fmt.min <= value <= fmt.max):
+    if fmt.is_integer and not (fmt.min <= value <= fmt.max and int(value) == value):
         raise ValueError(f"`{parameter}` must be an integer from {fmt.min} to {fmt.max} for {fmt.name}; got {value!r}")
+    if abs(value) > FORMATS["float64"].max and abs(value) != math.inf:
+        raise ValueError(f"`{parameter}` must be a number that float64 holds; got {value!r}")
     held = FORMATS["int64" if fmt.is_integer else "float64"]
     found: np.ndarray[Any, Any] = convert(
         np.asarray(value, held.dtype), make_plan(held, fmt, cast_rules(held, fmt)), codes=True
@@ -38,7 +40,7 @@ def scale_of(scale: Any, x: Any, source: Format, scale_format: object) -> tuple[
         fmt = source if is_wide else FORMATS["float32"]
         if scale_format is not None:
             fmt = as_format(scale_format, parameter="scale_format")
-        return handed_over(_code_of(float(scale), fmt, "scale"), fmt, x), fmt
+        return handed_over(_code_of(scale, fmt, "scale"), fmt, x), fmt
     check_beside(scale, x, "scale")
     return scale, format_of(scale.dtype, scale_format, ("scale", "scale_format"))
 
