@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import oracle
 from onnx import defs
 from oracle_linear import as_values, dequantized, quantized, spread
 
@@ -121,6 +122,51 @@ def draw_zero_point(rng: np.random.Generator, fmt: Format, shape: tuple[int, ...
     if fmt.is_float and fmt.bits == 8:
         return np.zeros(shape, fmt.code_dtype).view(fmt.dtype)
     return draw_codes(rng, fmt, shape)
+
+
+def _marks(fmt: Format) -> np.ndarray:
+    """Return the quotients at which the target changes its mind, of both signs."""
+    if fmt.is_float:
+        marks = oracle.landmarks(fmt)
+        return np.concatenate([marks, -marks, [3e9, -3e9, 1e38, -1e38]])
+    edges = [0, fmt.min, fmt.max]
+    near = np.concatenate([np.arange(edge - 6, edge + 6.5, 0.5) for edge in edges])
+    rng = generator("marks", fmt)
+    halves = rng.integers(fmt.min, fmt.max + 1, 150) + 0.5
+    return np.concatenate([near, halves, [3e9, -3e9, 1e38, -1e38, 2.0**31, -(2.0**31), 2.0**53, 2.0**63]])
+
+
+def _scales(fmt: Format) -> np.ndarray:
+    """Return scales of a format: exact and inexact, negative, subnormal, the largest, zero, Inf, NaN."""
+    if fmt.is_integer:
+        plain = np.array([1, 2, 3, 7, 10, 255, 1000, -1, -3, 0, 2**24 + 1, 2**31 - 1, -(2**31)], np.int64)
+        return plain.astype(fmt.dtype)
+    if not fmt.has_zero:
+        return np.array([0, 1, 100, 120, 126, 127, 128, 130, 150, 200, 253, 254, 255], np.uint8).view(fmt.dtype)
+    numbers = [1, 2, 0.5, 0.1, 3, 1 / 3, 0.7, 10, 255, 2.0**-10, 1e-3, -1, -0.3, 0.0, -0.0, np.inf, -np.inf, np.nan]
+    numbers += [-np.nan, fmt.max, fmt.max / 3, fmt.smallest_subnormal, 3 * fmt.smallest_subnormal, -fmt.smallest_normal]
+    drawn = np.exp2(generator("scales", fmt).uniform(-8, 8, 12))
+    return put(np.concatenate([numbers, drawn]), fmt)
+
+
+def _neighbours(x: np.ndarray, fmt: Format) -> np.ndarray:
+    """Return the values, and one and two steps to both sides of each."""
+    steps = np.arange(-2, 3)
+    if fmt.is_integer:
+        wide = x.astype(np.int64)[..., None] + steps
+        return np.clip(wide, fmt.min, fmt.max).astype(fmt.dtype).reshape(*x.shape[:-1], -1)
+    unsigned = x.view(fmt.code_dtype)[..., None] + steps.astype(fmt.code_dtype)
+    return unsigned.reshape(*x.shape[:-1], -1).view(fmt.dtype)
+
+
+def tie_inputs(types: Types) -> tuple[np.ndarray, np.ndarray]:
+    """Return inputs of QuantizeLinear at and beside everything that matters to the target, one row a scale."""
+    scale = _scales(types.scale)
+    factor = as_values(scale, types.scale)
+    with np.errstate(all="ignore"):
+        x = put(_marks(types.y) * np.where(np.isfinite(factor) & (factor != 0), factor, 1.0)[:, None], types.x)
+    special = np.broadcast_to(put(np.array(SPECIAL), types.x), (len(scale), len(SPECIAL)))
+    return np.concatenate([_neighbours(x, types.x), special], axis=1), scale
 
 
 def granularities(shape: tuple[int, ...], version: int) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:

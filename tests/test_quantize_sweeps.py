@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import oracle
 import pytest
 from linear_cases import (
     PRECISIONS,
-    SPECIAL,
     Types,
     codes,
     compare,
@@ -18,9 +16,10 @@ from linear_cases import (
     generator,
     opinions,
     put,
+    tie_inputs,
     type_table,
 )
-from oracle_linear import as_values, quantized, values
+from oracle_linear import quantized, values
 
 import lowprec as lp
 from lowprec.formats import Format, as_format
@@ -32,54 +31,13 @@ INPUTS = list(dict.fromkeys(types.x for types in QUANTIZE))
 FLOAT32, FLOAT16, INT32 = (as_format(name) for name in ("float32", "float16", "int32"))
 
 
-def _marks(fmt: Format) -> np.ndarray:
-    """Return the quotients at which the target changes its mind, of both signs."""
-    if fmt.is_float:
-        marks = oracle.landmarks(fmt)
-        return np.concatenate([marks, -marks, [3e9, -3e9, 1e38, -1e38]])
-    edges = [0, fmt.min, fmt.max]
-    near = np.concatenate([np.arange(edge - 6, edge + 6.5, 0.5) for edge in edges])
-    rng = generator("marks", fmt)
-    halves = rng.integers(fmt.min, fmt.max + 1, 150) + 0.5
-    return np.concatenate([near, halves, [3e9, -3e9, 1e38, -1e38, 2.0**31, -(2.0**31), 2.0**53, 2.0**63]])
-
-
-def _scales(fmt: Format) -> np.ndarray:
-    """Return scales of a format: exact and inexact, negative, subnormal, the largest, zero, Inf, NaN."""
-    if fmt.is_integer:
-        plain = np.array([1, 2, 3, 7, 10, 255, 1000, -1, -3, 0, 2**24 + 1, 2**31 - 1, -(2**31)], np.int64)
-        return plain.astype(fmt.dtype)
-    if not fmt.has_zero:
-        return np.array([0, 1, 100, 120, 126, 127, 128, 130, 150, 200, 253, 254, 255], np.uint8).view(fmt.dtype)
-    numbers = [1, 2, 0.5, 0.1, 3, 1 / 3, 0.7, 10, 255, 2.0**-10, 1e-3, -1, -0.3, 0.0, -0.0, np.inf, -np.inf, np.nan]
-    numbers += [-np.nan, fmt.max, fmt.max / 3, fmt.smallest_subnormal, 3 * fmt.smallest_subnormal, -fmt.smallest_normal]
-    drawn = np.exp2(generator("scales", fmt).uniform(-8, 8, 12))
-    return put(np.concatenate([numbers, drawn]), fmt)
-
-
-def _neighbours(x: np.ndarray, fmt: Format) -> np.ndarray:
-    """Return the values, and one and two steps to both sides of each."""
-    steps = np.arange(-2, 3)
-    if fmt.is_integer:
-        wide = x.astype(np.int64)[..., None] + steps
-        return np.clip(wide, fmt.min, fmt.max).astype(fmt.dtype).reshape(*x.shape[:-1], -1)
-    unsigned = x.view(fmt.code_dtype)[..., None] + steps.astype(fmt.code_dtype)
-    return unsigned.reshape(*x.shape[:-1], -1).view(fmt.dtype)
-
-
 @pytest.mark.parametrize("x_format", INPUTS, **BY_NAME)
 @pytest.mark.parametrize("y", TARGETS, **BY_NAME)
 def test_ties(x_format: Format, y: Format, tally: Counter[str]) -> None:
-    marks = _marks(y)
     for types in QUANTIZE:
         if types.x is not x_format or types.y is not y:
             continue
-        scale = _scales(types.scale)
-        factor = as_values(scale, types.scale)
-        with np.errstate(all="ignore"):
-            x = put(marks * np.where(np.isfinite(factor) & (factor != 0), factor, 1.0)[:, None], x_format)
-        x = _neighbours(x, x_format)
-        x = np.concatenate([x, np.broadcast_to(put(np.array(SPECIAL), x_format), (len(scale), len(SPECIAL)))], axis=1)
+        x, scale = tie_inputs(types)
         rng = generator("ties", *types)
         for zero_point in (None, draw_zero_point(rng, y, scale.shape)):
             options = {"axis": 0} if zero_point is not None else {"axis": 0, "output_dtype": y}
