@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from . import _kernels
+from .cores import available_cores
 
-__all__ = ["get_num_threads", "set_num_threads", "threads_for"]
+__all__ = ["get_num_threads", "one_thread", "set_num_threads", "shared", "threads_for"]
 
 PARALLEL_FROM = 1 << 20
 """Elements below which the automatic choice is one thread: waking the others may take longer than the work."""
 
 _asked: int | None = None
 _forked = False
+_team = threading.Lock()
+"""Held by the conversion that runs on several threads: OpenMP would start as many again for each caller."""
 
-
-def _available() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+_task = threading.local()
 
 
 def _checked(n: object, parameter: str) -> int:
@@ -32,15 +35,22 @@ def _from_environment(parameter: str) -> int | None:
     return _checked(int(text) if text.isdecimal() else text, parameter) if text else None
 
 
+def _automatic() -> int:
+    """Return the cores this process may use, fewer where OMP_NUM_THREADS says so; not ours, its errors are ignored."""
+    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    cores = available_cores()
+    return min(cores, int(first)) if first.isdecimal() and int(first) else cores
+
+
 def set_num_threads(n: int | None, /) -> None:
     """Set how many threads a conversion may take.
 
     Parameters
     ----------
     n : int or None
-        From 1 to 1024, or None for the automatic choice: the cores this process may use (``LOWPREC_NUM_THREADS``,
-        where it is set), from 1 Mi elements up. An explicit number is used for arrays of any size, in shares of at
-        least 1024 elements.
+        From 1 to 1024, or None for the automatic choice: ``LOWPREC_NUM_THREADS`` where it is set, else the cores that
+        affinity and control groups leave this process, at most ``OMP_NUM_THREADS``; from 1 Mi elements up. An explicit
+        number is used for arrays of any size, in shares of at least 1024 elements.
 
     Raises
     ------
@@ -49,7 +59,9 @@ def set_num_threads(n: int | None, /) -> None:
 
     Notes
     -----
-    In a child of ``os.fork`` conversions run on one thread, since OpenMP's threads do not survive a fork.
+    One conversion of a process takes several threads at a time; others that callers start meanwhile run on the thread
+    of their caller, as the tasks of Dask always do. In a child of ``os.fork`` all do, since OpenMP's threads do not
+    survive a fork.
 
     Examples
     --------
@@ -88,7 +100,30 @@ def threads_for(n: int) -> int:
     """Return the number of threads for `n` elements."""
     if n < PARALLEL_FROM and _asked is None:
         return 1
-    return get_num_threads()
+    return 1 if getattr(_task, "alone", False) else get_num_threads()
+
+
+def shared(n: int, run: Callable[..., object], *arguments: object) -> None:
+    """Call ``run(*arguments, threads)`` with the threads for `n` elements, one if another conversion has several."""
+    count = threads_for(n)
+    if count == 1 or not _team.acquire(blocking=False):
+        run(*arguments, 1)
+        return
+    try:
+        run(*arguments, count)
+    finally:
+        _team.release()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep the conversions of the calling thread on that thread."""
+    before = getattr(_task, "alone", False)
+    _task.alone = True
+    try:
+        yield
+    finally:
+        _task.alone = before
 
 
 def _after_fork() -> None:
@@ -96,6 +131,6 @@ def _after_fork() -> None:
     _forked = True
 
 
-_default = _from_environment("LOWPREC_NUM_THREADS") or _available()
+_default = _from_environment("LOWPREC_NUM_THREADS") or _automatic()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
