@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import array_api_compat as compat
 import numpy as np
 
+from .carriers import carrier, extends, native
 from .formats import FORMATS, NUMBERS, Format, Kind, as_format
 
 __all__ = [
-    "carrier", "check_beside", "check_out", "extends", "format_of", "from_codes", "handed_over", "is_torch",
-    "namespace", "native", "on_host", "reinterpret", "to_codes",
+    "call_back", "carrier", "check_beside", "check_out", "empty_codes", "extends", "format_of", "from_codes",
+    "handed_over", "is_dask", "is_torch", "is_traced", "namespace", "native", "on_host", "reinterpret", "to_codes",
+    "to_host", "to_torch_memory",
 ]  # fmt: skip
 
 
@@ -32,7 +36,7 @@ def namespace(x: Any, parameter: str = "x") -> Any:
         return np
     if not isinstance(x, refused) and compat.is_array_api_obj(x):
         found = compat.array_namespace(x)
-        if is_torch(x):
+        if is_torch(x) or _is_jax(x):
             _known[type(x)] = found
         return found
     kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
@@ -45,9 +49,35 @@ def is_torch(x: Any) -> bool:
     return torch is not None and isinstance(x, torch.Tensor)
 
 
+def _is_jax(x: Any) -> bool:
+    """Whether `x` is a JAX array, traced or not; JAX is not imported to find out."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(x, jax.Array)
+
+
+def is_traced(x: Any) -> bool:
+    """Whether `x` stands for a JAX array that is yet to come: under `jax.jit`, `jax.vmap`, `jax.grad`."""
+    return _is_jax(x) and isinstance(x, sys.modules["jax"].core.Tracer)
+
+
+def is_dask(x: Any) -> bool:
+    """Whether `x` is a Dask array."""
+    return bool(compat.is_dask_array(x))
+
+
 def on_host(x: Any) -> bool:
-    """Whether the kernels can reach the memory of `x`: NumPy arrays, and dense torch tensors on the CPU."""
+    """Whether the kernels convert `x`: NumPy arrays, dense torch tensors on the CPU, JAX arrays that hold something.
+
+    JAX arrays on another device than the CPU make the way through host memory.
+    """
     if isinstance(x, (np.ndarray, np.generic)):
+        return True
+    if _is_jax(x):
+        if is_traced(x):
+            return False
+        if x.is_deleted() or not x.is_fully_addressable:
+            kind = "deleted" if x.is_deleted() else "spread over processes"
+            raise ValueError(f"`x` must be a JAX array that this process can read; got one that is {kind}")
         return True
     if not is_torch(x):
         return False
@@ -55,65 +85,6 @@ def on_host(x: Any) -> bool:
         kind = "quantized" if x.is_quantized else f"{x.layout} on {x.device}"
         raise TypeError(f"`x` must be a dense torch tensor with data; got one that is {kind}")
     return bool(x.device.type == "cpu")
-
-
-@cache
-def native(fmt: Format, xp: Any) -> Any | None:
-    """Return the dtype that library `xp` itself has for the format, or None."""
-    if compat.is_numpy_namespace(xp):
-        return fmt.dtype
-    name = fmt.torch_name if compat.is_torch_namespace(xp) else fmt.name
-    found = getattr(xp, name, None) if name else None
-    return None if found is None or isinstance(found, type(sys)) else found
-
-
-def extends(fmt: Format, xp: Any) -> bool:
-    """Whether the library holds the format's integers sign-extended in a wider type."""
-    return fmt.is_integer and native(fmt, xp) is None
-
-
-def carrier(fmt: object, xp: Any, /) -> Any:
-    """Return the dtype in which library `xp` holds a format.
-
-    Parameters
-    ----------
-    fmt : str, int, dtype or Format
-        Any alias of a format.
-    xp : module
-        An array library or array-API namespace: ``numpy``, ``torch``, ``array_api_strict``, …
-
-    Returns
-    -------
-    dtype
-        The library's own dtype for the format. Where it has none: an unsigned integer that holds the codes, or, for
-        integers narrower than a byte, int8 or uint8 that holds the values.
-
-    Raises
-    ------
-    ValueError
-        If `fmt` is no format.
-    TypeError
-        If `fmt` is string and the library is not NumPy, which holds text as `str` objects.
-
-    Notes
-    -----
-    Source: lowprec's own table, README "Carriers".
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import lowprec as lp
-    >>> lp.carrier("float8_e5m2", np)
-    dtype(float8_e5m2)
-    """
-    row = as_format(fmt)
-    if row.kind is Kind.STRING and not compat.is_numpy_namespace(xp):
-        raise TypeError(f"text is held in NumPy arrays of str objects; {xp.__name__} has none")
-    found = native(row, xp)
-    if found is not None:
-        return found
-    prefix = "int" if row.is_integer and row.signed else "uint"
-    return getattr(xp, f"{prefix}{row.storage_bits}")
 
 
 def _held(dtype: Any) -> Format | None:
@@ -160,7 +131,7 @@ def _torch_signed(width: int) -> Any:
 
 def to_codes(x: Any) -> np.ndarray[Any, Any]:
     """Return a NumPy view of host memory as unsigned integers of the same width, byte order and strides."""
-    if isinstance(x, (np.ndarray, np.generic)):
+    if not is_torch(x):
         array = np.asarray(x)
         return array.view(f"u{array.dtype.itemsize}")
     width = 8 * x.itemsize
@@ -170,30 +141,101 @@ def to_codes(x: Any) -> np.ndarray[Any, Any]:
     return found
 
 
+def empty_codes(
+    shape: tuple[int, ...], dtype: np.dtype[Any], like: Any, layout: np.ndarray[Any, Any] | None
+) -> np.ndarray[Any, Any]:
+    """Return new memory that `from_codes` can hand to the library of `like`, in the layout of an array where given."""
+    if _is_jax(like):  # XLA takes memory over where it is aligned to 64 bytes, else it copies
+        n_bytes = math.prod(shape) * dtype.itemsize
+        memory = np.empty(n_bytes + 64, np.uint8)
+        start = -memory.ctypes.data % 64
+        return memory[start : start + n_bytes].view(dtype).reshape(shape)
+    if layout is not None:
+        return np.empty_like(layout, dtype=dtype, order="K", subok=False)
+    return np.empty(shape, dtype)
+
+
 def from_codes(codes: np.ndarray[Any, Any], dtype: Any, like: Any) -> Any:
-    """Hand unsigned codes to the library of `like` as its own `dtype`, without a copy."""
-    if not is_torch(like):
+    """Hand unsigned codes to the library and device of `like` as its own `dtype`, without a copy on the host."""
+    if is_torch(like):
+        return to_torch_memory(codes, dtype)
+    if not _is_jax(like):
         return codes.view(dtype)
+    jax = sys.modules["jax"]
+    placed = like.sharding if like.shape == codes.shape else next(iter(like.devices()))
+    if like.committed:
+        return jax.device_put(codes.view(dtype), placed)
+    with jax.default_device(next(iter(like.devices()))):  # no more bound to its device than `like` is
+        return jax.device_put(codes.view(dtype))
+
+
+def call_back(
+    task: Callable[..., Any], shape: tuple[int, ...], dtype: Any, *arrays: Any, elementwise: bool = True
+) -> Any:
+    """Have JAX call `task` with NumPy arrays when a traced computation runs; gradients do not pass."""
+    jax = sys.modules["jax"]
+
+    def host(*given: Any) -> Any:
+        return task(*map(np.asarray, given))
+
+    result = jax.ShapeDtypeStruct(shape, dtype)
+    given = [jax.lax.stop_gradient(array) for array in arrays]
+    return jax.pure_callback(host, result, *given, vmap_method="expand_dims" if elementwise else "sequential")
+
+
+def _exchanged(x: Any) -> np.ndarray[Any, Any]:
+    """Return what another library lets NumPy see of its memory."""
+    try:
+        return np.from_dlpack(x)
+    except (AttributeError, TypeError, RuntimeError, BufferError) as error:
+        name = namespace(x).__name__
+        raise TypeError(f"`x` must let its bits be seen; {name} has no view and no DLPack ({error})") from None
+
+
+def to_host(x: Any) -> np.ndarray[Any, Any]:
+    """Return what `x` holds as unsigned codes in host memory and native byte order: a view where one can be had."""
+    if is_traced(x):
+        raise TypeError("`x` must hold something; got a JAX array that is being traced")
+    if is_dask(x):
+        return to_host(x.compute())
+    if compat.is_cupy_array(x):
+        x = x.get()
+    elif not isinstance(x, (np.ndarray, np.generic)) and not on_host(x):
+        x = x.detach().cpu() if is_torch(x) else _exchanged(x)
+    codes = to_codes(x)
+    return codes.byteswap() if isinstance(x, np.ndarray) and not x.dtype.isnative else codes
+
+
+def to_torch_memory(codes: np.ndarray[Any, Any], dtype: Any) -> Any:
+    """Return a torch tensor over unsigned codes; torch must have been imported."""
     return sys.modules["torch"].from_numpy(codes.view(f"i{codes.dtype.itemsize}")).view(dtype)
+
+
+def _seen_as(array: np.ndarray[Any, Any], fmt: str) -> np.ndarray[Any, Any]:
+    """Return the bits of a NumPy array as the dtype of a format of the same width, in native byte order."""
+    if not array.dtype.isnative:
+        array = array.byteswap().view(array.dtype.newbyteorder("="))
+    return array.view(FORMATS[fmt].dtype)
 
 
 def reinterpret(x: Any, fmt: Format, xp: Any) -> Any:
     """Return `x` as the library's dtype for a format of the same width, from 8 bits up: a view where one can be had."""
     dtype = carrier(fmt, xp)
     if xp is np:
-        array = np.asarray(x)
-        if not array.dtype.isnative:
-            array = array.byteswap().view(array.dtype.newbyteorder("="))
-        return array.view(dtype)
+        return _seen_as(np.asarray(x), fmt.name)
     if is_torch(x):
-        return x.detach().view(dtype)
+        on_host(x)  # raises for a tensor without memory
+        return x.detach().resolve_neg().resolve_conj().view(dtype)
+    if is_traced(x):
+        return call_back(partial(_seen_as, fmt=as_format(dtype).name), x.shape, dtype, x)
+    if is_dask(x):
+        return x.map_blocks(_seen_as, fmt=as_format(dtype).name, dtype=dtype, token="lowprec-bitcast")
+    if _is_jax(x):
+        return from_codes(to_codes(x), dtype, x) if on_host(x) else x
     if hasattr(x, "view"):
         return x.view(dtype)
-    try:
-        host = np.from_dlpack(x)
-    except (AttributeError, TypeError, RuntimeError, BufferError) as error:
-        raise TypeError(f"`x` must let its bits be seen; {xp.__name__} has no view and no DLPack ({error})") from None
-    return xp.asarray(host.view(fmt.dtype if native(fmt, xp) is not None else fmt.code_dtype))
+    held = fmt.dtype if native(fmt, xp) is not None else fmt.code_dtype
+    return xp.asarray(_exchanged(x).view(held), device=compat.device(x))
 
 
 def check_beside(other: Any, x: Any, parameter: str) -> None:
@@ -229,6 +271,8 @@ def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
     xp, wanted = namespace(out, "out"), namespace(like)
     if xp is not wanted:
         raise TypeError(f"`out` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")
+    if _is_jax(out) or is_dask(out):
+        raise TypeError(f"`out` must be None where arrays cannot be written to; got one of {xp.__name__}")
     same = out.dtype.newbyteorder("=") == dtype if xp is np else out.dtype == dtype
     if tuple(out.shape) != tuple(shape) or not same:
         raise ValueError(f"`out` must have shape {tuple(shape)} and dtype {dtype}; got {tuple(out.shape)}, {out.dtype}")

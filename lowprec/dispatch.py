@@ -9,12 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from . import _kernels, packing, text
-from .arrays import carrier, check_out, extends, from_codes, namespace, on_host, to_codes
+from . import _kernels, blocks, packing, text
+from .arrays import (
+    call_back,
+    carrier,
+    check_out,
+    empty_codes,
+    extends,
+    from_codes,
+    is_dask,
+    is_traced,
+    namespace,
+    on_host,
+    to_codes,
+)  # fmt: skip
 from .elsewhere import convert_elsewhere
-from .plan import Plan, Rule
+from .formats import as_format
+from .plan import Plan, Rule, read_plan, spell_plan
 from .stages import make_program
-from .threads import threads_for
+from .threads import one_thread, shared
 
 __all__ = ["convert", "convert_host"]
 
@@ -49,13 +62,14 @@ def _run(
 ) -> None:
     """Run the kernels from one array of codes to another; packed ones are 1-D bytes."""
     if src.flags.c_contiguous and dst.flags.c_contiguous:
-        _kernels.run(program, src.reshape(-1).view(_BYTE), dst.reshape(-1).view(_BYTE), n, threads_for(n), operands)
+        sides = (src.reshape(-1).view(_BYTE), dst.reshape(-1).view(_BYTE))
+        shared(n, lambda count: _kernels.run(program, *sides, n, count, operands))
     elif n:
         if src.shape == dst.shape and program.src_bits >= 8 <= program.dst_bits and operands is None:
             src, dst = _merge_axes(src, dst)
         else:
             src, dst = (side.reshape(1) if side.ndim == 0 else side for side in (src, dst))
-        _kernels.run_strided(program, src, dst, threads_for(n), operands)
+        shared(n, lambda count: _kernels.run_strided(program, src, dst, count, operands))
 
 
 def convert_host(
@@ -87,10 +101,8 @@ def convert_host(
     code_dtype = _BYTE if packed else plan.target.code_dtype
     if held is not None and held.flags.aligned and (held.flags.c_contiguous or not packed):
         dst = held
-    elif wanted == src.shape:
-        dst = np.empty_like(src, dtype=code_dtype, order="K", subok=False)
     else:
-        dst = np.empty(wanted, code_dtype)
+        dst = empty_codes(wanted, code_dtype, x, src if wanted == src.shape else None)
     program = compose(
         plan,
         extend=extend,
@@ -107,9 +119,61 @@ def convert_host(
     return out
 
 
+def _carried_out(
+    x: Any, plan: Plan, dtype: Any, extend: bool, packed: bool, shape: tuple[int, ...] | None, out: Any
+) -> Any:
+    if on_host(x):
+        return convert_host(x, plan, _program, dtype, extend, packed, shape, out)
+    return convert_elsewhere(x, plan, dtype, extend, packed, shape, out)
+
+
+def _block(x: Any, *, plan: str, held: str, given: str, extend: bool, packed: bool, unpacked: bool) -> Any:
+    """Convert one block of a Dask array, on one thread: Dask runs many at a time.
+
+    Dtypes come by the names of formats: `given` of `x`, `held` of the result. A block of packed codes is unpacked to as
+    many as its bytes hold.
+    """
+    if as_format(x.dtype).name != given:
+        raise TypeError(f"the blocks of `x` must hold {given}, as the whole array says; one has dtype {x.dtype}")
+    settled, dtype = read_plan(plan), as_format(held).dtype
+    shape = (x.size * 8 // settled.source.bits,) if unpacked else None
+    with one_thread():
+        return _carried_out(x, settled, dtype, extend, packed, shape, None)
+
+
+def _in_blocks(
+    x: Any, plan: Plan, dtype: Any, extend: bool, packed: bool, shape: tuple[int, ...] | None, out: Any
+) -> Any:
+    """Leave the conversion to a task for each block of a Dask array."""
+    if out is not None:
+        check_out(out, x, x.shape, dtype)
+    names = {"plan": spell_plan(plan), "held": as_format(dtype).name, "given": as_format(x.dtype).name}
+    options = {**names, "extend": extend, "packed": packed, "unpacked": shape is not None}
+    label = f"{plan.source.name}-{plan.target.name}"
+    if packed:
+        return blocks.pack(_block, x, plan.target, label, **options)
+    if shape is not None:
+        return blocks.unpack(_block, x, plan.source, shape, dtype, label, **options)
+    return blocks.each(_block, x, dtype, label, **options)
+
+
+def _traced(x: Any, plan: Plan, dtype: Any, extend: bool, packed: bool, shape: tuple[int, ...] | None, out: Any) -> Any:
+    """Leave the conversion to the moment when a traced JAX computation runs."""
+    if out is not None:
+        check_out(out, x, x.shape, dtype)
+    shape_out = (packing.packed_bytes(x.size, plan.target),) if packed else x.shape if shape is None else shape
+
+    def task(host: np.ndarray[Any, Any]) -> Any:
+        return _carried_out(host, plan, dtype, extend, packed, shape, None)
+
+    return call_back(task, shape_out, dtype, x, elementwise=not packed and shape is None)
+
+
 def _with_text(x: Any, plan: Plan, out: Any) -> Any:
     """Convert from or to text, which only NumPy arrays hold."""
     xp, source, target = namespace(x), plan.source, plan.target
+    if xp is not np:
+        raise TypeError(f"text is held in NumPy arrays of str objects; {xp.__name__} has none")
     dtype = carrier(target, xp)
     if source.kind is target.kind:
         result = text.copy_texts(x)
@@ -183,12 +247,11 @@ def convert(
         dense = _dense_result(x, (packing.packed_bytes(n, plan.target),) if packed else x.shape, own, out)
         if dense is not None:
             src, dst = (x, dense) if x.ndim == 1 else (x.reshape(-1), dense.reshape(-1))
-            _kernels.run(program, src.view(_BYTE), dst.view(_BYTE), n, threads_for(n))
+            shared(n, _kernels.run, program, src.view(_BYTE), dst.view(_BYTE), n)
             return dense
     xp = namespace(x)
     unsigned = codes or packed
-    dtype = getattr(xp, plan.target.code_dtype.name) if unsigned else carrier(plan.target, xp)
+    dtype = carrier(plan.target.code_dtype.name if unsigned else plan.target, xp)
     extend = not unsigned and extends(plan.target, xp)
-    if on_host(x):
-        return convert_host(x, plan, _program, dtype, extend, packed, shape, out)
-    return convert_elsewhere(x, plan, dtype, extend, packed, shape, out)
+    way = _in_blocks if is_dask(x) else _traced if is_traced(x) else _carried_out
+    return way(x, plan, dtype, extend, packed, shape, out)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from . import packing, portable, portable_linear
 from .arrays import check_out, namespace, native, reinterpret
 from .formats import NUMERIC, Format
@@ -25,8 +27,9 @@ def _twin(fmt: Format) -> Format:
 def _held(x: Any, source: Format, xp: Any) -> Any:
     """Return `x` as `portable` takes it: in the format's own dtype, or as uint8 / uint16 codes."""
     own = native(source, xp)
-    if source.is_float and source.bits <= 8 and own is not None and x.dtype == own:
-        return x.view(xp.uint8)
+    guest = isinstance(own, np.dtype) and own.isbuiltin != 1  # a dtype of ml_dtypes, which CuPy may not compute with
+    if source.is_float and (source.bits <= 8 or guest) and own is not None and x.dtype == own:
+        return x.view(getattr(xp, source.code_dtype.name))
     held = own is None or x.dtype == own
     if held or (source.is_float and source.bits <= 16):
         return x

@@ -107,6 +107,8 @@ def _lookup(spec: object) -> Format | None:
         return _BY_DTYPE.get(spec.newbyteorder("="))
     if isinstance(spec, type) and issubclass(spec, np.generic):
         return _BY_DTYPE.get(np.dtype(spec))
+    if isinstance(spec, type) and isinstance(dtype := getattr(spec, "dtype", None), np.dtype):  # jax.numpy.bfloat16
+        return _lookup(dtype)
     if isinstance(spec, type) or spec is None:  # float, int: which width is meant is anyone's guess
         return None
     # torch, array_api_strict and others print a dtype as "library.name"

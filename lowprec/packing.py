@@ -9,7 +9,7 @@ from array_api_compat import device
 
 from .formats import Format
 
-__all__ = ["check_packable", "pack", "packed_bytes", "unpack"]
+__all__ = ["check_packable", "group", "pack", "packed_bytes", "unpack"]
 
 
 def check_packable(fmt: Format, parameter: str) -> None:
@@ -25,7 +25,7 @@ def packed_bytes(n: int, fmt: Format) -> int:
     return (n * fmt.bits + 7) // 8
 
 
-def _group(fmt: Format) -> tuple[int, int]:
+def group(fmt: Format) -> tuple[int, int]:
     """Return the smallest number of codes that fill whole bytes, and those bytes."""
     bits = math.lcm(fmt.bits, 8)
     return bits // fmt.bits, bits // 8
@@ -53,7 +53,7 @@ def _fields(word: Any, bits: int, count: int, xp: Any) -> Any:
 
 def pack(codes: Any, fmt: Format, xp: Any) -> Any:
     """Pack masked uint8 codes, in C order, into a 1-D uint8 array."""
-    n_codes, n_bytes = _group(fmt)
+    n_codes, n_bytes = group(fmt)
     flat = xp.reshape(codes, (-1,))
     packed = _fields(_word(_padded(flat, n_codes, xp), fmt.bits, xp), 8, n_bytes, xp)
     return packed[: packed_bytes(flat.shape[0], fmt)]
@@ -61,6 +61,6 @@ def pack(codes: Any, fmt: Format, xp: Any) -> Any:
 
 def unpack(packed: Any, fmt: Format, shape: tuple[int, ...], xp: Any) -> Any:
     """Unpack a 1-D uint8 array into uint8 codes of `shape`."""
-    n_codes, n_bytes = _group(fmt)
+    n_codes, n_bytes = group(fmt)
     flat = _fields(_word(_padded(packed, n_bytes, xp), 8, xp), fmt.bits, n_codes, xp)
     return xp.reshape(flat[: math.prod(shape)], shape)

@@ -9,7 +9,7 @@ from functools import cache
 from .formats import FORMATS, Format, Kind, NaNRule
 from .opsets import CastRules
 
-__all__ = ["Plan", "Rule", "copy_plan", "make_plan"]
+__all__ = ["Plan", "Rule", "copy_plan", "make_plan", "read_plan", "spell_plan"]
 
 
 class Rule(enum.Enum):
@@ -117,3 +117,18 @@ def make_plan(source: Format, target: Format, rules: CastRules) -> Plan:
         infinity_code=nan[0] if inf_is_nan else overflow,
         nan_codes=nan,
     )
+
+
+def spell_plan(plan: Plan) -> str:
+    """Return a plan between numbers as one line of names and numbers, for another process to read."""
+    numbers = (plan.overflow_code, plan.underflow_code, plan.infinity_code, *plan.nan_codes)
+    return " ".join(map(str, (plan.rule.value, plan.source.name, plan.target.name, plan.round_mode, *numbers)))
+
+
+@cache
+def read_plan(text: str) -> Plan:
+    """Return the plan that `spell_plan` wrote: the same object each time, as the caches of programs want it."""
+    rule, source, target, round_mode, *numbers = text.split()
+    overflow, underflow, infinity, nan, negative_nan = map(int, numbers)
+    ends = FORMATS[source], FORMATS[target]
+    return Plan(Rule(rule), *ends, round_mode, overflow, underflow, infinity, (nan, negative_nan))

@@ -1,0 +1,65 @@
+"""Dask arrays: one task a block, whose arguments are names and numbers, nothing computed before it is asked for.
+
+Dask hashes the arguments of a task into its key, so two formats never share one. No dtype of ml_dtypes is among them:
+codes travel between tasks in uint8 and uint16.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .arrays import namespace
+from .formats import Format
+from .packing import group, packed_bytes
+
+__all__ = ["each", "pack", "unpack"]
+
+_Task = Callable[..., Any]
+
+
+def _meta(x: Any, ndim: int, dtype: Any) -> Any:
+    """Return an empty array of the library that the blocks of `x` belong to."""
+    namespace(x._meta)  # raises for blocks that are masked or sparse
+    return np.empty_like(x._meta, shape=(0,) * ndim, dtype=dtype)
+
+
+def each(task: _Task, x: Any, dtype: Any, label: str, /, **names: object) -> Any:
+    """Return the Dask array of what `task` makes of every block, its shape kept."""
+    return x.map_blocks(task, dtype=dtype, meta=_meta(x, x.ndim, dtype), token=f"lowprec-{label}", **names)
+
+
+def _check_known(x: Any, parameter: str) -> None:
+    if any(math.isnan(length) for length in x.shape):
+        raise ValueError(f"`{parameter}` must have chunks of known sizes (see its compute_chunk_sizes); got {x.chunks}")
+
+
+def _cut(flat: Any, multiple: int) -> Any:
+    """Move the borders between the chunks of a 1-D array down to multiples of a number."""
+    ends = [0, *(end // multiple * multiple for end in itertools.accumulate(flat.chunks[0][:-1])), flat.shape[0]]
+    lengths = tuple(after - before for before, after in itertools.pairwise(ends) if after > before)
+    return flat.rechunk((lengths or (0,),))
+
+
+def pack(task: _Task, x: Any, fmt: Format, label: str, /, **names: object) -> Any:
+    """Return the packed codes that `task` makes of blocks of whole bytes, in C order of the whole array."""
+    _check_known(x, "x")
+    flat = _cut(x.reshape(-1), group(fmt)[0])
+    lengths = tuple(packed_bytes(length, fmt) for length in flat.chunks[0])
+    meta = _meta(x, 1, np.uint8)
+    return flat.map_blocks(task, dtype=np.uint8, chunks=(lengths,), meta=meta, token=f"lowprec-{label}", **names)
+
+
+def unpack(
+    task: _Task, packed: Any, fmt: Format, shape: tuple[int, ...], dtype: Any, label: str, /, **names: object
+) -> Any:
+    """Return the array of `shape` from packed codes, of which `task` unpacks as many as the bytes of a block hold."""
+    cut = _cut(packed, group(fmt)[1])
+    lengths = tuple(length * 8 // fmt.bits for length in cut.chunks[0])
+    meta = _meta(packed, 1, dtype)
+    flat = cut.map_blocks(task, dtype=dtype, chunks=(lengths,), meta=meta, token=f"lowprec-{label}", **names)
+    return flat[: math.prod(shape)].reshape(shape)
