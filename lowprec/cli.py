@@ -55,6 +55,9 @@ def _source(options: argparse.Namespace) -> Format | None:
 
 
 def _formats(options: argparse.Namespace) -> None:
+    if options.carriers:
+        print(tables.carrier_table())
+        return
     if options.format is None:
         print(tables.markdown_table() if options.markdown else tables.format_table())
         return
@@ -145,6 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("formats", help="the table of formats; one format's facts and codes")
     one.add_argument("format", nargs="?", metavar="FORMAT", help=name)
     one.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    one.add_argument("--carriers", action="store_true", help="print, as Markdown, what holds them in each library")
     one.set_defaults(run=_formats)
 
     rules = argparse.ArgumentParser(add_help=False)
@@ -197,8 +201,8 @@ def _run(arguments: Sequence[str] | None) -> None:
     parser = _parser()
     try:
         options = parser.parse_args(arguments)
-        if options.run is _formats and options.markdown and options.format is not None:
-            parser.error("formats: --markdown is for the whole table; leave FORMAT out")
+        if options.run is _formats and (options.markdown or options.carriers) and options.format is not None:
+            parser.error("formats: --markdown and --carriers are for whole tables; leave FORMAT out")
         options.run(options)
     finally:
         if sys.stdout is not None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from .carriers import HOLDS
 from .formats import FORMATS, Format, Kind, NaNRule
+from .row import own_dtype
 
-__all__ = ["code_table", "facts", "format_table", "markdown_table", "nan_codes"]
+__all__ = ["carrier_table", "code_table", "facts", "format_table", "markdown_table", "nan_codes"]
 
 _HEADER = ("format", "ONNX", "enum", "bits", "s/e/m", "bias", "max", "smallest", "Inf", "NaN codes", "-0", "Cast since")
 
@@ -61,6 +63,34 @@ def markdown_table() -> str:
     """Return the table as Markdown."""
     rows = [_HEADER, ("---",) * len(_HEADER), *(_cells(fmt, "–") for fmt in FORMATS.values())]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+_LIBRARIES = {"numpy": "NumPy", "torch": "torch", "cupy": "CuPy", "jax": "JAX", "dask": "Dask", "": "any other"}
+
+
+def _held_in(fmt: Format, library: str) -> str:
+    """Return in one or two words what holds a format in a library of `HOLDS`; '' is one that nothing is known of."""
+    own = own_dtype(fmt)
+    if fmt.kind is Kind.STRING:
+        return "`str` objects" if library == "numpy" else "none"
+    integer = f"{'int' if fmt.is_integer and fmt.signed else 'uint'}{fmt.storage_bits}"
+    other = f"{integer} {'values' if fmt.is_integer else 'codes'}"
+    if not library:  # the array API has floats of 32 and 64 bits, and integers from 8 bits up
+        standard = fmt.bits >= (32 if fmt.is_float else 8)
+        return "its own" if standard else f"its own, else {other}"
+    if not HOLDS[library](fmt):
+        return other
+    return "its own" if library == "torch" or own is None or own.isbuiltin == 1 else "ml_dtypes"
+
+
+def carrier_table() -> str:
+    """Return as Markdown what holds each format in each library; formats that are held alike share a row."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for fmt in FORMATS.values():
+        rows.setdefault(tuple(_held_in(fmt, library) for library in _LIBRARIES), []).append(fmt.name)
+    lines = [("format", *_LIBRARIES.values()), ("---",) * (1 + len(_LIBRARIES))]
+    lines += [(", ".join(names), *cells) for cells, names in rows.items()]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def facts(fmt: Format) -> str:
