@@ -174,13 +174,21 @@ def call_back(
 ) -> Any:
     """Have JAX call `task` with NumPy arrays when a traced computation runs; gradients do not pass."""
     jax = sys.modules["jax"]
+    dtypes = [array.dtype for array in arrays]
+
+    def sent(array: Any) -> Any:
+        # What calls back is another thread, where 64-bit types may be off and would be rounded: two halves are not.
+        array = jax.lax.stop_gradient(array)
+        return jax.lax.bitcast_convert_type(array, np.uint32) if array.dtype.itemsize == 8 else array
 
     def host(*given: Any) -> Any:
-        return task(*map(np.asarray, given))
+        halves = (np.asarray(array) for array in given)
+        pairs = zip(halves, dtypes, strict=True)
+        return task(*(a if a.dtype == dtype else a.view(dtype).reshape(a.shape[:-1]) for a, dtype in pairs))
 
     result = jax.ShapeDtypeStruct(shape, dtype)
-    given = [jax.lax.stop_gradient(array) for array in arrays]
-    return jax.pure_callback(host, result, *given, vmap_method="expand_dims" if elementwise else "sequential")
+    how = "expand_dims" if elementwise else "sequential"
+    return jax.pure_callback(host, result, *map(sent, arrays), vmap_method=how)
 
 
 def _exchanged(x: Any) -> np.ndarray[Any, Any]:

@@ -1,0 +1,204 @@
+"""Array libraries as the tests see them: how each holds codes of a format, and the codes of what comes back."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowprec.formats import Format, as_format
+
+# A second CPU for JAX, before it starts: there must be a device that is not the default.
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2".strip()
+
+
+def extended(codes: np.ndarray, fmt: Format) -> np.ndarray:
+    """Return codes of an integer narrower than a byte as its values."""
+    values = np.where(codes & fmt.sign_mask, codes.astype(np.int16) - (1 << fmt.bits), codes)
+    return np.asarray(values.astype(np.int8 if fmt.signed else np.uint8))
+
+
+def unsigned(array: np.ndarray) -> np.ndarray:
+    """Return the bits of a NumPy array; a scalar becomes a 0-d array."""
+    return np.asarray(array).view(f"u{array.dtype.itemsize}")
+
+
+class Library:
+    """One library, or one way to use it. The base is NumPy."""
+
+    own = staticmethod(lambda fmt: True)
+
+    def __init__(self, module: str) -> None:
+        self.xp = importlib.import_module(module)
+        self.namespace = self.xp
+
+    def session(self, *formats: Format) -> contextlib.AbstractContextManager[Any]:
+        """Return what must be entered before arrays of the formats can be made."""
+        return contextlib.nullcontext()
+
+    def hold(self, codes: np.ndarray, fmt: Format) -> Any:
+        """Return codes as the library holds the format."""
+        return self.wrap(self.held(codes, fmt))
+
+    def held(self, codes: np.ndarray, fmt: Format) -> np.ndarray:
+        """Return the same as NumPy holds the library's dtype."""
+        if self.own(fmt):
+            return codes.view(fmt.dtype)
+        return extended(codes, fmt) if fmt.is_integer else codes
+
+    def wrap(self, array: np.ndarray) -> Any:
+        return array
+
+    def unwrap(self, result: Any) -> np.ndarray:
+        return np.asarray(result)
+
+    def codes(self, result: Any, fmt: Format) -> np.ndarray:
+        """Return the codes in a result that holds the format, after a look at the rest of the carrier."""
+        found = self.unwrap(result)
+        if not self.own(fmt) and fmt.is_integer:
+            assert np.array_equal(found, extended(np.asarray(unsigned(found) & fmt.code_mask), fmt))
+        return unsigned(found) & fmt.code_mask if fmt.bits < 8 else unsigned(found)
+
+    def same_place(self, result: Any, x: Any) -> bool:
+        """Whether a result is of the library and on the device of `x`."""
+        return isinstance(result, np.ndarray)
+
+    def call(self, function: Callable[..., Any], *arrays: Any) -> Any:
+        """Call a function of arrays; the way in which a library is used may be to compile it."""
+        return function(*arrays)
+
+
+def _is_standard(fmt: Format) -> bool:
+    return fmt.bits >= (32 if fmt.is_float else 8)
+
+
+class ReadOnly(Library):
+    def wrap(self, array: np.ndarray) -> Any:
+        array = array.copy()
+        array.flags.writeable = False
+        return array
+
+
+class Strict(Library):
+    own = staticmethod(_is_standard)
+
+    def __init__(self, device: str) -> None:
+        super().__init__("array_api_strict")
+        self.device = self.xp.Device(device)
+
+    def wrap(self, array: np.ndarray) -> Any:
+        return self.xp.asarray(array, device=self.device)
+
+    def unwrap(self, result: Any) -> np.ndarray:
+        return np.asarray(result.to_device(self.xp.Device("CPU_DEVICE")))
+
+    def same_place(self, result: Any, x: Any) -> bool:
+        return type(result) is type(x) and result.device == x.device
+
+
+class Torch(Library):
+    own = staticmethod(lambda fmt: fmt.torch_name is not None)
+
+    def __init__(self) -> None:
+        super().__init__("torch")
+
+    def wrap(self, array: np.ndarray) -> Any:
+        signed = self.xp.from_numpy(unsigned(array).view(f"i{array.itemsize}").copy())
+        return signed.view(getattr(self.xp, array.dtype.name))
+
+    def unwrap(self, result: Any) -> np.ndarray:
+        codes = result.view(getattr(self.xp, f"int{8 * result.element_size()}")).numpy()
+        return codes.view(as_format(result.dtype).dtype)
+
+    def same_place(self, result: Any, x: Any) -> bool:
+        return isinstance(result, self.xp.Tensor) and result.device == x.device
+
+
+class Cupy(Library):
+    own = staticmethod(lambda fmt: fmt.dtype.isbuiltin == 1 or fmt.bits == 16)
+
+    def __init__(self) -> None:
+        super().__init__("cupy")
+
+    def wrap(self, array: np.ndarray) -> Any:
+        return self.xp.asarray(unsigned(array)).view(array.dtype)
+
+    def unwrap(self, result: Any) -> np.ndarray:
+        return result.get()
+
+    def same_place(self, result: Any, x: Any) -> bool:
+        return isinstance(result, self.xp.ndarray) and result.device == x.device
+
+
+class Jax(Library):
+    own = staticmethod(lambda fmt: fmt.bits != 6)
+
+    def __init__(self, device: int = 0) -> None:
+        super().__init__("jax")
+        self.namespace = self.xp.numpy
+        self.device = self.xp.devices()[device]
+        self.bound = device > 0
+
+    def session(self, *formats: Format) -> contextlib.AbstractContextManager[Any]:
+        wide = any(fmt.bits == 64 for fmt in formats)
+        return self.xp.enable_x64(True) if wide else contextlib.nullcontext()
+
+    def wrap(self, array: np.ndarray) -> Any:
+        return self.xp.device_put(array, self.device if self.bound else None)
+
+    def same_place(self, result: Any, x: Any) -> bool:
+        return isinstance(result, self.xp.Array) and (result.devices(), result.committed) == (x.devices(), x.committed)
+
+
+class JaxCompiled(Jax):
+    def call(self, function: Callable[..., Any], *arrays: Any) -> Any:
+        return self.xp.jit(function)(*arrays)
+
+
+class Dask(Library):
+    own = staticmethod(lambda fmt: fmt.dtype.isbuiltin == 1)
+
+    def __init__(self) -> None:
+        super().__init__("dask.array")
+
+    def wrap(self, array: np.ndarray) -> Any:
+        return self.xp.from_array(array, chunks=tuple(min(length, 5 + length // 3) for length in array.shape))
+
+    def unwrap(self, result: Any) -> np.ndarray:
+        found = result.compute(scheduler="synchronous")
+        assert (found.shape, found.dtype) == (result.shape, result.dtype)
+        return np.asarray(found)
+
+    def same_place(self, result: Any, x: Any) -> bool:
+        return isinstance(result, self.xp.Array)
+
+
+LIBRARIES: dict[str, Callable[[], Library]] = {
+    "numpy": lambda: Library("numpy"),
+    "numpy read-only": lambda: ReadOnly("numpy"),
+    "torch": Torch,
+    "strict": lambda: Strict("CPU_DEVICE"),
+    "strict device1": lambda: Strict("device1"),
+    "jax": Jax,
+    "jax device 1": lambda: Jax(1),
+    "jax.jit": JaxCompiled,
+    "dask": Dask,
+    "cupy": Cupy,
+}
+OPTIONAL = ("jax", "dask", "cupy")
+
+
+@contextlib.contextmanager
+def library(name: str) -> Iterator[Library]:
+    """Give a library ready for use, or skip the test where an optional one is missing."""
+    module = name.replace(".", " ").split()[0]
+    if module in OPTIONAL:
+        found = pytest.importorskip(module)
+        if module == "cupy" and not found.is_available():
+            pytest.skip("CuPy finds no GPU")
+    yield LIBRARIES[name]()

@@ -1,0 +1,120 @@
+"""torch tensors: layouts, gradients, memory that is shared, kinds that are refused, the path of other devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from array_api_compat import torch as torch_namespace
+
+import lowprec as lp
+from lowprec import dispatch
+from lowprec.formats import NUMERIC, Format
+
+BY_NAME = {"ids": lambda fmt: fmt.name}
+
+
+def _bits(x: Any) -> list[int]:
+    if isinstance(x, torch.Tensor):
+        x = x.view(getattr(torch, f"int{8 * x.element_size()}")).numpy()
+    array = np.asarray(x)
+    return array.view(f"u{array.itemsize}").reshape(-1).tolist()
+
+
+@pytest.mark.parametrize("target", ["float8_e4m3fn", "bfloat16", "int4", "float64"])
+def test_layouts(target: str) -> None:
+    array = np.random.default_rng(0).normal(0, 20, (6, 8, 5)).astype(np.float32)
+    x = torch.from_numpy(array.copy())
+    for view, same in (
+        (x[::2, :, 1:4], array[::2, :, 1:4]),
+        (x.permute(2, 0, 1), array.transpose(2, 0, 1)),
+        (x[0, 0, 0], array[0, 0, 0:1].reshape(())),
+        (x[:0], array[:0]),
+        (x[:1].expand(4, -1, -1), np.broadcast_to(array[:1], (4, 8, 5))),
+    ):
+        got = lp.encode(view, target)
+        assert tuple(got.shape) == same.shape
+        assert _bits(got.contiguous()) == lp.encode(np.ascontiguousarray(same), target).reshape(-1).tolist()
+    assert lp.cast(x.permute(2, 0, 1), "float16").stride() == x.permute(2, 0, 1).stride()
+
+
+def test_gradients_are_left_behind() -> None:
+    x = torch.tensor([1.5, -2.25], requires_grad=True)
+    got = lp.cast(x, "bfloat16")
+    assert not got.requires_grad
+    assert got.tolist() == [1.5, -2.25]
+    with pytest.raises(ValueError, match="`out` must not require gradients"):
+        lp.cast(x, "float32", out=torch.empty(2, requires_grad=True))
+
+
+def test_negative_views() -> None:
+    x = torch.tensor([1 + 2j, -3 - 4j]).conj().imag  # a view that negates when it is read
+    assert x.is_neg()
+    assert lp.cast(x, "int8").tolist() == [-2, 4]
+
+
+def test_input_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    run = dispatch._kernels.run
+
+    def spy(program: Any, src: np.ndarray, dst: np.ndarray, n: int, n_threads: int, operands: None) -> None:
+        seen.append((src.__array_interface__["data"][0], dst.__array_interface__["data"][0]))
+        run(program, src, dst, n, n_threads, operands)
+
+    monkeypatch.setattr(dispatch._kernels, "run", spy)
+    x = torch.arange(10, dtype=torch.bfloat16)
+    got = lp.cast(x, "float8_e5m2")
+    assert seen == [(x.data_ptr(), got.data_ptr())]
+
+
+def test_kinds_that_are_refused() -> None:
+    with pytest.raises(TypeError, match="sparse"):
+        lp.cast(torch.eye(2).to_sparse(), "float16")
+    with pytest.raises(TypeError, match="meta"):
+        lp.cast(torch.empty(2, device="meta"), "float16")
+    with pytest.raises(TypeError, match="complex64"):
+        lp.cast(torch.zeros(2, dtype=torch.complex64), "float16")
+
+
+@pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)
+def test_off_the_host_takes_the_portable_path(target: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+    # what a CUDA tensor goes through, on the CPU: the portable path must come back in torch's own dtypes
+    x = torch.tensor([0.3, -1000.0, 1e9, float("inf"), float("nan"), -0.0, 2.0**-140])
+    expected = lp.encode(x.numpy(), target)
+    if target.is_integer and target.bits < 8:
+        expected = lp.decode(expected, target, to="int8" if target.signed else "uint8").view(np.uint8)
+    monkeypatch.setattr(dispatch, "on_host", lambda x: False)
+    got = lp.cast(x, target)
+    assert got.dtype == lp.carrier(target, torch_namespace)
+    assert _bits(got) == expected.tolist()
+    back = lp.cast(got, "float32", source=target)
+    monkeypatch.undo()
+    assert _bits(back) == _bits(lp.cast(got, "float32", source=target))
+
+
+@pytest.mark.parametrize("function", ["cast", "bitcast", "encode", "decode", "to_numpy", "to_torch"])
+def test_meta_tensors_hold_nothing(function: str) -> None:
+    x = torch.empty(2, dtype=torch.uint8, device="meta")
+    arguments = () if function.startswith("to_") else ("uint8",)
+    with pytest.raises(TypeError, match=r"must be a dense torch tensor with data; got one that is .* on meta"):
+        getattr(lp, function)(x, *arguments)
+
+
+def test_views_that_conjugate_or_negate_are_resolved_before_their_bits_are_read() -> None:
+    x = torch.tensor([1 + 2j, -3 - 4j])
+    assert torch.equal(lp.bitcast(x.conj(), "int64"), x.conj().resolve_conj().view(torch.int64))
+    assert lp.bitcast(x.conj().imag, "int32").tolist() == [0xC0000000 - 2**32, 0x40800000]
+
+
+def test_the_halves_of_a_tensor_that_requires_gradients_are_detached() -> None:
+    x = torch.tensor([1.5, -2.25], requires_grad=True)
+    for got in (lp.bitcast(x, "int32"), lp.to_torch(x), lp.encode(x, "float16"), lp.pack(lp.cast(x, "int4"), "int4")):
+        assert not got.requires_grad
+    assert lp.to_torch(x).data_ptr() == x.data_ptr()
+
+
+def test_parameters_and_other_subclasses() -> None:
+    x = torch.nn.Parameter(torch.tensor([1.5, -2.25]))
+    assert lp.cast(x, "float8_e5m2").tolist() == [1.5, -2.0]
