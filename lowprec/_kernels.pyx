@@ -110,6 +110,15 @@ def openmp() -> int:
     return LP_OPENMP
 
 
+def in_default_mode(function) -> object:
+    """Call a function without arguments in the default floating-point mode, and put the caller's back."""
+    cdef lp_mode mode = lp_mode_enter()
+    try:
+        return function()
+    finally:
+        lp_mode_leave(mode)
+
+
 cdef class Program:
     """The loops of one conversion, in order, with their numbers and the widths at both ends."""
 

@@ -15,7 +15,7 @@ from .carriers import carrier, extends, native
 from .formats import FORMATS, NUMBERS, Format, Kind, as_format
 
 __all__ = [
-    "call_back", "carrier", "check_beside", "check_out", "empty_codes", "extends", "format_of", "from_codes",
+    "beside", "call_back", "carrier", "check_out", "empty_codes", "extends", "format_of", "from_codes",
     "handed_over", "is_dask", "is_torch", "is_traced", "namespace", "native", "on_host", "reinterpret", "to_codes",
     "to_host", "to_torch_memory",
 ]  # fmt: skip
@@ -246,31 +246,36 @@ def reinterpret(x: Any, fmt: Format, xp: Any) -> Any:
     return xp.asarray(_exchanged(x).view(held), device=compat.device(x))
 
 
-def check_beside(other: Any, x: Any, parameter: str) -> None:
-    """Raise unless `other` is an array of the library and on the device of `x`."""
+def beside(other: Any, x: Any, parameter: str) -> Any:
+    """Return `other` as an array of the library and on the device of `x`, which it must be; Dask takes in NumPy's."""
     xp, wanted = namespace(other, parameter), namespace(x)
+    if is_dask(x) and xp is np:
+        return wanted.asarray(other)
     if xp is not wanted:
         raise TypeError(f"`{parameter}` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")
-    if xp is not np and compat.device(other) != compat.device(x):
+    places_known = xp is not np and not is_traced(other) and not is_traced(x)
+    if places_known and compat.device(other) != compat.device(x):
         raise ValueError(f"`{parameter}` must be on {compat.device(x)}, as `x` is; got {compat.device(other)}")
+    return other
 
 
 def handed_over(codes: np.ndarray[Any, Any], fmt: Format, like: Any) -> Any:
     """Return a small NumPy array of unsigned codes in the library of `like`, on its device, in its carrier."""
     xp = namespace(like)
+    dtype = carrier(fmt, xp)
     if xp is np:
         return codes.view(fmt.dtype)
+    if _is_jax(like):
+        return xp.asarray(codes.view(dtype)) if is_traced(like) else from_codes(codes, dtype, like)
     device = compat.device(like)
     if native(fmt, xp) is None:
         sign = fmt.sign_mask if extends(fmt, xp) else 0
         values = (codes.astype(np.int64) ^ sign) - sign
-        return xp.asarray(values.tolist(), dtype=carrier(fmt, xp), device=device)
+        return xp.asarray(values.tolist(), dtype=dtype, device=device)
     if is_torch(like):
-        return from_codes(codes, native(fmt, xp), like).to(device)
+        return from_codes(codes, dtype, like).to(device)
     return xp.asarray(
-        codes.view(fmt.dtype).astype(np.float64 if fmt.is_float else fmt.dtype).tolist(),
-        dtype=native(fmt, xp),
-        device=device,
+        codes.view(fmt.dtype).astype(np.float64 if fmt.is_float else fmt.dtype).tolist(), dtype=dtype, device=device
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import carrier, check_beside, format_of, handed_over, namespace, native
+from .arrays import beside, carrier, format_of, handed_over, namespace, native
 from .dispatch import convert
 from .formats import FORMATS, Format, as_format
 from .opsets import cast_rules
@@ -41,7 +41,7 @@ def scale_of(scale: Any, x: Any, source: Format, scale_format: object) -> tuple[
         if scale_format is not None:
             fmt = as_format(scale_format, parameter="scale_format")
         return handed_over(_code_of(scale, fmt, "scale"), fmt, x), fmt
-    check_beside(scale, x, "scale")
+    scale = beside(scale, x, "scale")
     return scale, format_of(scale.dtype, scale_format, ("scale", "scale_format"))
 
 
@@ -54,7 +54,7 @@ def zero_point_of(zero_point: Any, x: Any, wanted: object, shape: tuple[int, ...
         fmt = FORMATS["uint8"] if wanted is None else as_format(wanted, parameter="output_dtype")
         code = _code_of(zero_point, fmt, "zero_point")
         return handed_over(np.broadcast_to(code, shape).copy(), fmt, x), fmt
-    check_beside(zero_point, x, "zero_point")
+    zero_point = beside(zero_point, x, "zero_point")
     held = format_of(zero_point.dtype, names=("zero_point", "zero_point"))
     if wanted is None:
         return zero_point, held

@@ -6,18 +6,20 @@ codes travel between tasks in uint8 and uint16.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .arrays import namespace
 from .formats import Format
+from .granularity import Granularity
 from .packing import group, packed_bytes
 
-__all__ = ["each", "pack", "unpack"]
+__all__ = ["beside", "each", "joined", "pack", "unpack"]
 
 _Task = Callable[..., Any]
 
@@ -38,11 +40,12 @@ def _check_known(x: Any, parameter: str) -> None:
         raise ValueError(f"`{parameter}` must have chunks of known sizes (see its compute_chunk_sizes); got {x.chunks}")
 
 
-def _cut(flat: Any, multiple: int) -> Any:
-    """Move the borders between the chunks of a 1-D array down to multiples of a number."""
-    ends = [0, *(end // multiple * multiple for end in itertools.accumulate(flat.chunks[0][:-1])), flat.shape[0]]
+def _cut(x: Any, multiple: int, axis: int = 0) -> Any:
+    """Move the borders between the chunks along an axis down to multiples of a number."""
+    borders = itertools.accumulate(x.chunks[axis][:-1])
+    ends = [0, *(border // multiple * multiple for border in borders), x.shape[axis]]
     lengths = tuple(after - before for before, after in itertools.pairwise(ends) if after > before)
-    return flat.rechunk((lengths or (0,),))
+    return x.rechunk({axis: lengths or (0,)})
 
 
 def pack(task: _Task, x: Any, fmt: Format, label: str, /, **names: object) -> Any:
@@ -63,3 +66,38 @@ def unpack(
     meta = _meta(packed, 1, dtype)
     flat = cut.map_blocks(task, dtype=dtype, chunks=(lengths,), meta=meta, token=f"lowprec-{label}", **names)
     return flat[: math.prod(shape)].reshape(shape)
+
+
+def beside(x: Any, operands: Sequence[Any], spread: Granularity) -> tuple[Any, list[tuple[Any, tuple[int, ...]]]]:
+    """Return `x` and its scales and zero points in blocks that belong together, the latter with their axes in `x`.
+
+    Where scales go by blocks along an axis, no chunk of `x` may end within one: such borders are moved.
+    """
+    _check_known(x, "x")
+    axis, blocked = spread.axis, spread.outer_step > 0
+    if axis is None:
+        return x, [(operand.reshape(()), ()) for operand in operands]
+    if not blocked:
+        return x, [(operand.rechunk((x.chunks[axis],)), (axis,)) for operand in operands]
+    x = _cut(x, spread.block, axis)
+    lengths = tuple(-(-length // spread.block) for length in x.chunks[axis])
+    chunks = (*x.chunks[:axis], lengths, *x.chunks[axis + 1 :])
+    return x, [(operand.rechunk(chunks), tuple(range(x.ndim))) for operand in operands]
+
+
+def joined(
+    task: _Task,
+    x: Any,
+    operands: Sequence[tuple[Any, tuple[int, ...]]],
+    dtype: Any,
+    label: str,
+    /,
+    **names: object,
+) -> Any:
+    """Return what `task` makes of each block of `x` and of the blocks of operands along the same axes."""
+    axes = tuple(range(x.ndim))
+    pairs = itertools.chain.from_iterable([(x, axes), *operands])
+    return importlib.import_module("dask.array").blockwise(
+        task, axes, *pairs, dtype=dtype, meta=_meta(x, x.ndim, dtype), token=f"lowprec-{label}",
+        align_arrays=False, **names,
+    )  # fmt: skip

@@ -8,22 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from . import _kernels
-from .arrays import carrier, extends, namespace, on_host, to_codes
+from . import _kernels, blocks
+from .arrays import (
+    call_back,
+    carrier,
+    check_out,
+    extends,
+    is_dask,
+    is_traced,
+    namespace,
+    on_host,
+    to_codes,
+)  # fmt: skip
+from .beside import check_zero
 from .dispatch import convert, convert_host
 from .elsewhere import convert_linear_elsewhere
-from .formats import Format
-from .granularity import Granularity, expanded
-from .linear import QUANTIZE, LinearPlan, scale_plans
+from .formats import FORMATS, Format, as_format
+from .granularity import Granularity, expanded, granularity_of
+from .linear import QUANTIZE, LinearPlan, read_linear, scale_plans, spell_linear
 from .linear_stages import make_linear_program
 from .opsets import cast_rules
-from .plan import make_plan
+from .packing import packed_bytes
+from .plan import copy_plan, make_plan
+from .threads import one_thread
 
 __all__ = ["convert_linear"]
 
 _program = cache(make_linear_program)
 _scale_plans = cache(scale_plans)
 _Array = np.ndarray[Any, Any]
+_Zero = tuple[Any, Format] | None
 
 
 @cache
@@ -55,6 +69,107 @@ def _operands(
     )  # fmt: skip
 
 
+def _carried_out(
+    x: Any,
+    plan: LinearPlan,
+    scale: tuple[Any, Format],
+    zero: _Zero,
+    spread: Granularity,
+    dtype: Any,
+    extend: bool,
+    packed: bool,
+    shape: tuple[int, ...] | None,
+    out: Any,
+) -> Any:
+    if zero is not None and plan.zero_point is None:
+        check_zero(*zero)
+        zero = None
+    if on_host(x):
+        operands = _operands(plan, scale, zero, spread, math.prod(x.shape if shape is None else shape))
+        return convert_host(x, plan, _program, dtype, extend, packed, shape, out, operands)
+    return convert_linear_elsewhere(x, plan, scale, zero, spread, dtype, extend, packed, shape, out)
+
+
+def _block(
+    x: Any,
+    scale: Any,
+    zero: Any = None,
+    *,
+    plan: str,
+    held: str,
+    scale_format: str,
+    zero_format: str,
+    extend: bool,
+    axis: int,
+    block: int,
+) -> Any:
+    """Quantize one block of a Dask array, on one thread; dtypes come by the names of formats."""
+    settled, dtype = read_linear(plan), as_format(held).dtype
+    spread = granularity_of(x.shape, scale.shape, axis, block, blocks=True, axes=True)
+    factor, zeros = (scale, FORMATS[scale_format]), None if zero is None else (zero, FORMATS[zero_format])
+    with one_thread():
+        return _carried_out(x, settled, factor, zeros, spread, dtype, extend, False, None, None)
+
+
+def _in_blocks(
+    x: Any,
+    plan: LinearPlan,
+    scale: tuple[Any, Format],
+    zero: _Zero,
+    spread: Granularity,
+    dtype: Any,
+    extend: bool,
+    packed: bool,
+    shape: tuple[int, ...] | None,
+    out: Any,
+) -> Any:
+    """Leave a quantization to a task for each block of a Dask array; codes are unpacked before it, or packed after."""
+    if out is not None:
+        check_out(out, x, x.shape, dtype)
+    if shape is not None:
+        x = convert(x, copy_plan(plan.source), shape=shape)
+    if packed:
+        xp = namespace(x)
+        dtype, extend = carrier(plan.target, xp), extends(plan.target, xp)
+    x, operands = blocks.beside(x, [scale[0], *([] if zero is None else [zero[0]])], spread)
+    names = {
+        "plan": spell_linear(plan),
+        "held": as_format(dtype).name,
+        "scale_format": scale[1].name,
+        "zero_format": "" if zero is None else zero[1].name,
+        "extend": extend,
+        "axis": 1 if spread.axis is None else spread.axis,
+        "block": spread.block if spread.outer_step else 0,
+    }
+    result = blocks.joined(_block, x, operands, dtype, f"{plan.source.name}-{plan.target.name}", **names)
+    return convert(result, copy_plan(plan.target), codes=True, packed=True) if packed else result
+
+
+def _traced(
+    x: Any,
+    plan: LinearPlan,
+    scale: tuple[Any, Format],
+    zero: _Zero,
+    spread: Granularity,
+    dtype: Any,
+    extend: bool,
+    packed: bool,
+    shape: tuple[int, ...] | None,
+    out: Any,
+) -> Any:
+    """Leave a quantization to the moment when a traced JAX computation runs."""
+    if out is not None:
+        check_out(out, x, x.shape, dtype)
+    wanted = (packed_bytes(math.prod(x.shape), plan.target),) if packed else x.shape if shape is None else shape
+
+    def task(x: _Array, factor: _Array, offset: _Array | None = None) -> Any:
+        zeros = None if zero is None else (offset, zero[1])
+        return _carried_out(x, plan, (factor, scale[1]), zeros, spread, dtype, extend, packed, shape, None)
+
+    arrays = [x, scale[0], *([] if zero is None else [zero[0]])]
+    return call_back(task, wanted, dtype, *arrays, elementwise=False)
+
+
 def convert_linear(
     x: Any,
     plan: LinearPlan,
@@ -77,7 +192,7 @@ def convert_linear(
     scale : (array, Format)
         The scales, of the library of `x`, and what they hold.
     zero : array or None
-        The zero points, of the type of the codes.
+        The zero points, of the type of the codes; where the plan has no use for them they must be zero.
     spread : Granularity
         Which scale belongs to which element.
     packed : bool
@@ -93,11 +208,9 @@ def convert_linear(
         In the library and on the device of `x`.
     """
     xp = namespace(x)
-    dtype = xp.uint8 if packed else carrier(plan.target, xp)
+    dtype = carrier("uint8" if packed else plan.target, xp)
     extend = not packed and extends(plan.target, xp)
     zeros = None if zero is None else (zero, plan.target if plan.operator == QUANTIZE else plan.source)
-    if on_host(x):
-        n = math.prod(x.shape if shape is None else shape)
-        operands = _operands(plan, scale, zeros, spread, n)
-        return convert_host(x, plan, _program, dtype, extend, packed, shape, out, operands)
-    return convert_linear_elsewhere(x, plan, scale, zeros, spread, dtype, extend, packed, shape, out)
+    arrays = [x, scale[0], *([] if zero is None else [zero])]
+    way = _in_blocks if is_dask(x) else _traced if any(map(is_traced, arrays)) else _carried_out
+    return way(x, plan, scale, zeros, spread, dtype, extend, packed, shape, out)

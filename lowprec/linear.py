@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from .formats import FORMATS, NUMERIC, Format, as_format
 from .opsets import VERSIONS, CastRules, check_attribute, check_saturate, version_of
-from .plan import Plan, make_plan
+from .plan import Plan, make_plan, read_plan, spell_plan
 
-__all__ = ["DEQUANTIZE", "QUANTIZE", "LinearPlan", "dequantize_plan", "quantize_plan", "scale_plans"]
+__all__ = [
+    "DEQUANTIZE", "QUANTIZE", "LinearPlan", "dequantize_plan", "quantize_plan", "read_linear", "scale_plans",
+    "spell_linear",
+]  # fmt: skip
 
 QUANTIZE = "QuantizeLinear"
 DEQUANTIZE = "DequantizeLinear"
@@ -168,3 +172,19 @@ def scale_plans(plan: LinearPlan, scale: Format) -> tuple[Plan, ...]:
     rules = CastRules(version_of(max(row.since for row in NUMERIC)), True, "up")
     steps = [scale, plan.precision, FORMATS["float64" if plan.precision.bits == 64 else "float32"]]
     return tuple(make_plan(a, b, rules) for a, b in pairwise(steps) if a is not b)
+
+
+def spell_linear(plan: LinearPlan) -> str:
+    """Return a plan as one line of names and numbers, for another process to read."""
+    zero = "none" if plan.zero_point is None else plan.zero_point.name
+    names = (plan.operator, plan.source.name, plan.target.name, plan.precision.name, zero)
+    return f"{' '.join(names)} | {spell_plan(plan.last)}"
+
+
+@cache
+def read_linear(text: str) -> LinearPlan:
+    """Return the plan that `spell_linear` wrote: the same object each time, as the caches of programs want it."""
+    first, _, last = text.partition(" | ")
+    operator, source, target, precision, zero = first.split()
+    rows = FORMATS[source], FORMATS[target], FORMATS[precision], FORMATS.get(zero)
+    return LinearPlan(operator, *rows, read_plan(last))

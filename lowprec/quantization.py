@@ -6,20 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import array_api_compat as compat
-import numpy as np
-
 from .arrays import format_of, namespace
-from .beside import check_shape, check_zero, scale_of, zero_point_of
+from .beside import check_shape, scale_of, zero_point_of
 from .codes import check_packed, shape_of
-from .dispatch import convert
 from .dispatch_linear import convert_linear
-from .formats import FORMATS, as_format
+from .formats import as_format
 from .granularity import granularity_of
 from .linear import DEQUANTIZE, QUANTIZE, dequantize_plan, quantize_plan
-from .opsets import NEWEST, cast_rules, check_attribute, version_of
+from .opsets import NEWEST, check_attribute, version_of
 from .packing import check_packable
-from .plan import make_plan
+from .ranges import range_of
 from .settle import remembered
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
@@ -122,11 +118,7 @@ def quantize_linear(
     plan = _quantize_plan(source, scale_fmt, zero_fmt, output_dtype, precision, saturate, opset)
     if packed:
         check_packable(plan.target, "output_dtype" if zero is None else "zero_point")
-    if zero is not None and plan.zero_point is None:
-        check_zero(zero, plan.target)
-    return convert_linear(
-        x, plan, (factor, scale_fmt), None if plan.zero_point is None else zero, spread, packed=bool(packed), out=out
-    )
+    return convert_linear(x, plan, (factor, scale_fmt), zero, spread, packed=bool(packed), out=out)
 
 
 def dequantize_linear(
@@ -223,21 +215,7 @@ def dequantize_linear(
         zero, _ = zero_point_of(zero_point, x, held, tuple(factor.shape))
         check_shape(zero, factor)
     plan = _dequantize_plan(held, scale_fmt, None if zero is None else held, output_dtype, opset)
-    if zero is not None and plan.zero_point is None:
-        check_zero(zero, held)
-        zero = None
     return convert_linear(x, plan, (factor, scale_fmt), zero, spread, shape=lengths, out=out)
-
-
-def _range_of(x: Any, xp: Any) -> tuple[Any, Any]:
-    """Return the scale and the zero point of float32 values, step by step as the operator's function body."""
-    zero = xp.zeros((), dtype=x.dtype, device=compat.device(x))
-    with np.errstate(all="ignore"):
-        low, high = xp.minimum(xp.min(x), zero), xp.maximum(xp.max(x), zero)
-        scale = (high - low) / 255
-        initial = xp.round(xp.clip(zero - low / scale, 0, 255))
-    source, target = FORMATS["float32"], FORMATS["uint8"]
-    return xp.asarray(scale), convert(xp.asarray(initial), make_plan(source, target, cast_rules(source, target)))
 
 
 def dynamic_quantize_linear(x: Any, /, *, opset: int = NEWEST) -> tuple[Any, Any, Any]:
@@ -278,12 +256,12 @@ def dynamic_quantize_linear(x: Any, /, *, opset: int = NEWEST) -> tuple[Any, Any
     >>> y.tolist(), float(scale), int(zero_point)
     ([0, 100, 255], 0.009999999776482582, 100)
     """
-    xp = namespace(x)
+    namespace(x)
     version_of(opset, "DynamicQuantizeLinear")
     held = format_of(x.dtype)
     if not (held.is_float and held.bits == 32):
         raise ValueError(f"`x` must be float32; got {held.name}")
     if math.prod(x.shape) == 0:
         raise ValueError(f"`x` must have an element; got shape {tuple(x.shape)}")
-    scale, zero_point = _range_of(x, xp)
+    scale, zero_point = range_of(x)
     return quantize_linear(x, scale, zero_point), scale, zero_point

@@ -79,7 +79,7 @@ def _is_standard(fmt: Format) -> bool:
 
 class ReadOnly(Library):
     def wrap(self, array: np.ndarray) -> Any:
-        array = array.copy()
+        array = np.array(array)
         array.flags.writeable = False
         return array
 

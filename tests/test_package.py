@@ -25,7 +25,7 @@ MODULES = sorted(PACKAGE.glob("*.py"))
 PUBLIC = [
     "Format", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "decode",
     "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "formats", "get_num_threads", "iinfo",
-    "pack", "quantize_linear", "set_num_threads", "unpack",
+    "pack", "quantize_linear", "set_num_threads", "to_numpy", "to_torch", "unpack",
 ]  # fmt: skip
 
 
@@ -63,12 +63,12 @@ def _imports(path: Path) -> set[str]:
 
 
 LAYERS = [
-    {"_kernels", "row"}, {"formats"},
-    {"opsets", "threads", "arrays", "packing", "info", "granularity"}, {"plan", "reference", "build"},
-    {"portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
+    {"_kernels", "row", "cores"}, {"formats", "threads"},
+    {"opsets", "carriers", "packing", "info", "granularity"}, {"arrays", "plan", "reference", "build"},
+    {"blocks", "portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
     {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},
-    {"dispatch_linear", "beside"}, {"operators", "codes"}, {"quantization"}, {"loss", "npy"}, {"__init__", "cli"},
-    {"__main__"},
+    {"beside", "interchange"}, {"dispatch_linear"}, {"operators", "codes", "ranges"}, {"quantization"},
+    {"loss", "npy"}, {"__init__", "cli"}, {"__main__"},
 ]  # fmt: skip
 
 
