@@ -117,7 +117,10 @@ def to_torch(x: Any, /, fmt: object = None) -> Any:
     tensor([  1., 448.], dtype=torch.float8_e4m3fn)
     """
     row = _held(x, fmt)
-    torch = importlib.import_module("torch")
+    try:
+        torch = importlib.import_module("torch")
+    except ImportError:
+        raise ImportError("`to_torch` needs torch, which is not installed") from None
     if compat.is_cupy_array(x):
         x = torch.from_dlpack(x.view(f"i{x.dtype.itemsize}")).view(getattr(torch, row.code_dtype.name))
     dtype = carrier(row, torch)
