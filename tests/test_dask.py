@@ -1,0 +1,160 @@
+"""Dask arrays: nothing before it is asked for, keys that differ, blocks that belong together, other processes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lowprec as lp
+from lowprec import dispatch, threads
+from lowprec.formats import NUMERIC
+
+da = pytest.importorskip("dask.array")
+cloudpickle = pytest.importorskip("cloudpickle")
+X = np.random.default_rng(0).normal(0, 30, (13, 24)).astype(np.float32)
+
+
+@pytest.fixture
+def x() -> Any:
+    return da.from_array(X, chunks=(5, 7))
+
+
+def test_nothing_is_computed_before(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(dispatch, "_block", lambda block, **names: seen.append(names) or block)
+    x = da.from_array(X, chunks=(5, 7))
+    lazy = lp.cast(x, "float8_e5m2")
+    packed = lp.encode(x, "int4", packed=True)
+    scaled = lp.dynamic_quantize_linear(x)
+    assert (lazy.shape, packed.shape, scaled[0].shape) == (X.shape, (X.size // 2,), X.shape)
+    bits = lp.bitcast(x, "uint32")
+    assert (bits.shape, bits.dtype) == (X.shape, np.uint32)
+    assert not seen
+
+
+def test_two_formats_never_share_a_key(x: Any) -> None:
+    bytes_ = da.from_array(X.astype(np.uint8), chunks=(5, 7))
+    options = [{"saturate": False}, {"opset": 19}, {}]
+    groups = [
+        [lp.cast(x, fmt) for fmt in NUMERIC],
+        [lp.encode(x, fmt) for fmt in NUMERIC],
+        [lp.decode(bytes_, fmt) for fmt in NUMERIC if fmt.storage_bits == 8],
+        [lp.bitcast(bytes_, fmt, source="float8_e5m2") for fmt in ("int8", "bool")],
+        [lp.cast(x, "float8_e4m3fnuz", **how) for how in options],
+        [lp.cast(x, "float8_e8m0fnu", round_mode=mode) for mode in ("up", "down", "nearest")],
+        [lp.quantize_linear(x, 0.5, output_dtype=fmt) for fmt in ("int8", "uint8", "float8_e5m2", "float4_e2m1fn")],
+        [lp.quantize_linear(x, 0.25), lp.quantize_linear(x, 0.5, 3), lp.quantize_linear(x, 0.5)],
+        [lp.dequantize_linear(bytes_, 0.5, source=fmt) for fmt in ("uint8", "float8_e5m2", "uint4")],
+    ]
+    for group in groups:
+        assert len({array.name for array in group}) == len(group), group
+
+
+def test_the_same_conversion_has_the_same_key(x: Any) -> None:
+    assert lp.cast(x, "float8_e5m2").name == lp.cast(x, lp.formats["float8_e5m2"]).name
+
+
+def test_tasks_are_made_of_names(x: Any) -> None:
+    half, codes = da.from_array(np.ones(24, np.float32)), da.from_array(X.astype(np.uint8), chunks=(5, 7))
+    lazy = [
+        lp.cast(x, "float8_e5m2"),
+        lp.encode(x, "int4", packed=True),
+        lp.quantize_linear(x, half, output_dtype="float8_e5m2"),
+        lp.cast(codes, "bfloat16", source="float8_e5m2"),
+        lp.bitcast(codes, "float8_e5m2"),
+    ]
+    for array in lazy:
+        graph = cloudpickle.dumps(dict(array.__dask_graph__()))
+        assert b"lowprec" in graph
+        for kind in (b"ml_dtypes", b"Format", b"as_format", b"Plan", b"Program"):
+            assert kind not in graph, kind
+    assert b"float8_e5m2" in cloudpickle.dumps(dict(lazy[0].__dask_graph__()))
+
+
+def test_chunks_follow_the_blocks_of_a_quantization() -> None:
+    x = da.from_array(X, chunks=((1, 12), (3, 3, 9, 9)))
+    scale = np.linspace(0.1, 2, 13 * 6, dtype=np.float32).reshape(13, 6)
+    got = lp.quantize_linear(x, scale, block_size=4)
+    assert got.chunks == ((1, 12), (4, 8, 12))
+    assert np.array_equal(got.compute(), lp.quantize_linear(X, scale, block_size=4))
+    per_axis = lp.quantize_linear(x, scale[0, :1].repeat(24))
+    assert per_axis.chunks == x.chunks
+
+
+def test_unknown_chunks() -> None:
+    x = da.from_array(X[:, 0], chunks=4)
+    some = x[x > 0]
+    assert np.array_equal(lp.encode(some, "int8").compute(), lp.encode(X[:, 0][X[:, 0] > 0], "int8"))
+    with pytest.raises(ValueError, match="`x` must have chunks of known sizes"):
+        lp.encode(some, "int4", packed=True)
+
+
+def test_blocks_that_lie_about_their_dtype(x: Any) -> None:
+    wrong = x.map_blocks(lambda block: block.astype(np.float64), dtype=np.float32, meta=np.empty((0, 0), np.float32))
+    with pytest.raises(TypeError, match="the blocks of `x` must hold float32, as the whole array says; one has dtype"):
+        lp.cast(wrong, "int8").compute(scheduler="synchronous")
+
+
+def test_masked_blocks_are_refused(x: Any) -> None:
+    with pytest.raises(TypeError, match=r"`x` must be an array .*; got numpy\.ma\.\w*\.?MaskedArray"):
+        lp.cast(da.ma.masked_less(x, 0), "int8")
+
+
+def test_a_task_takes_one_thread() -> None:
+    lp.set_num_threads(2)
+    seen = set()
+
+    def look(block: np.ndarray) -> np.ndarray:
+        with threads.one_thread():
+            seen.add((threads.threads_for(1 << 24), threading.get_ident()))
+        return block
+
+    da.ones((4, 4), chunks=2).map_blocks(look, dtype=float).compute()
+    assert {count for count, _ in seen} == {1}
+    assert threads.threads_for(1 << 24) == lp.get_num_threads()
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Give two worker processes, each with two threads, on this machine alone."""
+    distributed = pytest.importorskip("distributed")
+    options = {"processes": True, "host": "127.0.0.1", "dashboard_address": None}
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=2, **options) as cluster,
+        distributed.Client(cluster) as found,
+    ):
+        yield found
+
+
+def _process(block: np.ndarray) -> np.ndarray:
+    return np.full((1, 1), os.getpid())
+
+
+def test_processes(client: Any) -> None:
+    rows, columns = 60, 64
+    values = np.random.default_rng(1).normal(0, 30, (rows, columns)).astype(np.float32)
+    x = client.persist(da.from_array(values, chunks=(7, columns)))
+    scale = np.linspace(0.1, 2, rows * 4, dtype=np.float32).reshape(rows, 4)
+    for fmt in NUMERIC:
+        codes = lp.encode(values, fmt)
+        assert np.array_equal(lp.encode(x, fmt).compute(), codes), fmt.name
+        held = client.persist(lp.cast(x, fmt))
+        assert np.array_equal(lp.to_numpy(held, fmt).view(fmt.code_dtype), codes), fmt.name
+        again = lp.cast(held, "float32", source=fmt).compute()
+        assert np.array_equal(again.view(np.uint32), lp.decode(codes, fmt).view(np.uint32)), fmt.name
+        if fmt.bits <= 6:
+            assert np.array_equal(lp.encode(x, fmt, packed=True).compute(), lp.encode(values, fmt, packed=True))
+        if fmt.bits <= 8 and fmt.has_zero and fmt.name != "bool":
+            how = {"block_size": 16, "output_dtype": fmt}
+            wanted = lp.quantize_linear(values, scale, **how)
+            small = client.persist(lp.quantize_linear(x, scale, **how))
+            assert np.array_equal(lp.to_numpy(small, fmt).view(np.uint8), wanted.view(np.uint8)), fmt.name
+            back = lp.dequantize_linear(small, scale, source=fmt, block_size=16).compute()
+            assert np.array_equal(back, lp.dequantize_linear(wanted, scale, block_size=16), equal_nan=True), fmt.name
+    ids = x.map_blocks(_process, dtype=int, chunks=(1, 1)).compute()
+    assert len(set(ids.flatten().tolist()) - {os.getpid()}) == 2
