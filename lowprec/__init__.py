@@ -15,6 +15,7 @@ from .explanation import explain
 from .formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
 from .formats import Format, as_format
 from .info import finfo, iinfo
+from .interchange import to_numpy, to_torch
 from .operators import bitcast, cast, cast_like
 from .quantization import dequantize_linear, dynamic_quantize_linear, quantize_linear
 from .threads import get_num_threads, set_num_threads
@@ -40,5 +41,7 @@ __all__ = [
     "pack",
     "quantize_linear",
     "set_num_threads",
+    "to_numpy",
+    "to_torch",
     "unpack",
 ]
