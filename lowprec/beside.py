@@ -1,4 +1,4 @@
-"""The scale and the zero point at the door: arrays of the caller's library, or Python numbers."""
+"""The scale and the zero point at the door: arrays beside `x`, made of Python numbers if need be."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import beside, carrier, format_of, handed_over, namespace, native
+from .arrays import beside, format_of, handed_over, namespace
 from .dispatch import convert
 from .formats import FORMATS, Format, as_format
 from .opsets import cast_rules
 from .plan import make_plan
 
-__all__ = ["check_shape", "check_zero", "scale_of", "zero_point_of"]
+__all__ = ["check_zero", "scale_beside", "zero_point_beside"]
 
 
 def _is_number(value: object) -> bool:
@@ -33,45 +33,27 @@ def _code_of(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]:
     return found
 
 
-def scale_of(scale: Any, x: Any, source: Format, scale_format: object) -> tuple[Any, Format]:
-    """Return the scale as an array beside `x`, and its format; a Python number takes the type of a float `x`."""
-    if _is_number(scale):
-        is_wide = source.is_float and source.bits >= 16
-        fmt = source if is_wide else FORMATS["float32"]
-        if scale_format is not None:
-            fmt = as_format(scale_format, parameter="scale_format")
-        return handed_over(_code_of(scale, fmt, "scale"), fmt, x), fmt
-    scale = beside(scale, x, "scale")
-    return scale, format_of(scale.dtype, scale_format, ("scale", "scale_format"))
+def scale_beside(scale: Any, x: Any, source: object, scale_format: object) -> tuple[Any, object]:
+    """Return the scale as an array beside `x`, and what names its format if its dtype does not.
 
-
-def zero_point_of(zero_point: Any, x: Any, wanted: object, shape: tuple[int, ...]) -> tuple[Any, Format]:
-    """Return the zero point as an array beside `x`, and its format.
-
-    `wanted` is the format it must have, None where its own dtype decides. A Python number is taken for all scales.
+    A Python number takes the type of `x`, which holds `source`, where that is a float of 16 or 32 bits.
     """
-    if _is_number(zero_point):
-        fmt = FORMATS["uint8"] if wanted is None else as_format(wanted, parameter="output_dtype")
-        code = _code_of(zero_point, fmt, "zero_point")
-        return handed_over(np.broadcast_to(code, shape).copy(), fmt, x), fmt
-    zero_point = beside(zero_point, x, "zero_point")
-    held = format_of(zero_point.dtype, names=("zero_point", "zero_point"))
-    if wanted is None:
-        return zero_point, held
-    fmt = as_format(wanted, parameter="output_dtype")
-    xp = namespace(x)
-    carried = native(fmt, xp) is None and zero_point.dtype == carrier(fmt, xp)
-    if held is not fmt and not carried:
-        raise ValueError(f"`zero_point` must be {fmt.name}, the type of the quantized array; got {zero_point.dtype}")
-    return zero_point, fmt
+    if not _is_number(scale):
+        return beside(scale, x, "scale"), scale_format
+    held = format_of(x.dtype, source)
+    fmt = held if held.is_float and held.bits >= 16 else FORMATS["float32"]
+    if scale_format is not None:
+        fmt = as_format(scale_format, parameter="scale_format")
+    return handed_over(_code_of(scale, fmt, "scale"), fmt, x), fmt
 
 
-def check_shape(zero_point: Any, scale: Any) -> None:
-    """Raise ValueError unless the two have one shape, or one element each."""
-    if tuple(zero_point.shape) != tuple(scale.shape) and not math.prod(zero_point.shape) == math.prod(scale.shape) == 1:
-        raise ValueError(
-            f"`zero_point` must have the shape of `scale`, {tuple(scale.shape)}; got {tuple(zero_point.shape)}"
-        )
+def zero_point_beside(zero_point: Any, x: Any, wanted: object, shape: tuple[int, ...]) -> Any:
+    """Return the zero point as an array beside `x`; of a Python number one for every scale, of the `wanted` format."""
+    if not _is_number(zero_point):
+        return beside(zero_point, x, "zero_point")
+    fmt = FORMATS["uint8"] if wanted is None else as_format(wanted, parameter="output_dtype")
+    code = _code_of(zero_point, fmt, "zero_point")
+    return handed_over(np.broadcast_to(code, shape).copy(), fmt, x)
 
 
 def check_zero(zero_point: Any, fmt: Format) -> None:

@@ -29,7 +29,7 @@ from .plan import Plan, Rule, read_plan, spell_plan
 from .stages import make_program
 from .threads import one_thread, shared
 
-__all__ = ["convert", "convert_host"]
+__all__ = ["convert", "convert_host", "dense_result"]
 
 _BYTE = np.dtype(np.uint8)
 _program = cache(make_program)
@@ -195,7 +195,7 @@ def _dense(plan: Plan, codes: bool, packed: bool) -> tuple[_kernels.Program, np.
     return _program(plan, packed=packed), dtype
 
 
-def _dense_result(
+def dense_result(
     x: np.ndarray[Any, Any], shape: tuple[int, ...], dtype: np.dtype[Any], out: Any
 ) -> np.ndarray[Any, Any] | None:
     """Return a dense array for the result, `out` itself if it is one, or None if the general way must be taken."""
@@ -244,7 +244,7 @@ def convert(
         # The common case, as short as it can be: a dense NumPy array, any shape, into another one.
         program, own = _dense(plan, codes, packed)
         n = x.size
-        dense = _dense_result(x, (packing.packed_bytes(n, plan.target),) if packed else x.shape, own, out)
+        dense = dense_result(x, (packing.packed_bytes(n, plan.target),) if packed else x.shape, own, out)
         if dense is not None:
             src, dst = (x, dense) if x.ndim == 1 else (x.reshape(-1), dense.reshape(-1))
             shared(n, _kernels.run, program, src.view(_BYTE), dst.view(_BYTE), n)

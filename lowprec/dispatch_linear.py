@@ -21,7 +21,7 @@ from .arrays import (
     to_codes,
 )  # fmt: skip
 from .beside import check_zero
-from .dispatch import convert, convert_host
+from .dispatch import convert, convert_host, dense_result
 from .elsewhere import convert_linear_elsewhere
 from .formats import FORMATS, Format, as_format
 from .granularity import Granularity, expanded, granularity_of
@@ -30,10 +30,11 @@ from .linear_stages import make_linear_program
 from .opsets import cast_rules
 from .packing import packed_bytes
 from .plan import copy_plan, make_plan
-from .threads import one_thread
+from .threads import one_thread, shared
 
 __all__ = ["convert_linear"]
 
+_BYTE = np.dtype(np.uint8)
 _program = cache(make_linear_program)
 _scale_plans = cache(scale_plans)
 _Array = np.ndarray[Any, Any]
@@ -45,8 +46,21 @@ def _zero_plan(held: Format, wanted: Format) -> Any:
     return make_plan(held, wanted, cast_rules(held, wanted))
 
 
+def _codes_of(plan: LinearPlan) -> Format:
+    """Return the format of the quantized side."""
+    return plan.target if plan.operator == QUANTIZE else plan.source
+
+
+@cache
+def _dense(plan: LinearPlan, packed: bool) -> tuple[_kernels.Program, np.dtype[Any]]:
+    """Return what converts a dense NumPy array, and the dtype of the result."""
+    return _program(plan, packed=packed), _BYTE if packed else plan.target.dtype
+
+
 def _flat(x: Any) -> _Array:
-    """Return host memory as one dense row of codes in native byte order."""
+    """Return host memory as one dense row in native byte order."""
+    if type(x) is np.ndarray and x.flags.carray and x.dtype.isnative:
+        return x.reshape(-1)
     codes = to_codes(x)
     if isinstance(x, (np.ndarray, np.generic)) and not x.dtype.isnative:
         codes = codes.byteswap()
@@ -207,10 +221,20 @@ def convert_linear(
     array
         In the library and on the device of `x`.
     """
+    if type(x) is np.ndarray and shape is None and (zero is None or plan.zero_point is not None):
+        # The common case, as short as it can be: a dense NumPy array, any shape, into another one.
+        program, own = _dense(plan, packed)
+        n = x.size
+        dense = dense_result(x, (packed_bytes(n, plan.target),) if packed else x.shape, own, out)
+        if dense is not None:
+            operands = _operands(plan, scale, None if zero is None else (zero, _codes_of(plan)), spread, n)
+            sides = x.reshape(-1).view(_BYTE), dense.reshape(-1).view(_BYTE)
+            shared(n, lambda threads: _kernels.run(program, *sides, n, threads, operands))
+            return dense
     xp = namespace(x)
     dtype = carrier("uint8" if packed else plan.target, xp)
     extend = not packed and extends(plan.target, xp)
-    zeros = None if zero is None else (zero, plan.target if plan.operator == QUANTIZE else plan.source)
+    zeros = None if zero is None else (zero, _codes_of(plan))
     arrays = [x, scale[0], *([] if zero is None else [zero])]
     way = _in_blocks if is_dask(x) else _traced if any(map(is_traced, arrays)) else _carried_out
     return way(x, plan, scale, zeros, spread, dtype, extend, packed, shape, out)

@@ -7,21 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from .arrays import format_of, namespace
-from .beside import check_shape, scale_of, zero_point_of
+from .beside import scale_beside, zero_point_beside
 from .codes import check_packed, shape_of
 from .dispatch_linear import convert_linear
 from .formats import as_format
-from .granularity import granularity_of
-from .linear import DEQUANTIZE, QUANTIZE, dequantize_plan, quantize_plan
-from .opsets import NEWEST, check_attribute, version_of
-from .packing import check_packable
+from .opsets import NEWEST, version_of
 from .ranges import range_of
-from .settle import remembered
+from .settle_linear import settle_dequantize, settle_quantize
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
-
-_quantize_plan = remembered(quantize_plan)
-_dequantize_plan = remembered(dequantize_plan)
 
 
 def quantize_linear(
@@ -104,20 +98,16 @@ def quantize_linear(
     >>> lp.quantize_linear(x, np.array([0.5, 1.0], np.float32), axis=0, output_dtype="int4").tolist()
     [[1, -2, -8], [2, 7, -8]]
     """
-    namespace(x)
-    source = format_of(x.dtype)
-    factor, scale_fmt = scale_of(scale, x, source, scale_format)
-    shape = tuple(x.shape)
-    version = version_of(opset, QUANTIZE)
-    check_attribute("axis", axis, 1, opset, QUANTIZE)
-    spread = granularity_of(shape, tuple(factor.shape), axis, block_size, blocks=version >= 21, axes=version >= 13)
-    zero = zero_fmt = None
+    xp = namespace(x)
+    factor, named = scale_beside(scale, x, None, scale_format)
+    zero = zero_dtype = zero_shape = None
     if zero_point is not None:
-        zero, zero_fmt = zero_point_of(zero_point, x, output_dtype, tuple(factor.shape))
-        check_shape(zero, factor)
-    plan = _quantize_plan(source, scale_fmt, zero_fmt, output_dtype, precision, saturate, opset)
-    if packed:
-        check_packable(plan.target, "output_dtype" if zero is None else "zero_point")
+        zero = zero_point_beside(zero_point, x, output_dtype, tuple(factor.shape))
+        zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
+    plan, scale_fmt, spread = settle_quantize(
+        xp, x.dtype, tuple(x.shape), factor.dtype, tuple(factor.shape), named, zero_dtype, zero_shape, axis, block_size,
+        output_dtype, precision, saturate, bool(packed), opset,
+    )  # fmt: skip
     return convert_linear(x, plan, (factor, scale_fmt), zero, spread, packed=bool(packed), out=out)
 
 
@@ -191,30 +181,25 @@ def dequantize_linear(
     >>> lp.dequantize_linear(np.array([-2, 0, 5], np.int8), 0.5, -1).tolist()
     [-0.5, 0.5, 3.0]
     """
-    namespace(x)
-    version = version_of(opset, DEQUANTIZE)
-    check_attribute("axis", axis, 1, opset, DEQUANTIZE)
+    xp = namespace(x)
     lengths = None
     if packed:
         if source is None:
             raise ValueError("`source` must be the format of the packed codes; got None")
-        held = as_format(source, parameter="source")
         lengths = shape_of(shape)
-        check_packed(x, held, lengths, "x", "source")
+        check_packed(x, as_format(source, parameter="source"), lengths, "x", "source")
     elif shape is not None:
         raise ValueError(f"`shape` must be None unless the codes are packed; got {shape!r}")
-    else:
-        held = format_of(x.dtype, source)
-    factor, scale_fmt = scale_of(scale, x, held, scale_format)
-    spread = granularity_of(
-        tuple(x.shape) if lengths is None else lengths, tuple(factor.shape), axis, block_size,
-        blocks=version >= 21, axes=version >= 13,
-    )  # fmt: skip
-    zero = None
+    factor, named = scale_beside(scale, x, source, scale_format)
+    zero = zero_dtype = zero_shape = None
     if zero_point is not None:
-        zero, _ = zero_point_of(zero_point, x, held, tuple(factor.shape))
-        check_shape(zero, factor)
-    plan = _dequantize_plan(held, scale_fmt, None if zero is None else held, output_dtype, opset)
+        held = format_of(x.dtype, source) if lengths is None else source
+        zero = zero_point_beside(zero_point, x, held, tuple(factor.shape))
+        zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
+    plan, scale_fmt, spread = settle_dequantize(
+        xp, x.dtype, tuple(x.shape) if lengths is None else lengths, factor.dtype, tuple(factor.shape), named,
+        zero_dtype, zero_shape, axis, block_size, output_dtype, source, lengths is not None, opset,
+    )  # fmt: skip
     return convert_linear(x, plan, (factor, scale_fmt), zero, spread, shape=lengths, out=out)
 
 

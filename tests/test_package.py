@@ -67,7 +67,7 @@ LAYERS = [
     {"opsets", "carriers", "packing", "info", "granularity"}, {"arrays", "plan", "reference", "build"},
     {"blocks", "portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
     {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},
-    {"beside", "interchange"}, {"dispatch_linear"}, {"operators", "codes", "ranges"}, {"quantization"},
+    {"beside", "interchange", "settle_linear"}, {"dispatch_linear"}, {"operators", "codes", "ranges"}, {"quantization"},
     {"loss", "npy"}, {"__init__", "cli"}, {"__main__"},
 ]  # fmt: skip
 
