@@ -1,11 +1,15 @@
-"""What every test shares: the build left as it was found, and a tally of compared conversions."""
+"""What every test shares: the build left as it was found, odd floating-point modes, a tally of conversions."""
 
 from __future__ import annotations
 
 import collections
+import ctypes
+import ctypes.util
+import os
 from collections.abc import Iterator
 
 import pytest
+import torch
 
 import lowprec as lp
 from lowprec import _kernels
@@ -19,6 +23,28 @@ def _as_found() -> Iterator[None]:
     yield
     _kernels.use_isa(isa)
     lp.set_num_threads(None)
+
+
+LIBM = ctypes.util.find_library("m")
+FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO = 0x800, 0x400, 0xC00  # x86
+
+
+@pytest.fixture(params=["flush to zero", "upward", "downward", "toward zero"])
+def odd_mode(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave the calling thread in a floating-point mode that would change the bits."""
+    if os.uname().machine != "x86_64" or LIBM is None:
+        pytest.skip("the modes are set for x86-64")
+    libm = ctypes.CDLL(LIBM)
+    if request.param == "flush to zero":
+        assert torch.set_flush_denormal(True)
+        yield
+        torch.set_flush_denormal(False)
+        return
+    mode = {"upward": FE_UPWARD, "downward": FE_DOWNWARD, "toward zero": FE_TOWARDZERO}[request.param]
+    assert libm.fesetround(mode) == 0
+    yield
+    assert libm.fegetround() == mode  # the caller's mode is put back
+    libm.fesetround(0)
 
 
 @pytest.fixture

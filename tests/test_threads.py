@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import concurrent.futures
-import ctypes
-import ctypes.util
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -97,28 +94,6 @@ def test_gil_is_released() -> None:
         while not job.done():
             steps += 1
     assert steps > 100
-
-
-LIBM = ctypes.util.find_library("m")
-FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO = 0x800, 0x400, 0xC00  # x86
-
-
-@pytest.fixture(params=["flush to zero", "upward", "downward", "toward zero"])
-def odd_mode(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Leave the calling thread in a floating-point mode that would change the bits."""
-    if os.uname().machine != "x86_64" or LIBM is None:
-        pytest.skip("the modes are set for x86-64")
-    libm = ctypes.CDLL(LIBM)
-    if request.param == "flush to zero":
-        assert torch.set_flush_denormal(True)
-        yield
-        torch.set_flush_denormal(False)
-        return
-    mode = {"upward": FE_UPWARD, "downward": FE_DOWNWARD, "toward zero": FE_TOWARDZERO}[request.param]
-    assert libm.fesetround(mode) == 0
-    yield
-    assert libm.fegetround() == mode  # the caller's mode is put back
-    libm.fesetround(0)
 
 
 TINY = np.ldexp(np.random.default_rng(0).normal(size=3000), np.random.default_rng(1).integers(-160, 20, 3000))
