@@ -92,7 +92,9 @@ def _check(fmt: Format, version: int, operator: str, parameter: str, name: str |
     taken = ", ".join(row.name for row in NUMERIC if (found := since_of(row)) is not None and found <= version)
     later = "" if since is None else f", which it has since opset {min(v for v in VERSIONS[operator] if v >= since)}"
     has = f"a type that {operator}-{version} has there: {taken}"
-    raise ValueError(f"`{name or parameter}` must be {has}; got {fmt.name}{later}")
+    codes = parameter == "scale" and fmt.is_integer and not fmt.signed
+    hint = " (if it holds codes, say of which format with `scale_format=`)" if codes else ""
+    raise ValueError(f"`{name or parameter}` must be {has}; got {fmt.name}{later}{hint}")
 
 
 def _float32() -> Format:

@@ -190,7 +190,10 @@ def bitcast(x: Any, to: object, /, *, source: object = None, opset: int = NEWEST
         check_type(held, version, "source", "BitCast", _BITS)
         check_type(target, version, "to", "BitCast", _BITS)
     if held.bits != target.bits or target.bits == 0:
-        raise ValueError(f"`to` must be {held.bits} bits wide, as {held.name} is; got {target.name} of {target.bits}")
+        codes = source is None and held.is_integer and target.bits < held.bits
+        hint = " (if `x` holds codes, say of which format with `source=`)" if codes else ""
+        wanted = f"{held.bits} bits wide, as {held.name} is"
+        raise ValueError(f"`to` must be {wanted}; got {target.name} of {target.bits}{hint}")
     if target.bits >= 8:
         return reinterpret(x, target, xp)
     return convert(convert(x, copy_plan(held), codes=True), copy_plan(target))
