@@ -32,6 +32,8 @@ class Library:
     """One library, or one way to use it. The base is NumPy."""
 
     own = staticmethod(lambda fmt: True)
+    first = True
+    """Whether this is the usual way to use the library; the others, which share most code, need fewer cases."""
 
     def __init__(self, module: str) -> None:
         self.xp = importlib.import_module(module)
@@ -78,6 +80,8 @@ def _is_standard(fmt: Format) -> bool:
 
 
 class ReadOnly(Library):
+    first = False
+
     def wrap(self, array: np.ndarray) -> Any:
         array = np.array(array)
         array.flags.writeable = False
@@ -90,6 +94,7 @@ class Strict(Library):
     def __init__(self, device: str) -> None:
         super().__init__("array_api_strict")
         self.device = self.xp.Device(device)
+        self.first = device == "CPU_DEVICE"
 
     def wrap(self, array: np.ndarray) -> Any:
         return self.xp.asarray(array, device=self.device)
@@ -143,6 +148,7 @@ class Jax(Library):
         self.namespace = self.xp.numpy
         self.device = self.xp.devices()[device]
         self.bound = device > 0
+        self.first = device == 0
 
     def session(self, *formats: Format) -> contextlib.AbstractContextManager[Any]:
         wide = any(fmt.bits == 64 for fmt in formats)
@@ -156,6 +162,10 @@ class Jax(Library):
 
 
 class JaxCompiled(Jax):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = False
+
     def call(self, function: Callable[..., Any], *arrays: Any) -> Any:
         return self.xp.jit(function)(*arrays)
 

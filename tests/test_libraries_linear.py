@@ -72,7 +72,7 @@ def run(xp: Library, function: Any, formats: list[Format], arrays: list[np.ndarr
 def test_quantize(xp: Library, target: Format, spread: str) -> None:
     shape, axis, block_size = GRANULARITIES[spread]
     how = {"axis": axis, "block_size": block_size, "output_dtype": target}
-    for source in FLOATS:
+    for source in FLOATS if xp.first else FLOATS[:1]:
         if not xp.own(source):  # uint16 is no type that the operator takes
             continue
         for scale in (source, POWERS):
@@ -91,7 +91,7 @@ def test_dequantize(xp: Library, source: Format, spread: str) -> None:
     shape, axis, block_size = GRANULARITIES[spread]
     codes = np.resize(np.arange(1 << min(source.bits, 16)), SHAPE).astype(source.code_dtype)
     zeros = zero_points(source, shape).astype(source.code_dtype) * (source.bits < 32)
-    for target in FLOATS:
+    for target in FLOATS if xp.first else FLOATS[:1]:
         for scale in (target, POWERS):
             how = {"axis": axis, "block_size": block_size, "output_dtype": target}
             for count in (2, 3):
