@@ -1,38 +1,50 @@
-"""ONNX's own node cases for Cast, generated in process, compared bit for bit: NaN codes and signs of zero included."""
+"""ONNX's node cases for the operators, run as models and compared bit for bit: NaN codes and signs of zero included."""
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from typing import Any
 
+import node_cases
 import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
 
 import lowprec as lp
+from lowprec.onnx import Evaluator, from_array, to_array
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # the generators overflow and divide by zero on purpose
-    from onnx.backend.test.loader import load_model_tests
+COUNTS = {"Cast": 60, "CastLike": 112, "BitCast": 10, "QuantizeLinear": 13, "DequantizeLinear": 14}
+"""What onnx 1.23 generates for opset 28, expanded functions included: 209."""
 
-    CASES = [
-        case
-        for case in load_model_tests(kind="node")
-        if case.model is not None and [node.op_type for node in case.model.graph.node] == ["Cast"]
-    ]
+CASES = [case for operator in node_cases.OPERATORS for case in node_cases.cases_of(operator)]
+CASTS = [case for case in node_cases.ALL if list(node_cases.operators_in(case.model.graph)) == ["Cast"]]
 
 
-def _codes(tensor: onnx.TensorProto) -> np.ndarray:
-    """Unpack raw_data by shifting bits one by one, with nothing of ours."""
-    fmt = lp.as_format(tensor.data_type)
-    count = int(np.prod(tensor.dims, dtype=np.int64))
-    raw = np.frombuffer(tensor.raw_data, np.uint8)
-    if fmt.bits >= 8:
-        return raw.view(fmt.code_dtype)[:count]
-    bits = np.unpackbits(raw, bitorder="little")[: count * fmt.bits].reshape(count, fmt.bits)
-    return (bits << np.arange(fmt.bits, dtype=np.uint8)).sum(axis=1).astype(np.uint8)
+def test_all_cases_are_there() -> None:
+    assert {operator: len(node_cases.cases_of(operator)) for operator in COUNTS} == COUNTS
+    assert sum(COUNTS.values()) == 209
+    assert len(node_cases.cases_of("DynamicQuantizeLinear")) == 6
+    assert len(CASTS) == 116  # the Cast cases, and the CastLike cases whose expansion is one Cast
+    assert {case.model.opset_import[0].version for case in CASTS} == {25, 28}  # CastLike has no version after 25
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case_as_a_model(case: Any, tally: Counter[str]) -> None:
+    """At the opset the case was generated for."""
+    evaluator = Evaluator(case.model)
+    tally["ONNX node cases, bit for bit"] += 1
+    for inputs, outputs in case.data_sets:
+        arrays = [to_array(node_cases.tensor_of(value)) for value in inputs]
+        found = evaluator.run(None, dict(zip(evaluator.input_names, arrays, strict=True)))
+        for got, value in zip(found, outputs, strict=True):
+            wanted = node_cases.tensor_of(value)
+            made = from_array(got)
+            assert (made.data_type, made.dims) == (wanted.data_type, wanted.dims)
+            same = node_cases.codes_of(made) == node_cases.codes_of(wanted)
+            tally["ONNX node cases, elements"] += same.size
+            tally["ONNX node cases, elements differ"] += int((~same).sum())
+            assert same.all(), (case.name, np.flatnonzero(~same.reshape(-1))[:5])
 
 
 def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
@@ -43,21 +55,13 @@ def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
     return found
 
 
-def test_all_sixty_are_there() -> None:
-    assert sum(case.name.startswith("test_cast_") for case in CASES) == 60
-    assert len(CASES) == 116  # and the CastLike cases whose expansion is one Cast
-    assert {case.model.opset_import[0].version for case in CASES} == {25, 28}  # CastLike has no version after 25
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_node_case(case: Any, tally: Counter[str]) -> None:
+@pytest.mark.parametrize("case", CASTS, ids=lambda case: case.name)
+def test_cast_in_the_oldest_opset_too(case: Any, tally: Counter[str]) -> None:
     attributes = _attributes(case.model.graph.node[0])
     to = attributes.pop("to")
     for (given, *_), (wanted,) in case.data_sets:
         assert wanted.data_type == to
-        assert len(wanted.raw_data) == (np.prod(wanted.dims) * lp.as_format(to).bits + 7) // 8
-        codes = _codes(given).reshape(given.dims)
-        expected = _codes(wanted)
+        codes, expected = node_cases.codes_of(given), node_cases.codes_of(wanted).reshape(-1)
         for opset in (28, max(lp.as_format(to).since, lp.as_format(given.data_type).since, 19)):
             if "round_mode" in attributes and opset < 24:
                 continue
@@ -69,8 +73,8 @@ def test_node_case(case: Any, tally: Counter[str]) -> None:
                 assert np.isinf(values[differ]).all()
                 assert (got[differ] == 0x80).all()
                 continue
-            tally["ONNX node cases for Cast, elements"] += got.size
-            tally["ONNX node cases for Cast, elements differ"] += int(differ.sum())
+            tally["ONNX node cases for Cast, newest and oldest opset, elements"] += got.size
+            tally["ONNX node cases for Cast, newest and oldest opset, elements differ"] += int(differ.sum())
             assert not differ.any(), (case.name, np.flatnonzero(differ)[:5])
         array = numpy_helper.to_array(given)
         by_value = lp.cast(array, to, **attributes)
