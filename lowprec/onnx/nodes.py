@@ -10,6 +10,7 @@ import onnx.defs
 from onnx.reference.op_run import OpRun
 
 from ..operators import bitcast, cast, cast_like
+from ..quantization import dequantize_linear, dynamic_quantize_linear, quantize_linear
 
 __all__ = ["NODES"]
 
@@ -91,5 +92,33 @@ class BitCast(_Node):
         return (bitcast(x, attributes["to"], opset=self.version),)
 
 
-NODES: list[type[OpRun]] = [Cast, CastLike, BitCast]
+def _given(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes with a type that is left out, 0 in ONNX, as None."""
+    types = ("output_dtype", "precision")
+    return {name: None if name in types and value == 0 else value for name, value in attributes.items()}
+
+
+class QuantizeLinear(_Node):
+    """QuantizeLinear, versions 10 to 28."""
+
+    def compute(self, inputs: tuple[Any, ...], attributes: Mapping[str, Any]) -> tuple[Any, ...]:
+        return (quantize_linear(*inputs, opset=self.version, **_given(attributes)),)
+
+
+class DequantizeLinear(_Node):
+    """DequantizeLinear, versions 10 to 28."""
+
+    def compute(self, inputs: tuple[Any, ...], attributes: Mapping[str, Any]) -> tuple[Any, ...]:
+        return (dequantize_linear(*inputs, opset=self.version, **_given(attributes)),)
+
+
+class DynamicQuantizeLinear(_Node):
+    """DynamicQuantizeLinear, version 11."""
+
+    def compute(self, inputs: tuple[Any, ...], attributes: Mapping[str, Any]) -> tuple[Any, ...]:
+        (x,) = inputs
+        return dynamic_quantize_linear(x, opset=self.version)
+
+
+NODES: list[type[OpRun]] = [Cast, CastLike, BitCast, QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear]
 """What ``ReferenceEvaluator(model, new_ops=...)`` takes; one class an operator, whatever the version."""
