@@ -1,4 +1,4 @@
-"""The command line: `lowprec formats`, `explain`, `cast` and `loss`."""
+"""The command line: `lowprec formats`, `explain`, `cast`, `loss` and `conformance`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import numpy as np
 from . import __version__, tables
 from .build import build_info
 from .codes import encode
+from .conformance.command import add_command as add_conformance
 from .explanation import explain
 from .formats import FORMATS, NUMERIC, Format, Kind, as_format
 from .loss import Loss, measure
@@ -194,6 +195,7 @@ def _parser() -> argparse.ArgumentParser:
         "with the range of float32 are not scaled. none: the plain Cast, where integers truncate and wrap",
     )  # fmt: skip
     one.set_defaults(run=_loss)
+    add_conformance(commands)
     return parser
 
 

@@ -1,0 +1,269 @@
+"""What is installed, each library behind one method: run a call of an ONNX operator, or decline it."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from collections.abc import Iterator
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from .. import operators
+from .._kernels import available_isas, isa, use_isa
+from ..formats import Format, Kind, NaNRule
+from ..opsets import NEWEST
+from .oracle import Codes
+from .trial import Call, Tensor
+
+__all__ = ["Declined", "Library", "installed"]
+
+
+class Declined(Exception):  # noqa: N818  nothing is wrong: the library does not offer the call
+    """The library has no such operator, type or attribute."""
+
+
+class Library:
+    """One column of the report."""
+
+    title = ""
+    package = ""
+    """The distribution that brings it; asked for its version."""
+    remark = ""
+    """What the reader of its column must know."""
+
+    newest: int | None = None
+    """The newest opset it knows, where it knows opsets; calls of a newer one are made at that one."""
+
+    @property
+    def version(self) -> str:
+        """The installed version."""
+        return metadata.version(self.package)
+
+    def opinions(self, call: Call) -> Iterator[Codes]:
+        """Yield the codes of the result, once for each way the library has to compute it; raise Declined."""
+        raise NotImplementedError
+
+
+def _codes(result: Any, target: Format) -> Codes:
+    """Return the codes of a NumPy result; ml_dtypes leaves what lies above a narrow code as it came."""
+    array = np.asarray(result)
+    if target.kind is Kind.STRING:
+        return array.astype(object)
+    if array.dtype != target.dtype:
+        raise Declined(f"gives {array.dtype} for {target.name}")
+    found: Codes = np.ascontiguousarray(array).view(target.code_dtype) & np.array(target.code_mask, target.code_dtype)
+    return found
+
+
+class Lowprec(Library):
+    """The package itself, with the loops of every instruction set that the machine has."""
+
+    title = package = "lowprec"
+    newest = NEWEST
+
+    def opinions(self, call: Call) -> Iterator[Codes]:
+        """Yield the codes by every instruction set."""
+        as_found = isa()
+        try:
+            for name in available_isas():
+                use_isa(name)
+                yield _codes(self._run(call), call.target)
+        finally:
+            use_isa(as_found)
+
+    def _run(self, call: Call) -> Any:
+        arrays = [one and one.array for one in call.inputs]
+        attributes = dict(call.attributes)
+        if call.operator in ("Cast", "BitCast"):
+            convert: Any = {"Cast": operators.cast, "BitCast": operators.bitcast}[call.operator]
+            return convert(arrays[0], attributes.pop("to"), opset=call.opset, **attributes)
+        raise Declined(call.operator)
+
+
+class Numpy(Library):
+    """NumPy's astype, with the dtypes of ml_dtypes."""
+
+    title, package = "ml_dtypes", "ml_dtypes"
+    remark = f"`astype` of NumPy {np.__version__}; it has no `saturate` and no `round_mode`"
+
+    def opinions(self, call: Call) -> Iterator[Codes]:
+        """Yield what astype makes of the input."""
+        if call.operator not in ("Cast", "BitCast"):
+            raise Declined(call.operator)
+        _check_opset(call)
+        (x,) = call.inputs
+        if x is None or (call.operator == "BitCast" and min(call.target.bits, x.fmt.bits) < 8):
+            raise Declined("bits of narrow formats")
+        array = x.array.astype(str) if x.fmt.kind is Kind.STRING else x.array
+        if call.operator == "BitCast":
+            yield _codes(array.view(call.target.dtype), call.target)
+        else:
+            yield _codes(array.astype(str if call.target.kind is Kind.STRING else call.target.dtype), call.target)
+
+
+def _check_opset(call: Call) -> None:
+    """Decline the rules of an older opset, for a library that knows none."""
+    if call.opset != NEWEST:
+        raise Declined("rules of an older opset")
+
+
+class Torch(Library):
+    """Tensor.to of torch, on the CPU."""
+
+    title = package = "torch"
+    remark = "`Tensor.to` on the CPU; it has no `saturate` and no `round_mode`"
+
+    def __init__(self) -> None:
+        self._torch: Any = importlib.import_module("torch")
+
+    def _dtype(self, fmt: Format) -> Any:
+        found = getattr(self._torch, fmt.torch_name or "", None)
+        if found is None:
+            raise Declined(fmt.name)
+        return found
+
+    def opinions(self, call: Call) -> Iterator[Codes]:
+        """Yield what Tensor.to makes of the input."""
+        if call.operator not in ("Cast", "BitCast"):
+            raise Declined(call.operator)
+        _check_opset(call)
+        (x,) = call.inputs
+        assert x is not None
+        source, target = self._dtype(x.fmt), self._dtype(call.target)
+        tensor = self._torch.from_numpy(x.codes.view(f"i{x.codes.itemsize}")).view(source)
+        result = tensor.to(target) if call.operator == "Cast" else tensor.view(target)
+        signed = getattr(self._torch, f"int{8 * result.element_size()}")
+        yield result.view(signed).numpy().view(call.target.code_dtype)
+
+
+class Gfloat(Library):
+    """gfloat's round_ndarray and encode_ndarray."""
+
+    title = package = "gfloat"
+    remark = "`round_ndarray` and `encode_ndarray` of float64, with `sat` and its round modes"
+
+    def __init__(self) -> None:
+        self._gfloat: Any = importlib.import_module("gfloat")
+
+    def _format(self, fmt: Format) -> Any:
+        if not fmt.is_float or fmt.bits > 32:
+            raise Declined(fmt.name)
+        high = {NaNRule.IEEE: fmt.mantissa_mask, NaNRule.ALL_ONES: 1}.get(fmt.nan, 0)
+        domain = self._gfloat.types.Domain
+        return self._gfloat.types.FormatInfo(
+            fmt.name, k=fmt.bits, precision=fmt.mantissa_bits + 1, bias=fmt.bias, is_signed=fmt.signed,
+            domain=domain.Extended if fmt.has_inf else domain.Finite, has_nz=fmt.has_negative_zero,
+            num_high_nans=high, has_subnormals=fmt.has_zero, is_twos_complement=False,
+        )  # fmt: skip
+
+    def opinions(self, call: Call) -> Iterator[Codes]:
+        """Yield the codes of the rounded values."""
+        (x,) = call.inputs if call.operator == "Cast" else (None,)
+        if x is None or x.fmt.kind is Kind.STRING or (x.fmt.is_integer and x.fmt.bits > 32):
+            raise Declined(call.operator)
+        _check_opset(call)
+        info = self._format(call.target)
+        narrow = x.fmt.is_float and x.fmt.bits <= 16
+        decode = self._gfloat.decode_ndarray
+        values = decode(self._format(x.fmt), x.codes) if narrow else x.array.astype(np.float64)
+        mode = self._gfloat.types.RoundMode
+        modes = {"up": mode.TowardPositive, "down": mode.TowardZero, "nearest": mode.TiesToAway}
+        rounding = modes.get(call.attributes.get("round_mode", ""), mode.TiesToEven)
+        saturate = {"always": True, "never": False}.get(call.target.saturates, bool(call.attributes.get("saturate")))
+        rounded = self._gfloat.round_ndarray(info, values, rounding, sat=saturate)
+        yield self._gfloat.encode_ndarray(info, rounded).astype(call.target.code_dtype)
+
+
+class _OnnxModel(Library):
+    """A library that runs ONNX models: every call becomes a model of one node."""
+
+    def __init__(self) -> None:
+        self.onnx: Any = importlib.import_module("onnx")
+        self.helper: Any = importlib.import_module("onnx.helper")
+        self.numpy_helper: Any = importlib.import_module("onnx.numpy_helper")
+        self.newest: int = self.onnx.defs.onnx_opset_version()
+
+    def node(self, call: Call) -> tuple[Any, dict[str, Tensor]]:
+        """Return the node and its inputs by name."""
+        feeds = {f"x{index}": one for index, one in enumerate(call.inputs) if one is not None}
+        names = ["" if one is None else f"x{index}" for index, one in enumerate(call.inputs)]
+        return self.helper.make_node(call.operator, names, ["y"], **call.attributes), feeds
+
+
+class Reference(_OnnxModel):
+    """ONNX's own reference evaluator."""
+
+    title, package = "onnx.reference", "onnx"
+    remark = "`ReferenceEvaluator`"
+
+    def opinions(self, call: Call) -> Iterator[Codes]:
+        """Yield the output of the evaluator."""
+        node, feeds = self.node(call)
+        info = self.helper.make_empty_tensor_value_info
+        graph = self.helper.make_graph([node], "one", [info(name) for name in feeds], [info("y")])
+        opsets = {"": min(call.opset, self.newest)}
+        evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(graph, opsets=opsets)
+        yield _codes(evaluator.run(None, {name: one.array for name, one in feeds.items()})[0], call.target)
+
+
+class OnnxRuntime(_OnnxModel):
+    """ONNX Runtime on the CPU."""
+
+    title, package = "ONNX Runtime", "onnxruntime"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ort: Any = importlib.import_module("onnxruntime")
+        self._options = self._ort.SessionOptions()
+        self._options.log_severity_level = 4
+        self._options.graph_optimization_level = self._ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        self.newest = self._newest_opset()
+        self.remark = f"CPU, at opset {self.newest}, the newest it loads"
+
+    def _session(self, graph: Any, opset: int) -> Any:
+        imports = [self.helper.make_opsetid("", opset)]
+        model = self.helper.make_model(graph, opset_imports=imports, ir_version=10)
+        return self._ort.InferenceSession(model.SerializeToString(), self._options, providers=["CPUExecutionProvider"])
+
+    def _newest_opset(self) -> int:
+        floats = self.helper.make_tensor_value_info
+        node = self.helper.make_node("Identity", ["x"], ["y"])
+        graph = self.helper.make_graph([node], "one", [floats("x", 1, [1])], [floats("y", 1, [1])])
+        for opset in range(self.newest, 1, -1):
+            try:
+                self._session(graph, opset)
+            except Exception:  # its own class for each reason; what matters is that it does not load
+                continue
+            return opset
+        raise ImportError("onnxruntime loads no opset that onnx knows")
+
+    def opinions(self, call: Call) -> Iterator[Codes]:
+        """Yield the output of a session; the inputs are initializers, which hold every type."""
+        node, feeds = self.node(call)
+        tensors = [self.numpy_helper.from_array(one.array, name) for name, one in feeds.items()]
+        output = self.helper.make_tensor_value_info("y", call.target.onnx_enum, None)
+        graph = self.helper.make_graph([node], "one", [], [output], initializer=tensors)
+        session = self._session(graph, min(call.opset, self.newest))
+        if call.target.kind is Kind.STRING:
+            yield _codes(session.run(None, {})[0], call.target)
+            return
+        (value,) = session.run_with_ort_values(None, {})
+        raw = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
+        tensor = self.onnx.TensorProto(data_type=call.target.onnx_enum, dims=value.shape(), raw_data=raw)
+        yield _codes(self.numpy_helper.to_array(tensor), call.target)
+
+
+_LIBRARIES: tuple[type[Library], ...] = (Lowprec, Reference, OnnxRuntime, Numpy, Torch, Gfloat)
+
+
+def installed() -> tuple[list[Library], list[str]]:
+    """Return the libraries that can be imported, in a fixed order, and the titles of the others."""
+    found, missing = [], []
+    for kind in _LIBRARIES:
+        try:
+            found.append(kind())
+        except ImportError:
+            missing.append(kind.title)
+    return found, missing

@@ -1,0 +1,87 @@
+"""The rules that libraries are held to: a row of the report each, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..formats import NUMERIC, Format
+
+__all__ = ["DECIDED", "DISPUTED", "ONNX", "RULES", "Rule"]
+
+ONNX = "ONNX"
+DECIDED = "decided"
+DISPUTED = "disputed"
+
+
+class Rule(NamedTuple):
+    """One row: what is converted and what must come out."""
+
+    group: str
+    text: str
+    basis: str = ONNX
+    """Who says so: the operator's page; docs/semantics.md where the page is silent; the page, but not ONNX's data."""
+
+
+def _names(chosen: Callable[[Format], bool]) -> str:
+    return ", ".join(fmt.name for fmt in NUMERIC if chosen(fmt))
+
+
+_WIDE = f"to {_names(lambda fmt: fmt.is_float and fmt.bits >= 16)}"
+_FLOAT8 = f"to {_names(lambda fmt: fmt.is_float and fmt.bits == 8 and fmt.has_zero)}"
+_SMALL = f"to {_names(lambda fmt: fmt.is_float and fmt.bits < 8)}"
+_POWER = f"to {_names(lambda fmt: fmt.is_float and not fmt.has_zero)}"
+_WHOLE = "to integers and bool"
+_TEXT = "the same format, text, bits"
+_ONCE = "64-bit floats, 32- and 64-bit integers where two roundings differ from one"
+_NARROW = _names(lambda fmt: fmt.is_integer and fmt.bits < 8)
+_WITH_INF = _names(lambda fmt: fmt.is_float and fmt.bits == 8 and fmt.has_inf)
+
+RULES: dict[str, Rule] = {
+    "wide exact": Rule(_WIDE, "every code of a narrower format: its exact value"),
+    "wide nearest": Rule(_WIDE, "to nearest, ties to even, subnormals, signed zeros"),
+    "wide once": Rule(_WIDE, _ONCE, DECIDED),
+    "wide overflow": Rule(_WIDE, "overflow and Inf: Inf"),
+    "wide NaN": Rule(_WIDE, "NaN: quiet, with the sign", DECIDED),
+    "wide payload": Rule(_WIDE, "NaN with a payload: the canonical NaN", DECIDED),
+    "float8 nearest": Rule(_FLOAT8, "to nearest, ties to even, subnormals, signed zeros"),
+    "float8 once": Rule(_FLOAT8, _ONCE, DECIDED),
+    "float8 overflow saturate": Rule(_FLOAT8, "overflow, saturate=1: the largest value"),
+    "float8 overflow": Rule(_FLOAT8, "overflow, saturate=0: Inf or NaN"),
+    "float8 Inf saturate": Rule(_FLOAT8, "Inf, saturate=1: the largest value"),
+    "float8 Inf": Rule(_FLOAT8, "Inf, saturate=0: Inf or NaN"),
+    "FNUZ Inf": Rule(
+        _FLOAT8, "Inf, saturate=1, FNUZ at opset 19 to 23: NaN by the text, the largest value in ONNX's data", DISPUTED
+    ),
+    "float8 NaN": Rule(_FLOAT8, "NaN: the canonical NaN, with the sign if there is one", DECIDED),
+    "small nearest": Rule(_SMALL, "to nearest, ties to even, subnormals, signed zeros"),
+    "small once": Rule(_SMALL, _ONCE, DECIDED),
+    "small overflow": Rule(_SMALL, "overflow and Inf: the largest value", DECIDED),
+    "small NaN": Rule(_SMALL, "NaN: zero of the opposite sign, as in ONNX's node data", DECIDED),
+    "power up": Rule(_POWER, "2^-127 to 2^127, round_mode up"),
+    "power down": Rule(_POWER, "2^-127 to 2^127, round_mode down"),
+    "power nearest": Rule(_POWER, "2^-127 to 2^127, round_mode nearest (ties up)"),
+    "power once": Rule(_POWER, _ONCE, DECIDED),
+    "power below saturate": Rule(_POWER, "below 2^-127, zero, saturate=1: 00"),
+    "power below": Rule(_POWER, "below 2^-127, zero, saturate=0: NaN"),
+    "power above saturate": Rule(_POWER, "above 2^127, saturate=1: FE"),
+    "power above": Rule(_POWER, "above 2^127, saturate=0: NaN"),
+    "power Inf saturate": Rule(_POWER, "Inf, saturate=1: FE"),
+    "power Inf": Rule(_POWER, "Inf, saturate=0: NaN"),
+    "power NaN": Rule(_POWER, "NaN: FF"),
+    "power negative": Rule(_POWER, "negative numbers: the sign is ignored", DECIDED),
+    "whole low bits": Rule(_WHOLE, "integer to integer of 8 bits and more: the low bits"),
+    "narrow low bits": Rule(_WHOLE, f"integer to {_NARROW}: the low bits"),
+    "whole truncate": Rule(_WHOLE, "float to integer of 8 bits and more, in range: toward zero"),
+    "narrow truncate": Rule(_WHOLE, f"float to {_NARROW}, in range: toward zero"),
+    "whole beyond": Rule(_WHOLE, "float to integer, out of range: modulo 2^n", DECIDED),
+    "whole special": Rule(_WHOLE, "NaN, Inf to integer: 0", DECIDED),
+    "bool": Rule(_WHOLE, "to bool: not zero"),
+    "same": Rule(_TEXT, "a format to itself: the bits are copied", DECIDED),
+    "same saturate": Rule(_TEXT, f"{_WITH_INF} to itself, saturate=1: Inf and NaN by the table", DECIDED),
+    "text to float": Rule(_TEXT, "decimal text to float: rounded once", DECIDED),
+    "text to integer": Rule(_TEXT, "decimal text to 64-bit integer: exact"),
+    "text from float": Rule(_TEXT, "float to text: the fewest digits that give it back", DECIDED),
+    "bit cast": Rule(_TEXT, "BitCast between formats of 8 bits and more"),
+    "bit cast narrow": Rule(_TEXT, "BitCast between formats of 2 and 4 bits"),
+}

@@ -1,0 +1,51 @@
+"""One call of an operator, the rule it is held to, and the codes that must come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..formats import Format, Kind
+from ..opsets import NEWEST
+from .oracle import Codes
+
+__all__ = ["Call", "Tensor", "Trial"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Codes of a format, in unsigned integers of its storage width; text as `str` objects."""
+
+    codes: Codes
+    fmt: Format
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The same in the dtype that NumPy or ml_dtypes has for the format."""
+        return self.codes if self.fmt.kind is Kind.STRING else self.codes.view(self.fmt.dtype)
+
+    def __getitem__(self, which: Any) -> Tensor:
+        """Return some of the codes."""
+        return Tensor(self.codes[which], self.fmt)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operator of ONNX with its inputs; `target` is the format of the output."""
+
+    operator: str
+    inputs: tuple[Tensor | None, ...]
+    target: Format
+    attributes: dict[str, Any] = field(default_factory=dict)
+    opset: int = NEWEST
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A call, its rule, and the codes expected: None where the call must be refused."""
+
+    rule: str
+    call: Call
+    expected: Codes | None
