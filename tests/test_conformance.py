@@ -6,6 +6,7 @@ import importlib
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,6 @@ from lowprec.conformance.libraries import Library, Lowprec, installed
 from lowprec.conformance.report import Report, compare
 from lowprec.conformance.rules import DISPUTED, RULES
 from lowprec.conformance.trial import Call, Tensor, Trial
-
-INF, NAN = "inf", "nan"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,7 @@ def test_every_rule_is_tried_and_lowprec_keeps_them(found: Report, tally: Counte
 KNOWN = [
     ("float8 once", "ml_dtypes", "float64", "float8_e4m3fn", {}, None, None),
     ("wide once", "ml_dtypes", "float64", "bfloat16", {}, None, None),
-    ("wide once", "ml_dtypes", "int64", "bfloat16", {}, None, None),
+    ("wide once", "ml_dtypes", "int32", "bfloat16", {}, None, None),
     ("wide once", "torch", "float64", "float16", {}, None, None),
     ("wide once", "onnx.reference", "float64", "bfloat16", {}, None, None),
     ("wide once", "ONNX Runtime", "float64", "bfloat16", {}, None, None),
@@ -52,13 +51,18 @@ KNOWN = [
     ("float8 overflow saturate", "ml_dtypes", "float32", "float8_e4m3fn", {"saturate": 1}, "0x7F", "0x7E"),
     ("float8 overflow saturate", "torch", "float32", "float8_e5m2", {"saturate": 1}, "0x7C", "0x7B"),
     ("float8 NaN", "torch", "float32", "float8_e5m2", {"saturate": 1}, "0x7F", "0x7E"),
-    ("wide NaN", "torch", "float32", "bfloat16", {}, "0x7FC0", "0xFFC0"),
+    ("wide NaN", "torch", "float32", "bfloat16", {}, "0xFFFF", "0x7FC0"),
     ("power Inf saturate", "onnx.reference", "float32", "float8_e8m0fnu", {"round_mode": "up"}, "0xFF", "0xFE"),
     ("power up", "onnx.reference", "float32", "float8_e8m0fnu", {"round_mode": "up"}, "0x01", "0x00"),
     ("power below", "onnx.reference", "float32", "float8_e8m0fnu", {"round_mode": "up"}, "0x00", "0xFF"),
     ("float8 overflow", "ONNX Runtime", "float32", "float8_e4m3fn", {"saturate": 0}, "0x7E", "0x7F"),
     ("float8 overflow", "ONNX Runtime", "float32", "float8_e5m2", {"saturate": 0}, "0x7F", "0x7C"),
     ("narrow truncate", "ONNX Runtime", "float32", "int4", {}, "0x1", "0x0"),
+    ("quantize clamp", "onnx.reference", "float32", "uint8", {}, "0x00", "0xFF"),
+    ("quantize special", "onnx.reference", "float32", "int8", {}, "0x80", "0x7F"),
+    ("quantize precision", "ONNX Runtime", "float16", "int8", {}, None, None),
+    ("quantize float8", "ONNX Runtime", "float32", "float8_e4m3fn", {"saturate": 0}, "0x7E", "0x7F"),
+    ("dequantize zero point", "onnx.reference", "float4_e2m1fn", "float32", {}, None, None),
     ("FNUZ Inf", "onnx.reference", "float32", "float8_e4m3fnuz", {"saturate": 1}, "0x7F", "0x80"),
     ("FNUZ Inf", "ONNX Runtime", "float32", "float8_e5m2fnuz", {"saturate": 1}, "0x7F", "0x80"),
 ]
@@ -78,3 +82,155 @@ def test_known_differences_are_found(
     ]
     assert matching
     assert any(one.inputs[0]["format"] == source for one in matching)
+
+
+def test_torch_saturates_one_float8_alone(found: Report) -> None:
+    targets = {
+        rule: {one.target for one in found.differences if (one.rule, one.library) == (rule, "torch")}
+        for rule in ("float8 overflow saturate", "float8 overflow")
+    }
+    assert targets["float8 overflow saturate"] == {"float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"}
+    assert targets["float8 overflow"] == {"float8_e4m3fn"}
+
+
+def test_what_is_not_offered_is_no_difference(found: Report) -> None:
+    for rule in ("small nearest", "small NaN", "quantize small"):  # no float4 and no float6
+        assert "ONNX Runtime" not in found.cells[rule]
+    tried = found.cells["quantize precision"]
+    assert 0 < tried["ONNX Runtime"].tried < tried["lowprec"].tried  # float16, not bfloat16
+    for rule in RULES:
+        assert "torch" in found.cells[rule] or RULES[rule].basis == DISPUTED or not rule.startswith(("wide", "float8"))
+    for library in ("ml_dtypes", "torch", "gfloat"):
+        assert library not in found.cells["FNUZ Inf"]
+        assert library not in found.cells["quantize even"]
+
+
+def test_onnx_reference_lets_shapes_pass(found: Report) -> None:
+    for rule in ("quantize refuses", "dequantize refuses"):
+        passing = [one for one in found.differences if (one.rule, one.library) == (rule, "onnx.reference")]
+        assert len(passing) == found.cells[rule]["onnx.reference"].differ > 0
+        assert all(one.expected == "an error" and one.theirs.startswith("a result of shape") for one in passing)
+
+
+def _tensor(shown: dict[str, Any]) -> Tensor:
+    fmt = lp.as_format(shown["format"])
+    if fmt.name == "string":
+        return Tensor(np.array([shown["value"]], object), fmt)
+    codes = [int(code, 16) for code in shown.get("codes", [shown.get("code")])]
+    return Tensor(np.array(codes, fmt.code_dtype).reshape(shown.get("shape", [1])), fmt)
+
+
+def _again(one: Any) -> tuple[Library, Call]:
+    library = next(library for library in installed()[0] if library.title == one.library)
+    inputs = [_tensor(shown) for shown in one.inputs]
+    inputs[0] = inputs[0].repeated(0, one.copies) if one.copies > 1 else inputs[0]
+    if one.operator.endswith("Linear"):  # operands of one element are scalars
+        inputs[1:] = [
+            Tensor(tensor.codes.reshape(()) if "shape" not in shown else tensor.codes, tensor.fmt)
+            for tensor, shown in zip(inputs[1:], one.inputs[1:], strict=True)
+        ]
+    return library, Call(one.operator, tuple(inputs), lp.as_format(one.target), one.attributes, one.opset or 28)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the libraries overflow on purpose
+def test_each_input_shows_its_difference_again(found: Report, tally: Counter[str]) -> None:
+    """From what was printed alone; the expected code of a cast is asked of the exact oracle once more."""
+    for one in found.differences:
+        library, call = _again(one)
+        (got,) = library.opinions(call)
+        if one.expected == "an error":
+            assert one.theirs == f"a result of shape {list(got.shape)}"
+            continue
+        if one.target == "string":
+            assert repr(got[0]) == one.theirs
+            continue
+        theirs, expected = (int(text.split()[0], 16) for text in (one.theirs, one.expected))
+        assert theirs != expected
+        if not any("shape" in shown for shown in one.inputs):
+            assert int(got.reshape(-1)[0]) == theirs, one
+        if one.operator == "Cast":
+            rules = {"saturate": bool(one.attributes.get("saturate", 1)), "opset": 23 if one.rule == "FNUZ Inf" else 28}
+            rules["round_mode"] = one.attributes.get("round_mode")
+            (shown,) = one.inputs
+            if shown["format"] == "string":
+                assert reference.encode(shown["value"], one.target, **rules) == expected
+            else:
+                assert reference.cast(int(shown["code"], 16), shown["format"], one.target, **rules) == expected, one
+        tally["Conformance: inputs that show another library again from what was printed"] += 1
+    assert len(found.differences) > 300
+
+
+def _small() -> Iterator[Trial]:
+    fmt = lp.formats["float8_e5m2"]
+    codes = np.array([0x0000, 0x3C00, 0x7C00], np.uint16)
+    call = Call("Cast", (Tensor(codes, lp.formats["float16"]),), fmt, {"to": 19, "saturate": 1})
+    yield Trial("float8 nearest", call, np.array([0x00, 0x3C, 0x7B], np.uint8))
+    wrong = Call("Cast", (Tensor(codes, lp.formats["float16"]),), fmt, {"to": 19, "nothing": 1})
+    yield Trial("quantize refuses", wrong, None, control=call)
+
+
+class Broken(Lowprec):
+    title = "broken"
+
+    def opinions(self, call: Call) -> Iterator[Any]:
+        known = {name: value for name, value in call.attributes.items() if name != "nothing"}
+        right = next(super().opinions(replace(call, attributes=known)))
+        yield right
+        yield np.where(right == 0, right, right ^ 1)  # a second way, that goes wrong
+
+
+class Absent(Lowprec):
+    title = "absent"
+
+    def opinions(self, call: Call) -> Iterator[Any]:
+        raise RuntimeError("nothing here")
+
+
+def test_a_wrong_library_is_found_and_an_absent_one_is_not_blamed() -> None:
+    small = compare(_small(), [Lowprec(), Broken(), Absent()], ["gone"])
+    cells = small.cells["float8 nearest"]
+    assert [(title, cell.tried, cell.differ) for title, cell in cells.items()] == [("lowprec", 3, 0), ("broken", 3, 2)]
+    (one, refusal) = small.differences
+    assert (one.inputs, one.theirs, one.expected) == (
+        [{"format": "float16", "code": "0x3C00", "value": "1.0"}], "0x3D (1.25)", "0x3C (1.0)",
+    )  # fmt: skip
+    assert (refusal.rule, refusal.library, refusal.expected) == ("quantize refuses", "broken", "an error")
+    text = render.as_text(small)
+    assert "Not installed: gone." in text
+    assert "broken: Cast at opset 28 of float16 0x3C00 (1.0) to float8_e5m2, saturate=1 gives 0x3D (1.25)" in text
+    assert render.as_text(compare(_small(), [Lowprec()], [])).count("One input") == 0
+
+
+def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.import_module
+
+    def refuse(name: str, *rest: Any) -> Any:
+        if name.partition(".")[0] in ("torch", "onnxruntime", "gfloat"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(libraries.importlib, "import_module", refuse)
+    there, missing = installed()
+    assert [library.title for library in there] == ["lowprec", "onnx.reference", "ml_dtypes"]
+    assert missing == ["ONNX Runtime", "torch", "gfloat"]
+
+
+def test_the_command(found: Report, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(command, "report", lambda: found)
+    assert main(["conformance"]) == 0
+    text = capsys.readouterr().out
+    for title, version in found.versions.items():
+        assert title in text
+        assert version in text
+    assert sum(" expected " in line for line in text.splitlines()) == len(found.differences)
+    assert main(["conformance", "--markdown"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len({line.count("|") for line in lines if line.startswith("|")}) == 1
+    assert sum(line.startswith("|") for line in lines) == 2 + len(RULES) + len({rule.group for rule in RULES.values()})
+    assert main(["conformance", "--json"]) == 0
+    loaded = json.loads(capsys.readouterr().out)
+    assert [row["rule"] for row in loaded["rules"]] == list(RULES)
+    assert loaded["versions"] == found.versions
+    assert len(loaded["differences"]) == len(found.differences)
+    with pytest.raises(SystemExit):
+        main(["conformance", "--json", "--markdown"])

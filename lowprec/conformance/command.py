@@ -14,12 +14,13 @@ def report() -> Any:
     """Run every trial over every library that is installed."""
     from .casts import cast_trials
     from .libraries import installed
+    from .linear import linear_trials
     from .report import compare
     from .texts import bit_trials, text_trials
     from .trial import Trial
 
     def trials() -> Iterator[Trial]:
-        for some in (cast_trials, text_trials, bit_trials):
+        for some in (cast_trials, text_trials, bit_trials, linear_trials):
             yield from some()
 
     return compare(trials(), *installed())

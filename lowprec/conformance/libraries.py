@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import operators
+from .. import operators, quantization
 from .._kernels import available_isas, isa, use_isa
 from ..formats import Format, Kind, NaNRule
 from ..opsets import NEWEST
@@ -74,12 +74,15 @@ class Lowprec(Library):
             use_isa(as_found)
 
     def _run(self, call: Call) -> Any:
-        arrays = [one and one.array for one in call.inputs]
+        arrays = [None if one is None else one.array for one in call.inputs]
         attributes = dict(call.attributes)
         if call.operator in ("Cast", "BitCast"):
             convert: Any = {"Cast": operators.cast, "BitCast": operators.bitcast}[call.operator]
             return convert(arrays[0], attributes.pop("to"), opset=call.opset, **attributes)
-        raise Declined(call.operator)
+        linear: Any = {
+            "QuantizeLinear": quantization.quantize_linear, "DequantizeLinear": quantization.dequantize_linear
+        }  # fmt: skip
+        return linear[call.operator](*arrays, opset=call.opset, **attributes)
 
 
 class Numpy(Library):
@@ -139,10 +142,10 @@ class Torch(Library):
 
 
 class Gfloat(Library):
-    """gfloat's round_ndarray and encode_ndarray."""
+    """gfloat's rounding and encoding, for formats described by our rows."""
 
     title = package = "gfloat"
-    remark = "`round_ndarray` and `encode_ndarray` of float64, with `sat` and its round modes"
+    remark = "`round_ndarray` and `encode_ndarray` of float64, with `sat` and its round modes; its NaN has one code"
 
     def __init__(self) -> None:
         self._gfloat: Any = importlib.import_module("gfloat")

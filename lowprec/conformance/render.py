@@ -76,6 +76,8 @@ def text_table(report: Report) -> str:
 
 
 def _input(one: dict[str, Any]) -> str:
+    if "shape" in one:
+        return f"{one['format']}{one['shape']}"
     if "code" not in one:
         return f"{one['format']} {one['value']!r}"
     return f"{one['format']} {one['code']} ({one['value']})"
@@ -88,8 +90,9 @@ def _line(one: Difference) -> str:
     options = "".join(f", {name}={value}" for name, value in shown.items())
     opset = "" if one.opset is None else f" at opset {one.opset}"
     inputs = ", ".join(map(_input, one.inputs))
+    copies = "" if one.copies == 1 else f" ({one.copies} times)"
     return (
-        f"  {one.library}: {one.operator}{opset} of {inputs} to {one.target}{options} "
+        f"  {one.library}: {one.operator}{opset} of {inputs}{copies} to {one.target}{options} "
         f"gives {one.theirs}, expected {one.expected}"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,10 @@ __all__ = ["Cell", "Difference", "Report", "compare"]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One input that shows a difference: codes in hexadecimal, what the library gives and what the rule asks."""
+    """One input that shows a difference: codes in hexadecimal, what the library gives and what the rule asks.
+
+    Some loops treat long arrays otherwise than short ones: `copies` is how often the input must stand in the array.
+    """
 
     rule: str
     library: str
@@ -31,6 +34,7 @@ class Difference:
     target: str
     theirs: str
     expected: str
+    copies: int = 1
 
 
 @dataclass(slots=True)
@@ -78,37 +82,85 @@ def _shown(tensor: Tensor, index: int) -> dict[str, Any]:
     return {"format": tensor.fmt.name, "code": f"0x{int(flat[index]):0{(tensor.fmt.bits + 3) // 4}X}", "value": text}
 
 
+def _whole(tensor: Tensor) -> dict[str, Any]:
+    return {
+        "format": tensor.fmt.name, "shape": list(tensor.codes.shape),
+        "codes": [f"0x{code:X}" for code in tensor.codes.reshape(-1).tolist()],
+    }  # fmt: skip
+
+
 def _code(codes: Codes, index: int, call: Call) -> str:
     shown = _shown(Tensor(codes, call.target), index)
     return f"{shown['code']} ({shown['value']})" if "code" in shown else repr(shown["value"])
 
 
-def _difference(trial: Trial, library: Library, index: int, size: int, theirs: str, expected: str) -> Difference:
+def _difference(trial: Trial, library: Library, index: int, theirs: str, expected: str, copies: int = 1) -> Difference:
     call = trial.call
-    inputs = [_shown(one, index if one.codes.size == size else 0) for one in call.inputs if one is not None]
+    given = [one for one in call.inputs if one is not None]
+    single = call.is_elementwise and trial.expected is not None
+    inputs = [_shown(one, min(index, one.codes.size - 1)) if single else _whole(one) for one in given]
     opset = None if library.newest is None else min(call.opset, library.newest)
-    target = call.target.name
     return Difference(
-        trial.rule, library.title, call.operator, inputs, call.attributes, opset, target, theirs, expected
+        trial.rule,
+        library.title,
+        call.operator,
+        inputs,
+        call.attributes,
+        opset,
+        call.target.name,
+        theirs,
+        expected,
+        copies,
     )
 
 
-def _judge(cell: Cell, trial: Trial, library: Library, opinions: list[Codes]) -> None:
+def _alone(library: Library, trial: Trial, index: int, expected: Any, got: Codes) -> tuple[Codes, int]:
+    """Return what the library gives for one input without the others, and how many copies of it that took."""
+    x, *others = trial.call.inputs
+    if x is not None and trial.call.is_elementwise:
+        for copies in (1, 64):
+            call = replace(trial.call, inputs=(x.repeated(index, copies), *others))
+            for opinion in _opinions(library, call) or ():
+                if opinion.reshape(-1)[0] != expected:
+                    return opinion.reshape(-1)[:1], copies
+    return got.reshape(-1)[index : index + 1], got.size
+
+
+def _opinions(library: Library, call: Call) -> list[Codes] | None:
+    """Return what a library gives, None if it raises an error: each has its own for what it lacks."""
+    try:
+        return list(library.opinions(call))
+    except Exception:
+        return None
+
+
+def _refused(cell: Cell, trial: Trial, library: Library, opinions: list[Codes] | None) -> None:
+    cell.tried += 1
+    if opinions:
+        cell.differ += 1
+        got = f"a result of shape {list(opinions[0].shape)}"
+        cell.differences[len(cell.differences)] = _difference(trial, library, 0, got, "an error")
+
+
+def _judge(cell: Cell, trial: Trial, library: Library, opinions: list[Codes] | None) -> None:
     """Count what differs; keep the first input for each target and set of attributes."""
     call, expected = trial.call, trial.expected
-    assert expected is not None
+    if expected is None or opinions is None:
+        _refused(cell, trial, library, opinions)
+        return
     expected = expected.reshape(-1)
     cell.tried += expected.size
     wrong = np.zeros(expected.shape, bool)
     for got in opinions:
-        differs = got.reshape(-1) != expected if got.size == expected.size else ~wrong
+        differs = got.reshape(-1) != expected
         wrong |= differs
-        key = call.target.name, tuple(sorted(call.attributes.items()))
+        kinds = tuple(one and one.fmt.kind for one in call.inputs)
+        key = call.target.name, kinds, tuple(sorted(call.attributes.items()))
         if differs.any() and key not in cell.differences:
             index = int(np.argmax(differs))
-            theirs = _code(got, index, call) if got.size == expected.size else f"shape {got.shape}"
-            shown = _code(expected, index, call)
-            cell.differences[key] = _difference(trial, library, index, expected.size, theirs, shown)
+            theirs, copies = _alone(library, trial, index, expected[index], got)
+            shown = _code(theirs, 0, call), _code(expected, index, call)
+            cell.differences[key] = _difference(trial, library, index, *shown, copies)
     cell.differ += int(wrong.sum())
 
 
@@ -122,9 +174,10 @@ def compare(trials: Iterable[Trial], libraries: list[Library], missing: list[str
         warnings.simplefilter("ignore")  # overflow and NaN are what is asked for
         for trial in trials:
             for library in libraries:
-                try:
-                    opinions = list(library.opinions(trial.call))
-                except Exception:  # each library has errors of its own for what it lacks
+                opinions = _opinions(library, trial.call)
+                if trial.control is not None and _opinions(library, trial.control) is None:
+                    continue
+                if opinions is None and trial.expected is not None:
                     continue
                 _judge(cells[trial.rule].setdefault(library.title, Cell()), trial, library, opinions)
     return Report(

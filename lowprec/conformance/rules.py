@@ -37,6 +37,10 @@ _ONCE = "64-bit floats, 32- and 64-bit integers where two roundings differ from 
 _NARROW = _names(lambda fmt: fmt.is_integer and fmt.bits < 8)
 _WITH_INF = _names(lambda fmt: fmt.is_float and fmt.bits == 8 and fmt.has_inf)
 
+_HALVES = " or ".join(fmt.name for fmt in NUMERIC if fmt.is_float and fmt.bits == 16)
+_QUANTIZE = "QuantizeLinear"
+_DEQUANTIZE = "DequantizeLinear"
+
 RULES: dict[str, Rule] = {
     "wide exact": Rule(_WIDE, "every code of a narrower format: its exact value"),
     "wide nearest": Rule(_WIDE, "to nearest, ties to even, subnormals, signed zeros"),
@@ -84,4 +88,27 @@ RULES: dict[str, Rule] = {
     "text from float": Rule(_TEXT, "float to text: the fewest digits that give it back", DECIDED),
     "bit cast": Rule(_TEXT, "BitCast between formats of 8 bits and more"),
     "bit cast narrow": Rule(_TEXT, "BitCast between formats of 2 and 4 bits"),
+    "quantize even": Rule(_QUANTIZE, "to integers: half to even, plus the zero point"),
+    "quantize clamp": Rule(_QUANTIZE, "to integers, beyond the range (300, 3e9, 1e30): clamped"),
+    "quantize special": Rule(_QUANTIZE, "to integers: Inf gives the ends, NaN the lower end", DECIDED),
+    "quantize precision": Rule(_QUANTIZE, f"{_HALVES} operands: the quotient is rounded to that, where it matters"),
+    "quantize attribute": Rule(_QUANTIZE, f"precision={_HALVES}: the quotient is rounded to that, where it matters"),
+    "quantize int32": Rule(_QUANTIZE, "int32 beside a float32 scale: converted to float32", DECIDED),
+    "quantize power": Rule(_QUANTIZE, "scales that are powers of two: float32 arithmetic", DECIDED),
+    "quantize float8 saturate": Rule(_QUANTIZE, "to float8, saturate=1"),
+    "quantize float8": Rule(_QUANTIZE, "to float8, saturate=0"),
+    "quantize small": Rule(_QUANTIZE, "to float6, float4; their zero point is added", DECIDED),
+    "quantize axis": Rule(_QUANTIZE, "a scale for each index of an axis"),
+    "quantize block": Rule(_QUANTIZE, "blocks"),
+    "quantize short": Rule(_QUANTIZE, "blocks, the last one short"),
+    "quantize refuses": Rule(_QUANTIZE, "shapes and attributes that do not fit: an error"),
+    "dequantize codes": Rule(_DEQUANTIZE, "every code of up to 8 bits, float32 scale, zero points"),
+    "dequantize narrow scale": Rule(_DEQUANTIZE, f"{_HALVES} scale: the product in float32, rounded to that", DECIDED),
+    "dequantize output": Rule(_DEQUANTIZE, f"output_dtype={_HALVES}"),
+    "dequantize power": Rule(_DEQUANTIZE, "scales that are powers of two"),
+    "dequantize zero point": Rule(_DEQUANTIZE, "from float6, float4: the zero point is taken away"),
+    "dequantize axis": Rule(_DEQUANTIZE, "a scale for each index of an axis"),
+    "dequantize block": Rule(_DEQUANTIZE, "blocks"),
+    "dequantize short": Rule(_DEQUANTIZE, "blocks, the last one short"),
+    "dequantize refuses": Rule(_DEQUANTIZE, "shapes that do not fit: an error"),
 }

@@ -30,6 +30,10 @@ class Tensor:
         """Return some of the codes."""
         return Tensor(self.codes[which], self.fmt)
 
+    def repeated(self, index: int, copies: int) -> Tensor:
+        """Return one of the codes a number of times."""
+        return Tensor(np.repeat(self.codes.reshape(-1)[index : index + 1], copies), self.fmt)
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -41,11 +45,17 @@ class Call:
     attributes: dict[str, Any] = field(default_factory=dict)
     opset: int = NEWEST
 
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether an element of the first input, beside operands of one element, makes an element of the output."""
+        return all(one is None or one.codes.size == 1 for one in self.inputs[1:])
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A call, its rule, and the codes expected: None where the call must be refused."""
+    """A call, its rule, and the codes expected: None where it must be refused, beside a valid call like it."""
 
     rule: str
     call: Call
     expected: Codes | None
+    control: Call | None = None
