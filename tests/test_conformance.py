@@ -179,8 +179,8 @@ class Broken(Lowprec):
         yield np.where(right == 0, right, right ^ 1)  # a second way, that goes wrong
 
 
-class Absent(Lowprec):
-    title = "absent"
+class Absent(Library):
+    title, package = "absent", "numpy"
 
     def opinions(self, call: Call) -> Iterator[Any]:
         raise RuntimeError("nothing here")
@@ -199,6 +199,27 @@ def test_a_wrong_library_is_found_and_an_absent_one_is_not_blamed() -> None:
     assert "Not installed: gone." in text
     assert "broken: Cast at opset 28 of float16 0x3C00 (1.0) to float8_e5m2, saturate=1 gives 0x3D (1.25)" in text
     assert render.as_text(compare(_small(), [Lowprec()], [])).count("One input") == 0
+
+
+class Short(Lowprec):
+    title = "short"
+
+    def opinions(self, call: Call) -> Iterator[Any]:
+        yield np.zeros((1, 2), np.uint8)
+
+
+def test_a_result_of_another_shape_differs() -> None:
+    cell = compare(_small(), [Short()], []).cells["float8 nearest"]["short"]
+    assert (cell.tried, cell.differ) == (3, 3)
+    assert [one.theirs for one in cell.differences.values()] == ["a result of shape [1, 2]"]
+
+
+def test_lowprec_may_not_decline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lowprec, "opinions", Absent.opinions)
+    cell = compare(_small(), [Lowprec()], []).cells["float8 nearest"]["lowprec"]
+    assert (cell.tried, cell.differ) == (3, 3)
+    (one,) = cell.differences.values()
+    assert (one.theirs, one.expected) == ("an error", "0x00 (0.0)")
 
 
 def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +247,11 @@ def test_the_command(found: Report, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert main(["conformance", "--markdown"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len({line.count("|") for line in lines if line.startswith("|")}) == 1
-    assert sum(line.startswith("|") for line in lines) == 2 + len(RULES) + len({rule.group for rule in RULES.values()})
+    differing = {one.rule for one in found.differences}
+    assert sum(line.startswith("| ") for line in lines) == 2 + len(differing) + len(
+        {RULES[name].group for name in differing}
+    )
+    assert all(any(rule.text in line for line in lines) for rule in RULES.values())
     assert main(["conformance", "--json"]) == 0
     loaded = json.loads(capsys.readouterr().out)
     assert [row["rule"] for row in loaded["rules"]] == list(RULES)

@@ -35,11 +35,16 @@ class Library:
 
     newest: int | None = None
     """The newest opset it knows, where it knows opsets; calls of a newer one are made at that one."""
+    offers_all = False
+    """Whether an error is an answer, and a wrong one."""
 
     @property
     def version(self) -> str:
         """The installed version."""
-        return metadata.version(self.package)
+        try:
+            return metadata.version(self.package)
+        except metadata.PackageNotFoundError:  # brought by a distribution of another name
+            return str(getattr(importlib.import_module(self.package), "__version__", "?"))
 
     def opinions(self, call: Call) -> Iterator[Codes]:
         """Yield the codes of the result, once for each way the library has to compute it; raise Declined."""
@@ -62,6 +67,7 @@ class Lowprec(Library):
 
     title = package = "lowprec"
     newest = NEWEST
+    offers_all = True
 
     def opinions(self, call: Call) -> Iterator[Codes]:
         """Yield the codes by every instruction set."""

@@ -44,15 +44,25 @@ def _rows(report: Report) -> list[tuple[str, list[list[str]]]]:
     return found
 
 
+def _agrees(cells: list[str]) -> bool:
+    return all(cell.startswith(("0 /", "-")) for cell in cells)
+
+
 def markdown_table(report: Report) -> str:
-    """Return the table in Markdown, with the versions and what must be known of each library."""
+    """Return the rules that a library differs from as a table in Markdown, and in words those that all follow."""
     titles = [f"{title} {version}" for title, version in report.versions.items()]
     lines = [f"| rule | says | {' | '.join(titles)} |", f"| --- | --- | {' | '.join('---:' for _ in titles)} |"]
+    agreed = []
     for group, rows in _rows(report):
-        lines.append(f"| **{group}** |{' |' * (1 + len(titles))}")
-        for text, basis, *cells in rows:
-            marked = [f"**{cell}**" if not cell.startswith(("0 /", "-")) else cell for cell in cells]
+        differing = [row for row in rows if not _agrees(row[2:])]
+        agreed += [f"- {group}: {'; '.join(row[0] for row in rows if row not in differing)}."] * (differing != rows)
+        if differing:
+            lines.append(f"| **{group}** |{' |' * (1 + len(titles))}")
+        for text, basis, *cells in differing:
+            marked = [cell if _agrees([cell]) else f"**{cell}**" for cell in cells]
             lines.append(f"| {text} | {basis} | {' | '.join(marked)} |")
+    if agreed:
+        lines += ["", "No difference in any of them:", "", *agreed]
     return "\n".join([*lines, "", _LEGEND, *_remarks(report)])
 
 

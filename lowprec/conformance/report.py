@@ -68,7 +68,7 @@ class Report:
             for name, row in self.cells.items()
         ]  # fmt: skip
         return {
-            "versions": self.versions, "missing": self.missing, "rules": rows,
+            "versions": self.versions, "remarks": self.remarks, "missing": self.missing, "rules": rows,
             "differences": [asdict(one) for one in self.differences],
         }  # fmt: skip
 
@@ -135,27 +135,31 @@ def _opinions(library: Library, call: Call) -> list[Codes] | None:
 
 
 def _refused(cell: Cell, trial: Trial, library: Library, opinions: list[Codes] | None) -> None:
+    """Count a call that must be refused."""
     cell.tried += 1
-    if opinions:
+    if opinions is not None:
         cell.differ += 1
         got = f"a result of shape {list(opinions[0].shape)}"
         cell.differences[len(cell.differences)] = _difference(trial, library, 0, got, "an error")
 
 
-def _judge(cell: Cell, trial: Trial, library: Library, opinions: list[Codes] | None) -> None:
-    """Count what differs; keep the first input for each target and set of attributes."""
-    call, expected = trial.call, trial.expected
-    if expected is None or opinions is None:
-        _refused(cell, trial, library, opinions)
-        return
-    expected = expected.reshape(-1)
+def _answered(cell: Cell, trial: Trial, library: Library, expected: Codes, opinions: list[Codes] | None) -> None:
+    """Count what differs; keep the first input for each target, kind of source and set of attributes."""
+    call = trial.call
     cell.tried += expected.size
-    wrong = np.zeros(expected.shape, bool)
-    for got in opinions:
+    wrong = np.full(expected.size, opinions is None)
+    kinds = tuple(one and one.fmt.kind for one in call.inputs)
+    key = call.target.name, kinds, tuple(sorted(call.attributes.items()))
+    if opinions is None and key not in cell.differences:
+        cell.differences[key] = _difference(trial, library, 0, "an error", _code(expected, 0, call))
+    for got in opinions or ():
+        if got.size != expected.size:
+            wrong[:] = True
+            shape = f"a result of shape {list(got.shape)}"
+            cell.differences.setdefault(key, _difference(trial, library, 0, shape, _code(expected, 0, call)))
+            continue
         differs = got.reshape(-1) != expected
         wrong |= differs
-        kinds = tuple(one and one.fmt.kind for one in call.inputs)
-        key = call.target.name, kinds, tuple(sorted(call.attributes.items()))
         if differs.any() and key not in cell.differences:
             index = int(np.argmax(differs))
             theirs, copies = _alone(library, trial, index, expected[index], got)
@@ -167,7 +171,7 @@ def _judge(cell: Cell, trial: Trial, library: Library, opinions: list[Codes] | N
 def compare(trials: Iterable[Trial], libraries: list[Library], missing: list[str]) -> Report:
     """Put every trial to every library.
 
-    A library that raises an error offers no answer: the trial does not count for it.
+    A library that raises an error offers no answer, and the trial does not count for it; but lowprec must answer.
     """
     cells: dict[str, dict[str, Cell]] = {name: {} for name in RULES}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -175,11 +179,14 @@ def compare(trials: Iterable[Trial], libraries: list[Library], missing: list[str
         for trial in trials:
             for library in libraries:
                 opinions = _opinions(library, trial.call)
-                if trial.control is not None and _opinions(library, trial.control) is None:
+                valid = opinions if trial.control is None else _opinions(library, trial.control)
+                if valid is None and not library.offers_all:
                     continue
-                if opinions is None and trial.expected is not None:
-                    continue
-                _judge(cells[trial.rule].setdefault(library.title, Cell()), trial, library, opinions)
+                cell = cells[trial.rule].setdefault(library.title, Cell())
+                if trial.expected is None:
+                    _refused(cell, trial, library, opinions)
+                else:
+                    _answered(cell, trial, library, trial.expected.reshape(-1), opinions)
     return Report(
         {one.title: one.version for one in libraries}, {one.title: one.remark for one in libraries if one.remark},
         missing, cells,
