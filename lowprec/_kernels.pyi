@@ -11,6 +11,7 @@ class Program:
     src_bits: int
     dst_bits: int
     names: tuple[str, ...]
+    numbers: bytes
     def __init__(self, names: tuple[str, ...], src_bits: int, dst_bits: int, numbers: dict[str, int]) -> None: ...
 
 class Operands:

@@ -144,6 +144,11 @@ cdef class Program:
             self.is_linear = self.is_linear or self.stages[i] >= MAX_LOOPS
         self.params = {**values, **numbers}
 
+    @property
+    def numbers(self):
+        """The numbers as bytes, laid out as the struct of _plan.pxd: what a kernel elsewhere takes by value."""
+        return (<const char *>&self.params)[:sizeof(params_t)]
+
 
 include "_operands.pxi"
 

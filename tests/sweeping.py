@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import oracle
 
 import lowprec as lp
 from lowprec import _kernels, reference
@@ -34,6 +35,22 @@ def values_of(source: Format) -> np.ndarray:
     """Return the exact value of every code of a float format of at most 16 bits, as float64 (NaNs with their sign)."""
     found = [reference.decode(code, source) for code in range(1 << source.bits)]
     return np.array([float(value) for value in found])
+
+
+@functools.cache
+def _numbers_of(source: Format) -> np.ndarray:
+    """Return the number that every code of an integer format of at most 16 bits stands for."""
+    return np.array([int(reference.decode(code, source).number) for code in range(1 << source.bits)], np.int64)
+
+
+def expected_codes(codes: np.ndarray, source: Format, target: Format, options: dict[str, Any]) -> np.ndarray:
+    """Return what the oracle makes of every code of a format of at most 16 bits."""
+    if source is target:
+        found = [reference.cast(int(code), source, target, **options) for code in codes]
+        return np.array(found, target.code_dtype)
+    if source.is_float:
+        return oracle.expected_from_float64(values_of(source), target, **options)
+    return oracle.expected_from_integers(_numbers_of(source), target, **options)
 
 
 def every_opinion(x: Any, target: Format, source: Format | None, options: dict[str, Any]) -> Iterator[tuple[str, Any]]:

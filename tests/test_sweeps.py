@@ -7,22 +7,12 @@ from collections import Counter
 import numpy as np
 import oracle
 import pytest
-from sweeping import NARROW, compare, every_opinion, options_for, values_of
+from sweeping import NARROW, compare, every_opinion, expected_codes, options_for
 
 from lowprec import reference
 from lowprec.formats import FORMATS, NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
-
-
-def _expected(codes: np.ndarray, source: Format, target: Format, options: dict) -> np.ndarray:
-    if source is target:
-        found = [reference.cast(int(code), source, target, **options) for code in codes]
-        return np.array(found, target.code_dtype)
-    if source.is_float:
-        return oracle.expected_from_float64(values_of(source), target, **options)
-    numbers = np.array([int(reference.decode(int(code), source).number) for code in codes], np.int64)
-    return oracle.expected_from_integers(numbers, target, **options)
 
 
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
@@ -32,7 +22,7 @@ def test_every_code(source: Format, target: Format, tally: Counter[str]) -> None
     for options in options_for(target):
         if options.get("opset", 28) < source.since:
             continue
-        expected = _expected(codes, source, target, options)
+        expected = expected_codes(codes, source, target, options)
         for who, got in every_opinion(codes, target, source, options):
             compare(tally, "every code of 16 bits or fewer", got, expected, codes, f"{who}, {options}")
 
