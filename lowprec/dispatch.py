@@ -1,4 +1,4 @@
-"""Which back end carries out a plan: the kernels for host memory, the portable path for every other library."""
+"""Which back end carries out a plan: kernels for host memory and CUDA devices, the portable path for the others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _kernels, blocks, packing, text
+from . import _kernels, blocks, device, packing, text
 from .arrays import (
     call_back,
     carrier,
@@ -119,11 +119,30 @@ def convert_host(
     return out
 
 
+def convert_device(
+    x: Any,
+    plan: Any,
+    compose: Callable[..., _kernels.Program],
+    dtype: Any,
+    extend: bool,
+    packed: bool,
+    shape: tuple[int, ...] | None,
+    out: Any,
+) -> Any:
+    """Convert memory of a CUDA device; as `convert_host`."""
+    program = compose(plan, extend=extend, packed=packed, unpacked=shape is not None)
+    wanted = tuple(x.shape) if shape is None else shape
+    n = math.prod(wanted)
+    return device.convert(x, program, n, (packing.packed_bytes(n, plan.target),) if packed else wanted, dtype, out)
+
+
 def _carried_out(
     x: Any, plan: Plan, dtype: Any, extend: bool, packed: bool, shape: tuple[int, ...] | None, out: Any
 ) -> Any:
     if on_host(x):
         return convert_host(x, plan, _program, dtype, extend, packed, shape, out)
+    if device.holds(x):
+        return convert_device(x, plan, _program, dtype, extend, packed, shape, out)
     return convert_elsewhere(x, plan, dtype, extend, packed, shape, out)
 
 

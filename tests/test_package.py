@@ -64,8 +64,8 @@ def _imports(path: Path) -> set[str]:
 
 LAYERS = [
     {"_kernels", "row", "cores"}, {"formats", "threads"},
-    {"opsets", "carriers", "packing", "info", "granularity"}, {"arrays", "plan", "reference", "build"},
-    {"blocks", "portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
+    {"opsets", "carriers", "packing", "info", "granularity"}, {"arrays", "plan", "reference", "build", "cuda"},
+    {"device"}, {"blocks", "portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
     {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},
     {"beside", "interchange", "settle_linear"}, {"dispatch_linear"}, {"operators", "codes", "ranges"}, {"quantization"},
     {"loss", "npy"}, {"__init__", "cli"}, {"__main__"},
@@ -110,18 +110,18 @@ def test_format_names_have_one_home() -> None:
                 assert set(found) <= {"float8_e4m3fn", "int4", "float4_e2m1fn"}
                 continue
             assert not found, (path.name, found)
-    for path in [*PACKAGE.glob("*.pyx"), *PACKAGE.glob("*.pxi"), *PACKAGE.glob("*.pxd")]:
+    for path in [file for kind in ("pyx", "pxi", "pxd", "cuh") for file in PACKAGE.glob(f"*.{kind}")]:
         assert not pattern.findall(path.read_text(encoding="utf-8")), path.name
 
 
 def test_every_file_says_its_job_and_is_short() -> None:
-    sources = [path for folder in (PACKAGE, ROOT / "tests", ROOT / "benchmarks") for path in folder.glob("*.p[yx]*")]
+    sources = [path for folder in (PACKAGE, ROOT / "tests", ROOT / "benchmarks") for path in folder.iterdir()]
     assert len(sources) > 20
     for path in sources:
-        if path.suffix not in (".py", ".pyx", ".pxi", ".pxd"):
+        if path.suffix not in (".py", ".pyx", ".pxi", ".pxd", ".cuh"):
             continue
         lines = path.read_text(encoding="utf-8").splitlines()
-        assert lines[0].startswith(('"""', 'r"""', "# ")), path.name
+        assert lines[0].startswith(('"""', 'r"""', "# ", "// ")), path.name
         assert len(lines) <= 380, (path.name, len(lines))
 
 

@@ -1,0 +1,137 @@
+"""What CUDA kernels are launched with, and which arrays go to them: everything that needs no GPU."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+import torch
+
+import lowprec as lp
+from lowprec import cuda, device
+from lowprec.formats import FORMATS, NUMERIC
+from lowprec.opsets import cast_rules
+from lowprec.plan import make_plan
+from lowprec.stages import make_program
+
+PACKAGE = Path(lp.__file__).parent
+ENDS = [(a, b) for a in (2, 4, 6, 8, 16, 32, 64) for b in (2, 4, 6, 8, 16, 32, 64)]
+
+
+@pytest.mark.parametrize(("source_bits", "target_bits"), ENDS)
+def test_groups(source_bits: int, target_bits: int) -> None:
+    group = cuda.Conversion(("load8",), source_bits, target_bits).group
+    for bits in (source_bits, target_bits):
+        assert group * bits % (32 if bits < 8 else bits) == 0  # packed codes fill whole words
+    assert group & (group - 1) == 0
+    unpacked = min(source_bits, target_bits) >= 8
+    assert group * max(source_bits, target_bits) == 128 if unpacked else group in (8, 16)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4, 1023, 1024, 1025, 10**6, 2**26, 2**26 + 1, 2**40])
+def test_geometry(n: int) -> None:
+    made = cuda.Conversion(("encode8",), 32, 8)
+    blocks, threads = cuda.geometry(made, n)
+    assert threads == 256
+    assert 1 <= blocks <= 2**16
+    if blocks < 2**16:  # a thread for each group, and no block without work
+        assert blocks * threads * made.group >= n > (blocks - 1) * threads * made.group or blocks == 1
+
+
+def _program(source: str, target: str, **ends: bool) -> object:
+    rows = FORMATS[source], FORMATS[target]
+    return make_program(make_plan(*rows, cast_rules(*rows)), **ends)
+
+
+def test_arguments_are_passed_by_value() -> None:
+    program = _program("int8", "uint16")
+    count, numbers = cuda.arguments(program, 2**33)
+    assert count.dtype == np.uint64
+    assert count == 2**33
+    assert numbers.size == 1  # CuPy passes a NumPy array of one element by value, and refuses others
+    words = np.frombuffer(numbers.tobytes(), np.uint64)
+    assert words[-5:].tolist() == [0xFF, 0x80, 0xFFFF, 0, 0]  # from_mask, from_sign, to_mask, to_sign, always
+
+
+def _between(file: str, start: str, end: str) -> str:
+    return (PACKAGE / file).read_text(encoding="utf-8").partition(start)[2].partition(end)[0]
+
+
+def test_both_structs_have_the_same_fields() -> None:
+    cython = _between("_plan.pxd", "struct params_t:", "ctypedef")
+    ours = re.findall(r"^    (u?int\d\d)_t (\w+)", cython, re.MULTILINE)
+    theirs = []
+    for kind, names in re.findall(r"\b([iu]\d\d) ([^;]+);", _between("_elements.cuh", "struct params_t {", "};")):
+        theirs += [(kind.replace("u", "uint").replace("i3", "int3"), name.strip()) for name in names.split(",")]
+    assert len(ours) > 30
+    assert theirs == ours
+
+
+def test_every_loop_of_a_plan_has_a_function() -> None:
+    text = (PACKAGE / "_elements.cuh").read_text(encoding="utf-8")
+    made = set(re.findall(r"LP_INLINE u\d+ (\w+)\(", text))
+    for macro, widths in re.findall(r"LP_(TRUNCATE_WIDE|TRUNCATE|NONZERO|WRAP)\((\d+(?:, \d+)?)\)", text):
+        made.add(macro.lower() + widths.replace(", ", "_"))
+    asked = {name for source in NUMERIC for target in NUMERIC for name in _program(source.name, target.name).names}
+    assert asked <= made
+    assert len(asked) > 40
+
+
+def test_packing_is_a_matter_of_the_ends() -> None:
+    made = cuda.conversion(_program("float4_e2m1fn", "float6_e3m2fn", unpacked=True, packed=True))
+    assert made == cuda.Conversion(("decode8", "encode8"), 4, 6)
+    assert "source_bits = 4, target_bits = 6, group = 16" in cuda.kernel_source({"convert": made})
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x,
+        lambda x: x.transpose(2, 0, 1),
+        lambda x: x.transpose(1, 2, 0)[None, :, None],
+        lambda x: x[1],
+        lambda x: x[1, 2, 3],
+        lambda x: x[:1].transpose(2, 1, 0),
+        lambda x: np.asfortranarray(x),
+    ],
+)
+def test_order_of_dense_memory(view: object) -> None:
+    x = np.arange(24, dtype=np.uint16).reshape(2, 3, 4)
+    array = view(np.concatenate([x, x]))
+    axes = device.memory_order(array.shape, array.strides, array.itemsize)
+    assert axes is not None
+    assert sorted(axes) == list(range(array.ndim))
+    assert array.transpose(axes).flags.c_contiguous
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x[:, ::2],
+        lambda x: x[..., 1:],
+        lambda x: x[::-1],
+        lambda x: np.broadcast_to(x[0], (5, 3, 4)),
+        lambda x: np.lib.stride_tricks.sliding_window_view(x[0, 0], 2),
+    ],
+)
+def test_memory_with_gaps_or_overlaps_has_no_order(view: object) -> None:
+    array = view(np.arange(24, dtype=np.uint16).reshape(2, 3, 4))
+    assert device.memory_order(array.shape, array.strides, array.itemsize) is None
+
+
+def test_other_arrays_stay_where_they_were() -> None:
+    for x in (np.zeros(2), torch.zeros(2), strict.zeros(2)):
+        assert not device.holds(x)
+
+
+def test_cupy_is_not_imported_for_others() -> None:
+    code = (
+        "import sys, array_api_strict as strict, torch, lowprec as lp; "
+        "lp.cast(strict.ones(2), 'float16'); lp.cast(torch.ones(2), 'float16'); print('cupy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
