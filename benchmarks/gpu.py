@@ -1,0 +1,98 @@
+"""Bandwidth of the CUDA kernels as a share of a device-to-device copy of as many bytes; needs CuPy and a GPU.
+
+    python benchmarks/gpu.py [--elements 268435456] [--rounds 20]
+
+Each case is first checked for NumPy's bits on a sample. Then the conversion and a copy, which reads and writes together
+as many bytes, run in turn on one stream between two events; the medians of the rounds are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import statistics
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+import lowprec as lp
+
+CASES = [
+    # source, target, packed
+    ("float32", "float8_e4m3fn", False), ("float32", "float8_e5m2", False), ("float32", "float8_e4m3fnuz", False),
+    ("float32", "float8_e8m0fnu", False), ("float32", "float6_e2m3fn", True), ("float32", "float4_e2m1fn", True),
+    ("float32", "bfloat16", False), ("float32", "float16", False), ("float32", "int4", True), ("float32", "int8", False),
+    ("float64", "float8_e4m3fn", False), ("float16", "float8_e4m3fn", False), ("bfloat16", "float8_e4m3fn", False),
+    ("float8_e4m3fn", "float32", False), ("float8_e4m3fn", "float16", False), ("float8_e4m3fn", "bfloat16", False),
+    ("float16", "float32", False), ("int8", "float32", False), ("int64", "float32", False), ("int64", "int8", False),
+]  # fmt: skip
+SAMPLE = 1 << 16
+
+
+def _cupy() -> Any | None:
+    if importlib.util.find_spec("cupy") is None:
+        return None
+    import cupy
+
+    return cupy if cupy.is_available() else None
+
+
+def _seconds(cupy: Any, calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """Return the median time of each call on the device."""
+    start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+    found: dict[str, list[float]] = {name: [] for name in calls}
+    for call in calls.values():
+        call()  # compiles
+    for _ in range(rounds):
+        for name, call in calls.items():
+            start.record()
+            call()
+            stop.record()
+            stop.synchronize()
+            found[name].append(cupy.cuda.get_elapsed_time(start, stop) / 1e3)
+    return {name: statistics.median(times) for name, times in found.items()}
+
+
+def _case(cupy: Any, source: lp.Format, target: lp.Format, packed: bool, n: int, rounds: int) -> tuple[float, float]:
+    """Return the gigabytes a second of a conversion and of a copy."""
+    rng = np.random.default_rng(0)
+    sample = lp.encode((10 * rng.standard_normal(SAMPLE)).astype(np.float32), source)
+    x = cupy.resize(cupy.asarray(sample), n)
+    out = lp.encode(x, target, source=source, packed=packed)
+    expected = lp.encode(sample, target, source=source, packed=packed)
+    if not np.array_equal(out[: expected.size].get(), expected):
+        raise SystemExit(f"{source.name} to {target.name}: other bits than NumPy's")
+    moved = x.nbytes + out.nbytes
+    here, there = cupy.empty(moved // 2, np.uint8), cupy.empty(moved // 2, np.uint8)
+    calls = {
+        "convert": lambda: lp.encode(x, target, source=source, packed=packed, out=out),
+        "copy": lambda: there.data.copy_from_device_async(here.data, here.nbytes),
+    }
+    seconds = _seconds(cupy, calls, rounds)
+    return moved / seconds["convert"] / 1e9, moved / seconds["copy"] / 1e9
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--elements", type=int, default=1 << 28, help="elements of each array (default 256 Mi)")
+    parser.add_argument("--rounds", type=int, default=20)
+    options = parser.parse_args()
+    cupy = _cupy()
+    if cupy is None:
+        print("No CUDA device that CuPy can use is here: nothing was measured.")
+        return 1
+    name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
+    print(f"{name}, CuPy {cupy.__version__}, {date.today()}, {options.elements} elements")
+    print(f"{'case':40} {'GB/s':>8} {'copy GB/s':>10} {'share':>7}")
+    for source, target, packed in CASES:
+        ours, copy = _case(cupy, lp.formats[source], lp.formats[target], packed, options.elements, options.rounds)
+        title = f"{source} -> {target}{' packed' if packed else ''}"
+        print(f"{title:40} {ours:8.0f} {copy:10.0f} {ours / copy:7.0%}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

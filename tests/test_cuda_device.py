@@ -1,0 +1,186 @@
+"""CuPy arrays and torch's CUDA tensors, on a GPU: bits, layouts, streams. Skipped where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+from sweeping import NARROW, options_for
+
+import lowprec as lp
+from lowprec import device
+from lowprec.formats import NUMERIC, Format
+
+cupy = pytest.importorskip("cupy")
+if not cupy.is_available():
+    pytest.skip("no CUDA device here", allow_module_level=True)
+
+pytestmark = pytest.mark.gpu
+BY_NAME = {"ids": lambda fmt: fmt.name}
+
+
+def _codes(fmt: Format) -> np.ndarray:
+    """Every code of 16 bits or fewer; of wider formats boundaries, numbers around 1, and random ones."""
+    if fmt in NARROW:
+        return np.arange(2 if fmt.name == "bool" else 1 << fmt.bits).astype(fmt.code_dtype)
+    rng = np.random.default_rng(fmt.onnx_enum)
+    special = np.array([0, 1, fmt.sign_mask, fmt.max_code, fmt.code_mask, fmt.inf_code or 0], fmt.code_dtype)
+    near = rng.normal(0 if fmt.signed else 1000, 100, 30_000).astype(fmt.dtype).view(fmt.code_dtype)
+    anywhere = rng.integers(0, 1 << fmt.bits, 30_001, np.uint64).astype(fmt.code_dtype)
+    return np.concatenate([special, near, anywhere])
+
+
+@pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
+@pytest.mark.parametrize("source", NUMERIC, **BY_NAME)
+def test_cupy_gives_numpys_bits(source: Format, target: Format) -> None:
+    codes = _codes(source)
+    x = cupy.asarray(codes)
+    assert device.holds(x)
+    for options in options_for(target):
+        if options.get("opset", 28) < source.since:
+            continue
+        got = lp.encode(x, target, source=source, **options)
+        assert got.device == x.device
+        assert np.array_equal(got.get(), lp.encode(codes, target, source=source, **options)), options
+    held = lp.cast(x, target, source=source)
+    assert held.dtype == lp.carrier(target, cupy)
+    expected = lp.encode(codes, target, source=source)
+    if target.is_integer and target.bits < 8:
+        expected = lp.decode(expected, target, to="int8" if target.signed else "uint8").view(np.uint8)
+    assert np.array_equal(held.view(f"u{held.dtype.itemsize}").get(), expected)
+
+
+@pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.is_float], **BY_NAME)
+@pytest.mark.parametrize("name", ["float32", "float64", "int64", "uint64"])
+def test_sweeps(name: str, target: Format) -> None:
+    if name == target.name:
+        return
+    x = getattr(oracle, f"sweep_{name}")(target)
+    expect = oracle.expected_from_float64 if name.startswith("float") else oracle.expected_from_integers
+    with np.errstate(invalid="ignore"):
+        values = x.astype(np.float64) if name == "float32" else x
+    for options in options_for(target):
+        assert np.array_equal(lp.encode(cupy.asarray(x), target, **options).get(), expect(values, target, **options))
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits in (2, 4, 6)], **BY_NAME)
+@pytest.mark.parametrize("n", [0, 1, 5, 16, 1000, 1003])
+def test_packing(fmt: Format, n: int) -> None:
+    x = np.linspace(-9, 9, n).astype(np.float32)
+    expected = lp.encode(x, fmt, packed=True)
+    packed = lp.encode(cupy.asarray(x), fmt, packed=True)
+    assert np.array_equal(packed.get(), expected)
+    moved = cupy.concatenate([cupy.zeros(1, np.uint8), packed])[1:]  # no vector load can read it
+    values = lp.decode(moved, fmt, packed=True, shape=(n,))
+    assert np.array_equal(values.get(), lp.decode(expected, fmt, packed=True, shape=(n,)))
+
+
+LAYOUTS: list[Callable[[Any], Any]] = [
+    lambda x: x,
+    lambda x: x[::2, :, 1:4],
+    lambda x: x[:, ::-1],
+    lambda x: x.transpose(2, 0, 1),
+    lambda x: x[1:].transpose(2, 1, 0),
+    lambda x: x[0, 0, 0],
+    lambda x: x[:0],
+    lambda x: x.reshape(-1)[1:],
+    lambda x: x[None, :, None],
+]
+
+
+@pytest.mark.parametrize("target", ["float8_e4m3fn", "bfloat16", "int4", "float64"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout: Callable[[Any], Any], target: str) -> None:
+    array = np.random.default_rng(0).normal(0, 20, (6, 8, 5)).astype(np.float32)
+    x, same = layout(cupy.asarray(array)), layout(array)
+    expected = lp.encode(np.ascontiguousarray(same), target).reshape(same.shape)
+    got = lp.encode(x, target)
+    assert got.shape == same.shape
+    assert np.array_equal(got.get(), expected)
+    for order in "CF":
+        out = cupy.zeros(same.shape, got.dtype, order=order)
+        held = lp.cast(x, target)
+        into = cupy.zeros(same.shape, held.dtype, order=order)
+        assert lp.encode(x, target, out=out) is out
+        assert np.array_equal(out.get(), expected)
+        assert lp.cast(x, target, out=into) is into
+        assert np.array_equal(into.view(f"u{into.itemsize}").get(), held.view(f"u{held.itemsize}").get())
+
+
+def test_dense_layouts_are_kept() -> None:
+    x = cupy.zeros((4, 5, 6), np.float32).transpose(2, 0, 1)
+    assert lp.cast(x, "float16").strides == tuple(length // 2 for length in x.strides)
+
+
+def test_out_may_be_the_input() -> None:
+    x = cupy.asarray(np.random.default_rng(0).normal(0, 20, 10_000).astype(np.float32))
+    expected = lp.encode(x.get(), "int32")
+    codes = x.view(np.uint32)
+    assert lp.encode(x, "int32", out=codes) is codes
+    assert np.array_equal(codes.get(), expected)
+
+
+def test_work_is_queued_on_the_current_stream_and_waits_for_nothing() -> None:
+    x = cupy.linspace(-500, 500, 100_000, dtype=np.float32)
+    out = lp.encode(x, "float8_e4m3fn")  # compiled, before the stream is watched
+    out[...] = 0
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        stream.begin_capture()  # fails for whatever waits, or goes to another stream
+        lp.encode(x, "float8_e4m3fn", out=out)
+        graph = stream.end_capture()
+        assert not out.any()
+        graph.launch(stream)
+    stream.synchronize()
+    assert np.array_equal(out.get(), lp.encode(x.get(), "float8_e4m3fn"))
+
+
+@pytest.fixture
+def torch() -> Any:
+    found = pytest.importorskip("torch")
+    if not found.cuda.is_available():
+        pytest.skip("torch without CUDA")
+    return found
+
+
+@pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
+def test_torch_tensors_stay_on_the_device(torch: Any, target: Format) -> None:
+    for source in [fmt for fmt in NUMERIC if fmt.torch_name]:
+        codes = _codes(source)
+        held = torch.from_numpy(codes.view(f"i{codes.itemsize}").copy()).view(getattr(torch, source.torch_name))
+        x = held.cuda()
+        assert device.holds(x)
+        got = lp.cast(x, target)
+        assert got.device == x.device
+        assert got.dtype == lp.carrier(target, torch)
+        signed = getattr(torch, f"int{8 * got.itemsize}")
+        assert torch.equal(got.view(signed).cpu(), lp.cast(held, target).view(signed))
+
+
+def test_torch_layouts_and_gradients(torch: Any) -> None:
+    x = torch.randn(2, 3, 8, 8, device="cuda").to(memory_format=torch.channels_last).requires_grad_()
+    got = lp.cast(x, "float16")
+    assert got.stride() == x.stride()
+    assert not got.requires_grad
+    expected = lp.cast(x.detach().cpu(), "float16")
+    assert torch.equal(got.cpu(), expected)
+    assert torch.equal(lp.cast(x[:, ::2, 1:], "float16").cpu(), expected[:, ::2, 1:])
+    assert torch.equal(lp.cast(x[0, 0, 0, 0], "float16").cpu(), expected[0, 0, 0, 0])
+    assert lp.cast(x[:0], "float16").shape == (0, 3, 8, 8)
+
+
+def test_torch_streams(torch: Any) -> None:
+    x = torch.linspace(-500, 500, 100_000, device="cuda")
+    out = torch.zeros_like(lp.cast(x, "float8_e5m2"))
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):  # captures torch's current stream, fails for whatever waits
+        lp.cast(x, "float8_e5m2", out=out)
+    assert not out.view(torch.uint8).any()
+    graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(out.view(torch.uint8).cpu(), lp.cast(x.cpu(), "float8_e5m2").view(torch.uint8))
