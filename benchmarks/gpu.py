@@ -23,8 +23,9 @@ CASES = [
     # source, target, packed
     ("float32", "float8_e4m3fn", False), ("float32", "float8_e5m2", False), ("float32", "float8_e4m3fnuz", False),
     ("float32", "float8_e8m0fnu", False), ("float32", "float6_e2m3fn", True), ("float32", "float4_e2m1fn", True),
-    ("float32", "bfloat16", False), ("float32", "float16", False), ("float32", "int4", True), ("float32", "int8", False),
-    ("float64", "float8_e4m3fn", False), ("float16", "float8_e4m3fn", False), ("bfloat16", "float8_e4m3fn", False),
+    ("float32", "bfloat16", False), ("float32", "float16", False), ("float32", "int8", False),
+    ("float32", "int4", True), ("float64", "float8_e4m3fn", False), ("float16", "float8_e4m3fn", False),
+    ("bfloat16", "float8_e4m3fn", False),
     ("float8_e4m3fn", "float32", False), ("float8_e4m3fn", "float16", False), ("float8_e4m3fn", "bfloat16", False),
     ("float16", "float32", False), ("int8", "float32", False), ("int64", "float32", False), ("int64", "int8", False),
 ]  # fmt: skip
