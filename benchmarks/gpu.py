@@ -9,6 +9,7 @@ as many bytes, run in turn on one stream between two events; the medians of the 
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
 import statistics
 from collections.abc import Callable
@@ -29,7 +30,13 @@ CASES = [
     ("float8_e4m3fn", "float32", False), ("float8_e4m3fn", "float16", False), ("float8_e4m3fn", "bfloat16", False),
     ("float16", "float32", False), ("int8", "float32", False), ("int64", "float32", False), ("int64", "int8", False),
 ]  # fmt: skip
+LINEAR = [
+    # target, axis of the scales of a (rows, 4096) float32 array, block_size
+    ("int8", None, 0), ("int8", 0, 0), ("int8", 1, 0), ("float8_e4m3fn", None, 0), ("int4", 1, 128),
+    ("float4_e2m1fn", 1, 16), ("float4_e2m1fn", 1, 32),
+]  # fmt: skip
 SAMPLE = 1 << 16
+COLUMNS = 4096
 
 
 def _cupy() -> Any | None:
@@ -56,8 +63,18 @@ def _seconds(cupy: Any, calls: dict[str, Callable[[], Any]], rounds: int) -> dic
     return {name: statistics.median(times) for name, times in found.items()}
 
 
-def _case(cupy: Any, source: lp.Format, target: lp.Format, packed: bool, n: int, rounds: int) -> tuple[float, float]:
-    """Return the gigabytes a second of a conversion and of a copy."""
+def _against_copy(cupy: Any, call: Callable[[], Any], moved: int, rounds: int) -> tuple[float, float]:
+    """Return the gigabytes a second of a call that reads and writes so many bytes, and of a copy."""
+    here, there = cupy.empty(moved // 2, np.uint8), cupy.empty(moved // 2, np.uint8)
+
+    def copy() -> None:
+        there.data.copy_from_device_async(here.data, here.nbytes)
+
+    seconds = _seconds(cupy, {"call": call, "copy": copy}, rounds)
+    return moved / seconds["call"] / 1e9, moved / seconds["copy"] / 1e9
+
+
+def _cast(cupy: Any, source: lp.Format, target: lp.Format, packed: bool, n: int, rounds: int) -> tuple[float, float]:
     rng = np.random.default_rng(0)
     sample = lp.encode((10 * rng.standard_normal(SAMPLE)).astype(np.float32), source)
     x = cupy.resize(cupy.asarray(sample), n)
@@ -65,33 +82,52 @@ def _case(cupy: Any, source: lp.Format, target: lp.Format, packed: bool, n: int,
     expected = lp.encode(sample, target, source=source, packed=packed)
     if not np.array_equal(out[: expected.size].get(), expected):
         raise SystemExit(f"{source.name} to {target.name}: other bits than NumPy's")
-    moved = x.nbytes + out.nbytes
-    here, there = cupy.empty(moved // 2, np.uint8), cupy.empty(moved // 2, np.uint8)
-    calls = {
-        "convert": lambda: lp.encode(x, target, source=source, packed=packed, out=out),
-        "copy": lambda: there.data.copy_from_device_async(here.data, here.nbytes),
-    }
-    seconds = _seconds(cupy, calls, rounds)
-    return moved / seconds["convert"] / 1e9, moved / seconds["copy"] / 1e9
+    call = functools.partial(lp.encode, x, target, source=source, packed=packed, out=out)
+    return _against_copy(cupy, call, x.nbytes + out.nbytes, rounds)
+
+
+def _quantize(cupy: Any, target: lp.Format, axis: int | None, block: int, n: int, rounds: int) -> tuple[float, float]:
+    rng = np.random.default_rng(0)
+    x = cupy.resize(cupy.asarray((10 * rng.standard_normal(SAMPLE)).astype(np.float32)), (n // COLUMNS, COLUMNS))
+    shape = (x.shape[0], COLUMNS // block) if block else () if axis is None else (x.shape[axis],)
+    scale = cupy.asarray(rng.uniform(0.05, 2, shape).astype(np.float32))
+    options = {"axis": axis or 0, "block_size": block, "output_dtype": target, "packed": target.bits < 8}
+    out = lp.quantize_linear(x, scale, **options)
+    rows = SAMPLE // COLUMNS
+    beside = scale[:rows] if scale.shape[:1] == x.shape[:1] else scale
+    expected = lp.quantize_linear(x[:rows].get(), beside.get(), **options).reshape(-1).view(np.uint8)
+    if not np.array_equal(out.reshape(-1)[: expected.size].view(np.uint8).get(), expected):
+        raise SystemExit(f"quantize_linear to {target.name}: other bits than NumPy's")
+    call = functools.partial(lp.quantize_linear, x, scale, out=out, **options)
+    return _against_copy(cupy, call, x.nbytes + out.nbytes + scale.nbytes, rounds)
 
 
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--elements", type=int, default=1 << 28, help="elements of each array (default 256 Mi)")
+    parser.add_argument(
+        "--elements", type=int, default=1 << 28, help="elements of each array, in steps of 64 Ki (default 256 Mi)"
+    )
     parser.add_argument("--rounds", type=int, default=20)
     options = parser.parse_args()
+    sizes = options.elements // SAMPLE * SAMPLE, options.rounds
     cupy = _cupy()
     if cupy is None:
         print("No CUDA device that CuPy can use is here: nothing was measured.")
         return 1
     name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
-    print(f"{name}, CuPy {cupy.__version__}, {date.today()}, {options.elements} elements")
+    print(f"{name}, CuPy {cupy.__version__}, {date.today()}, {sizes[0]} elements")
     print(f"{'case':40} {'GB/s':>8} {'copy GB/s':>10} {'share':>7}")
+
+    def show(title: str, measured: tuple[float, float]) -> None:
+        print(f"{title:40} {measured[0]:8.0f} {measured[1]:10.0f} {measured[0] / measured[1]:7.0%}", flush=True)
+
     for source, target, packed in CASES:
-        ours, copy = _case(cupy, lp.formats[source], lp.formats[target], packed, options.elements, options.rounds)
-        title = f"{source} -> {target}{' packed' if packed else ''}"
-        print(f"{title:40} {ours:8.0f} {copy:10.0f} {ours / copy:7.0%}", flush=True)
+        rows = lp.formats[source], lp.formats[target]
+        show(f"{source} -> {target}{' packed' if packed else ''}", _cast(cupy, *rows, packed, *sizes))
+    for target, axis, block in LINEAR:
+        how = "per tensor" if axis is None else f"blocks of {block}" if block else f"per axis {axis}"
+        show(f"quantize {target}, {how}", _quantize(cupy, lp.formats[target], axis, block, *sizes))
     return 0
 
 

@@ -32,6 +32,9 @@ struct params_t {
     i32 power_first;
     u32 power_low, power_span;
     u64 from_mask, from_sign, to_mask, to_sign, always;
+    i32 low, high, grid_clamp, grid_floor;
+    u32 grid_magic;
+    i32 grid_last;
 };
 
 constexpr u32 SIGN = 0x80000000u;
@@ -40,6 +43,7 @@ constexpr u32 QUIET = 0x7fc00000u;
 constexpr u32 FRACTION = 0x007fffffu;
 constexpr u32 HIDDEN = 0x00800000u;
 constexpr u64 WIDE_SIGN = 0x8000000000000000ull;
+constexpr u64 WIDE_INF = 0x7ff0000000000000ull;
 constexpr u64 WIDE_QUIET = 0x7ff8000000000000ull;
 constexpr u64 WIDE_FRACTION = 0x000fffffffffffffull;
 constexpr u64 WIDE_HIDDEN = 0x0010000000000000ull;
@@ -179,7 +183,7 @@ LP_INLINE u32 narrow_odd(u64 wide, const params_t &) {
     const float near = (float)as_double(wide);
     const u64 a = wide & ~WIDE_SIGN;
     const u64 b = as_wide_bits((double)near) & ~WIDE_SIGN;
-    if (a > 0x7ff0000000000000ull) return QUIET | ((u32)(wide >> 32) & SIGN);
+    if (a > WIDE_INF) return QUIET | ((u32)(wide >> 32) & SIGN);
     return (as_bits(near) - (b > a ? 1 : 0)) | (b != a ? 1 : 0);
 }
 
@@ -188,12 +192,12 @@ LP_INLINE u32 narrow_odd(u64 wide, const params_t &) {
 LP_INLINE u32 narrow_sticky(u64 wide, const params_t &) {
     const u64 low = 0xffffffffull;
     const u64 folded = (wide | ((wide & low) + low)) & ~low;
-    if ((wide & ~WIDE_SIGN) > 0x7ff0000000000000ull) return QUIET | ((u32)(wide >> 32) & SIGN);
+    if ((wide & ~WIDE_SIGN) > WIDE_INF) return QUIET | ((u32)(wide >> 32) & SIGN);
     return as_bits((float)as_double(folded));
 }
 
 LP_INLINE u32 narrow(u64 wide, const params_t &) {
-    if ((wide & ~WIDE_SIGN) > 0x7ff0000000000000ull) return QUIET | ((u32)(wide >> 32) & SIGN);
+    if ((wide & ~WIDE_SIGN) > WIDE_INF) return QUIET | ((u32)(wide >> 32) & SIGN);
     return as_bits((float)as_double(wide));
 }
 

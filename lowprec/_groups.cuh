@@ -85,9 +85,68 @@ template <int N> struct side_t<u8, 2, N> : packed_t<2, N> {};
 template <int N> struct side_t<u8, 4, N> : packed_t<4, N> {};
 template <int N> struct side_t<u8, 6, N> : packed_t<6, N> {};
 
-// Convert every `threads`-th group, from number `thread` on. C says what an element becomes: `C::of`.
+// The scales and zero points of a call, and how they spread over the elements, which stand in C order at
+// (outer, position, inner): number (outer * outer_step + position / block) * width + (width > 1 ? inner : 0).
+struct operands_t {
+    u64 scale, zero;  // addresses; no zero points: 0
+    u64 inner, length, block, outer_step, width;
+};
+
+// Divisions of 64 bits take several times as long.
+LP_INLINE u64 quotient(u64 a, u64 b) { return (a | b) >> 32 != 0 ? a / b : (u32)a / (u32)b; }
+
+// Where an element stands: found by divisions for the first one of a group, by steps for the others.
+struct place_t {
+    u64 inner, position, within, row;  // within its block; the row of its scale: outer * outer_step + position / block
+
+    LP_INLINE place_t(u64 element, const operands_t &o) {
+        const u64 rest = element < o.inner ? 0 : quotient(element, o.inner);
+        const u64 outer = rest < o.length ? 0 : quotient(rest, o.length);
+        inner = element - rest * o.inner;
+        position = rest - outer * o.length;
+        const u64 blocks = o.block == 1 ? position : quotient(position, o.block);
+        within = position - blocks * o.block;
+        row = outer * o.outer_step + blocks;
+    }
+
+    LP_INLINE void step(const operands_t &o) {
+        if (++inner < o.inner) return;
+        inner = 0;
+        if (++position == o.length) {
+            position = within = 0;
+            row = o.outer_step != 0 ? row + 1 : 0;  // there are as many blocks along the axis as outer_step says
+        } else if (++within == o.block) {
+            within = 0;
+            ++row;
+        }
+    }
+
+    LP_INLINE u64 number(const operands_t &o) const { return row * o.width + (o.width > 1 ? inner : 0); }
+};
+
+// What the elements of one group become: C::of, with their scales and zero points where C is linear.
+template <class C, int N>
+LP_INLINE void convert_group(
+    const typename C::source_t (&from)[N], typename C::target_t (&to)[N], u64 first, int count, const params_t &p,
+    const operands_t &o) {
+    if constexpr (C::linear) {
+        const typename C::scale_t *scale = reinterpret_cast<const typename C::scale_t *>(o.scale);
+        const u32 *zero = reinterpret_cast<const u32 *>(o.zero);
+        place_t at(first, o);
+        LP_UNROLL for (int k = 0; k < N; ++k) {
+            const u64 number = at.number(o);
+            to[k] = k < count ? C::of(from[k], p, scale[number], zero ? zero[number] : 0) : 0;
+            at.step(o);
+        }
+    } else {
+        LP_UNROLL for (int k = 0; k < N; ++k) to[k] = C::of(from[k], p);
+    }
+}
+
+// Convert every `threads`-th group, from number `thread` on.
 template <class C>
-LP_INLINE void convert_groups(const u8 *src, u8 *dst, u64 n, const params_t &p, u64 thread, u64 threads) {
+LP_INLINE void convert_groups(
+    const u8 *src, u8 *dst, u64 n, const params_t &p, const operands_t &o, u64 thread, u64 threads) {
     constexpr int N = C::group;
     typedef side_t<typename C::source_t, C::source_bits, N> source_side;
     typedef side_t<typename C::target_t, C::target_bits, N> target_side;
@@ -100,7 +159,7 @@ LP_INLINE void convert_groups(const u8 *src, u8 *dst, u64 n, const params_t &p, 
         typename C::source_t from[N];
         typename C::target_t to[N];
         source_side::read(src, group, count, whole, from);
-        LP_UNROLL for (int k = 0; k < N; ++k) to[k] = C::of(from[k], p);
+        convert_group<C>(from, to, group * N, count, p, o);
         target_side::write(dst, group, count, whole, to);
     }
 }
@@ -108,7 +167,8 @@ LP_INLINE void convert_groups(const u8 *src, u8 *dst, u64 n, const params_t &p, 
 #ifdef __CUDACC__
 #define LP_KERNEL(NAME, C)                                                                                            \
     extern "C" __global__ void __launch_bounds__(256)                                                                 \
-        NAME(const u8 *__restrict__ src, u8 *__restrict__ dst, u64 n, const params_t p) {                             \
-        convert_groups<C>(src, dst, n, p, (u64)blockIdx.x * blockDim.x + threadIdx.x, (u64)gridDim.x * blockDim.x);   \
+        NAME(const u8 *__restrict__ src, u8 *__restrict__ dst, u64 n, const params_t p, const operands_t o) {         \
+        const u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;                                                \
+        convert_groups<C>(src, dst, n, p, o, thread, (u64)gridDim.x * blockDim.x);                                    \
     }
 #endif

@@ -5,21 +5,31 @@ A kernel runs on the stream that the caller's library works on at that moment; n
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import array_api_compat as compat
 
 from . import _kernels
 from .arrays import check_out, is_torch, namespace
-from .cuda import OPTIONS, Conversion, arguments, conversion, geometry, kernel_source
+from .cuda import OPTIONS, Conversion, arguments, beside, conversion, geometry, kernel_source
+from .granularity import Granularity
 
-__all__ = ["convert", "holds", "memory_order"]
+__all__ = ["Operands", "convert", "holds", "memory_order"]
+
+
+class Operands(NamedTuple):
+    """What stands beside the elements of a quantization, in the library and on the device of the array."""
+
+    scale: Any  # float32 or float64, as the loops take it
+    zero: Any | None  # int32 or float32
+    spread: Granularity
 
 
 @cache
@@ -81,15 +91,51 @@ def _kernel(made: Conversion) -> Any:
     return cupy.RawKernel(kernel_source({"convert": made}), "convert", options=OPTIONS)
 
 
-def _launch(program: _kernels.Program, src: Any, dst: Any, n: int) -> None:
+def _launch(program: _kernels.Program, src: Any, dst: Any, n: int, *operands: bytes) -> None:
     """Convert `n` elements of one dense CuPy array to another one."""
     if n:
         made = conversion(program)
         blocks, threads = geometry(made, n)
-        _kernel(made)((blocks,), (threads,), (src, dst, *arguments(program, n)))
+        _kernel(made)((blocks,), (threads,), (src, dst, *arguments(program, n, *operands)))
 
 
-def convert(x: Any, program: _kernels.Program, n: int, shape: tuple[int, ...], dtype: Any, out: Any = None) -> Any:
+def _dense(x: Any, packed: bool, rank: int, cupy: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return the codes of an array in C order, and which axes of the array that are.
+
+    A packed side has no axes to be put in order: the ones returned are those of the result, of that rank.
+    """
+    codes = _codes(x, cupy)
+    axes = None if packed else memory_order(codes.shape, codes.strides, codes.itemsize)
+    if axes is None:
+        return cupy.ascontiguousarray(codes), tuple(range(rank))
+    return codes.transpose(axes), axes
+
+
+def _beside(
+    operands: Operands, axes: tuple[int, ...] | None, shape: tuple[int, ...], cupy: Any
+) -> tuple[list[Any], Granularity]:
+    """Return scales and zero points as codes, and their spread over an array of `shape`, whose axes were in C order.
+
+    They follow the array where its axes were put in another order, which `axes` tells.
+    """
+    arrays, spread = [_codes(array, cupy) for array in operands[:2] if array is not None], operands.spread
+    if axes is not None and spread.axis is not None:
+        inner = max(math.prod(shape[axes.index(spread.axis) + 1 :]), 1)
+        if spread.outer_step:  # a scale for each block: they have the axes of the array
+            arrays = [array.transpose(axes) for array in arrays]
+        spread = spread._replace(inner=inner, width=inner if spread.outer_step else 1)
+    return [cupy.ascontiguousarray(array) for array in arrays], spread
+
+
+def convert(
+    x: Any,
+    program: _kernels.Program,
+    n: int,
+    shape: tuple[int, ...],
+    dtype: Any,
+    out: Any = None,
+    operands: Operands | None = None,
+) -> Any:
     """Carry out a program on an array of a CUDA device.
 
     Parameters
@@ -106,6 +152,8 @@ def convert(x: Any, program: _kernels.Program, n: int, shape: tuple[int, ...], d
         That of the result, in the library of `x`.
     out : array, optional
         Where the result goes.
+    operands : Operands, optional
+        What stands beside the elements, where the program has loops that take it.
 
     Returns
     -------
@@ -114,24 +162,24 @@ def convert(x: Any, program: _kernels.Program, n: int, shape: tuple[int, ...], d
     """
     cupy: Any = _cupy()
     with _stream_of(x, cupy):
-        src = _codes(x, cupy)
         packed = program.src_bits < 8 or program.dst_bits < 8
-        axes = None if packed else memory_order(src.shape, src.strides, src.itemsize)
-        if axes is None:
-            src, axes = cupy.ascontiguousarray(src), tuple(range(len(shape)))
-        elif axes:
-            src = src.transpose(axes)
+        src, axes = _dense(x, packed, len(shape), cupy)
+        given = []
+        if operands is not None:
+            arrays, spread = _beside(operands, None if packed else axes, src.shape, cupy)
+            scale, zero = (*(array.data.ptr for array in arrays), 0)[:2]
+            given = [beside(scale, zero, *spread[1:])]
         if out is not None:
             check_out(out, x, shape, dtype)
             held = _codes(out, cupy).transpose(axes)
             if cupy.may_share_memory(src, held):
                 src = src.copy()
             dst = held if held.flags.c_contiguous else cupy.empty(held.shape, held.dtype)
-            _launch(program, src, dst, n)
+            _launch(program, src, dst, n, *given)
             if dst is not held:
                 held[...] = dst
             return out
         xp = namespace(x)
         result = xp.empty(tuple(shape[axis] for axis in axes), dtype=dtype, device=compat.device(x))
-        _launch(program, src, _codes(result, cupy), n)
+        _launch(program, src, _codes(result, cupy), n, *given)
         return xp.permute_dims(result, tuple(axes.index(axis) for axis in range(len(axes))))

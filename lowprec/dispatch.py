@@ -29,7 +29,7 @@ from .plan import Plan, Rule, read_plan, spell_plan
 from .stages import make_program
 from .threads import one_thread, shared
 
-__all__ = ["convert", "convert_host", "dense_result"]
+__all__ = ["convert", "convert_device", "convert_host", "dense_result"]
 
 _BYTE = np.dtype(np.uint8)
 _program = cache(make_program)
@@ -128,12 +128,14 @@ def convert_device(
     packed: bool,
     shape: tuple[int, ...] | None,
     out: Any,
+    operands: device.Operands | None = None,
 ) -> Any:
     """Convert memory of a CUDA device; as `convert_host`."""
     program = compose(plan, extend=extend, packed=packed, unpacked=shape is not None)
     wanted = tuple(x.shape) if shape is None else shape
     n = math.prod(wanted)
-    return device.convert(x, program, n, (packing.packed_bytes(n, plan.target),) if packed else wanted, dtype, out)
+    wanted = (packing.packed_bytes(n, plan.target),) if packed else wanted
+    return device.convert(x, program, n, wanted, dtype, out, operands)
 
 
 def _carried_out(

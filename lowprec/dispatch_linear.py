@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _kernels, blocks
+from . import _kernels, blocks, device
 from .arrays import (
     call_back,
     carrier,
@@ -21,7 +21,7 @@ from .arrays import (
     to_codes,
 )  # fmt: skip
 from .beside import check_zero
-from .dispatch import convert, convert_host, dense_result
+from .dispatch import convert, convert_device, convert_host, dense_result
 from .elsewhere import convert_linear_elsewhere
 from .formats import FORMATS, Format, as_format
 from .granularity import Granularity, expanded, granularity_of
@@ -67,14 +67,18 @@ def _flat(x: Any) -> _Array:
     return np.ascontiguousarray(codes).reshape(-1)
 
 
-def _operands(
-    plan: LinearPlan, scale: tuple[Any, Format], zero: tuple[Any, Format] | None, spread: Granularity, n: int
-) -> _kernels.Operands:
+def _converted(plan: LinearPlan, scale: tuple[Any, Format], zero: tuple[Any, Format] | None) -> tuple[Any, Any | None]:
+    """Return the scales and the zero points in the types that the loops read."""
     factor, offset = scale[0], None
     for step in _scale_plans(plan, scale[1]):
         factor = convert(factor, step)
     if zero is not None and plan.zero_point is not None:
-        offset = _flat(convert(zero[0], _zero_plan(zero[1], plan.zero_point)))
+        offset = convert(zero[0], _zero_plan(zero[1], plan.zero_point))
+    return factor, offset
+
+
+def _operands(factor: Any, offset: Any | None, spread: Granularity, n: int) -> _kernels.Operands:
+    offset = None if offset is None else _flat(offset)
     spread, (factor, offset) = expanded(spread, n, (_flat(factor), offset))
     _, inner, length, block, outer_step, width = spread
     beside = None if offset is None else offset.view(np.uint8)
@@ -99,8 +103,12 @@ def _carried_out(
         check_zero(*zero)
         zero = None
     if on_host(x):
-        operands = _operands(plan, scale, zero, spread, math.prod(x.shape if shape is None else shape))
+        n = math.prod(x.shape if shape is None else shape)
+        operands = _operands(*_converted(plan, scale, zero), spread, n)
         return convert_host(x, plan, _program, dtype, extend, packed, shape, out, operands)
+    if device.holds(x):
+        there = device.Operands(*_converted(plan, scale, zero), spread)
+        return convert_device(x, plan, _program, dtype, extend, packed, shape, out, there)
     return convert_linear_elsewhere(x, plan, scale, zero, spread, dtype, extend, packed, shape, out)
 
 

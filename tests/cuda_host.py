@@ -3,71 +3,106 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import shutil
 import subprocess
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from sweeping import options_for
 
 from lowprec import _kernels, cuda
-from lowprec.formats import NUMERIC
+from lowprec.formats import FORMATS, NUMERIC, Kind
+from lowprec.linear import dequantize_plan, quantize_plan
+from lowprec.linear_stages import make_linear_program
 from lowprec.opsets import cast_rules
 from lowprec.plan import make_plan
 from lowprec.stages import make_program
 
-FLAGS = ["-std=c++17", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+FLAGS = ["-std=c++17", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
 TRAPS = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
 """A shift too far, or a wide access where memory is not aligned for it, ends the process."""
 
 LAUNCH = """
 #define LP_KERNEL(NAME, C)                                                                           \\
-    extern "C" void NAME(const u8 *src, u8 *dst, u64 n, const params_t *p, u64 threads) {            \\
-        for (u64 thread = threads; thread-- > 0;) convert_groups<C>(src, dst, n, *p, thread, threads); \\
+    extern "C" void NAME(                                                                            \\
+        const u8 *src, u8 *dst, u64 n, const params_t *p, const operands_t *o, u64 threads) {        \\
+        for (u64 thread = threads; thread-- > 0;)                                                    \\
+            convert_groups<C>(src, dst, n, *p, *o, thread, threads);                                 \\
     }
 """
 GUARD = 64  # bytes around a result that must stay as they are
 UNTOUCHED = 0xA5
 
 
-def every_conversion() -> list[cuda.Conversion]:
-    """Return every kernel that some pair of numeric formats asks for, with packed ends and without."""
-    found = set()
+def casts() -> Iterator[cuda.Conversion]:
+    """Yield the kernel of every pair of numeric formats and every option, with packed ends and without."""
     for source in NUMERIC:
         for target in NUMERIC:
             for options in options_for(target):
-                if options.get("opset", 28) < source.since:
-                    continue
-                plan = make_plan(source, target, cast_rules(source, target, **options))
-                for unpacked in (False, True) if source.bits in (2, 4, 6) else (False,):
-                    for packed in (False, True) if target.bits in (2, 4, 6) else (False,):
-                        found.add(cuda.conversion(make_program(plan, packed=packed, unpacked=unpacked)))
-    return sorted(found)
+                if options.get("opset", 28) >= source.since:
+                    plan = make_plan(source, target, cast_rules(source, target, **options))
+                    yield from _with_ends(plan, make_program)
+
+
+def quantizations() -> Iterator[cuda.Conversion]:
+    """Yield the kernel of every quantization: every pair of types, every precision."""
+    floats = [FORMATS[name] for name in ("float16", "bfloat16", "float32")]
+    wide = [*floats, FORMATS["int32"]]
+    codes = [row for row in NUMERIC if row.bits <= 16 and row not in floats and row.has_zero and row.kind != Kind.BOOL]
+    for code, precision in itertools.product(codes, [*floats, FORMATS["float64"]]):
+        for row, zero in itertools.product(wide, (code, None)):
+            output = None if zero else code
+            yield from _with_ends(quantize_plan(row, row, zero, output, precision, True, 28), make_linear_program)
+    for code, output in itertools.product([*codes, FORMATS["int32"]], floats):
+        yield from _with_ends(dequantize_plan(code, output, None, output, 28), make_linear_program)
+
+
+def _with_ends(plan: Any, compose: Callable[..., _kernels.Program]) -> Iterator[cuda.Conversion]:
+    """Yield the kernel of a plan, and those with packed ends."""
+    for unpacked in (False, True) if plan.source.bits in (2, 4, 6) else (False,):
+        for packed in (False, True) if plan.target.bits in (2, 4, 6) else (False,):
+            yield cuda.conversion(compose(plan, packed=packed, unpacked=unpacked))
 
 
 class Host:
     """Runs programs by the kernels as they were compiled for this machine."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, conversions: Iterable[cuda.Conversion]) -> None:
         compiler = shutil.which("g++") or shutil.which("c++")
         if compiler is None:
             pytest.skip("no C++ compiler here")
-        self.names = {made: f"kernel{index}" for index, made in enumerate(every_conversion())}
+        self.names = {made: f"kernel{index}" for index, made in enumerate(sorted(set(conversions)))}
         text = cuda.kernel_source({name: made for made, name in self.names.items()})
-        size = 'extern "C" u64 size_of_numbers() { return sizeof(params_t); }\n'
         source, library = folder / "kernels.cpp", folder / "kernels.so"
-        source.write_text(LAUNCH + text + size, encoding="utf-8")
+        source.write_text(LAUNCH + text, encoding="utf-8")
         subprocess.run([compiler, *FLAGS, *TRAPS, source, "-o", library], check=True)
         self.library = ctypes.CDLL(str(library))
 
     def __call__(
-        self, codes: np.ndarray, program: _kernels.Program, n: int, *, threads: int | None = None, offset: int = 0
+        self,
+        codes: np.ndarray,
+        program: _kernels.Program,
+        n: int,
+        *,
+        threads: int | None = None,
+        offset: int = 0,
+        operands: tuple[np.ndarray, np.ndarray | None, tuple[int, ...]] | None = None,
     ) -> np.ndarray:
-        """Convert `n` elements; `offset` moves both arrays by so many elements, or bytes where packed."""
+        """Convert `n` elements; `offset` moves both arrays by so many elements, or bytes where packed.
+
+        `operands` are scales, zero points and how they spread.
+        """
         made = cuda.conversion(program)
         blocks, threads_of_block = cuda.geometry(made, n)
-        count, numbers = cuda.arguments(program, n)
+        given = ()
+        if operands is not None:
+            scale, zero, spread = operands
+            given = (cuda.beside(scale.ctypes.data, 0 if zero is None else zero.ctypes.data, *spread),)
+        count, *structs = cuda.arguments(program, n, *given)
         src = np.concatenate([np.zeros(offset, codes.dtype), codes])[offset:]
         item = max(program.dst_bits // 8, 1)
         size = (n * program.dst_bits + 7) // 8
@@ -78,7 +113,7 @@ class Host:
             ctypes.c_void_p(src.ctypes.data),
             ctypes.c_void_p(memory.ctypes.data + start),
             ctypes.c_uint64(int(count)),
-            ctypes.c_void_p(numbers.ctypes.data),
+            *(ctypes.c_void_p(struct.ctypes.data) for struct in structs),
             ctypes.c_uint64(threads or blocks * threads_of_block),
         )
         assert np.all(memory[:start] == UNTOUCHED)

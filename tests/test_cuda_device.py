@@ -123,6 +123,57 @@ def test_out_may_be_the_input() -> None:
     assert np.array_equal(codes.get(), expected)
 
 
+QUANTIZED = [fmt for fmt in NUMERIC if fmt.has_zero and fmt.bits <= 8 and fmt.name != "bool"]
+GRANULARITIES = [
+    # axis, block_size, shape of the scale for (5, 37, 41)
+    (0, 0, ()), (0, 0, (5,)), (1, 0, (37,)), (2, 0, (41,)),
+    (1, 10, (5, 4, 41)), (2, 32, (5, 37, 2)), (0, 2, (3, 37, 41)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
+@pytest.mark.parametrize("y", QUANTIZED, **BY_NAME)
+def test_linear_operators_give_numpys_bits(y: Format, granularity: tuple[int, int, tuple[int, ...]]) -> None:
+    axis, block, shape = granularity
+    rng = np.random.default_rng(0)
+    array = (rng.normal(0, 1, (5, 37, 41)) * float(y.max)).astype(np.float32)
+    scale = np.exp2(rng.uniform(-2, 2, shape)).astype(np.float32)
+    options = {"axis": axis, "block_size": block}
+    turned = cupy.asarray(np.ascontiguousarray(array.transpose(2, 0, 1))).transpose(1, 2, 0)
+    for x in (cupy.asarray(array), turned):
+        for precision in (None, "float16", "float64"):
+            expected = lp.quantize_linear(array, scale, output_dtype=y, precision=precision, **options)
+            got = lp.quantize_linear(x, cupy.asarray(scale), output_dtype=y, precision=precision, **options)
+            assert got.device == x.device
+            assert got.dtype == lp.carrier(y, cupy)
+            assert np.array_equal(lp.encode(got, y, source=y).get(), lp.encode(expected, y))
+        back = lp.dequantize_linear(got, cupy.asarray(scale), source=y, **options)
+        values = lp.dequantize_linear(expected, scale, **options)
+        assert np.array_equal(back.view(np.uint32).get(), values.view(np.uint32))
+        if y.bits < 8:
+            packed = lp.quantize_linear(x, cupy.asarray(scale), output_dtype=y, packed=True, **options)
+            expected = lp.quantize_linear(array, scale, output_dtype=y, packed=True, **options)
+            assert np.array_equal(packed.get(), expected)
+
+
+def test_zero_points() -> None:
+    rng = np.random.default_rng(0)
+    array = rng.normal(0, 5, (6, 50)).astype(np.float16)
+    scale, zero_point = rng.uniform(0.1, 1, 6).astype(np.float16), rng.integers(0, 256, 6).astype(np.uint8)
+    expected = lp.quantize_linear(array, scale, zero_point, axis=0)
+    there = [cupy.asarray(part) for part in (array, scale, zero_point)]
+    got = lp.quantize_linear(*there, axis=0)
+    assert np.array_equal(got.get(), expected)
+    back = lp.dequantize_linear(got, *there[1:], axis=0)
+    assert np.array_equal(back.get(), lp.dequantize_linear(expected, scale, zero_point, axis=0))
+    for mine, theirs in zip(
+        lp.dynamic_quantize_linear(cupy.asarray(array.astype(np.float32))),
+        lp.dynamic_quantize_linear(array.astype(np.float32)),
+        strict=True,
+    ):
+        assert np.array_equal(mine.get(), theirs)
+
+
 def test_work_is_queued_on_the_current_stream_and_waits_for_nothing() -> None:
     x = cupy.linspace(-500, 500, 100_000, dtype=np.float32)
     out = lp.encode(x, "float8_e4m3fn")  # compiled, before the stream is watched
@@ -171,6 +222,16 @@ def test_torch_layouts_and_gradients(torch: Any) -> None:
     assert torch.equal(lp.cast(x[:, ::2, 1:], "float16").cpu(), expected[:, ::2, 1:])
     assert torch.equal(lp.cast(x[0, 0, 0, 0], "float16").cpu(), expected[0, 0, 0, 0])
     assert lp.cast(x[:0], "float16").shape == (0, 3, 8, 8)
+
+
+def test_torch_linear(torch: Any) -> None:
+    x = torch.randn(2, 6, 8, 8, device="cuda").to(memory_format=torch.channels_last)
+    scale, zero_point = torch.rand(6, device="cuda") + 0.1, torch.arange(-3, 3, dtype=torch.int8, device="cuda")
+    got = lp.quantize_linear(x, scale, zero_point, axis=1)
+    assert got.stride() == x.stride()
+    assert torch.equal(got.cpu(), lp.quantize_linear(x.cpu(), scale.cpu(), zero_point.cpu(), axis=1))
+    back = lp.dequantize_linear(got, scale, zero_point, axis=1)
+    assert torch.equal(back.cpu(), lp.dequantize_linear(got.cpu(), scale.cpu(), zero_point.cpu(), axis=1))
 
 
 def test_torch_streams(torch: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
-from cuda_host import Host
+from cuda_host import Host, casts
 from sweeping import NARROW, compare, expected_codes, options_for
 
 from lowprec.formats import FORMATS, NUMERIC, Format
@@ -23,7 +23,7 @@ COUNTS = (0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 100)
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    return Host(tmp_path_factory.mktemp("cuda"))
+    return Host(tmp_path_factory.mktemp("cuda"), casts())
 
 
 def _convert(host: Host, codes: np.ndarray, source: Format, target: Format, options: dict[str, Any]) -> np.ndarray:

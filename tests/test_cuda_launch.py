@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import array_api_strict as strict
@@ -14,7 +15,8 @@ import torch
 
 import lowprec as lp
 from lowprec import cuda, device
-from lowprec.formats import FORMATS, NUMERIC
+from lowprec.formats import FORMATS
+from lowprec.granularity import Granularity
 from lowprec.opsets import cast_rules
 from lowprec.plan import make_plan
 from lowprec.stages import make_program
@@ -50,12 +52,21 @@ def _program(source: str, target: str, **ends: bool) -> object:
 
 def test_arguments_are_passed_by_value() -> None:
     program = _program("int8", "uint16")
-    count, numbers = cuda.arguments(program, 2**33)
+    count, numbers, operands = cuda.arguments(program, 2**33)
     assert count.dtype == np.uint64
     assert count == 2**33
-    assert numbers.size == 1  # CuPy passes a NumPy array of one element by value, and refuses others
-    words = np.frombuffer(numbers.tobytes(), np.uint64)
-    assert words[-5:].tolist() == [0xFF, 0x80, 0xFFFF, 0, 0]  # from_mask, from_sign, to_mask, to_sign, always
+    assert numbers.size == operands.size == 1  # CuPy passes a NumPy array of one element by value, and refuses others
+    words = np.frombuffer(numbers.tobytes(), np.uint64)[-8:]
+    assert words.tolist() == [
+        0xFF,
+        0x80,
+        0xFFFF,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ]  # from_mask, from_sign, to_mask, to_sign, always, low …
 
 
 def _between(file: str, start: str, end: str) -> str:
@@ -72,14 +83,35 @@ def test_both_structs_have_the_same_fields() -> None:
     assert theirs == ours
 
 
-def test_every_loop_of_a_plan_has_a_function() -> None:
-    text = (PACKAGE / "_elements.cuh").read_text(encoding="utf-8")
+def test_every_loop_has_a_function_but_those_of_the_ends() -> None:
+    # bytes in the other order cannot be on a CUDA device, and packing belongs to the groups
+    text = (PACKAGE / "_elements.cuh").read_text(encoding="utf-8") + (PACKAGE / "_linear.cuh").read_text(
+        encoding="utf-8"
+    )
     made = set(re.findall(r"LP_INLINE u\d+ (\w+)\(", text))
-    for macro, widths in re.findall(r"LP_(TRUNCATE_WIDE|TRUNCATE|NONZERO|WRAP)\((\d+(?:, \d+)?)\)", text):
-        made.add(macro.lower() + widths.replace(", ", "_"))
-    asked = {name for source in NUMERIC for target in NUMERIC for name in _program(source.name, target.name).names}
-    assert asked <= made
-    assert len(asked) > 40
+    for macro, widths in re.findall(r"\bLP_([A-Z_]+)\((\d+(?:, \d+)?)\)", text):
+        names = ("quantize", "quantize_wide", "place") if macro == "QUANTIZE" else (macro.lower(),)
+        made |= {name + widths.replace(", ", "_") for name in names}
+    tier = import_module(f"lowprec._tier_{lp.build_info()['isas'][0]}")
+    loops = {name for name in tier.TABLE if not name.startswith(("pack", "unpack", "swap"))}
+    assert len(loops) > 50
+    assert loops | set(tier.LINEAR) <= made
+
+
+def test_loops_that_take_scales_are_told_by_their_names() -> None:
+    tier = import_module(f"lowprec._tier_{lp.build_info()['isas'][0]}")
+    for name in (*tier.TABLE, *tier.LINEAR):
+        width = cuda.Conversion((name,), 32, 8).scale_bits
+        assert width == (0 if name in tier.TABLE else 64 if "wide" in name else 32), name
+
+
+def test_operands_are_passed_by_value() -> None:
+    held = cuda.beside(2**40, 0, 3, 4, 1, 0, 1)
+    assert np.frombuffer(held, np.uint64).tolist() == [2**40, 0, 3, 4, 1, 0, 1]
+    fields = re.findall(r"\w+(?=[,;])", re.sub("//.*", "", _between("_groups.cuh", "struct operands_t {", "};")))
+    assert fields == ["scale", "zero", "inner", "length", "block", "outer_step", "width"]
+    assert [*Granularity._fields[1:]] == fields[2:]
+    assert cuda.arguments(_program("int8", "uint16"), 1, held)[2].tobytes() == held
 
 
 def test_packing_is_a_matter_of_the_ends() -> None:
