@@ -71,6 +71,11 @@ LP_INLINE u32 divide(u32 v, u32 scale, u32, const params_t &) {
     return settled(as_float(v) / as_float(scale), v, scale);
 }
 
+// Two in one, as for the CPU.
+LP_INLINE u8 divide_encode8(u32 v, u32 scale, u32 zero, const params_t &p) {
+    return encode8(divide(v, scale, zero, p), p);
+}
+
 LP_INLINE u64 divide_wide(u64 v, u64 scale, u32, const params_t &) {
     return settled_wide(as_double(v) / as_double(scale), v, scale);
 }
