@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import array_api_compat as compat
@@ -35,9 +34,10 @@ class Operands(NamedTuple):
 @cache
 def _cupy() -> Any | None:
     """Return CuPy where it is installed and finds a CUDA device, else None."""
-    if find_spec("cupy") is None:
+    try:
+        cupy = import_module("cupy")
+    except ImportError:
         return None
-    cupy = import_module("cupy")
     return cupy if cupy.is_available() and not cupy.cuda.runtime.is_hip else None
 
 
