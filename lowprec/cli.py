@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import __version__, tables
+from . import __version__, explore, tables
 from .build import build_info
 from .codes import encode
 from .conformance.command import add_command as add_conformance
@@ -196,6 +196,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     one.set_defaults(run=_loss)
     add_conformance(commands)
+    explore.add_parser(commands)
     return parser
 
 

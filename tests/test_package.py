@@ -68,7 +68,7 @@ LAYERS = [
     {"device"}, {"blocks", "portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
     {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},
     {"beside", "interchange", "settle_linear"}, {"dispatch_linear"}, {"operators", "codes", "ranges"}, {"quantization"},
-    {"loss", "npy"}, {"__init__", "cli"}, {"__main__"},
+    {"loss", "npy", "explore"}, {"__init__", "cli"}, {"__main__"},
 ]  # fmt: skip
 
 

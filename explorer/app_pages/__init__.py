@@ -1,0 +1,1 @@
+"""The pages: scripts that Streamlit runs; each arranges what its view computes."""

@@ -1,0 +1,57 @@
+"""The colours: one accent, three bit fields, five classes of codes, each for a light and a dark page."""
+
+from __future__ import annotations
+
+__all__ = ["ACCENT", "CLASSES", "FIELDS", "GOOD_BAD", "OPTIONS", "css", "pair"]
+
+ACCENT = ("#6d28d9", "#b79cff")
+"""On the page's background, in the light and the dark scheme."""
+
+FIELDS = {
+    "sign": (("#fde3d3", "#8a2c04"), ("#4a2312", "#ffb692")),
+    "exponent": (("#d5f1e3", "#05603f"), ("#0d3a2a", "#7fe0b4")),
+    "mantissa": (("#dce9fd", "#123f94"), ("#16305c", "#a9cbff")),
+}
+"""(background, text) of the bits in the light scheme, then in the dark one; the same on every page."""
+
+CLASSES = {
+    "normal": (("#ffffff", "#23262f"), ("#14161c", "#e6e8ee")),
+    "subnormal": (("#fdf3cf", "#5f4700"), ("#3b3110", "#f5dc8c")),
+    "zero": (("#e3e5ea", "#33363f"), ("#363a45", "#eceef3")),
+    "inf": (("#e9defc", "#4c1d95"), ("#35245c", "#d6c3ff")),
+    "nan": (("#fbdde3", "#8c1230"), ("#52162a", "#ffb0c2")),
+}
+"""(background, text) of a code by its class."""
+
+GOOD_BAD = {"same": ("#05603f", "#7fe0b4"), "other": ("#8c1230", "#ffb0c2")}
+"""Text that says whether two results agree."""
+
+OPTIONS = {
+    "theme.light.primaryColor": ACCENT[0],
+    "theme.light.backgroundColor": "#ffffff",
+    "theme.light.secondaryBackgroundColor": "#f4f4f7",
+    "theme.light.textColor": "#23262f",
+    "theme.dark.primaryColor": ACCENT[1],
+    "theme.dark.backgroundColor": "#14161c",
+    "theme.dark.secondaryBackgroundColor": "#20232c",
+    "theme.dark.textColor": "#e6e8ee",
+    "theme.paddingTop": "4.2rem",
+    "theme.baseRadius": "small",
+}
+"""Streamlit's own theme, as its configuration names it."""
+
+
+def pair(name: str) -> tuple[str, str]:
+    """Return the text colour of a field or class (light, dark): what a chart draws with."""
+    light, dark = {**FIELDS, **CLASSES}[name]
+    return light[1], dark[1]
+
+
+def css() -> str:
+    """Return the colours as CSS variables, ``--lp-sign``, ``--lp-sign-text`` and so on; the scheme is the page's."""
+    lines = [f"--lp-accent: light-dark({ACCENT[0]}, {ACCENT[1]});"]
+    for name, (light, dark) in {**FIELDS, **CLASSES}.items():
+        lines.append(f"--lp-{name}: light-dark({light[0]}, {dark[0]});")
+        lines.append(f"--lp-{name}-text: light-dark({light[1]}, {dark[1]});")
+    lines += [f"--lp-{name}: light-dark({light}, {dark});" for name, (light, dark) in GOOD_BAD.items()]
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""What the pages show, computed: pure functions to frozen dataclasses, from lowprec's own functions alone."""
