@@ -1,0 +1,195 @@
+"""Formats side by side: their range and precision, their codes counted, one value through all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import lowprec as lp
+from lowprec.explanation import Explanation
+from lowprec.formats import NUMERIC, Format
+from lowprec.opsets import NEWEST
+from lowprec.reference import Value, decode
+
+__all__ = ["COMPARABLE", "Facts", "Outcome", "Precision", "facts", "outcome", "outcomes", "precision"]
+
+COMPARABLE: tuple[Format, ...] = tuple(fmt for fmt in NUMERIC if fmt.is_float or fmt.is_integer)
+"""The formats that have a range and a precision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a format can hold; values are exact, `digits` and `decades` are logarithms.
+
+    `largest` and `lowest` are the ends of the finite range, `smallest` is the smallest positive value, `eps` the
+    distance from 1 to the next value (None where 1 is the last). `significant_bits` count the leading one.
+    `finite_codes`, `nan_codes` and `inf_codes` add up to all codes; `numbers` are distinct finite values, -0 being 0.
+    """
+
+    format: Format
+    largest: Value
+    lowest: Value
+    smallest_normal: Value
+    smallest: Value
+    eps: Fraction | None
+    significant_bits: int
+    digits: float
+    decades: float
+    finite_codes: int
+    nan_codes: int
+    inf_codes: int
+    subnormal_codes: int
+    numbers: int
+
+    @property
+    def low_log2(self) -> float:
+        """Where the positive values begin."""
+        return math.log2(float(self.smallest))
+
+    @property
+    def normal_log2(self) -> float:
+        """Where full precision begins."""
+        return math.log2(float(self.smallest_normal))
+
+    @property
+    def high_log2(self) -> float:
+        """Where the finite values end."""
+        return math.log2(float(self.largest))
+
+
+def _float_facts(fmt: Format) -> Facts:
+    info = lp.finfo(fmt)
+    signs = 2 if fmt.signed else 1
+    finite = (info.max_code + 1) * signs - (fmt.signed and not info.has_negative_zero)
+    inf = 0 if info.inf_code is None else signs
+    bits = info.mantissa_bits + 1
+    return Facts(
+        format=fmt,
+        largest=Value.of(info.max),
+        lowest=Value.of(info.min),
+        smallest_normal=Value.of(info.smallest_normal),
+        smallest=Value.of(info.smallest_subnormal),
+        eps=Fraction(info.eps) if info.max > 1 else None,
+        significant_bits=bits,
+        digits=bits * math.log10(2),
+        decades=math.log10(info.max) - math.log10(info.smallest_subnormal),
+        finite_codes=finite,
+        nan_codes=2**info.bits - finite - inf,
+        inf_codes=inf,
+        subnormal_codes=(2**info.mantissa_bits - 1) * signs if fmt.has_zero else 0,
+        numbers=finite - info.has_negative_zero,
+    )
+
+
+def _integer_facts(fmt: Format) -> Facts:
+    info = lp.iinfo(fmt)
+    one, bits = Value.of(1), info.max.bit_length()
+    return Facts(
+        format=fmt,
+        largest=Value.of(info.max),
+        lowest=Value.of(info.min),
+        smallest_normal=one,
+        smallest=one,
+        eps=Fraction(1) if info.max > 1 else None,
+        significant_bits=bits,
+        digits=bits * math.log10(2),
+        decades=math.log10(info.max),
+        finite_codes=2**info.bits,
+        nan_codes=0,
+        inf_codes=0,
+        subnormal_codes=0,
+        numbers=2**info.bits,
+    )
+
+
+def facts(fmt: Format) -> Facts:
+    """Return what a float or integer format can hold."""
+    return _float_facts(fmt) if fmt.is_float else _integer_facts(fmt)
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """How many significant bits a format has for magnitudes from ``2**exponent`` up to its double."""
+
+    exponent: int
+    bits: int
+
+
+def precision(fmt: Format) -> tuple[Precision, ...]:
+    """Return the significant bits in every binade that holds a value, from the smallest up.
+
+    They shrink to one in the subnormals of a float, and in an integer towards 1.
+    """
+    known = facts(fmt)
+    full = known.significant_bits
+    first, last = math.floor(known.low_log2), _exponent(known.largest)
+    if fmt.is_float:
+        step = math.floor(known.normal_log2) - fmt.mantissa_bits  # log2 of the spacing of the subnormals
+        return tuple(Precision(power, min(power - step + 1, full)) for power in range(first, last + 1))
+    return tuple(Precision(power, power + 1) for power in range(last + 1))
+
+
+def _exponent(value: Value) -> int:
+    """Return the binade of a positive value, exactly: log2 of 2**64 - 1 is 64 in float64."""
+    top, bottom = value.magnitude.as_integer_ratio()
+    power = top.bit_length() - bottom.bit_length()
+    return power if Fraction(2) ** power <= value.magnitude else power - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one value becomes in a format, or why it cannot be cast there (`problem`).
+
+    Errors are exact, None where x or the result is no number; `relative` also where x is 0. `ulps` counts steps of the
+    format where x lies, of its last step beyond the range.
+    """
+
+    format: Format
+    explanation: Explanation | None = None
+    absolute: Fraction | None = None
+    relative: Fraction | None = None
+    ulps: Fraction | None = None
+    problem: str = ""
+
+
+def _step(told: Explanation) -> Fraction:
+    """Return the distance between the values next to x; beyond the range, that of the last two values."""
+    if told.lower and told.upper and told.lower[0] != told.upper[0]:
+        return told.upper[1].number - told.lower[1].number
+    near = told.lower or told.upper
+    if near is None or not told.format.is_float:
+        return Fraction(1)
+    code = near[0]
+    beside = code - 1 if code & told.format.magnitude_mask else code + 1
+    return abs(near[1].number - decode(beside, told.format).number)
+
+
+def outcome(
+    x: Value, fmt: Format, *, saturate: bool = True, round_mode: str | None = None, opset: int = NEWEST
+) -> Outcome:
+    """Return what Cast makes of a value in one format, and how far that is from it."""
+    try:
+        told = lp.explain(x, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
+    except ValueError as error:
+        return Outcome(fmt, problem=str(error))
+    if x.special or told.value.special:
+        return Outcome(fmt, told)
+    absolute = abs(told.value.number - x.number)
+    relative = absolute / x.magnitude if x.magnitude else None
+    ulps = absolute / _step(told) if absolute else Fraction(0)
+    return Outcome(fmt, told, absolute, relative, ulps)
+
+
+def outcomes(
+    text: str,
+    formats: Iterable[Format],
+    *,
+    saturate: bool = True,
+    round_mode: str | None = None,
+    opset: int = NEWEST,
+) -> tuple[Outcome, ...]:
+    """Return what a typed value becomes in every format; ValueError where the text is no number."""
+    x = Value.of(text, parameter="value")
+    return tuple(outcome(x, fmt, saturate=saturate, round_mode=round_mode, opset=opset) for fmt in formats)

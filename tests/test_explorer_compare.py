@@ -1,0 +1,136 @@
+"""The Compare page's numbers: counts against all codes of a format, errors against fractions typed by hand."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lowprec as lp
+from lowprec.explorer.views.compare import COMPARABLE, facts, outcome, outcomes, precision
+from lowprec.reference import Value, decode
+
+SMALL = [fmt for fmt in COMPARABLE if fmt.bits <= 16]
+
+
+def test_every_float_and_integer_is_compared():
+    assert len(COMPARABLE) == 24
+    assert "bool" not in {fmt.name for fmt in COMPARABLE}
+
+
+@pytest.mark.parametrize("fmt", SMALL, ids=lambda fmt: fmt.name)
+def test_counts_are_those_of_all_codes(fmt):
+    values = [decode(code, fmt) for code in range(2**fmt.bits)]
+    finite = [value for value in values if not value.special]
+    positive = [value.magnitude for value in finite if value.magnitude and not value.negative]
+    found = facts(fmt)
+    assert found.nan_codes == sum(value.special == "nan" for value in values)
+    assert found.inf_codes == sum(value.special == "inf" for value in values)
+    assert found.finite_codes == len(finite)
+    assert found.numbers == len({value.number for value in finite})
+    assert found.largest.number == max(value.number for value in finite)
+    assert found.lowest.number == min(value.number for value in finite)
+    assert found.smallest.number == min(positive)
+    assert found.subnormal_codes == sum(
+        0 < value.magnitude < found.smallest_normal.magnitude for value in finite if value.magnitude
+    )
+    assert found.decades == pytest.approx(math.log10(max(positive) / min(positive)), abs=1e-9)
+    after_one = [value for value in positive if value > 1]
+    assert found.eps == (min(after_one) - 1 if after_one else None)
+
+
+@pytest.mark.parametrize("fmt", SMALL, ids=lambda fmt: fmt.name)
+def test_significant_bits_count_the_values_of_a_binade(fmt):
+    magnitudes = {decode(code, fmt).magnitude for code in range(2**fmt.bits)} - {Fraction(0)}
+    inside = Counter(math.frexp(magnitude)[1] - 1 for magnitude in magnitudes)
+    largest = facts(fmt).largest.magnitude
+    found = precision(fmt)
+    assert [row.exponent for row in found] == list(range(found[0].exponent, found[-1].exponent + 1))
+    for row in found:
+        low = Fraction(2) ** row.exponent
+        if low * 2 <= largest:  # the last binade may lack codes: those of Inf and NaN, or the lone lowest integer
+            assert inside[row.exponent] == 2 ** (row.bits - 1)
+        else:
+            assert 0 < inside[row.exponent] <= 2 ** (row.bits - 1)
+    assert max(row.bits for row in found) == facts(fmt).significant_bits
+
+
+def test_wide_formats():
+    double, single, long = (facts(lp.formats[name]) for name in ("float64", "float32", "uint64"))
+    assert (single.nan_codes, single.inf_codes, single.finite_codes) == (2 * (2**23 - 1), 2, 2**32 - 2**24)
+    assert (double.nan_codes, double.numbers) == (2 * (2**52 - 1), 2**64 - 2**53 - 1)
+    assert (single.subnormal_codes, single.eps, single.significant_bits) == (2**24 - 2, Fraction(1, 2**23), 24)
+    assert (double.low_log2, double.normal_log2, long.largest.number) == (-1074, -1022, 2**64 - 1)
+    assert (round(single.digits, 2), round(double.digits, 2), round(single.decades, 1)) == (7.22, 15.95, 83.4)
+    assert precision(lp.formats["uint64"])[-1].exponent == 63
+    assert [row.bits for row in precision(lp.formats["float32"])][:3] == [1, 2, 3]
+
+
+def test_a_value_through_formats_by_hand():
+    names = ["float8_e4m3fn", "float6_e2m3fn", "float4_e2m1fn", "float8_e8m0fnu", "int8", "float16"]
+    found = {row.format.name: row for row in outcomes("0.3", [lp.formats[name] for name in names])}
+    expected = {  # code, absolute, relative, ulps
+        "float8_e4m3fn": (0x2A, Fraction(1, 80), Fraction(1, 24), Fraction(2, 5)),
+        "float6_e2m3fn": (0x02, Fraction(1, 20), Fraction(1, 6), Fraction(2, 5)),
+        "float4_e2m1fn": (0x1, Fraction(1, 5), Fraction(2, 3), Fraction(2, 5)),
+        "float8_e8m0fnu": (0x7E, Fraction(1, 5), Fraction(2, 3), Fraction(4, 5)),
+        "int8": (0, Fraction(3, 10), Fraction(1), Fraction(3, 10)),
+        "float16": (0x34CD, Fraction(1, 20480), Fraction(1, 6144), Fraction(1, 5)),
+    }
+    for name, (code, absolute, relative, ulps) in expected.items():
+        row = found[name]
+        assert row.explanation is not None
+        assert (row.explanation.code, row.absolute, row.relative, row.ulps) == (code, absolute, relative, ulps)
+
+
+def test_beyond_the_range_counts_the_last_step():
+    e4m3, e8m0, int8 = (lp.formats[name] for name in ("float8_e4m3fn", "float8_e8m0fnu", "int8"))
+    assert outcome(Value.of(1000), e4m3).ulps == Fraction(1000 - 448, 32)
+    assert outcome(Value.of(-1000), e4m3).ulps == Fraction(1000 - 448, 32)
+    assert outcome(Value.of(0), e8m0).ulps == 1  # 2**-127 instead, as far as the next value
+    assert outcome(Value.of(0), e8m0).relative is None
+    assert outcome(Value.of(200), int8).absolute == 256
+    nan = outcome(Value.of(1000), e4m3, saturate=False)
+    assert nan.explanation is not None
+    assert (nan.explanation.code, nan.absolute, nan.ulps) == (0x7F, None, None)
+    assert outcome(Value.of("inf"), e4m3).absolute is None
+    assert outcome(Value.of(2), e4m3).ulps == 0
+
+
+def test_a_type_that_the_opset_lacks_is_a_message_in_its_row():
+    rows = outcomes("1", [lp.formats["float16"], lp.formats["float6_e2m3fn"]], opset=27)
+    assert rows[0].problem == ""
+    assert "opset 28" in rows[1].problem
+    assert rows[1].explanation is None
+
+
+@pytest.mark.parametrize("fmt", COMPARABLE, ids=lambda fmt: fmt.name)
+def test_codes_are_the_kernels(fmt):
+    x = np.array([0.3, -2.5, 448, 464, 465, 1e5, 1e-3, -0.0, np.inf, -np.inf, np.nan, 2.0**-149])
+    for saturate in (True, False):
+        codes = lp.encode(x, fmt, saturate=saturate).tolist()
+        for number, code in zip(x.tolist(), codes, strict=True):
+            told = outcome(Value.of(number), fmt, saturate=saturate).explanation
+            assert told is not None
+            assert told.code == code
+
+
+@given(st.text(max_size=40) | st.floats().map(repr) | st.fractions().map(str))
+def test_any_text_is_a_number_or_a_message(text):
+    try:
+        found = outcomes(text, COMPARABLE)
+    except ValueError as error:
+        message = str(error)
+    else:
+        for row in found:
+            assert row.explanation is not None
+            in_range = row.explanation.lower and row.explanation.upper and row.format.has_zero
+            if row.format.is_float and in_range and row.ulps is not None:
+                assert 0 <= row.ulps <= Fraction(1, 2)
+        return
+    assert "`value`" in message
