@@ -1,0 +1,162 @@
+"""A small tensor to quantize: typed, sampled from a distribution, or read from an uploaded file."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import lowprec as lp
+from lowprec import Format, as_format, npy
+from lowprec.formats import Kind
+from lowprec.reference import Value, encode
+
+__all__ = ["DISTRIBUTIONS", "MOST_BYTES", "MOST_ELEMENTS", "MOST_TYPED", "Tensor", "from_file", "sampled", "typed"]
+
+MOST_TYPED = 256
+"""How many typed numbers are looked at."""
+
+MOST_BYTES = 4 << 20
+"""The largest file that is read."""
+
+MOST_ELEMENTS = 1 << 20
+"""The largest tensor that is quantized: all of float32 in the largest file."""
+
+_HEADER = 1 << 20
+"""The longest header of a .safetensors file that is parsed: that of some thousand tensors."""
+
+_FLOAT32, _TAKEN = as_format(1), tuple(map(as_format, (1, 10, 16)))  # what QuantizeLinear takes of floats
+
+_SAFETENSORS = {
+    "F64": 11, "F32": 1, "F16": 10, "BF16": 16, "F8_E4M3": 17, "F8_E5M2": 19, "F8_E8M0": 24, "I64": 7, "I32": 6,
+    "I16": 5, "I8": 3, "U64": 13, "U32": 12, "U16": 4, "U8": 2, "BOOL": 9,
+}  # fmt: skip
+"""The whole-byte types of .safetensors, as ONNX's enum."""
+
+DISTRIBUTIONS = ("normal", "uniform", "laplace", "student-t", "outliers")
+"""What is sampled; `outliers` is normal with every hundredth element or so twenty times as large."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tensor:
+    """Elements as float32, float16 or bfloat16, at least one; `note` says what was done to them, if anything.
+
+    `names` are the tensors of the file, `name` the one that was read.
+    """
+
+    values: np.ndarray[Any, Any]
+    note: str = ""
+    name: str = ""
+    names: tuple[str, ...] = ()
+
+    @property
+    def format(self) -> Format:
+        """The format of the elements."""
+        return as_format(self.values.dtype)
+
+
+def typed(text: str) -> Tensor:
+    """Return the numbers of a text as float32, each rounded once.
+
+    Rows end at line ends or semicolons, numbers at commas or blanks. ValueError where one is no number, rows differ in
+    length, or there are none or too many.
+    """
+    rows = [re.split(r"[\s,]+", row.strip(" \t\r,")) for row in re.split(r"[;\n]", text) if row.strip(" \t\r,")]
+    count = sum(map(len, rows))
+    if not 1 <= count <= MOST_TYPED:
+        raise ValueError(f"`x` must be 1 to {MOST_TYPED} numbers; got {count}")
+    if len(set(map(len, rows))) > 1:
+        lengths = ", ".join(str(len(row)) for row in rows[:8])
+        raise ValueError(f"`x` must have rows of one length; got rows of {lengths} numbers")
+    codes = [[encode(Value.of(part, parameter="x"), _FLOAT32) for part in row] for row in rows]
+    values = np.array(codes, _FLOAT32.code_dtype).view(_FLOAT32.dtype)
+    return Tensor(values[0] if len(rows) == 1 else values)
+
+
+def sampled(distribution: str, rows: int, columns: int, seed: int, spread: float = 1.0) -> Tensor:
+    """Return float32 samples of mean 0 times `spread`, the same for the same seed and version of NumPy."""
+    if distribution not in DISTRIBUTIONS:
+        raise ValueError(f"`distribution` must be one of {', '.join(DISTRIBUTIONS)}; got {distribution[:40]!r}")
+    if not (rows >= 1 and columns >= 1 and rows * columns <= MOST_ELEMENTS):
+        raise ValueError(f"the shape must hold 1 to {MOST_ELEMENTS} elements; got {rows} x {columns}")
+    rng, shape = np.random.default_rng(seed), (rows, columns)
+    if distribution == "outliers":
+        values = rng.standard_normal(shape) * np.where(rng.random(shape) < 0.01, 20, 1)
+    else:
+        draws: dict[str, Callable[[], Any]] = {
+            "normal": lambda: rng.standard_normal(shape),
+            "uniform": lambda: rng.uniform(-1, 1, shape),
+            "laplace": lambda: rng.laplace(size=shape),
+            "student-t": lambda: rng.standard_t(3, shape),
+        }
+        values = draws[distribution]()
+    return Tensor(np.asarray(lp.cast(values * spread, _FLOAT32)))
+
+
+def from_file(name: str, content: bytes, tensor: str = "") -> Tensor:
+    """Return a tensor of an uploaded .npy or .safetensors file; `tensor` names one of the latter, else it is the first.
+
+    Nothing is unpickled, headers are bounded and their sizes checked before any element is read. Elements that
+    QuantizeLinear does not take become float32. ValueError says what is wrong with the file.
+    """
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"the file must have at most {MOST_BYTES >> 20} MiB; it has {len(content)} bytes")
+    chosen, names = "", tuple[str, ...]()
+    if name.lower().endswith(".npy"):
+        values, held = _from_npy(content)
+    elif name.lower().endswith(".safetensors"):
+        values, held, chosen, names = _from_safetensors(content, tensor)
+    else:
+        raise ValueError("the file must be a .npy or a .safetensors file, by its name")
+    if not 1 <= values.size <= MOST_ELEMENTS:
+        raise ValueError(f"the tensor must have 1 to {MOST_ELEMENTS} elements; its shape is {values.shape}")
+    note = ""
+    if held not in _TAKEN:
+        values, note = np.asarray(lp.cast(values, _FLOAT32, source=held)), f"{held.name} became float32"
+    return Tensor(np.atleast_1d(np.ascontiguousarray(values)), note, chosen, names)
+
+
+def _from_npy(content: bytes) -> tuple[np.ndarray[Any, Any], Format]:
+    with tempfile.TemporaryDirectory(prefix="lowprec-") as folder:  # the package's own reader maps files
+        path = Path(folder, "upload.npy")
+        path.write_bytes(content)
+        try:
+            mapped, held = npy.read(path)
+        except npy.FileError as error:
+            raise ValueError(
+                f"the file: {str(error).removeprefix(f'{path}: ').partition('; say it with')[0]}"
+            ) from None
+        return np.array(mapped), held
+
+
+def _from_safetensors(content: bytes, tensor: str) -> tuple[np.ndarray[Any, Any], Format, str, tuple[str, ...]]:
+    try:
+        from safetensors import SafetensorError, deserialize
+    except ImportError:
+        raise ValueError(
+            "reading .safetensors needs the package safetensors; upload a .npy file, or install it"
+        ) from None
+    length = int.from_bytes(content[:8], "little")
+    if len(content) < 8 or length > min(_HEADER, len(content) - 8):
+        raise ValueError("the file: must be a readable .safetensors file; its header is cut off, or too long")
+    try:
+        found = dict(sorted(deserialize(content)))  # type: ignore[no-untyped-call]
+    except (SafetensorError, ValueError, OverflowError) as error:
+        raise ValueError(f"the file: must be a readable .safetensors file; {str(error)[:200]}") from None
+    if not found:
+        raise ValueError("the file: has no tensors")
+    if tensor and tensor not in found:
+        raise ValueError(f"`tensor` must be one of the file's {len(found)} names; got {tensor[:60]!r}")
+    chosen = tensor or next(iter(found))
+    entry = found[chosen]
+    if entry["dtype"] not in _SAFETENSORS:
+        raise ValueError(f"the tensor must be of {', '.join(_SAFETENSORS)}; it is {str(entry['dtype'])[:40]}")
+    held = as_format(_SAFETENSORS[entry["dtype"]])
+    dtype = np.dtype(bool) if held.kind is Kind.BOOL else held.dtype
+    values = np.frombuffer(entry["data"], np.uint8).view(dtype).reshape(entry["shape"])
+    return values, held, chosen, tuple(found)
