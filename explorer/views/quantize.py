@@ -1,0 +1,302 @@
+"""A tensor through QuantizeLinear and back: absmax scales, codes, errors, and how the codebook is used."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import lowprec as lp
+from lowprec import Format, as_format
+from lowprec.opsets import NEWEST
+from lowprec.reference import Value, decode
+
+__all__ = [
+    "GRANULARITIES", "SCALE_FORMATS", "TARGETS", "Bar", "Quantized", "Settings", "Slice", "choose", "codebook",
+    "quantize", "slices", "tiles",
+]  # fmt: skip
+
+TARGETS: tuple[Format, ...] = tuple(map(as_format, (17, 18, 19, 20, 27, 28, 23, 3, 2, 5, 4, 22, 21, 26, 25)))
+"""The formats QuantizeLinear-28 produces, by ONNX's enum: floats by width, then integers."""
+
+SCALE_FORMATS: tuple[Format, ...] = tuple(map(as_format, (1, 10, 16, 24)))
+"""The float formats of a scale, by ONNX's enum: float, float16, bfloat16, float8e8m0."""
+
+GRANULARITIES = ("tensor", "axis", "block")
+"""What shares a scale: the whole tensor, a slice along the axis, a run of `block_size` along the axis."""
+
+_BARS = 128
+"""How many bars a codebook of 16 bits is drawn with."""
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a tensor is quantized.
+
+    `asymmetric` gives integers a zero point, so that the smallest and largest element reach the ends of the format.
+    `round_mode` rounds scales that are powers of two.
+    """
+
+    fmt: Format
+    granularity: str = "tensor"
+    axis: int = 0
+    block_size: int = 32
+    scale_format: Format = SCALE_FORMATS[0]
+    asymmetric: bool = False
+    round_mode: str = "up"
+    saturate: bool = True
+    opset: int = NEWEST
+
+    @property
+    def block(self) -> int:
+        """The attribute: 0 where the scales are no blocks'."""
+        return self.block_size if self.granularity == "block" else 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantized:
+    """A tensor, its codes and what comes back.
+
+    `x`, `back`, `scale` and `spread` (the scale of every element) are float64 and exact; `scale_codes` are those of the
+    scale's format, `zero_point` is None or int64 of the shape of `scale`. `beyond` marks the finite elements that round
+    outside the format's range.
+    """
+
+    settings: Settings
+    x: Array
+    codes: Array
+    back: Array
+    scale: Array
+    scale_codes: Array
+    zero_point: Array | None
+    spread: Array
+    beyond: Array
+    counted: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counted", np.isfinite(self.x) & np.isfinite(self.back))
+
+    @property
+    def error(self) -> Array:
+        """What comes back minus x; NaN where either is not finite."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.where(self.counted, self.back - self.x, np.nan))
+
+    @property
+    def sqnr_db(self) -> float:
+        """10 log10 of the power of x over that of the error, of what is finite; Inf where nothing is lost."""
+        signal, noise = (float(np.square(part[self.counted]).sum()) for part in (self.x, self.error))
+        return _ratio_db(signal, noise)
+
+    @property
+    def max_abs_error(self) -> float:
+        """The largest |error| of what is finite."""
+        return float(np.abs(self.error[self.counted]).max(initial=0.0))
+
+    @property
+    def saturated(self) -> float:
+        """The share of elements that round beyond the range."""
+        return float(self.beyond.mean())
+
+    @property
+    def flushed(self) -> float:
+        """The share of elements within the range, not zero themselves, that come back as zero."""
+        return float((np.isfinite(self.x) & (self.x != 0) & (self.back == 0) & ~self.beyond).mean())
+
+    @property
+    def not_finite(self) -> int:
+        """How many elements are, or come back as, NaN or Inf; no error counts them."""
+        return int(self.x.size - self.counted.sum())
+
+    @property
+    def bits_per_value(self) -> float:
+        """Bits of the codes, scales and zero points, over the number of elements."""
+        fmt = self.settings.fmt
+        shared = self.settings.scale_format.bits + (0 if self.zero_point is None else fmt.bits)
+        return fmt.bits + shared * self.scale.size / self.x.size
+
+
+def _ratio_db(signal: float, noise: float) -> float:
+    if signal == 0:
+        return math.nan
+    return math.inf if noise == 0 else 10 * (math.log10(signal) - math.log10(noise))
+
+
+def _axis(settings: Settings, rank: int) -> int:
+    if not -rank <= settings.axis < rank:
+        raise ValueError(f"`axis` must be from {-rank} to {rank - 1} for {rank} dimensions; got {settings.axis}")
+    return settings.axis % rank
+
+
+def _ends(x: Array, settings: Settings) -> tuple[Array, Array]:
+    """Return the smallest and largest finite element that share a scale, zero included."""
+    low, high = np.where(np.isfinite(x), x, 0.0), np.where(np.isfinite(x), x, 0.0)
+    if settings.granularity == "tensor":
+        return np.asarray(low.min(initial=0.0)), np.asarray(high.max(initial=0.0))
+    axis = _axis(settings, x.ndim)
+    if settings.granularity == "axis":
+        others = tuple(other for other in range(x.ndim) if other != axis)
+        return low.min(axis=others, initial=0.0), high.max(axis=others, initial=0.0)
+    starts = np.arange(0, x.shape[axis], settings.block_size)
+    low, high = np.minimum.reduceat(low, starts, axis), np.maximum.reduceat(high, starts, axis)
+    return np.minimum(low, 0.0), np.maximum(high, 0.0)
+
+
+def choose(x: Array, settings: Settings) -> tuple[Array, Array | None]:
+    """Return absmax scales in their format, and zero points in the target's, for float64 elements.
+
+    The largest magnitude goes to the format's largest value, or, with zero points, the smallest and the largest element
+    to the ends of the format. A scale is 1 where all elements are zero, and at least the format's smallest value.
+    """
+    low, high = _ends(x, settings)
+    fmt, kept = settings.fmt, lp.finfo(settings.scale_format)
+    with np.errstate(over="ignore", under="ignore"):
+        if settings.asymmetric and fmt.is_integer:
+            wanted = (high - low) / (fmt.max - fmt.min)
+        else:
+            wanted = np.maximum(high, -low) / float(fmt.max)
+    wanted = np.where((low == 0) & (high == 0), 1.0, np.clip(wanted, kept.smallest_subnormal, kept.max))
+    scale = np.asarray(lp.cast(wanted, settings.scale_format, round_mode=settings.round_mode))
+    if not (settings.asymmetric and fmt.is_integer):
+        return scale, None
+    exact = np.asarray(lp.cast(scale, "float64"))
+    zero = np.clip(np.rint(fmt.min - low / exact), fmt.min, fmt.max).astype(np.int64)
+    return scale, np.asarray(lp.cast(zero, fmt))
+
+
+def _spread(scale: Array, settings: Settings, shape: tuple[int, ...]) -> Array:
+    """Repeat one number a slice for every element of the slice."""
+    if settings.granularity == "tensor":
+        return np.broadcast_to(scale, shape)
+    axis = _axis(settings, len(shape))
+    if settings.granularity == "axis":
+        return np.broadcast_to(scale.reshape([-1 if other == axis else 1 for other in range(len(shape))]), shape)
+    return np.repeat(scale, settings.block_size, axis)[tuple(map(slice, shape))]
+
+
+def _beyond(quotient: Array, zero_point: Array | int, fmt: Format) -> Array:
+    if fmt.is_integer:
+        whole = np.rint(quotient) + zero_point
+        return np.asarray((whole < fmt.min) | (whole > fmt.max))
+    midpoint = lp.explain(math.nextafter(fmt.max, math.inf), fmt).midpoint  # the limit of overflow
+    assert midpoint is not None
+    limit, magnitude = float(midpoint), np.abs(quotient)
+    return np.asarray(magnitude >= limit if fmt.max_code & 1 else magnitude > limit)  # a tie goes to the even code
+
+
+def _codes(y: Array, fmt: Format) -> Array:
+    return np.asarray(np.asarray(y).view(fmt.code_dtype) & fmt.code_mask)
+
+
+def quantize(x: Array, settings: Settings) -> Quantized:
+    """Quantize a tensor with absmax scales and bring it back, by the operators' own functions.
+
+    `x` is float32, float16 or bfloat16 of one dimension or more, with at least one element. ValueError where the
+    opset lacks a type, or the axis or block size does not fit.
+    """
+    if settings.granularity == "block" and settings.block_size < 1:
+        raise ValueError(f"`block_size` must be at least 1; got {settings.block_size}")
+    values = np.asarray(lp.cast(x, "float64"))
+    scale, zero_point = choose(values, settings)
+    axis = 0 if settings.granularity == "tensor" else _axis(settings, x.ndim)
+    shared = {"axis": axis, "block_size": settings.block, "opset": settings.opset}
+    y = lp.quantize_linear(x, scale, zero_point, output_dtype=settings.fmt, saturate=settings.saturate, **shared)
+    powers = not settings.scale_format.has_zero  # such a scale is no type that a result could have
+    back = lp.dequantize_linear(y, scale, zero_point, output_dtype=x.dtype if powers else None, **shared)
+    exact = np.asarray(lp.cast(scale, "float64"))
+    zeros = None if zero_point is None else np.asarray(lp.cast(zero_point, "int64"))
+    spread = _spread(exact, settings, x.shape)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        quotient = np.where(np.isfinite(values), values, 0.0) / spread
+    offset = 0 if zeros is None else _spread(zeros, settings, x.shape)
+    return Quantized(
+        settings, values, _codes(y, settings.fmt), np.asarray(lp.cast(np.asarray(back), "float64")), exact,
+        _codes(scale, settings.scale_format), zeros, spread, _beyond(quotient, offset, settings.fmt),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One scale and what shares it; `index` is its place among the scales."""
+
+    index: tuple[int, ...]
+    scale: Value
+    scale_code: int
+    zero_point: int | None
+    largest: float
+    elements: int
+    saturated: int
+    sqnr_db: float
+
+
+def slices(found: Quantized, most: int = 256) -> tuple[Slice, ...]:
+    """Return the first scales, each with its zero point and the errors of the elements that share it."""
+    size = found.scale.size
+    places = np.arange(size).reshape(found.scale.shape)
+    owner = _spread(places, found.settings, found.x.shape).reshape(-1)
+    counted, x, error = (part.reshape(-1) for part in (found.counted, found.x, found.error))
+
+    def total(weights: Array) -> Array:
+        return np.bincount(owner, weights, size)
+
+    signal, noise = total(np.where(counted, x, 0) ** 2), total(np.where(counted, error, 0) ** 2)
+    elements, saturated = np.bincount(owner, minlength=size), total(found.beyond.reshape(-1))
+    largest = np.zeros(size)
+    np.maximum.at(largest, owner, np.where(np.isfinite(x), np.abs(x), 0))
+    rows = []
+    for place, index in enumerate(itertools.islice(np.ndindex(found.scale.shape), most)):
+        code = int(found.scale_codes[index])
+        zero = None if found.zero_point is None else int(found.zero_point[index])
+        rows.append(Slice(
+            index, decode(code, found.settings.scale_format), code, zero, float(largest[place]), int(elements[place]),
+            int(saturated[place]), _ratio_db(float(signal[place]), float(noise[place])),
+        ))  # fmt: skip
+    return tuple(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """How many elements have a code, or one of the codes from `first` to `last`; ordered by value, NaN at the end."""
+
+    first: int
+    last: int
+    value: Value
+    end: Value
+    count: int
+
+
+def codebook(found: Quantized) -> tuple[Bar, ...]:
+    """Return how often every code is used, in the order of their values; codes of 16 bits in runs."""
+    fmt = found.settings.fmt
+    counts = np.bincount(found.codes.reshape(-1).astype(np.int64), minlength=1 << fmt.bits)
+    values = np.asarray(lp.decode(np.arange(1 << fmt.bits, dtype=fmt.code_dtype), fmt, to="float64"))
+    order = np.lexsort((~np.signbit(values), values)).tolist()
+    run = max(1, len(order) // _BARS) if fmt.bits > 8 else 1
+    starts = range(0, len(order), run)
+    return tuple(
+        Bar(order[at], order[at + run - 1], decode(order[at], fmt), decode(order[at + run - 1], fmt),
+            int(counts[order[at : at + run]].sum()))
+        for at in starts
+    )  # fmt: skip
+
+
+def tiles(found: Quantized, most: int = 64) -> tuple[Array, int, int]:
+    """Return a map of errors of at most `most` rows and columns, and how many elements a cell spans down and across.
+
+    A cell shows the error of largest magnitude in it, with its sign; NaN where none is finite. A tensor of more than
+    two dimensions is read as rows of its last one.
+    """
+    error = found.error.reshape(-1, found.error.shape[-1])
+    down, across = (math.ceil(length / most) for length in error.shape)
+    cells = np.full((math.ceil(error.shape[0] / down), math.ceil(error.shape[1] / across)), np.nan)
+    for row, column in np.ndindex(cells.shape):
+        part = error[row * down : (row + 1) * down, column * across : (column + 1) * across].reshape(-1)
+        part = part[~np.isnan(part)]
+        if part.size:
+            cells[row, column] = part[np.abs(part).argmax()]
+    return cells, down, across
