@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
@@ -13,6 +14,7 @@ from .state import read, write
 __all__ = ["Controls"]
 
 S = TypeVar("S")
+T = TypeVar("T")
 
 
 class Controls(Generic[S]):
@@ -26,7 +28,7 @@ class Controls(Generic[S]):
         self.cls = cls
         self.state, problems = read(cls, st.query_params)
         for problem in problems:
-            st.warning(problem, icon=":material/link_off:")
+            st.warning(_plain(problem), icon=":material/link_off:")
 
     def key(self, name: str) -> str:
         """Return the key in the session of the field's widget."""
@@ -45,6 +47,14 @@ class Controls(Generic[S]):
         state, _ = read(self.cls, st.query_params)
         _show(dataclasses.replace(state, **changes))  # type: ignore[type-var]
 
+    def attempt(self, compute: Callable[..., T], *given: Any, instead: tuple[Any, ...]) -> T:
+        """Return what a view computes, or show its message and return what it makes of `instead`."""
+        try:
+            return compute(*given)
+        except ValueError as error:
+            st.error(_plain(str(error)), icon=":material/error:")
+            return compute(*instead)
+
     def query(self) -> dict[str, str]:
         """Return the query string's parts that restore this page."""
         return write(self.state)
@@ -57,6 +67,11 @@ class Controls(Generic[S]):
         value = tuple(value) if isinstance(value, list) else value
         new = dataclasses.replace(old, **{name: value})  # type: ignore[type-var]
         _show(then(old, new) if then else new)
+
+
+def _plain(text: str) -> str:
+    """Return a text with everything escaped that Markdown would take for markup."""
+    return re.sub(r"([\\`*_{}\[\]<>()#+\-.!|$:~])", r"\\\1", text)
 
 
 def _show(state: Any) -> None:

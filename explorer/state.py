@@ -14,9 +14,14 @@ from lowprec import as_format
 from lowprec.formats import NUMERIC
 from lowprec.opsets import NEWEST, ROUND_MODES
 
+from .views.compare import COMPARABLE
+from .views.conversion import PACKABLE
+from .views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS
+from .views.tensor import DISTRIBUTIONS
+
 __all__ = [
-    "FLOATS", "FORMAT_NAMES", "PAGES", "Anatomy", "Compare", "Conversion", "Quantize", "Rounding", "Saturation",
-    "choice", "flag", "many", "number", "read", "text", "whole", "write",
+    "ANATOMY_SHOWS", "FLOATS", "FORMAT_NAMES", "ORIGINS", "PAGES", "Anatomy", "Compare", "Conversion", "Quantize",
+    "Rounding", "Saturation", "choice", "flag", "many", "number", "read", "text", "whole", "write",
 ]  # fmt: skip
 
 PAGES = (
@@ -31,6 +36,11 @@ PAGES = (
 
 FORMAT_NAMES = tuple(fmt.name for fmt in NUMERIC)
 FLOATS = tuple(fmt.name for fmt in NUMERIC if fmt.is_float)
+OPSETS = tuple(range(19, NEWEST + 1))
+"""The opsets whose Cast has the float8 formats and `saturate`."""
+
+LINES = ("linear", "symlog", "binades")
+ANATOMY_SHOWS = ("decimal", "hex-float", "exact")
 LONGEST = 4000
 """Characters of a query text that are looked at."""
 
@@ -111,7 +121,10 @@ def text(default: str, longest: int = 1000) -> Any:
     return _field(default, parse)
 
 
-_FIRST, _SECOND = (fmt.name for fmt in (as_format(17), as_format(23)))  # E4M3FN and E2M1 of ONNX
+_FIRST, _SECOND, _FLOAT = (as_format(number).name for number in (17, 23, 1))  # E4M3FN, E2M1 and FLOAT of ONNX
+_COMPARED = tuple(as_format(number).name for number in (10, 16, 17, 19, 27, 23, 3))  # and FLOAT16 to E2M1, INT8
+ORIGINS = ("sampled", "typed", "file")
+"""Where a tensor to quantize comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +133,7 @@ class Anatomy:
 
     fmt: str = choice(_FIRST, FORMAT_NAMES)
     at: str = text("0x2a")
-    show: str = choice("decimal", ("decimal", "hex-float", "exact"))
-    binade: str = text("", 12)
+    show: str = choice("decimal", ANATOMY_SHOWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,44 +143,63 @@ class Rounding:
     x: str = text("0.3")
     fmt: str = choice(_FIRST, FORMAT_NAMES)
     saturate: bool = flag(True)
-    opset: int = whole(NEWEST, range(19, NEWEST + 1))
-    line: str = choice("linear", ("linear", "symlog", "binades"))
+    opset: int = whole(NEWEST, OPSETS)
+    line: str = choice("linear", LINES)
 
 
 @dataclass(frozen=True, slots=True)
 class Saturation:
-    """The options of Cast that the tables are computed with."""
+    """The opset that the tables are computed with."""
 
-    opset: int = whole(NEWEST, range(19, NEWEST + 1))
-    saturate: bool = flag(True)
-    round_mode: str = choice("up", ROUND_MODES)
+    opset: int = whole(NEWEST, OPSETS)
 
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """Some formats, and one number that goes through all of them."""
+    """Some formats, and one number that goes through all of them by the options of Cast."""
 
-    fmts: tuple[str, ...] = many((_FIRST, _SECOND), FORMAT_NAMES, 12)
+    fmts: tuple[str, ...] = many(_COMPARED, tuple(fmt.name for fmt in COMPARABLE), 12)
     x: str = text("0.3")
+    saturate: bool = flag(True)
+    round_mode: str = choice("up", ROUND_MODES)
+    opset: int = whole(NEWEST, OPSETS)
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A code of one format on its way to another."""
+    """A code of one format on its way to another, and a list of codes to pack."""
 
-    source: str = choice(_FIRST, FORMAT_NAMES)
-    at: str = text("0x2a")
-    target: str = choice(_SECOND, FORMAT_NAMES)
+    source: str = choice(_FLOAT, FORMAT_NAMES)
+    at: str = text("0.3")
+    target: str = choice(_FIRST, FORMAT_NAMES)
     saturate: bool = flag(True)
     round_mode: str = choice("up", ROUND_MODES)
-    opset: int = whole(NEWEST, range(19, NEWEST + 1))
+    opset: int = whole(NEWEST, OPSETS)
+    packed: str = choice(_SECOND, tuple(fmt.name for fmt in PACKABLE))
+    codes: str = text("0x1 0x2 0x3 0x4 0x5")
 
 
 @dataclass(frozen=True, slots=True)
 class Quantize:
-    """A small tensor and how it is quantized."""
+    """A small tensor and how it is quantized; of an uploaded file only the name of the tensor is in a link."""
 
-    fmt: str = choice(_FIRST, FORMAT_NAMES)
+    origin: str = choice("sampled", ORIGINS)
+    x: str = text("0.1 -0.7 3 0.25; 5 -9 0.5 0; 0.01 0.02 -0.03 1", 3000)
+    distribution: str = choice(DISTRIBUTIONS[0], DISTRIBUTIONS)
+    rows: int = whole(32, range(1, 257))
+    columns: int = whole(64, range(1, 257))
+    spread: float = number(1.0, 1e-30, 1e30)
+    seed: int = whole(0, range(10_000))
+    tensor: str = text("", 200)
+    fmt: str = choice(_SECOND, tuple(fmt.name for fmt in TARGETS))
+    per: str = choice("block", GRANULARITIES)
+    axis: int = whole(1, range(8))
+    block: int = whole(32, range(1, 257))
+    scale: str = choice(_FLOAT, tuple(fmt.name for fmt in SCALE_FORMATS))
+    round_mode: str = choice("up", ROUND_MODES)
+    zero_point: bool = flag(False)
+    saturate: bool = flag(True)
+    opset: int = whole(NEWEST, range(21, NEWEST + 1))
 
 
 def read(cls: type[S], query: Mapping[str, str]) -> tuple[S, tuple[str, ...]]:

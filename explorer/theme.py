@@ -1,4 +1,4 @@
-"""The colours: one accent, three bit fields, five classes of codes, each for a light and a dark page."""
+"""The colours: one accent, three bit fields, six classes of codes, each for a light and a dark page."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ FIELDS = {
 
 CLASSES = {
     "normal": (("#ffffff", "#23262f"), ("#14161c", "#e6e8ee")),
+    "integer": (("#ffffff", "#23262f"), ("#14161c", "#e6e8ee")),
     "subnormal": (("#fdf3cf", "#5f4700"), ("#3b3110", "#f5dc8c")),
     "zero": (("#e3e5ea", "#33363f"), ("#363a45", "#eceef3")),
     "inf": (("#e9defc", "#4c1d95"), ("#35245c", "#d6c3ff")),

@@ -11,10 +11,10 @@ from .formats import Format, Kind, as_format
 from .opsets import NEWEST
 from .reference import Value, bracket, decide, decode, finite_count, magnitude_of, rules_for, signed_code
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Explanation", "explain", "hex_float"]
 
 
-def _hex_float(value: Value) -> str:
+def hex_float(value: Value) -> str:
     """Return ``0x1.8p+3``, or nothing where there is no such text."""
     top, bottom = value.magnitude.as_integer_ratio()
     if value.special or bottom & (bottom - 1):
@@ -53,7 +53,7 @@ class Explanation:
             digits = "" if code is None else f"{code:0{fmt.bits}b}"
             bits = "|".join(digits[a:b] for a, b in pairwise(cuts) if digits[a:b])
             number = "" if code is None else f"0x{code:0{(fmt.bits + 3) // 4}x}"
-            rows.append((label, number, bits, _hex_float(value) if value else "", str(value or "none")))
+            rows.append((label, number, bits, hex_float(value) if value else "", str(value or "none")))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         return "\n".join([f"{fmt.name}: {self.rule}", *lines])

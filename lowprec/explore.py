@@ -20,6 +20,7 @@ SAFE: dict[str, Any] = {
     "browser.gatherUsageStats": "false",
     "client.toolbarMode": "minimal",
     "client.showErrorDetails": "none",
+    "client.showErrorLinks": "false",
 }
 """Streamlit's settings: nothing but this machine may connect, nothing is sent out, uploads are small (MB)."""
 

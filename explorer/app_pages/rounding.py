@@ -1,8 +1,52 @@
-"""The page Rounding."""
+"""The page Rounding: one real number, the interval it falls in, and which end wins."""
 
-from lowprec.explorer import render
+import streamlit as st
+
+from lowprec import as_format
+from lowprec.explorer import pictures, render, snippets
 from lowprec.explorer.controls import Controls
-from lowprec.explorer.state import Rounding
+from lowprec.explorer.state import FORMAT_NAMES, LINES, OPSETS, Rounding
+from lowprec.explorer.views import numberline
+from lowprec.explorer.views import rounding as view
 
 page = Controls(Rounding)
-render.heading("Rounding", "Under construction.", "The rule", "Cast")
+render.heading(
+    "Rounding", "Type any real number, or take one of the examples: between which two values it falls, and which wins.",
+    "The rule of Cast",
+)  # fmt: skip
+number, name, options = st.columns([3, 3, 4], vertical_alignment="bottom")
+number.text_input("Number", **page.bind("x"), max_chars=1000, help="0.3, 17/23, 0x1.2p-2, 1e6, -0, inf, nan")
+name.selectbox("Format", FORMAT_NAMES, **page.bind("fmt"))
+with options.container(horizontal=True, vertical_alignment="bottom"):
+    st.selectbox("Opset", OPSETS, width=90, **page.bind("opset"))
+    st.toggle("saturate", **page.bind("saturate"))
+state, fmt = page.state, as_format(page.state.fmt)
+with st.container(horizontal=True, gap="xsmall"):
+    for preset in view.presets(fmt):
+        st.button(preset.label, key=f"preset {preset.label}", help=preset.x, on_click=page.set, kwargs={"x": preset.x})
+
+
+def compute(x: str, saturate: bool, opset: int) -> view.Rounding:
+    """Return the view of a number."""
+    return view.rounding(x, fmt, saturate=saturate, opset=opset)
+
+
+found = page.attempt(compute, state.x, state.saturate, state.opset, instead=("0.3", True, OPSETS[-1]))
+why = found.explanation
+render.result(why)
+render.html(pictures.interval(found))
+
+st.subheader("Every way to round", anchor=False)
+render.table(("way", "ONNX", "code", "bits", "value", "error"), render.mode_rows(found), "Every way to round")
+
+if fmt.is_float:
+    dark = render.is_dark()
+    st.subheader("On the number line", anchor=False)
+    st.segmented_control("Draw", LINES, required=True, **page.bind("line"))
+    line = numberline.line(fmt, str(why.x), why.code, state.line)
+    if not line.is_whole:
+        st.caption("The values around x: the format has too many to show all.")
+    st.altair_chart(pictures.number_line(line, state.line, dark), alt="The values of the format and x among them")
+    st.subheader("How far apart neighbours are", anchor=False)
+    st.altair_chart(pictures.steps(numberline.spacing(fmt), dark), alt="The distance between neighbours by magnitude")
+render.take_along(page, "rounding", *snippets.of_number(str(why.x), fmt, state.saturate, state.opset))

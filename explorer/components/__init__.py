@@ -14,6 +14,8 @@ import streamlit as st
 
 from lowprec import Format
 
+from ..views.anatomy import Field
+
 __all__ = ["bits_of", "code_grid", "code_of", "switches"]
 
 _HERE = Path(__file__).parent
@@ -60,10 +62,10 @@ def _mount(component: Any, key: str, fmt: Format, reader: Callable[[object, Form
     )  # fmt: skip  # "value" would do for a name, were it not for Streamlit's own use of it: no callback came
 
 
-def switches(fmt: Format, code: int, fields: Sequence[tuple[str, str, int, int]], *, key: str,
+def switches(fmt: Format, code: int, fields: Sequence[Field], *, key: str,
              on_change: Callable[[int], None]) -> None:  # fmt: skip
-    """Show a code's bits as switches; fields are (name, label, first, last + 1) from the highest bit."""
-    named = [{"name": name, "label": label, "first": first, "last": last} for name, label, first, last in fields]
+    """Show a code's bits as switches, by field."""
+    named = [{"name": part.name, "label": part.label, "first": part.first, "last": part.last} for part in fields]
     payload = {"format": fmt.name, "bits": f"{code:0{fmt.bits}b}", "fields": named}
     _mount(_bits, key, fmt, bits_of, on_change, payload)
 

@@ -22,12 +22,12 @@ export default function (component) {
 function build(root, own, fields) {
   const had = root.contains(root.getRootNode().activeElement);
   root.textContent = "";
+  root.className = own.bits.length > 16 ? "bits long" : "bits";
   own.buttons = [];
   own.focus = Math.min(own.focus, own.bits.length - 1);
   for (const field of fields) {
     const group = document.createElement("div");
     group.className = "field " + field.name;
-    group.style.flexGrow = field.last - field.first;
     const row = document.createElement("div");
     row.className = "row";
     for (let index = field.first; index < field.last; index++) {

@@ -59,7 +59,8 @@ function key(event, root, own, index) {
 }
 
 function paint(own) {
-  const focus = Math.max(0, own.cells.findIndex(({ id }) => id === own.selected));
+  const found = own.cells.findIndex(({ id }) => id === own.selected);
+  const focus = Math.max(0, found);
   own.cells.forEach(({ cell, id }, index) => {
     cell.setAttribute("aria-pressed", id === own.selected);
     cell.tabIndex = index === focus ? 0 : -1;

@@ -1,0 +1,277 @@
+"""One code of one format: its fields, what they say, its value and its neighbours; and the table of all codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from lowprec import Format, as_format
+from lowprec.explanation import hex_float
+from lowprec.formats import Kind, NaNRule
+from lowprec.reference import Value, decode, magnitude_of
+
+from .numbers import Place, code_text, digits_of, exact, exact_text, place, power_form, short
+
+__all__ = ["Anatomy", "Field", "Neighbour", "Part", "anatomy", "binades", "carried", "classify", "code_text",
+           "columns", "csv_text", "digits_of", "facts", "fields", "neighbours", "short", "table"]  # fmt: skip
+
+NAMES = ("sign", "exponent", "mantissa")
+"""The fields, the highest bits first; what an integer holds beside its sign counts as mantissa."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Some neighbouring bits of a code: `first` to `last` - 1, counted from the highest."""
+
+    name: str
+    label: str
+    first: int
+    last: int
+    bits: str
+
+    @property
+    def number(self) -> int:
+        """The bits as an unsigned integer."""
+        return int(self.bits, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the formula: its text, the field it comes from or nothing, and whether it is an exponent."""
+
+    text: str
+    field: str = ""
+    raised: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """The next value on one side, its code, and how far away it is (None from or to Inf)."""
+
+    code: int
+    value: Value
+    distance: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Anatomy:
+    """Everything about one code.
+
+    `typed` is the number that was asked for, `error` how far `value` lies above it, `ulps` the same in units of the
+    last place of `value`: all None where a code was asked for or there is no such number.
+    """
+
+    format: Format
+    code: int
+    value: Value
+    kind: str
+    fields: tuple[Field, ...]
+    formula: tuple[Part, ...]
+    below: Neighbour | None
+    above: Neighbour | None
+    typed: Value | None
+    error: Fraction | None
+    ulps: Fraction | None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the value is the number that was typed."""
+        return self.typed is None or (self.value.special == self.typed.special and not self.error)
+
+
+def fields(code: int, fmt: Format) -> tuple[Field, ...]:
+    """Return the fields of a code, those without a bit left out."""
+    bits = f"{code:0{fmt.bits}b}"
+    sign = int(fmt.signed)
+    cuts = (0, sign, fmt.bits - fmt.mantissa_bits if fmt.is_float else sign, fmt.bits)
+    labels = NAMES if fmt.is_float else ("sign", "", "value")
+    return tuple(
+        Field(name, label, first, last, bits[first:last])
+        for name, label, (first, last) in zip(NAMES, labels, pairwise(cuts), strict=True)
+        if last > first
+    )
+
+
+def classify(code: int, fmt: Format) -> str:
+    """Return zero, subnormal, normal, inf or nan; an integer or bool is zero or integer."""
+    value = decode(code, fmt)
+    if value.special or not value.magnitude:
+        return value.special or "zero"
+    if not fmt.is_float:
+        return "integer"
+    return "normal" if code & fmt.exponent_mask or not fmt.has_zero else "subnormal"
+
+
+def _formula(code: int, fmt: Format, kind: str) -> tuple[Part, ...]:
+    parts = {field.name: field for field in fields(code, fmt)}
+    if fmt.kind is Kind.BOOL:
+        return (Part("every byte but 0 is True"),)
+    if kind in ("nan", "inf"):
+        return (Part(_special(fmt, kind)),)
+    if not fmt.is_float:
+        value = Part(str(parts["mantissa"].number), "mantissa")
+        weight = (Part(" × 2"), Part(str(fmt.bits - 1), raised=True), Part(" + "))
+        return (Part(f"−{parts['sign'].number}", "sign"), *weight, value) if fmt.signed else (value,)
+    field = parts["exponent"].number
+    power = [Part("2"), Part(str(max(field, 1) if fmt.has_zero else field), "exponent", True),
+             Part(f" − {fmt.bias}", raised=True)]  # fmt: skip
+    if not fmt.signed:
+        return tuple(power)
+    lead = "1" if field else "0"
+    fraction = f"{parts['mantissa'].number}/{1 << fmt.mantissa_bits}"
+    return (
+        Part("(−1)"), Part(parts["sign"].bits, "sign", True), Part(" × "), *power,
+        Part(f" × ({lead} + "), Part(fraction, "mantissa"), Part(")"),
+    )  # fmt: skip
+
+
+def _special(fmt: Format, kind: str) -> str:
+    if kind == "inf":
+        return "exponent all ones, mantissa zero: Inf"
+    return {
+        NaNRule.IEEE: "exponent all ones, mantissa not zero: NaN",
+        NaNRule.ALL_ONES: "exponent and mantissa all ones: NaN" if fmt.signed else "all ones: NaN",
+        NaNRule.NEGATIVE_ZERO: "the code that would be −0: NaN",
+    }[fmt.nan]
+
+
+def _step(code: int, fmt: Format, upward: bool) -> int | None:
+    """Return the code of the next value, or None where there is none."""
+    value = decode(code, fmt)
+    if value.special == "nan":
+        return None
+    if not fmt.is_float:
+        new = int(value.number) + (1 if upward else -1)
+        return new % (1 << fmt.bits) if fmt.min <= new <= fmt.max else None
+    magnitude, sign = code & fmt.magnitude_mask, code & fmt.sign_mask
+    if fmt.has_zero and not value.magnitude:  # both zeros have the same neighbours
+        return 1 if upward else fmt.sign_mask + 1
+    magnitude += 1 if upward != bool(sign) else -1
+    if not 0 <= magnitude <= fmt.magnitude_mask:
+        return None
+    if not magnitude and not fmt.has_negative_zero:
+        sign = 0
+    return None if decode(sign | magnitude, fmt).special == "nan" else sign | magnitude
+
+
+def neighbours(code: int, fmt: Format) -> tuple[Neighbour | None, Neighbour | None]:
+    """Return the next value below a code's and the next above it."""
+    return _neighbour(code, fmt, False), _neighbour(code, fmt, True)
+
+
+def _neighbour(code: int, fmt: Format, upward: bool) -> Neighbour | None:
+    found = _step(code, fmt, upward)
+    if found is None:
+        return None
+    here, there = decode(code, fmt), decode(found, fmt)
+    distance = None if here.special or there.special else abs(there.number - here.number)
+    return Neighbour(found, there, distance)
+
+
+def _ulp(code: int, fmt: Format) -> Fraction:
+    """Return the weight of the last bit of a finite value."""
+    if not fmt.is_float:
+        return Fraction(1)
+    magnitude = code & fmt.magnitude_mask
+    return magnitude_of(magnitude + 1, fmt) - magnitude_of(magnitude, fmt)
+
+
+def anatomy(text: str, fmt: object) -> Anatomy:
+    """Return everything about the code that a text names (see `numbers.place`); ValueError where it names none."""
+    row = as_format(fmt)
+    found: Place = place(text, row, "code or number")
+    code, typed, value = found.code, found.typed, decode(found.code, row)
+    comparable = typed is not None and not typed.special and not value.special
+    error = value.number - typed.number if comparable and typed else None
+    kind = classify(code, row)
+    return Anatomy(
+        row, code, value, kind, fields(code, row), _formula(code, row, kind),
+        *neighbours(code, row), typed, error,
+        None if error is None else error / _ulp(code, row),
+    )  # fmt: skip
+
+
+def carried(text: str, fmt: object) -> str:
+    """Return a text that names the same number in any format, or the text itself where it names none."""
+    try:
+        found = place(text, as_format(fmt))
+    except ValueError:
+        return text
+    return text if found.typed else exact_text(decode(found.code, as_format(fmt)))
+
+
+def facts(found: Anatomy) -> tuple[tuple[str, str], ...]:
+    """Return (name, text) of what is to be said about a code; an inexact text begins with ≈."""
+    value, digits = found.value, digits_of(found.format)
+    rows = [("code", f"{code_text(found.code, found.format)} = {found.code}")]
+    if not value.special:
+        rows += [("exact decimal", str(value)), ("hex-float", hex_float(value)), ("power of two", power_form(value))]
+    for name, near in (("previous", found.below), ("next", found.above)):
+        if near and near.distance is not None:
+            rows.append((name, f"{short(near.value, 14, digits)}  code {code_text(near.code, found.format)}, "
+                               f"{short(near.distance)} away"))  # fmt: skip
+    if found.typed is not None and found.error is not None and found.ulps is not None:
+        error = "none: exact" if found.is_exact else f"{short(found.error)} = {short(found.ulps)} ulp"
+        rows += [("typed", short(found.typed, 40)), ("error of the code", error)]
+    elif found.typed is not None:
+        rows.append(("typed", short(found.typed, 40)))
+    return tuple(rows)
+
+
+def columns(fmt: Format) -> int:
+    """Return how many columns the table of codes has."""
+    return 2 if fmt.kind is Kind.BOOL else {2: 2, 4: 4, 6: 8, 32: 8, 64: 4}.get(fmt.bits, 16)
+
+
+def _show(value: Value, fmt: Format, how: str) -> str:
+    if how == "hex-float":
+        return hex_float(value) or str(value)
+    room = {16: 8, 8: 16, 4: 30, 2: 30}[columns(fmt)]
+    return exact(value, room) if how == "exact" else short(value, room, digits_of(fmt) if fmt.bits > 8 else 4)
+
+
+def _window(code: int, fmt: Format) -> range:
+    """Return the codes of the table that holds a code: all, those of its binade in 16 bits, else 64 aligned ones."""
+    if fmt.bits <= 8:
+        return range(2 if fmt.kind is Kind.BOOL else 1 << fmt.bits)
+    count = 1 << fmt.mantissa_bits if fmt.is_float and fmt.bits <= 16 else 64
+    return range(code // count * count, (code // count + 1) * count)
+
+
+def table(code: int, fmt: Format, how: str) -> tuple[tuple[str, str, str, int], ...]:
+    """Return (code, value, class, code as a number) of the codes around one, values as `how` says: see the page."""
+    return tuple(
+        (code_text(near, fmt, ""), _show(decode(near, fmt), fmt, how), classify(near, fmt), near)
+        for near in _window(code, fmt)
+    )
+
+
+def binades(fmt: Format) -> tuple[tuple[str, str, str, int], ...]:
+    """Return (first value, spacing, class, first code) of every binade of a 16-bit float, the negative ones last."""
+    step = 1 << fmt.mantissa_bits
+    rows = []
+    for first in range(0, 1 << fmt.bits, step):
+        kind = classify(first + 1, fmt)
+        value = decode(first + (kind == "subnormal"), fmt)
+        rows.append((power_form(value) if kind != "nan" else "Inf, NaN",
+                     f"step {power_form(_ulp(first, fmt))}" if kind != "nan" else "", kind, first))  # fmt: skip
+    return tuple(rows)
+
+
+def csv_text(code: int, fmt: Format) -> str:
+    """Return the table as CSV: code, bits, class, exact decimal and hex-float of each."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("code", "bits", "class", "value", "hex_float"))
+    writer.writerows(_csv_rows(_window(code, fmt), fmt))
+    return out.getvalue()
+
+
+def _csv_rows(codes: Iterable[int], fmt: Format) -> Iterable[tuple[str, ...]]:
+    for code in codes:
+        value = decode(code, fmt)
+        yield code_text(code, fmt), f"{code:0{fmt.bits}b}", classify(code, fmt), str(value), hex_float(value)

@@ -1,0 +1,156 @@
+"""A format's values on a line, places computed here: linear, logarithmic on both sides of zero, or a row a binade."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lowprec import Format, as_format, finfo
+from lowprec.reference import Value, decode, magnitude_of
+
+from .anatomy import classify
+from .numbers import code_text, power_form, short
+
+__all__ = ["Line", "Point", "Step", "line", "spacing"]
+
+_MOST = 512
+"""Points that a line shows; beyond it, those around the number."""
+
+_ROWS = 32
+"""Binades that are drawn; beyond it, those around the number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One finite value: where it is drawn, in which row (binades only), and what is said about it."""
+
+    place: float
+    row: str
+    code: str
+    value: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The points, where x lies (None where it is not on the line), the marks of the axis, and whether all are shown."""
+
+    points: tuple[Point, ...]
+    x: float | None
+    row: str
+    marks: tuple[tuple[float, str], ...]
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The distance between neighbours from 2^low to 2^high: 2^step."""
+
+    low: int
+    high: int
+    step: int
+
+
+def _log2(number: Fraction) -> float:
+    shift = number.numerator.bit_length() - number.denominator.bit_length()
+    return math.log2(number / Fraction(2) ** shift) + shift
+
+
+def _floor_log2(number: Fraction) -> int:
+    shift = number.numerator.bit_length() - number.denominator.bit_length()
+    return shift if Fraction(2) ** shift <= number else shift - 1
+
+
+def _smallest(fmt: Format) -> Fraction:
+    info = finfo(fmt)
+    return Fraction(info.smallest_subnormal if fmt.has_zero else info.smallest_normal)
+
+
+def _symlog(value: Value, fmt: Format) -> float:
+    """Return 0 for zero, 1 for the smallest positive value, 1 more for each doubling; below, in proportion."""
+    ratio = value.magnitude / _smallest(fmt)
+    place = float(ratio) if ratio < 1 else _log2(ratio) + 1
+    return -place if value.negative else place
+
+
+def _binade(value: Value, fmt: Format) -> tuple[float, str]:
+    """Return how far into its binade a magnitude lies, 0 to 1, and the binade's name."""
+    if fmt.has_zero and value.magnitude < Fraction(2) ** fmt.emin:
+        return float(value.magnitude / Fraction(2) ** fmt.emin), f"0 to 2^{fmt.emin}"
+    power = _floor_log2(value.magnitude)
+    return float(value.magnitude / Fraction(2) ** power) - 1, f"2^{power}"
+
+
+def _codes(fmt: Format, near: int, is_positive: bool) -> Iterable[int]:
+    count = 1 << fmt.bits
+    if count > _MOST:
+        start = max(near - _MOST // 8, near & fmt.sign_mask)
+        return range(start, min(start + _MOST // 4, count))
+    return range(fmt.magnitude_mask + 1 if is_positive else count)
+
+
+def line(fmt: object, x: object, near: int, how: str) -> Line:
+    """Return the values of a float format to draw around x; `near` is a code close to it, `how` as on the page."""
+    row, number = as_format(fmt), Value.of(x)
+    if not row.signed:  # its Cast ignores the sign
+        number = Value(number.magnitude, False, number.special)
+    is_binades = how == "binades"
+    found: list[Point] = []
+    numbers: list[Value] = []
+    for code in _codes(row, near, is_binades):
+        value = decode(code, row)
+        if not value.special:
+            place, name = _place(value, row, how)
+            found.append(Point(place, name, code_text(code, row), short(value, 20, 9), classify(code, row)))
+            numbers.append(value)
+    here, name = _here(number, row, how)
+    rows = list(dict.fromkeys(point.row for point in found))
+    if len(rows) > _ROWS:
+        first = max(0, min((rows.index(name) if name in rows else 0) - _ROWS // 2, len(rows) - _ROWS))
+        found = [point for point in found if point.row in rows[first : first + _ROWS]]
+    return Line(tuple(found), here if here is not None and _inside(here, name, found, is_binades) else None, name,
+                _marks(found, numbers, how), 1 << row.bits <= _MOST and len(rows) <= _ROWS)  # fmt: skip
+
+
+def _here(number: Value, fmt: Format, how: str) -> tuple[float | None, str]:
+    """Return where a number lies, None where it is not on the line."""
+    if number.special or number.magnitude > Fraction(fmt.max) or not (number.magnitude or fmt.has_zero):
+        return None, ""
+    return _place(number, fmt, how)
+
+
+def _inside(place: float, row: str, points: list[Point], is_binades: bool) -> bool:
+    if is_binades:
+        return row in {point.row for point in points}
+    places = [point.place for point in points]
+    return bool(places) and min(places) <= place <= max(places)
+
+
+def _place(value: Value, fmt: Format, how: str) -> tuple[float, str]:
+    if how == "binades":
+        return _binade(value, fmt)
+    return (_symlog(value, fmt) if how == "symlog" else float(value)), ""
+
+
+def _marks(points: list[Point], numbers: list[Value], how: str) -> tuple[tuple[float, str], ...]:
+    """Return (place, text) of some powers of two, evenly spread: an axis that is not linear cannot label itself."""
+    if how != "symlog":
+        return ()
+    named = ((point.place, power_form(value) if value.magnitude else "0")
+             for point, value in zip(points, numbers, strict=True))  # fmt: skip
+    powers = [(place, text) for place, text in named if text == "0" or text.lstrip("-").startswith("2^")]
+    powers = sorted(dict(powers).items())
+    return tuple(powers[:: max(1, -(-len(powers) // 14))])
+
+
+def spacing(fmt: object) -> tuple[Step, ...]:
+    """Return the distance between neighbours for each range of magnitudes, as powers of two; the lowest first."""
+    row = as_format(fmt)
+    exponents = range(row.emin, row.emax + 1)
+    steps = [Step(power, power + 1, power - row.mantissa_bits) for power in exponents]
+    if row.has_zero and row.mantissa_bits:
+        tiny = magnitude_of(1, row)
+        steps.insert(0, Step(_floor_log2(tiny), row.emin, _floor_log2(tiny)))
+    return tuple(steps)

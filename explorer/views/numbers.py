@@ -1,0 +1,88 @@
+"""Numbers as texts, and back: exact digits, short digits that say when they are not exact, codes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+
+from lowprec import Format
+from lowprec.explanation import hex_float
+from lowprec.reference import Value, encode, exact_decimal
+
+__all__ = ["Place", "code_text", "digits_of", "exact", "exact_text", "place", "power_form", "short"]
+
+_CODE = re.compile(r"(?i)\s*(?:0x([0-9a-f_]{1,20})|0b([01_]{1,90}))\s*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a text names in a format: a code, and the number `typed` where it was not the code that was given."""
+
+    code: int
+    typed: Value | None
+
+
+def place(text: str, fmt: Format, parameter: str = "text") -> Place:
+    """Return the code that a text names: a code (``0x7E``, ``0b0_1111_110``) or a number (``448``, ``17/23``, ``inf``).
+
+    A number becomes the code that Cast gives it by default. A hex-float has a point or an exponent (``0x1.8p+3``): that
+    tells it from a code. ValueError where the text is neither, or the code too large.
+    """
+    found = _CODE.fullmatch(text)
+    if found is None:
+        typed = Value.of(text, parameter=parameter)
+        return Place(encode(typed, fmt), typed)
+    digits = (found[1] or found[2]).replace("_", "")
+    code = int(digits, 16 if found[1] else 2) if digits else -1
+    if not 0 <= code <= fmt.code_mask:
+        raise ValueError(
+            f"`{parameter}` must be a number, or a code of {fmt.bits} bits up to {fmt.code_mask:#x}; got {text[:40]!r}"
+        )
+    return Place(code, None)
+
+
+def code_text(code: int, fmt: Format, prefix: str = "0x") -> str:
+    """Return a code in hexadecimal, as many digits as the format has."""
+    return f"{prefix}{code:0{-(-fmt.bits // 4)}X}"
+
+
+def short(number: Value | Fraction, room: int = 14, digits: int = 6) -> str:
+    """Return every digit where they fit in `room` characters, else ``≈`` and at most `digits`, correctly rounded."""
+    value = Value.of(number)
+    text = str(value)
+    if value.special or (len(text) <= room and "/" not in text):
+        return text
+    top, bottom = Decimal(value.number.numerator), Decimal(value.number.denominator)
+    texts = [f"≈{Context(prec=some).divide(top, bottom).normalize():g}" for some in range(digits, 0, -1)]
+    return next((text for text in texts if len(text) <= room), texts[-1])
+
+
+def digits_of(fmt: Format) -> int:
+    """Return how many digits tell a format's values apart."""
+    return 6 if fmt.bits < 32 or not fmt.is_float else 9 if fmt.bits == 32 else 17
+
+
+def exact_text(value: Value) -> str:
+    """Return a text that `place` reads back exactly in every format: few digits, or a hex-float, never a code's."""
+    text = str(value)
+    return text if len(text) <= 20 else hex_float(value) or text
+
+
+def power_form(number: Value | Fraction) -> str:
+    """Return an odd integer times a power of two (``5·2^-9``), which is exact; a ratio where there is none."""
+    value = Value.of(number)
+    top, bottom = value.magnitude.as_integer_ratio()
+    if value.special or not top or bottom & (bottom - 1):
+        return str(value)
+    zeros = (top & -top).bit_length() - 1
+    odd, power = top >> zeros, zeros + 1 - bottom.bit_length()
+    sign = "-" * value.negative
+    return f"{sign}2^{power}" if odd == 1 else f"{sign}{odd}·2^{power}" if power else f"{sign}{odd}"
+
+
+def exact(number: Value | Fraction, room: int = 12) -> str:
+    """Return every digit where they fit in `room` characters, else the form with a power of two: exact either way."""
+    text = str(Value.of(number)) if isinstance(number, Value) else exact_decimal(number)
+    return text if len(text) <= room else power_form(number)
