@@ -35,8 +35,8 @@ def interval(found: Rounding) -> str:
         _end("right", drawn.right, fmt, short(drawn.right[1]) if drawn.right else "no value", drawn.winner == "right"),
     ]
     is_exact = drawn.winner == "exact"
-    middle = "" if is_exact else f"midpoint {short(drawn.middle)}"
-    dashes = "" if is_exact else '<i class="lp-mid" style="left:50%"></i>'
+    middle = "" if is_exact or drawn.middle is None else f"midpoint {short(drawn.middle)}"
+    dashes = "" if not middle else '<i class="lp-mid" style="left:50%"></i>'
     mark = f"x = {short(found.explanation.x)}"
     place = 100 * drawn.position
     # the label stays inside the picture, whichever end x is near

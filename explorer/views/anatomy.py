@@ -17,7 +17,7 @@ from lowprec.reference import Value, decode, magnitude_of
 from .numbers import Place, code_text, digits_of, exact, exact_text, place, power_form, short
 
 __all__ = ["Anatomy", "Field", "Neighbour", "Part", "anatomy", "binades", "carried", "classify", "code_text",
-           "columns", "csv_text", "digits_of", "facts", "fields", "neighbours", "short", "table"]  # fmt: skip
+           "columns", "csv_text", "digits_of", "facts", "fields", "neighbours", "short", "table", "ulp"]  # fmt: skip
 
 NAMES = ("sign", "exponent", "mantissa")
 """The fields, the highest bits first; what an integer holds beside its sign counts as mantissa."""
@@ -172,7 +172,7 @@ def _neighbour(code: int, fmt: Format, upward: bool) -> Neighbour | None:
     return Neighbour(found, there, distance)
 
 
-def _ulp(code: int, fmt: Format) -> Fraction:
+def ulp(code: int, fmt: Format) -> Fraction:
     """Return the weight of the last bit of a finite value."""
     if not fmt.is_float:
         return Fraction(1)
@@ -191,7 +191,7 @@ def anatomy(text: str, fmt: object) -> Anatomy:
     return Anatomy(
         row, code, value, kind, fields(code, row), _formula(code, row, kind),
         *neighbours(code, row), typed, error,
-        None if error is None else error / _ulp(code, row),
+        None if error is None else error / ulp(code, row),
     )  # fmt: skip
 
 
@@ -258,7 +258,7 @@ def binades(fmt: Format) -> tuple[tuple[str, str, str, int], ...]:
         kind = classify(first + 1, fmt)
         value = decode(first + (kind == "subnormal"), fmt)
         rows.append((power_form(value) if kind != "nan" else "Inf, NaN",
-                     f"step {power_form(_ulp(first, fmt))}" if kind != "nan" else "", kind, first))  # fmt: skip
+                     f"step {power_form(ulp(first, fmt))}" if kind != "nan" else "", kind, first))  # fmt: skip
     return tuple(rows)
 
 

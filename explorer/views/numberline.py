@@ -83,11 +83,18 @@ def _binade(value: Value, fmt: Format) -> tuple[float, str]:
     return float(value.magnitude / Fraction(2) ** power) - 1, f"2^{power}"
 
 
-def _codes(fmt: Format, near: int, is_positive: bool) -> Iterable[int]:
-    count = 1 << fmt.bits
+def _codes(fmt: Format, near: int, how: str) -> Iterable[int]:
+    """Return the codes to draw: all of a small format; else those around `near`, or the binades' first ones."""
+    count, is_positive = 1 << fmt.bits, how == "binades"
     if count > _MOST:
-        start = max(near - _MOST // 8, near & fmt.sign_mask)
-        return range(start, min(start + _MOST // 4, count))
+        if how == "symlog":  # neighbours would all lie on one place
+            size = 1 << fmt.mantissa_bits
+            first = max(0, min(near // size - _MOST // 4, count // size - _MOST // 2))
+            return range(first * size, min((first + _MOST // 2) * size, count), size)
+        sign = 0 if is_positive else near & fmt.sign_mask
+        magnitude = min(near & fmt.magnitude_mask, fmt.max_code)
+        first = max(0, min(magnitude, fmt.max_code - _MOST // 8) - _MOST // 8)
+        return range(sign + first, sign + first + _MOST // 4)
     return range(fmt.magnitude_mask + 1 if is_positive else count)
 
 
@@ -99,7 +106,7 @@ def line(fmt: object, x: object, near: int, how: str) -> Line:
     is_binades = how == "binades"
     found: list[Point] = []
     numbers: list[Value] = []
-    for code in _codes(row, near, is_binades):
+    for code in _codes(row, near, how):
         value = decode(code, row)
         if not value.special:
             place, name = _place(value, row, how)

@@ -11,7 +11,7 @@ from lowprec.formats import Kind
 from lowprec.opsets import ATTRIBUTE_SINCE, NEWEST, ROUND_MODES
 from lowprec.reference import Value, decode, encode
 
-from .anatomy import neighbours
+from .anatomy import neighbours, ulp
 from .numbers import exact_text
 
 __all__ = ["Interval", "Mode", "Preset", "Rounding", "presets", "rounding"]
@@ -25,11 +25,12 @@ class Interval:
 
     `position` is where x lies, 0 at the left end and 1 at the right one, and stays inside where x lies beyond. `winner`
     is left, right, exact (x itself is a value, between its neighbours) or other (neither end: Inf, NaN, wrapped).
+    Integers have no `middle`: they are truncated.
     """
 
     left: tuple[int, Value] | None
     right: tuple[int, Value] | None
-    middle: Value
+    middle: Value | None
     position: float
     winner: str
 
@@ -85,11 +86,11 @@ def _interval(found: Explanation) -> Interval | None:
         start = left[1].number if left else number - width
         end = right[1].number if right else number + width
         return Interval(left, right, x, float((number - start) / (end - start)), "exact")
-    middle = found.midpoint
-    start, end = _ends(found, middle)
+    start, end = _ends(found)
     position = min(max((number - start) / (end - start), Fraction(0)), Fraction(1))
     winner = "left" if lower and found.code == lower[0] else "right" if upper and found.code == upper[0] else "other"
-    return Interval(lower, upper, middle or Value.of((start + end) / 2), float(position), winner)
+    middle = Value.of((start + end) / 2) if found.format.is_float else None
+    return Interval(lower, upper, middle, float(position), winner)
 
 
 def _number(found: Explanation) -> Fraction:
@@ -97,19 +98,15 @@ def _number(found: Explanation) -> Fraction:
     return found.x.number if found.format.signed or not found.format.is_float else found.x.magnitude
 
 
-def _ends(found: Explanation, middle: Value | None) -> tuple[Fraction, Fraction]:
-    """Return where the interval begins and ends; beyond the last value it is twice the way to the limit."""
-    if found.lower and found.upper:
-        return found.lower[1].number, found.upper[1].number
-    lower, upper = (near[1].number if near else None for near in (found.lower, found.upper))
-    step = Fraction(1)
-    if found.format.is_float:
-        last = (found.lower or found.upper or (0, Value.of(0)))[1].magnitude
-        step = abs(2 * (middle.magnitude - last)) if middle else last
-    if lower is not None:
-        return lower, lower + step
+def _ends(found: Explanation) -> tuple[Fraction, Fraction]:
+    """Return where the interval begins and ends; beyond the last value it is one more step wide."""
+    lower, upper = found.lower, found.upper
+    if lower and upper:
+        return lower[1].number, upper[1].number
+    if lower:
+        return lower[1].number, lower[1].number + ulp(lower[0], found.format)
     assert upper is not None  # the caller has seen one of the two
-    return upper - step, upper
+    return upper[1].number - ulp(upper[0], found.format), upper[1].number
 
 
 def _modes(found: Explanation, saturate: bool, opset: int) -> tuple[Mode, ...]:
