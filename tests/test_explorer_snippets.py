@@ -1,0 +1,88 @@
+"""What a visitor copies runs as it is: Python that prints what the page shows, ONNX nodes that onnx checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from lowprec import reference
+from lowprec.explorer import snippets
+from lowprec.explorer.views.anatomy import anatomy
+from lowprec.formats import NUMERIC, Format
+
+BY_NAME = {"ids": lambda fmt: fmt.name}
+
+
+def run(text: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
+    names: dict[str, Any] = {}
+    capsys.readouterr()
+    exec(text, names)
+    return names, capsys.readouterr().out
+
+
+def check_node(names: dict[str, Any], source: int, to: Format, opset: int = 28) -> None:
+    """Put the node into a model of that opset and let onnx check it, types inferred."""
+    node = names["node"]
+    attributes = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
+    assert (node.op_type, attributes["to"]) == ("Cast", to.onnx_enum)
+    graph = onnx.helper.make_graph(
+        [node], "g", [onnx.helper.make_tensor_value_info("x", source, [1])],
+        [onnx.helper.make_tensor_value_info("y", to.onnx_enum, [1])],
+    )  # fmt: skip
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)])
+    onnx.checker.check_model(model, full_check=True)
+
+
+@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+def test_of_a_code(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
+    for code in (0, 1, fmt.max_code, fmt.sign_mask | 1):
+        python, node = snippets.of_code(anatomy(f"{code:#x}", fmt))
+        out = run(python, capsys)[1]
+        value = reference.decode(code, fmt)
+        if fmt.is_float:  # float64 holds it, and prints the fewest digits that name it
+            assert float(out) == float(value)
+        else:
+            assert int({"True": "1", "False": "0"}.get(out.strip(), out)) == value.number
+        names = run(node, capsys)[0]
+        check_node(names, fmt.onnx_enum, fmt if not fmt.is_float else NUMERIC[0])
+        assert names["x"].data_type == fmt.onnx_enum
+        raw = np.frombuffer(names["x"].raw_data, f"<u{fmt.storage_bits // 8}")
+        assert raw.tolist() == [code]
+
+
+@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+@pytest.mark.parametrize(("saturate", "opset"), [(True, 28), (False, 28), (True, 25)])
+def test_of_a_number(fmt: Format, saturate: bool, opset: int, capsys: pytest.CaptureFixture[str]) -> None:
+    if fmt.since > opset:
+        pytest.skip("the opset lacks the format")
+    for x in ("17/23", "1e6", "-inf", "nan", "-0"):
+        python, node = snippets.of_number(x, fmt, saturate, opset)
+        last = run(python, capsys)[1].splitlines()[-1].split()
+        assert last[:2] == [
+            "result",
+            f"0x{reference.encode(x, fmt, saturate=saturate, opset=opset):0{-(-fmt.bits // 4)}x}",
+        ]
+        names = run(node, capsys)[0]
+        check_node(names, onnx.TensorProto.FLOAT, fmt, opset)
+        given = {item.name: item.i for item in names["node"].attribute}
+        assert given.get("saturate", int(saturate)) == int(saturate) or not fmt.is_float
+
+
+def test_of_a_typed_number(capsys: pytest.CaptureFixture[str]) -> None:
+    python, node = snippets.of_code(anatomy("0.3", "float8_e4m3fn"))
+    assert "nearer to the upper neighbour" in run(python, capsys)[1]
+    check_node(run(node, capsys)[0], onnx.TensorProto.FLOAT, reference.as_format("float8_e4m3fn"))
+
+
+@pytest.mark.parametrize("opset", [19, 23, 24, 28])
+def test_of_an_opset(opset: int, capsys: pytest.CaptureFixture[str]) -> None:
+    python, node = snippets.of_opset(opset)
+    lines = run(python, capsys)[1].splitlines()
+    assert len(lines) == 8
+    fnuz = next(line for line in lines if line.startswith("float8_e4m3fnuz True"))
+    infinite = "128 128" if opset < 24 else "127 255"
+    assert fnuz.endswith(f"[  0   0 128 128 {infinite} 127 255]")
+    check_node(run(node, capsys)[0], onnx.TensorProto.FLOAT, reference.as_format("float8_e4m3fn"), opset)

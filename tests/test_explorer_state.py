@@ -1,0 +1,132 @@
+"""The explorer's links, colours and files: any query string is read, any state comes back, texts stand out."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowprec import explorer
+from lowprec.explorer import state, theme
+
+FOLDER = Path(explorer.__file__).parent
+STATES = (state.Anatomy, state.Rounding, state.Saturation, state.Compare, state.Conversion, state.Quantize)
+NAMES = sorted({field.name for cls in STATES for field in dataclasses.fields(cls)})
+TEXTS = st.text(max_size=30) | st.sampled_from(
+    ["", "0x7e", "1", "0", "28", "nan", "inf", "1e400", "-1", "float4_e2m1fn", ","]
+)
+
+
+def test_every_page_has_a_state_and_a_script() -> None:
+    paths = [path for path, *_ in state.PAGES]
+    assert paths == ["anatomy", "rounding", "saturation", "compare", "conversion", "quantize"]
+    assert [cls.__name__.lower() for cls in STATES] == paths
+    assert {path.stem for path in (FOLDER / "app_pages").glob("*.py")} == {*paths, "__init__"}
+
+
+@pytest.mark.parametrize("cls", STATES)
+def test_the_default_comes_back(cls: type) -> None:
+    assert state.read(cls, {}) == (cls(), ())
+    assert state.read(cls, state.write(cls())) == (cls(), ())
+
+
+@given(query=st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=8), TEXTS, max_size=6))
+def test_any_query_is_read_and_what_it_means_comes_back(query: dict[str, str]) -> None:
+    for cls in STATES:
+        found, problems = state.read(cls, query)
+        assert state.read(cls, state.write(found)) == (found, ())
+        kept = {name: text for name, text in state.write(found).items() if query.get(name) == text}
+        fields = {field.name: field for field in dataclasses.fields(cls)}
+        assert len(problems) <= len(query)
+        for name in query.keys() - kept.keys():  # read as something else: either said, or the same in other words
+            said = any(problem.startswith(f"{name} must") or repr(name) in problem for problem in problems)
+            assert said or fields[name].metadata["parse"](query[name]) == getattr(found, name)
+
+
+def test_what_is_wrong_is_said() -> None:
+    found, problems = state.read(
+        state.Rounding, {"fmt": "float9", "opset": "18", "saturate": "yes", "x": "7", "y": "1"}
+    )
+    assert found == dataclasses.replace(state.Rounding(), x="7")
+    assert [problem.split()[0] for problem in problems] == ["fmt", "opset", "saturate", "This"]
+    assert "float9" in problems[0]
+    assert "from 19 to 28" in problems[1]
+    long = state.read(state.Rounding, {"x": "9" * 10**6})[1]
+    assert len(long) == 1
+    assert len(long[0]) < 200
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(first: str, second: str) -> float:
+    """Return WCAG's contrast ratio."""
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1])
+def test_texts_stand_out(scheme: int) -> None:
+    name = ("light", "dark")[scheme]
+    page = theme.OPTIONS[f"theme.{name}.backgroundColor"]
+    for background, text in [pair[scheme] for pair in {**theme.FIELDS, **theme.CLASSES}.values()]:
+        assert contrast(background, text) >= 4.5, (background, text)
+        assert contrast(page, text) >= 4.5, text  # labels and charts use it on the page itself
+    for colour in (theme.ACCENT[scheme], *(pair[scheme] for pair in theme.GOOD_BAD.values())):
+        assert contrast(page, colour) >= 4.5
+    assert contrast(page, theme.OPTIONS[f"theme.{name}.textColor"]) >= 7
+
+
+def test_fields_look_different() -> None:
+    for scheme in (0, 1):
+        assert len({pair[scheme] for pair in theme.FIELDS.values()}) == 3
+
+
+def sources() -> list[Path]:
+    found = [path for kind in ("py", "js", "css") for path in FOLDER.rglob(f"*.{kind}")]
+    assert len(found) > 20
+    return found
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(FOLDER)))
+def test_every_file_is_short_and_says_its_job(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 350
+    if path.suffix == ".py":
+        assert lines[0].startswith('"""')
+    if path.suffix == ".js":
+        assert lines[0].startswith("// ")
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add("." * node.level + (node.module or ""))
+    return found
+
+
+def test_views_and_states_know_no_streamlit() -> None:
+    pure = [*(FOLDER / "views").glob("*.py"), FOLDER / "state.py", FOLDER / "theme.py", FOLDER / "snippets.py"]
+    for path in pure:
+        assert not any(name.startswith(("streamlit", "altair", "pandas")) for name in imports(path)), path.name
+    for path in (FOLDER / "views").glob("*.py"):  # what is below knows nothing of what is above
+        assert not any(name.startswith("..") for name in imports(path)), path.name
+
+
+def test_nothing_is_fetched_and_no_text_becomes_markup() -> None:
+    for path in sources():
+        text = path.read_text(encoding="utf-8")
+        assert "unsafe_allow" not in text, path.name
+        if path.suffix in (".js", ".css"):
+            assert "http" not in text, path.name
+            assert "innerHTML" not in text, path.name
