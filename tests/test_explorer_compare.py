@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowprec as lp
-from lowprec.explorer.views.compare import COMPARABLE, facts, outcome, outcomes, precision
+from lowprec.explorer.views.compare import COMPARABLE, Differences, checked, facts, log2, outcome, precision
 from lowprec.reference import Value, decode
 
 SMALL = [fmt for fmt in COMPARABLE if fmt.bits <= 16]
@@ -73,7 +73,7 @@ def test_wide_formats():
 
 def test_a_value_through_formats_by_hand():
     names = ["float8_e4m3fn", "float6_e2m3fn", "float4_e2m1fn", "float8_e8m0fnu", "int8", "float16"]
-    found = {row.format.name: row for row in outcomes("0.3", [lp.formats[name] for name in names])}
+    found = {name: outcome(Value.of("0.3"), lp.formats[name]) for name in names}
     expected = {  # code, absolute, relative, ulps
         "float8_e4m3fn": (0x2A, Fraction(1, 80), Fraction(1, 24), Fraction(2, 5)),
         "float6_e2m3fn": (0x02, Fraction(1, 20), Fraction(1, 6), Fraction(2, 5)),
@@ -85,25 +85,32 @@ def test_a_value_through_formats_by_hand():
     for name, (code, absolute, relative, ulps) in expected.items():
         row = found[name]
         assert row.explanation is not None
-        assert (row.explanation.code, row.absolute, row.relative, row.ulps) == (code, absolute, relative, ulps)
+        assert row.explanation.code == code
+        assert row.differences == Differences(absolute, relative, ulps)
 
 
 def test_beyond_the_range_counts_the_last_step():
     e4m3, e8m0, int8 = (lp.formats[name] for name in ("float8_e4m3fn", "float8_e8m0fnu", "int8"))
-    assert outcome(Value.of(1000), e4m3).ulps == Fraction(1000 - 448, 32)
-    assert outcome(Value.of(-1000), e4m3).ulps == Fraction(1000 - 448, 32)
-    assert outcome(Value.of(0), e8m0).ulps == 1  # 2**-127 instead, as far as the next value
-    assert outcome(Value.of(0), e8m0).relative is None
-    assert outcome(Value.of(200), int8).absolute == 256
+    assert outcome(Value.of(1000), e4m3).differences.ulps == Fraction(1000 - 448, 32)
+    assert outcome(Value.of(-1000), e4m3).differences.ulps == Fraction(1000 - 448, 32)
+    assert outcome(Value.of(0), e8m0).differences.ulps == 1  # 2**-127 instead, as far as the next value
+    assert outcome(Value.of(0), e8m0).differences.relative is None
+    assert outcome(Value.of(200), int8).differences.absolute == 256
     nan = outcome(Value.of(1000), e4m3, saturate=False)
     assert nan.explanation is not None
-    assert (nan.explanation.code, nan.absolute, nan.ulps) == (0x7F, None, None)
-    assert outcome(Value.of("inf"), e4m3).absolute is None
-    assert outcome(Value.of(2), e4m3).ulps == 0
+    assert (nan.explanation.code, nan.differences) == (0x7F, Differences())
+    assert outcome(Value.of("inf"), e4m3).differences.absolute is None
+    assert outcome(Value.of(2), e4m3).differences.ulps == 0
+
+
+def test_log2_of_what_a_chart_reaches():
+    assert (log2(Value.of(-8)), log2(Value.of("0x1p-1074"))) == (3, -1074)
+    assert log2(Value.of(3)) == math.log2(3)
+    assert [log2(Value.of(text)) for text in ("0", "inf", "nan", "1e400", "1e-400")] == [None] * 5
 
 
 def test_a_type_that_the_opset_lacks_is_a_message_in_its_row():
-    rows = outcomes("1", [lp.formats["float16"], lp.formats["float6_e2m3fn"]], opset=27)
+    rows = [outcome(Value.of(1), lp.formats[name], opset=27) for name in ("float16", "float6_e2m3fn")]
     assert rows[0].problem == ""
     assert "opset 28" in rows[1].problem
     assert rows[1].explanation is None
@@ -123,14 +130,15 @@ def test_codes_are_the_kernels(fmt):
 @given(st.text(max_size=40) | st.floats().map(repr) | st.fractions().map(str))
 def test_any_text_is_a_number_or_a_message(text):
     try:
-        found = outcomes(text, COMPARABLE)
+        x = Value.of(checked(text))
     except ValueError as error:
         message = str(error)
     else:
-        for row in found:
+        assert log2(x) is None or 2.0 ** (log2(x) - 1) < x.magnitude < Fraction(2) ** math.ceil(log2(x) + 1)
+        for row in (outcome(x, fmt) for fmt in COMPARABLE):
             assert row.explanation is not None
             in_range = row.explanation.lower and row.explanation.upper and row.format.has_zero
-            if row.format.is_float and in_range and row.ulps is not None:
-                assert 0 <= row.ulps <= Fraction(1, 2)
+            if row.format.is_float and in_range and row.differences.ulps is not None:
+                assert 0 <= row.differences.ulps <= Fraction(1, 2)
         return
-    assert "`value`" in message
+    assert "`number`" in message

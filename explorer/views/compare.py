@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,7 +12,19 @@ from lowprec.formats import NUMERIC, Format
 from lowprec.opsets import NEWEST
 from lowprec.reference import Value, decode
 
-__all__ = ["COMPARABLE", "Facts", "Outcome", "Precision", "facts", "outcome", "outcomes", "precision"]
+__all__ = [
+    "COMPARABLE",
+    "Differences",
+    "Facts",
+    "Outcome",
+    "Precision",
+    "checked",
+    "differences",
+    "facts",
+    "log2",
+    "outcome",
+    "precision",
+]
 
 COMPARABLE: tuple[Format, ...] = tuple(fmt for fmt in NUMERIC if fmt.is_float or fmt.is_integer)
 """The formats that have a range and a precision."""
@@ -139,18 +150,24 @@ def _exponent(value: Value) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one value becomes in a format, or why it cannot be cast there (`problem`).
+class Differences:
+    """How far a result is from x: exact, None where either is no number; `relative` also where x is 0.
 
-    Errors are exact, None where x or the result is no number; `relative` also where x is 0. `ulps` counts steps of the
-    format where x lies, of its last step beyond the range.
+    `ulps` counts steps of the format where x lies; beyond the range, its last step.
     """
 
-    format: Format
-    explanation: Explanation | None = None
     absolute: Fraction | None = None
     relative: Fraction | None = None
     ulps: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one value becomes in a format and how far that is from it, or why it cannot be cast there (`problem`)."""
+
+    format: Format
+    explanation: Explanation | None = None
+    differences: Differences = Differences()
     problem: str = ""
 
 
@@ -166,6 +183,15 @@ def _step(told: Explanation) -> Fraction:
     return abs(near[1].number - decode(beside, told.format).number)
 
 
+def differences(x: Value, result: Value, told: Explanation | None) -> Differences:
+    """Return how far a result is from x; `told` is how x was rounded, None where its bits were copied."""
+    if x.special or result.special:
+        return Differences()
+    absolute = abs(result.number - x.number)
+    relative = absolute / x.magnitude if x.magnitude else None
+    return Differences(absolute, relative, absolute / _step(told) if absolute and told else Fraction(0))
+
+
 def outcome(
     x: Value, fmt: Format, *, saturate: bool = True, round_mode: str | None = None, opset: int = NEWEST
 ) -> Outcome:
@@ -174,22 +200,17 @@ def outcome(
         told = lp.explain(x, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
     except ValueError as error:
         return Outcome(fmt, problem=str(error))
-    if x.special or told.value.special:
-        return Outcome(fmt, told)
-    absolute = abs(told.value.number - x.number)
-    relative = absolute / x.magnitude if x.magnitude else None
-    ulps = absolute / _step(told) if absolute else Fraction(0)
-    return Outcome(fmt, told, absolute, relative, ulps)
+    return Outcome(fmt, told, differences(x, told.value, told))
 
 
-def outcomes(
-    text: str,
-    formats: Iterable[Format],
-    *,
-    saturate: bool = True,
-    round_mode: str | None = None,
-    opset: int = NEWEST,
-) -> tuple[Outcome, ...]:
-    """Return what a typed value becomes in every format; ValueError where the text is no number."""
-    x = Value.of(text, parameter="value")
-    return tuple(outcome(x, fmt, saturate=saturate, round_mode=round_mode, opset=opset) for fmt in formats)
+def checked(text: str) -> str:
+    """Return the text of a number as it is; ValueError where it is none."""
+    Value.of(text, parameter="number")
+    return text
+
+
+def log2(value: Value) -> float | None:
+    """Return log2 of a magnitude, or None where it is beyond any chart: 0, Inf, NaN, what no format reaches."""
+    if not value.magnitude or abs(power := _exponent(value)) > 1100:
+        return None
+    return power + math.log2(value.magnitude / Fraction(2) ** power)

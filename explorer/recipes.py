@@ -1,0 +1,148 @@
+"""What a visitor takes along from Compare, Cast & BitCast and Quantize: Python and ONNX that do what the page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lowprec import Format
+
+from .state import Quantize
+from .views.conversion import CastOptions, Conversion
+from .views.quantize import Settings
+from .views.tensor import Tensor
+
+__all__ = ["of_comparison", "of_conversion", "of_quantization"]
+
+
+def _keywords(fmt: Format, options: CastOptions) -> str:
+    """Return the options that concern a target, as arguments of `lowprec.cast`."""
+    saturate = f", saturate={options['saturate']}" if fmt.is_float and fmt.saturates == "asked" else ""
+    mode = f", round_mode={options['round_mode']!r}" if _rounds(fmt, options) else ""
+    return f"{saturate}{mode}, opset={options['opset']}"
+
+
+def _rounds(fmt: Format, options: CastOptions) -> bool:
+    return fmt.is_float and not fmt.has_zero and options["round_mode"] is not None
+
+
+def _attributes(fmt: Format, options: CastOptions) -> str:
+    """Return the attributes that concern a target, as arguments of `onnx.helper.make_node`."""
+    saturate = f", saturate={int(options['saturate'])}" if fmt.is_float and fmt.saturates == "asked" else ""
+    mode = f", round_mode={options['round_mode']!r}" if _rounds(fmt, options) else ""
+    return f"to=onnx.TensorProto.{fmt.onnx_name}{saturate}{mode}"
+
+
+def of_comparison(text: str, formats: Sequence[Format], options: CastOptions) -> tuple[str, str]:
+    """Return the Python that explains a number in every format, and a Cast node for each."""
+    lines = "\n".join(f"print(lp.explain(x, {fmt.name!r}{_keywords(fmt, options)}))" for fmt in formats)
+    nodes = "\n".join(
+        f"    onnx.helper.make_node('Cast', ['x'], ['y{index}'], {_attributes(fmt, options)}),"
+        for index, fmt in enumerate(formats)
+    )
+    return f"import lowprec as lp\n\nx = {text!r}\n{lines}", f"import onnx\n\nnodes = [\n{nodes}\n]"
+
+
+def of_conversion(found: Conversion, options: CastOptions) -> tuple[str, str]:
+    """Return the Python and the Cast node that convert one code."""
+    source, target = found.source, found.target
+    python = (
+        "import numpy as np\nimport lowprec as lp\n\n"
+        f"code = np.array([{found.code:#x}], np.{source.code_dtype})\n"
+        f"result = lp.encode(code, {target.name!r}, source={source.name!r}{_keywords(target, options)})\n"
+        "print([hex(code) for code in result.tolist()])"
+    )
+    return python, f"import onnx\n\nnode = onnx.helper.make_node('Cast', ['x'], ['y'], {_attributes(target, options)})"
+
+
+Keywords = dict[str, int | Format]
+
+_DRAWS = {
+    "normal": "rng.standard_normal(shape)",
+    "uniform": "rng.uniform(-1, 1, shape)",
+    "laplace": "rng.laplace(size=shape)",
+    "student-t": "rng.standard_t(3, shape)",
+    "outliers": "rng.standard_normal(shape) * np.where(rng.random(shape) < 0.01, 20, 1)",
+}
+
+
+def _tensor(state: Quantize, tensor: Tensor) -> str:
+    """Return lines that make `x`."""
+    single = tensor.format.name
+    if state.origin == "sampled":
+        shape = f"rng, shape = np.random.default_rng({state.seed}), ({state.rows}, {state.columns})"
+        return f"{shape}\nx = lp.cast({_DRAWS[state.distribution]} * {state.spread!r}, {single!r})"
+    if state.origin == "typed":
+        return f"inf, nan = np.inf, np.nan\nx = np.array({tensor.values.tolist()!r}, np.{single})"
+    if tensor.name:
+        read = f"x = load_file('file.safetensors')[{tensor.name!r}]"
+        return f"from safetensors.numpy import load_file\n\n{read}\nx = np.atleast_1d(lp.cast(x, {single!r}))"
+    return f"x = np.atleast_1d(lp.cast(np.load('file.npy'), {single!r}))"
+
+
+def _reduced(settings: Settings, rank: int, function: str) -> str:
+    """Return the call that reduces `finite` to one number a scale."""
+    if settings.granularity == "tensor":
+        return f"finite.{function}(initial=0)"
+    axis = settings.axis % rank
+    if settings.granularity == "axis":
+        others = tuple(other for other in range(rank) if other != axis)
+        return f"finite.{function}(axis={others}, initial=0)"
+    ufunc = {"min": "minimum", "max": "maximum"}[function]
+    starts = f"range(0, x.shape[{axis}], {settings.block})"
+    return f"np.{ufunc}(np.{ufunc}.reduceat(finite, {starts}, {axis}), 0)"
+
+
+def _scales(settings: Settings, rank: int) -> str:
+    """Return lines that choose `scale`, and `zero_point` where there is one."""
+    fmt, kept = settings.fmt, settings.scale_format
+    low, high = (_reduced(settings, rank, function) for function in ("min", "max"))
+    wanted = (
+        f"(high - low) / {fmt.max - fmt.min}" if settings.has_zero_point else f"np.maximum(high, -low) / {fmt.max!r}"
+    )
+    mode = "" if kept.has_zero else f", round_mode={settings.round_mode!r}"
+    lines = [
+        "finite = np.where(np.isfinite(x.astype(float)), x.astype(float), 0)",
+        f"low, high = {low}, {high}",
+        f"kept = lp.finfo({kept.name!r})",
+        f"wanted = np.clip({wanted}, kept.smallest_subnormal, kept.max)",
+        f"scale = lp.cast(np.where((low == 0) & (high == 0), 1.0, wanted), {kept.name!r}{mode})",
+    ]
+    if settings.has_zero_point:
+        zero = f"np.clip(np.rint({fmt.min} - low / lp.cast(scale, 'float64')), {fmt.min}, {fmt.max})"
+        lines.append(f"zero_point = lp.cast({zero}, {fmt.name!r})")
+    return "\n".join(lines)
+
+
+def of_quantization(state: Quantize, tensor: Tensor, settings: Settings) -> tuple[str, str]:
+    """Return the Python that makes, quantizes and brings back the tensor, and the two ONNX nodes."""
+    fmt, rank = settings.fmt, tensor.values.ndim
+    inputs = ["x", "scale", *(["zero_point"] if settings.has_zero_point else [])]
+    axis: Keywords = {} if settings.granularity == "tensor" else {"axis": settings.axis}
+    shared: Keywords = axis | ({"block_size": settings.block} if settings.block else {})
+    there: Keywords = {} if settings.has_zero_point else {"output_dtype": fmt}
+    if fmt.is_float and fmt.saturates == "asked":
+        there["saturate"] = settings.saturate
+    back: Keywords = {} if settings.scale_format.has_zero else {"output_dtype": tensor.format}
+
+    def call(first: str, keywords: Keywords) -> str:
+        shown = {name: value.name if isinstance(value, Format) else value for name, value in keywords.items()}
+        return ", ".join([first, *inputs[1:], *(f"{name}={value!r}" for name, value in shown.items())])
+
+    def node(operator: str, first: str, result: str, attributes: Keywords) -> str:
+        shown = {
+            name: f"onnx.TensorProto.{value.onnx_name}" if isinstance(value, Format) else repr(int(value))
+            for name, value in attributes.items()
+        }
+        named = "".join(f", {name}={value}" for name, value in shown.items())
+        return f"    onnx.helper.make_node({operator!r}, {[first, *inputs[1:]]!r}, [{result!r}]{named}),"
+
+    opset: Keywords = {"opset": settings.opset}
+    python = "\n".join([
+        "import numpy as np", "import lowprec as lp", "",
+        _tensor(state, tensor), _scales(settings, rank),
+        f"y = lp.quantize_linear({call('x', shared | there | opset)})",
+        f"back = lp.dequantize_linear({call('y', shared | back | opset)})",
+        "print(np.abs(back.astype(float) - x.astype(float)).max())",
+    ])  # fmt: skip
+    nodes = [node("QuantizeLinear", "x", "y", shared | there), node("DequantizeLinear", "y", "back", shared | back)]
+    return python, "import onnx\n\nnodes = [\n" + "\n".join(nodes) + "\n]"
