@@ -5,20 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 import lowprec as lp
 from lowprec.explanation import Explanation
 from lowprec.formats import NUMERIC, Format
-from lowprec.opsets import NEWEST, cast_rules
+from lowprec.opsets import ATTRIBUTE_SINCE, NEWEST, cast_rules
 from lowprec.packing import packed_bytes
-from lowprec.reference import Value, decode, encode
+from lowprec.reference import Value, decode
+
+from .numbers import place
 
 __all__ = [
-    "CASTABLE", "LONGEST_LIST", "PACKABLE", "BitCasting", "Conversion", "Packing", "bitcasting", "conversion",
-    "packing", "parse_code", "parse_codes",
+    "CASTABLE", "LONGEST_LIST", "PACKABLE", "BitCasting", "CastOptions", "Conversion", "Packing", "bitcasting",
+    "bitcastings",     "cast_options", "conversion", "packing", "parse_codes",
 ]  # fmt: skip
 
 CASTABLE: tuple[Format, ...] = NUMERIC
@@ -30,25 +32,19 @@ PACKABLE: tuple[Format, ...] = tuple(fmt for fmt in NUMERIC if fmt.bits < 8)
 LONGEST_LIST = 24
 """How many codes are drawn: six groups of four 6-bit codes."""
 
-_CODE = re.compile(r"(?i)\s*(?:0x([0-9a-f_]{1,20})|0b([01_]{1,90}))\s*", re.ASCII)
+
+class CastOptions(TypedDict):
+    """The options of Cast, as the library takes them."""
+
+    saturate: bool
+    round_mode: str | None
+    opset: int
 
 
-def parse_code(text: str, fmt: Format, parameter: str = "code") -> int:
-    """Return the code that a text names: a code (``0x7E``, ``0b0_1111_110``) or a value (``448``, ``17/23``, ``-inf``).
-
-    A value becomes the code that Cast gives it; where it is not exact, the value of that code differs from it.
-    ValueError where the text is neither, or the code too large.
-    """
-    found = _CODE.fullmatch(text)
-    if found is None:
-        return encode(Value.of(text, parameter=parameter), fmt)
-    digits = (found[1] or found[2]).replace("_", "")
-    code = int(digits, 16 if found[1] else 2) if digits else 0
-    if not digits or code > fmt.code_mask:
-        raise ValueError(
-            f"`{parameter}` must be a code of {fmt.bits} bits, at most {fmt.code_mask:#x}; got {text[:40]!r}"
-        )
-    return code
+def cast_options(saturate: bool, round_mode: str, opset: int) -> CastOptions:
+    """Return the options of Cast; `round_mode` where the opset has it."""
+    mode = round_mode if opset >= ATTRIBUTE_SINCE["round_mode"] else None
+    return {"saturate": saturate, "round_mode": mode, "opset": opset}
 
 
 def parse_codes(text: str, fmt: Format, parameter: str = "codes") -> tuple[int, ...]:
@@ -56,7 +52,7 @@ def parse_codes(text: str, fmt: Format, parameter: str = "codes") -> tuple[int, 
     parts = [part for part in re.split(r"[\s,;]+", text[:4000]) if part]
     if not 1 <= len(parts) <= LONGEST_LIST or len(text) > 4000:
         raise ValueError(f"`{parameter}` must be 1 to {LONGEST_LIST} codes or values; got {len(parts)}")
-    return tuple(parse_code(part, fmt, f"{parameter}[{index}]") for index, part in enumerate(parts))
+    return tuple(place(part, fmt, f"{parameter}[{index}]").code for index, part in enumerate(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +135,12 @@ def bitcasting(code: int, source: Format, target: Format, *, opset: int = NEWEST
     same = int(read.view(target.code_dtype)[0]) & target.code_mask
     note = "ONNX's BitCast has no float6; lowprec reads one float6 as the other." if source.bits == 6 else ""
     return BitCasting(source, target, same, decode(same, target), note=note)
+
+
+def bitcastings(code: int, source: Format, *, opset: int = NEWEST) -> tuple[BitCasting, ...]:
+    """Return what BitCast makes of a code in every other format of its width that it can be read as."""
+    found = (bitcasting(code, source, fmt, opset=opset) for fmt in CASTABLE if fmt.bits == source.bits)
+    return tuple(read for read in found if read.value is not None and read.target is not source)
 
 
 @dataclass(frozen=True, slots=True)
