@@ -1,8 +1,72 @@
-"""The page Quantize."""
+"""The page Quantize: a small tensor through QuantizeLinear and back, and what that loses."""
 
-from lowprec.explorer import render
+import streamlit as st
+
+from lowprec import as_format
+from lowprec.explorer import charts, recipes, render, sources, tables
 from lowprec.explorer.controls import Controls
-from lowprec.explorer.state import Quantize
+from lowprec.explorer.state import ORIGINS, Quantize
+from lowprec.explorer.views import quantize as view
+from lowprec.opsets import NEWEST, ROUND_MODES
 
 page = Controls(Quantize)
-render.heading("Quantize", "Under construction.", "The rule", "Cast")
+render.heading(
+    "Quantize", "Choose a tensor, a format and what shares a scale: what QuantizeLinear keeps, and what it loses.",
+    "QuantizeLinear's rule", "QuantizeLinear",
+)  # fmt: skip
+state = page.state
+st.segmented_control("Tensor", ORIGINS, required=True, **page.bind("origin"))
+tensor = sources.tensor_from(page)
+rank = tensor.values.ndim
+
+fmt, scale_format = as_format(state.fmt), as_format(state.scale)
+one, two, three, four = st.columns([3, 3, 2, 3])
+one.selectbox("Format", [target.name for target in view.TARGETS], **page.bind("fmt"))
+two.segmented_control("One scale for each", view.GRANULARITIES, required=True, **page.bind("per"))
+three.selectbox("axis", range(max(rank, state.axis + 1)), **page.bind("axis"), disabled=state.per == "tensor")
+four.slider("Block size", 1, 256, **page.bind("block"), disabled=state.per != "block")
+five, six, seven, eight, nine = st.columns([3, 2, 2, 2, 2], vertical_alignment="bottom")
+five.selectbox("Format of the scales", [scale.name for scale in view.SCALE_FORMATS], **page.bind("scale"))
+six.selectbox("round_mode", ROUND_MODES, **page.bind("round_mode"), disabled=scale_format.has_zero)
+seven.selectbox("opset", range(NEWEST, 20, -1), **page.bind("opset"))
+eight.toggle("zero point", **page.bind("zero_point"), disabled=fmt.is_float, help="Integers only: uses both ends.")
+nine.toggle("saturate", **page.bind("saturate"), disabled=not fmt.is_float or fmt.saturates != "asked")
+
+settings = view.Settings(
+    fmt, state.per, state.axis, state.block, scale_format, state.zero_point, state.round_mode, state.saturate,
+    state.opset,
+)  # fmt: skip
+found = page.attempt(lambda chosen: view.quantize(tensor.values, chosen), settings, instead=(view.Settings(fmt),))
+with st.container(horizontal=True):
+    for name, text, told in (
+        ("SQNR", tables.db(found.sqnr_db), "10 log₁₀ of the power of x over that of the error."),
+        ("largest |error|", tables.number(found.max_abs_error), "Of what is finite."),
+        ("saturated", f"{found.saturated:.2%}", "Elements that round beyond the format's range."),
+        ("became zero", f"{found.flushed:.2%}", "Elements in range, not zero, that come back as zero."),
+        ("bits per value", f"{found.bits_per_value:.4g}", "With the scales and zero points."),
+    ):
+        st.metric(name, text, help=told, width="content")
+    if found.not_finite:
+        st.metric("NaN or Inf", found.not_finite, help="In x or in what comes back; no error counts them.")
+note = f"; {tensor.note}" if tensor.note else ""
+st.caption(
+    f"x: {tensor.format.name} of shape {tensor.values.shape}{note}. Scales are absmax: the largest |x| goes to the end."
+)
+
+left, right = st.columns(2, gap="large")
+with left:
+    st.subheader("How the codes are used", anchor=False)
+    charts.show(charts.used(found), "How many elements have each code, in the order of the codes' values")
+with right:
+    st.subheader("Where the errors are", anchor=False)
+    charts.show(charts.error_map(found), "Size of the error of each element, by row and column")
+left, right = st.columns(2, gap="large")
+with left:
+    st.subheader("Scales", anchor=False)
+    tables.of_scales(found, 24)
+    st.caption(f"{min(24, found.scale.size)} of {found.scale.size}")
+with right:
+    st.subheader("Elements", anchor=False)
+    tables.of_elements(found, 24)
+    st.caption(f"{min(24, found.x.size)} of {found.x.size}")
+render.take_along(page, "quantize", *recipes.of_quantization(state, tensor, found.settings))

@@ -15,8 +15,8 @@ from lowprec.opsets import NEWEST
 from lowprec.reference import Value, decode
 
 __all__ = [
-    "GRANULARITIES", "SCALE_FORMATS", "TARGETS", "Bar", "Quantized", "Settings", "Slice", "choose", "codebook",
-    "quantize", "slices", "tiles",
+    "GRANULARITIES", "SCALE_FORMATS", "TARGETS", "Bar", "Element", "Quantized", "Settings", "Slice", "choose",
+    "codebook", "elements", "quantize", "slices", "tiles",
 ]  # fmt: skip
 
 TARGETS: tuple[Format, ...] = tuple(map(as_format, (17, 18, 19, 20, 27, 28, 23, 3, 2, 5, 4, 22, 21, 26, 25)))
@@ -51,6 +51,11 @@ class Settings:
     round_mode: str = "up"
     saturate: bool = True
     opset: int = NEWEST
+
+    @property
+    def has_zero_point(self) -> bool:
+        """Whether there are zero points: floats have none."""
+        return self.asymmetric and self.fmt.is_integer
 
     @property
     def block(self) -> int:
@@ -156,13 +161,13 @@ def choose(x: Array, settings: Settings) -> tuple[Array, Array | None]:
     low, high = _ends(x, settings)
     fmt, kept = settings.fmt, lp.finfo(settings.scale_format)
     with np.errstate(over="ignore", under="ignore"):
-        if settings.asymmetric and fmt.is_integer:
+        if settings.has_zero_point:
             wanted = (high - low) / (fmt.max - fmt.min)
         else:
             wanted = np.maximum(high, -low) / float(fmt.max)
     wanted = np.where((low == 0) & (high == 0), 1.0, np.clip(wanted, kept.smallest_subnormal, kept.max))
     scale = np.asarray(lp.cast(wanted, settings.scale_format, round_mode=settings.round_mode))
-    if not (settings.asymmetric and fmt.is_integer):
+    if not settings.has_zero_point:
         return scale, None
     exact = np.asarray(lp.cast(scale, "float64"))
     zero = np.clip(np.rint(fmt.min - low / exact), fmt.min, fmt.max).astype(np.int64)
@@ -257,6 +262,28 @@ def slices(found: Quantized, most: int = 256) -> tuple[Slice, ...]:
             int(saturated[place]), _ratio_db(float(signal[place]), float(noise[place])),
         ))  # fmt: skip
     return tuple(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element on its way: the error is None where it or what comes back is not finite."""
+
+    index: tuple[int, ...]
+    x: float
+    code: int
+    back: float
+    error: float | None
+
+
+def elements(found: Quantized, most: int = 64) -> tuple[Element, ...]:
+    """Return the first elements, in C order."""
+    return tuple(
+        Element(
+            index, float(found.x[index]), int(found.codes[index]), float(found.back[index]),
+            float(found.error[index]) if found.counted[index] else None,
+        )
+        for index in itertools.islice(np.ndindex(found.x.shape), most)
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
