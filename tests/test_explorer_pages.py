@@ -1,0 +1,159 @@
+"""The explorer's pages without a browser: each alone and through the router, its controls, and any query string."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lowprec import explorer
+from lowprec.explorer.state import FORMAT_NAMES, PAGES
+
+AppTest = pytest.importorskip("streamlit.testing.v1").AppTest
+FOLDER = Path(explorer.__file__).parent
+NAMES = [path for path, *_ in PAGES]
+OURS = ["anatomy", "rounding", "saturation"]
+
+
+def page(name: str, **query: str) -> Any:
+    """Return a page that ran with a query string."""
+    test = AppTest.from_file(str(FOLDER / "app_pages" / f"{name}.py"), default_timeout=60)
+    for part, text in query.items():
+        test.query_params[part] = text
+    return test.run()
+
+
+def texts(test: Any) -> str:
+    """Return the HTML that a page shows."""
+    return "\n".join(element.proto.body for element in test.get("html"))
+
+
+def healthy(test: Any) -> Any:
+    assert not test.exception
+    assert not test.error
+    assert not test.warning
+    return test
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_page_alone(name: str) -> None:
+    test = healthy(page(name))
+    assert len(test.title) == 1
+    assert "https://onnx.ai/onnx/operators/onnx__" in test.markdown[0].value
+    assert [caption.value for caption in test.caption][-3:] == ["Link", "Python", "ONNX node"]
+
+
+def test_the_router_leads_to_every_page() -> None:
+    test = healthy(AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run())
+    assert test.title[0].value == "Anatomy"
+    for path, title, _ in PAGES:
+        healthy(test.switch_page(f"app_pages/{path}.py").run())
+        assert test.title[0].value.casefold().startswith(title.casefold()[:4])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_bad_link_is_told_and_the_default_shown(name: str) -> None:
+    test = page(name, nonsense="<b>1</b>")
+    assert not test.exception
+    assert len(test.warning) == 1
+    assert "nonsense" in test.warning[0].value
+    assert len(test.code) == len(healthy(page(name)).code)
+
+
+@pytest.mark.parametrize("fmt", FORMAT_NAMES)
+def test_anatomy_and_rounding_of_every_format(fmt: str) -> None:
+    healthy(page("anatomy", fmt=fmt, at="0.3"))
+    healthy(page("anatomy", fmt=fmt, at="nan"))
+    lines = ("linear", "symlog", "binades")
+    healthy(page("rounding", fmt=fmt, x="0.3", line=lines[FORMAT_NAMES.index(fmt) % 3]))
+
+
+def test_anatomy_follows_its_controls() -> None:
+    test = healthy(page("anatomy"))
+    assert "0x2A = 42" in texts(test)
+    healthy(test.text_input[0].set_value("448").run())
+    assert test.query_params["at"] == "448"
+    assert "0x7E = 126" in texts(test)
+    healthy(test.button(key="previous").click().run())
+    assert test.query_params["at"] == "0x7D"
+    assert "416" in texts(test)
+    healthy(test.selectbox[0].set_value("float4_e2m1fn").run())
+    assert test.query_params["at"] == "416"  # the number goes over, as Cast takes it
+    assert "0x7 = 7" in texts(test)
+    assert "typed" in texts(test)
+
+
+@pytest.mark.parametrize("typed", ["", "seven", "0x1FF", "<script>alert(1)</script>", "1e99999", "9" * 1000, "`$x$`"])
+def test_any_text_gives_a_message(typed: str) -> None:
+    for test in (page("anatomy", at=typed), page("rounding", x=typed)):
+        assert not test.exception
+        assert "<script>" not in texts(test)
+        if typed != "9" * 1000:
+            assert len(test.error) == 1 or typed == "0x1FF"
+
+
+def test_rounding_follows_its_controls() -> None:
+    test = healthy(page("rounding"))
+    assert "nearer to the upper neighbour" in texts(test)
+    healthy(test.button(key="preset edge").click().run())
+    assert test.query_params["x"] == "464"
+    assert "tie: the lower neighbour is even" in texts(test)
+    healthy(test.button(key="preset one step on").click().run())
+    assert "with saturate: the largest value" in texts(test)
+    healthy(test.toggle[0].set_value(False).run())
+    assert test.query_params["saturate"] == "0"
+    assert "without saturate: NaN" in texts(test)
+    healthy(test.selectbox[0].set_value("float8_e8m0fnu").run())
+    assert all(f"round_mode {mode}" in texts(test) for mode in ("up", "down", "nearest"))
+
+
+def test_an_opset_without_the_format_is_told() -> None:
+    test = page("rounding", fmt="float4_e2m1fn", opset="19")
+    assert not test.exception
+    assert len(test.error) == 1
+    assert "opset 23" in test.error[0].value.replace("\\", "")
+
+
+def test_saturation_follows_the_opset() -> None:
+    newest = texts(healthy(page("saturation")))
+    older = texts(healthy(page("saturation", opset="23")))
+    assert "lp-changed" not in newest
+    assert older.count("lp-changed") == 4
+    assert "since opset 24" in page("saturation", opset="23").info[0].value
+    assert not page("saturation", opset="24").info
+    assert 'href="anatomy?fmt=float8_e4m3fn&amp;at=0x7E"' in newest
+
+
+ODD = st.text(max_size=20) | st.sampled_from(
+    ["0x7e", "inf", "-nan", "1e400", "28", "19", "float8_e8m0fnu", "int2", "bool", "0"]
+)
+FIELDS = st.sampled_from(
+    ["fmt", "at", "x", "show", "opset", "saturate", "line", "fmts", "source", "target", "round_mode", "zz"]
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(query=st.dictionaries(FIELDS, ODD, max_size=5))
+def test_any_query_string_shows_a_page(name: str, query: dict[str, str]) -> None:
+    test = page(name, **query)
+    assert not test.exception
+    assert len(test.title) == 1
+
+
+def test_what_a_component_sends_is_checked() -> None:
+    components = pytest.importorskip("lowprec.explorer.components")
+    from lowprec import as_format
+
+    fmt = as_format(17)
+    assert components.bits_of({"bits": "01111110", "seq": 3}, fmt) == (0x7E, 3)
+    assert components.code_of({"code": 0xFF, "seq": 1}, fmt) == (0xFF, 1)
+    odd: list[Any] = [None, 7, "x", {}, {"bits": "0", "seq": 1}, {"bits": "0111111x", "seq": 1}, {"bits": 7, "seq": 1},
+                      {"bits": "01111110", "seq": "1"}, {"code": 256, "seq": 1}, {"code": -1, "seq": 1},
+                      {"code": "1", "seq": 1}, {"code": 1, "seq": None}, [1, 2], {"code": 1.0, "seq": 1}]  # fmt: skip
+    for value in odd:
+        assert components.bits_of(value, fmt) is None
+        assert components.code_of(value, fmt) is None
