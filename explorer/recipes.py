@@ -142,7 +142,8 @@ def of_quantization(state: Quantize, tensor: Tensor, settings: Settings) -> tupl
         _tensor(state, tensor), _scales(settings, rank),
         f"y = lp.quantize_linear({call('x', shared | there | opset)})",
         f"back = lp.dequantize_linear({call('y', shared | back | opset)})",
-        "print(np.abs(back.astype(float) - x.astype(float)).max())",
+        "error = back.astype(float) - x.astype(float)",
+        "print(np.abs(error[np.isfinite(error)]).max(initial=0))",
     ])  # fmt: skip
     nodes = [node("QuantizeLinear", "x", "y", shared | there), node("DequantizeLinear", "y", "back", shared | back)]
     return python, "import onnx\n\nnodes = [\n" + "\n".join(nodes) + "\n]"

@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pages import FOLDER, AppTest, healthy, page, texts
 
-from lowprec import explorer
 from lowprec.explorer.state import FORMAT_NAMES, PAGES
 
-AppTest = pytest.importorskip("streamlit.testing.v1").AppTest
-FOLDER = Path(explorer.__file__).parent
 NAMES = [path for path, *_ in PAGES]
-OURS = ["anatomy", "rounding", "saturation"]
-
-
-def page(name: str, **query: str) -> Any:
-    """Return a page that ran with a query string."""
-    test = AppTest.from_file(str(FOLDER / "app_pages" / f"{name}.py"), default_timeout=60)
-    for part, text in query.items():
-        test.query_params[part] = text
-    return test.run()
-
-
-def texts(test: Any) -> str:
-    """Return the HTML that a page shows."""
-    return "\n".join(element.proto.body for element in test.get("html"))
-
-
-def healthy(test: Any) -> Any:
-    assert not test.exception
-    assert not test.error
-    assert not test.warning
-    return test
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,5 +1,7 @@
 """The page Cast & BitCast: one code of one format becomes another's, step by step; and codes packed in bytes."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from lowprec import as_format
@@ -9,6 +11,12 @@ from lowprec.explorer.state import FORMAT_NAMES, Conversion
 from lowprec.explorer.views import conversion as view
 from lowprec.explorer.views.numbers import place
 from lowprec.opsets import NEWEST, ROUND_MODES
+
+
+def keep_codes(_: Conversion, new: Conversion) -> Conversion:
+    """Keep the codes to pack where the format has them."""
+    return replace(new, codes=view.fitting(new.codes, as_format(new.packed), Conversion().codes))
+
 
 page = Controls(Conversion)
 render.html(f"<style>{drawings.STYLE}</style>")
@@ -55,7 +63,7 @@ with bitcast:
 st.subheader("Packing", anchor=False)
 st.markdown("Codes narrower than a byte share bytes in ONNX files: the first code takes the lowest bits.")
 left, right = st.columns([2, 5])
-left.selectbox("Format", [fmt.name for fmt in view.PACKABLE], **page.bind("packed"))
+left.selectbox("Format", [fmt.name for fmt in view.PACKABLE], **page.bind("packed", keep_codes))
 right.text_input("Codes or numbers", **page.bind("codes"), max_chars=1000, help="Up to 24, split by blanks or commas.")
 narrow = as_format(state.packed)
 codes = page.attempt(view.parse_codes, state.codes, narrow, instead=("0x1 0x2 0x3", narrow))

@@ -12,7 +12,7 @@ import numpy as np
 import lowprec as lp
 from lowprec.explanation import Explanation
 from lowprec.formats import NUMERIC, Format
-from lowprec.opsets import ATTRIBUTE_SINCE, NEWEST, cast_rules
+from lowprec.opsets import NEWEST, cast_rules
 from lowprec.packing import packed_bytes
 from lowprec.reference import Value, decode
 
@@ -20,7 +20,7 @@ from .numbers import place
 
 __all__ = [
     "CASTABLE", "LONGEST_LIST", "PACKABLE", "BitCasting", "CastOptions", "Conversion", "Packing", "bitcasting",
-    "bitcastings",     "cast_options", "conversion", "packing", "parse_codes",
+    "bitcastings",     "cast_options", "conversion", "fitting", "packing", "parse_codes",
 ]  # fmt: skip
 
 CASTABLE: tuple[Format, ...] = NUMERIC
@@ -28,6 +28,8 @@ CASTABLE: tuple[Format, ...] = NUMERIC
 
 PACKABLE: tuple[Format, ...] = tuple(fmt for fmt in NUMERIC if fmt.bits < 8)
 """The formats whose codes share bytes."""
+
+_POWERS = next(fmt for fmt in NUMERIC if not fmt.has_zero)  # round_mode came with the format that it concerns
 
 LONGEST_LIST = 24
 """How many codes are drawn: six groups of four 6-bit codes."""
@@ -43,8 +45,7 @@ class CastOptions(TypedDict):
 
 def cast_options(saturate: bool, round_mode: str, opset: int) -> CastOptions:
     """Return the options of Cast; `round_mode` where the opset has it."""
-    mode = round_mode if opset >= ATTRIBUTE_SINCE["round_mode"] else None
-    return {"saturate": saturate, "round_mode": mode, "opset": opset}
+    return {"saturate": saturate, "round_mode": round_mode if opset >= _POWERS.since else None, "opset": opset}
 
 
 def parse_codes(text: str, fmt: Format, parameter: str = "codes") -> tuple[int, ...]:
@@ -53,6 +54,15 @@ def parse_codes(text: str, fmt: Format, parameter: str = "codes") -> tuple[int, 
     if not 1 <= len(parts) <= LONGEST_LIST or len(text) > 4000:
         raise ValueError(f"`{parameter}` must be 1 to {LONGEST_LIST} codes or values; got {len(parts)}")
     return tuple(place(part, fmt, f"{parameter}[{index}]").code for index, part in enumerate(parts))
+
+
+def fitting(text: str, fmt: Format, default: str) -> str:
+    """Return a list of codes as it is where it names codes of a format, else the default."""
+    try:
+        parse_codes(text, fmt)
+    except ValueError:
+        return default
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,45 @@
+"""Running the explorer's pages without a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowprec import explorer
+
+AppTest = pytest.importorskip("streamlit.testing.v1").AppTest
+FOLDER = Path(explorer.__file__).parent
+
+
+def page(name: str, **query: str) -> Any:
+    """Return a page that ran with a query string."""
+    test = AppTest.from_file(str(FOLDER / "app_pages" / f"{name}.py"), default_timeout=60)
+    for part, text in query.items():
+        test.query_params[part] = text
+    return test.run()
+
+
+def texts(test: Any) -> str:
+    """Return the HTML that a page shows."""
+    return "\n".join(element.proto.body for element in test.get("html"))
+
+
+def charts(test: Any) -> list[str]:
+    """Return the specifications of a page's charts."""
+    return [element.proto.spec for element in test.get("vega_lite_chart")]
+
+
+def asked(test: Any, part: str) -> str:
+    """Return a part of the query string that a page has now."""
+    text = test.query_params[part]
+    return str(text if isinstance(text, str) else text[-1])
+
+
+def healthy(test: Any) -> Any:
+    """Return a page that shows no exception, error or warning."""
+    assert not test.exception
+    assert not test.error
+    assert not test.warning
+    return test
