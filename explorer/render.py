@@ -47,6 +47,9 @@ _STYLE = """
 .stApp h1 { font-size: 2rem; padding: .5rem 0 .25rem; }
 .stApp h2, .stApp h3 { font-size: 1.3rem; }
 @media (max-width: 640px) { .stMainBlockContainer { padding: 3.6rem 1rem 2rem; } }
+.stApp [data-testid="stCaptionContainer"], .stApp [data-testid="stCaptionContainer"] * { color: var(--lp-quiet); }
+.stApp [data-tag] { background: transparent; border: 1px solid var(--lp-accent); }
+.stApp [data-tag] * { color: light-dark(#23262f, #e6e8ee); fill: currentColor; }
 .lp, .lp table { font-variant-numeric: tabular-nums; }
 .lp-mono { font-family: var(--lp-mono); }
 .lp-strip { font-family: var(--lp-mono); display: inline-flex; flex-wrap: wrap; gap: 2px; }
@@ -75,7 +78,7 @@ _STYLE = """
   display: grid; grid-template-columns: minmax(6rem, max-content) minmax(0, 1fr); gap: .25rem 1rem;
   margin: 0; padding: 0;
 }
-.lp-facts dt { color: light-dark(#5a5f6d, #a3a8b6); }
+.lp-facts dt { color: var(--lp-quiet); }
 .lp .lp-facts :is(dt, dd) { margin: 0; padding: 0; }
 .lp-facts dd { font-family: var(--lp-mono); overflow-wrap: anywhere; max-height: 9rem; overflow-y: auto; }
 .lp-why { margin: .2rem 0 0; }
@@ -90,7 +93,7 @@ _STYLE = """
 .lp-ends { display: grid; grid-template-columns: 1fr auto 1fr; gap: .75rem; padding-top: .8rem; }
 .lp-end { font-family: var(--lp-mono); min-width: 0; overflow-wrap: anywhere; }
 .lp-right { text-align: right; }
-.lp-middle { text-align: center; color: light-dark(#5a5f6d, #a3a8b6); }
+.lp-middle { text-align: center; color: var(--lp-quiet); }
 .lp-crown {
   background: var(--lp-accent); color: light-dark(#fff, #14161c);
   border-radius: .25rem; padding: 0 .4rem; margin: 0 .4rem;

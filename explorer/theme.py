@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["ACCENT", "CLASSES", "FIELDS", "GOOD_BAD", "OPTIONS", "css", "pair"]
+__all__ = ["ACCENT", "CLASSES", "FIELDS", "GOOD_BAD", "OPTIONS", "QUIET", "css", "pair"]
 
 ACCENT = ("#6d28d9", "#b79cff")
 """On the page's background, in the light and the dark scheme."""
+
+QUIET = ("#5a5f6d", "#a3a8b6")
+"""Text that explains."""
 
 FIELDS = {
     "sign": (("#fde3d3", "#8a2c04"), ("#4a2312", "#ffb692")),
@@ -50,7 +53,7 @@ def pair(name: str) -> tuple[str, str]:
 
 def css() -> str:
     """Return the colours as CSS variables, ``--lp-sign``, ``--lp-sign-text`` and so on; the scheme is the page's."""
-    lines = [f"--lp-accent: light-dark({ACCENT[0]}, {ACCENT[1]});"]
+    lines = [f"--lp-accent: light-dark({ACCENT[0]}, {ACCENT[1]});", f"--lp-quiet: light-dark({QUIET[0]}, {QUIET[1]});"]
     for name, (light, dark) in {**FIELDS, **CLASSES}.items():
         lines.append(f"--lp-{name}: light-dark({light[0]}, {dark[0]});")
         lines.append(f"--lp-{name}-text: light-dark({light[1]}, {dark[1]});")

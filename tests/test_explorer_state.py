@@ -79,7 +79,7 @@ def test_texts_stand_out(scheme: int) -> None:
     for background, text in [pair[scheme] for pair in {**theme.FIELDS, **theme.CLASSES}.values()]:
         assert contrast(background, text) >= 4.5, (background, text)
         assert contrast(page, text) >= 4.5, text  # labels and charts use it on the page itself
-    for colour in (theme.ACCENT[scheme], *(pair[scheme] for pair in theme.GOOD_BAD.values())):
+    for colour in (theme.ACCENT[scheme], theme.QUIET[scheme], *(pair[scheme] for pair in theme.GOOD_BAD.values())):
         assert contrast(page, colour) >= 4.5
     assert contrast(page, theme.OPTIONS[f"theme.{name}.textColor"]) >= 7
 
