@@ -1,0 +1,90 @@
+"""`lowprec explore`: its settings, its messages, and a server on this machine alone that ends when asked."""
+
+from __future__ import annotations
+
+import importlib.util
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import free_port, wait_for
+
+from lowprec import explore
+from lowprec.cli import main
+from lowprec.explorer import theme
+
+
+def test_without_streamlit_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "streamlit" else find(name, *rest)
+    )
+    assert main(["explore", "--headless"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "lowprec: explore needs Streamlit: pip install 'lowprec[explorer]'\n"
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "-1", "http", ""])
+def test_a_wrong_port(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["explore", "--port", port])
+    assert end.value.code == 2
+    assert "--port" in capsys.readouterr().err
+
+
+def test_the_settings_are_safe_and_known_to_streamlit() -> None:
+    config = pytest.importorskip("streamlit.config")
+    flags = explore.flags(8599, True, theme.OPTIONS)
+    settings = [flag.removeprefix("--").partition("=")[::2] for flag in flags]
+    assert ("server.address", "127.0.0.1") in settings
+    assert ("browser.gatherUsageStats", "false") in settings
+    assert ("server.port", "8599") in settings
+    assert ("server.headless", "true") in settings
+    assert [value for name, value in settings if name == "server.allowedHosts"] == ["127.0.0.1", "localhost"]
+    assert {name for name, _ in settings} <= set(config.get_config_options(force_reparse=False))
+    assert not any(flag.startswith("--server.port") for flag in explore.flags(None, False, {}))
+
+
+def test_a_busy_port_is_told() -> None:
+    pytest.importorskip("streamlit")
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = str(holder.getsockname()[1])
+        command = [sys.executable, "-m", "lowprec", "explore", "--headless", "--port", port]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert port in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_it_serves_from_any_folder_and_ends_on_interrupt(tmp_path: Path) -> None:
+    pytest.importorskip("streamlit")
+    port = free_port()
+    (tmp_path / ".streamlit").mkdir()  # a stranger's settings do not open the server to the world
+    (tmp_path / ".streamlit" / "config.toml").write_text('[server]\naddress = "0.0.0.0"\n', encoding="utf-8")
+    command = [sys.executable, "-m", "lowprec", "explore", "--headless", "--port", str(port)]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        try:
+            wait_for(f"http://127.0.0.1:{port}/_stcore/health", process)
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=20) as answer:
+                assert b"<html" in answer.read()
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert f"http://127.0.0.1:{port}" in out
+    assert "0.0.0.0" not in out
+    assert "Traceback" not in out
+    assert process.returncode in (0, 130)
+    assert [path.name for path in tmp_path.iterdir()] == [".streamlit"]
