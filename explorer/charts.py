@@ -13,7 +13,7 @@ import streamlit as st
 from . import theme
 from .views.compare import Facts, precision
 from .views.numbers import code_text, short
-from .views.quantize import Quantized, codebook, tiles
+from .views.quantize import Quantized, codebook
 
 __all__ = ["error_map", "precisions", "ranges", "show", "used"]
 
@@ -118,7 +118,7 @@ def used(found: Quantized) -> Spec:
             "code": " to ".join(code_text(code, fmt) for code in ends), "value": " to ".join(map(short, values)),
         })  # fmt: skip
     axis = {"title": "value of the code", "labelExpr": f"{json.dumps(labels)}[datum.value]", "labelOverlap": "greedy",
-            "labelAngle": 0, "ticks": False}  # fmt: skip
+            "labelAngle": 0, "labelSeparation": 6, "ticks": False}  # fmt: skip
     colours = {"domain": ["number", "special"], "range": [_accent(), _ink("nan")]}
     bars = {
         "data": {"values": rows},
@@ -133,9 +133,8 @@ def used(found: Quantized) -> Spec:
     return {"height": 320, "layer": [bars]}
 
 
-def error_map(found: Quantized) -> Spec:
+def error_map(cells: np.ndarray[Any, Any], down: int, across: int) -> Spec:
     """Return a cell an element, or a tile of them, coloured by the size of its error; grey where there is none."""
-    cells, down, across = tiles(found)
     rows = [
         {"row": row * down, "column": column * across, "error": None if math.isnan(cell) else cell,
          "size": None if math.isnan(cell) else abs(cell)}
@@ -143,6 +142,7 @@ def error_map(found: Quantized) -> Spec:
     ]  # fmt: skip
     axis = {"labelOverlap": "greedy", "labelAngle": 0, "ticks": False, "domain": False}
     paper = theme.OPTIONS[f"theme.{'dark' if _is_dark() else 'light'}.backgroundColor"]
+    shades = {"range": [paper, _accent()], "interpolate": "rgb", "domainMin": 0}
     squares = {
         "data": {"values": rows},
         "mark": {"type": "rect", "invalid": None},
@@ -151,7 +151,7 @@ def error_map(found: Quantized) -> Spec:
             "y": {"field": "row", "type": "ordinal", "axis": axis},
             "color": {
                 "condition": {"test": "datum.size === null", "value": "#8b8f9c"},
-                "field": "size", "type": "quantitative", "scale": {"range": [paper, _accent()], "interpolate": "rgb"},
+                "field": "size", "type": "quantitative", "scale": shades,
                 "legend": {"title": "|error|", "orient": "top", "format": ".2~g", "gradientLength": 160},
             },
             "tooltip": [{"field": "row"}, {"field": "column"}, {"field": "error", "format": ".6~g"}],

@@ -32,7 +32,7 @@ STYLE = """
   background: light-dark(#d9dbe2, #363a45);
 }
 .lp-steps strong { display: block; padding-bottom: .3rem; }
-.lp-steps .lp-row, .lp-pack .lp-row { display: flex; flex-wrap: wrap; gap: .3rem .8rem; align-items: baseline; }
+.lp-row { display: flex; flex-wrap: wrap; gap: .3rem .8rem; align-items: baseline; }
 .lp-long { font-family: var(--lp-mono); overflow-wrap: anywhere; max-height: 6rem; overflow-y: auto; }
 .lp-quiet { color: light-dark(#5a5f6d, #a3a8b6); font-size: .9rem; }
 .lp-pack { display: flex; flex-wrap: wrap; gap: 1rem; font-family: var(--lp-mono); padding: .4rem 0; }
@@ -53,11 +53,10 @@ def cast(found: Conversion, typed: Value | None) -> str:
     formula = render.formula(anatomy(code_text(found.code, source), source))
     note = ""
     if typed is not None and (typed.special, typed.number) != (found.value.special, found.value.number):
-        note = f"{short(typed, 30)} is no value of {source.name}: this is the code that Cast gives it."
+        note = f"The number is no value of {source.name}: this is the code that Cast gives it."
     parts = [(f"Read the code as {source.name}", _line(source, found.code) + f"<div>{formula}</div>" + _quiet(note))]
     if not found.value.special:
-        exact = f'<div class="lp-long">{found.value}</div><div class="lp-mono">{hex_float(found.value)}</div>'
-        parts.append(("Its exact value", exact))
+        parts.append(("Its exact value", _exact(found.value)))
     told = found.explanation
     if told is not None and (told.lower or told.upper):
         parts.append((f"Its neighbours in {target.name}", _neighbours(told, found.result)))
@@ -65,6 +64,12 @@ def cast(found: Conversion, typed: Value | None) -> str:
     parts.append((f"The code in {target.name}", _line(target, found.result, found.result_value) + _quiet(_loss(found))))
     items = "".join(f"<li><strong>{escape(title)}</strong>{body}</li>" for title, body in parts)
     return f'<ol class="lp-steps">{items}</ol>'
+
+
+def _exact(value: Value) -> str:
+    digits, few = str(value), short(value, 40, 9)
+    first = "" if few == digits else f'<div class="lp-value">{few}</div>'
+    return f'{first}<div class="lp-mono">{hex_float(value)}</div><div class="lp-long">{digits}</div>'
 
 
 def _loss(found: Conversion) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lowprec import Format
 
 from .state import Quantize
-from .views.conversion import CastOptions, Conversion
+from .views.conversion import BitCasting, CastOptions, Conversion
 from .views.quantize import Settings
 from .views.tensor import Tensor
 
@@ -42,8 +42,8 @@ def of_comparison(text: str, formats: Sequence[Format], options: CastOptions) ->
     return f"import lowprec as lp\n\nx = {text!r}\n{lines}", f"import onnx\n\nnodes = [\n{nodes}\n]"
 
 
-def of_conversion(found: Conversion, options: CastOptions) -> tuple[str, str]:
-    """Return the Python and the Cast node that convert one code."""
+def of_conversion(found: Conversion, options: CastOptions, read: BitCasting) -> tuple[str, str]:
+    """Return the Python and the nodes that convert one code, and that read its bits where ONNX can."""
     source, target = found.source, found.target
     python = (
         "import numpy as np\nimport lowprec as lp\n\n"
@@ -51,7 +51,12 @@ def of_conversion(found: Conversion, options: CastOptions) -> tuple[str, str]:
         f"result = lp.encode(code, {target.name!r}, source={source.name!r}{_keywords(target, options)})\n"
         "print([hex(code) for code in result.tolist()])"
     )
-    return python, f"import onnx\n\nnode = onnx.helper.make_node('Cast', ['x'], ['y'], {_attributes(target, options)})"
+    node = f"node = onnx.helper.make_node('Cast', ['x'], ['y'], {_attributes(target, options)})"
+    if read.value is not None:
+        python += f"\nprint(lp.bitcast(code, {target.name!r}, source={source.name!r}))"
+    if read.value is not None and not read.note:
+        node += f"\nbits = onnx.helper.make_node('BitCast', ['x'], ['y'], to=onnx.TensorProto.{target.onnx_name})"
+    return python, f"import onnx\n\n{node}"
 
 
 Keywords = dict[str, int | Format]

@@ -23,7 +23,11 @@ def number(value: float | Fraction | None, room: int = 12, digits: int = 6) -> s
 
 
 def _percent(ratio: Fraction | None) -> str:
-    return "–" if ratio is None else f"{short(100 * ratio, 8, 3)} %"
+    if ratio is None:
+        return "–"
+    if 1 <= ratio < 1000 and ratio.denominator > 1:
+        return f"≈{round(100 * ratio)} %"  # short would write 1e+2
+    return f"{short(100 * ratio, 8, 3)} %"
 
 
 def db(ratio: float) -> str:

@@ -14,7 +14,7 @@ from lowprec import reference
 from lowprec.explorer import recipes
 from lowprec.explorer.state import Quantize
 from lowprec.explorer.views.compare import COMPARABLE
-from lowprec.explorer.views.conversion import CASTABLE, cast_options, conversion
+from lowprec.explorer.views.conversion import CASTABLE, bitcasting, cast_options, conversion
 from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, quantize
 from lowprec.explorer.views.tensor import DISTRIBUTIONS, Tensor, from_file, sampled, typed
 
@@ -58,10 +58,15 @@ def test_of_a_conversion(target, capsys):
         for saturate in (True, False):
             options = cast_options(saturate, "down", 28)
             found = conversion(3, source, target, **options)
-            python, onnx_text = recipes.of_conversion(found, options)
-            assert re.findall("0x[0-9a-f]+", run(python, capsys)[1]) == [hex(found.result)]
-            node = run(onnx_text, capsys)[0]["node"]
-            assert check([node], {"x": (source.onnx_enum, [1])}, 28) == {"y": target.onnx_enum}
+            read = bitcasting(3, source, target)
+            python, onnx_text = recipes.of_conversion(found, options, read)
+            first, *second = run(python, capsys)[1].splitlines()
+            assert re.findall("0x[0-9a-f]+", first) == [hex(found.result)]
+            assert len(second) == (source.bits == target.bits)
+            names = run(onnx_text, capsys)[0]
+            assert ("bits" in names) == (source.bits == target.bits != 6)
+            for name in names.keys() & {"node", "bits"}:
+                assert check([names[name]], {"x": (source.onnx_enum, [1])}, 28) == {"y": target.onnx_enum}
 
 
 def same(names, tensor, settings):

@@ -32,8 +32,10 @@ x = Value.of(text)
 known = [view.facts(fmt) for fmt in formats]
 
 st.subheader("The number in each format", anchor=False)
-tables.outcomes([view.outcome(x, fmt, **options) for fmt in formats])
+rows = [view.outcome(x, fmt, **options) for fmt in formats]
+tables.outcomes(rows)
 st.caption("≈ marks decimals that are rounded here; the code and the value behind it are exact.")
+castable = [row.format for row in rows if not row.problem]
 st.subheader("Facts", anchor=False)
 tables.facts(known)
 st.caption(
@@ -44,4 +46,4 @@ charts.show(charts.ranges(known, view.log2(x)), "Positive range of each format o
 st.caption("Positive values; the dashed line is the number's magnitude.")
 st.subheader("Precision", anchor=False)
 charts.show(charts.precisions(known), "Significant bits of each format against magnitude")
-render.take_along(page, "compare", *recipes.of_comparison(text, formats, options))
+render.take_along(page, "compare", *recipes.of_comparison(text, castable, options))

@@ -37,16 +37,18 @@ three.selectbox("opset", range(NEWEST, 18, -1), **page.bind("opset"))
 
 source, target = as_format(state.source), as_format(state.target)
 named = page.attempt(place, state.at, source, instead=("0x0", source))
-options = view.cast_options(state.saturate, state.round_mode, state.opset)
 
 
-def convert(opset: int) -> view.Conversion:
-    """Return the Cast at an opset; the mode of rounding goes with it."""
+def agreed(opset: int) -> view.CastOptions:
+    """Return the options of Cast at an opset; ValueError where it lacks a type."""
     chosen = view.cast_options(state.saturate, state.round_mode, opset)
-    return view.conversion(named.code, source, target, **chosen)
+    view.conversion(named.code, source, target, **chosen)
+    return chosen
 
 
-found = page.attempt(convert, state.opset, instead=(NEWEST,))
+options = page.attempt(agreed, state.opset, instead=(NEWEST,))
+found = view.conversion(named.code, source, target, **options)
+read = view.bitcasting(named.code, source, target, opset=state.opset)
 cast, bitcast = st.columns([3, 2], gap="large")
 with cast:
     st.subheader("Cast", anchor=False)
@@ -54,7 +56,7 @@ with cast:
 with bitcast:
     st.subheader("BitCast", anchor=False)
     st.markdown(f"The same bits as another format of the same width. [BitCast's rule]({render.RULES['BitCast']})")
-    render.html(drawings.bitcast(view.bitcasting(named.code, source, target, opset=state.opset)))
+    render.html(drawings.bitcast(read))
     readings = view.bitcastings(named.code, source, opset=state.opset)
     if readings:
         st.caption(f"The same {source.bits} bits as the other formats of that width read them:")
@@ -66,10 +68,10 @@ left, right = st.columns([2, 5])
 left.selectbox("Format", [fmt.name for fmt in view.PACKABLE], **page.bind("packed", keep_codes))
 right.text_input("Codes or numbers", **page.bind("codes"), max_chars=1000, help="Up to 24, split by blanks or commas.")
 narrow = as_format(state.packed)
-codes = page.attempt(view.parse_codes, state.codes, narrow, instead=("0x1 0x2 0x3", narrow))
+codes = page.attempt(view.parse_codes, state.codes, narrow, instead=(Conversion().codes, narrow))
 bytes_ = view.packing(codes, narrow)
 render.html(drawings.listed(bytes_) + drawings.packed(bytes_))
 unused = f" The last {bytes_.unused_bits} bits belong to no code and are 0." if bytes_.unused_bits else ""
 size = f"{len(codes)} codes of {narrow.bits} bits in {len(bytes_.packed)} bytes"
 st.caption(f"{size}; below each bit the number of its code.{unused}")
-render.take_along(page, "conversion", *recipes.of_conversion(found, options))
+render.take_along(page, "conversion", *recipes.of_conversion(found, options, read))

@@ -49,9 +49,10 @@ with st.container(horizontal=True):
     if found.not_finite:
         st.metric("NaN or Inf", found.not_finite, help="In x or in what comes back; no error counts them.")
 note = f"; {tensor.note}" if tensor.note else ""
-st.caption(
-    f"x: {tensor.format.name} of shape {tensor.values.shape}{note}. Scales are absmax: the largest |x| goes to the end."
-)
+scales = "Each scale takes the largest |x| to the largest value of the format."
+if found.zero_point is not None:
+    scales = "Each scale and zero point take the smallest and the largest x to the ends of the format."
+st.caption(f"x: {tensor.format.name} of shape {tensor.values.shape}{note}. {scales}")
 
 left, right = st.columns(2, gap="large")
 with left:
@@ -59,7 +60,10 @@ with left:
     charts.show(charts.used(found), "How many elements have each code, in the order of the codes' values")
 with right:
     st.subheader("Where the errors are", anchor=False)
-    charts.show(charts.error_map(found), "Size of the error of each element, by row and column")
+    cells, down, across = view.tiles(found)
+    charts.show(charts.error_map(cells, down, across), "Size of the error of each element, by row and column")
+    if down * across > 1:
+        st.caption(f"Each cell is the largest error of {down} × {across} elements.")
 left, right = st.columns(2, gap="large")
 with left:
     st.subheader("Scales", anchor=False)

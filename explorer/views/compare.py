@@ -196,10 +196,9 @@ def outcome(
     x: Value, fmt: Format, *, saturate: bool = True, round_mode: str | None = None, opset: int = NEWEST
 ) -> Outcome:
     """Return what Cast makes of a value in one format, and how far that is from it."""
-    try:
-        told = lp.explain(x, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
-    except ValueError as error:
-        return Outcome(fmt, problem=str(error))
+    if fmt.since > opset:
+        return Outcome(fmt, problem=f"no type of Cast at opset {opset}: it is one since opset {fmt.since}")
+    told = lp.explain(x, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
     return Outcome(fmt, told, differences(x, told.value, told))
 
 
