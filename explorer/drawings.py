@@ -37,7 +37,7 @@ STYLE = """
 .lp-quiet { color: light-dark(#5a5f6d, #a3a8b6); font-size: .9rem; }
 .lp-pack { display: flex; flex-wrap: wrap; gap: 1rem; font-family: var(--lp-mono); padding: .4rem 0; }
 .lp-byte { display: grid; gap: .2rem; justify-items: center; }
-.lp-cells { display: grid; grid-template-columns: repeat(8, 1.45rem); gap: 2px; text-align: center; }
+.lp-cells { display: grid; grid-template-columns: repeat(8, 1.2rem); gap: 2px; text-align: center; }
 .lp-cells span { padding: .25rem 0; }
 .lp-cells .lp-owner { font-size: .75rem; border-top: 3px solid currentColor; background: none; padding: .1rem 0; }
 .lp-none { color: light-dark(#5a5f6d, #a3a8b6); }

@@ -53,11 +53,11 @@ def outcomes(rows: Sequence[Outcome]) -> None:
         code = code_text(told.code, row.format)
         bits = render.strip(row.format, told.code) if row.format.bits <= 16 else ""
         cells.append((
-            render.page_link("anatomy", {"fmt": row.format.name, "at": code}, row.format.name), f"{code} {bits}",
-            escape(short(told.value, 14, 8)), number(off.absolute, 12, 4), _percent(off.relative),
+            render.page_link("anatomy", {"fmt": row.format.name, "at": code}, row.format.name),
+            escape(short(told.value, 14, 8)), f"{code} {bits}", number(off.absolute, 12, 4), _percent(off.relative),
             number(off.ulps, 12, 4), f'<span class="lp-wrap">{escape(told.rule)}</span>',
         ))  # fmt: skip
-    header = ("format", "code", "value", "error", "relative", "in ulp", "because")
+    header = ("format", "value", "code", "error", "relative", "in ulp", "because")
     render.table(header, cells, "The number in each format")
 
 
