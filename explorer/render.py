@@ -47,7 +47,8 @@ _STYLE = """
 .stApp h1 { font-size: 2rem; padding: .5rem 0 .25rem; }
 .stApp h2, .stApp h3 { font-size: 1.3rem; }
 @media (max-width: 640px) { .stMainBlockContainer { padding: 3.6rem 1rem 2rem; } }
-.stApp [data-testid="stCaptionContainer"], .stApp [data-testid="stCaptionContainer"] * { color: var(--lp-quiet); }
+.stApp [data-testid="stCaptionContainer"] { opacity: 1; }
+.stApp [data-testid="stCaptionContainer"] p { color: var(--lp-quiet); }
 .stApp [data-tag] { background: transparent; border: 1px solid var(--lp-accent); }
 .stApp [data-tag] * { color: light-dark(#23262f, #e6e8ee); fill: currentColor; }
 .lp, .lp table { font-variant-numeric: tabular-nums; }
@@ -99,10 +100,8 @@ _STYLE = """
   border-radius: .25rem; padding: 0 .4rem; margin: 0 .4rem;
 }
 .lp-wrap { overflow-wrap: anywhere; white-space: normal !important; }
-.lp-table span.lp-wrap { display: inline-block; min-width: 15rem; }
+.lp-table span.lp-wrap { display: inline-block; min-width: 15rem; text-align: left; }
 .lp-table .lp-strip { flex-wrap: nowrap; }
-.stMultiSelect span[data-baseweb="tag"] { background: light-dark(#e9defc, #35245c); }
-.stMultiSelect span[data-baseweb="tag"] :is(span, svg) { color: light-dark(#4c1d95, #d6c3ff); }
 """
 
 

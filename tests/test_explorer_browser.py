@@ -149,6 +149,7 @@ def test_a_link_restores_a_page_and_back_goes_back(visit: Visit) -> None:
     page.get_by_role("button", name="one step on").click()
     visit.address_has("x=480")
     visit.settle()
+    page.locator("code", has_text="x=480").wait_for()
     copied = page.locator("code").first.inner_text()
     assert "saturate=0" in copied
     other = Visit(page.context.browser, visit.address)
