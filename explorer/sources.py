@@ -34,8 +34,8 @@ def _typed(page: Controls[Quantize]) -> Tensor:
 
 
 def _uploaded(page: Controls[Quantize]) -> Tensor:
-    size = MOST_BYTES >> 20
-    file = st.file_uploader(f"A .npy or .safetensors file of at most {size} MiB", ("npy", "safetensors"), key="upload")
+    kinds = ("npy", "safetensors")
+    file = st.file_uploader("A .npy or .safetensors file", kinds, key="upload", max_upload_size=MOST_BYTES >> 20)
     if file is None:
         st.info("Choose a file to go on. It is read on this machine; a link does not carry it.")
         st.stop()
