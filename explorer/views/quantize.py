@@ -69,7 +69,7 @@ class Quantized:
 
     `x`, `back`, `scale` and `spread` (the scale of every element) are float64 and exact; `scale_codes` are those of the
     scale's format, `zero_point` is None or int64 of the shape of `scale`. `beyond` marks the finite elements that round
-    outside the format's range.
+    outside the format's range, `counted` what is finite there and back; `error` is `back` minus `x`, NaN elsewhere.
     """
 
     settings: Settings
@@ -82,15 +82,12 @@ class Quantized:
     spread: Array
     beyond: Array
     counted: Array = field(init=False)
+    error: Array = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counted", np.isfinite(self.x) & np.isfinite(self.back))
-
-    @property
-    def error(self) -> Array:
-        """What comes back minus x; NaN where either is not finite."""
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.where(self.counted, self.back - self.x, np.nan))
+            object.__setattr__(self, "error", np.where(self.counted, self.back - self.x, np.nan))
 
     @property
     def sqnr_db(self) -> float:
@@ -209,10 +206,13 @@ def quantize(x: Array, settings: Settings) -> Quantized:
     values = np.asarray(lp.cast(x, "float64"))
     scale, zero_point = choose(values, settings)
     axis = 0 if settings.granularity == "tensor" else _axis(settings, x.ndim)
-    shared = {"axis": axis, "block_size": settings.block, "opset": settings.opset}
-    y = lp.quantize_linear(x, scale, zero_point, output_dtype=settings.fmt, saturate=settings.saturate, **shared)
-    powers = not settings.scale_format.has_zero  # such a scale is no type that a result could have
-    back = lp.dequantize_linear(y, scale, zero_point, output_dtype=x.dtype if powers else None, **shared)
+    block, opset = settings.block, settings.opset
+    y = lp.quantize_linear(
+        x, scale, zero_point, axis=axis, block_size=block, output_dtype=settings.fmt, saturate=settings.saturate,
+        opset=opset,
+    )  # fmt: skip
+    to = None if settings.scale_format.has_zero else x.dtype  # a power of two is no type that a result could have
+    back = lp.dequantize_linear(y, scale, zero_point, axis=axis, block_size=block, output_dtype=to, opset=opset)
     exact = np.asarray(lp.cast(scale, "float64"))
     zeros = None if zero_point is None else np.asarray(lp.cast(zero_point, "int64"))
     spread = _spread(exact, settings, x.shape)
