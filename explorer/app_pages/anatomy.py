@@ -9,6 +9,7 @@ from lowprec.explorer import components, render, snippets
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.state import ANATOMY_SHOWS, FORMAT_NAMES, Anatomy
 from lowprec.explorer.views import anatomy as view
+from lowprec.explorer.views import numbers
 
 
 def keep_number(old: Anatomy, new: Anatomy) -> Anatomy:
@@ -19,7 +20,7 @@ def keep_number(old: Anatomy, new: Anatomy) -> Anatomy:
 page = Controls(Anatomy)
 render.heading(
     "Anatomy", "Click a bit, drag across several, or type a number: what a code of the format stands for.",
-    "ONNX's float8 formats", "Cast",
+    "ONNX on its formats", "Cast",
 )  # fmt: skip
 left, right = st.columns([2, 3])
 left.selectbox("Format", FORMAT_NAMES, **page.bind("fmt", keep_number))
@@ -33,16 +34,19 @@ found = page.attempt(view.anatomy, page.state.at, fmt, instead=("0x0", fmt))
 
 def go(code: int) -> None:
     """Show another code."""
-    page.set(at=view.code_text(code, fmt))
+    page.set(at=numbers.code_text(code, fmt))
 
 
-components.switches(fmt, found.code, found.fields, key="bits", on_change=go)
+if fmt.bits > 8:  # too wide for half a page
+    components.switches(fmt, found.code, found.fields, key="bits", on_change=go)
 picture, said = st.columns([6, 5], gap="large")
 with picture:
+    if fmt.bits <= 8:
+        components.switches(fmt, found.code, found.fields, key="bits", on_change=go)
     render.value_line(found)
     steps = st.columns(2)
     for column, near, name in zip(steps, (found.below, found.above), ("previous", "next"), strict=True):
-        text = f"{name}: {view.short(near.value, 14, view.digits_of(fmt))}" if near else f"{name}: none"
+        text = f"{name}: {numbers.short(near.value, 14, numbers.digits_of(fmt))}" if near else f"{name}: none"
         column.button(
             text, key=name, disabled=near is None, on_click=go, args=(near.code if near else 0,), width="stretch"
         )

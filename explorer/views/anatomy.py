@@ -16,8 +16,10 @@ from lowprec.reference import Value, decode, magnitude_of
 
 from .numbers import Place, code_text, digits_of, exact, exact_text, place, power_form, short
 
-__all__ = ["Anatomy", "Field", "Neighbour", "Part", "anatomy", "binades", "carried", "classify", "code_text",
-           "columns", "csv_text", "digits_of", "facts", "fields", "neighbours", "short", "table", "ulp"]  # fmt: skip
+__all__ = [
+    "Anatomy", "Field", "Neighbour", "Part", "anatomy", "binades", "carried", "classify", "columns", "csv_text",
+    "facts", "fields", "neighbours", "table", "ulp",
+]  # fmt: skip
 
 NAMES = ("sign", "exponent", "mantissa")
 """The fields, the highest bits first; what an integer holds beside its sign counts as mantissa."""

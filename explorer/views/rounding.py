@@ -111,7 +111,7 @@ def _ends(found: Explanation) -> tuple[Fraction, Fraction]:
 
 def _modes(found: Explanation, saturate: bool, opset: int) -> tuple[Mode, ...]:
     fmt, x = found.format, found.x
-    if fmt.is_float and not fmt.has_zero and opset >= ATTRIBUTE_SINCE["round_mode"]:
+    if fmt.is_float and not fmt.has_zero and opset >= ATTRIBUTE_SINCE["Cast"]["round_mode"]:
         codes = [explain(x, fmt, saturate=saturate, round_mode=mode, opset=opset).code for mode in ROUND_MODES]
         named = zip(ROUND_MODES, codes, strict=True)
         return tuple(_mode(f"round_mode {name}", True, code, found) for name, code in named)

@@ -110,7 +110,7 @@ def floats(opset: int, saturate: bool | None) -> Table:
 
 def powers(opset: int) -> Table | None:
     """Return the power-of-two scale by `round_mode` and `saturate`, or None before the opset that has it."""
-    if opset < ATTRIBUTE_SINCE["round_mode"]:
+    if opset < ATTRIBUTE_SINCE["Cast"]["round_mode"]:
         return None
     fmt = next(fmt for fmt in NUMERIC if fmt.is_float and not fmt.has_zero)
     low, high = math.ldexp(1.0, fmt.emin), math.ldexp(1.0, fmt.emax)
