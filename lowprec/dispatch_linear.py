@@ -235,7 +235,8 @@ def convert_linear(
         n = x.size
         dense = dense_result(x, (packed_bytes(n, plan.target),) if packed else x.shape, own, out)
         if dense is not None:
-            operands = _operands(plan, scale, None if zero is None else (zero, _codes_of(plan)), spread, n)
+            zeros = None if zero is None else (zero, _codes_of(plan))
+            operands = _operands(*_converted(plan, scale, zeros), spread, n)
             sides = x.reshape(-1).view(_BYTE), dense.reshape(-1).view(_BYTE)
             shared(n, lambda threads: _kernels.run(program, *sides, n, threads, operands))
             return dense
