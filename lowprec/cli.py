@@ -1,4 +1,4 @@
-"""The command line: `lowprec formats`, `explain`, `cast`, `loss` and `conformance`."""
+"""The command line: `lowprec formats`, `explain`, `cast` and `loss`; the other commands are added by their modules."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from . import __version__, explore, tables
 from .build import build_info
+from .checkpoints.command import add_commands
 from .codes import encode
 from .conformance.command import add_command as add_conformance
 from .explanation import explain
@@ -197,6 +198,7 @@ def _parser() -> argparse.ArgumentParser:
     one.set_defaults(run=_loss)
     add_conformance(commands)
     explore.add_parser(commands)
+    add_commands(commands, rules, _format)
     return parser
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,14 @@ from .codes import encode
 from .formats import Format, as_format
 from .operators import cast
 from .packing import packed_bytes
+from .tally import Census, Tally, count_beyond
 
-__all__ = ["Loss", "measure"]
+__all__ = ["CHUNK", "Loss", "measure"]
+
+Array = np.ndarray[Any, Any]
+
+CHUNK = 1 << 16
+"""Elements that are looked at together: what is made of them stays in a core's cache."""
 
 _WIDE = 8
 """Exponent bits of float32: what has as many holds any tensor's range, and is not scaled."""
@@ -59,16 +66,30 @@ class Loss:
     bytes_after: int
 
 
-def _scale_for(values: np.ndarray[Any, Any], fmt: Format) -> float:
+def _chunks(x: Array) -> Iterator[Array]:
+    """Yield flat pieces of an array, in the order of its memory where it is dense, and never all of it at once."""
+    dense = x.flags.c_contiguous or x.flags.f_contiguous
+    flat = x.reshape(-1, order="A") if dense else x.flat
+    for start in range(0, x.size, CHUNK):
+        yield np.asarray(flat[start : start + CHUNK])
+
+
+def _scale_for(x: Array, fmt: Format, held: Format) -> float:
     """Return the float32 that takes the largest magnitude to the format's largest value, or 1 where there is none."""
     if fmt.exponent_bits >= _WIDE:
         return 1.0
+    seen = Census()
+    for chunk in _chunks(x):
+        high, low = _parts(chunk, held)
+        seen.count(high + low)
+    if math.isinf(seen.low):
+        return 1.0
     with np.errstate(over="ignore", under="ignore"):
-        scale = float(np.float32(float(np.abs(values).max(initial=0.0)) / float(fmt.max)))
+        scale = float(np.float32(max(seen.high, -seen.low) / float(fmt.max)))
     return scale if scale > 0 and math.isfinite(scale) else 1.0
 
 
-def _within(values: np.ndarray[Any, Any], fmt: Format) -> np.ndarray[Any, Any]:
+def _within(values: Array, fmt: Format) -> Array:
     """Clip to the integers of a format that float64 has."""
     low, high = float(fmt.min), float(fmt.max)
     if high > fmt.max:  # compared exactly: float64 has no 2**63 - 1
@@ -76,25 +97,11 @@ def _within(values: np.ndarray[Any, Any], fmt: Format) -> np.ndarray[Any, Any]:
     return np.asarray(np.clip(np.rint(values), low, high))
 
 
-def _beyond(values: np.ndarray[Any, Any], fmt: Format, *, nearest: bool) -> np.ndarray[Any, Any]:
-    """Return which values, floats or integers, round to something outside the format's range."""
-    if values.dtype.kind in "iu" and not fmt.is_float:
-        return np.asarray((values < fmt.min) | (values > fmt.max))
-    if not fmt.is_float:
-        whole = np.rint(values) if nearest else np.trunc(values)
-        return np.asarray((whole < fmt.min) | (whole >= float(int(fmt.max) + 1)))  # float64 has 2**63, not 2**63 - 1
-    magnitude = np.abs(values.astype(np.float64))
-    if not fmt.has_zero:  # powers of two: what is beyond an end goes to that end
-        return np.asarray((magnitude > fmt.max) | (magnitude < fmt.smallest_normal))
-    limit = float(fmt.max) + math.ldexp(0.5, fmt.emax - fmt.mantissa_bits)  # Inf for float64: nothing reaches it
-    return np.asarray(magnitude >= limit if fmt.max_code & 1 else magnitude > limit)  # a tie goes to the even code
-
-
 def _is_wide(fmt: Format) -> bool:
     return fmt.is_integer and fmt.bits > 53
 
 
-def _parts(x: np.ndarray[Any, Any], held: Format) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | float]:
+def _parts(x: Array, held: Format) -> tuple[Array, Array | float]:
     """Return an array as the exact sum of two of float64: 64-bit integers have more bits than one of them."""
     if not _is_wide(held):
         return np.asarray(cast(x, "float64", source=held)), 0.0
@@ -103,19 +110,27 @@ def _parts(x: np.ndarray[Any, Any], held: Format) -> tuple[np.ndarray[Any, Any],
     return (whole - low).astype(np.float64), low.astype(np.float64)
 
 
-def _sqnr_db(values: np.ndarray[Any, Any], error: np.ndarray[Any, Any]) -> float:
-    peaks = [float(np.abs(part).max(initial=0.0)) for part in (values, error)]
-    if peaks[0] == 0:
-        return math.nan
-    if peaks[1] in (0, math.inf):
-        return -math.inf if peaks[1] else math.inf
-    # Divided by their peaks, no squares overflow, and none that count vanish.
-    with np.errstate(under="ignore"):
-        powers = [10 * math.log10(np.sum(np.square(p / peak))) for p, peak in zip((values, error), peaks, strict=True)]
-    return 20 * (math.log10(peaks[0]) - math.log10(peaks[1])) + powers[0] - powers[1]
+def _add(found: Tally, x: Array, row: Format, held: Format, scale: float | None) -> None:
+    """Convert a flat chunk to a format and back, and count what was lost; a scale asks for nearest and clipped."""
+    high, low = _parts(x, held)
+    values = high + low
+    finite = np.isfinite(values)
+    if scale is not None:
+        inside = values[finite] / scale
+        codes = np.zeros(x.shape, row.code_dtype)
+        codes[finite] = encode(_within(inside, row) if row.is_integer else inside, row)
+    else:
+        inside = np.asarray(cast(x, held, source=held)) if _is_wide(held) else values[finite]
+        codes = encode(x, row, source=held)
+    back_high, back_low = _parts(codes, row)
+    back = (back_high + back_low) * (scale or 1.0)
+    with np.errstate(all="ignore"):
+        error = np.abs((back_high * (scale or 1.0) - high) + (back_low * (scale or 1.0) - low))
+    found.add(values, back, error)
+    found.saturated += count_beyond(inside, row, nearest=scale is not None)
 
 
-def measure(x: np.ndarray[Any, Any], fmt: object, *, source: object = None, scaled: bool = False) -> Loss:
+def measure(x: Array, fmt: object, *, source: object = None, scaled: bool = False) -> Loss:
     """Convert an array to a format and back, and say what was lost.
 
     Parameters
@@ -154,35 +169,22 @@ def measure(x: np.ndarray[Any, Any], fmt: object, *, source: object = None, scal
     (1, 552.0)
     """
     row, held = as_format(fmt), format_of(x.dtype, source)
-    everything = np.asarray(cast(x, "float64", source=held))
-    finite = np.isfinite(everything)
-    kept = x[finite]
-    high, low = _parts(kept, held)
-    values = high + low
-    scale = _scale_for(values, row) if scaled else 1.0
-    if scaled:
-        inside = values / scale
-        codes = encode(_within(inside, row) if row.is_integer else inside, row)
-    else:
-        inside = np.asarray(cast(kept, held, source=held)) if _is_wide(held) else values
-        codes = encode(kept, row, source=held)
-    back_high, back_low = _parts(codes, row)
-    back = (back_high + back_low) * scale
-    not_zero = values != 0
-    with np.errstate(over="ignore", under="ignore"):
-        error = np.abs((back_high * scale - high) + (back_low * scale - low))
-        relative = error[not_zero] / np.abs(values[not_zero])
+    encode(np.empty(0, x.dtype), row, source=held)  # says what is wrong before anything is read
+    scale = _scale_for(x, row, held) if scaled else 1.0
+    found = Tally()
+    for chunk in _chunks(x):
+        _add(found, chunk, row, held, scale if scaled else None)
     return Loss(
         format=row.name,
         scale=scale,
-        elements=everything.size,
-        nan=int(np.isnan(everything).sum()),
-        inf=int(np.isinf(everything).sum()),
-        saturated=int(_beyond(inside, row, nearest=scaled).sum()),
-        flushed=int((not_zero & (back == 0)).sum()),
-        max_abs_error=float(error.max(initial=0.0)),
-        max_rel_error=float(relative.max(initial=0.0)),
-        sqnr_db=_sqnr_db(values, error),
-        bytes_before=packed_bytes(everything.size, held),
-        bytes_after=packed_bytes(everything.size, row),
+        elements=found.elements,
+        nan=found.nan,
+        inf=found.inf,
+        saturated=found.saturated,
+        flushed=found.flushed,
+        max_abs_error=found.max_abs_error,
+        max_rel_error=found.max_rel_error,
+        sqnr_db=found.sqnr_db,
+        bytes_before=packed_bytes(found.elements, held),
+        bytes_after=packed_bytes(found.elements, row),
     )

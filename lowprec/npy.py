@@ -12,20 +12,14 @@ without ``crc32``, which is taken at its word: such a file may be written by han
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import json
-import math
 import os
-import re
 import shutil
 import stat
 import tempfile
-import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,96 +27,25 @@ import numpy as np
 
 from .arrays import format_of
 from .formats import NUMERIC, Format, as_format
+from .npy_header import ZIP_MAGICS, Elements, FileError, find_elements, reason
 
-__all__ = ["FileError", "check_target", "is_archive", "members", "read", "sidecar", "write"]
-
-_MAGIC = b"\x93NUMPY"
-_ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
-_LONGEST_HEADER = 10_000
-"""As NumPy has it: `ast.literal_eval` of a stranger's megabytes may crash the interpreter."""
-
-
-class FileError(Exception):
-    """A file that cannot be read or written; the message is one line that names it."""
+__all__ = [
+    "FileError",
+    "check_target",
+    "is_archive",
+    "locate",
+    "members",
+    "publish",
+    "read",
+    "sidecar",
+    "sync",
+    "write",
+]
 
 
 def sidecar(path: Path) -> Path:
     """Return the JSON file beside an .npy file that names the format of its codes."""
     return path.with_name(path.name + ".json")
-
-
-@dataclass(frozen=True, slots=True)
-class _Header:
-    descr: object
-    fortran: bool
-    shape: tuple[int, ...]
-
-
-def _parse(text: str) -> _Header:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "invalid escape sequence" and the like
-            # Python 2 wrote lengths such as 3L.
-            fields = ast.literal_eval(re.sub(r"(?<=\d)L(?=[,)])", "", text).strip())
-    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
-        fields = None
-    if not isinstance(fields, dict) or fields.keys() != {"descr", "fortran_order", "shape"}:
-        raise ValueError("its header is not that of an array")
-    shape = fields["shape"]
-    if not isinstance(shape, tuple) or any(type(length) is not int or length < 0 for length in shape):
-        raise ValueError("its shape must be lengths")
-    return _Header(fields["descr"], fields["fortran_order"] is True, shape)
-
-
-def _read_header(stream: IO[bytes]) -> _Header:
-    """Read the header, and leave the stream where the elements start."""
-    start = stream.read(8)
-    if start.startswith(_ZIP_MAGICS):
-        raise ValueError("it is a .npz archive")
-    if len(start) < 8 or not start.startswith(_MAGIC) or start[6:] not in (b"\x01\x00", b"\x02\x00", b"\x03\x00"):
-        raise ValueError("it does not start as one")
-    field = stream.read(2 if start[6] == 1 else 4)
-    length = int.from_bytes(field, "little")
-    if length > _LONGEST_HEADER:
-        raise ValueError(f"its header has {length} bytes, more than {_LONGEST_HEADER}")
-    text = stream.read(length)
-    if len(text) < length or not text:
-        raise ValueError("it ends within its header")
-    return _parse(text.decode("utf-8" if start[6] == 3 else "latin-1", "replace"))
-
-
-def _carrier(descr: object) -> tuple[np.dtype[Any], bool]:
-    """Return the dtype of the elements, and whether the header leaves open which format they are.
-
-    NumPy writes the dtypes of ml_dtypes as ``<V1``, ``<V2`` and ``<f1``, and cannot read the last. Where one format
-    alone is written so, the header names it.
-    """
-    text = descr if isinstance(descr, str) else ""
-    written = [row.dtype for row in NUMERIC if row.dtype.str == text]
-    if len(written) == 1:
-        return written[0], False
-    void = re.fullmatch(r"([<>|]?)V([12])", text)
-    if void:
-        return np.dtype(f"{void[1].replace('|', '')}u{void[2]}"), True
-    with contextlib.suppress(TypeError, ValueError, SyntaxError):
-        dtype = np.dtype(text or object)
-        format_of(dtype)
-        return dtype, False
-    raise TypeError(f"its elements must be bools, integers or real floats; got {repr(descr)[:60]}")
-
-
-def _view(codes: np.ndarray[Any, Any], header: _Header, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    return codes.view(dtype).reshape(header.shape, order="F" if header.fortran else "C")
-
-
-def _check_size(header: _Header, dtype: np.dtype[Any], there: int) -> None:
-    wanted = math.prod(header.shape) * dtype.itemsize
-    if wanted != there:
-        raise ValueError(f"its header asks for {wanted} bytes of elements, it has {there}")
-
-
-def _reason(error: BaseException) -> str:
-    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def _checksum(path: Path) -> str:
@@ -167,8 +90,8 @@ def _format(path: Path, dtype: np.dtype[Any], is_open: bool, source: Format | No
         raise FileError(str(error)) from None
 
 
-def read(path: Path, source: Format | None = None) -> tuple[np.ndarray[Any, Any], Format]:
-    """Map an .npy file into memory and return its codes or values with their format.
+def locate(path: Path, source: Format | None = None) -> tuple[Elements, Format]:
+    """Return where the elements of an .npy file lie, and their format.
 
     The format is `source`, else what the sidecar names, else the header's. ``V1`` headers, as NumPy writes most
     dtypes of ml_dtypes, are codes whose format one of the first two must name. Where there is a checksum, the file is
@@ -178,39 +101,46 @@ def read(path: Path, source: Format | None = None) -> tuple[np.ndarray[Any, Any]
         if path.exists() and not path.is_file():  # opening a pipe would wait for its other end
             raise ValueError("it is not a regular file")
         with path.open("rb") as stream:
-            header = _read_header(stream)
-            dtype, is_open = _carrier(header.descr)
-            start, end = stream.tell(), os.fstat(stream.fileno()).st_size
-            _check_size(header, dtype, end - start)
-            # NumPy cannot map nothing.
-            codes = np.memmap(stream, np.uint8, "r", start, (end - start,)) if end > start else np.empty(0, np.uint8)
-        array = _view(np.asarray(codes), header, dtype)
+            found = find_elements(stream, os.fstat(stream.fileno()).st_size)
+        np.broadcast_to(np.uint8(0), found.shape)  # a shape that no array can have
     except TypeError as error:
         raise FileError(f"{path}: {error}") from None
     except OSError as error:
-        raise FileError(f"{path}: {_reason(error)}") from None
+        raise FileError(f"{path}: {reason(error)}") from None
     except ValueError as error:
         raise FileError(f"{path}: must be a readable .npy file; {error}") from None
-    return array, _format(path, dtype, is_open, source)
+    return found, _format(path, found.dtype, found.is_open, source)
+
+
+def read(path: Path, source: Format | None = None) -> tuple[np.ndarray[Any, Any], Format]:
+    """Map an .npy file into memory and return its codes or values with their format, as `locate` finds them."""
+    found, fmt = locate(path, source)
+    try:
+        # NumPy cannot map nothing.
+        codes = np.memmap(path, np.uint8, "r", found.offset, found.nbytes) if found.nbytes else np.empty(0, np.uint8)
+        return found.view(np.asarray(codes)), fmt
+    except OSError as error:
+        raise FileError(f"{path}: {reason(error)}") from None
+    except ValueError as error:
+        raise FileError(f"{path}: must be a readable .npy file; {error}") from None
 
 
 def is_archive(path: Path) -> bool:
     """Return whether a file is a .npz archive, by its content."""
     try:
         with path.open("rb") if path.is_file() else open(os.devnull, "rb") as stream:
-            return stream.read(4) in _ZIP_MAGICS
+            return stream.read(4) in ZIP_MAGICS
     except OSError:
         return False  # read() will say why
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> tuple[np.ndarray[Any, Any], bool]:
     with archive.open(info) as stream:
-        header = _read_header(stream)
-        dtype, is_open = _carrier(header.descr)
-        _check_size(header, dtype, info.file_size - stream.tell())
+        found = find_elements(stream, info.file_size)
         codes = np.frombuffer(stream.read(), np.uint8)  # to the end, where zip's own checksum is looked at
-    _check_size(header, dtype, codes.size)
-    return _view(codes, header, dtype), is_open
+    if codes.size != found.nbytes:
+        raise ValueError(f"its header asks for {found.nbytes} bytes of elements, it has {codes.size}")
+    return found.view(codes), found.is_open
 
 
 Member = tuple[str, np.ndarray[Any, Any] | None, Format | str]
@@ -226,7 +156,7 @@ def members(path: Path, source: Format | None = None) -> Iterator[Member]:
     try:
         archive = zipfile.ZipFile(path)
     except broken as error:
-        raise FileError(f"{path}: must be a readable .npz archive; {_reason(error)}") from None
+        raise FileError(f"{path}: must be a readable .npz archive; {reason(error)}") from None
     with archive:
         for info in archive.infolist():
             name = info.filename.removesuffix(".npy")
@@ -236,7 +166,7 @@ def members(path: Path, source: Format | None = None) -> Iterator[Member]:
                     raise ValueError(f"its header does not name the format of its {array.dtype} codes; use --from")
                 found: Member = name, array, format_of(array.dtype, source if is_open else None)
             except broken as error:
-                found = name, None, _reason(error)
+                found = name, None, reason(error)
             yield found
 
 
@@ -269,13 +199,22 @@ class _Summed:
         return self.stream.write(chunk)
 
 
-def _sync(stream: IO[bytes]) -> None:
+def sync(stream: IO[bytes]) -> None:
+    """Have a file's contents on the disk."""
     stream.flush()
     os.fsync(stream.fileno())
 
 
-def _publish(data: Path, note: Path, path: Path, *, keep_note: bool) -> None:
-    """Rename the files into place, in the order that the module's text explains."""
+def publish(data: Path, path: Path, fmt: Format, crc32: int, *, keep_note: bool) -> None:
+    """Rename a file in a directory of its own into place, with its sidecar, in the order that the module explains.
+
+    `fmt` and `crc32`, the checksum of the file, are for the sidecar. Without `keep_note` there is none afterwards.
+    """
+    note = data.with_name("note")
+    with note.open("wb") as stream:
+        fields = {"format": fmt.name, "onnx": fmt.onnx_name, "crc32": f"{crc32:08x}"}
+        stream.write(json.dumps(fields).encode() + b"\n")
+        sync(stream)
     beside, before = sidecar(path), data.with_name("before")
     existed = beside.exists()
     if existed:
@@ -307,15 +246,11 @@ def write(path: Path, array: np.ndarray[Any, Any], fmt: Format) -> None:
     try:
         # A directory of its own: one call removes what is left, and files in it get the usual permissions.
         with tempfile.TemporaryDirectory(prefix=".lowprec-", dir=real.parent) as scratch:
-            data, note = Path(scratch, "data"), Path(scratch, "note")
+            data = Path(scratch, "data")
             with data.open("wb") as stream:
                 summed = _Summed(stream)
                 np.save(summed, array, allow_pickle=False)
-                _sync(stream)
-            fields = {"format": fmt.name, "onnx": fmt.onnx_name, "crc32": f"{summed.crc32:08x}"}
-            with note.open("wb") as stream:
-                stream.write(json.dumps(fields).encode() + b"\n")
-                _sync(stream)
-            _publish(data, note, real, keep_note=as_format(array.dtype) is not fmt)
+                sync(stream)
+            publish(data, real, fmt, summed.crc32, keep_note=as_format(array.dtype) is not fmt)
     except OSError as error:
-        raise FileError(f"{path}: cannot be written; {_reason(error)}") from None
+        raise FileError(f"{path}: cannot be written; {reason(error)}") from None

@@ -21,7 +21,8 @@ from lowprec.formats import NUMERIC
 
 PACKAGE = Path(lp.__file__).parent
 ROOT = Path(__file__).parent.parent
-MODULES = sorted(PACKAGE.glob("*.py"))
+CHECKPOINTS = PACKAGE / "checkpoints"
+MODULES = sorted([*PACKAGE.glob("*.py"), *CHECKPOINTS.glob("*.py")])
 PUBLIC = [
     "Format", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "decode",
     "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "formats", "get_num_threads", "iinfo",
@@ -48,19 +49,37 @@ def test_docstrings_say_what_they_must(name: str) -> None:
 def test_import_is_lazy() -> None:
     code = (
         "import sys, lowprec; "
-        "print([m for m in ('torch', 'onnx', 'cupy', 'jax', 'dask', 'pandas', 'streamlit') if m in sys.modules])"
+        "print([m for m in ('torch', 'onnx', 'cupy', 'jax', 'dask', 'tqdm', 'streamlit') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def _name(path: Path) -> str:
+    """Return a module's name in the list of layers: `row`, `checkpoints.plan`, `checkpoints` for its `__init__`."""
+    if path.parent == PACKAGE:
+        return path.stem
+    return "checkpoints" if path.stem == "__init__" else f"checkpoints.{path.stem}"
 
 
 def _imports(path: Path) -> set[str]:
     """Return the modules of the package that a module imports, wherever in it."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.level == 1:
-            found |= {node.module} if node.module else {alias.name for alias in node.names}
-    return {name.partition(".")[0] for name in found}
+        if isinstance(node, ast.ImportFrom) and node.level:
+            names = {node.module} if node.module else {alias.name for alias in node.names}
+            inside = path.parent == CHECKPOINTS and node.level == 1
+            found |= {f"checkpoints.{name}" for name in names} if inside else names
+    return {name if name.startswith("checkpoints.") else name.partition(".")[0] for name in found}
 
+
+CHECKPOINT_LAYERS = [
+    {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe"}, {"checkpoints.layout", "checkpoints.scales"},
+    {"checkpoints.safetensors_files", "checkpoints.npy_files", "checkpoints.protobuf", "checkpoints.arithmetic"},
+    {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs"}, {"checkpoints.onnx_models"},
+    {"checkpoints.containers", "checkpoints.plan", "checkpoints.staging", "checkpoints.work", "checkpoints.progress"},
+    {"checkpoints.report", "checkpoints.runners"}, {"checkpoints.steps", "checkpoints.inspection"},
+    {"checkpoints.conversion"}, {"checkpoints.command", "checkpoints"},
+]  # fmt: skip
 
 LAYERS = [
     {"_kernels", "row", "cores"}, {"formats", "threads"},
@@ -68,16 +87,16 @@ LAYERS = [
     {"device"}, {"blocks", "portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
     {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},
     {"beside", "interchange", "settle_linear"}, {"dispatch_linear"}, {"operators", "codes", "ranges"}, {"quantization"},
-    {"loss", "npy", "explore"}, {"__init__", "cli"}, {"__main__"},
+    {"tally", "npy_header"}, {"loss", "npy", "explore", "conformance"}, *CHECKPOINT_LAYERS, {"__init__", "cli"}, {"__main__"},
 ]  # fmt: skip
 
 
 def test_arrows_never_run_back() -> None:
     level = {name: index for index, layer in enumerate(LAYERS) for name in layer}
-    assert {path.stem for path in MODULES} <= set(level)
+    assert {_name(path) for path in MODULES} <= set(level)
     for path in MODULES:
         for imported in _imports(path):
-            assert imported == "__version__" or level[imported] < level[path.stem], (path.name, imported)
+            assert imported == "__version__" or level[imported] < level[_name(path)], (path.name, imported)
     for path in MODULES:  # the oracle serves people and tests, never the fast path; arrays.py alone knows libraries
         if path.stem not in ("__init__", "cli", "explanation", "tables", "reference_linear"):
             assert not {"reference", "reference_linear"} & _imports(path), path.name
@@ -106,8 +125,8 @@ def test_format_names_have_one_home() -> None:
     for path in MODULES:
         if path.stem != "formats":
             found = pattern.findall(_code_strings(path))
-            if path.stem == "cli":  # the default of `loss --to`
-                assert set(found) <= {"float8_e4m3fn", "int4", "float4_e2m1fn"}
+            if path.stem in ("cli", "command"):  # the default of `loss --to`, the examples of `convert --help`
+                assert set(found) <= {"float8_e4m3fn", "int4", "float4_e2m1fn", "bfloat16", "float8_e8m0fnu"}
                 continue
             assert not found, (path.name, found)
     for path in [file for kind in ("pyx", "pxi", "pxd", "cuh") for file in PACKAGE.glob(f"*.{kind}")]:
@@ -115,7 +134,8 @@ def test_format_names_have_one_home() -> None:
 
 
 def test_every_file_says_its_job_and_is_short() -> None:
-    sources = [path for folder in (PACKAGE, ROOT / "tests", ROOT / "benchmarks") for path in folder.iterdir()]
+    folders = (PACKAGE, CHECKPOINTS, ROOT / "tests", ROOT / "benchmarks")
+    sources = [path for folder in folders for path in folder.iterdir()]
     assert len(sources) > 20
     for path in sources:
         if path.suffix not in (".py", ".pyx", ".pxi", ".pxd", ".cuh"):

@@ -1,0 +1,161 @@
+"""The numbers of one piece of a tensor: cast or quantized, and what that loses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import operators, quantization
+from ..codes import decode, encode, unpack
+from ..formats import Format
+from ..loss import CHUNK
+from ..packing import packed_bytes
+from ..tally import Tally, count_beyond
+from .boxes import ALIGNMENT, Box, boxes
+from .recipe import Recipe, Scaling
+from .scales import peaks, scales_for
+
+__all__ = ["Arithmetic", "Array", "bytes_of"]
+
+Array = np.ndarray[Any, Any]
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def bytes_of(n: int, fmt: Format, packed: bool) -> int:
+    """Return how many bytes `n` codes take."""
+    return packed_bytes(n, fmt) if packed else n * fmt.code_dtype.itemsize
+
+
+class Arithmetic:
+    """Converts pieces in memory that is used again and again.
+
+    A piece is a 1-D uint8 array with the codes of a box, in this machine's byte order, or packed. It is worked on in
+    parts that stay in a core's cache.
+    """
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, Array] = {}
+
+    def buffer(self, name: str, dtype: Any, n: int) -> Array:
+        """Return `n` elements of memory that may have been used before under that name."""
+        nbytes = n * np.dtype(dtype).itemsize
+        found = self._buffers.get(name)
+        if found is None or found.size < nbytes:
+            found = self._buffers[name] = np.empty(nbytes, np.uint8)
+        return found[:nbytes].view(dtype)
+
+    def cast(
+        self, piece: Array, n: int, fmt: Format, packed: bool, recipe: Recipe, result: Array, tally: Tally
+    ) -> None:
+        """Cast `n` elements to codes in `result`."""
+        to, packs = recipe.to, recipe.packs
+        for start in range(0, n, CHUNK):
+            end = min(start + CHUNK, n)
+            x = self._codes(piece, fmt, packed, start, end)
+            part = result[bytes_of(start, to, packs) : bytes_of(end, to, packs)]
+            encode(
+                x, to, source=fmt, saturate=recipe.saturate, round_mode=recipe.round_mode, opset=recipe.opset,
+                packed=packs, out=part if packs else part.view(to.code_dtype),
+            )  # fmt: skip
+            values = self._values(x, fmt)
+            back = self._back(part, to, packs, values)
+            peak = tally.add(values, back, scratch=self._scratch(values))
+            tally.saturated += count_beyond(values, to, nearest=False, peak=peak)
+
+    def largest(
+        self, piece: Array, box: Box, fmt: Format, packed: bool, scaling: Scaling
+    ) -> Iterator[tuple[int, Array]]:
+        """Yield the largest magnitudes of parts of a box, as codes, and the index that the first of them belongs to."""
+        for part in boxes(box.shape, CHUNK, align=ALIGNMENT if packed else 1):
+            x = self._codes(piece, fmt, packed, part.start, part.start + part.size)
+            yield box.first + part.first, self._peaks(x.reshape(part.shape), fmt, scaling)
+
+    def quantize(
+        self, piece: Array, box: Box, fmt: Format, packed: bool, recipe: Recipe, scales: Array | None, result: Array,
+        tally: Tally,
+    ) -> Array:  # fmt: skip
+        """Quantize a box to codes in `result`; return the codes of the scales.
+
+        `scales` are those of the whole tensor; None for blocks, whose scales are found here.
+        """
+        to, packs, scaling, found = recipe.to, recipe.packs, recipe.scaling, []
+        if scaling is None:
+            raise ValueError("a recipe without scales cannot quantize")
+        for part in boxes(box.shape, CHUNK, recipe.unit, ALIGNMENT if packed or packs else 1):
+            end = part.start + part.size
+            x = self._codes(piece, fmt, packed, part.start, end).reshape(part.shape)
+            first = box.first + part.first
+            if scales is None:
+                scale = scales_for(self._peaks(x, fmt, scaling), fmt, to, scaling.fmt)
+            else:
+                scale = scales[first : first + part.shape[1]] if scaling.kind == "axis" else scales
+            found.append(scale.reshape(-1))
+            values = self._values(x, fmt)
+            inside = x.view(fmt.dtype) if fmt.bits in (16, 32) else np.asarray(operators.cast(values, _SINGLE))
+            codes = self._quantized(inside, scale.view(scaling.fmt.dtype), recipe)
+            place = result[bytes_of(part.start, to, packs) : bytes_of(end, to, packs)]
+            place[:] = codes
+            factors = self._factors(scale, scaling, part)
+            back = self._back(place, to, packs, values).reshape(part.shape)
+            with np.errstate(all="ignore"):
+                np.multiply(back, factors, out=back)
+                ratio = np.divide(values, factors, out=self.buffer("ratio", values.dtype, x.size).reshape(part.shape))
+            tally.saturated += count_beyond(ratio.reshape(-1), to, nearest=True, peak=_peak(ratio))
+            tally.add(values.reshape(-1), back.reshape(-1), scratch=self._scratch(values))
+        return np.concatenate(found) if found else np.empty(0, scaling.fmt.code_dtype)
+
+    @staticmethod
+    def _quantized(x: Array, scale: Array, recipe: Recipe) -> Array:
+        """Return the bytes of quantized elements, x and scale being of the box's axes."""
+        size = recipe.scaling.block_size if recipe.scaling else 0
+        y = quantization.quantize_linear(
+            x[:, :, 0] if size else x, scale, axis=1, block_size=size, output_dtype=recipe.to, precision=_SINGLE,
+            saturate=recipe.saturate, packed=recipe.packs, opset=recipe.opset,
+        )  # fmt: skip
+        return np.asarray(y).reshape(-1).view(np.uint8)
+
+    @staticmethod
+    def _factors(scale: Array, scaling: Scaling, part: Box) -> Array:
+        """Return scales as float32 that go with the elements of a part."""
+        values = np.asarray(decode(scale, scaling.fmt))
+        if scaling.kind == "tensor":
+            return values
+        if scaling.kind == "axis":
+            return values[:, np.newaxis]
+        return np.repeat(values, scaling.block_size, axis=1)[:, : part.shape[1], np.newaxis]
+
+    def _peaks(self, x: Array, fmt: Format, scaling: Scaling) -> Array:
+        return peaks(x, fmt, scaling, self.buffer("scratch", x.dtype, x.size).reshape(x.shape))
+
+    @staticmethod
+    def _codes(piece: Array, fmt: Format, packed: bool, start: int, end: int) -> Array:
+        """Return some elements of a piece as unsigned codes."""
+        part = piece[bytes_of(start, fmt, packed) : bytes_of(end, fmt, packed)]
+        if packed:
+            return np.asarray(unpack(part, fmt, end - start)).view(fmt.code_dtype)
+        return part.view(fmt.code_dtype)
+
+    def _values(self, x: Array, fmt: Format) -> Array:
+        """Return the values of codes in float32, or in float64 where that is their format."""
+        if fmt.dtype in (_SINGLE, _DOUBLE):
+            return x.view(fmt.dtype)
+        return np.asarray(decode(x, fmt, out=self.buffer("values", _SINGLE, x.size).reshape(x.shape)))
+
+    def _scratch(self, values: Array) -> tuple[Array, Array]:
+        return self.buffer("error", values.dtype, values.size), self.buffer("magnitude", values.dtype, values.size)
+
+    def _back(self, codes: Array, to: Format, packed: bool, values: Array) -> Array:
+        """Return what the bytes of a result stand for, flat and in the type of the values that they came from."""
+        back = self.buffer("back", values.dtype, values.size)
+        if packed:
+            return np.asarray(decode(codes, to, to=values.dtype, packed=True, shape=values.size, out=back))
+        return np.asarray(decode(codes.view(to.code_dtype), to, to=values.dtype, out=back))
+
+
+def _peak(ratio: Array) -> float:
+    """Return the largest magnitude, Inf where one is not finite."""
+    peak = max(float(ratio.max()), -float(ratio.min()))
+    return peak if math.isfinite(peak) else math.inf

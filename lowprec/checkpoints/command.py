@@ -1,0 +1,134 @@
+"""The commands `lowprec convert` and `lowprec inspect`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..formats import Format
+from ..npy_header import FileError, reason
+from .conversion import convert, parse_size
+from .inspection import as_text, inspect
+from .progress import STYLES
+from .recipe import SCALE_FORMATS, parse_scaling
+
+__all__ = ["add_commands"]
+
+_DESCRIPTION = """\
+Convert the floating-point tensors of SRC and write DST, of the same kind: a
+.safetensors, .npy, .npz or .onnx file, or a folder with .safetensors, with or
+without an index. Integers, bools and what is excluded stay as they are.
+Memory does not grow with the file. DST appears when it is whole.
+"""
+
+_EXAMPLES = """\
+examples:
+  lowprec convert model.safetensors fp8.safetensors --to float8_e4m3fn
+  lowprec convert llama/ llama-int8/ --to int8 --scale axis:0 --exclude '*norm*' --exclude lm_head.weight
+  lowprec convert model.onnx mx.onnx --to float4_e2m1fn --scale block:32 --scale-format float8_e8m0fnu
+  lowprec convert model.safetensors bf16.safetensors --to bfloat16 --dry-run
+
+exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted
+"""
+
+Parse = Callable[[str, str], Format]
+
+
+def _size(text: str) -> int:
+    try:
+        return parse_size(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number of bytes such as 256M or 2G; got {text!r}") from None
+
+
+def _scale(text: str) -> str:
+    try:
+        parse_scaling(text, SCALE_FORMATS[0])
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error).partition("must be ")[2]) from None
+    return text
+
+
+def _convert(options: argparse.Namespace, parse: Parse) -> None:
+    if options.report is not None and not options.report.parent.is_dir():
+        raise FileError(f"{options.report}: must be a file in an existing folder")
+    report = convert(
+        options.src,
+        options.dst,
+        to=parse(options.to, "--to"),
+        source=None if options.source is None else parse(options.source, "--from"),
+        include=options.include,
+        exclude=options.exclude,
+        saturate=options.saturate,
+        round_mode=options.round_mode,
+        opset=options.opset,
+        scale=options.scale,
+        scale_format=parse(options.scale_format, "--scale-format"),
+        threads=options.threads,
+        max_memory=options.max_memory,
+        dry_run=options.dry_run,
+        overwrite=options.overwrite,
+        verify=options.verify,
+        progress=options.progress,
+        dask=options.dask,
+    )
+    print(report.as_text())
+    if options.report is not None:
+        try:
+            options.report.write_text(report.as_json(), encoding="utf-8")
+        except OSError as error:
+            raise FileError(f"{options.report}: cannot be written; {reason(error)}") from None
+
+
+def _inspect(options: argparse.Namespace, parse: Parse) -> None:
+    source = None if options.source is None else parse(options.source, "--from")
+    found = inspect(options.file, source=source, stats=options.stats)
+    if options.json:
+        print(json.dumps([one.as_dict() for one in found], indent=2))
+    else:
+        print(as_text(str(options.file), found, stats=options.stats))
+
+
+def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) -> None:
+    """Add both to a parser's commands; `rules` has the options of a Cast, `parse` reads the name of a format."""
+    one = commands.add_parser(
+        "convert", parents=[rules], help="convert a checkpoint of any size",
+        description=_DESCRIPTION, epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    one.add_argument("src", metavar="SRC", type=Path)
+    one.add_argument("dst", metavar="DST", type=Path)
+    one.add_argument("--to", required=True, metavar="FORMAT", help="a name, ONNX name or ONNX enum value")
+    one.add_argument("--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes without a name")
+    which = one.add_argument_group("which tensors")
+    which.add_argument("--include", action="append", default=[], metavar="GLOB", help="only these (repeat for more)")
+    which.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="not these (repeat for more)")
+    scales = one.add_argument_group("scales (QuantizeLinear instead of Cast; W gets W_scale beside it)")
+    scales.add_argument(
+        "--scale", type=_scale, default="none", metavar="none|tensor|axis:N|block:B",
+        help="elements that share a scale: all, those at one index of axis N, B along the last axis (default: none)",
+    )  # fmt: skip
+    names = ", ".join(fmt.name for fmt in SCALE_FORMATS)
+    scales.add_argument("--scale-format", default="float32", metavar="FORMAT", help=f"{names} (default: %(default)s)")
+    run = one.add_argument_group("how it runs")
+    run.add_argument("-n", "--dry-run", action="store_true", help="check everything, write nothing, say what would be")
+    run.add_argument("--overwrite", action="store_true", help="replace DST; the old one stays until the new is whole")
+    run.add_argument("--verify", action="store_true", help="read the result again and compare before it becomes DST")
+    run.add_argument("--threads", type=int, metavar="N", help="default: the cores this process may use")
+    run.add_argument("--max-memory", type=_size, default="256M", metavar="SIZE", help="default: %(default)s")
+    run.add_argument("--dask", metavar="ADDRESS", help="work on a Dask cluster: tcp://host:port, or local")
+    run.add_argument("--progress", choices=STYLES, default="auto", help="on standard error (default: %(default)s)")
+    run.add_argument("--report", type=Path, metavar="FILE.json", help="write what was done and lost as JSON too")
+    one.set_defaults(run=lambda options: _convert(options, parse))
+
+    one = commands.add_parser(
+        "inspect", help="what a checkpoint holds",
+        description="List the tensors of a .safetensors, .npy, .npz or .onnx file, or of a folder with .safetensors.",
+    )  # fmt: skip
+    one.add_argument("file", metavar="FILE", type=Path)
+    one.add_argument("--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes without a name")
+    one.add_argument("--stats", action="store_true", help="count NaN and Inf, look for the least and the largest")
+    one.add_argument("--json", action="store_true", help="print JSON")
+    one.set_defaults(run=lambda options: _inspect(options, parse))

@@ -1,0 +1,234 @@
+"""Converting a whole checkpoint: the public function, and the order in which things are done."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..formats import NUMERIC, Format, as_format
+from ..opsets import NEWEST, ROUND_MODES
+from ..threads import get_num_threads
+from .containers import open_container
+from .layout import Container, Layout
+from .plan import Plan, make_plan
+from .progress import Progress, make_progress
+from .recipe import SCALE_FORMATS, Recipe, parse_scaling
+from .report import Report
+from .runners import Cluster, Runner, Threads
+from .staging import Staging, check_space, check_target
+from .steps import Steps, check_pieces, scaled_whole
+from .work import Worker
+
+__all__ = ["convert", "parse_size"]
+
+RESERVED = 96 << 20
+"""Bytes of `max_memory` for the interpreter, its modules, headers and graphs."""
+
+LARGEST_PIECE, SMALLEST_PIECE = 8 << 20, 512 << 10
+"""Bytes of a tensor that are read at once."""
+
+BUFFERS = 4
+"""How much memory a worker takes, as multiples of a piece: read, converted, compared, and parts of it."""
+
+
+def parse_size(text: int | str) -> int:
+    """Return a number of bytes, which may be written as 256M or 2GiB."""
+    if isinstance(text, int) and not isinstance(text, bool):
+        return text
+    found = re.fullmatch(r"([0-9]{1,15})([KMGT]?)(i?B)?", str(text))
+    if not found:
+        raise ValueError(f"`max_memory` must be a number of bytes such as 256M; got {text!r}")
+    return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[found[2]]
+
+
+def _budget(max_memory: int, threads: int) -> tuple[int, int]:
+    """Return how many threads, and how many bytes a piece, fit into so much memory."""
+    left = max_memory - RESERVED
+    least = BUFFERS * SMALLEST_PIECE
+    if left < least:
+        raise ValueError(f"`max_memory` must be at least {(RESERVED + least) >> 20}M; got {max_memory} bytes")
+    threads = min(threads, left // least)
+    return threads, min(LARGEST_PIECE, left // threads // BUFFERS)
+
+
+def _threads(n: int | None) -> int:
+    if n is None:
+        return get_num_threads()
+    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= 1024:
+        raise ValueError(f"`threads` must be an integer from 1 to 1024; got {n!r}")
+    return n
+
+
+def _numbers(spec: object, parameter: str) -> Format:
+    fmt = as_format(spec, parameter=parameter)
+    if fmt not in NUMERIC:
+        raise ValueError(f"`{parameter}` must be a format of numbers; got {fmt.name}")
+    return fmt
+
+
+def _recipe(to: Format, saturate: bool, round_mode: str | None, opset: int, scale: str, scale_format: object) -> Recipe:
+    fmt = as_format(scale_format, parameter="scale_format")
+    if fmt not in SCALE_FORMATS:
+        raise ValueError(
+            f"`scale_format` must be one of {', '.join(one.name for one in SCALE_FORMATS)}; got {fmt.name}"
+        )
+    if round_mode is not None and round_mode not in ROUND_MODES:
+        raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)}; got {round_mode!r}")
+    return Recipe(to, bool(saturate), round_mode, opset, scaling=parse_scaling(scale, fmt))
+
+
+def _patterns(patterns: str | Sequence[str], parameter: str) -> tuple[str, ...]:
+    found = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+    if not all(isinstance(one, str) for one in found):
+        raise ValueError(f"`{parameter}` must be patterns of names; got {patterns!r}")
+    return found
+
+
+def convert(
+    src: str | os.PathLike[str],
+    dst: str | os.PathLike[str],
+    /,
+    *,
+    to: object,
+    source: object = None,
+    include: str | Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    saturate: bool = True,
+    round_mode: str | None = None,
+    opset: int = NEWEST,
+    scale: str = "none",
+    scale_format: object = np.float32,
+    threads: int | None = None,
+    max_memory: int | str = "256M",
+    dry_run: bool = False,
+    overwrite: bool = False,
+    verify: bool = False,
+    progress: str = "none",
+    dask: str | None = None,
+) -> Report:
+    """Convert the floating-point tensors of a checkpoint to another format, piece by piece, in bounded memory.
+
+    Without `scale` every element becomes what `cast` makes of it: NaN, Inf, -0 and out-of-range values too. With
+    `scale` it becomes what `quantize_linear` makes of it and of a scale: the largest finite magnitude that shares the
+    scale, over the largest value of `to`, in float64, rounded to `scale_format`; for scales that are powers of two,
+    2**(floor(log2(largest magnitude)) - exponent of the largest value of `to`). Where there is no magnitude the scale
+    is 1. float64 is cast to float32 first, and the division done in float32.
+
+    The output is written beside `dst` and renamed when it is whole and on the disk.
+
+    Parameters
+    ----------
+    src, dst : path
+        A .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors; `dst` becomes one of the same kind.
+    to : str, int, dtype or Format
+        The target format.
+    source : str, int, dtype or Format, optional
+        .npy and .npz: the format of codes whose header does not name it.
+    include, exclude : str or sequence of str
+        Patterns of tensor names, with ``*``, ``?`` and ``[...]``. All others are kept, and so is what holds no floats.
+    saturate, round_mode, opset
+        As in `cast`.
+    scale : str
+        ``"none"``, ``"tensor"``, ``"axis:N"`` (one scale to each index of an axis) or ``"block:B"`` (one to B elements
+        of the last axis). Scales lie beside tensor W as ``W_scale``.
+    scale_format : str, int, dtype or Format
+        The format of the scales.
+    threads : int, optional
+        How many convert at the same time; None as `get_num_threads` says.
+    max_memory : int or str
+        Bytes of memory to stay below, or ``"256M"``, ``"1G"``.
+    dry_run : bool
+        Write nothing, and return what would be done.
+    overwrite : bool
+        Replace what `dst` names.
+    verify : bool
+        Read the result again before it gets its name, and compare it with a second conversion.
+    progress : {"none", "auto", "bar", "plain", "json"}
+        What is said on standard error meanwhile.
+    dask : str, optional
+        ``"local"``, or the address of a scheduler whose workers see the same files: they do the work.
+
+    Returns
+    -------
+    Report
+        What was done and lost, for each tensor and in total.
+
+    Raises
+    ------
+    FileError
+        If `src` cannot be read, is broken, or does not agree with what is asked for, or `dst` cannot be written.
+    TypeError, ValueError
+        If a parameter is out of its range, or the opset lacks what is asked for.
+
+    Notes
+    -----
+    Source: ONNX Cast-28, QuantizeLinear-28; OCP Microscaling Formats (MX) 1.0, section 6.3, for scales that are powers
+    of two.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> np.savez(folder.name + "/x.npz", w=np.linspace(-1, 1, 64, dtype=np.float32).reshape(2, 32), n=np.arange(3))
+    >>> report = lp.convert(folder.name + "/x.npz", folder.name + "/y.npz", to="int8", scale="axis:0")
+    >>> [(tensor.name, tensor.action, tensor.target) for tensor in report.tensors]
+    [('w', 'converted', 'int8'), ('n', 'kept', 'int64')]
+    >>> with np.load(folder.name + "/y.npz") as y:
+    ...     {name: y[name].dtype.name for name in y.files}
+    {'w': 'int8', 'w_scale': 'float32', 'n': 'int64'}
+    >>> folder.cleanup()
+    """
+    started = time.monotonic()
+    target = _numbers(to, "to")
+    recipe = _recipe(target, saturate, round_mode, opset, scale, scale_format)
+    n, piece = _budget(parse_size(max_memory), _threads(threads))
+    path, new = Path(src), Path(dst)
+    container = open_container(path, None if source is None else _numbers(source, "source"))
+    plan = make_plan(container, recipe, _patterns(include, "include"), _patterns(exclude, "exclude"))
+    check_pieces(plan.jobs, piece, LARGEST_PIECE)
+    real = check_target(container, new, overwrite)
+    layout = container.arrange(plan.outputs, real)
+    check_space(layout, real)
+    report = Report(str(path), str(new), target.name, dry_run, verified=verify and not dry_run)
+    report.add(plan)
+    if not dry_run:
+        whole = scaled_whole(plan)
+        reads = sum(job.stored.place.nbytes for job in plan.jobs) * (1 + verify)
+        shown = make_progress(progress, reads + sum(plan.jobs[number].stored.place.nbytes for number in whole))
+        try:
+            runner: Runner = Cluster(dask, n) if dask is not None else Threads(n)
+            try:
+                steps = _carry_out(container, plan, layout, real, runner, piece, shown, whole, verify)
+            finally:
+                runner.close()
+        finally:
+            shown.close()
+        report.set_results(steps.tallies, steps.seconds, time.monotonic() - started)
+    return report
+
+
+def _carry_out(
+    container: Container, plan: Plan, layout: Layout, target: Path, runner: Runner, piece: int, shown: Progress,
+    whole: Sequence[int], verify: bool,
+) -> Steps:  # fmt: skip
+    with Staging(layout, target) as staging:
+        steps = Steps(plan, layout, staging.paths, runner, piece)
+        if whole:
+            shown.phase("scales")
+            steps.find_scales(whole, shown)
+            steps.write_scales()
+        shown.phase("convert")
+        steps.carry_out(Worker.convert, shown, counting=True)
+        staging.seal()
+        if verify:
+            shown.phase("verify")
+            steps.carry_out(Worker.verify, shown, counting=False)
+        staging.publish(container, plan.outputs)
+    return steps

@@ -1,0 +1,129 @@
+"""What a checkpoint holds: names, formats, shapes, sizes, and what is in the tensors if asked."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..codes import decode, unpack
+from ..formats import NUMERIC, as_format
+from ..loss import CHUNK
+from ..tally import Census
+from .containers import open_container
+from .progress import size_text
+from .report import plain
+from .stored import Reading, Stored
+
+__all__ = ["Entry", "as_text", "inspect"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One tensor of a checkpoint.
+
+    Attributes
+    ----------
+    name, format, shape, nbytes : str, str, tuple of int, int
+        The format is what the file calls it where it holds no numbers.
+    nan, inf : int or None
+        How many elements are NaN, how many infinite; None unless asked for.
+    low, high : float, int or None
+        The least and the largest finite element; None too where there is none.
+    """
+
+    name: str
+    format: str
+    shape: tuple[int, ...]
+    nbytes: int
+    nan: int | None = None
+    inf: int | None = None
+    low: float | int | None = None
+    high: float | int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what JSON has for it."""
+        return {name: plain(getattr(self, name)) for name in self.__slots__}
+
+
+def inspect(path: str | os.PathLike[str], /, *, source: object = None, stats: bool = False) -> list[Entry]:
+    """List the tensors of a checkpoint: a .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors.
+
+    Parameters
+    ----------
+    path : path
+        The file or folder.
+    source : str, int, dtype or Format, optional
+        .npy and .npz: the format of codes whose header does not name it.
+    stats : bool
+        Read the tensors, piece by piece, for what is in them.
+
+    Returns
+    -------
+    list of Entry
+        In the order of the file.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read or is broken.
+    ValueError
+        If `source` is no format of numbers.
+    """
+    fmt = None if source is None else as_format(source, parameter="source")
+    if fmt is not None and fmt not in NUMERIC:
+        raise ValueError(f"`source` must be a format of numbers; got {fmt.name}")
+    container = open_container(Path(path), fmt)
+    reading = Reading()
+    try:
+        return [_entry(stored, reading if stats else None) for stored in container.tensors]
+    finally:
+        reading.close()
+
+
+def _entry(stored: Stored, reading: Reading | None) -> Entry:
+    name = stored.fmt.name if stored.fmt else stored.type_name
+    head = (stored.name, name, stored.shape, stored.place.nbytes)
+    if reading is None or stored.fmt is None:
+        return Entry(*head)
+    found = _census(stored, reading)
+    empty = found.low > found.high
+    return Entry(*head, found.nan, found.inf, None if empty else found.low, None if empty else found.high)
+
+
+def _census(stored: Stored, reading: Reading) -> Census:
+    found, fmt = Census(), stored.fmt
+    buffer = np.empty(stored.bytes_of(CHUNK), np.uint8)
+    for start in range(0, stored.size, CHUNK):
+        n = min(CHUNK, stored.size - start)
+        piece = buffer[: stored.bytes_of(n)]
+        reading.into(piece, stored.place, stored.bytes_of(start))
+        if fmt is None:
+            break
+        codes = np.asarray(unpack(piece, fmt, n)).view(fmt.code_dtype) if stored.packed else piece.view(fmt.code_dtype)
+        codes = codes.byteswap() if stored.swapped else codes
+        wide = fmt.bits >= 32 or (fmt.is_integer and fmt.bits >= 8)
+        found.count(codes.view(fmt.dtype) if wide else np.asarray(decode(codes, fmt)))
+    return found
+
+
+def as_text(path: str, entries: list[Entry], *, stats: bool) -> str:
+    """Return a table for people."""
+    lines = [f"{'tensor':40} {'format':>16} {'bytes':>14}  shape"]
+    if stats:
+        lines = [f"{'tensor':40} {'format':>16} {'bytes':>14} {'NaN':>8} {'Inf':>8} {'min':>12} {'max':>12}  shape"]
+    for one in entries:
+        name = one.name if one.name.isprintable() else ascii(one.name)
+        line = f"{name:40} {one.format:>16} {one.nbytes:>14}"
+        if stats:
+            counts = [("-" if n is None else str(n)).rjust(8) for n in (one.nan, one.inf)]
+            ends = [("-" if end is None else f"{end:.6g}").rjust(12) for end in (one.low, one.high)]
+            line = " ".join([line, *counts, *ends])
+        lines.append(f"{line}  {'x'.join(map(str, one.shape)) or 'scalar'}")
+    total = sum(one.nbytes for one in entries)
+    formats = sorted({one.format for one in entries})
+    lines.append(f"{path}: {len(entries)} tensors, {size_text(total)}; {', '.join(formats)}")
+    return "\n".join(lines)

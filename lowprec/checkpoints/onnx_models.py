@@ -1,0 +1,277 @@
+"""ONNX models: initialisers, in the file or in external data, read and written in pieces.
+
+What is no weight goes through the onnx package. Initialisers of the main graph are tensors that can be converted; those
+inside nodes and subgraphs stay as they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..codes import pack
+from ..formats import FORMATS, NUMERIC, Format, Kind
+from ..npy_header import FileError, reason
+from ..packing import packed_bytes
+from .layout import Layout, NewFile, Output, Slot
+from .onnx_graphs import revise
+from .protobuf import GRAPH, INITIALIZER, LARGEST, RAW, dissect, key
+from .stored import Held, Place, Region, Stored
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = ["OnnxModel"]
+
+ALIGNMENT = 4096
+"""External tensors start at whole pages, so that they can be mapped."""
+
+CODES = "_codes"
+"""What is added to the name of an initialiser that has become codes: its own name is that of a node's result then."""
+
+_INSIDE = "it is inside a node"
+
+_BY_ENUM = {fmt.onnx_enum: fmt for fmt in FORMATS.values()}
+
+
+def _onnx() -> Any:
+    try:
+        import onnx
+    except ImportError:
+        raise FileError("ONNX models need the onnx package: pip install 'lowprec[onnx]'") from None
+    return onnx
+
+
+def _tensors(message: Any) -> Iterator[onnx.TensorProto]:
+    """Yield every tensor inside a message, however deep, always in the same order."""
+    if message.DESCRIPTOR.full_name == "onnx.TensorProto":
+        yield message
+        return
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for one in [value] if hasattr(value, "DESCRIPTOR") else value:
+                yield from _tensors(one)
+
+
+def _nbytes(tensor: onnx.TensorProto, fmt: Format) -> int:
+    size = 1
+    for length in tensor.dims:
+        if length < 0:
+            raise ValueError(f"tensor {ascii(tensor.name)[:80]} has a negative length")
+        size *= length
+    return packed_bytes(size, fmt)
+
+
+def _external(tensor: onnx.TensorProto, fmt: Format, model: Path) -> Region:
+    """Return where external data lie: always below the model's folder."""
+    title = f"tensor {ascii(tensor.name)[:80]}"
+    fields = {entry.key: entry.value for entry in tensor.external_data}
+    if not all(isinstance(text, str) for text in (tensor.name, *fields, *fields.values())):  # protobuf gives bytes
+        raise ValueError(f"{title} has external data named in no UTF-8")
+    location, wanted, folder = fields.get("location", ""), _nbytes(tensor, fmt), model.parent
+    path = Path(os.path.realpath(folder / location))
+    inside = path.is_relative_to(os.path.realpath(folder))
+    if not location or "\0" in location or Path(location).is_absolute() or not inside:
+        raise ValueError(f"{title} has its data at {ascii(location)[:80]}, outside the model's folder")
+    if not path.is_file() or path.samefile(model):
+        raise ValueError(f"{title} has its data in {ascii(location)[:80]}, which is no file of data")
+    try:
+        offset = int(fields.get("offset", "0"))
+        length = int(fields.get("length", str(path.stat().st_size - offset)))
+    except ValueError:
+        raise ValueError(f"{title} has an offset or a length that is no number") from None
+    if length != wanted or offset < 0 or offset + length > path.stat().st_size:
+        raise ValueError(
+            f"{title} needs {wanted} bytes of {ascii(location)[:80]}; it names {length} at {offset}, "
+            f"of {path.stat().st_size}"
+        )
+    return Region(path, offset, length)
+
+
+def _place(tensor: onnx.TensorProto, raw: Region | None, fmt: Format, model: Path) -> Place:
+    title = f"tensor {ascii(tensor.name)[:80]}"
+    if tensor.data_location == _onnx().TensorProto.EXTERNAL:
+        return _external(tensor, fmt, model)
+    if raw is not None:
+        if raw.nbytes != _nbytes(tensor, fmt):
+            raise ValueError(f"{title} has {raw.nbytes} bytes, its shape asks for {_nbytes(tensor, fmt)}")
+        return raw
+    try:  # in one of the typed fields
+        codes = _onnx().numpy_helper.to_array(tensor)
+    except Exception as error:  # the package promises nothing
+        raise ValueError(f"{title} cannot be read; {str(error)[:100]}") from None
+    content = (pack(codes, fmt) if fmt.bits < 8 else codes).tobytes()
+    if len(content) != _nbytes(tensor, fmt):
+        raise ValueError(f"{title} has {len(content)} bytes, its shape asks for {_nbytes(tensor, fmt)}")
+    return Held(content)
+
+
+class OnnxModel:
+    """An .onnx file with its external data."""
+
+    suffix = ".onnx"
+    packs = True
+    renamed = CODES
+    names_formats = True
+
+    def __init__(self, path: Path) -> None:
+        """Read all but the weights; raise FileError if anything does not fit."""
+        self.path = path
+        onnx = _onnx()
+        try:
+            parts = dissect(path)
+            self.model = onnx.ModelProto.FromString(parts.model)
+            self.graph = onnx.GraphProto.FromString(parts.graph)
+            self.initializers = [onnx.TensorProto.FromString(rest) for rest, _ in parts.tensors]
+            if not self.model.ir_version or not self.model.opset_import:
+                raise ValueError("it names no version")
+            self.tensors = [
+                self._stored(tensor, raw) for tensor, (_, raw) in zip(self.initializers, parts.tensors, strict=True)
+            ]
+            twice = next((name for name, n in Counter(one.name for one in self.tensors).items() if n > 1), None)
+            if twice is not None:
+                raise ValueError(f"it names twice {ascii(twice)[:80]}")
+            self.tensors += [self._inner(tensor) for tensor in self._external_inside(self.graph, self.model)]
+        except OSError as error:
+            raise FileError(f"{path}: {reason(error)}") from None
+        except (ValueError, RecursionError) as error:
+            raise FileError(f"{path}: must be a readable .onnx model; {error}") from None
+        except Exception as error:  # what protobuf raises has no public name in every version
+            if "protobuf" not in type(error).__module__:
+                raise
+            raise FileError(f"{path}: must be a readable .onnx model; {str(error)[:80]}") from None
+
+    def _stored(self, tensor: onnx.TensorProto, raw: Region | None) -> Stored:
+        if not isinstance(tensor.name, str):  # protobuf then gives bytes
+            raise ValueError(f"the name of tensor {ascii(tensor.name)[:80]} is no UTF-8")
+        fmt = _BY_ENUM.get(tensor.data_type)
+        if fmt is None:
+            raise ValueError(f"tensor {ascii(tensor.name)[:80]} has the unknown type {tensor.data_type}")
+        shape = tuple(tensor.dims)
+        if fmt.kind is Kind.STRING:
+            return Stored(tensor.name, shape, None, fmt.onnx_name, Held(b""), fixed="it holds text")
+        place = _place(tensor, raw, fmt, self.path)
+        fixed = ""
+        if self.model.ir_version >= 4 and any(one.name == tensor.name for one in self.graph.input):
+            fixed = "it is the default of a graph input"
+        elif not tensor.name:
+            fixed = "it has no name"
+        number = fmt if fmt in NUMERIC else None
+        return Stored(tensor.name, shape, number, fmt.onnx_name, place, packed=fmt.bits < 8, fixed=fixed)
+
+    def _inner(self, tensor: onnx.TensorProto) -> Stored:
+        fmt = _BY_ENUM.get(tensor.data_type)
+        if fmt is None or fmt.kind is Kind.STRING:
+            raise ValueError(f"tensor {ascii(tensor.name)[:80]} has external data of the type {tensor.data_type}")
+        place = _external(tensor, fmt, self.path)
+        number = fmt if fmt in NUMERIC else None
+        shape, fixed = tuple(tensor.dims), _INSIDE
+        return Stored(tensor.name, shape, number, fmt.onnx_name, place, packed=fmt.bits < 8, fixed=fixed)
+
+    @staticmethod
+    def _external_inside(*messages: Any) -> list[onnx.TensorProto]:
+        external = _onnx().TensorProto.EXTERNAL
+        return [one for message in messages for one in _tensors(message) if one.data_location == external]
+
+    def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
+        """Say where outputs go: each stays where its origin was, in the model or in one file of external data."""
+        n_outer = len(outputs) - (len(self.tensors) - len(self.initializers))
+        model, graph, protos = revise(self.path, self.model, self.graph, self.initializers, outputs[:n_outer])
+        inside = self._external_inside(graph, model)
+        is_external = [isinstance(one.origin.place, Region) and one.origin.place.path != self.path for one in outputs]
+        name = _free_name(target) if any(is_external) else ""
+        at, slots = 0, [Slot(0, 0)] * len(outputs)
+        for index, proto in enumerate([*protos, *inside]):
+            if is_external[index]:
+                at += -at % ALIGNMENT
+                _point(proto, name, at, outputs[index].nbytes)
+                slots[index] = Slot(1, at)
+                at += outputs[index].nbytes
+        pieces, size = self._inline(model, graph, protos, outputs[:n_outer], slots)
+        if size > LARGEST:
+            raise FileError(
+                f"{target}: would have {size} bytes, more than a protobuf message may have; save the model with "
+                "external data first (onnx.save_model with save_as_external_data=True)"
+            )
+        files = [NewFile(target.name, size, tuple(pieces))]
+        return Layout(files + ([NewFile(name, at)] if name else []), slots)
+
+    @staticmethod
+    def _inline(
+        model: Any, graph: Any, protos: Sequence[Any], outputs: Sequence[Output], slots: list[Slot]
+    ) -> tuple[list[tuple[int, bytes]], int]:
+        """Lay out the model's file, weights left out; fill in the slots of those that lie in it."""
+        rest = graph.SerializeToString()
+        heads, length = [], len(rest)
+        for index, (proto, output) in enumerate(zip(protos, outputs, strict=True)):
+            head = proto.SerializeToString()
+            raw = 0
+            if slots[index].file == 0 and proto.data_type != _onnx().TensorProto.STRING:
+                head, raw = head + key(RAW, output.nbytes), output.nbytes
+            head = key(INITIALIZER, len(head) + raw) + head
+            heads.append((head, raw))
+            length += len(head) + raw
+        front = model.SerializeToString() + key(GRAPH, length) + rest
+        pieces, at = [(0, front)], len(front)
+        for index, (head, raw) in enumerate(heads):
+            pieces.append((at, head))
+            at += len(head)
+            if slots[index].file == 0:
+                slots[index] = Slot(0, at)
+            at += raw
+        return pieces, at
+
+    def home(self, stored: Stored) -> str:
+        """Names must differ within the main graph; what is inside a node has none that matters."""
+        return str(id(stored)) if stored.fixed == _INSIDE else ""
+
+    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output]) -> None:
+        """Rename the data to a name that nothing refers to, then the model, which is the moment of change."""
+        before = _data_of(target) - {one.place.path for one in self.tensors if isinstance(one.place, Region)}
+        beside = [target.with_name(path.name) for path in staged[1:]]
+        try:
+            for path, new in zip(staged[1:], beside, strict=True):
+                os.replace(path, new)
+            os.replace(staged[0], target)
+        except BaseException:
+            if staged[0].exists():
+                for new in beside:
+                    new.unlink(missing_ok=True)
+            raise
+        for path in before:  # the old model's own, by their names
+            path.unlink(missing_ok=True)
+
+
+def _data_of(target: Path) -> set[Path]:
+    """Return the external data of the model that is there, those files that only an earlier conversion names so."""
+    if not target.is_file():
+        return set()
+    try:
+        places = [one.place for one in OnnxModel(target).tensors]
+    except FileError:
+        return set()
+    ours = re.compile(re.escape(target.name) + r"(\.[0-9]+)?\.data")
+    return {place.path for place in places if isinstance(place, Region) and ours.fullmatch(place.path.name)}
+
+
+def _data_names(target: Path) -> Iterator[Path]:
+    """Yield the names that external data of a model may have, the first of them first."""
+    yield target.with_name(f"{target.name}.data")
+    for number in itertools.count(1):
+        yield target.with_name(f"{target.name}.{number}.data")
+
+
+def _free_name(target: Path) -> str:
+    return next(path.name for path in _data_names(target) if not os.path.lexists(path))
+
+
+def _point(proto: Any, location: str, offset: int, length: int) -> None:
+    proto.ClearField("external_data")
+    proto.data_location = _onnx().TensorProto.EXTERNAL
+    for name, value in (("location", location), ("offset", offset), ("length", length)):
+        proto.external_data.add(key=name, value=str(value))

@@ -1,0 +1,92 @@
+"""How the elements of one tensor are converted: the target, the rules of the Cast, and how scales are shared."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from ..formats import NUMERIC, Format
+
+__all__ = ["SCALE_FORMATS", "Recipe", "Scaling", "parse_scaling"]
+
+SCALE_FORMATS = tuple(fmt for fmt in NUMERIC if fmt.is_float and (fmt.bits in (16, 32) or not fmt.has_zero))
+"""What QuantizeLinear takes for scales."""
+
+LARGEST_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Which elements share a scale: all (``"tensor"``), those at one index of an axis, or a block of the last axis."""
+
+    kind: str
+    fmt: Format
+    axis: int = 0
+    block_size: int = 0
+
+    def scale_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of a tensor's scales."""
+        if self.kind == "tensor":
+            return ()
+        if self.kind == "axis":
+            return (shape[self.axis],)
+        return (*shape[:-1], -(-shape[-1] // self.block_size))
+
+    def problem(self, shape: tuple[int, ...], fortran: bool) -> str:
+        """Return why a tensor cannot be scaled so, or nothing."""
+        if self.kind == "tensor":
+            return ""
+        if self.kind == "axis":
+            if not -len(shape) <= self.axis < len(shape):
+                return f"it has no axis {self.axis}"
+            return "each element would have a scale" if len(shape) < 2 else ""
+        if not shape:
+            return "it has no axis"
+        return "its rows are not contiguous" if fortran and len(shape) > 1 else ""
+
+    def view(self, shape: tuple[int, ...], fortran: bool) -> tuple[int, int, int]:
+        """Return the memory of a tensor as three axes, the middle one of which runs along the scales."""
+        if self.kind == "tensor":
+            return (1, 1, math.prod(shape))
+        if self.kind == "block":
+            return (math.prod(shape[:-1]), shape[-1], 1)
+        axis = self.axis % len(shape)
+        if fortran:
+            shape, axis = shape[::-1], len(shape) - 1 - axis
+        return (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]))
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What `lowprec.encode`, or with scales `lowprec.quantize_linear`, is told; whether results are packed."""
+
+    to: Format
+    saturate: bool
+    round_mode: str | None
+    opset: int
+    packs: bool = False
+    scaling: Scaling | None = None
+
+    def view(self, shape: tuple[int, ...], fortran: bool) -> tuple[int, int, int]:
+        """Return the memory of a tensor as three axes."""
+        return self.scaling.view(shape, fortran) if self.scaling else (1, 1, math.prod(shape))
+
+    @property
+    def unit(self) -> int:
+        """Between how many elements along the middle axis alone a tensor may be cut."""
+        return (self.scaling.block_size if self.scaling else 0) or 1
+
+
+def parse_scaling(text: str, fmt: Format) -> Scaling | None:
+    """Return what ``none``, ``tensor``, ``axis:N`` or ``block:B`` asks for; raise ValueError for anything else."""
+    if text == "none":
+        return None
+    if text == "tensor":
+        return Scaling("tensor", fmt)
+    found = re.fullmatch(r"axis:(-?[0-9]{1,2})|block:([0-9]{1,5})", text)
+    if found and found[1]:
+        return Scaling("axis", fmt, axis=int(found[1]))
+    if found and 1 <= int(found[2]) <= LARGEST_BLOCK:
+        return Scaling("block", fmt, block_size=int(found[2]))
+    raise ValueError(f"`scale` must be none, tensor, axis:N or block:B, B from 1 to {LARGEST_BLOCK}; got {text!r}")

@@ -1,0 +1,217 @@
+"""Safetensors files: a header length, a JSON header, and tensors without a hole between them.
+
+Formats that safetensors has no type for are packed into U8 tensors; the entry "lowprec" of the file's metadata then
+says, as JSON, which format and shape they have.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..formats import FORMATS, NUMERIC, Format, Kind, NaNRule
+from ..npy_header import FileError, reason
+from ..packing import packed_bytes
+from .layout import Layout, NewFile, Output, Slot
+from .stored import Region, Stored
+
+__all__ = ["SafetensorsFile", "type_of"]
+
+LONGEST_HEADER = 100_000_000
+"""As the safetensors library has it."""
+
+NOTE = "lowprec"
+"""The entry of the metadata that names formats which safetensors lacks."""
+
+MOST_AXES = 64
+"""NumPy's limit: no array could have more."""
+
+
+def type_of(fmt: Format) -> str | None:
+    """Return what safetensors calls a format, or None."""
+    if fmt.kind is Kind.BOOL:
+        return "BOOL"
+    if fmt.kind is Kind.COMPLEX:
+        return "C64" if fmt.bits == 64 else None
+    if fmt.kind is Kind.INT:
+        return f"{'I' if fmt.signed else 'U'}{fmt.bits}" if fmt.bits >= 8 else None
+    if fmt.kind is not Kind.FLOAT:
+        return None
+    if fmt.bits > 8:
+        return "BF16" if fmt.bits == 16 and fmt.exponent_bits == 8 else f"F{fmt.bits}"
+    if fmt.bits == 4:
+        return "F4"
+    suffix = "FNUZ" if fmt.nan is NaNRule.NEGATIVE_ZERO else ""
+    return f"F{fmt.bits}_E{fmt.exponent_bits}M{fmt.mantissa_bits}{suffix}"
+
+
+_TYPES = {name: fmt for fmt in FORMATS.values() if (name := type_of(fmt))}
+
+
+class _RefusedError(Exception):
+    """Why a file is no safetensors file."""
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise _RefusedError(f"its header names {ascii(twice)[:80]} twice")
+    return found
+
+
+def _numbers(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list) or any(type(n) is not int or not 0 <= n < 2**63 for n in value):
+        raise TypeError
+    return tuple(value)
+
+
+def _entry(name: str, fields: Any, start: int, path: Path) -> Stored:
+    try:
+        if fields.keys() != {"dtype", "shape", "data_offsets"}:
+            raise TypeError
+        shape, (begin, end) = _numbers(fields["shape"]), _numbers(fields["data_offsets"])
+        type_name = str(fields["dtype"])
+    except (AttributeError, TypeError, ValueError):
+        raise _RefusedError(f"tensor {ascii(name)[:80]} must have a dtype, a shape and two data_offsets") from None
+    fmt = _TYPES.get(type_name)
+    if fmt is None:
+        raise _RefusedError(f"tensor {ascii(name)[:80]} has the unknown dtype {ascii(type_name)[:40]}")
+    if len(shape) > MOST_AXES:
+        raise _RefusedError(f"tensor {ascii(name)[:80]} has {len(shape)} axes, more than {MOST_AXES}")
+    bits = math.prod(shape) * fmt.bits
+    if bits % 8:
+        raise _RefusedError(f"tensor {ascii(name)[:80]} ends within a byte")
+    if end - begin != bits // 8:
+        text = f"its shape and {type_name} ask for {bits // 8 if bits < 2**70 else 'far too many'} bytes"
+        raise _RefusedError(f"tensor {ascii(name)[:80]} has {end - begin} bytes, {text}")
+    place = Region(path, start + begin, end - begin)
+    return Stored(name, shape, fmt if fmt in NUMERIC else None, type_name, place, packed=fmt.bits < 8)
+
+
+def _check_places(tensors: Sequence[Stored], start: int, size: int) -> None:
+    places = [(one.place.offset, one.place.nbytes, one.name) for one in tensors if isinstance(one.place, Region)]
+    at = start
+    for offset, nbytes, name in sorted(places):
+        if offset != at:
+            how = "overlaps the one before it" if offset < at else "leaves a hole before it"
+            raise _RefusedError(f"tensor {ascii(name)[:80]} {how}")
+        at += nbytes
+        if at > size:
+            raise _RefusedError(f"tensor {ascii(name)[:80]} ends {at - size} bytes past the end of the file")
+    if at != size:
+        raise _RefusedError(f"it has {size - at} bytes after the last tensor")
+
+
+def _unpacked(tensor: Stored, note: Any) -> Stored:
+    """Return a U8 tensor as the packed codes that the metadata say it is."""
+    try:
+        fmt, shape = FORMATS[note["format"]], _numbers(note["shape"])
+        wrong = tensor.type_name != "U8" or fmt.bits not in (2, 4, 6) or len(shape) > MOST_AXES
+    except (TypeError, KeyError):
+        wrong = True
+    if wrong or packed_bytes(math.prod(shape), fmt) != tensor.place.nbytes:
+        raise _RefusedError(f"tensor {ascii(tensor.name)[:80]} is not what the entry {NOTE!r} of the metadata says")
+    return Stored(tensor.name, shape, fmt, "U8", tensor.place, packed=True)
+
+
+def _parse(path: Path) -> tuple[dict[str, str], list[Stored]]:
+    with path.open("rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        length = int.from_bytes(stream.read(8), "little")
+        if size < 8:
+            raise _RefusedError(f"it has {size} bytes, too few for a header")
+        if not 2 <= length <= min(LONGEST_HEADER, size - 8):
+            limit = f"from 2 to {min(LONGEST_HEADER, size - 8)}"
+            raise _RefusedError(f"its header must have {limit} bytes; it says {length}")
+        text = stream.read(length)
+    try:
+        fields = json.loads(text.decode("utf-8"), object_pairs_hook=_pairs)
+    except (ValueError, RecursionError) as error:
+        raise _RefusedError(f"its header is not JSON ({str(error)[:80]})") from None
+    if not isinstance(fields, dict) or not text.startswith(b"{"):
+        raise _RefusedError("its header must be a JSON object")
+    metadata = fields.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise _RefusedError("its __metadata__ must be texts by name")
+    tensors = [_entry(name, entry, 8 + length, path) for name, entry in fields.items()]
+    _check_places(tensors, 8 + length, size)
+    try:
+        notes = json.loads(metadata.get(NOTE, "{}"))
+    except (ValueError, RecursionError):
+        notes = None
+    if not isinstance(notes, dict) or not notes.keys() <= fields.keys():
+        raise _RefusedError(f"the entry {NOTE!r} of its metadata must be JSON about tensors that are there")
+    return metadata, [_unpacked(one, notes[one.name]) if one.name in notes else one for one in tensors]
+
+
+class SafetensorsFile:
+    """A .safetensors file."""
+
+    suffix = ".safetensors"
+    packs = True
+    renamed = ""
+    names_formats = True
+
+    def __init__(self, path: Path) -> None:
+        """Read the header; raise FileError unless every byte of the file is accounted for."""
+        self.path = path
+        try:
+            self.metadata, self.tensors = _parse(path)
+        except OSError as error:
+            raise FileError(f"{path}: {reason(error)}") from None
+        except _RefusedError as error:
+            raise FileError(f"{path}: must be a readable .safetensors file; {error}") from None
+
+    def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
+        """Say where outputs go: the widest elements first, so that all are aligned."""
+        entries: dict[str, tuple[str, Sequence[int]]] = {}
+        notes = {}
+        for output in outputs:
+            shape: Sequence[int] = output.shape
+            type_name = output.origin.type_name if output.fmt is None else type_of(output.fmt)
+            if output.fmt is not None and (type_name is None or output.nbytes * 8 != output.fmt.bits * _size(output)):
+                type_name, shape = "U8", _rows(output, output.fmt)
+                notes[output.name] = {"format": output.fmt.name, "shape": list(output.shape)}
+            entries[output.name] = str(type_name), shape
+        order = sorted(range(len(outputs)), key=lambda i: -_TYPES[entries[outputs[i].name][0]].bits)
+        metadata: Mapping[str, str] = {key: value for key, value in self.metadata.items() if key != NOTE}
+        if notes:
+            metadata = {**metadata, NOTE: json.dumps(notes)}
+        fields: dict[str, object] = {"__metadata__": metadata} if metadata else {}
+        offsets, at = [0] * len(outputs), 0
+        for index in order:
+            name, end = outputs[index].name, at + outputs[index].nbytes
+            fields[name] = {"dtype": entries[name][0], "shape": list(entries[name][1]), "data_offsets": [at, end]}
+            offsets[index], at = at, end
+        text = json.dumps(fields, separators=(",", ":")).encode("ascii")
+        text += b" " * (-len(text) % 8)
+        if len(text) > LONGEST_HEADER:
+            raise FileError(f"{target}: its header would have {len(text)} bytes, more than {LONGEST_HEADER}")
+        start = 8 + len(text)
+        file = NewFile(target.name, start + at, ((0, len(text).to_bytes(8, "little") + text),))
+        return Layout([file], [Slot(0, start + offset) for offset in offsets])
+
+    def home(self, stored: Stored) -> str:
+        """Names must differ within the file."""
+        return ""
+
+    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output]) -> None:
+        """Rename the finished file to the target."""
+        os.replace(staged[0], target)
+
+
+def _size(output: Output) -> int:
+    return math.prod(output.shape)
+
+
+def _rows(output: Output, fmt: Format) -> Sequence[int]:
+    """Return the shape of packed bytes: that of the codes where rows end with a byte, else flat."""
+    if output.shape and output.shape[-1] * fmt.bits % 8 == 0:
+        return (*output.shape[:-1], output.shape[-1] * fmt.bits // 8)
+    return (output.nbytes,)

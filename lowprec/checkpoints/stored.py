@@ -1,0 +1,168 @@
+"""Tensors as they lie in files: where, how, and reading them piece by piece into a caller's buffer."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ..formats import Format
+from ..npy_header import FileError, reason
+from ..packing import packed_bytes
+
+__all__ = ["BROKEN_ZIP", "Held", "Member", "Place", "Reading", "Region", "Stored"]
+
+BROKEN_ZIP = (OSError, ValueError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+"""What zipfile raises for an archive that is broken, encrypted or packed in a way it does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Bytes at an offset of a file, which can be read in any order."""
+
+    path: Path
+    offset: int
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Bytes of a member of a zip archive from `skip` on, which are read from the first to the last."""
+
+    path: Path
+    index: int
+    skip: int
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Bytes that are in memory already."""
+
+    content: bytes
+
+    @property
+    def nbytes(self) -> int:
+        """How many they are."""
+        return len(self.content)
+
+
+Place = Region | Member | Held
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One tensor of a file.
+
+    Attributes
+    ----------
+    name, shape : str, tuple of int
+        As the file has them.
+    fmt : Format or None
+        None where the elements are no numbers; such a tensor can only be copied.
+    type_name : str
+        What the file itself calls the type.
+    place : Region, Member or Held
+        Where the bytes are.
+    packed : bool
+        Whether codes narrower than a byte are packed, in ONNX's order.
+    swapped, fortran : bool
+        Whether the bytes of an element, or the axes, run the other way round.
+    prefix : bytes
+        What stands before the elements and goes with them when they are copied.
+    fixed : str
+        Why the tensor must stay as it is; empty where it may be converted.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    fmt: Format | None
+    type_name: str
+    place: Place
+    packed: bool = False
+    swapped: bool = False
+    fortran: bool = False
+    prefix: bytes = b""
+    fixed: str = ""
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return math.prod(self.shape)
+
+    def bytes_of(self, n: int) -> int:
+        """Return how many bytes `n` elements take."""
+        if self.fmt is None:
+            return n
+        return packed_bytes(n, self.fmt) if self.packed else n * (self.fmt.storage_bits // 8)
+
+
+class Reading:
+    """The files that one worker has open for reading."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path, IO[bytes]] = {}
+        self._archive: zipfile.ZipFile | None = None
+        self._member: tuple[Member, IO[bytes], int] | None = None
+
+    def into(self, buffer: np.ndarray[Any, Any], place: Place, at: int) -> None:
+        """Fill a 1-D uint8 array with the bytes of a place from `at` on."""
+        if isinstance(place, Held):
+            buffer[:] = np.frombuffer(place.content, np.uint8, buffer.size, at)
+            return
+        try:
+            if isinstance(place, Member):
+                self._from_member(memoryview(buffer), place, at)
+            else:
+                self._from_region(memoryview(buffer), place, at)
+        except BROKEN_ZIP as error:
+            raise FileError(f"{place.path}: cannot be read; {reason(error)}") from None
+
+    def _from_region(self, view: memoryview, place: Region, at: int) -> None:
+        stream = self._files.get(place.path)
+        if stream is None:
+            stream = self._files[place.path] = place.path.open("rb", buffering=0)
+        stream.seek(place.offset + at)
+        _fill(view, stream)
+
+    def _from_member(self, view: memoryview, place: Member, at: int) -> None:
+        if self._member is None or self._member[0] != place or self._member[2] != at:
+            self._close_archive()
+            self._archive = zipfile.ZipFile(place.path)
+            stream = self._archive.open(self._archive.infolist()[place.index])
+            stream.seek(place.skip + at)
+            self._member = place, stream, at
+        stream = self._member[1]
+        _fill(view, stream)
+        end = at + view.nbytes
+        if end == place.nbytes and stream.read(1):  # asks for the end, where zip's own checksum is looked at
+            raise ValueError("it has changed")
+        self._member = place, stream, end
+
+    def _close_archive(self) -> None:
+        if self._member is not None:
+            self._member[1].close()
+        if self._archive is not None:
+            self._archive.close()
+        self._member = self._archive = None
+
+    def close(self) -> None:
+        """Close all of them."""
+        self._close_archive()
+        for stream in self._files.values():
+            stream.close()
+        self._files.clear()
+
+
+def _fill(view: memoryview, stream: Any) -> None:
+    done = 0
+    while done < view.nbytes:
+        n = stream.readinto(view[done:])
+        if not n:
+            raise ValueError("it ended early: has it changed?")
+        done += n

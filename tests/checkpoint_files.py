@@ -1,0 +1,101 @@
+"""What the tests of checkpoints share: tensors, files that hold them, and what a conversion must give."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from safetensors.numpy import save_file
+
+import lowprec as lp
+from lowprec.formats import Format
+
+Array = np.ndarray[Any, Any]
+F32 = lp.formats["float32"]
+
+
+def values(shape: tuple[int, ...], seed: int = 0, dtype: Any = np.float32) -> Array:
+    """Return normal numbers over many binades, with NaN, Inf and -0 among them where there is room."""
+    rng = np.random.default_rng(seed)
+    x = np.asarray(rng.standard_normal(shape) * np.exp2(rng.integers(-8, 6, shape)))
+    flat = x.reshape(-1)
+    specials = [np.nan, -np.nan, np.inf, -np.inf, -0.0, 0.0, 1e30, -1e-30]
+    if flat.size > 3 * len(specials):
+        flat[3 : 3 + len(specials)] = specials
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(x, dtype)
+
+
+TENSORS: dict[str, Array] = {
+    "layer.0.weight": values((64, 96), 1),
+    "layer.0.bias": values((64,), 2, np.float16),
+    "layer.1.weight": values((3, 5, 7), 3, ml_dtypes.bfloat16),
+    "norm": values((), 4),
+    "wide": values((2, 33), 5, np.float64),
+    "empty": np.zeros((0, 4), np.float32),
+    "ids": np.arange(12).reshape(3, 4),
+    "mask": np.array([True, False, True]),
+}
+"""Every kind of tensor that NumPy's side of the safetensors package can write."""
+
+FLOATS = [name for name, x in TENSORS.items() if lp.as_format(x.dtype).is_float]
+
+
+def save(path: Path, tensors: dict[str, Array] = TENSORS, metadata: dict[str, str] | None = None) -> Path:
+    save_file(tensors, path, metadata)
+    return path
+
+
+def codes_of(array: Any) -> Array:
+    """Return the bits of an array of any dtype."""
+    x = np.ascontiguousarray(array)
+    return x.view(f"u{x.dtype.itemsize}").reshape(np.shape(array))
+
+
+def packed(codes: Array, fmt: Format) -> bytes:
+    """Return ONNX's packed order, joined as one long number."""
+    number = 0
+    for index, code in enumerate(codes.ravel().tolist()):
+        number |= (code & fmt.code_mask) << (index * fmt.bits)
+    return number.to_bytes(-(-codes.size * fmt.bits // 8), "little")
+
+
+def bytes_in(codes: Array, fmt: Format, packs: bool = True) -> bytes:
+    return packed(codes, fmt) if packs and fmt.bits < 8 else codes_of(codes).tobytes()
+
+
+def parse(path: Path) -> tuple[dict[str, Any], bytes]:
+    """Return the header of a safetensors file, read without our code, and its tensors' bytes."""
+    content = path.read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    return json.loads(content[8 : 8 + length]), content[8 + length :]
+
+
+def stored_bytes(path: Path, name: str) -> bytes:
+    header, content = parse(path)
+    begin, end = header[name]["data_offsets"]
+    return content[begin:end]
+
+
+def raw_file(path: Path, header: Any, content: bytes = b"", length: int | None = None) -> Path:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text) if length is None else length) + text + content)
+    return path
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """Return all files below a folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def leftovers(folder: Path) -> list[str]:
+    return [name for name in os.listdir(folder) if ".tmp-" in name or name.startswith(".lowprec-")]

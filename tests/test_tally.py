@@ -1,0 +1,70 @@
+"""The running account: in pieces as at once, and free of overflow."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from lowprec.tally import Census, Tally
+
+
+def test_pieces_add_up() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal(50_000).astype(np.float32)
+    x[::1000] = np.nan
+    x[1::1000] = np.inf
+    back = np.rint(x)
+    whole, parts = Tally(), Tally()
+    whole.add(x, back.copy())
+    whole.saturated += 7
+    for start in range(0, x.size, 777):
+        part = Tally()
+        part.add(x[start : start + 777], back[start : start + 777].copy())
+        parts.merge(part)
+    parts.saturated += 7
+    finite = np.isfinite(x)
+    wide, error = x[finite].astype(np.float64), np.abs(back[finite] - x[finite]).astype(np.float64)
+    for found in (whole, parts):
+        assert (found.elements, found.nan, found.inf, found.saturated) == (50_000, 50, 50, 7)
+        assert (found.low, found.high) == (wide.min(), wide.max())
+        assert found.flushed == np.count_nonzero((wide != 0) & (np.rint(wide) == 0))
+        assert found.max_abs_error == error.max()
+        assert found.max_rel_error == pytest.approx((error[wide != 0] / np.abs(wide[wide != 0])).max())
+        assert found.sqnr_db == pytest.approx(10 * math.log10((wide**2).sum() / (error**2).sum()), abs=1e-5)
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300, 1e38, 1e-40, 1.0])
+def test_squares_neither_overflow_nor_vanish(size: float) -> None:
+    for dtype in (np.float64, np.float32) if 1e-45 < size < 1e39 else (np.float64,):
+        x = np.full(10_000, size, dtype)
+        found = Tally()
+        found.add(x, x * dtype(0.5))
+        assert found.sqnr_db == pytest.approx(20 * math.log10(2), abs=1e-4)
+    mixed = Tally()
+    for value in (1e-200, 1e200, 1e-100):
+        mixed.add(np.array([value]), np.array([0.0]))
+    assert mixed.sqnr_db == 0
+    assert mixed.flushed == 3
+
+
+def test_nothing_and_infinity() -> None:
+    found = Tally()
+    found.add(np.zeros(0), np.zeros(0))
+    found.add(np.zeros(3), np.zeros(3))
+    assert math.isnan(found.sqnr_db)
+    assert found.max_rel_error == 0
+    found.add(np.ones(2), np.array([1.0, np.inf]))
+    assert found.sqnr_db == -math.inf
+    assert found.max_rel_error == math.inf
+    found = Tally()
+    found.add(np.zeros(2), np.array([0.5, 0.0]))  # a format without a zero
+    assert (found.max_abs_error, found.max_rel_error, found.flushed) == (0.5, 0.0, 0)
+
+
+def test_census_of_integers_is_exact() -> None:
+    found = Census()
+    found.count(np.array([2**63 - 1, -(2**63)]))
+    found.count(np.array([2**64 - 1], np.uint64))
+    assert (found.low, found.high, found.elements) == (-(2**63), 2**64 - 1, 3)
