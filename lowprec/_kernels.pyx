@@ -8,7 +8,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from lowprec._plan cimport linear_t, params_t, stage_t
+from lowprec._plan cimport compare_t, linear_t, params_t, seen_t, stage_t
 
 cdef extern from * nogil:
     """
@@ -70,6 +70,7 @@ cdef enum:
 cdef stage_t loops[MAX_LOOPS]
 cdef linear_t linear_row[MAX_LINEAR]
 cdef linear_t linear_each[MAX_LINEAR]
+cdef compare_t compare_in_use
 cdef dict loop_index = {}
 cdef str isa_in_use = ""
 
@@ -85,7 +86,7 @@ def available_isas() -> tuple[str, ...]:
 
 def use_isa(str name) -> None:
     """Switch every conversion to the loops of one instruction set; not while others convert."""
-    global isa_in_use
+    global isa_in_use, compare_in_use
     known = available_isas()
     if name not in known:
         raise ValueError(f"the instruction set (LOWPREC_ISA) must be one of {', '.join(known)} here; got {name!r}")
@@ -97,6 +98,7 @@ def use_isa(str name) -> None:
         loop_index[loop] = MAX_LOOPS + index
         linear_row[index] = <linear_t><size_t>tier.LINEAR[loop][0]
         linear_each[index] = <linear_t><size_t>tier.LINEAR[loop][1]
+    compare_in_use = <compare_t><size_t>tier.COMPARE
     isa_in_use = name
 
 
@@ -117,6 +119,28 @@ def in_default_mode(function) -> object:
         return function()
     finally:
         lp_mode_leave(mode)
+
+
+def compare(const float[::1] x, const float[::1] y):
+    """Return what became of finite float32 values; None where one of them is NaN or Inf.
+
+    Low, high, the largest magnitude, error and relative error; how many became zero; the sums of squares of the values
+    and of the errors.
+    """
+    cdef seen_t seen
+    cdef lp_mode mode
+    if x.shape[0] != y.shape[0] or x.shape[0] == 0 or x.shape[0] > 0x7fffffff:
+        raise ValueError(f"`x` and `y` must have as many elements, from 1 to 2**31 - 1; got {x.shape[0]}, {y.shape[0]}")
+    with nogil:
+        mode = lp_mode_enter()
+        compare_in_use(&x[0], &y[0], x.shape[0], &seen)
+        lp_mode_leave(mode)
+    if seen.magnitude > 0x7f7fffff:
+        return None
+    return (
+        (<float *>&seen.low)[0], (<float *>&seen.high)[0], (<float *>&seen.magnitude)[0], (<float *>&seen.error)[0],
+        (<float *>&seen.ratio)[0], seen.flushed, seen.signal, seen.noise,
+    )
 
 
 cdef class Program:

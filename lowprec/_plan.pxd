@@ -52,3 +52,18 @@ ctypedef void (*stage_t)(const void *src, void *dst, Py_ssize_t n, params_t p) n
 ctypedef void (*linear_t)(
     const void *src, void *dst, Py_ssize_t n, const void *scale, const void *zero, params_t p,
 ) noexcept nogil
+
+
+# What `compare` saw; the first five are float32 bits.
+cdef struct seen_t:
+    int32_t low
+    int32_t high
+    int32_t magnitude
+    int32_t error
+    int32_t ratio
+    int32_t flushed
+    double signal
+    double noise
+
+
+ctypedef void (*compare_t)(const float *x, const float *y, Py_ssize_t n, seen_t *seen) noexcept nogil

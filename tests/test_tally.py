@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from lowprec import _kernels
 from lowprec.tally import Census, Tally
 
 
@@ -68,3 +69,31 @@ def test_census_of_integers_is_exact() -> None:
     found.count(np.array([2**63 - 1, -(2**63)]))
     found.count(np.array([2**64 - 1], np.uint64))
     assert (found.low, found.high, found.elements) == (-(2**63), 2**64 - 1, 3)
+
+
+@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 1000])
+def test_the_loop_and_its_twin_agree(isa: str, n: int) -> None:
+    _kernels.use_isa(isa)
+    rng = np.random.default_rng(n)
+    x = (rng.standard_normal(n) * np.exp2(rng.integers(-140, 120, n))).astype(np.float32)
+    x[::7] = 0
+    x[3::7] *= -0.0
+    for back in (np.rint(x), x, x * np.float32(0.75), np.where(x > 0, np.inf, x).astype(np.float32), np.zeros_like(x)):
+        loop, twin = Tally(), Tally()
+        with np.errstate(over="ignore"):
+            peaks = loop.add(x, back.copy()), twin.add(x, back.copy(), np.abs(x - back))
+        assert peaks[0] == peaks[1] == np.abs(x).max()
+        for name in ("elements", "nan", "inf", "low", "high", "flushed", "max_abs_error", "max_rel_error"):
+            assert getattr(loop, name) == getattr(twin, name), name
+        assert loop.sqnr_db == pytest.approx(twin.sqnr_db, abs=1e-4, nan_ok=True)
+
+
+def test_the_loop_leaves_nan_and_inf_to_its_twin() -> None:
+    for special in (np.nan, -np.nan, np.inf, -np.inf):
+        x = np.ones(40, np.float32)
+        x[17] = special
+        assert _kernels.compare(x, x) is None
+    for sizes in ((0, 0), (2, 3)):
+        with pytest.raises(ValueError, match="must have as many elements"):
+            _kernels.compare(*(np.zeros(size, np.float32) for size in sizes))

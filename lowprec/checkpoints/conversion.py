@@ -174,10 +174,10 @@ def convert(
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> import lowprec as lp
+    >>> from lowprec.checkpoints import convert
     >>> folder = tempfile.TemporaryDirectory()
     >>> np.savez(folder.name + "/x.npz", w=np.linspace(-1, 1, 64, dtype=np.float32).reshape(2, 32), n=np.arange(3))
-    >>> report = lp.convert(folder.name + "/x.npz", folder.name + "/y.npz", to="int8", scale="axis:0")
+    >>> report = convert(folder.name + "/x.npz", folder.name + "/y.npz", to="int8", scale="axis:0")
     >>> [(tensor.name, tensor.action, tensor.target) for tensor in report.tensors]
     [('w', 'converted', 'int8'), ('n', 'kept', 'int64')]
     >>> with np.load(folder.name + "/y.npz") as y:
