@@ -178,11 +178,15 @@ def test_what_cannot_be_scaled(options: dict[str, Any], why: str, tmp_path: Path
         convert(source, tmp_path / "y.safetensors", **{"scale": "tensor", **options})
 
 
-def test_scales_that_would_not_fit_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_PIECE", 1 << 10)
-    source = save(tmp_path / "x.safetensors", {"w": values((1000, 2))})
+def test_what_would_not_fit_in_memory(tmp_path: Path) -> None:
+    source = save(tmp_path / "x.safetensors", {"w": np.ones((1_700_000, 1), np.float32)})
     with pytest.raises(FileError, match="'w': cannot be scaled along axis 0 within `max_memory`"):
-        convert(source, tmp_path / "y.safetensors", to="int8", scale="axis:0")
+        convert(source, tmp_path / "y.safetensors", to="int8", scale="axis:0", max_memory="98M")
+    convert(source, tmp_path / "y.safetensors", to="int8", scale="axis:0")
+    odd = save(tmp_path / "odd.safetensors", {"w": np.ones((3, 2_000_001), np.float32)})
+    with pytest.raises(FileError, match="'w': cannot be scaled along axis 0 within `max_memory`"):
+        convert(odd, tmp_path / "z.safetensors", to="int4", scale="axis:0")  # no row but all of them ends with a byte
+    convert(odd, tmp_path / "z.safetensors", to="int8", scale="axis:0")
 
 
 def test_parse_scaling() -> None:

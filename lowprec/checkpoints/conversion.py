@@ -29,8 +29,8 @@ __all__ = ["convert", "parse_size"]
 RESERVED = 96 << 20
 """Bytes of `max_memory` for the interpreter, its modules, headers and graphs."""
 
-LARGEST_PIECE, SMALLEST_PIECE = 8 << 20, 512 << 10
-"""Bytes of a tensor that are read at once."""
+LARGEST_PIECE, SMALLEST_PIECE = 2 << 20, 512 << 10
+"""Bytes of a tensor that are read at once: what a core's cache still has when they are converted."""
 
 BUFFERS = 4
 """How much memory a worker takes, as multiples of a piece: read, converted, compared, and parts of it."""
@@ -192,7 +192,7 @@ def convert(
     path, new = Path(src), Path(dst)
     container = open_container(path, None if source is None else _numbers(source, "source"))
     plan = make_plan(container, recipe, _patterns(include, "include"), _patterns(exclude, "exclude"))
-    check_pieces(plan.jobs, piece, LARGEST_PIECE)
+    check_pieces(plan.jobs, piece, parse_size(max_memory) // 8)
     real = check_target(container, new, overwrite)
     layout = container.arrange(plan.outputs, real)
     check_space(layout, real)
