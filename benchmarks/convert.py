@@ -3,8 +3,8 @@
     python benchmarks/convert.py --size 8G --folder /somewhere/with/room
 
 makes a .safetensors file of float32 in a folder of its own, converts it to float8_e4m3fn, and deletes everything. Each
-way runs in a process of its own, which reads the input in pieces of 8 MiB and ends with fsync; they take turns, and
-the best time counts. The plain copy reads the same bytes and writes as many as the conversion does. The loop is
+way runs in a process of its own, which ends with fsync; they take turns, and the best time counts. The plain copy
+reads the same bytes, 8 MiB at a time, and writes as many as the conversion does. The loop is
 ``astype`` piece by piece, without a report and without saturation. The conversion is run as the command does it, with
 its report of what was lost. Peak memory is RssAnon, asked for every 5 ms.
 """

@@ -27,7 +27,8 @@ def _beyond(values: Array, fmt: Format, *, nearest: bool) -> Array:
     if not fmt.is_float:
         whole = np.rint(values) if nearest else np.trunc(values)
         return np.asarray((whole < fmt.min) | (whole >= float(int(fmt.max) + 1)))  # float64 has 2**63, not 2**63 - 1
-    magnitude = np.abs(values.astype(np.float64))
+    wide = values if values.dtype == _SINGLE and fmt.bits <= 16 else values.astype(np.float64)
+    magnitude = np.abs(wide)  # float32 has the ends of narrow formats, and the ties beyond them
     if not fmt.has_zero:  # powers of two: what is beyond an end goes to that end
         return np.asarray((magnitude > fmt.max) | (magnitude < fmt.smallest_normal))
     limit = float(fmt.max) + math.ldexp(0.5, fmt.emax - fmt.mantissa_bits)  # Inf for float64: nothing reaches it

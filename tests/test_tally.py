@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from lowprec import _kernels
-from lowprec.tally import Census, Tally
+from lowprec.formats import NUMERIC, Format
+from lowprec.tally import Census, Tally, count_beyond
 
 
 def test_pieces_add_up() -> None:
@@ -97,3 +99,15 @@ def test_the_loop_leaves_nan_and_inf_to_its_twin() -> None:
     for sizes in ((0, 0), (2, 3)):
         with pytest.raises(ValueError, match="must have as many elements"):
             _kernels.compare(*(np.zeros(size, np.float32) for size in sizes))
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 16], ids=lambda fmt: fmt.name)
+def test_beyond_is_told_exactly_in_float32(fmt: Format) -> None:
+    """Ties at the end of the range, and their neighbours, as the oracle rounds them with unbounded exponent."""
+    step = Fraction(2) ** (fmt.emax - fmt.mantissa_bits)
+    tie = np.float32(float(Fraction(fmt.max) + step / 2)) if fmt.has_zero else np.float32(fmt.max)
+    around = np.array([np.nextafter(tie, np.float32(0)), tie, np.nextafter(tie, np.float32(np.inf))], np.float32)
+    beyond = [False, fmt.max_code % 2 == 1, True] if fmt.has_zero else [False, False, True]
+    for x, wanted in zip(around, beyond, strict=True):
+        for value in (x, -x):
+            assert count_beyond(np.array([value, np.nan, np.inf], np.float32), fmt, nearest=False) == wanted

@@ -35,8 +35,8 @@ class TensorReport:
         The format of its scales.
     nan, inf, saturated, flushed, max_abs_error, max_rel_error, sqnr_db
         As `lowprec.loss.Loss` has them; None where nothing was converted.
-    seconds : float
-        Time that the threads took together.
+    seconds, bytes_per_second : float
+        Time that the threads took together, and input bytes in that time.
     """
 
     name: str
@@ -57,6 +57,11 @@ class TensorReport:
     max_rel_error: float | None = None
     sqnr_db: float | None = None
     seconds: float = 0.0
+    bytes_per_second: float = 0.0
+
+    def set_time(self, seconds: float) -> None:
+        """Take over the time it took."""
+        self.seconds, self.bytes_per_second = seconds, self.bytes_before / max(seconds, 1e-9)
 
     def set_losses(self, tally: Tally) -> None:
         """Take over what was counted."""
@@ -115,12 +120,12 @@ class Report:
         """Enter what was counted, and the times."""
         everything = Tally()
         for one, tally, time in zip(self.tensors, tallies, seconds, strict=True):
-            one.seconds = time
+            one.set_time(time)
             if one.action == "converted":
                 one.set_losses(tally)
                 everything.merge(tally)
         self.total.set_losses(everything)
-        self.total.seconds = sum(seconds)
+        self.total.set_time(sum(seconds))
         self.seconds, self.bytes_per_second = wall, self.total.bytes_before / max(wall, 1e-9)
 
     def as_dict(self) -> dict[str, Any]:
