@@ -189,6 +189,13 @@ def test_what_would_not_fit_in_memory(tmp_path: Path) -> None:
     convert(odd, tmp_path / "z.safetensors", to="int8", scale="axis:0")
 
 
+def test_an_older_opset_will_do_where_it_has_all_that_is_asked_for(tmp_path: Path) -> None:
+    source = save(tmp_path / "x.safetensors", {"w": X["w"]})
+    convert(source, tmp_path / "y.safetensors", to="int8", scale="axis:0", opset=21)
+    convert(source, tmp_path / "z.safetensors", to="int8", scale="axis:0")
+    assert (tmp_path / "y.safetensors").read_bytes() == (tmp_path / "z.safetensors").read_bytes()
+
+
 def test_parse_scaling() -> None:
     fmt = SCALE_FORMATS[0]
     assert parse_scaling("none", fmt) is None

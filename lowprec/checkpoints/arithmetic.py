@@ -111,9 +111,10 @@ class Arithmetic:
     def _quantized(x: Array, scale: Array, recipe: Recipe) -> Array:
         """Return the bytes of quantized elements, x and scale being of the box's axes."""
         size = recipe.scaling.block_size if recipe.scaling else 0
+        narrow = recipe.scaling is not None and recipe.scaling.fmt.bits == 16  # else it is done in float32 anyway
         y = quantization.quantize_linear(
-            x[:, :, 0] if size else x, scale, axis=1, block_size=size, output_dtype=recipe.to, precision=_SINGLE,
-            saturate=recipe.saturate, packed=recipe.packs, opset=recipe.opset,
+            x[:, :, 0] if size else x, scale, axis=1, block_size=size, output_dtype=recipe.to,
+            precision=_SINGLE if narrow else None, saturate=recipe.saturate, packed=recipe.packs, opset=recipe.opset,
         )  # fmt: skip
         return np.asarray(y).reshape(-1).view(np.uint8)
 
