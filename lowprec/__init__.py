@@ -7,6 +7,7 @@ A format is a row, a conversion is a plan, a kernel knows neither:
 """
 
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from .arrays import carrier
 from .build import build_info
@@ -20,6 +21,9 @@ from .operators import bitcast, cast, cast_like
 from .quantization import dequantize_linear, dynamic_quantize_linear, quantize_linear
 from .threads import get_num_threads, set_num_threads
 
+if _TYPE_CHECKING:
+    from .checkpoints import convert
+
 __version__ = _version("lowprec")
 __all__ = [
     "Format",
@@ -29,6 +33,7 @@ __all__ = [
     "carrier",
     "cast",
     "cast_like",
+    "convert",
     "decode",
     "dequantize_linear",
     "dynamic_quantize_linear",
@@ -45,3 +50,12 @@ __all__ = [
     "to_torch",
     "unpack",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Return `convert` at its first use: its modules would take a third of the time that importing lowprec takes."""
+    if name != "convert":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .checkpoints import convert
+
+    return convert

@@ -21,10 +21,9 @@ from lowprec.formats import NUMERIC
 
 PACKAGE = Path(lp.__file__).parent
 ROOT = Path(__file__).parent.parent
-CHECKPOINTS = PACKAGE / "checkpoints"
-MODULES = sorted([*PACKAGE.glob("*.py"), *CHECKPOINTS.glob("*.py")])
+MODULES = sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("*/*.py")])
 PUBLIC = [
-    "Format", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "decode",
+    "Format", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "convert", "decode",
     "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "formats", "get_num_threads", "iinfo",
     "pack", "quantize_linear", "set_num_threads", "to_numpy", "to_torch", "unpack",
 ]  # fmt: skip
@@ -55,10 +54,10 @@ def test_import_is_lazy() -> None:
 
 
 def _name(path: Path) -> str:
-    """Return a module's name in the list of layers: `row`, `checkpoints.plan`, `checkpoints` for its `__init__`."""
+    """Return a module's name in the list of layers: `row`, `onnx.nodes`, `onnx` for the `__init__` of a folder."""
     if path.parent == PACKAGE:
         return path.stem
-    return "checkpoints" if path.stem == "__init__" else f"checkpoints.{path.stem}"
+    return path.parent.name if path.stem == "__init__" else f"{path.parent.name}.{path.stem}"
 
 
 def _imports(path: Path) -> set[str]:
@@ -66,10 +65,10 @@ def _imports(path: Path) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.level:
+            inside = path.parent != PACKAGE and node.level == 1
             names = {node.module} if node.module else {alias.name for alias in node.names}
-            inside = path.parent == CHECKPOINTS and node.level == 1
-            found |= {f"checkpoints.{name}" for name in names} if inside else names
-    return {name if name.startswith("checkpoints.") else name.partition(".")[0] for name in found}
+            found |= {f"{path.parent.name}.{name}" if inside else name for name in names}
+    return found
 
 
 CHECKPOINT_LAYERS = [
@@ -81,13 +80,22 @@ CHECKPOINT_LAYERS = [
     {"checkpoints.conversion"}, {"checkpoints.command", "checkpoints"},
 ]  # fmt: skip
 
+ONNX_LAYERS = [{"onnx.tensors", "onnx.nodes"}, {"onnx.backend"}, {"onnx"}]
+
+CONFORMANCE_LAYERS = [
+    {"conformance.oracle", "conformance.rules"}, {"conformance.inputs", "conformance.trial"},
+    {"conformance.casts", "conformance.texts", "conformance.linear", "conformance.libraries"}, {"conformance.report"},
+    {"conformance.render"}, {"conformance.command", "conformance"},
+]  # fmt: skip
+
 LAYERS = [
     {"_kernels", "row", "cores"}, {"formats", "threads"},
     {"opsets", "carriers", "packing", "info", "granularity"}, {"arrays", "plan", "reference", "build", "cuda"},
     {"device"}, {"blocks", "portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
     {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},
     {"beside", "interchange", "settle_linear"}, {"dispatch_linear"}, {"operators", "codes", "ranges"}, {"quantization"},
-    {"tally", "npy_header"}, {"loss", "npy", "explore", "conformance"}, *CHECKPOINT_LAYERS, {"__init__", "cli"}, {"__main__"},
+    {"tally", "npy_header"}, {"loss", "npy", "explore"}, *ONNX_LAYERS, *CONFORMANCE_LAYERS, *CHECKPOINT_LAYERS,
+    {"__init__", "cli"}, {"__main__"},
 ]  # fmt: skip
 
 
@@ -98,7 +106,9 @@ def test_arrows_never_run_back() -> None:
         for imported in _imports(path):
             assert imported == "__version__" or level[imported] < level[_name(path)], (path.name, imported)
     for path in MODULES:  # the oracle serves people and tests, never the fast path; arrays.py alone knows libraries
-        if path.stem not in ("__init__", "cli", "explanation", "tables", "reference_linear"):
+        if path.stem not in ("__init__", "cli", "explanation", "tables", "reference_linear") and (
+            path.parent.name != "conformance"  # which asks it about everybody
+        ):
             assert not {"reference", "reference_linear"} & _imports(path), path.name
     assert _imports(PACKAGE / "reference.py") == {"formats", "opsets"}
     assert _imports(PACKAGE / "reference_linear.py") == {"formats", "opsets", "reference"}
@@ -134,8 +144,8 @@ def test_format_names_have_one_home() -> None:
 
 
 def test_every_file_says_its_job_and_is_short() -> None:
-    folders = (PACKAGE, CHECKPOINTS, ROOT / "tests", ROOT / "benchmarks")
-    sources = [path for folder in folders for path in folder.iterdir()]
+    folders = (PACKAGE, ROOT / "explorer", ROOT / "tests", ROOT / "benchmarks")
+    sources = [path for folder in folders for pattern in ("*", "*/*") for path in folder.glob(pattern)]
     assert len(sources) > 20
     for path in sources:
         if path.suffix not in (".py", ".pyx", ".pxi", ".pxd", ".cuh"):
