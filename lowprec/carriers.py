@@ -94,14 +94,21 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     dtype(float8_e5m2)
     """
     row = as_format(fmt)
-    if row.kind is Kind.STRING and not compat.is_numpy_namespace(xp):
+    found, is_switched = _found(row, xp)
+    if is_switched and not sys.modules["jax"].config.jax_enable_x64:
+        how = 'jax.config.update("jax_enable_x64", True)'
+        raise TypeError(f"JAX holds {row.name} only with its 64-bit types switched on: {how}")
+    return found
+
+
+@cache
+def _found(row: Format, xp: Any) -> tuple[Any, bool]:
+    """Return the dtype, and whether it is one of those that JAX has only where its 64-bit types are switched on."""
+    library = _library(xp)
+    if row.kind is Kind.STRING and library != "numpy":
         raise TypeError(f"text is held in NumPy arrays of str objects; {xp.__name__} has none")
     found = native(row, xp)
     if found is None:
         prefix = "int" if row.is_integer and row.signed else "uint"
         found = native(FORMATS[f"{prefix}{row.storage_bits}"], xp)
-    double = 128 if row.kind is Kind.COMPLEX else 64
-    if row.bits >= double and compat.is_jax_namespace(xp) and not sys.modules["jax"].config.jax_enable_x64:
-        how = 'jax.config.update("jax_enable_x64", True)'
-        raise TypeError(f"JAX holds {row.name} only with its 64-bit types switched on: {how}")
-    return found
+    return found, library == "jax" and row.bits >= (128 if row.kind is Kind.COMPLEX else 64)

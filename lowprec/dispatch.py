@@ -18,6 +18,7 @@ from .arrays import (
     extends,
     from_codes,
     is_dask,
+    is_torch,
     is_traced,
     namespace,
     on_host,
@@ -274,5 +275,5 @@ def convert(
     unsigned = codes or packed
     dtype = carrier(plan.target.code_dtype.name if unsigned else plan.target, xp)
     extend = not unsigned and extends(plan.target, xp)
-    way = _in_blocks if is_dask(x) else _traced if is_traced(x) else _carried_out
+    way = _carried_out if is_torch(x) else _in_blocks if is_dask(x) else _traced if is_traced(x) else _carried_out
     return way(x, plan, dtype, extend, packed, shape, out)

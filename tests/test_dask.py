@@ -124,11 +124,14 @@ def client() -> Iterator[Any]:
     """Give two worker processes, each with two threads, on this machine alone."""
     distributed = pytest.importorskip("distributed")
     options = {"processes": True, "host": "127.0.0.1", "dashboard_address": None}
+    before = dict(os.environ)  # what it wants of its workers, OMP_NUM_THREADS=1 for one, it leaves here too
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=2, **options) as cluster,
         distributed.Client(cluster) as found,
     ):
         yield found
+    os.environ.clear()
+    os.environ.update(before)
 
 
 def _process(block: np.ndarray) -> np.ndarray:
