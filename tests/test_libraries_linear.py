@@ -78,7 +78,7 @@ def test_quantize(xp: Library, target: Format, spread: str) -> None:
         for scale in (source, POWERS):
             arrays = [values(source), scales(scale, shape), zero_points(target, shape)]
             views = [arrays[0].view(source.dtype), arrays[1].view(scale.dtype), arrays[2].view(target.dtype)]
-            for count in (2, 3):
+            for count in (2, 3) if xp.first else (3,):
                 expected = lp.quantize_linear(*views[:count], **how)
                 formats = [source, scale, target][:count]
                 got = run(xp, lp.quantize_linear, formats, arrays[:count], **how, scale_format=scale)
@@ -94,7 +94,7 @@ def test_dequantize(xp: Library, source: Format, spread: str) -> None:
     for target in FLOATS if xp.first else FLOATS[:1]:
         for scale in (target, POWERS):
             how = {"axis": axis, "block_size": block_size, "output_dtype": target}
-            for count in (2, 3):
+            for count in (2, 3) if xp.first else (3,):
                 arrays = [codes, scales(scale, shape), zeros][:count]
                 formats = [source, scale, source][:count]
                 views = [array.view(fmt.dtype) for array, fmt in zip(arrays, formats, strict=True)]
