@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -30,21 +31,26 @@ def server() -> Iterator[str]:
     """Start `lowprec explore` and give its address."""
     port = free_port()
     command = [sys.executable, "-m", "lowprec", "explore", "--headless", "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
         try:
             wait_for(f"http://127.0.0.1:{port}/_stcore/health", process)
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
 
 
-def wait_for(address: str, process: subprocess.Popen[str]) -> None:
+def wait_for(address: str, process: subprocess.Popen[Any]) -> None:
     for _ in range(600):
         with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=5) as answer:
             if answer.status == 200:
                 return
         if process.poll() is not None:
-            raise RuntimeError(f"the server ended: {process.stdout and process.stdout.read()}")
+            raise RuntimeError("the server ended before it answered")
         time.sleep(0.1)
     raise RuntimeError("the server did not answer within a minute")
 

@@ -150,7 +150,7 @@ def _step(code: int, fmt: Format, upward: bool) -> int | None:
         new = int(value.number) + (1 if upward else -1)
         return new % (1 << fmt.bits) if fmt.min <= new <= fmt.max else None
     magnitude, sign = code & fmt.magnitude_mask, code & fmt.sign_mask
-    if fmt.has_zero and not value.magnitude:  # both zeros have the same neighbours
+    if fmt.has_zero and not value.special and not value.magnitude:  # both zeros have the same neighbours
         return 1 if upward else fmt.sign_mask + 1
     magnitude += 1 if upward != bool(sign) else -1
     if not 0 <= magnitude <= fmt.magnitude_mask:
