@@ -14,7 +14,7 @@ from oracle_linear import spread
 from lowprec import reference, reference_linear
 from lowprec.formats import Format, as_format
 
-MANY = settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
 FEW_ELEMENTS = 3  # for which the exact oracle is asked too: it takes a millisecond or so each
 SHAPES = npst.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 TABLES = {
