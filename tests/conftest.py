@@ -7,6 +7,7 @@ import ctypes
 import ctypes.util
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -51,6 +52,16 @@ def odd_mode(request: pytest.FixtureRequest) -> Iterator[None]:
 def tally() -> collections.Counter[str]:
     """Give the counts of conversions that were compared, and of those that differed; printed at the end of the run."""
     return _TALLY
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):  # one of several processes: its counts go to the one that prints
+        session.config.workeroutput["tally"] = dict(_TALLY)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    _TALLY.update(getattr(node, "workeroutput", {}).get("tally", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

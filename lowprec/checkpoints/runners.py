@@ -110,7 +110,7 @@ class Cluster:
             if address == "local":
                 here = {"dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
                 self._local = distributed.LocalCluster(n_workers=n, threads_per_worker=1, silence_logs=50, **here)
-            self._client: Any = distributed.Client(self._local or address, timeout=PATIENCE)
+            self._client: Any = distributed.Client(self._local or address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             text = " ".join(str(error).split())[:120]
             raise FileError(f"--dask {address}: no scheduler answers there; {text}") from None
@@ -118,8 +118,10 @@ class Cluster:
     def run(self, action: Action, tasks: Iterable[Task]) -> Iterator[Done]:
         """Yield what came of each task; the first error ends it."""
         submitted = [self._client.submit(_carry_out, action, task, pure=False) for task in tasks]
+        with self._client.as_current():
+            completed = self._distributed.as_completed(submitted)
         try:
-            for one in self._distributed.as_completed(submitted):
+            for one in completed:
                 yield one.result()
         finally:
             with contextlib.suppress(Exception):
