@@ -129,6 +129,7 @@ def compare(const float[::1] x, const float[::1] y):
     """
     cdef seen_t seen
     cdef lp_mode mode
+    cdef float extremes[5]
     if x.shape[0] != y.shape[0] or x.shape[0] == 0 or x.shape[0] > 0x7fffffff:
         raise ValueError(f"`x` and `y` must have as many elements, from 1 to 2**31 - 1; got {x.shape[0]}, {y.shape[0]}")
     with nogil:
@@ -137,9 +138,13 @@ def compare(const float[::1] x, const float[::1] y):
         lp_mode_leave(mode)
     if seen.magnitude > 0x7f7fffff:
         return None
+    memcpy(&extremes[0], &seen.low, 4)
+    memcpy(&extremes[1], &seen.high, 4)
+    memcpy(&extremes[2], &seen.magnitude, 4)
+    memcpy(&extremes[3], &seen.error, 4)
+    memcpy(&extremes[4], &seen.ratio, 4)
     return (
-        (<float *>&seen.low)[0], (<float *>&seen.high)[0], (<float *>&seen.magnitude)[0], (<float *>&seen.error)[0],
-        (<float *>&seen.ratio)[0], seen.flushed, seen.signal, seen.noise,
+        extremes[0], extremes[1], extremes[2], extremes[3], extremes[4], seen.flushed, seen.signal, seen.noise,
     )
 
 
