@@ -293,5 +293,7 @@ def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
         raise ValueError(f"`out` must be on {compat.device(like)}, as `x` is; got {compat.device(out)}")
     if isinstance(out, np.generic) or (isinstance(out, np.ndarray) and not out.flags.writeable):
         raise ValueError("`out` must be writable; got a read-only array")
+    if is_torch(out) and out.is_neg():
+        raise ValueError("`out` must be plain memory; got a tensor that is negated when it is read")
     if is_torch(out) and out.requires_grad:
         raise ValueError("`out` must not require gradients; got requires_grad=True")

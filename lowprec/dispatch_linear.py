@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,6 @@ _BYTE = np.dtype(np.uint8)
 _program = cache(make_linear_program)
 _scale_plans = cache(scale_plans)
 _Array = np.ndarray[Any, Any]
-_Zero = tuple[Any, Format] | None
 
 
 @cache
@@ -87,29 +86,44 @@ def _operands(factor: Any, offset: Any | None, spread: Granularity, n: int) -> _
     )  # fmt: skip
 
 
-def _carried_out(
-    x: Any,
-    plan: LinearPlan,
-    scale: tuple[Any, Format],
-    zero: _Zero,
-    spread: Granularity,
-    dtype: Any,
-    extend: bool,
-    packed: bool,
-    shape: tuple[int, ...] | None,
-    out: Any,
-) -> Any:
+class _Job(NamedTuple):
+    """One quantization as `convert_linear` was given it, with the dtype of its result."""
+
+    x: Any
+    plan: LinearPlan
+    scale: tuple[Any, Format]
+    zero: tuple[Any, Format] | None
+    spread: Granularity
+    dtype: Any
+    extend: bool
+    packed: bool = False
+    shape: tuple[int, ...] | None = None
+    out: Any = None
+
+    @property
+    def operands(self) -> list[Any]:
+        """The scales, and the zero points where there are some."""
+        return [self.scale[0], *([] if self.zero is None else [self.zero[0]])]
+
+    @property
+    def values_shape(self) -> tuple[int, ...]:
+        """The shape of the values, however `x` holds them."""
+        return tuple(self.x.shape) if self.shape is None else self.shape
+
+
+def _carried_out(job: _Job) -> Any:
+    x, plan, scale, zero, spread = job[:5]
+    rest = job[5:]
     if zero is not None and plan.zero_point is None:
         check_zero(*zero)
         zero = None
     if on_host(x):
-        n = math.prod(x.shape if shape is None else shape)
-        operands = _operands(*_converted(plan, scale, zero), spread, n)
-        return convert_host(x, plan, _program, dtype, extend, packed, shape, out, operands)
+        operands = _operands(*_converted(plan, scale, zero), spread, math.prod(job.values_shape))
+        return convert_host(x, plan, _program, *rest, operands)
     if device.holds(x):
         there = device.Operands(*_converted(plan, scale, zero), spread)
-        return convert_device(x, plan, _program, dtype, extend, packed, shape, out, there)
-    return convert_linear_elsewhere(x, plan, scale, zero, spread, dtype, extend, packed, shape, out)
+        return convert_device(x, plan, _program, *rest, there)
+    return convert_linear_elsewhere(x, plan, scale, zero, spread, *rest)
 
 
 def _block(
@@ -126,70 +140,49 @@ def _block(
     block: int,
 ) -> Any:
     """Quantize one block of a Dask array, on one thread; dtypes come by the names of formats."""
-    settled, dtype = read_linear(plan), as_format(held).dtype
     spread = granularity_of(x.shape, scale.shape, axis, block, blocks=True, axes=True)
     factor, zeros = (scale, FORMATS[scale_format]), None if zero is None else (zero, FORMATS[zero_format])
     with one_thread():
-        return _carried_out(x, settled, factor, zeros, spread, dtype, extend, False, None, None)
+        return _carried_out(_Job(x, read_linear(plan), factor, zeros, spread, as_format(held).dtype, extend))
 
 
-def _in_blocks(
-    x: Any,
-    plan: LinearPlan,
-    scale: tuple[Any, Format],
-    zero: _Zero,
-    spread: Granularity,
-    dtype: Any,
-    extend: bool,
-    packed: bool,
-    shape: tuple[int, ...] | None,
-    out: Any,
-) -> Any:
+def _in_blocks(job: _Job) -> Any:
     """Leave a quantization to a task for each block of a Dask array; codes are unpacked before it, or packed after."""
-    if out is not None:
-        check_out(out, x, x.shape, dtype)
-    if shape is not None:
-        x = convert(x, copy_plan(plan.source), shape=shape)
-    if packed:
+    x, plan, spread, dtype, extend = job.x, job.plan, job.spread, job.dtype, job.extend
+    if job.out is not None:
+        check_out(job.out, x, x.shape, dtype)
+    if job.shape is not None:
+        x = convert(x, copy_plan(plan.source), shape=job.shape)
+    if job.packed:
         xp = namespace(x)
         dtype, extend = carrier(plan.target, xp), extends(plan.target, xp)
-    x, operands = blocks.beside(x, [scale[0], *([] if zero is None else [zero[0]])], spread)
+    x, operands = blocks.beside(x, job.operands, spread)
     names = {
         "plan": spell_linear(plan),
         "held": as_format(dtype).name,
-        "scale_format": scale[1].name,
-        "zero_format": "" if zero is None else zero[1].name,
+        "scale_format": job.scale[1].name,
+        "zero_format": "" if job.zero is None else job.zero[1].name,
         "extend": extend,
         "axis": 1 if spread.axis is None else spread.axis,
         "block": spread.block if spread.outer_step else 0,
     }
     result = blocks.joined(_block, x, operands, dtype, f"{plan.source.name}-{plan.target.name}", **names)
-    return convert(result, copy_plan(plan.target), codes=True, packed=True) if packed else result
+    return convert(result, copy_plan(plan.target), codes=True, packed=True) if job.packed else result
 
 
-def _traced(
-    x: Any,
-    plan: LinearPlan,
-    scale: tuple[Any, Format],
-    zero: _Zero,
-    spread: Granularity,
-    dtype: Any,
-    extend: bool,
-    packed: bool,
-    shape: tuple[int, ...] | None,
-    out: Any,
-) -> Any:
+def _traced(job: _Job) -> Any:
     """Leave a quantization to the moment when a traced JAX computation runs."""
-    if out is not None:
-        check_out(out, x, x.shape, dtype)
-    wanted = (packed_bytes(math.prod(x.shape), plan.target),) if packed else x.shape if shape is None else shape
+    if job.out is not None:
+        check_out(job.out, job.x, job.x.shape, job.dtype)
+    wanted = job.values_shape
+    if job.packed:
+        wanted = (packed_bytes(math.prod(wanted), job.plan.target),)
 
     def task(x: _Array, factor: _Array, offset: _Array | None = None) -> Any:
-        zeros = None if zero is None else (offset, zero[1])
-        return _carried_out(x, plan, (factor, scale[1]), zeros, spread, dtype, extend, packed, shape, None)
+        zeros = None if job.zero is None else (offset, job.zero[1])
+        return _carried_out(job._replace(x=x, scale=(factor, job.scale[1]), zero=zeros, out=None))
 
-    arrays = [x, scale[0], *([] if zero is None else [zero[0]])]
-    return call_back(task, wanted, dtype, *arrays, elementwise=False)
+    return call_back(task, wanted, job.dtype, job.x, *job.operands, elementwise=False)
 
 
 def convert_linear(
@@ -244,6 +237,6 @@ def convert_linear(
     dtype = carrier("uint8" if packed else plan.target, xp)
     extend = not packed and extends(plan.target, xp)
     zeros = None if zero is None else (zero, _codes_of(plan))
-    arrays = [x, scale[0], *([] if zero is None else [zero])]
-    way = _in_blocks if is_dask(x) else _traced if any(map(is_traced, arrays)) else _carried_out
-    return way(x, plan, scale, zeros, spread, dtype, extend, packed, shape, out)
+    job = _Job(x, plan, scale, zeros, spread, dtype, extend, packed, shape, out)
+    way = _in_blocks if is_dask(x) else _traced if any(map(is_traced, [x, *job.operands])) else _carried_out
+    return way(job)

@@ -81,10 +81,7 @@ def convert_linear_elsewhere(
     """Carry out a quantization in the library and on the device of `x`; as `convert_elsewhere`."""
     xp = namespace(x)
     codes = packing.unpack(x, plan.source, shape, xp) if shape is not None else _held(x, plan.source, xp)
-    scale, zero = (
-        ((_held(array, fmt, xp), fmt) for array, fmt in (scale, zero))
-        if zero
-        else ((_held(scale[0], scale[1], xp), scale[1]), None)
-    )
-    result = portable_linear.convert(codes, plan, scale, zero, spread, xp, extend=extend)
+    factor = (_held(*scale, xp), scale[1])
+    offset = None if zero is None else (_held(*zero, xp), zero[1])
+    result = portable_linear.convert(codes, plan, factor, offset, spread, xp, extend=extend)
     return _delivered(result, plan.target, x, dtype, packed, out)

@@ -24,12 +24,13 @@ def quantize_linear(
     zero_point: Any = None,
     /,
     *,
+    source: object = None,
+    scale_format: object = None,
     axis: int = 1,
     block_size: int = 0,
     output_dtype: object = None,
     precision: object = None,
     saturate: bool = True,
-    scale_format: object = None,
     packed: bool = False,
     opset: int = NEWEST,
     out: Any = None,
@@ -51,6 +52,10 @@ def quantize_linear(
         by the block size and rounded up. A Python number is rounded to the type of `x` (to float32 for int32).
     zero_point : array or number, optional
         The shape of `scale`; its dtype is that of the result. 0 for float8. A Python number serves all scales.
+    source : str, int, dtype or Format, optional
+        The format of `x` where its dtype only carries the codes: bfloat16 in uint16.
+    scale_format : str, int, dtype or Format, optional
+        The format of `scale` where its dtype only carries the codes.
     axis : int
         The quantization axis, ``-ndim`` to ``ndim - 1``. The default stands for axis 0 where `x` is 1-D.
     block_size : int
@@ -63,8 +68,6 @@ def quantize_linear(
         for int32.
     saturate : bool
         Float8 targets: whether overflow becomes the largest value.
-    scale_format : str, int, dtype or Format, optional
-        The format of `scale` where its dtype only carries the codes.
     packed : bool
         Return 2-, 4- and 6-bit codes packed in ONNX's order: 1-D uint8.
     opset : int
@@ -99,14 +102,14 @@ def quantize_linear(
     [[1, -2, -8], [2, 7, -8]]
     """
     xp = namespace(x)
-    factor, named = scale_beside(scale, x, None, scale_format)
+    factor, named = scale_beside(scale, x, source, scale_format)
     zero = zero_dtype = zero_shape = None
     if zero_point is not None:
         zero = zero_point_beside(zero_point, x, output_dtype, tuple(factor.shape))
         zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
     plan, scale_fmt, spread = settle_quantize(
         xp, x.dtype, tuple(x.shape), factor.dtype, tuple(factor.shape), named, zero_dtype, zero_shape, axis, block_size,
-        output_dtype, precision, saturate, bool(packed), opset,
+        output_dtype, source, precision, saturate, bool(packed), opset,
     )  # fmt: skip
     return convert_linear(x, plan, (factor, scale_fmt), zero, spread, packed=bool(packed), out=out)
 

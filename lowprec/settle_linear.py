@@ -44,13 +44,13 @@ def _zero_point_format(dtype: Any, wanted: object, xp: Any) -> Format:
 def _quantize(
     xp: Any, dtype: Any, shape: _Shape, scale_dtype: Any, scale_shape: _Shape, scale_format: object,
     zero_dtype: Any, zero_shape: _Shape | None, axis: object, block_size: object, output_dtype: object,
-    precision: object, saturate: bool, packed: bool, opset: int,
+    source: object, precision: object, saturate: bool, packed: bool, opset: int,
 ) -> _Settled:  # fmt: skip
-    source = format_of(dtype)
+    held = format_of(dtype, source)
     scale = format_of(scale_dtype, scale_format, ("scale", "scale_format"))
     spread = _spread(shape, scale_shape, zero_shape, axis, block_size, QUANTIZE, opset)
     zero = None if zero_shape is None else _zero_point_format(zero_dtype, output_dtype, xp)
-    plan = quantize_plan(source, scale, zero, output_dtype, precision, saturate, opset)
+    plan = quantize_plan(held, scale, zero, output_dtype, precision, saturate, opset)
     if packed:
         check_packable(plan.target, "output_dtype" if zero is None else "zero_point")
     return plan, scale, spread

@@ -53,6 +53,8 @@ def test_negative_views() -> None:
     x = torch.tensor([1 + 2j, -3 - 4j]).conj().imag  # a view that negates when it is read
     assert x.is_neg()
     assert lp.cast(x, "int8").tolist() == [-2, 4]
+    with pytest.raises(ValueError, match="`out` must be plain memory; got a tensor that is negated"):
+        lp.cast(torch.ones(2, dtype=torch.int32), "float32", out=x)  # the result would go to a copy
 
 
 def test_input_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
@@ -24,7 +25,7 @@ class Declined(Exception):  # noqa: N818  nothing is wrong: the library does not
     """The library has no such operator, type or attribute."""
 
 
-class Library:
+class Library(ABC):
     """One column of the report."""
 
     title = ""
@@ -46,9 +47,9 @@ class Library:
         except metadata.PackageNotFoundError:  # brought by a distribution of another name
             return str(getattr(importlib.import_module(self.package), "__version__", "?"))
 
+    @abstractmethod
     def opinions(self, call: Call) -> Iterator[Codes]:
         """Yield the codes of the result, once for each way the library has to compute it; raise Declined."""
-        raise NotImplementedError
 
 
 def _codes(result: Any, target: Format) -> Codes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,9 +63,9 @@ class _Node(OpRun):
         except (TypeError, ValueError) as error:  # the evaluator hides what a TypeError says
             raise ValueError(f"{self._label}, version {self.version}: {error}") from error
 
+    @abstractmethod
     def compute(self, inputs: tuple[Any, ...], attributes: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the outputs; `attributes` holds all that the version has, those left out with their defaults."""
-        raise NotImplementedError
 
 
 class Cast(_Node):
