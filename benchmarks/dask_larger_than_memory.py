@@ -96,7 +96,7 @@ def main() -> None:
         write_scales(scales, rows)
         limit = int(options.limit * 2**30)
         memory = {"memory_limit": limit, "local_directory": folder}
-        place = {"processes": True, "host": "127.0.0.1", "dashboard_address": None}
+        place = {"processes": True, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
         with LocalCluster(n_workers=2, threads_per_worker=1, **memory, **place) as cluster, Client(cluster) as client:
             print(f"file {source.stat().st_size / 2**30:.2f} GiB, two workers of {options.limit:.2f} GiB each")
             for target in ("float8_e4m3fn", "uint8"):

@@ -123,7 +123,7 @@ def test_a_task_takes_one_thread() -> None:
 def client() -> Iterator[Any]:
     """Give two worker processes, each with two threads, on this machine alone."""
     distributed = pytest.importorskip("distributed")
-    options = {"processes": True, "host": "127.0.0.1", "dashboard_address": None}
+    options = {"processes": True, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     before = dict(os.environ)  # what it wants of its workers, OMP_NUM_THREADS=1 for one, it leaves here too
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=2, **options) as cluster,
