@@ -1,10 +1,10 @@
-# One-element functions: branch-free, on integers that hold the bits; no loop, no pointer.
+# One-element functions: branch-free, on integers that hold the bits; and what asks for memory ahead.
 #
 # Values travel as float32 bits ("bits") or as float64; a wide source is narrowed to float32 by rounding to odd, which
 # keeps what a later rounding to at most 22 mantissa bits needs.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from lowprec._plan cimport params_t, stage_t
+from lowprec._plan cimport params_t, rest_t, stage_t
 
 cdef extern from * nogil:
     """
@@ -29,6 +29,11 @@ cdef extern from * nogil:
     #define LP_ROUNDER 0x1.8p23f
     #define LP_ROUNDER_BITS 0x4b400000u
     #define LP_WIDE_ROUNDER 0x1.8p52
+    #if defined(__GNUC__)
+    #define LP_PREFETCH(p) __builtin_prefetch(p)
+    #else
+    #define LP_PREFETCH(p) ((void)(p))
+    #endif
     """
     float as_float "lp_float" (uint32_t u) noexcept
     uint32_t as_bits "lp_bits" (float f) noexcept
@@ -49,6 +54,31 @@ cdef extern from * nogil:
     const float ROUNDER "LP_ROUNDER"
     const uint32_t ROUNDER_BITS "LP_ROUNDER_BITS"
     const double WIDE_ROUNDER "LP_WIDE_ROUNDER"
+    void prefetch "LP_PREFETCH" (const void *p) noexcept
+
+cdef enum:
+    BLOCK = 256   # elements between two requests for memory: a few lines, no more than a core can wait for at once
+    AHEAD = 2048  # elements from a block to the memory that it asks for
+
+# ---- memory ahead -----------------------------------------------------------------------------------------------
+
+cdef inline Py_ssize_t blocks(Py_ssize_t n) noexcept nogil:
+    return (n + BLOCK - 1) // BLOCK
+
+
+cdef inline void ahead(
+    const void *s, size_t s_size, const void *d, size_t d_size, Py_ssize_t block, Py_ssize_t n, rest_t rest,
+) noexcept nogil:
+    # The machine's own prefetcher stops at the end of a page, and is late for the output.
+    cdef Py_ssize_t there = block * BLOCK + AHEAD
+    cdef size_t line
+    if there < n + rest.src:
+        for line in range(0, BLOCK * s_size, 64):
+            prefetch(<const char *>s + there * s_size + line)
+    if there < n + rest.dst:
+        for line in range(0, BLOCK * d_size, 64):
+            prefetch(<const char *>d + there * d_size + line)
+
 
 # ---- one element: code -> float32 bits --------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from lowprec._plan cimport compare_t, linear_t, params_t, seen_t, stage_t
+from lowprec._plan cimport compare_t, linear_t, params_t, rest_t, seen_t, stage_t
 
 cdef extern from * nogil:
     """
@@ -183,16 +183,17 @@ include "_operands.pxi"
 
 
 cdef void run_tiles(
-    const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, int n_stages, const int *stages,
-    params_t params, int src_bits, int dst_bits, const operands_t *operands,
+    const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, rest_t rest, int n_stages, const int *stages,
+    const params_t *params, int src_bits, int dst_bits, const operands_t *operands,
 ) noexcept nogil:
     # One loop runs straight through; several run tile by tile through two buffers that stay in the L1 cache. `first`
-    # is the number of the first element in the whole array.
+    # is the number of the first element in the whole array, `rest` counts what stands in memory behind these.
     cdef uint64_t even[TILE]
     cdef uint64_t odd[TILE]
     cdef uint64_t scale_tile[TILE + SLACK]
     cdef uint32_t zero_tile[TILE + SLACK]
     cdef beside_t found
+    cdef rest_t after
     cdef const void *here
     cdef void *there
     cdef Py_ssize_t start, count
@@ -209,28 +210,33 @@ cdef void run_tiles(
         if operands != NULL:
             found = beside(operands, first + start, count, <char *>scale_tile, <char *>zero_tile)
         for i in range(n_stages):
+            after.src = n - start - count + rest.src if i == 0 else 0
             if i == n_stages - 1:
                 there = dst + start * dst_bits // 8
+                after.dst = n - start - count + rest.dst
             else:
                 there = <void *>even if i % 2 == 0 else <void *>odd
+                after.dst = 0
             loop = stages[i] - MAX_LOOPS
             if loop < 0:
-                loops[stages[i]](here, there, count, params)
+                loops[stages[i]](here, there, count, after, params)
             elif found.each:
-                linear_each[loop](here, there, count, found.scale, found.zero, params)
+                linear_each[loop](here, there, count, after, found.scale, found.zero, params)
             else:
-                linear_row[loop](here, there, count, found.scale, found.zero, params)
+                linear_row[loop](here, there, count, after, found.scale, found.zero, params)
             here = there
         start += count
 
 
 cdef void run_chunk(
-    const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, int n_stages, const int *stages,
-    params_t params, int src_bits, int dst_bits, const operands_t *operands,
+    const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, Py_ssize_t whole, int n_stages,
+    const int *stages, const params_t *params, int src_bits, int dst_bits, const operands_t *operands,
 ) noexcept nogil:
     cdef lp_mode mode = lp_mode_enter()
+    cdef rest_t rest
+    rest.src = rest.dst = whole - first - n
     run_tiles(
-        src + first * src_bits // 8, dst + first * dst_bits // 8, first, n,
+        src + first * src_bits // 8, dst + first * dst_bits // 8, first, n, rest,
         n_stages, stages, params, src_bits, dst_bits, operands,
     )
     lp_mode_leave(mode)
@@ -258,7 +264,7 @@ def run(
     cdef int dst_bits = program.dst_bits
     cdef int n_stages = program.n_stages
     cdef const int *stages = program.stages
-    cdef params_t params = program.params
+    cdef const params_t *params = &program.params
     cdef const operands_t *beside_them = NULL
     cdef const uint8_t *s
     cdef uint8_t *d
@@ -273,13 +279,13 @@ def run(
     d = &dst[0]
     with nogil:
         if n_threads <= 1:
-            run_chunk(s, d, 0, n, n_stages, stages, params, src_bits, dst_bits, beside_them)
+            run_chunk(s, d, 0, n, n, n_stages, stages, params, src_bits, dst_bits, beside_them)
         else:
             size = chunk_size(n, n_threads)
             for chunk in prange((n + size - 1) // size, schedule="static", num_threads=n_threads):
                 start = chunk * size
                 run_chunk(
-                    s, d, start, min(size, n - start), n_stages, stages, params, src_bits, dst_bits, beside_them,
+                    s, d, start, min(size, n - start), n, n_stages, stages, params, src_bits, dst_bits, beside_them,
                 )
 
 

@@ -51,167 +51,228 @@ cdef inline uint32_t grid_one(uint32_t bits, params_t p) noexcept nogil:
 
 # ---- loops: rounding to the precision of the division, where it is a 16-bit one ---------------------------------
 
-cdef void grid(const uint32_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = grid_one(s[i], p)
+cdef void grid(const uint32_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef params_t p = numbers[0]
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = grid_one(s[i], p)
 
 
-cdef void grid_upper(const uint32_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = encode_upper_one(s[i]) << 16
+cdef void grid_upper(const uint32_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = encode_upper_one(s[i]) << 16
 
 
 # ---- loops: value / scale + zero point -> code of an integer ----------------------------------------------------
 
 cdef void quantize_row(
-    const float *s, code_t *d, Py_ssize_t n, const float *scale, const int32_t *zero, params_t p,
+    const float *s, code_t *d, Py_ssize_t n, rest_t rest, const float *scale, const int32_t *zero,
+    const params_t *numbers,
 ) noexcept nogil:
+    cdef params_t p = numbers[0]
     cdef float divisor = scale[0]
     cdef int32_t offset = zero[0]
     cdef float low = <float>(p.low - offset)
     cdef float high = <float>(p.high - offset)
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <code_t>place_one(s[i] / divisor, offset, low, high, p)
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <code_t>place_one(s[i] / divisor, offset, low, high, p)
 
 
 cdef void quantize_each(
-    const float *s, code_t *d, Py_ssize_t n, const float *scale, const int32_t *zero, params_t p,
+    const float *s, code_t *d, Py_ssize_t n, rest_t rest, const float *scale, const int32_t *zero,
+    const params_t *numbers,
 ) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <code_t>place_one(
-            s[i] / scale[i], zero[i], <float>(p.low - zero[i]), <float>(p.high - zero[i]), p
-        )
+    cdef params_t p = numbers[0]
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <code_t>place_one(
+                s[i] / scale[i], zero[i], <float>(p.low - zero[i]), <float>(p.high - zero[i]), p
+            )
 
 
 cdef void quantize_wide_row(
-    const double *s, code_t *d, Py_ssize_t n, const double *scale, const int32_t *zero, params_t p,
+    const double *s, code_t *d, Py_ssize_t n, rest_t rest, const double *scale, const int32_t *zero,
+    const params_t *numbers,
 ) noexcept nogil:
+    cdef params_t p = numbers[0]
     cdef double divisor = scale[0]
     cdef int32_t offset = zero[0]
     cdef double low = <double>(p.low - offset)
     cdef double high = <double>(p.high - offset)
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <code_t>place_wide_one(s[i] / divisor, offset, low, high, p)
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <code_t>place_wide_one(s[i] / divisor, offset, low, high, p)
 
 
 cdef void quantize_wide_each(
-    const double *s, code_t *d, Py_ssize_t n, const double *scale, const int32_t *zero, params_t p,
+    const double *s, code_t *d, Py_ssize_t n, rest_t rest, const double *scale, const int32_t *zero,
+    const params_t *numbers,
 ) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <code_t>place_wide_one(
-            s[i] / scale[i], zero[i], <double>(p.low - zero[i]), <double>(p.high - zero[i]), p
-        )
+    cdef params_t p = numbers[0]
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <code_t>place_wide_one(
+                s[i] / scale[i], zero[i], <double>(p.low - zero[i]), <double>(p.high - zero[i]), p
+            )
 
 
 cdef void place_row(
-    const float *s, code_t *d, Py_ssize_t n, const float *scale, const int32_t *zero, params_t p,
+    const float *s, code_t *d, Py_ssize_t n, rest_t rest, const float *scale, const int32_t *zero,
+    const params_t *numbers,
 ) noexcept nogil:
+    cdef params_t p = numbers[0]
     cdef int32_t offset = zero[0]
     cdef float low = <float>(p.low - offset)
     cdef float high = <float>(p.high - offset)
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <code_t>place_one(s[i], offset, low, high, p)
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <code_t>place_one(s[i], offset, low, high, p)
 
 
 cdef void place_each(
-    const float *s, code_t *d, Py_ssize_t n, const float *scale, const int32_t *zero, params_t p,
+    const float *s, code_t *d, Py_ssize_t n, rest_t rest, const float *scale, const int32_t *zero,
+    const params_t *numbers,
 ) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <code_t>place_one(s[i], zero[i], <float>(p.low - zero[i]), <float>(p.high - zero[i]), p)
+    cdef params_t p = numbers[0]
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <code_t>place_one(s[i], zero[i], <float>(p.low - zero[i]), <float>(p.high - zero[i]), p)
 
 
 # ---- loops: value / scale, + zero point, (value - zero point) * scale -> value ----------------------------------
 
 cdef void divide_row(
-    const float *s, uint32_t *d, Py_ssize_t n, const float *scale, const float *zero, params_t p,
+    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
+    const params_t *numbers,
 ) noexcept nogil:
     cdef float divisor = scale[0]
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = settled_one(s[i] / divisor, s[i], divisor)
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = settled_one(s[i] / divisor, s[i], divisor)
 
 
 cdef void divide_each(
-    const float *s, uint32_t *d, Py_ssize_t n, const float *scale, const float *zero, params_t p,
+    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
+    const params_t *numbers,
 ) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = settled_one(s[i] / scale[i], s[i], scale[i])
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = settled_one(s[i] / scale[i], s[i], scale[i])
 
 
 cdef void divide_encode8_row(
-    const float *s, uint8_t *d, Py_ssize_t n, const float *scale, const float *zero, params_t p,
+    const float *s, uint8_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
+    const params_t *numbers,
 ) noexcept nogil:
     # One loop where `divide` and `encode8` would be two: the divider works while the rest encodes.
+    cdef params_t p = numbers[0]
     cdef float divisor = scale[0]
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <uint8_t>encode_one(settled_one(s[i] / divisor, s[i], divisor), p)
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <uint8_t>encode_one(settled_one(s[i] / divisor, s[i], divisor), p)
 
 
 cdef void divide_encode8_each(
-    const float *s, uint8_t *d, Py_ssize_t n, const float *scale, const float *zero, params_t p,
+    const float *s, uint8_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
+    const params_t *numbers,
 ) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <uint8_t>encode_one(settled_one(s[i] / scale[i], s[i], scale[i]), p)
+    cdef params_t p = numbers[0]
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <uint8_t>encode_one(settled_one(s[i] / scale[i], s[i], scale[i]), p)
 
 
 cdef void divide_wide_row(
-    const double *s, uint64_t *d, Py_ssize_t n, const double *scale, const float *zero, params_t p,
+    const double *s, uint64_t *d, Py_ssize_t n, rest_t rest, const double *scale, const float *zero,
+    const params_t *numbers,
 ) noexcept nogil:
     cdef double divisor = scale[0]
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = settled_wide_one(s[i] / divisor, s[i], divisor)
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = settled_wide_one(s[i] / divisor, s[i], divisor)
 
 
 cdef void divide_wide_each(
-    const double *s, uint64_t *d, Py_ssize_t n, const double *scale, const float *zero, params_t p,
+    const double *s, uint64_t *d, Py_ssize_t n, rest_t rest, const double *scale, const float *zero,
+    const params_t *numbers,
 ) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = settled_wide_one(s[i] / scale[i], s[i], scale[i])
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = settled_wide_one(s[i] / scale[i], s[i], scale[i])
 
 
 cdef void shift_row(
-    const float *s, uint32_t *d, Py_ssize_t n, const float *scale, const float *zero, params_t p,
+    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
+    const params_t *numbers,
 ) noexcept nogil:
     cdef float offset = zero[0]
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = settled_one(s[i] + offset, s[i], offset)
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = settled_one(s[i] + offset, s[i], offset)
 
 
 cdef void shift_each(
-    const float *s, uint32_t *d, Py_ssize_t n, const float *scale, const float *zero, params_t p,
+    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
+    const params_t *numbers,
 ) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = settled_one(s[i] + zero[i], s[i], zero[i])
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = settled_one(s[i] + zero[i], s[i], zero[i])
 
 
 cdef void multiply_row(
-    const float *s, uint32_t *d, Py_ssize_t n, const float *scale, const float *zero, params_t p,
+    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
+    const params_t *numbers,
 ) noexcept nogil:
     cdef float factor = scale[0]
     cdef float offset = zero[0]
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = settled_one((s[i] - offset) * factor, s[i], factor)
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = settled_one((s[i] - offset) * factor, s[i], factor)
 
 
 cdef void multiply_each(
-    const float *s, uint32_t *d, Py_ssize_t n, const float *scale, const float *zero, params_t p,
+    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
+    const params_t *numbers,
 ) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = settled_one((s[i] - zero[i]) * scale[i], s[i], scale[i])
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = settled_one((s[i] - zero[i]) * scale[i], s[i], scale[i])

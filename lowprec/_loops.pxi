@@ -1,10 +1,7 @@
 # The loops of the hubs: codes -> float32 or float64 -> codes.
 #
-# The numbers come by value: a store through uint8_t* may alias whatever stands behind a pointer, and gcc would then
-# read each of them again for every element.
-
-cdef enum:
-    BLOCK = 512  # elements that share one test of their range
+# Each copies the numbers first: a store through uint8_t* may alias whatever stands behind a pointer, and gcc would
+# then read each of them again for every element. Each goes block by block, to ask for memory ahead of its use.
 
 ctypedef fused from_t:
     uint8_t
@@ -25,160 +22,238 @@ ctypedef fused to_t:
 
 # ---- loops: to the hubs -----------------------------------------------------------------------------------------
 
-cdef void decode(const narrow_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = decode_one(s[i], p)
+cdef void decode(const narrow_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef params_t p = numbers[0]
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = decode_one(s[i], p)
 
 
-cdef void decode_ieee(const narrow_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = decode_ieee_one(s[i], p)
+cdef void decode_ieee(
+    const narrow_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef params_t p = numbers[0]
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = decode_ieee_one(s[i], p)
 
 
-cdef void decode8_to16(const uint8_t *s, uint16_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <uint16_t>(decode_one(s[i], p) >> p.lift)
+cdef void decode8_to16(
+    const uint8_t *s, uint16_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef params_t p = numbers[0]
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <uint16_t>(decode_one(s[i], p) >> p.lift)
 
 
-cdef void decode_ieee8_to16(const uint8_t *s, uint16_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <uint16_t>(decode_ieee_one(s[i], p) >> p.lift)
+cdef void decode_ieee8_to16(
+    const uint8_t *s, uint16_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef params_t p = numbers[0]
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <uint16_t>(decode_ieee_one(s[i], p) >> p.lift)
 
 
-cdef void decode_upper16(const uint16_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = decode_upper_one(s[i])
+cdef void decode_upper16(
+    const uint16_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = decode_upper_one(s[i])
 
 
-cdef void decode_power8(const uint8_t *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = decode_power_one(s[i])
+cdef void decode_power8(
+    const uint8_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = decode_power_one(s[i])
 
 
-cdef void load8(const uint8_t *s, float *d, Py_ssize_t n, params_t p) noexcept nogil:
+cdef void load8(const uint8_t *s, float *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef params_t p = numbers[0]
     cdef int32_t mask = <int32_t>p.from_mask
     cdef int32_t sign = <int32_t>p.from_sign
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <float>(((<int32_t>s[i] & mask) ^ sign) - sign)
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <float>(((<int32_t>s[i] & mask) ^ sign) - sign)
 
 
-cdef void load16(const uint16_t *s, float *d, Py_ssize_t n, params_t p) noexcept nogil:
+cdef void load16(const uint16_t *s, float *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef params_t p = numbers[0]
     cdef int32_t sign = <int32_t>p.from_sign
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <float>((<int32_t>s[i] ^ sign) - sign)
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <float>((<int32_t>s[i] ^ sign) - sign)
 
 
-cdef void load_int32(const int32_t *s, double *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <double>s[i]
+cdef void load_int32(const int32_t *s, double *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <double>s[i]
 
 
-cdef void load_uint32(const uint32_t *s, double *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <double>s[i]
+cdef void load_uint32(const uint32_t *s, double *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <double>s[i]
 
 
-cdef void load_int64(const uint64_t *s, double *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = signed_one(s[i])
+cdef void load_int64(const uint64_t *s, double *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = signed_one(s[i])
 
 
-cdef void load_uint64(const uint64_t *s, double *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = unsigned_one(s[i])
+cdef void load_uint64(const uint64_t *s, double *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = unsigned_one(s[i])
 
 
-cdef void sticky_int64(const uint64_t *s, double *d, Py_ssize_t n, params_t p) noexcept nogil:
+cdef void sticky_int64(const uint64_t *s, double *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
     cdef uint64_t negative
-    cdef Py_ssize_t i
-    for i in range(n):
-        negative = 0 - (s[i] >> 63)
-        d[i] = signed_one(sticky_one(s[i], (s[i] ^ negative) - negative))
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            negative = 0 - (s[i] >> 63)
+            d[i] = signed_one(sticky_one(s[i], (s[i] ^ negative) - negative))
 
 
-cdef void sticky_uint64(const uint64_t *s, double *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = unsigned_one(sticky_one(s[i], s[i]))
+cdef void sticky_uint64(
+    const uint64_t *s, double *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = unsigned_one(sticky_one(s[i], s[i]))
 
 
-cdef void narrow_odd(const double *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = narrow_odd_one(s[i])
+cdef void narrow_odd(const double *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = narrow_odd_one(s[i])
 
 
-cdef void narrow_sticky(const double *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = narrow_sticky_one(s[i])
+cdef void narrow_sticky(
+    const double *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = narrow_sticky_one(s[i])
 
 
 # ---- loops: from the hubs ---------------------------------------------------------------------------------------
 
-cdef void narrow(const double *s, uint32_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = narrow_one(s[i])
+cdef void narrow(const double *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = narrow_one(s[i])
 
 
-cdef void widen(const uint32_t *s, uint64_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = widen_one(s[i])
+cdef void widen(const uint32_t *s, uint64_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = widen_one(s[i])
 
 
-cdef void encode8(const uint32_t *s, uint8_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <uint8_t>encode_one(s[i], p)
+cdef void encode8(const uint32_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef params_t p = numbers[0]
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <uint8_t>encode_one(s[i], p)
 
 
-cdef void encode8_from16(const uint16_t *s, uint8_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+cdef void encode8_from16(
+    const uint16_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef params_t p = numbers[0]
     cdef uint32_t code
-    cdef Py_ssize_t i
-    for i in range(n):
-        code = s[i]
-        d[i] = <uint8_t>encode_one(((code & 0x7fff) << p.lift) | ((code & 0x8000) << 16), p)
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            code = s[i]
+            d[i] = <uint8_t>encode_one(((code & 0x7fff) << p.lift) | ((code & 0x8000) << 16), p)
 
 
-cdef void encode16(const uint32_t *s, uint16_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <uint16_t>encode_wide_one(s[i], p)
+cdef void encode16(const uint32_t *s, uint16_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef params_t p = numbers[0]
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <uint16_t>encode_wide_one(s[i], p)
 
 
-cdef void encode_upper16(const uint32_t *s, uint16_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <uint16_t>encode_upper_one(s[i])
+cdef void encode_upper16(
+    const uint32_t *s, uint16_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <uint16_t>encode_upper_one(s[i])
 
 
-cdef void encode_power8(const uint32_t *s, uint8_t *d, Py_ssize_t n, params_t p) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        d[i] = <uint8_t>encode_power_one(s[i], p)
+cdef void encode_power8(
+    const uint32_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef params_t p = numbers[0]
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
+        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+            d[i] = <uint8_t>encode_power_one(s[i], p)
 
 
-cdef void truncate(const uint32_t *s, to_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+cdef void truncate(const uint32_t *s, to_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
     # Where a whole block fits into int32 the machine's own truncation does; else every element is shifted into place.
+    cdef params_t p = numbers[0]
     cdef uint32_t mask = <uint32_t>p.to_mask
     cdef uint32_t sign = <uint32_t>p.to_sign
     cdef uint32_t outside
     cdef Py_ssize_t block, start, stop, i
-    for block in range((n + BLOCK - 1) // BLOCK):
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
         start = block * BLOCK
         stop = min(start + BLOCK, n)
         outside = 0
@@ -192,13 +267,15 @@ cdef void truncate(const uint32_t *s, to_t *d, Py_ssize_t n, params_t p) noexcep
                 d[i] = <to_t>(((truncate_one(s[i]) & mask) ^ sign) - sign)
 
 
-cdef void truncate_wide(const uint64_t *s, to_t *d, Py_ssize_t n, params_t p) noexcept nogil:
+cdef void truncate_wide(const uint64_t *s, to_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef params_t p = numbers[0]
     cdef uint64_t mask = p.to_mask
     cdef uint64_t sign = p.to_sign
     cdef double limit = as_double(WIDE_TWO_63 if to_t is uint64_t else WIDE_TWO_31)
     cdef uint64_t outside
     cdef Py_ssize_t block, start, stop, i
-    for block in range((n + BLOCK - 1) // BLOCK):
+    for block in range(blocks(n)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
         start = block * BLOCK
         stop = min(start + BLOCK, n)
         outside = 0

@@ -48,9 +48,16 @@ cdef struct params_t:
     int32_t grid_last       # and its largest value
 
 
-ctypedef void (*stage_t)(const void *src, void *dst, Py_ssize_t n, params_t p) noexcept nogil
+# How many elements of the source and of the output stand behind those a loop is given, and will be wanted after them.
+cdef struct rest_t:
+    Py_ssize_t src
+    Py_ssize_t dst
+
+
+ctypedef void (*stage_t)(const void *src, void *dst, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil
 ctypedef void (*linear_t)(
-    const void *src, void *dst, Py_ssize_t n, const void *scale, const void *zero, params_t p,
+    const void *src, void *dst, Py_ssize_t n, rest_t rest, const void *scale, const void *zero,
+    const params_t *numbers,
 ) noexcept nogil
 
 

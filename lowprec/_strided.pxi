@@ -97,13 +97,14 @@ cdef void move_tile(const layout_t *layout, Py_ssize_t first, Py_ssize_t n, char
 
 cdef void run_strided_chunk(
     const layout_t *src, const layout_t *dst, Py_ssize_t first, Py_ssize_t n,
-    int n_stages, const int *stages, params_t params, const operands_t *operands,
+    Py_ssize_t whole, int n_stages, const int *stages, const params_t *params, const operands_t *operands,
 ) noexcept nogil:
     cdef uint64_t gathered[TILE]
     cdef uint64_t converted[TILE]
     cdef const uint8_t *here
     cdef uint8_t *there
     cdef Py_ssize_t tile, start, count
+    cdef rest_t rest
     cdef lp_mode mode = lp_mode_enter()
     for tile in range((n + TILE - 1) // TILE):
         start = first + tile * TILE
@@ -115,7 +116,9 @@ cdef void run_strided_chunk(
             here = <const uint8_t *>gathered
         if not dst.dense:
             there = <uint8_t *>converted
-        run_tiles(here, there, start, count, n_stages, stages, params, src.bits, dst.bits, operands)
+        rest.src = whole - start - count if src.dense else 0
+        rest.dst = whole - start - count if dst.dense else 0
+        run_tiles(here, there, start, count, rest, n_stages, stages, params, src.bits, dst.bits, operands)
         if not dst.dense:
             move_tile(dst, start, count, <char *>converted, False)
     lp_mode_leave(mode)
@@ -131,7 +134,7 @@ def run_strided(Program program not None, src, dst, int n_threads, Operands oper
     cdef Py_ssize_t size, chunk, start, n
     cdef int n_stages = program.n_stages
     cdef const int *stages = program.stages
-    cdef params_t params = program.params
+    cdef const params_t *params = &program.params
     cdef const operands_t *beside_them = NULL
     cdef bint packed
     check_operands(program, operands)
@@ -153,13 +156,13 @@ def run_strided(Program program not None, src, dst, int n_threads, Operands oper
                 raise ValueError(f"`src` and `dst` must have one shape and an axis; got {src.shape} and {dst.shape}")
             with nogil:
                 if n_threads <= 1 or n == 0:
-                    run_strided_chunk(&src_layout, &dst_layout, 0, n, n_stages, stages, params, beside_them)
+                    run_strided_chunk(&src_layout, &dst_layout, 0, n, n, n_stages, stages, params, beside_them)
                 else:
                     size = chunk_size(n, n_threads)
                     for chunk in prange((n + size - 1) // size, schedule="static", num_threads=n_threads):
                         start = chunk * size
                         run_strided_chunk(
-                            &src_layout, &dst_layout, start, min(size, n - start), n_stages, stages, params,
+                            &src_layout, &dst_layout, start, min(size, n - start), n, n_stages, stages, params,
                             beside_them,
                         )
         finally:
