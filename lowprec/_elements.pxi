@@ -27,6 +27,7 @@ cdef extern from * nogil:
     #define LP_WIDE_TWO_31 0x41e0000000000000u
     #define LP_WIDE_TWO_63 0x43e0000000000000u
     #define LP_ROUNDER 0x1.8p23f
+    #define LP_FAR 0x1p20f
     #define LP_ROUNDER_BITS 0x4b400000u
     #define LP_WIDE_ROUNDER 0x1.8p52
     #if defined(__GNUC__)
@@ -52,6 +53,7 @@ cdef extern from * nogil:
     const uint64_t WIDE_TWO_31 "LP_WIDE_TWO_31"
     const uint64_t WIDE_TWO_63 "LP_WIDE_TWO_63"
     const float ROUNDER "LP_ROUNDER"
+    const float FAR "LP_FAR"
     const uint32_t ROUNDER_BITS "LP_ROUNDER_BITS"
     const double WIDE_ROUNDER "LP_WIDE_ROUNDER"
     void prefetch "LP_PREFETCH" (const void *p) noexcept

@@ -4,11 +4,12 @@ import importlib.util
 from cpython.buffer cimport (
     PyBUF_FORMAT, PyBUF_STRIDED, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer,
 )
+from cpython.pycapsule cimport PyCapsule_GetPointer
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from lowprec._plan cimport compare_t, linear_t, params_t, rest_t, seen_t, stage_t
+from lowprec._plan cimport SPREAD, compare_t, linear_t, params_t, rest_t, seen_t, spread_t, stage_t
 
 cdef extern from * nogil:
     """
@@ -58,10 +59,24 @@ cdef extern from * nogil:
     int lp_has_v4() noexcept
     const int LP_OPENMP
 
+cdef struct interface_t:  # PyArrayInterface of NumPy's array interface, version 3
+    int two
+    int nd
+    char typekind
+    int itemsize
+    int flags
+    Py_ssize_t *shape
+    Py_ssize_t *strides
+    char *data
+    void *descr
+
+cdef enum:
+    DENSE = 0x301           # C order, aligned, native byte order
+    WRITEABLE = 0x400
+
 cdef enum:
     TILE = 1024         # elements between two loops of one conversion: two tiles of float64 stay in the L1 cache
     CHUNK = 64 * TILE   # elements a thread takes at once
-    SLACK = 16          # elements that a tile of scales may be written beyond its end
     MAX_LOOPS = 96
     MAX_LINEAR = 16     # loops that take scales and zero points; their numbers start at MAX_LOOPS
     MAX_STAGES = 10
@@ -71,6 +86,7 @@ cdef stage_t loops[MAX_LOOPS]
 cdef linear_t linear_row[MAX_LINEAR]
 cdef linear_t linear_each[MAX_LINEAR]
 cdef compare_t compare_in_use
+cdef spread_t spread_in_use[2]  # of 4 and of 8 bytes
 cdef dict loop_index = {}
 cdef str isa_in_use = ""
 
@@ -98,6 +114,7 @@ def use_isa(str name) -> None:
         loop_index[loop] = MAX_LOOPS + index
         linear_row[index] = <linear_t><size_t>tier.LINEAR[loop][0]
         linear_each[index] = <linear_t><size_t>tier.LINEAR[loop][1]
+    spread_in_use[0], spread_in_use[1] = <spread_t><size_t>tier.SPREADS[0], <spread_t><size_t>tier.SPREADS[1]
     compare_in_use = <compare_t><size_t>tier.COMPARE
     isa_in_use = name
 
@@ -190,8 +207,8 @@ cdef void run_tiles(
     # is the number of the first element in the whole array, `rest` counts what stands in memory behind these.
     cdef uint64_t even[TILE]
     cdef uint64_t odd[TILE]
-    cdef uint64_t scale_tile[TILE + SLACK]
-    cdef uint32_t zero_tile[TILE + SLACK]
+    cdef uint64_t scale_tile[TILE + SPREAD]
+    cdef uint32_t zero_tile[TILE + SPREAD]
     cdef beside_t found
     cdef rest_t after
     cdef const void *here
@@ -254,11 +271,10 @@ cdef int check_operands(Program program, Operands operands) except -1:
     return 0
 
 
-def run(
-    Program program not None, const uint8_t[::1] src, uint8_t[::1] dst, Py_ssize_t n, int n_threads,
-    Operands operands=None,
-) -> None:
-    """Convert `n` elements from the bytes of `src` to the bytes of `dst`, which must not overlap."""
+cdef int run_bytes(
+    Program program, const uint8_t *s, Py_ssize_t s_size, uint8_t *d, Py_ssize_t d_size, Py_ssize_t n,
+    Operands operands, int n_threads,
+) except -1:
     cdef Py_ssize_t size, chunk, start
     cdef int src_bits = program.src_bits
     cdef int dst_bits = program.dst_bits
@@ -266,17 +282,13 @@ def run(
     cdef const int *stages = program.stages
     cdef const params_t *params = &program.params
     cdef const operands_t *beside_them = NULL
-    cdef const uint8_t *s
-    cdef uint8_t *d
-    if n < 0 or src.shape[0] < (n * src_bits + 7) // 8 or dst.shape[0] < (n * dst_bits + 7) // 8:
-        raise ValueError(f"`src` and `dst` must hold {n} elements; got {src.shape[0]} and {dst.shape[0]} bytes")
+    if n < 0 or s_size < (n * src_bits + 7) // 8 or d_size < (n * dst_bits + 7) // 8:
+        raise ValueError(f"`src` and `dst` must hold {n} elements; got {s_size} and {d_size} bytes")
     check_operands(program, operands)
     if n == 0:
-        return
+        return 0
     if operands is not None:
         beside_them = &operands.view
-    s = &src[0]
-    d = &dst[0]
     with nogil:
         if n_threads <= 1:
             run_chunk(s, d, 0, n, n, n_stages, stages, params, src_bits, dst_bits, beside_them)
@@ -287,6 +299,47 @@ def run(
                 run_chunk(
                     s, d, start, min(size, n - start), n, n_stages, stages, params, src_bits, dst_bits, beside_them,
                 )
+    return 0
+
+
+def run(
+    Program program not None, const uint8_t[::1] src, uint8_t[::1] dst, Py_ssize_t n, Operands operands,
+    int n_threads,
+) -> None:
+    """Convert `n` elements from the bytes of `src` to the bytes of `dst`, which must not overlap."""
+    cdef const uint8_t *s = &src[0] if src.shape[0] else NULL
+    cdef uint8_t *d = &dst[0] if dst.shape[0] else NULL
+    run_bytes(program, s, src.shape[0], d, dst.shape[0], n, operands, n_threads)
+
+
+def run_addresses(
+    Program program not None, size_t src, Py_ssize_t src_size, size_t dst, Py_ssize_t dst_size, Py_ssize_t n,
+    Operands operands, int n_threads,
+) -> None:
+    """Convert `n` elements from one address to another, of as many bytes, which must not overlap; the caller's word."""
+    run_bytes(program, <const uint8_t *>src, src_size, <uint8_t *>dst, dst_size, n, operands, n_threads)
+
+
+def run_arrays(Program program not None, src, dst, Py_ssize_t n, Operands operands, int n_threads) -> bool:
+    """Convert `n` elements of one NumPy array to another, of any dtypes.
+
+    False, with nothing done, unless both are dense in C order, in native byte order and apart from each other.
+    """
+    cdef object of_src = src.__array_struct__  # the way to memory that needs neither NumPy's headers nor a dtype's name
+    cdef object of_dst = dst.__array_struct__
+    cdef const interface_t *s = <const interface_t *>PyCapsule_GetPointer(of_src, NULL)
+    cdef const interface_t *d = <const interface_t *>PyCapsule_GetPointer(of_dst, NULL)
+    cdef Py_ssize_t s_size = s.itemsize
+    cdef Py_ssize_t d_size = d.itemsize
+    cdef int axis
+    for axis in range(s.nd):
+        s_size *= s.shape[axis]
+    for axis in range(d.nd):
+        d_size *= d.shape[axis]
+    if ~s.flags & DENSE or ~d.flags & (DENSE | WRITEABLE) or s.data < d.data + d_size and d.data < s.data + s_size:
+        return False
+    run_bytes(program, <const uint8_t *>s.data, s_size, <uint8_t *>d.data, d_size, n, operands, n_threads)
+    return True
 
 
 include "_strided.pxi"

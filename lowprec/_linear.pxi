@@ -2,6 +2,9 @@
 #
 # Every loop comes twice: `_row` takes one scale and one zero point for all elements, `_each` one for every element.
 # Zero points are int32 where the codes are integers, float32 where they are floats.
+from libc.string cimport memcpy
+
+from lowprec._plan cimport SPREAD
 
 ctypedef fused code_t:
     uint8_t
@@ -17,6 +20,16 @@ cdef inline uint32_t place_one(float v, int32_t zero, float low, float high, par
     v = v if v < high else high
     cdef uint32_t code = as_bits(v + ROUNDER) - ROUNDER_BITS + <uint32_t>zero
     return ((code & <uint32_t>p.to_mask) ^ <uint32_t>p.to_sign) - <uint32_t>p.to_sign
+
+
+cdef inline uint32_t place_beside_one(float v, int32_t zero, params_t p) noexcept nogil:
+    # The same where zero points differ: what is beyond any range is clamped first, to the range after the addition.
+    v = v if v > -FAR else -FAR
+    v = v if v < FAR else FAR
+    cdef int32_t code = <int32_t>(as_bits(v + ROUNDER) - ROUNDER_BITS) + zero
+    code = code if code > p.low else p.low
+    code = code if code < p.high else p.high
+    return ((<uint32_t>code & <uint32_t>p.to_mask) ^ <uint32_t>p.to_sign) - <uint32_t>p.to_sign
 
 
 cdef inline uint32_t place_wide_one(double v, int32_t zero, double low, double high, params_t p) noexcept nogil:
@@ -95,9 +108,7 @@ cdef void quantize_each(
     for block in range(blocks(n)):
         ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
         for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
-            d[i] = <code_t>place_one(
-                s[i] / scale[i], zero[i], <float>(p.low - zero[i]), <float>(p.high - zero[i]), p
-            )
+            d[i] = <code_t>place_beside_one(s[i] / scale[i], zero[i], p)
 
 
 cdef void quantize_wide_row(
@@ -154,7 +165,7 @@ cdef void place_each(
     for block in range(blocks(n)):
         ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
         for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
-            d[i] = <code_t>place_one(s[i], zero[i], <float>(p.low - zero[i]), <float>(p.high - zero[i]), p)
+            d[i] = <code_t>place_beside_one(s[i], zero[i], p)
 
 
 # ---- loops: value / scale, + zero point, (value - zero point) * scale -> value ----------------------------------
@@ -276,3 +287,36 @@ cdef void multiply_each(
         ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
         for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
             d[i] = settled_one((s[i] - zero[i]) * scale[i], s[i], scale[i])
+
+
+# ---- scales and zero points, one for every `length` elements, written out for every element ----------------------
+
+ctypedef fused beside_one:
+    uint32_t
+    uint64_t
+
+
+cdef void spread(
+    const beside_one *s, beside_one *d, Py_ssize_t n, Py_ssize_t within, Py_ssize_t length,
+) noexcept nogil:
+    # The first stands for what is left of its run, from `within` on. SPREAD elements are written at a time, past the
+    # end of the run: the next one overwrites them.
+    cdef beside_one v
+    cdef Py_ssize_t done = 0
+    cdef Py_ssize_t run = length - within
+    cdef Py_ssize_t i, j
+    if length == 1:
+        memcpy(d, s, n * sizeof(s[0]))
+        return
+    while done < n:
+        v = s[0]
+        run = min(run, n - done)
+        for i in range((run + SPREAD - 1) // SPREAD):
+            for j in range(SPREAD):
+                d[done + i * SPREAD + j] = v
+        done += run
+        run = length
+        s += 1
+
+
+SPREADS = (<size_t>&spread[uint32_t], <size_t>&spread[uint64_t])

@@ -52,77 +52,46 @@ cdef class Operands:
         self.view.width = width
 
 
-cdef inline void repeat(const char *from_, char *to, Py_ssize_t n, int item, bint each) noexcept nogil:
-    # A repeated scale is written SLACK elements at a time, past the end of the run: the next run overwrites it.
-    cdef uint32_t narrow
-    cdef uint64_t wide
-    cdef Py_ssize_t i = 0
-    cdef int j
-    if each:
-        memcpy(to, from_, n * item)
-    elif item == 4:
-        narrow = (<const uint32_t *>from_)[0]
-        while i < n:
-            for j in range(SLACK):
-                (<uint32_t *>to)[i + j] = narrow
-            i += SLACK
-    else:
-        wide = (<const uint64_t *>from_)[0]
-        while i < n:
-            for j in range(SLACK):
-                (<uint64_t *>to)[i + j] = wide
-            i += SLACK
-
-
 cdef beside_t beside(
     const operands_t *o, Py_ssize_t first, Py_ssize_t n, char *scale_tile, char *zero_tile,
 ) noexcept nogil:
-    # Walk the runs of elements whose scales are one, or follow each other. If all n elements are one run, the scales
-    # are taken where they lie; else they are spread over the tile.
+    # Walk the rows of elements along the quantization axis, or what is inside it. If all n elements have one scale, or
+    # their scales follow each other, the scales are taken where they lie; else they are spread over the tile.
     cdef beside_t found
     cdef Py_ssize_t inner = first % o.inner
-    cdef Py_ssize_t rest = first // o.inner
-    cdef Py_ssize_t position = rest % o.length
-    cdef Py_ssize_t outer = rest // o.length
-    cdef Py_ssize_t within = position % o.block
-    cdef Py_ssize_t index = outer * o.outer_step + position // o.block
+    cdef Py_ssize_t position = first // o.inner % o.length
+    cdef Py_ssize_t outer = first // o.inner // o.length
+    cdef Py_ssize_t length = o.block if o.inner == 1 else o.inner if o.width == 1 else 1  # elements with one scale
+    cdef Py_ssize_t within = inner if o.inner > 1 else position % o.block
     cdef Py_ssize_t done = 0
-    cdef Py_ssize_t run, here
-    cdef bint across = o.inner > 1
-    cdef bint each = o.width > 1 or not across and o.block == 1
+    cdef Py_ssize_t index, run
     while True:
-        here = index * o.width + (inner if o.width > 1 else 0)
-        if across:
+        index = (outer * o.outer_step + position // o.block) * o.width
+        if o.width > 1:
+            index += inner
             run = o.inner - inner
-        elif o.block > 1:
-            run = min(o.block - within, o.length - position)
         else:
-            run = o.length - position
-        if done == 0 and run >= n:
-            found.scale = o.scale + here * o.scale_item
-            found.zero = <const char *>no_zero if o.zero == NULL else o.zero + here * 4
-            found.each = each
+            run = (o.length - position) * o.inner - inner
+        if done == 0 and n <= (run if length == 1 else min(run, length - within)):
+            found.scale = o.scale + index * o.scale_item
+            found.zero = <const char *>no_zero if o.zero == NULL else o.zero + index * 4
+            found.each = length == 1
             return found
         run = min(run, n - done)
-        repeat(o.scale + here * o.scale_item, scale_tile + done * o.scale_item, run, o.scale_item, each)
+        spread_in_use[o.scale_item == 8](
+            o.scale + index * o.scale_item, scale_tile + done * o.scale_item, run, within, length,
+        )
         if o.zero != NULL:
-            repeat(o.zero + here * 4, zero_tile + done * 4, run, 4, each)
+            spread_in_use[0](o.zero + index * 4, zero_tile + done * 4, run, within, length)
         done += run
         if done == n:
             found.scale = scale_tile
             found.zero = <const char *>no_zero if o.zero == NULL else zero_tile
             found.each = True
             return found
-        # The run ended: at the end of a block, or of the quantization axis.
-        inner = 0
-        run = 1 if across else run
-        position += run
-        within += run
+        # The row ended: what is inside the axis, or the axis.
+        inner = within = 0
+        position = position + 1 if o.width > 1 else o.length
         if position == o.length:
             position = 0
-            within = 0
             outer += 1
-            index = outer * o.outer_step
-        elif within == o.block:
-            within = 0
-            index += 1

@@ -59,6 +59,12 @@ ctypedef void (*linear_t)(
     const void *src, void *dst, Py_ssize_t n, rest_t rest, const void *scale, const void *zero,
     const params_t *numbers,
 ) noexcept nogil
+ctypedef void (*spread_t)(
+    const void *src, void *dst, Py_ssize_t n, Py_ssize_t within, Py_ssize_t length,
+) noexcept nogil
+
+cdef enum:
+    SPREAD = 16  # scales that are written at once, past the end of a tile if need be
 
 
 # What `compare` saw; the first five are float32 bits.

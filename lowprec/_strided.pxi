@@ -124,7 +124,7 @@ cdef void run_strided_chunk(
     lp_mode_leave(mode)
 
 
-def run_strided(Program program not None, src, dst, int n_threads, Operands operands=None) -> None:
+def run_strided(Program program not None, src, dst, Operands operands, int n_threads) -> None:
     """Convert every element of `src` into `dst`, arrays of one shape and any strides, which must not overlap.
 
     Where the program packs or unpacks, that side is a dense array of bytes.

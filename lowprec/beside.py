@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,11 @@ def _is_number(value: object) -> bool:
 
 
 def _code_of(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]:
-    """Return the code of a Python number, 0-d, rounded to the format where that is a float."""
+    """Return the code of a Python number, 0-d, rounded to the format where that is a float; for reading only."""
+    return (_remembered if value else _made)(value, fmt, parameter)  # 0.0 would be found where -0.0 was left
+
+
+def _made(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]:
     if fmt.is_integer and not (fmt.min <= value <= fmt.max and int(value) == value):
         raise ValueError(f"`{parameter}` must be an integer from {fmt.min} to {fmt.max} for {fmt.name}; got {value!r}")
     if abs(value) > FORMATS["float64"].max and abs(value) != math.inf:
@@ -31,6 +36,9 @@ def _code_of(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]:
         np.asarray(value, held.dtype), make_plan(held, fmt, cast_rules(held, fmt)), codes=True
     )
     return found
+
+
+_remembered = lru_cache(maxsize=1024)(_made)
 
 
 def scale_beside(scale: Any, x: Any, source: object, scale_format: object) -> tuple[Any, object]:

@@ -24,13 +24,14 @@ from .arrays import (
     on_host,
     to_codes,
 )  # fmt: skip
+from .dense import dense_result, dense_tensor, tensor_beside
 from .elsewhere import convert_elsewhere
 from .formats import as_format
 from .plan import Plan, Rule, read_plan, spell_plan
 from .stages import make_program
 from .threads import one_thread, shared
 
-__all__ = ["convert", "convert_device", "convert_host", "dense_result"]
+__all__ = ["convert", "convert_device", "convert_host"]
 
 _BYTE = np.dtype(np.uint8)
 _program = cache(make_program)
@@ -63,14 +64,13 @@ def _run(
 ) -> None:
     """Run the kernels from one array of codes to another; packed ones are 1-D bytes."""
     if src.flags.c_contiguous and dst.flags.c_contiguous:
-        sides = (src.reshape(-1).view(_BYTE), dst.reshape(-1).view(_BYTE))
-        shared(n, lambda count: _kernels.run(program, *sides, n, count, operands))
+        shared(n, _kernels.run, program, src.reshape(-1).view(_BYTE), dst.reshape(-1).view(_BYTE), n, operands)
     elif n:
         if src.shape == dst.shape and program.src_bits >= 8 <= program.dst_bits and operands is None:
             src, dst = _merge_axes(src, dst)
         else:
             src, dst = (side.reshape(1) if side.ndim == 0 else side for side in (src, dst))
-        shared(n, lambda count: _kernels.run_strided(program, src, dst, count, operands))
+        shared(n, _kernels.run_strided, program, src, dst, operands)
 
 
 def convert_host(
@@ -217,16 +217,10 @@ def _dense(plan: Plan, codes: bool, packed: bool) -> tuple[_kernels.Program, np.
     return _program(plan, packed=packed), dtype
 
 
-def dense_result(
-    x: np.ndarray[Any, Any], shape: tuple[int, ...], dtype: np.dtype[Any], out: Any
-) -> np.ndarray[Any, Any] | None:
-    """Return a dense array for the result, `out` itself if it is one, or None if the general way must be taken."""
-    if not x.flags.carray or not x.dtype.isnative:
-        return None
-    if out is None:
-        return np.empty(shape, dtype)
-    is_dense = type(out) is np.ndarray and out.dtype == dtype and out.dtype.isnative and out.flags.carray
-    return out if is_dense and out.shape == shape and not np.may_share_memory(x, out) else None
+@cache
+def _dense_tensor(plan: Plan, xp: Any) -> tuple[_kernels.Program, Any]:
+    """Return what converts a dense torch tensor, and the dtype of the result."""
+    return _program(plan, extend=extends(plan.target, xp)), carrier(plan.target, xp)
 
 
 def convert(
@@ -267,11 +261,11 @@ def convert(
         program, own = _dense(plan, codes, packed)
         n = x.size
         dense = dense_result(x, (packing.packed_bytes(n, plan.target),) if packed else x.shape, own, out)
-        if dense is not None:
-            src, dst = (x, dense) if x.ndim == 1 else (x.reshape(-1), dense.reshape(-1))
-            shared(n, _kernels.run, program, src.view(_BYTE), dst.view(_BYTE), n)
+        if dense is not None and shared(n, _kernels.run_arrays, program, x, dense, n, None):
             return dense
     xp = namespace(x)
+    if shape is None and out is None and not codes and not packed and dense_tensor(x):
+        return tensor_beside(x, *_dense_tensor(plan, xp))
     unsigned = codes or packed
     dtype = carrier(plan.target.code_dtype.name if unsigned else plan.target, xp)
     extend = not unsigned and extends(plan.target, xp)

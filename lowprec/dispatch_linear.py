@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,8 @@ from .arrays import (
     to_codes,
 )  # fmt: skip
 from .beside import check_zero
-from .dispatch import convert, convert_device, convert_host, dense_result
+from .dense import dense_result
+from .dispatch import convert, convert_device, convert_host
 from .elsewhere import convert_linear_elsewhere
 from .formats import FORMATS, Format, as_format
 from .granularity import Granularity, expanded, granularity_of
@@ -35,6 +36,7 @@ from .threads import one_thread, shared
 __all__ = ["convert_linear"]
 
 _BYTE = np.dtype(np.uint8)
+_NUMPY = (np.ndarray, np.generic)
 _program = cache(make_linear_program)
 _scale_plans = cache(scale_plans)
 _Array = np.ndarray[Any, Any]
@@ -51,9 +53,9 @@ def _codes_of(plan: LinearPlan) -> Format:
 
 
 @cache
-def _dense(plan: LinearPlan, packed: bool) -> tuple[_kernels.Program, np.dtype[Any]]:
+def _dense(plan: LinearPlan, packed: bool, unpacked: bool) -> tuple[_kernels.Program, np.dtype[Any]]:
     """Return what converts a dense NumPy array, and the dtype of the result."""
-    return _program(plan, packed=packed), _BYTE if packed else plan.target.dtype
+    return _program(plan, packed=packed, unpacked=unpacked), _BYTE if packed else plan.target.dtype
 
 
 def _flat(x: Any) -> _Array:
@@ -76,14 +78,48 @@ def _converted(plan: LinearPlan, scale: tuple[Any, Format], zero: tuple[Any, For
     return factor, offset
 
 
-def _operands(factor: Any, offset: Any | None, spread: Granularity, n: int) -> _kernels.Operands:
-    offset = None if offset is None else _flat(offset)
+def _used(plan: LinearPlan, zero: tuple[Any, Format] | None) -> tuple[Any, Format] | None:
+    """Return the zero points, or None, once checked, where the plan has no use for them."""
+    if zero is None or plan.zero_point is not None:
+        return zero
+    check_zero(*zero)
+    return None
+
+
+def _operands(
+    plan: LinearPlan, scale: tuple[Any, Format], zero: tuple[Any, Format] | None, spread: Granularity, n: int
+) -> _kernels.Operands:
+    factor, offset = _converted(plan, scale, _used(plan, zero))
+    if offset is not None:
+        offset = _flat(offset)
+        if _codes_of(plan).is_integer and not offset.any():  # a sum with 0 is a change to a float -0 alone
+            offset = None
     spread, (factor, offset) = expanded(spread, n, (_flat(factor), offset))
     _, inner, length, block, outer_step, width = spread
     beside = None if offset is None else offset.view(np.uint8)
     return _kernels.Operands(
         factor.view(np.uint8), beside, factor.itemsize, n, inner, length, block, outer_step, width
     )  # fmt: skip
+
+
+_Given = tuple[bytes, np.dtype[Any], Format]
+
+
+@lru_cache(maxsize=4096)
+def _remembered(plan: LinearPlan, spread: Granularity, n: int, *given: _Given) -> _kernels.Operands:
+    """Return the operands of one scale, and of one zero point if there is one."""
+    scale, *zero = ((np.frombuffer(memory, dtype), fmt) for memory, dtype, fmt in given)
+    return _operands(plan, scale, zero[0] if zero else None, spread, n)
+
+
+def _beside_host(
+    plan: LinearPlan, scale: tuple[Any, Format], zero: tuple[Any, Format] | None, spread: Granularity, n: int
+) -> _kernels.Operands:
+    """Return the operands of an array in host memory; those of one scale are remembered, for small calls."""
+    given = [scale] if zero is None else [scale, zero]
+    if spread.axis is not None or not all(isinstance(array, _NUMPY) for array, _ in given):
+        return _operands(plan, scale, zero, spread, n)
+    return _remembered(plan, spread, n, *((array.tobytes(), array.dtype, fmt) for array, fmt in given))
 
 
 class _Job(NamedTuple):
@@ -114,12 +150,10 @@ class _Job(NamedTuple):
 def _carried_out(job: _Job) -> Any:
     x, plan, scale, zero, spread = job[:5]
     rest = job[5:]
-    if zero is not None and plan.zero_point is None:
-        check_zero(*zero)
-        zero = None
     if on_host(x):
-        operands = _operands(*_converted(plan, scale, zero), spread, math.prod(job.values_shape))
+        operands = _beside_host(plan, scale, zero, spread, math.prod(job.values_shape))
         return convert_host(x, plan, _program, *rest, operands)
+    zero = _used(plan, zero)
     if device.holds(x):
         there = device.Operands(*_converted(plan, scale, zero), spread)
         return convert_device(x, plan, _program, *rest, there)
@@ -222,17 +256,16 @@ def convert_linear(
     array
         In the library and on the device of `x`.
     """
-    if type(x) is np.ndarray and shape is None and (zero is None or plan.zero_point is not None):
+    if type(x) is np.ndarray:
         # The common case, as short as it can be: a dense NumPy array, any shape, into another one.
-        program, own = _dense(plan, packed)
-        n = x.size
-        dense = dense_result(x, (packed_bytes(n, plan.target),) if packed else x.shape, own, out)
+        program, own = _dense(plan, packed, shape is not None)
+        wanted = x.shape if shape is None else shape
+        n = x.size if shape is None else math.prod(shape)
+        dense = dense_result(x, (packed_bytes(n, plan.target),) if packed else wanted, own, out)
         if dense is not None:
-            zeros = None if zero is None else (zero, _codes_of(plan))
-            operands = _operands(*_converted(plan, scale, zeros), spread, n)
-            sides = x.reshape(-1).view(_BYTE), dense.reshape(-1).view(_BYTE)
-            shared(n, lambda threads: _kernels.run(program, *sides, n, threads, operands))
-            return dense
+            operands = _beside_host(plan, scale, None if zero is None else (zero, _codes_of(plan)), spread, n)
+            if shared(n, _kernels.run_arrays, program, x, dense, n, operands):
+                return dense
     xp = namespace(x)
     dtype = carrier("uint8" if packed else plan.target, xp)
     extend = not packed and extends(plan.target, xp)

@@ -6,11 +6,14 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from . import _kernels
 from .cores import available_cores
 
 __all__ = ["get_num_threads", "one_thread", "set_num_threads", "shared", "threads_for"]
+
+_Result = TypeVar("_Result")
 
 PARALLEL_FROM = 1 << 20
 """Elements below which the automatic choice is one thread: waking the others may take longer than the work."""
@@ -103,14 +106,13 @@ def threads_for(n: int) -> int:
     return 1 if getattr(_task, "alone", False) else get_num_threads()
 
 
-def shared(n: int, run: Callable[..., object], *arguments: object) -> None:
-    """Call ``run(*arguments, threads)`` with the threads for `n` elements, one if another conversion has several."""
+def shared(n: int, run: Callable[..., _Result], *arguments: object) -> _Result:
+    """Return ``run(*arguments, threads)``: the threads for `n` elements, one if another conversion has several."""
     count = threads_for(n)
     if count == 1 or not _team.acquire(blocking=False):
-        run(*arguments, 1)
-        return
+        return run(*arguments, 1)
     try:
-        run(*arguments, count)
+        return run(*arguments, count)
     finally:
         _team.release()
 

@@ -95,9 +95,9 @@ def test_dense_layouts_become_one_axis(monkeypatch: pytest.MonkeyPatch) -> None:
     shapes = []
     run = dispatch._kernels.run_strided
 
-    def spy(program: Any, src: np.ndarray, dst: np.ndarray, n_threads: int, operands: None) -> None:
+    def spy(program: Any, src: np.ndarray, dst: np.ndarray, operands: None, n_threads: int) -> None:
         shapes.append((src.shape, dst.shape))
-        run(program, src, dst, n_threads, operands)
+        run(program, src, dst, operands, n_threads)
 
     monkeypatch.setattr(dispatch._kernels, "run_strided", spy)
     lp.cast(np.ones((5, 1, 3, 4), np.float32).transpose(3, 0, 2, 1), "float16")

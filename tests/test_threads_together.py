@@ -25,18 +25,19 @@ OPENMP = pytest.mark.skipif(not _kernels.openmp(), reason="built without OpenMP"
 @OPENMP
 def test_one_caller_at_a_time_takes_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     lock, running, most = threading.Lock(), 0, 0
-    run = dispatch._kernels.run
+    run = dispatch._kernels.run_arrays
 
-    def spy(program: Any, src: Any, dst: Any, n: int, count: int, *more: Any) -> None:
+    def spy(program: Any, src: Any, dst: Any, n: int, operands: Any, count: int) -> bool:
         nonlocal running, most
         with lock:
             running += count
             most = max(most, running)
-        run(program, src, dst, n, count, *more)
+        done = run(program, src, dst, n, operands, count)
         with lock:
             running -= count
+        return done
 
-    monkeypatch.setattr(dispatch._kernels, "run", spy)
+    monkeypatch.setattr(dispatch._kernels, "run_arrays", spy)
     lp.set_num_threads(4)
     expected = lp.encode(X, "float8_e5m2")
     assert most == 4

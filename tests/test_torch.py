@@ -59,16 +59,23 @@ def test_negative_views() -> None:
 
 def test_input_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    run = dispatch._kernels.run
+    run, run_addresses = dispatch._kernels.run, dispatch._kernels.run_addresses
 
-    def spy(program: Any, src: np.ndarray, dst: np.ndarray, n: int, n_threads: int, operands: None) -> None:
+    def spy(program: Any, src: np.ndarray, dst: np.ndarray, *rest: Any) -> None:
         seen.append((src.__array_interface__["data"][0], dst.__array_interface__["data"][0]))
-        run(program, src, dst, n, n_threads, operands)
+        run(program, src, dst, *rest)
+
+    def spy_addresses(program: Any, src: int, src_size: int, dst: int, *rest: Any) -> None:
+        seen.append((src, dst))
+        run_addresses(program, src, src_size, dst, *rest)
 
     monkeypatch.setattr(dispatch._kernels, "run", spy)
-    x = torch.arange(10, dtype=torch.bfloat16)
-    got = lp.cast(x, "float8_e5m2")
-    assert seen == [(x.data_ptr(), got.data_ptr())]
+    monkeypatch.setattr(dispatch._kernels, "run_addresses", spy_addresses)
+    for n in (0, 10, 1 << 20):  # empty, a small call, one whose result NumPy has memory for
+        x = torch.arange(n).to(torch.bfloat16)
+        got = lp.cast(x, "float8_e5m2")
+        assert seen == [(x.data_ptr(), got.data_ptr())]
+        seen.clear()
 
 
 def test_kinds_that_are_refused() -> None:

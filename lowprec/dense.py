@@ -1,0 +1,48 @@
+"""The short ways for dense arrays in host memory, of NumPy and torch: what small calls cost is decided here."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from . import _kernels
+from .threads import PARALLEL_FROM, shared
+
+__all__ = ["dense_result", "dense_tensor", "tensor_beside"]
+
+
+def dense_result(
+    x: np.ndarray[Any, Any], shape: tuple[int, ...], dtype: np.dtype[Any], out: Any
+) -> np.ndarray[Any, Any] | None:
+    """Return an array that `run_arrays` may take for the result, or None if the general way must be taken."""
+    if not x.flags.c_contiguous:
+        return None
+    if out is None:
+        return np.empty(shape, dtype)
+    return out if type(out) is np.ndarray and out.dtype == dtype and out.shape == shape else None
+
+
+def dense_tensor(x: Any) -> bool:
+    """Whether `x` is a torch tensor whose elements stand in one row of host memory, few enough for torch to hold more.
+
+    Of larger results NumPy has the memory in huge pages.
+    """
+    torch = sys.modules.get("torch")
+    return (
+        torch is not None
+        and type(x) is torch.Tensor
+        and x.layout is torch.strided
+        and x.is_cpu
+        and x.is_contiguous()
+        and not x.is_neg()
+        and x.numel() < PARALLEL_FROM
+    )
+
+
+def tensor_beside(x: Any, program: _kernels.Program, dtype: Any) -> Any:
+    """Return a dense tensor converted to another one of the same shape, which holds `dtype`."""
+    n, result = x.numel(), sys.modules["torch"].empty_like(x, dtype=dtype)
+    shared(n, _kernels.run_addresses, program, x.data_ptr(), x.nbytes, result.data_ptr(), result.nbytes, n, None)
+    return result
