@@ -24,6 +24,8 @@ cdef extern from * nogil:
     #define LP_WIDE_NAN 0x7ff8000000000000u
     #define LP_WIDE_FRACTION 0x000fffffffffffffu
     #define LP_WIDE_HIDDEN 0x0010000000000000u
+    #define LP_WIDE_INF 0x7ff0000000000000u
+    #define LP_WIDE_TINY 0x39b0000000000000u
     #define LP_WIDE_TWO_31 0x41e0000000000000u
     #define LP_WIDE_TWO_63 0x43e0000000000000u
     #define LP_ROUNDER 0x1.8p23f
@@ -50,6 +52,8 @@ cdef extern from * nogil:
     const uint64_t WIDE_QUIET "LP_WIDE_NAN"
     const uint64_t WIDE_FRACTION "LP_WIDE_FRACTION"
     const uint64_t WIDE_HIDDEN "LP_WIDE_HIDDEN"
+    const uint64_t WIDE_INF "LP_WIDE_INF"
+    const uint64_t WIDE_TINY "LP_WIDE_TINY"
     const uint64_t WIDE_TWO_31 "LP_WIDE_TWO_31"
     const uint64_t WIDE_TWO_63 "LP_WIDE_TWO_63"
     const float ROUNDER "LP_ROUNDER"

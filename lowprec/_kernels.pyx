@@ -6,6 +6,7 @@ from cpython.buffer cimport (
 )
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cython.parallel cimport prange
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -136,33 +137,6 @@ def in_default_mode(function) -> object:
         return function()
     finally:
         lp_mode_leave(mode)
-
-
-def compare(const float[::1] x, const float[::1] y):
-    """Return what became of finite float32 values; None where one of them is NaN or Inf.
-
-    Low, high, the largest magnitude, error and relative error; how many became zero; the sums of squares of the values
-    and of the errors.
-    """
-    cdef seen_t seen
-    cdef lp_mode mode
-    cdef float extremes[5]
-    if x.shape[0] != y.shape[0] or x.shape[0] == 0 or x.shape[0] > 0x7fffffff:
-        raise ValueError(f"`x` and `y` must have as many elements, from 1 to 2**31 - 1; got {x.shape[0]}, {y.shape[0]}")
-    with nogil:
-        mode = lp_mode_enter()
-        compare_in_use(&x[0], &y[0], x.shape[0], &seen)
-        lp_mode_leave(mode)
-    if seen.magnitude > 0x7f7fffff:
-        return None
-    memcpy(&extremes[0], &seen.low, 4)
-    memcpy(&extremes[1], &seen.high, 4)
-    memcpy(&extremes[2], &seen.magnitude, 4)
-    memcpy(&extremes[3], &seen.error, 4)
-    memcpy(&extremes[4], &seen.ratio, 4)
-    return (
-        extremes[0], extremes[1], extremes[2], extremes[3], extremes[4], seen.flushed, seen.signal, seen.noise,
-    )
 
 
 cdef class Program:
@@ -343,3 +317,4 @@ def run_arrays(Program program not None, src, dst, Py_ssize_t n, Operands operan
 
 
 include "_strided.pxi"
+include "_compared.pxi"

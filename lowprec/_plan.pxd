@@ -67,14 +67,15 @@ cdef enum:
     SPREAD = 16  # scales that are written at once, past the end of a tile if need be
 
 
-# What `compare` saw; the first five are float32 bits.
+# What `compare` saw so far.
 cdef struct seen_t:
-    int32_t low
-    int32_t high
-    int32_t magnitude
-    int32_t error
-    int32_t ratio
+    float low
+    float high
+    float magnitude
+    float error
+    int32_t ratio           # float32 bits
     int32_t flushed
+    int32_t special         # whether there was a NaN or Inf among the values; the rest is of no use then
     double signal
     double noise
 

@@ -10,7 +10,7 @@ import numpy as np
 from . import _kernels
 from .formats import Format
 
-__all__ = ["Census", "Tally", "count_beyond"]
+__all__ = ["Census", "Tally", "count_beyond", "is_within"]
 
 Array = np.ndarray[Any, Any]
 
@@ -35,12 +35,17 @@ def _beyond(values: Array, fmt: Format, *, nearest: bool) -> Array:
     return np.asarray(magnitude >= limit if fmt.max_code & 1 else magnitude > limit)  # a tie goes to the even code
 
 
+def is_within(fmt: Format, peak: float) -> bool:
+    """Whether no value of at most that magnitude rounds beyond the ends of the format's range."""
+    return fmt.signed and fmt.has_zero and peak <= fmt.max
+
+
 def count_beyond(values: Array, fmt: Format, *, nearest: bool, peak: float = math.inf) -> int:
     """Return how many finite values round beyond the ends of the format's range; ties go where the format's do.
 
     `peak` is the largest finite magnitude, where it is known.
     """
-    if fmt.signed and fmt.has_zero and peak <= fmt.max:  # the common case, without a mask
+    if is_within(fmt, peak):  # the common case, without a mask
         return 0
     with np.errstate(invalid="ignore"):
         return int(np.count_nonzero(_beyond(values, fmt, nearest=nearest) & np.isfinite(values)))
@@ -172,7 +177,7 @@ class Tally(Census):
         if error is None and values.dtype == _SINGLE and values.size:
             seen = _kernels.compare(values, back)
             if seen is not None:
-                return self._take(values.size, *seen)
+                return self.take(values.size, *seen)
         finite, peak = self.count(values)
         if finite is not None:
             values, back, scratch = values[finite], back[finite], None
@@ -199,11 +204,11 @@ class Tally(Census):
             self.max_rel_error = max(self.max_rel_error, 0.0 if math.isnan(ratio) else ratio)
         return float(peak)
 
-    def _take(
+    def take(
         self, elements: int, low: float, high: float, peak: float, worst: float, ratio: float, flushed: int,
         signal: float, noise: float,
     ) -> float:  # fmt: skip
-        """Take over what the compiled loop saw."""
+        """Take over what `_kernels.compare` says of so many elements; return the largest magnitude."""
         self.elements += elements
         self.low, self.high = min(self.low, low), max(self.high, high)
         self.flushed += flushed

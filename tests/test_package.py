@@ -72,7 +72,7 @@ def _imports(path: Path) -> set[str]:
 
 
 CHECKPOINT_LAYERS = [
-    {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe"}, {"checkpoints.layout", "checkpoints.scales"},
+    {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe", "checkpoints.writeback"}, {"checkpoints.layout", "checkpoints.scales"},
     {"checkpoints.safetensors_files", "checkpoints.npy_files", "checkpoints.protobuf", "checkpoints.arithmetic"},
     {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs"}, {"checkpoints.onnx_models"},
     {"checkpoints.containers", "checkpoints.plan", "checkpoints.staging", "checkpoints.work", "checkpoints.progress"},
@@ -93,7 +93,8 @@ LAYERS = [
     {"opsets", "carriers", "packing", "info", "granularity", "dense"}, {"arrays", "plan", "reference", "build", "cuda"},
     {"device"}, {"blocks", "portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
     {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},
-    {"beside", "interchange", "settle_linear"}, {"dispatch_linear"}, {"operators", "codes", "ranges"}, {"quantization"},
+    {"beside", "interchange", "settle_linear", "compared"}, {"dispatch_linear"},
+    {"operators", "codes", "ranges"}, {"quantization"},
     {"tally", "npy_header"}, {"loss", "npy", "explore"}, *ONNX_LAYERS, *CONFORMANCE_LAYERS, *CHECKPOINT_LAYERS,
     {"__init__", "cli"}, {"__main__"},
 ]  # fmt: skip

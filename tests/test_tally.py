@@ -8,8 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import lowprec as lp
 from lowprec import _kernels
-from lowprec.formats import NUMERIC, Format
+from lowprec.compared import convert_compared
+from lowprec.formats import FORMATS, NUMERIC, Format
+from lowprec.opsets import cast_rules
+from lowprec.plan import make_plan
 from lowprec.tally import Census, Tally, count_beyond
 
 
@@ -74,14 +78,17 @@ def test_census_of_integers_is_exact() -> None:
 
 
 @pytest.mark.parametrize("isa", _kernels.available_isas())
-@pytest.mark.parametrize("n", [1, 15, 16, 17, 1000])
-def test_the_loop_and_its_twin_agree(isa: str, n: int) -> None:
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 1000, 5003])
+@pytest.mark.parametrize("exponents", [(-140, 120), (-149, -120), (-60, -40), (-3, 3), (50, 60), (100, 125)], ids=str)
+def test_the_loop_and_its_twin_agree(isa: str, n: int, exponents: tuple[int, int]) -> None:
     _kernels.use_isa(isa)
     rng = np.random.default_rng(n)
-    x = (rng.standard_normal(n) * np.exp2(rng.integers(-140, 120, n))).astype(np.float32)
+    x = (rng.standard_normal(n) * np.exp2(rng.integers(*exponents, n))).astype(np.float32)
     x[::7] = 0
     x[3::7] *= -0.0
-    for back in (np.rint(x), x, x * np.float32(0.75), np.where(x > 0, np.inf, x).astype(np.float32), np.zeros_like(x)):
+    nearly = (x.view(np.uint32) ^ rng.integers(0, 2, n, np.uint32)).view(np.float32)  # errors of one unit, or none
+    beyond = np.where(x > 0, np.inf, x).astype(np.float32)
+    for back in (np.rint(x), x, nearly, x * np.float32(0.75), beyond, np.zeros_like(x)):
         loop, twin = Tally(), Tally()
         with np.errstate(over="ignore"):
             peaks = loop.add(x, back.copy()), twin.add(x, back.copy(), np.abs(x - back))
@@ -89,6 +96,43 @@ def test_the_loop_and_its_twin_agree(isa: str, n: int) -> None:
         for name in ("elements", "nan", "inf", "low", "high", "flushed", "max_abs_error", "max_rel_error"):
             assert getattr(loop, name) == getattr(twin, name), name
         assert loop.sqnr_db == pytest.approx(twin.sqnr_db, abs=1e-4, nan_ok=True)
+
+
+@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.parametrize("target", ["float8_e4m3fn", "float4_e2m1fn", "float8_e8m0fnu", "bfloat16", "int4", "int16"])
+def test_one_pass_gives_what_several_do(isa: str, target: str) -> None:
+    _kernels.use_isa(isa)
+    to, rng = FORMATS[target], np.random.default_rng(7)
+    for source in ("float32", "float16", "bfloat16", "float8_e5m2"):
+        for n in (1, 2047, 2048, 10_001):
+            held = FORMATS[source]
+            x = lp.encode((rng.standard_normal(n) * 3).astype(np.float32), held)
+            plan = make_plan(held, to, cast_rules(held, to))
+            for packed in (False, True)[: 2 if to.bits < 8 else 1]:
+                wanted = lp.encode(x, to, source=held, packed=packed)
+                out = np.zeros(wanted.nbytes, np.uint8)
+                seen = convert_compared(x, plan, packed, out)
+                assert np.array_equal(out, wanted.view(np.uint8))
+                back = lp.decode(lp.encode(x, to, source=held), to)
+                values = lp.decode(x, held)
+                loop, twin = Tally(), Tally()
+                assert seen is not None
+                loop.take(n, *seen)
+                twin.add(values, back.copy(), np.abs(values - back))
+                for name in ("elements", "low", "high", "flushed", "max_abs_error", "max_rel_error"):
+                    assert getattr(loop, name) == getattr(twin, name), (name, source, n)
+                assert loop.sqnr_db == pytest.approx(twin.sqnr_db, abs=1e-4, nan_ok=True)
+            x[n // 2] = held.nan_code
+            assert convert_compared(x, plan, False, np.zeros(n * to.storage_bits // 8, np.uint8)) is None
+
+
+def test_one_pass_writes_all_codes_in_any_case() -> None:
+    x = np.arange(10_000, dtype=np.float32)
+    x[5000] = np.nan
+    source, target, out = FORMATS["float32"], FORMATS["float8_e5m2"], np.zeros(x.size, np.uint8)
+    plan = make_plan(source, target, cast_rules(source, target))
+    assert convert_compared(x.view(np.uint32), plan, False, out) is None
+    assert np.array_equal(out, lp.encode(x, "float8_e5m2"))
 
 
 def test_the_loop_leaves_nan_and_inf_to_its_twin() -> None:

@@ -10,10 +10,13 @@ import numpy as np
 
 from .. import operators, quantization
 from ..codes import decode, encode, unpack
+from ..compared import convert_compared
 from ..formats import Format
 from ..loss import CHUNK
+from ..opsets import cast_rules
 from ..packing import packed_bytes
-from ..tally import Tally, count_beyond
+from ..plan import make_plan
+from ..tally import Tally, count_beyond, is_within
 from .boxes import ALIGNMENT, Box, boxes
 from .recipe import Recipe, Scaling
 from .scales import peaks, scales_for
@@ -52,7 +55,14 @@ class Arithmetic:
     ) -> None:
         """Cast `n` elements to codes in `result`."""
         to, packs = recipe.to, recipe.packs
-        for start in range(0, n, CHUNK):
+        if not packed and n and fmt.is_float and fmt.bits <= 32:
+            rules = cast_rules(fmt, to, recipe.saturate, recipe.round_mode, recipe.opset)
+            seen = convert_compared(piece.view(fmt.code_dtype), make_plan(fmt, to, rules), packs, result)
+            if seen is not None:
+                peak = tally.take(n, *seen)
+                tally.saturated += self._beyond(piece, n, fmt, to, peak)
+                return
+        for start in range(0, n, CHUNK):  # with NaN or Inf to be told apart, or in float64
             end = min(start + CHUNK, n)
             x = self._codes(piece, fmt, packed, start, end)
             part = result[bytes_of(start, to, packs) : bytes_of(end, to, packs)]
@@ -64,6 +74,13 @@ class Arithmetic:
             back = self._back(part, to, packs, values)
             peak = tally.add(values, back, scratch=self._scratch(values))
             tally.saturated += count_beyond(values, to, nearest=False, peak=peak)
+
+    def _beyond(self, piece: Array, n: int, fmt: Format, to: Format, peak: float) -> int:
+        """Return how many of `n` elements, the largest magnitude being `peak`, round beyond the target's range."""
+        if is_within(to, peak):
+            return 0
+        parts = (self._codes(piece, fmt, False, start, min(start + CHUNK, n)) for start in range(0, n, CHUNK))
+        return sum(count_beyond(self._values(part, fmt), to, nearest=False) for part in parts)
 
     def largest(
         self, piece: Array, box: Box, fmt: Format, packed: bool, scaling: Scaling

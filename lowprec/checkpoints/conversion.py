@@ -29,8 +29,8 @@ __all__ = ["convert", "parse_size"]
 RESERVED = 96 << 20
 """Bytes of `max_memory` for the interpreter, its modules, headers and graphs."""
 
-LARGEST_PIECE, SMALLEST_PIECE = 2 << 20, 512 << 10
-"""Bytes of a tensor that are read at once: what a core's cache still has when they are converted."""
+LARGEST_PIECE, SMALLEST_PIECE = 16 << 20, 512 << 10
+"""Bytes of a tensor that are read at once: at each piece, threads wait for each other's turn in the interpreter."""
 
 BUFFERS = 4
 """How much memory a worker takes, as multiples of a piece: read, converted, compared, and parts of it."""

@@ -16,6 +16,7 @@ from .arithmetic import Arithmetic, Array, bytes_of
 from .boxes import Box
 from .recipe import Recipe
 from .stored import Reading, Stored
+from .writeback import start_writing
 
 __all__ = ["Done", "Spot", "Task", "Worker"]
 
@@ -160,6 +161,7 @@ class Worker:
             stream.seek(spot.offset + at)
             while view.nbytes:
                 view = view[stream.write(view) :]
+            start_writing(stream.fileno(), spot.offset + at, content.nbytes)
         except OSError as error:
             raise FileError(f"{spot.path.name}: cannot be written; {reason(error)}") from None
 

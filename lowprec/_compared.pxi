@@ -1,0 +1,109 @@
+# The doors to the account of losses: values beside what became of them, or converted and compared on the way.
+
+cdef enum:
+    COMPARED = 2048  # elements that are converted, decoded and compared while they are in the L1 cache
+
+
+cdef seen_t nothing_seen() noexcept nogil:
+    cdef seen_t seen
+    memset(&seen, 0, sizeof(seen_t))
+    seen.low = <float>INFINITY
+    seen.high = -<float>INFINITY
+    return seen
+
+
+cdef tuple told(seen_t seen):
+    cdef float ratio
+    if seen.special:
+        return None
+    memcpy(&ratio, &seen.ratio, 4)
+    return (
+        seen.low, seen.high, seen.magnitude, seen.error, ratio, seen.flushed, seen.signal, seen.noise,
+    )
+
+
+def compare(const float[::1] x, const float[::1] y):
+    """Return what became of finite float32 values; None where one of them is NaN or Inf.
+
+    Low, high, the largest magnitude, error and relative error; how many became zero; the sums of squares of the values
+    and of the errors.
+    """
+    cdef seen_t seen = nothing_seen()
+    cdef lp_mode mode
+    if x.shape[0] != y.shape[0] or x.shape[0] == 0 or x.shape[0] > 0x7fffffff:
+        raise ValueError(f"`x` and `y` must have as many elements, from 1 to 2**31 - 1; got {x.shape[0]}, {y.shape[0]}")
+    with nogil:
+        mode = lp_mode_enter()
+        compare_in_use(&x[0], &y[0], x.shape[0], &seen)
+        lp_mode_leave(mode)
+    return told(seen)
+
+
+def run_compared(
+    Program load, Program program not None, Program back not None, const uint8_t[::1] src, uint8_t[::1] dst,
+    Py_ssize_t n,
+):
+    """Convert `n` elements as `run` does on one thread, decode them again, and return what `compare` does.
+
+    `load` makes float32 values of the source, None where it holds them; `back` makes them of the result.
+    """
+    cdef seen_t seen = nothing_seen()
+    cdef lp_mode mode
+    cdef const uint8_t *s
+    cdef uint8_t *d
+    cdef int src_bits = program.src_bits
+    cdef int dst_bits = program.dst_bits
+    cdef bint loads = load is not None
+    if n < 1 or n > 0x7fffffff or src.shape[0] < (n * src_bits + 7) // 8 or dst.shape[0] < (n * dst_bits + 7) // 8:
+        raise ValueError(f"`src` and `dst` must hold {n} elements; got {src.shape[0]} and {dst.shape[0]} bytes")
+    if load is None and src_bits != 32 or load is not None and (load.src_bits != src_bits or load.dst_bits != 32) \
+            or back.src_bits != dst_bits or back.dst_bits != 32:
+        raise ValueError("the programs must fit each other")
+    for each in (load, program, back):
+        if each is not None:
+            check_operands(each, None)
+    s = &src[0]
+    d = &dst[0]
+    if load is None:
+        load = program  # which is not carried out
+    with nogil:
+        mode = lp_mode_enter()
+        convert_and_compare(load, loads, program, back, s, d, n, &seen)
+        lp_mode_leave(mode)
+    return told(seen)
+
+
+cdef void convert_and_compare(
+    Program load, bint loads, Program program, Program back, const uint8_t *s, uint8_t *d, Py_ssize_t n, seen_t *seen,
+) noexcept nogil:
+    cdef float values[COMPARED]
+    cdef float again[COMPARED]
+    cdef const float *x
+    cdef const uint8_t *here
+    cdef uint8_t *there
+    cdef rest_t rest, none
+    cdef Py_ssize_t tile, start, count
+    none.src = none.dst = 0
+    for tile in range((n + COMPARED - 1) // COMPARED):
+        start = tile * COMPARED
+        count = min(<Py_ssize_t>COMPARED, n - start)
+        here = s + start * program.src_bits // 8
+        there = d + start * program.dst_bits // 8
+        rest.src = rest.dst = n - start - count
+        run_tiles(
+            here, there, 0, count, rest, program.n_stages, program.stages, &program.params,
+            program.src_bits, program.dst_bits, NULL,
+        )
+        if seen.special:
+            continue
+        x = <const float *>here
+        if loads:
+            x = values
+            run_tiles(
+                here, <uint8_t *>values, 0, count, none, load.n_stages, load.stages, &load.params,
+                load.src_bits, 32, NULL,
+            )
+        run_tiles(
+            there, <uint8_t *>again, 0, count, none, back.n_stages, back.stages, &back.params, back.src_bits, 32, NULL,
+        )
+        compare_in_use(x, again, count, seen)
