@@ -72,7 +72,8 @@ def _imports(path: Path) -> set[str]:
 
 
 CHECKPOINT_LAYERS = [
-    {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe", "checkpoints.writeback"}, {"checkpoints.layout", "checkpoints.scales"},
+    {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe", "checkpoints.writeback"},
+    {"checkpoints.layout", "checkpoints.scales"},
     {"checkpoints.safetensors_files", "checkpoints.npy_files", "checkpoints.protobuf", "checkpoints.arithmetic"},
     {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs"}, {"checkpoints.onnx_models"},
     {"checkpoints.containers", "checkpoints.plan", "checkpoints.staging", "checkpoints.work", "checkpoints.progress"},
