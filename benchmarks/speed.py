@@ -1,6 +1,7 @@
 """Our time beside memory rooflines and every peer: same buffers, one process, interleaved, medians, as ratios.
 
-    python benchmarks/speed.py [--quick] [--sizes 67108864,65536,1024] [--threads 1,2] [--only TEXT] [--json FILE]
+    python benchmarks/speed.py [--quick] [--sizes 67108864,65536,1024] [--threads 1,2] [--only TEXT] [--alone]
+                               [--json FILE]
 
 Each case is first checked for equal bits; the last column names the peers that have others (docs/semantics.md says
 where they are wrong). Then every contender runs once a round, in turn, into memory of its own that was written before.
@@ -155,11 +156,14 @@ def main() -> None:
     parser.add_argument("--sizes", help="elements, comma-separated (default 64 Mi, 64 Ki, 1 Ki)")
     parser.add_argument("--threads", help="numbers of threads, comma-separated (default 1,2; quick: 1)")
     parser.add_argument("--only", default="", metavar="TEXT", help="cases that contain the text: 'float32 bfloat16'")
+    parser.add_argument("--alone", action="store_true", help="no peers: rooflines and lowprec, which takes minutes")
     parser.add_argument("--isa", help="base, v3 or v4 (default: the best here)")
     parser.add_argument("--json", type=Path, help="write the figures to a file, too")
     options = parser.parse_args()
     sizes = options.sizes or ("4194304,65536" if options.quick else "67108864,65536,1024")
     numbers = options.threads or ("1" if options.quick else "1,2")
+    if options.alone:
+        contenders.peers_wanted = False
     if options.isa:
         _kernels.use_isa(options.isa)
     print(machine())

@@ -116,6 +116,10 @@ LP_INLINE u64 load_int32(u32 v, const params_t &) { return as_wide_bits((double)
 LP_INLINE u64 load_uint32(u32 v, const params_t &) { return as_wide_bits((double)v); }
 LP_INLINE u64 load_int64(u64 v, const params_t &) { return as_wide_bits((double)(i64)v); }
 LP_INLINE u64 load_uint64(u64 v, const params_t &) { return as_wide_bits((double)v); }
+LP_INLINE u32 single_int32(u32 v, const params_t &) { return as_bits((float)(i32)v); }
+LP_INLINE u32 single_uint32(u32 v, const params_t &) { return as_bits((float)v); }
+LP_INLINE u32 single_int64(u64 v, const params_t &) { return as_bits((float)(i64)v); }
+LP_INLINE u32 single_uint64(u64 v, const params_t &) { return as_bits((float)v); }
 LP_INLINE u64 sticky_uint64(u64 v, const params_t &p) { return load_uint64(fold_low(v, v), p); }
 
 LP_INLINE u64 sticky_int64(u64 v, const params_t &p) {

@@ -63,26 +63,32 @@ cdef extern from * nogil:
     void prefetch "LP_PREFETCH" (const void *p) noexcept
 
 cdef enum:
-    BLOCK = 256   # elements between two requests for memory: a few lines, no more than a core can wait for at once
+    SPAN = 1024   # bytes between two requests for memory: as many lines of it as a core can wait for at once
     AHEAD = 2048  # elements from a block to the memory that it asks for
 
 # ---- memory ahead -----------------------------------------------------------------------------------------------
 
-cdef inline Py_ssize_t blocks(Py_ssize_t n) noexcept nogil:
-    return (n + BLOCK - 1) // BLOCK
+cdef inline Py_ssize_t span_of(size_t s_size, size_t d_size) noexcept nogil:
+    # Elements of a block: a constant wherever it is inlined.
+    return SPAN // (s_size if s_size > d_size else d_size)
+
+
+cdef inline Py_ssize_t blocks(Py_ssize_t n, Py_ssize_t span) noexcept nogil:
+    return (n + span - 1) // span
 
 
 cdef inline void ahead(
-    const void *s, size_t s_size, const void *d, size_t d_size, Py_ssize_t block, Py_ssize_t n, rest_t rest,
+    const void *s, size_t s_size, const void *d, size_t d_size, Py_ssize_t first, Py_ssize_t span, Py_ssize_t n,
+    rest_t rest,
 ) noexcept nogil:
     # The machine's own prefetcher stops at the end of a page, and is late for the output.
-    cdef Py_ssize_t there = block * BLOCK + AHEAD
+    cdef Py_ssize_t there = first + AHEAD
     cdef size_t line
     if there < n + rest.src:
-        for line in range(0, BLOCK * s_size, 64):
+        for line in range(0, span * s_size, 64):
             prefetch(<const char *>s + there * s_size + line)
     if there < n + rest.dst:
-        for line in range(0, BLOCK * d_size, 64):
+        for line in range(0, span * d_size, 64):
             prefetch(<const char *>d + there * d_size + line)
 
 

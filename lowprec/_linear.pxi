@@ -66,18 +66,20 @@ cdef inline uint32_t grid_one(uint32_t bits, params_t p) noexcept nogil:
 
 cdef void grid(const uint32_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
     cdef params_t p = numbers[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = grid_one(s[i], p)
 
 
 cdef void grid_upper(const uint32_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = encode_upper_one(s[i]) << 16
 
 
@@ -92,10 +94,11 @@ cdef void quantize_row(
     cdef int32_t offset = zero[0]
     cdef float low = <float>(p.low - offset)
     cdef float high = <float>(p.high - offset)
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <code_t>place_one(s[i] / divisor, offset, low, high, p)
 
 
@@ -104,10 +107,11 @@ cdef void quantize_each(
     const params_t *numbers,
 ) noexcept nogil:
     cdef params_t p = numbers[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <code_t>place_beside_one(s[i] / scale[i], zero[i], p)
 
 
@@ -120,10 +124,11 @@ cdef void quantize_wide_row(
     cdef int32_t offset = zero[0]
     cdef double low = <double>(p.low - offset)
     cdef double high = <double>(p.high - offset)
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <code_t>place_wide_one(s[i] / divisor, offset, low, high, p)
 
 
@@ -132,10 +137,11 @@ cdef void quantize_wide_each(
     const params_t *numbers,
 ) noexcept nogil:
     cdef params_t p = numbers[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <code_t>place_wide_one(
                 s[i] / scale[i], zero[i], <double>(p.low - zero[i]), <double>(p.high - zero[i]), p
             )
@@ -149,10 +155,11 @@ cdef void place_row(
     cdef int32_t offset = zero[0]
     cdef float low = <float>(p.low - offset)
     cdef float high = <float>(p.high - offset)
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <code_t>place_one(s[i], offset, low, high, p)
 
 
@@ -161,10 +168,11 @@ cdef void place_each(
     const params_t *numbers,
 ) noexcept nogil:
     cdef params_t p = numbers[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <code_t>place_beside_one(s[i], zero[i], p)
 
 
@@ -175,10 +183,11 @@ cdef void divide_row(
     const params_t *numbers,
 ) noexcept nogil:
     cdef float divisor = scale[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = settled_one(s[i] / divisor, s[i], divisor)
 
 
@@ -186,10 +195,11 @@ cdef void divide_each(
     const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
     const params_t *numbers,
 ) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = settled_one(s[i] / scale[i], s[i], scale[i])
 
 
@@ -200,10 +210,11 @@ cdef void divide_encode8_row(
     # One loop where `divide` and `encode8` would be two: the divider works while the rest encodes.
     cdef params_t p = numbers[0]
     cdef float divisor = scale[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <uint8_t>encode_one(settled_one(s[i] / divisor, s[i], divisor), p)
 
 
@@ -212,10 +223,11 @@ cdef void divide_encode8_each(
     const params_t *numbers,
 ) noexcept nogil:
     cdef params_t p = numbers[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <uint8_t>encode_one(settled_one(s[i] / scale[i], s[i], scale[i]), p)
 
 
@@ -224,10 +236,11 @@ cdef void divide_wide_row(
     const params_t *numbers,
 ) noexcept nogil:
     cdef double divisor = scale[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = settled_wide_one(s[i] / divisor, s[i], divisor)
 
 
@@ -235,10 +248,11 @@ cdef void divide_wide_each(
     const double *s, uint64_t *d, Py_ssize_t n, rest_t rest, const double *scale, const float *zero,
     const params_t *numbers,
 ) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = settled_wide_one(s[i] / scale[i], s[i], scale[i])
 
 
@@ -247,10 +261,11 @@ cdef void shift_row(
     const params_t *numbers,
 ) noexcept nogil:
     cdef float offset = zero[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = settled_one(s[i] + offset, s[i], offset)
 
 
@@ -258,10 +273,11 @@ cdef void shift_each(
     const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
     const params_t *numbers,
 ) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = settled_one(s[i] + zero[i], s[i], zero[i])
 
 
@@ -271,10 +287,11 @@ cdef void multiply_row(
 ) noexcept nogil:
     cdef float factor = scale[0]
     cdef float offset = zero[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = settled_one((s[i] - offset) * factor, s[i], factor)
 
 
@@ -282,10 +299,11 @@ cdef void multiply_each(
     const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
     const params_t *numbers,
 ) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = settled_one((s[i] - zero[i]) * scale[i], s[i], scale[i])
 
 

@@ -13,6 +13,12 @@ ctypedef fused narrow_t:
     uint8_t
     uint16_t
 
+ctypedef fused wide_t:
+    int32_t
+    uint32_t
+    int64_t
+    uint64_t
+
 ctypedef fused to_t:
     uint8_t
     uint16_t
@@ -24,10 +30,11 @@ ctypedef fused to_t:
 
 cdef void decode(const narrow_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
     cdef params_t p = numbers[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = decode_one(s[i], p)
 
 
@@ -35,10 +42,11 @@ cdef void decode_ieee(
     const narrow_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
 ) noexcept nogil:
     cdef params_t p = numbers[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = decode_ieee_one(s[i], p)
 
 
@@ -46,10 +54,11 @@ cdef void decode8_to16(
     const uint8_t *s, uint16_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
 ) noexcept nogil:
     cdef params_t p = numbers[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <uint16_t>(decode_one(s[i], p) >> p.lift)
 
 
@@ -57,30 +66,33 @@ cdef void decode_ieee8_to16(
     const uint8_t *s, uint16_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
 ) noexcept nogil:
     cdef params_t p = numbers[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <uint16_t>(decode_ieee_one(s[i], p) >> p.lift)
 
 
 cdef void decode_upper16(
     const uint16_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
 ) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = decode_upper_one(s[i])
 
 
 cdef void decode_power8(
     const uint8_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
 ) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = decode_power_one(s[i])
 
 
@@ -88,61 +100,68 @@ cdef void load8(const uint8_t *s, float *d, Py_ssize_t n, rest_t rest, const par
     cdef params_t p = numbers[0]
     cdef int32_t mask = <int32_t>p.from_mask
     cdef int32_t sign = <int32_t>p.from_sign
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <float>(((<int32_t>s[i] & mask) ^ sign) - sign)
 
 
 cdef void load16(const uint16_t *s, float *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
     cdef params_t p = numbers[0]
     cdef int32_t sign = <int32_t>p.from_sign
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <float>((<int32_t>s[i] ^ sign) - sign)
 
 
 cdef void load_int32(const int32_t *s, double *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <double>s[i]
 
 
 cdef void load_uint32(const uint32_t *s, double *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <double>s[i]
 
 
 cdef void load_int64(const uint64_t *s, double *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = signed_one(s[i])
 
 
 cdef void load_uint64(const uint64_t *s, double *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = unsigned_one(s[i])
 
 
 cdef void sticky_int64(const uint64_t *s, double *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
     cdef uint64_t negative
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             negative = 0 - (s[i] >> 63)
             d[i] = signed_one(sticky_one(s[i], (s[i] ^ negative) - negative))
 
@@ -150,87 +169,92 @@ cdef void sticky_int64(const uint64_t *s, double *d, Py_ssize_t n, rest_t rest, 
 cdef void sticky_uint64(
     const uint64_t *s, double *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
 ) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = unsigned_one(sticky_one(s[i], s[i]))
 
 
-cdef void narrow_odd(const double *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+cdef void single(const wide_t *s, float *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    # Rounded once by the machine, which has an instruction for any of them from AVX-512 on.
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
+            d[i] = <float>s[i]
+
+
+cdef void narrow_odd(const double *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = narrow_odd_one(s[i])
 
 
 cdef void narrow_sticky(
     const double *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
 ) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = narrow_sticky_one(s[i])
 
 
 # ---- loops: from the hubs ---------------------------------------------------------------------------------------
 
 cdef void narrow(const double *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = narrow_one(s[i])
 
 
 cdef void widen(const uint32_t *s, uint64_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = widen_one(s[i])
 
 
 cdef void encode8(const uint32_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
     cdef params_t p = numbers[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <uint8_t>encode_one(s[i], p)
-
-
-cdef void encode8_from16(
-    const uint16_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
-) noexcept nogil:
-    cdef params_t p = numbers[0]
-    cdef uint32_t code
-    cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
-            code = s[i]
-            d[i] = <uint8_t>encode_one(((code & 0x7fff) << p.lift) | ((code & 0x8000) << 16), p)
 
 
 cdef void encode16(const uint32_t *s, uint16_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
     cdef params_t p = numbers[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <uint16_t>encode_wide_one(s[i], p)
 
 
 cdef void encode_upper16(
     const uint32_t *s, uint16_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
 ) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <uint16_t>encode_upper_one(s[i])
 
 
@@ -238,10 +262,11 @@ cdef void encode_power8(
     const uint32_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
 ) noexcept nogil:
     cdef params_t p = numbers[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
             d[i] = <uint8_t>encode_power_one(s[i], p)
 
 
@@ -251,11 +276,12 @@ cdef void truncate(const uint32_t *s, to_t *d, Py_ssize_t n, rest_t rest, const 
     cdef uint32_t mask = <uint32_t>p.to_mask
     cdef uint32_t sign = <uint32_t>p.to_sign
     cdef uint32_t outside
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, start, stop, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        start = block * BLOCK
-        stop = min(start + BLOCK, n)
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        start = block * span
+        stop = min(start + span, n)
         outside = 0
         for i in range(start, stop):
             outside |= 1 if <int32_t>(s[i] & ~SIGN) >= <int32_t>TWO_31 else 0
@@ -273,11 +299,12 @@ cdef void truncate_wide(const uint64_t *s, to_t *d, Py_ssize_t n, rest_t rest, c
     cdef uint64_t sign = p.to_sign
     cdef double limit = as_double(WIDE_TWO_63 if to_t is uint64_t else WIDE_TWO_31)
     cdef uint64_t outside
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, start, stop, i
-    for block in range(blocks(n)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block, n, rest)
-        start = block * BLOCK
-        stop = min(start + BLOCK, n)
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        start = block * span
+        stop = min(start + span, n)
         outside = 0
         for i in range(start, stop):
             outside |= 0 if as_double(s[i] & ~WIDE_SIGN) < limit else 1  # NaN is outside too

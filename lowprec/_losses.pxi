@@ -27,7 +27,8 @@ cdef extern from * nogil:
 
 cdef enum:
     LANES = 16      # accounts that run beside each other, so that none waits for another
-    SEGMENT = 2048  # elements whose account is drawn up at a time; sums are in float32 for BLOCK elements
+    SHORT = 256     # elements whose squares are summed in float32
+    SEGMENT = 2048  # elements whose account is drawn up at a time
 
 
 cdef bint count_swiftly(const float *x, const float *y, Py_ssize_t n, seen_t *seen, float *units) noexcept nogil:
@@ -55,13 +56,13 @@ cdef bint count_swiftly(const float *x, const float *y, Py_ssize_t n, seen_t *se
         flushed[j] = 0
         signals[j] = 0
         noises[j] = 0
-    for block in range(blocks(n)):
+    for block in range(blocks(n, SHORT)):
         ratio = as_float(<uint32_t>worst_ratio)
         for j in range(LANES):
             signal[j] = 0
             noise[j] = 0
             more[j] = 0
-        for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n), 16):
+        for i in range(block * SHORT, min(block * SHORT + SHORT, n), 16):
             for j in range(LANES):
                 v = x[i + j]
                 w = y[i + j]
@@ -82,8 +83,8 @@ cdef bint count_swiftly(const float *x, const float *y, Py_ssize_t n, seen_t *se
             noises[j] += noise[j]
             any_more |= more[j]
         if any_more < 0:
-            i = block * BLOCK
-            worst_ratio = largest_ratio(x + i, y + i, min(<Py_ssize_t>BLOCK, n - i), worst_ratio)
+            i = block * SHORT
+            worst_ratio = largest_ratio(x + i, y + i, min(<Py_ssize_t>SHORT, n - i), worst_ratio)
     for j in range(LANES):
         all_signal += signals[j]
         all_noise += noises[j]

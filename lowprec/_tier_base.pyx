@@ -1,6 +1,7 @@
 """The loops compiled for the instruction set every machine of the architecture has."""
 include "_elements.pxi"
 include "_loops.pxi"
+include "_halves.pxi"
 include "_bits.pxi"
 include "_linear.pxi"
 include "_table.pxi"

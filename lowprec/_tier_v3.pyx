@@ -1,6 +1,7 @@
 """The loops compiled for x86-64-v3 (AVX2)."""
 include "_elements.pxi"
 include "_loops.pxi"
+include "_halves.pxi"
 include "_bits.pxi"
 include "_linear.pxi"
 include "_table.pxi"

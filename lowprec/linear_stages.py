@@ -8,7 +8,7 @@ import struct
 from . import _kernels
 from .formats import Format
 from .linear import QUANTIZE, LinearPlan
-from .stages import compose, encode_stages, integer_numbers, is_upper_half, load_stages
+from .stages import compose, encode_stages, integer_numbers, is_upper_half, load_stages, single_stages
 
 __all__ = ["make_linear_program"]
 
@@ -35,10 +35,10 @@ def _quantize(plan: LinearPlan) -> tuple[list[str], dict[str, int]]:
     source, target, precision = plan.source, plan.target, plan.precision
     wide = precision.bits == 64
     grid, numbers = _grid(precision)
-    names, more = load_stages(source)
+    names, more = (load_stages if wide or grid else single_stages)(source)
     numbers = numbers | more
-    if source.is_integer and not wide:
-        names = [*names, "narrow_odd" if grid else "narrow"]
+    if source.is_integer and grid and not wide:
+        names = [*names, "narrow_odd"]
     elif wide and not source.is_integer:
         names = [*names, "widen"]
     if source is not precision:
@@ -58,9 +58,7 @@ def _quantize(plan: LinearPlan) -> tuple[list[str], dict[str, int]]:
 
 
 def _dequantize(plan: LinearPlan) -> tuple[list[str], dict[str, int]]:
-    names, numbers = load_stages(plan.source)
-    if plan.source.bits == 32:
-        names = [*names, "narrow"]
+    names, numbers = single_stages(plan.source)
     last, more = encode_stages(plan.last, wide=False)
     return [*names, "multiply", *last], numbers | more
 

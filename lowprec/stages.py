@@ -17,6 +17,7 @@ __all__ = [
     "is_upper_half",
     "load_stages",
     "make_program",
+    "single_stages",
 ]
 
 _F32_BIAS = 127
@@ -78,6 +79,11 @@ def load_stages(fmt: Format) -> _Stages:
     _check_reach(fmt)
     family = "_ieee" if fmt.nan is NaNRule.IEEE else ""
     return [f"decode{family}{fmt.storage_bits}"], _decode_numbers(fmt)
+
+
+def single_stages(fmt: Format) -> _Stages:
+    """Loops from a code to float32: of a wide integer the nearest."""
+    return ([f"single_{fmt.name}"], {}) if fmt.is_integer and fmt.bits >= 32 else load_stages(fmt)
 
 
 def is_upper_half(fmt: Format) -> bool:
@@ -200,6 +206,8 @@ def _to_float(plan: Plan) -> _Stages:
     direct = _direct(plan) if source.is_float else None
     if direct is not None:
         return direct
+    if _is_wide(source) and source.is_integer and plan.target.bits == 32:
+        return single_stages(source)
     names, numbers = load_stages(source)
     wide = _is_wide(source)
     if wide and source.bits == 64 and source.is_integer and plan.target.bits < 64:
