@@ -141,10 +141,10 @@ def _ort_call(
 
 
 def _roofs(case: Case, roof: Roof, x: np.ndarray, out: np.ndarray, n: int, threads: int) -> None:
-    spare = aligned(out.nbytes)
-    case.calls["roof"] = roof.call("roof", x, spare, n, threads)
+    # Into the memory that lowprec writes to: two arrays may lie in pages of different sizes.
+    case.calls["roof"] = roof.call("roof", x, out, n, threads)
     if n >= 1 << 20 and n % 4096 == 0:
-        case.calls["stream"] = roof.call("stream", x, spare, n, threads)
+        case.calls["stream"] = roof.call("stream", x, out, n, threads)
 
 
 def _check(case: Case, who: str, call: Call | None, codes: Callable[[], np.ndarray], expected: np.ndarray) -> None:

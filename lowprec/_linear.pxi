@@ -207,15 +207,23 @@ cdef void divide_encode8_row(
     const float *s, uint8_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
     const params_t *numbers,
 ) noexcept nogil:
-    # One loop where `divide` and `encode8` would be two: the divider works while the rest encodes.
+    # One loop where `divide` and `encode8` would be two: the divider works while the rest encodes. Divided by a
+    # positive number, everything keeps its sign, NaN too.
     cdef params_t p = numbers[0]
     cdef float divisor = scale[0]
+    cdef bint keeps_sign = 0 < divisor < as_float(INF)
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
-    cdef Py_ssize_t block, i
+    cdef Py_ssize_t block, first, last, i
     for block in range(blocks(n, span)):
         ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
-        for i in range(block * span, min(block * span + span, n)):
-            d[i] = <uint8_t>encode_one(settled_one(s[i] / divisor, s[i], divisor), p)
+        first = block * span
+        last = min(first + span, n)
+        if keeps_sign:
+            for i in range(first, last):
+                d[i] = <uint8_t>encode_one((as_bits(s[i] / divisor) & ~SIGN) | (as_bits(s[i]) & SIGN), p)
+        else:
+            for i in range(first, last):
+                d[i] = <uint8_t>encode_one(settled_one(s[i] / divisor, s[i], divisor), p)
 
 
 cdef void divide_encode8_each(
