@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from .arrays import beside, format_of, handed_over, namespace
 from .dispatch import convert
 from .formats import FORMATS, Format, as_format
 from .opsets import cast_rules
-from .plan import make_plan
+from .plan import Plan, make_plan
 
 __all__ = ["check_zero", "scale_beside", "zero_point_beside"]
 
@@ -64,9 +64,14 @@ def zero_point_beside(zero_point: Any, x: Any, wanted: object, shape: tuple[int,
     return handed_over(np.broadcast_to(code, shape).copy(), fmt, x)
 
 
+@cache
+def _truth_plan(fmt: Format) -> Plan:
+    truth = FORMATS["bool"]
+    return make_plan(fmt, truth, cast_rules(fmt, truth))
+
+
 def check_zero(zero_point: Any, fmt: Format) -> None:
     """Raise ValueError unless every zero point is zero."""
-    truth = FORMATS["bool"]
-    found = convert(zero_point, make_plan(fmt, truth, cast_rules(fmt, truth)))
+    found = convert(zero_point, _truth_plan(fmt))
     if bool(namespace(found).any(found)):
         raise ValueError(f"`zero_point` must be 0 for {fmt.name}; got another value")
