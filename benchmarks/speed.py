@@ -156,7 +156,7 @@ def main() -> None:
     parser.add_argument("--sizes", help="elements, comma-separated (default 64 Mi, 64 Ki, 1 Ki)")
     parser.add_argument("--threads", help="numbers of threads, comma-separated (default 1,2; quick: 1)")
     parser.add_argument("--only", default="", metavar="TEXT", help="cases that contain the text: 'float32 bfloat16'")
-    parser.add_argument("--alone", action="store_true", help="no peers: rooflines and lowprec, which takes minutes")
+    parser.add_argument("--alone", action="store_true", help="rooflines and lowprec, without the peers")
     parser.add_argument("--isa", help="base, v3 or v4 (default: the best here)")
     parser.add_argument("--json", type=Path, help="write the figures to a file, too")
     options = parser.parse_args()

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _kernels
 from .formats import FORMATS, Format
-from .opsets import cast_rules
+from .opsets import CastRules, cast_rules
 from .plan import Plan, make_plan
 from .stages import make_program
 
@@ -25,23 +25,31 @@ def _to_single(fmt: Format) -> Plan:
 
 
 @cache
-def _programs(plan: Plan, packed: bool) -> _Programs:
+def _programs(source: Format, target: Format, rules: CastRules, packed: bool) -> _Programs:
     """Return what makes float32 of the source, None where it is that; codes of it; and float32 of those."""
-    load = None if plan.source is _SINGLE else make_program(_to_single(plan.source))
-    return load, make_program(plan, packed=packed), make_program(_to_single(plan.target), unpacked=packed)
+    load = None if source is _SINGLE else make_program(_to_single(source))
+    there = make_program(make_plan(source, target, rules), packed=packed)
+    return load, there, make_program(_to_single(target), unpacked=packed)
 
 
 def convert_compared(
-    x: np.ndarray[Any, Any], plan: Plan, packed: bool, out: np.ndarray[Any, Any]
+    x: np.ndarray[Any, Any],
+    source: Format,
+    target: Format,
+    rules: CastRules,
+    packed: bool,
+    out: np.ndarray[Any, Any],
 ) -> tuple[Any, ...] | None:
     """Convert codes of a float of up to 32 bits on one thread, and count what float32 sees of the loss.
 
     Parameters
     ----------
     x : numpy.ndarray
-        Unsigned codes of ``plan.source``, 1-D, dense, in native byte order; one or more.
-    plan : Plan
-        The conversion.
+        Unsigned codes of `source`, 1-D, dense, in native byte order; one or more.
+    source, target : Format
+        The rows.
+    rules : CastRules
+        The options, settled.
     packed : bool
         Whether `out` is packed.
     out : numpy.ndarray
@@ -52,4 +60,4 @@ def convert_compared(
     tuple or None
         What `_kernels.compare` does; None where a value is NaN or Inf.
     """
-    return _kernels.run_compared(*_programs(plan, packed), x.view(_BYTE), out, x.size)
+    return _kernels.run_compared(*_programs(source, target, rules, packed), x.view(_BYTE), out, x.size)

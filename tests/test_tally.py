@@ -13,7 +13,6 @@ from lowprec import _kernels
 from lowprec.compared import convert_compared
 from lowprec.formats import FORMATS, NUMERIC, Format
 from lowprec.opsets import cast_rules
-from lowprec.plan import make_plan
 from lowprec.tally import Census, Tally, count_beyond
 
 
@@ -107,11 +106,11 @@ def test_one_pass_gives_what_several_do(isa: str, target: str) -> None:
         for n in (1, 2047, 2048, 10_001):
             held = FORMATS[source]
             x = lp.encode((rng.standard_normal(n) * 3).astype(np.float32), held)
-            plan = make_plan(held, to, cast_rules(held, to))
+            rules = cast_rules(held, to)
             for packed in (False, True)[: 2 if to.bits < 8 else 1]:
                 wanted = lp.encode(x, to, source=held, packed=packed)
                 out = np.zeros(wanted.nbytes, np.uint8)
-                seen = convert_compared(x, plan, packed, out)
+                seen = convert_compared(x, held, to, rules, packed, out)
                 assert np.array_equal(out, wanted.view(np.uint8))
                 back = lp.decode(lp.encode(x, to, source=held), to)
                 values = lp.decode(x, held)
@@ -123,15 +122,14 @@ def test_one_pass_gives_what_several_do(isa: str, target: str) -> None:
                     assert getattr(loop, name) == getattr(twin, name), (name, source, n)
                 assert loop.sqnr_db == pytest.approx(twin.sqnr_db, abs=1e-4, nan_ok=True)
             x[n // 2] = held.nan_code
-            assert convert_compared(x, plan, False, np.zeros(n * to.storage_bits // 8, np.uint8)) is None
+            assert convert_compared(x, held, to, rules, False, np.zeros(n * to.storage_bits // 8, np.uint8)) is None
 
 
 def test_one_pass_writes_all_codes_in_any_case() -> None:
     x = np.arange(10_000, dtype=np.float32)
     x[5000] = np.nan
     source, target, out = FORMATS["float32"], FORMATS["float8_e5m2"], np.zeros(x.size, np.uint8)
-    plan = make_plan(source, target, cast_rules(source, target))
-    assert convert_compared(x.view(np.uint32), plan, False, out) is None
+    assert convert_compared(x.view(np.uint32), source, target, cast_rules(source, target), False, out) is None
     assert np.array_equal(out, lp.encode(x, "float8_e5m2"))
 
 

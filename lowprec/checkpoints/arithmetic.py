@@ -15,7 +15,6 @@ from ..formats import Format
 from ..loss import CHUNK
 from ..opsets import cast_rules
 from ..packing import packed_bytes
-from ..plan import make_plan
 from ..tally import Tally, count_beyond, is_within
 from .boxes import ALIGNMENT, Box, boxes
 from .recipe import Recipe, Scaling
@@ -24,6 +23,9 @@ from .scales import peaks, scales_for
 __all__ = ["Arithmetic", "Array", "bytes_of"]
 
 Array = np.ndarray[Any, Any]
+PART = 1 << 20
+"""Elements that are converted and compared in one pass; where one is NaN or Inf, all of them take the long way."""
+
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -55,15 +57,27 @@ class Arithmetic:
     ) -> None:
         """Cast `n` elements to codes in `result`."""
         to, packs = recipe.to, recipe.packs
-        if not packed and n and fmt.is_float and fmt.bits <= 32:
-            rules = cast_rules(fmt, to, recipe.saturate, recipe.round_mode, recipe.opset)
-            seen = convert_compared(piece.view(fmt.code_dtype), make_plan(fmt, to, rules), packs, result)
-            if seen is not None:
-                peak = tally.take(n, *seen)
-                tally.saturated += self._beyond(piece, n, fmt, to, peak)
-                return
-        for start in range(0, n, CHUNK):  # with NaN or Inf to be told apart, or in float64
-            end = min(start + CHUNK, n)
+        swift = not packed and fmt.is_float and fmt.bits <= 32
+        rules = cast_rules(fmt, to, recipe.saturate, recipe.round_mode, recipe.opset)
+        for first in range(0, n, PART):
+            last = min(first + PART, n)
+            if swift:
+                x = self._codes(piece, fmt, packed, first, last)
+                part = result[bytes_of(first, to, packs) : bytes_of(last, to, packs)]
+                seen = convert_compared(x, fmt, to, rules, packs, part)
+                if seen is not None:
+                    tally.saturated += self._beyond(x, fmt, to, tally.take(x.size, *seen))
+                    continue
+            self._cast_chunks(piece, first, last, fmt, packed, recipe, result, tally)
+
+    def _cast_chunks(
+        self, piece: Array, first: int, last: int, fmt: Format, packed: bool, recipe: Recipe, result: Array,
+        tally: Tally,
+    ) -> None:  # fmt: skip
+        """Cast elements with NaN or Inf to be told apart, or in float64."""
+        to, packs = recipe.to, recipe.packs
+        for start in range(first, last, CHUNK):
+            end = min(start + CHUNK, last)
             x = self._codes(piece, fmt, packed, start, end)
             part = result[bytes_of(start, to, packs) : bytes_of(end, to, packs)]
             encode(
@@ -75,11 +89,11 @@ class Arithmetic:
             peak = tally.add(values, back, scratch=self._scratch(values))
             tally.saturated += count_beyond(values, to, nearest=False, peak=peak)
 
-    def _beyond(self, piece: Array, n: int, fmt: Format, to: Format, peak: float) -> int:
-        """Return how many of `n` elements, the largest magnitude being `peak`, round beyond the target's range."""
+    def _beyond(self, x: Array, fmt: Format, to: Format, peak: float) -> int:
+        """Return how many codes of values, the largest magnitude being `peak`, round beyond the target's range."""
         if is_within(to, peak):
             return 0
-        parts = (self._codes(piece, fmt, False, start, min(start + CHUNK, n)) for start in range(0, n, CHUNK))
+        parts = (x[start : start + CHUNK] for start in range(0, x.size, CHUNK))
         return sum(count_beyond(self._values(part, fmt), to, nearest=False) for part in parts)
 
     def largest(

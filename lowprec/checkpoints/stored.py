@@ -17,8 +17,11 @@ from ..packing import packed_bytes
 
 __all__ = ["BROKEN_ZIP", "Held", "Member", "Place", "Reading", "Region", "Stored"]
 
-BROKEN_ZIP = (OSError, ValueError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
-"""What zipfile raises for an archive that is broken, encrypted or packed in a way it does not know."""
+BROKEN_ZIP = (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+"""What zipfile raises for an archive that is broken, encrypted or packed in a way it does not know.
+
+The last is a NotImplementedError, which is a RuntimeError as that for a password is.
+"""
 
 
 @dataclass(frozen=True, slots=True)
