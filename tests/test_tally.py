@@ -10,6 +10,8 @@ import pytest
 
 import lowprec as lp
 from lowprec import _kernels
+from lowprec.checkpoints.arithmetic import PART, Arithmetic
+from lowprec.checkpoints.recipe import Recipe
 from lowprec.compared import convert_compared
 from lowprec.formats import FORMATS, NUMERIC, Format
 from lowprec.opsets import cast_rules
@@ -153,3 +155,20 @@ def test_beyond_is_told_exactly_in_float32(fmt: Format) -> None:
     for x, wanted in zip(around, beyond, strict=True):
         for value in (x, -x):
             assert count_beyond(np.array([value, np.nan, np.inf], np.float32), fmt, nearest=False) == wanted
+
+
+@pytest.mark.parametrize("source", ["float32", "float16", "bfloat16"])
+def test_a_cast_of_a_piece_counts_what_saturates_part_by_part(source: str) -> None:
+    """e4m3fn ends at 448; the tie beyond it, 464, still rounds to it. One part has a NaN and takes the long way."""
+    held, to = FORMATS[source], FORMATS["float8_e4m3fn"]
+    values = np.ones(2 * PART + 10, np.float32)
+    values[[3, 5, PART + 1, 2 * PART + 9]] = [480, -512, 496, -1024]
+    values[[4, PART, 2 * PART + 1]] = [464, -448, 0.0001]  # within; within; too small
+    values[PART + 7] = np.nan
+    x = lp.encode(values, held)
+    result, tally = np.zeros(x.size, np.uint8), Tally()
+    recipe = Recipe(to, saturate=True, round_mode=None, opset=28)
+    Arithmetic().cast(x.view(np.uint8), x.size, held, False, recipe, result, tally)
+    assert (tally.elements, tally.saturated, tally.nan, tally.flushed) == (x.size, 4, 1, 1)
+    assert (tally.low, tally.high) == (-1024, 496)
+    assert np.array_equal(result, lp.encode(x, to, source=held))
