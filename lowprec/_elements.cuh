@@ -164,6 +164,8 @@ LP_INLINE u16 encode16(u32 bits, const params_t &p) {
     return (u16)with_nan_and_sign((r.sum - r.adder) + ((r.adder >> p.keep) - p.base), bits, p);
 }
 
+LP_INLINE u16 encode_half16(u32 bits, const params_t &p) { return encode16(bits, p); }
+
 // The code is the upper half: add just under half of its last bit, and the last bit itself on a tie.
 LP_INLINE u16 encode_upper16(u32 bits, const params_t &) {
     const u32 a = bits & ~SIGN;
@@ -199,6 +201,8 @@ LP_INLINE u32 narrow_sticky(u64 wide, const params_t &) {
     if ((wide & ~WIDE_SIGN) > WIDE_INF) return QUIET | ((u32)(wide >> 32) & SIGN);
     return as_bits((float)as_double(folded));
 }
+
+LP_INLINE u8 encode8_from64(u64 wide, const params_t &p) { return encode8(narrow_sticky(wide, p), p); }
 
 LP_INLINE u32 narrow(u64 wide, const params_t &) {
     if ((wide & ~WIDE_SIGN) > WIDE_INF) return QUIET | ((u32)(wide >> 32) & SIGN);

@@ -4,7 +4,7 @@
 # keeps what a later rounding to at most 22 mantissa bits needs.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from lowprec._plan cimport params_t, rest_t, stage_t
+from lowprec._plan cimport EACH, ROW, RUNS, beside_t, params_t, rest_t, stage_t
 
 cdef extern from * nogil:
     """
@@ -32,6 +32,11 @@ cdef extern from * nogil:
     #define LP_FAR 0x1p20f
     #define LP_ROUNDER_BITS 0x4b400000u
     #define LP_WIDE_ROUNDER 0x1.8p52
+    #if defined(__x86_64__) || defined(__aarch64__)
+    #define LP_HANDS_NAN_ON 1
+    #else
+    #define LP_HANDS_NAN_ON 0
+    #endif
     #if defined(__GNUC__)
     #define LP_PREFETCH(p) __builtin_prefetch(p)
     #else
@@ -60,6 +65,7 @@ cdef extern from * nogil:
     const float FAR "LP_FAR"
     const uint32_t ROUNDER_BITS "LP_ROUNDER_BITS"
     const double WIDE_ROUNDER "LP_WIDE_ROUNDER"
+    const bint HANDS_NAN_ON "LP_HANDS_NAN_ON"
     void prefetch "LP_PREFETCH" (const void *p) noexcept
 
 cdef enum:

@@ -10,7 +10,9 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from lowprec._plan cimport SPREAD, compare_t, linear_t, params_t, rest_t, seen_t, spread_t, stage_t
+from lowprec._plan cimport (
+    EACH, ROW, RUNS, SPREAD, beside_t, compare_t, linear_t, params_t, rest_t, seen_t, spread_t, stage_t,
+)
 
 cdef extern from * nogil:
     """
@@ -84,8 +86,7 @@ cdef enum:
     MAX_RANK = 64
 
 cdef stage_t loops[MAX_LOOPS]
-cdef linear_t linear_row[MAX_LINEAR]
-cdef linear_t linear_each[MAX_LINEAR]
+cdef linear_t linear[3][MAX_LINEAR]  # by the way in which scales stand beside the elements; NULL: not in that one
 cdef compare_t compare_in_use
 cdef spread_t spread_in_use[2]  # of 4 and of 8 bytes
 cdef dict loop_index = {}
@@ -113,8 +114,8 @@ def use_isa(str name) -> None:
         loops[index] = <stage_t><size_t>tier.TABLE[loop]
     for index, loop in enumerate(sorted(tier.LINEAR)):
         loop_index[loop] = MAX_LOOPS + index
-        linear_row[index] = <linear_t><size_t>tier.LINEAR[loop][0]
-        linear_each[index] = <linear_t><size_t>tier.LINEAR[loop][1]
+        for way in range(3):
+            linear[way][index] = <linear_t><size_t>tier.LINEAR[loop][way]
     spread_in_use[0], spread_in_use[1] = <spread_t><size_t>tier.SPREADS[0], <spread_t><size_t>tier.SPREADS[1]
     compare_in_use = <compare_t><size_t>tier.COMPARE
     isa_in_use = name
@@ -192,14 +193,16 @@ cdef void run_tiles(
     cdef int i, loop
     if n_stages == 1 and (operands == NULL or operands.length == 1 and operands.outer_step == 0):
         step = n  # one scale at most: nothing has to be spread over a tile
-    found.scale = found.zero = NULL
-    found.each = False
+    cdef bint runs = True
+    for i in range(n_stages):
+        if stages[i] >= MAX_LOOPS and linear[RUNS][stages[i] - MAX_LOOPS] == NULL:
+            runs = False
     start = 0
     while start < n:
         count = min(step, n - start)
         here = src + start * src_bits // 8
         if operands != NULL:
-            found = beside(operands, first + start, count, <char *>scale_tile, <char *>zero_tile)
+            found = beside(operands, first + start, count, runs, <char *>scale_tile, <char *>zero_tile)
         for i in range(n_stages):
             after.src = n - start - count + rest.src if i == 0 else 0
             if i == n_stages - 1:
@@ -211,10 +214,8 @@ cdef void run_tiles(
             loop = stages[i] - MAX_LOOPS
             if loop < 0:
                 loops[stages[i]](here, there, count, after, params)
-            elif found.each:
-                linear_each[loop](here, there, count, after, found.scale, found.zero, params)
             else:
-                linear_row[loop](here, there, count, after, found.scale, found.zero, params)
+                linear[found.way][loop](here, there, count, after, &found, params)
             here = there
         start += count
 

@@ -86,9 +86,10 @@ cdef void grid_upper(const uint32_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, 
 # ---- loops: value / scale + zero point -> code of an integer ----------------------------------------------------
 
 cdef void quantize_row(
-    const float *s, code_t *d, Py_ssize_t n, rest_t rest, const float *scale, const int32_t *zero,
-    const params_t *numbers,
+    const float *s, code_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const float *scale = <const float *>beside.scale
+    cdef const int32_t *zero = <const int32_t *>beside.zero
     cdef params_t p = numbers[0]
     cdef float divisor = scale[0]
     cdef int32_t offset = zero[0]
@@ -103,9 +104,10 @@ cdef void quantize_row(
 
 
 cdef void quantize_each(
-    const float *s, code_t *d, Py_ssize_t n, rest_t rest, const float *scale, const int32_t *zero,
-    const params_t *numbers,
+    const float *s, code_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const float *scale = <const float *>beside.scale
+    cdef const int32_t *zero = <const int32_t *>beside.zero
     cdef params_t p = numbers[0]
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
@@ -116,9 +118,10 @@ cdef void quantize_each(
 
 
 cdef void quantize_wide_row(
-    const double *s, code_t *d, Py_ssize_t n, rest_t rest, const double *scale, const int32_t *zero,
-    const params_t *numbers,
+    const double *s, code_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const double *scale = <const double *>beside.scale
+    cdef const int32_t *zero = <const int32_t *>beside.zero
     cdef params_t p = numbers[0]
     cdef double divisor = scale[0]
     cdef int32_t offset = zero[0]
@@ -133,9 +136,10 @@ cdef void quantize_wide_row(
 
 
 cdef void quantize_wide_each(
-    const double *s, code_t *d, Py_ssize_t n, rest_t rest, const double *scale, const int32_t *zero,
-    const params_t *numbers,
+    const double *s, code_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const double *scale = <const double *>beside.scale
+    cdef const int32_t *zero = <const int32_t *>beside.zero
     cdef params_t p = numbers[0]
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
@@ -148,9 +152,9 @@ cdef void quantize_wide_each(
 
 
 cdef void place_row(
-    const float *s, code_t *d, Py_ssize_t n, rest_t rest, const float *scale, const int32_t *zero,
-    const params_t *numbers,
+    const float *s, code_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const int32_t *zero = <const int32_t *>beside.zero
     cdef params_t p = numbers[0]
     cdef int32_t offset = zero[0]
     cdef float low = <float>(p.low - offset)
@@ -164,9 +168,9 @@ cdef void place_row(
 
 
 cdef void place_each(
-    const float *s, code_t *d, Py_ssize_t n, rest_t rest, const float *scale, const int32_t *zero,
-    const params_t *numbers,
+    const float *s, code_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const int32_t *zero = <const int32_t *>beside.zero
     cdef params_t p = numbers[0]
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
@@ -179,9 +183,9 @@ cdef void place_each(
 # ---- loops: value / scale, + zero point, (value - zero point) * scale -> value ----------------------------------
 
 cdef void divide_row(
-    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
-    const params_t *numbers,
+    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const float *scale = <const float *>beside.scale
     cdef float divisor = scale[0]
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
@@ -192,9 +196,9 @@ cdef void divide_row(
 
 
 cdef void divide_each(
-    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
-    const params_t *numbers,
+    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const float *scale = <const float *>beside.scale
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
     for block in range(blocks(n, span)):
@@ -204,9 +208,9 @@ cdef void divide_each(
 
 
 cdef void divide_encode8_row(
-    const float *s, uint8_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
-    const params_t *numbers,
+    const float *s, uint8_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const float *scale = <const float *>beside.scale
     # One loop where `divide` and `encode8` would be two: the divider works while the rest encodes. Divided by a
     # positive number, everything keeps its sign, NaN too.
     cdef params_t p = numbers[0]
@@ -227,9 +231,9 @@ cdef void divide_encode8_row(
 
 
 cdef void divide_encode8_each(
-    const float *s, uint8_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
-    const params_t *numbers,
+    const float *s, uint8_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const float *scale = <const float *>beside.scale
     cdef params_t p = numbers[0]
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
@@ -240,9 +244,9 @@ cdef void divide_encode8_each(
 
 
 cdef void divide_wide_row(
-    const double *s, uint64_t *d, Py_ssize_t n, rest_t rest, const double *scale, const float *zero,
-    const params_t *numbers,
+    const double *s, uint64_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const double *scale = <const double *>beside.scale
     cdef double divisor = scale[0]
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
@@ -253,9 +257,9 @@ cdef void divide_wide_row(
 
 
 cdef void divide_wide_each(
-    const double *s, uint64_t *d, Py_ssize_t n, rest_t rest, const double *scale, const float *zero,
-    const params_t *numbers,
+    const double *s, uint64_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const double *scale = <const double *>beside.scale
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
     for block in range(blocks(n, span)):
@@ -265,9 +269,9 @@ cdef void divide_wide_each(
 
 
 cdef void shift_row(
-    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
-    const params_t *numbers,
+    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const float *zero = <const float *>beside.zero
     cdef float offset = zero[0]
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
@@ -278,9 +282,9 @@ cdef void shift_row(
 
 
 cdef void shift_each(
-    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
-    const params_t *numbers,
+    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const float *zero = <const float *>beside.zero
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
     for block in range(blocks(n, span)):
@@ -290,23 +294,30 @@ cdef void shift_each(
 
 
 cdef void multiply_row(
-    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
-    const params_t *numbers,
+    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const float *scale = <const float *>beside.scale
+    cdef const float *zero = <const float *>beside.zero
     cdef float factor = scale[0]
     cdef float offset = zero[0]
+    cdef bint keeps_nan = HANDS_NAN_ON and 0 < abs(factor) < as_float(INF) and abs(offset) < as_float(INF)
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
     for block in range(blocks(n, span)):
         ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
-        for i in range(block * span, min(block * span + span, n)):
-            d[i] = settled_one((s[i] - offset) * factor, s[i], factor)
+        if keeps_nan:  # of the value, as it is, and makes no other
+            for i in range(block * span, min(block * span + span, n)):
+                d[i] = as_bits((s[i] - offset) * factor)
+        else:
+            for i in range(block * span, min(block * span + span, n)):
+                d[i] = settled_one((s[i] - offset) * factor, s[i], factor)
 
 
 cdef void multiply_each(
-    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const float *scale, const float *zero,
-    const params_t *numbers,
+    const float *s, uint32_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
+    cdef const float *scale = <const float *>beside.scale
+    cdef const float *zero = <const float *>beside.zero
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
     for block in range(blocks(n, span)):

@@ -237,6 +237,32 @@ cdef void encode8(const uint32_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, cons
             d[i] = <uint8_t>encode_one(s[i], p)
 
 
+cdef void encode8_from64(
+    const double *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef params_t p = numbers[0]
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
+            d[i] = <uint8_t>encode_one(narrow_sticky_one(s[i]), p)
+
+
+cdef void encode8_from16(
+    const uint16_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef params_t p = numbers[0]
+    cdef uint32_t code
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
+    cdef Py_ssize_t block, i
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, n)):
+            code = s[i]
+            d[i] = <uint8_t>encode_one(((code & 0x7fff) << p.lift) | ((code & 0x8000) << 16), p)
+
+
 cdef void encode16(const uint32_t *s, uint16_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
     cdef params_t p = numbers[0]
     cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))

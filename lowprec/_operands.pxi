@@ -14,10 +14,8 @@ cdef struct operands_t:
     Py_ssize_t outer_step
     Py_ssize_t width
 
-cdef struct beside_t:
-    const char *scale
-    const char *zero
-    bint each               # one for every element; else one for all
+cdef enum:
+    RUN_SHIFT = 4  # runs of 16 elements, a vector of them, or more
 
 cdef int32_t no_zero[TILE]  # static, hence all 0
 
@@ -52,11 +50,25 @@ cdef class Operands:
         self.view.width = width
 
 
+cdef inline bint follow(const operands_t *o) noexcept nogil:
+    # Whether the scales of a row are followed by those of the next one, which starts with a run of its own.
+    return o.inner == 1 and o.length % o.block == 0 and o.outer_step == o.length // o.block
+
+
+cdef inline int power_of(Py_ssize_t length) noexcept nogil:
+    # The exponent where the length is a power of two; else -1.
+    cdef int shift = 0
+    while length >> shift > 1:
+        shift += 1
+    return shift if length == <Py_ssize_t>1 << shift else -1
+
+
 cdef beside_t beside(
-    const operands_t *o, Py_ssize_t first, Py_ssize_t n, char *scale_tile, char *zero_tile,
+    const operands_t *o, Py_ssize_t first, Py_ssize_t n, bint runs, char *scale_tile, char *zero_tile,
 ) noexcept nogil:
     # Walk the rows of elements along the quantization axis, or what is inside it. If all n elements have one scale, or
-    # their scales follow each other, the scales are taken where they lie; else they are spread over the tile.
+    # their scales follow each other, one for each or (where there are `runs`) for every power of two of them, the
+    # scales are taken where they lie; else they are spread over the tile.
     cdef beside_t found
     cdef Py_ssize_t inner = first % o.inner
     cdef Py_ssize_t position = first // o.inner % o.length
@@ -72,11 +84,17 @@ cdef beside_t beside(
             run = o.inner - inner
         else:
             run = (o.length - position) * o.inner - inner
-        if done == 0 and n <= (run if length == 1 else min(run, length - within)):
+        if done == 0:
             found.scale = o.scale + index * o.scale_item
             found.zero = <const char *>no_zero if o.zero == NULL else o.zero + index * 4
-            found.each = length == 1
-            return found
+            found.within = within
+            found.shift = power_of(length) if runs else -1
+            if n <= (run if length == 1 else min(run, length - within)):
+                found.way = EACH if length == 1 else ROW
+                return found
+            if found.shift >= RUN_SHIFT and within % (1 << RUN_SHIFT) == 0 and (n <= run or follow(o)):
+                found.way = RUNS
+                return found
         run = min(run, n - done)
         spread_in_use[o.scale_item == 8](
             o.scale + index * o.scale_item, scale_tile + done * o.scale_item, run, within, length,
@@ -87,7 +105,7 @@ cdef beside_t beside(
         if done == n:
             found.scale = scale_tile
             found.zero = <const char *>no_zero if o.zero == NULL else zero_tile
-            found.each = True
+            found.way = EACH
             return found
         # The row ended: what is inside the axis, or the axis.
         inner = within = 0

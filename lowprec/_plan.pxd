@@ -55,9 +55,23 @@ cdef struct rest_t:
 
 
 ctypedef void (*stage_t)(const void *src, void *dst, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil
+# The scales and zero points beside the elements that a loop is given: one of each for all of them, one for each, or one
+# for every 1 << shift, the first of which stands `within` elements after the start of its run.
+cdef enum:
+    ROW = 0
+    EACH = 1
+    RUNS = 2
+
+cdef struct beside_t:
+    const void *scale
+    const void *zero        # 4 bytes each
+    Py_ssize_t within
+    int shift
+    int way
+
+
 ctypedef void (*linear_t)(
-    const void *src, void *dst, Py_ssize_t n, rest_t rest, const void *scale, const void *zero,
-    const params_t *numbers,
+    const void *src, void *dst, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil
 ctypedef void (*spread_t)(
     const void *src, void *dst, Py_ssize_t n, Py_ssize_t within, Py_ssize_t length,

@@ -25,9 +25,11 @@ TABLE = {
     "narrow_sticky": <size_t>&narrow_sticky,
     "narrow": <size_t>&narrow,
     "widen": <size_t>&widen,
-    "encode8": <size_t>&encode8,
-    "encode8_from16": <size_t>&encode8_from16,
+    "encode8": <size_t>&encode8_lanes,
+    "encode8_from16": <size_t>&encode8_from16_lanes,
+    "encode8_from64": <size_t>&encode8_from64_lanes,
     "encode16": <size_t>&encode16,
+    "encode_half16": <size_t>&encode_half16,
     "encode_upper16": <size_t>&encode_upper16,
     "encode_power8": <size_t>&encode_power8,
     "grid": <size_t>&grid,
@@ -70,16 +72,26 @@ TABLE = {
     "nonzero64": <size_t>&nonzero[uint64_t],
 }
 
+# Of each three: one scale for all elements, one for each, one for every power of two of them (0: not here).
 LINEAR = {
-    "quantize8": (<size_t>&quantize_row[uint8_t], <size_t>&quantize_each[uint8_t]),
-    "quantize16": (<size_t>&quantize_row[uint16_t], <size_t>&quantize_each[uint16_t]),
-    "quantize_wide8": (<size_t>&quantize_wide_row[uint8_t], <size_t>&quantize_wide_each[uint8_t]),
-    "quantize_wide16": (<size_t>&quantize_wide_row[uint16_t], <size_t>&quantize_wide_each[uint16_t]),
-    "place8": (<size_t>&place_row[uint8_t], <size_t>&place_each[uint8_t]),
-    "place16": (<size_t>&place_row[uint16_t], <size_t>&place_each[uint16_t]),
-    "divide": (<size_t>&divide_row, <size_t>&divide_each),
-    "divide_encode8": (<size_t>&divide_encode8_row, <size_t>&divide_encode8_each),
-    "divide_wide": (<size_t>&divide_wide_row, <size_t>&divide_wide_each),
-    "shift": (<size_t>&shift_row, <size_t>&shift_each),
-    "multiply": (<size_t>&multiply_row, <size_t>&multiply_each),
+    "quantize16": (<size_t>&quantize_row[uint16_t], <size_t>&quantize_each[uint16_t], 0),
+    "quantize_wide8": (<size_t>&quantize_wide_row[uint8_t], <size_t>&quantize_wide_each[uint8_t], 0),
+    "quantize_wide16": (<size_t>&quantize_wide_row[uint16_t], <size_t>&quantize_wide_each[uint16_t], 0),
+    "place8": (<size_t>&place_row[uint8_t], <size_t>&place_each[uint8_t], 0),
+    "place16": (<size_t>&place_row[uint16_t], <size_t>&place_each[uint16_t], 0),
+    "divide": (<size_t>&divide_row, <size_t>&divide_each, 0),
+    "divide_wide": (<size_t>&divide_wide_row, <size_t>&divide_wide_each, 0),
+    "shift": (<size_t>&shift_row, <size_t>&shift_each, 0),
 }
+if HAS_LANES:
+    LINEAR["quantize8"] = (
+        <size_t>&quantize8_row_lanes, <size_t>&quantize8_each_lanes, <size_t>&quantize8_runs_lanes,
+    )
+    LINEAR["divide_encode8"] = (
+        <size_t>&divide_encode8_row_lanes, <size_t>&divide_encode8_each_lanes, <size_t>&divide_encode8_runs_lanes,
+    )
+    LINEAR["multiply"] = (<size_t>&multiply_row, <size_t>&multiply_each_lanes, <size_t>&multiply_runs_lanes)
+else:
+    LINEAR["quantize8"] = (<size_t>&quantize_row[uint8_t], <size_t>&quantize_each[uint8_t], 0)
+    LINEAR["divide_encode8"] = (<size_t>&divide_encode8_row, <size_t>&divide_encode8_each, 0)
+    LINEAR["multiply"] = (<size_t>&multiply_row, <size_t>&multiply_each, 0)

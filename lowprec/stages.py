@@ -232,7 +232,10 @@ def encode_stages(plan: Plan, wide: bool) -> _Stages:
     if is_upper_half(target):
         return [*names, "encode_upper16"], {}
     _check_reach(target)
-    return [*names, f"encode{target.storage_bits}"], _encode_numbers(plan)
+    if names == ["narrow_sticky"] and target.storage_bits == 8:
+        return ["encode8_from64"], _encode_numbers(plan)
+    half = "_half" if _half_scale(target) is not None and plan.overflow_code == target.inf_code else ""
+    return [*names, f"encode{half}{target.storage_bits}"], _encode_numbers(plan)
 
 
 def _to_integer(plan: Plan) -> _Stages:
