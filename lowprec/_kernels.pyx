@@ -4,6 +4,7 @@ import importlib.util
 from cpython.buffer cimport (
     PyBUF_FORMAT, PyBUF_STRIDED, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer,
 )
+from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
@@ -11,7 +12,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from lowprec._plan cimport (
-    EACH, ROW, RUNS, SPREAD, beside_t, compare_t, linear_t, params_t, rest_t, seen_t, spread_t, stage_t,
+    EACH, ROW, RUNS, SPREAD, beside_t, compare_t, inverses_t, linear_t, params_t, rest_t, seen_t, spread_t, stage_t,
 )
 
 cdef extern from * nogil:
@@ -88,6 +89,7 @@ cdef enum:
 cdef stage_t loops[MAX_LOOPS]
 cdef linear_t linear[3][MAX_LINEAR]  # by the way in which scales stand beside the elements; NULL: not in that one
 cdef compare_t compare_in_use
+cdef inverses_t inverses_in_use  # NULL where no loop takes them
 cdef spread_t spread_in_use[2]  # of 4 and of 8 bytes
 cdef dict loop_index = {}
 cdef str isa_in_use = ""
@@ -104,7 +106,7 @@ def available_isas() -> tuple[str, ...]:
 
 def use_isa(str name) -> None:
     """Switch every conversion to the loops of one instruction set; not while others convert."""
-    global isa_in_use, compare_in_use
+    global isa_in_use, compare_in_use, inverses_in_use
     known = available_isas()
     if name not in known:
         raise ValueError(f"the instruction set (LOWPREC_ISA) must be one of {', '.join(known)} here; got {name!r}")
@@ -118,6 +120,7 @@ def use_isa(str name) -> None:
             linear[way][index] = <linear_t><size_t>tier.LINEAR[loop][way]
     spread_in_use[0], spread_in_use[1] = <spread_t><size_t>tier.SPREADS[0], <spread_t><size_t>tier.SPREADS[1]
     compare_in_use = <compare_t><size_t>tier.COMPARE
+    inverses_in_use = <inverses_t><size_t>tier.INVERT
     isa_in_use = name
 
 
@@ -263,6 +266,8 @@ cdef int run_bytes(
     if n == 0:
         return 0
     if operands is not None:
+        if "quantize8" in program.names:
+            operands.invert(n)
         beside_them = &operands.view
     with nogil:
         if n_threads <= 1:

@@ -231,19 +231,18 @@ static inline lp_places lp_places_of(int32_t zero, int32_t low, int32_t high, ui
    does (Markstein): the reciprocal is the nearest one, the quotient before it at most one unit off. What is beyond
    any range is brought back first; the other end, and NaN, may become NaN or anything below the range. */
 static inline __m512 lp_quotient(__m512 x, __m512 scale, __m512 inverse, __m512 far) {
-    x = _mm512_min_ps(far, x);
+    x = _mm512_min_ps(_mm512_mul_ps(scale, far), x);
     __m512 q = _mm512_mul_ps(x, inverse);
     q = _mm512_fmadd_ps(_mm512_fnmadd_ps(q, scale, x), inverse, q);
     return _mm512_fmadd_ps(_mm512_fnmadd_ps(q, scale, x), inverse, q);
 }
 
-/* The reciprocals of scales and the values that stand 2**20 steps out; 0 if one of them is out of reach. */
-static inline int lp_inverses(const float *scale, ptrdiff_t count, float *inverse, float *far) {
+/* The reciprocals of scales; 0 if one of them is out of reach. */
+static inline int lp_inverses(const float *scale, ptrdiff_t count, float *inverse) {
     int outside = 0;
     for (ptrdiff_t i = 0; i < count; i++) {
         outside |= !(scale[i] > 0x1p-60f && scale[i] < 0x1p60f);
         inverse[i] = 1 / scale[i];
-        far[i] = scale[i] * 0x1p20f;
     }
     return !outside;
 }
@@ -251,18 +250,17 @@ static inline int lp_inverses(const float *scale, ptrdiff_t count, float *invers
 /* Half to even by the machine's own conversion, which makes the least integer of NaN and of what is too small. */
 static inline void lp_quantize(
     int way, int inverted, const float *s, uint8_t *d, ptrdiff_t n, const float *scale, const float *inverse,
-    const float *far, const int32_t *zero, ptrdiff_t at, int shift, const lp_places *p
+    const int32_t *zero, ptrdiff_t at, int shift, const lp_places *p
 ) {
-    __m512i x[4], f[4], y[4], b[4], z[4], code[2];
+    __m512i x[4], f[4], y[4], z[4], code[2];
     lp_load(s, n, x);
     lp_beside(way, scale, at, shift, n, f);
     if (inverted) lp_beside(way, inverse, at, shift, n, y);
-    if (inverted) lp_beside(way, far, at, shift, n, b);
     if (way != LP_ROW) lp_beside(way, zero, at, shift, n, z);
     for (int j = 0; j < 4; j++) {
         const __m512 v = _mm512_castsi512_ps(x[j]), divisor = _mm512_castsi512_ps(f[j]);
         const __m512 q = inverted
-            ? lp_quotient(v, divisor, _mm512_castsi512_ps(y[j]), _mm512_castsi512_ps(b[j]))
+            ? lp_quotient(v, divisor, _mm512_castsi512_ps(y[j]), p->far)
             : _mm512_min_ps(p->far, _mm512_div_ps(v, divisor));
         x[j] = _mm512_cvt_roundps_epi32(q, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     }
@@ -313,10 +311,10 @@ static inline void lp_divide_encode(
     int way, const void *s, void *d, ptrdiff_t n, const float *scale, ptrdiff_t at, int shift, const lp_words *w,
     int plain
 ) {}
-static inline int lp_inverses(const float *scale, ptrdiff_t count, float *inverse, float *far) { return 0; }
+static inline int lp_inverses(const float *scale, ptrdiff_t count, float *inverse) { return 0; }
 static inline void lp_quantize(
     int way, int inverted, const float *s, uint8_t *d, ptrdiff_t n, const float *scale, const float *inverse,
-    const float *far, const int32_t *zero, ptrdiff_t at, int shift, const lp_places *p
+    const int32_t *zero, ptrdiff_t at, int shift, const lp_places *p
 ) {}
 static inline void lp_multiply(
     int way, const float *s, uint32_t *d, ptrdiff_t n, const float *scale, const float *zero, ptrdiff_t at, int shift

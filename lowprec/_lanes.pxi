@@ -34,15 +34,19 @@ cdef extern from "_lanes.h" nogil:
         int way, const float *s, uint8_t *d, Py_ssize_t n, const void *scale, Py_ssize_t at, int shift,
         const lp_words *w, bint plain,
     ) noexcept
-    bint inverses "lp_inverses" (const float *scale, Py_ssize_t count, float *inverse, float *far) noexcept
+    bint invert "lp_inverses" (const float *scale, Py_ssize_t count, float *inverse) noexcept
     void quantize_64 "lp_quantize" (
         int way, bint inverted, const float *s, uint8_t *d, Py_ssize_t n, const float *scale, const float *inverse,
-        const float *far, const int32_t *zero, Py_ssize_t at, int shift, const lp_places *places,
+        const int32_t *zero, Py_ssize_t at, int shift, const lp_places *places,
     ) noexcept
     void multiply_64 "lp_multiply" (
         int way, const float *s, uint32_t *d, Py_ssize_t n, const void *scale, const void *zero, Py_ssize_t at,
         int shift,
     ) noexcept
+
+
+cdef bint inverses(const float *scale, Py_ssize_t count, float *inverse) noexcept nogil:
+    return invert(scale, count, inverse)
 
 
 cdef inline lp_words words_for(const params_t *p) noexcept nogil:
@@ -154,16 +158,17 @@ cdef inline void quantize8_lanes(
     int way, const float *s, uint8_t *d, Py_ssize_t n, rest_t rest, const beside_t *beside, const params_t *numbers,
 ) noexcept nogil:
     # Scales that stand for many elements are inverted, for a product takes less than a division.
-    cdef float inverse[INVERSES]
-    cdef float far[INVERSES]
+    cdef float inverted[INVERSES]
+    cdef const float *inverse = beside.inverse if way == EACH else NULL
     cdef const float *scale = <const float *>beside.scale
     cdef const int32_t *zero = <const int32_t *>beside.zero
     cdef Py_ssize_t within = beside.within if way == RUNS else 0
     cdef int shift = beside.shift
-    cdef Py_ssize_t count = 1 if way == ROW else ((within + n - 1) >> shift) + 1 if way == RUNS else n
-    memset(inverse, 0, sizeof(inverse))
-    memset(far, 0, sizeof(far))
-    cdef bint inverted = way != EACH and count <= INVERSES and inverses(scale, count, inverse, far)
+    cdef Py_ssize_t count = 1 if way == ROW else ((within + n - 1) >> shift) + 1
+    if way != EACH and count <= INVERSES:
+        memset(inverted, 0, sizeof(inverted))
+        if inverses(scale, count, inverted):
+            inverse = inverted
     cdef lp_places places = places_of(
         zero[0], numbers.low, numbers.high, <uint32_t>numbers.to_mask, <uint32_t>numbers.to_sign,
     )
@@ -172,14 +177,14 @@ cdef inline void quantize8_lanes(
     for block in range(blocks(n, span)):
         ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
         last = min(block * span + span, n)
-        if inverted:
+        if inverse != NULL:
             for i in range(block * span, last, 64):
                 at = within + i
-                quantize_64(way, True, s + i, d + i, last - i, scale, inverse, far, zero, at, shift, &places)
+                quantize_64(way, True, s + i, d + i, last - i, scale, inverse, zero, at, shift, &places)
         else:
             for i in range(block * span, last, 64):
                 at = within + i
-                quantize_64(way, False, s + i, d + i, last - i, scale, inverse, far, zero, at, shift, &places)
+                quantize_64(way, False, s + i, d + i, last - i, scale, inverse, zero, at, shift, &places)
 
 
 cdef void divide_encode8_row_lanes(

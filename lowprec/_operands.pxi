@@ -7,6 +7,7 @@
 cdef struct operands_t:
     const char *scale
     const char *zero        # 4 bytes each; NULL if there are none
+    const float *inverse    # of the scales, where that pays; NULL if not
     int scale_item          # bytes
     Py_ssize_t inner
     Py_ssize_t length
@@ -24,18 +25,19 @@ cdef class Operands:
     """The scales and zero points of one call, in the order of the axes, and how they spread over the elements."""
 
     cdef operands_t view
+    cdef Py_ssize_t count
     cdef const uint8_t[::1] scale
     cdef const uint8_t[::1] zero
+    cdef bytearray inverse
 
     def __init__(
         self, const uint8_t[::1] scale not None, const uint8_t[::1] zero, int scale_item, Py_ssize_t n,
         Py_ssize_t inner, Py_ssize_t length, Py_ssize_t block, Py_ssize_t outer_step, Py_ssize_t width,
     ):
-        cdef Py_ssize_t count
         if min(inner, length, block) < 1 or scale_item not in (4, 8) or width not in (1, inner):
             raise ValueError("a spread must have positive lengths")
-        count = (length + block - 1) // block if outer_step == 0 else n // (inner * length) * outer_step
-        count *= width
+        cdef Py_ssize_t count = (length + block - 1) // block if outer_step == 0 else n // (inner * length) * outer_step
+        self.count = count = count * width
         if n and (scale.shape[0] < count * scale_item or zero is not None and zero.shape[0] < count * 4):
             raise ValueError(f"`scale` and `zero` must hold {count} elements; got {scale.shape[0]} bytes")
         self.scale = scale
@@ -48,6 +50,18 @@ cdef class Operands:
         self.view.block = block
         self.view.outer_step = outer_step
         self.view.width = width
+
+    cdef void invert(self, Py_ssize_t n):
+        # Once for many elements, where each of them meets another scale than the one before.
+        cdef lp_mode mode
+        cdef bint each = self.view.width > 1 or self.view.inner == 1 and self.view.block == 1
+        if self.inverse is not None or inverses_in_use == NULL or not each or not 1 < self.count <= n // 8:
+            return
+        self.inverse = bytearray(self.count * sizeof(float))
+        mode = lp_mode_enter()
+        if inverses_in_use(<const float *>self.view.scale, self.count, <float *>PyByteArray_AS_STRING(self.inverse)):
+            self.view.inverse = <const float *>PyByteArray_AS_STRING(self.inverse)
+        lp_mode_leave(mode)
 
 
 cdef inline bint follow(const operands_t *o) noexcept nogil:
@@ -88,6 +102,9 @@ cdef beside_t beside(
             found.scale = o.scale + index * o.scale_item
             found.zero = <const char *>no_zero if o.zero == NULL else o.zero + index * 4
             found.within = within
+            found.inverse = NULL
+            if o.inverse != NULL:
+                found.inverse = o.inverse + index
             found.shift = power_of(length) if runs else -1
             if n <= (run if length == 1 else min(run, length - within)):
                 found.way = EACH if length == 1 else ROW
@@ -104,6 +121,7 @@ cdef beside_t beside(
         done += run
         if done == n:
             found.scale = scale_tile
+            found.inverse = NULL
             found.zero = <const char *>no_zero if o.zero == NULL else zero_tile
             found.way = EACH
             return found

@@ -65,6 +65,7 @@ cdef enum:
 cdef struct beside_t:
     const void *scale
     const void *zero        # 4 bytes each
+    const float *inverse    # of scales, one for each element, that are in reach of `inverses`; or NULL
     Py_ssize_t within
     int shift
     int way
@@ -76,6 +77,8 @@ ctypedef void (*linear_t)(
 ctypedef void (*spread_t)(
     const void *src, void *dst, Py_ssize_t n, Py_ssize_t within, Py_ssize_t length,
 ) noexcept nogil
+
+ctypedef bint (*inverses_t)(const float *scale, Py_ssize_t count, float *inverse) noexcept nogil
 
 cdef enum:
     SPREAD = 16  # scales that are written at once, past the end of a tile if need be

@@ -72,6 +72,8 @@ TABLE = {
     "nonzero64": <size_t>&nonzero[uint64_t],
 }
 
+INVERT = <size_t>&inverses if HAS_LANES else 0
+
 # Of each three: one scale for all elements, one for each, one for every power of two of them (0: not here).
 LINEAR = {
     "quantize16": (<size_t>&quantize_row[uint16_t], <size_t>&quantize_each[uint16_t], 0),
