@@ -6,6 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -46,12 +47,18 @@ class BuildKernels(build_ext):
         return True
 
 
-def extension(name, flags=()):
+def extension(name, flags=(), **options):
     """One module of the package."""
-    return Extension(f"lowprec.{name}", [f"lowprec/{name}.pyx"], extra_compile_args=list(flags))
+    return Extension(f"lowprec.{name}", [f"lowprec/{name}.pyx"], extra_compile_args=list(flags), **options)
 
 
-modules = [extension("_kernels")]
+modules = [
+    extension(
+        "_kernels",
+        include_dirs=[numpy.get_include()],
+        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
+    )
+]
 modules += [extension(f"_tier_{name}", flags) for name, flags in TIERS.items() if X86_64 or name == "base"]
 setup(
     cmdclass={"build_ext": BuildKernels},

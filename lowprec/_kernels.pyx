@@ -5,11 +5,13 @@ from cpython.buffer cimport (
     PyBUF_FORMAT, PyBUF_STRIDED, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer,
 )
 from cpython.bytearray cimport PyByteArray_AS_STRING
-from cpython.pycapsule cimport PyCapsule_GetPointer
+from cpython.ref cimport Py_INCREF
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
+
+cimport numpy as cnp
 
 from lowprec._plan cimport (
     EACH, ROW, RUNS, SPREAD, beside_t, compare_t, inverses_t, linear_t, params_t, rest_t, seen_t, spread_t, stage_t,
@@ -63,20 +65,10 @@ cdef extern from * nogil:
     int lp_has_v4() noexcept
     const int LP_OPENMP
 
-cdef struct interface_t:  # PyArrayInterface of NumPy's array interface, version 3
-    int two
-    int nd
-    char typekind
-    int itemsize
-    int flags
-    Py_ssize_t *shape
-    Py_ssize_t *strides
-    char *data
-    void *descr
+cdef extern from "numpy/arrayobject.h":
+    cnp.ndarray new_array "PyArray_Empty" (int rank, cnp.npy_intp *shape, cnp.dtype dtype, int fortran)
 
-cdef enum:
-    DENSE = 0x301           # C order, aligned, native byte order
-    WRITEABLE = 0x400
+cnp.import_array()
 
 cdef enum:
     TILE = 1024         # elements between two loops of one conversion: two tiles of float64 stay in the L1 cache
@@ -300,26 +292,55 @@ def run_addresses(
     run_bytes(program, <const uint8_t *>src, src_size, <uint8_t *>dst, dst_size, n, operands, n_threads)
 
 
-def run_arrays(Program program not None, src, dst, Py_ssize_t n, Operands operands, int n_threads) -> bool:
+cdef inline bint are_dense(cnp.ndarray src, cnp.ndarray dst):
+    # In C order, aligned, in native byte order, apart from each other.
+    cdef const char *s = cnp.PyArray_BYTES(src)
+    cdef const char *d = cnp.PyArray_BYTES(dst)
+    return (
+        cnp.PyArray_ISCARRAY_RO(src) and cnp.PyArray_ISCARRAY(dst)
+        and (s >= d + cnp.PyArray_NBYTES(dst) or d >= s + cnp.PyArray_NBYTES(src))
+    )
+
+
+def run_arrays(
+    Program program not None, cnp.ndarray src, cnp.ndarray dst, Py_ssize_t n, Operands operands, int n_threads,
+) -> bool:
     """Convert `n` elements of one NumPy array to another, of any dtypes.
 
     False, with nothing done, unless both are dense in C order, in native byte order and apart from each other.
     """
-    cdef object of_src = src.__array_struct__  # the way to memory that needs neither NumPy's headers nor a dtype's name
-    cdef object of_dst = dst.__array_struct__
-    cdef const interface_t *s = <const interface_t *>PyCapsule_GetPointer(of_src, NULL)
-    cdef const interface_t *d = <const interface_t *>PyCapsule_GetPointer(of_dst, NULL)
-    cdef Py_ssize_t s_size = s.itemsize
-    cdef Py_ssize_t d_size = d.itemsize
-    cdef int axis
-    for axis in range(s.nd):
-        s_size *= s.shape[axis]
-    for axis in range(d.nd):
-        d_size *= d.shape[axis]
-    if ~s.flags & DENSE or ~d.flags & (DENSE | WRITEABLE) or s.data < d.data + d_size and d.data < s.data + s_size:
+    if not are_dense(src, dst):
         return False
-    run_bytes(program, <const uint8_t *>s.data, s_size, <uint8_t *>d.data, d_size, n, operands, n_threads)
+    run_bytes(
+        program, <const uint8_t *>cnp.PyArray_BYTES(src), cnp.PyArray_NBYTES(src),
+        <uint8_t *>cnp.PyArray_BYTES(dst), cnp.PyArray_NBYTES(dst), n, operands, n_threads,
+    )
     return True
+
+
+def run_same_shape(Program program not None, cnp.ndarray x, cnp.dtype dtype, out, int n_threads) -> object:
+    """Convert a dense NumPy array to one of the same shape, `out` or a new one, and return that.
+
+    None, with nothing done, where `run_arrays` would not, or where `out` is not of that shape and dtype.
+    """
+    cdef cnp.ndarray result
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
+    cdef int axis
+    if out is None:
+        if not cnp.PyArray_ISCARRAY_RO(x):
+            return None
+        Py_INCREF(dtype)  # the new array keeps it
+        result = new_array(cnp.PyArray_NDIM(x), cnp.PyArray_DIMS(x), dtype, 0)
+    elif type(out) is cnp.ndarray and cnp.PyArray_NDIM(out) == cnp.PyArray_NDIM(x):
+        result = out
+        for axis in range(cnp.PyArray_NDIM(x)):
+            if cnp.PyArray_DIM(result, axis) != cnp.PyArray_DIM(x, axis):
+                return None
+        if result.dtype != dtype:
+            return None
+    else:
+        return None
+    return result if run_arrays(program, x, result, n, None, n_threads) else None
 
 
 include "_strided.pxi"

@@ -228,8 +228,9 @@ static inline lp_places lp_places_of(int32_t zero, int32_t low, int32_t high, ui
 }
 
 /* x / scale for scales in reach: a product with the reciprocal, put right twice. The last step rounds as a division
-   does (Markstein): the reciprocal is the nearest one, the quotient before it at most one unit off. What is beyond
-   any range is brought back first; the other end, and NaN, may become NaN or anything below the range. */
+   does (Markstein): the reciprocal is the nearest one, the quotient before it at most one unit off, which the product
+   alone need not be. What is beyond any range is brought back first; the other end, and NaN, may become NaN or anything
+   below the range. */
 static inline __m512 lp_quotient(__m512 x, __m512 scale, __m512 inverse, __m512 far) {
     x = _mm512_min_ps(_mm512_mul_ps(scale, far), x);
     __m512 q = _mm512_mul_ps(x, inverse);

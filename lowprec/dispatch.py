@@ -24,14 +24,14 @@ from .arrays import (
     on_host,
     to_codes,
 )  # fmt: skip
-from .dense import dense_result, dense_tensor, tensor_beside
+from .dense import dense_result, dense_tensor, remember_dense, tensor_beside
 from .elsewhere import convert_elsewhere
 from .formats import as_format
 from .plan import Plan, Rule, read_plan, spell_plan
 from .stages import make_program
 from .threads import one_thread, shared
 
-__all__ = ["convert", "convert_device", "convert_host"]
+__all__ = ["convert", "convert_device", "convert_host", "remember"]
 
 _BYTE = np.dtype(np.uint8)
 _program = cache(make_program)
@@ -221,6 +221,16 @@ def _dense(plan: Plan, codes: bool, packed: bool) -> tuple[_kernels.Program, np.
 def _dense_tensor(plan: Plan, xp: Any) -> tuple[_kernels.Program, Any]:
     """Return what converts a dense torch tensor, and the dtype of the result."""
     return _program(plan, extend=extends(plan.target, xp)), carrier(plan.target, xp)
+
+
+def remember(x: Any, to: object, plan: Plan) -> None:
+    """Let `dense_cast` find what carries out the plan of a cast that names the target so and has no other option."""
+    if plan.rule is Rule.TEXT:
+        return
+    if type(x) is np.ndarray:
+        remember_dense(x, to, *_dense(plan, False, False))
+    elif is_torch(x):
+        remember_dense(x, to, *_dense_tensor(plan, namespace(x)))
 
 
 def convert(

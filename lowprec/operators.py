@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .arrays import format_of, namespace, reinterpret
-from .dispatch import convert
+from .dense import dense_cast
+from .dispatch import convert, remember
 from .formats import NUMBERS, Kind, as_format
 from .opsets import NEWEST, check_type, version_of
 from .plan import copy_plan
@@ -82,7 +83,13 @@ def cast(
     >>> lp.cast(x, "float8_e4m3fn", saturate=False).tolist()
     [0.3125, nan, nan]
     """
-    return convert(x, settle(x, source, to, CAST, saturate, round_mode, opset), out=out)
+    usual = source is None and saturate is True and round_mode is None and opset is NEWEST
+    if usual and (found := dense_cast(x, to, out)) is not None:
+        return found
+    plan = settle(x, source, to, CAST, saturate, round_mode, opset)
+    if usual:
+        remember(x, to, plan)
+    return convert(x, plan, out=out)
 
 
 def cast_like(

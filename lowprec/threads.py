@@ -11,7 +11,7 @@ from typing import TypeVar
 from . import _kernels
 from .cores import available_cores
 
-__all__ = ["get_num_threads", "one_thread", "set_num_threads", "shared", "threads_for"]
+__all__ = ["get_num_threads", "is_small", "one_thread", "set_num_threads", "shared", "threads_for"]
 
 _Result = TypeVar("_Result")
 
@@ -104,6 +104,11 @@ def threads_for(n: int) -> int:
     if n < PARALLEL_FROM and _asked is None:
         return 1
     return 1 if getattr(_task, "alone", False) else get_num_threads()
+
+
+def is_small(n: int) -> bool:
+    """Whether `n` elements take one thread, whatever else goes on."""
+    return n < PARALLEL_FROM and _asked is None
 
 
 def shared(n: int, run: Callable[..., _Result], *arguments: object) -> _Result:

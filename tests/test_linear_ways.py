@@ -102,3 +102,39 @@ def test_quotients_beside_ties(signed: bool, tally: Counter[str]) -> None:
         for row in range(0, 2000, 97):
             got = lp.quantize_linear(x[row], scale[row], output_dtype=expected.dtype)
             compare(tally, "QuantizeLinear, beside ties", got, expected[row], f"{who}, one scale", x[row])
+
+
+def hardest_quotients() -> tuple[np.ndarray, np.ndarray]:
+    """Return x and scales whose quotients lie next to where division rounds to, or past, a half of an integer.
+
+    m stands half a float32 step beside a half: 25 bits, the last one 1. A scale with scale * m = r (mod 2**25), and r
+    small, makes x = (scale * m - r) / 2**25 an integer, and x / scale as close to m as a float32 quotient can be.
+    """
+    found = []
+    for half in np.arange(0.5, 256, 0.5)[::2]:
+        up = int(np.floor(np.log2(half)))
+        m = int(half * 2.0 ** (24 - up))
+        for beside in (m - 1, m + 1):
+            inverse = pow(beside, -1, 1 << 25)
+            for r in range(-63, 64, 2):
+                scale = r * inverse % (1 << 25)
+                x = (scale * beside - r) >> 25
+                if 1 << 23 <= scale < 1 << 24 and x < 1 << 24:
+                    found.append((np.ldexp(float(x), 1 + up), float(scale)))
+    x, scale = np.array(found).T
+    return x.astype(np.float32), scale.astype(np.float32)
+
+
+def test_hardest_quotients(tally: Counter[str]) -> None:
+    x, scale = hardest_quotients()
+    assert len(x) > 4000
+    assert np.abs(x.astype(np.float64) / scale * 2 - np.rint(x.astype(np.float64) / scale * 2)).max() < 2.0**-15
+    expected = np.repeat(np.clip(np.rint(x / scale), 0, 255).astype(np.uint8)[:, None], 16, axis=1)
+    for exponent in (-82, -30, 0, 35):  # 2**-59 to 2**58
+        divisor = np.ldexp(scale, exponent)
+        rows = np.repeat(np.ldexp(x, exponent)[:, None], 16, axis=1)
+        for who in opinions(threads=(2,)):
+            got = lp.quantize_linear(rows, divisor, output_dtype="uint8", axis=0)
+            compare(tally, "QuantizeLinear, hardest quotients", got, expected, who, rows)
+            one = [lp.quantize_linear(a, b, output_dtype="uint8") for a, b in zip(rows[:99], divisor[:99], strict=True)]
+            compare(tally, "QuantizeLinear, hardest quotients", np.array(one), expected[:99], who)
