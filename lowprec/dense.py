@@ -13,21 +13,21 @@ from .threads import PARALLEL_FROM, is_small, shared
 
 __all__ = ["dense_cast", "dense_result", "dense_tensor", "remember_dense", "tensor_beside"]
 
-_found: dict[tuple[Any, object], tuple[_kernels.Program, Any]] = {}
-"""(dtype of an array, name or row of the target) → what converts it with every other option left as it is."""
+_found: dict[type, dict[tuple[Any, object], tuple[_kernels.Program, Any]]] = {}
+"""Class of an array → (its dtype, name or row of the target) → what converts it, every other option left as it is."""
 
 
 def remember_dense(x: Any, to: object, program: _kernels.Program, dtype: Any) -> None:
     """Let `dense_cast` find a program; by a number, which may equal another one of another type, it finds none."""
     if isinstance(to, (str, Format)):
-        _found[x.dtype, to] = program, dtype
+        _found.setdefault(type(x), {})[x.dtype, to] = program, dtype
 
 
 def dense_cast(x: Any, to: object, out: Any) -> Any:
     """Cast a dense array the way its dtype was cast before; None if the general way must be taken."""
     try:
-        program, dtype = _found[x.dtype, to]
-    except (AttributeError, KeyError, TypeError):  # what is no array, or cannot be a key, is named by the checks
+        program, dtype = _found[type(x)][x.dtype, to]
+    except (KeyError, TypeError):  # TypeError: what cannot be a key is named by the checks
         return None
     if type(x) is np.ndarray:
         n = x.size
