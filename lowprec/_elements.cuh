@@ -80,6 +80,7 @@ LP_INLINE u32 decode8(u8 code, const params_t &p) { return decode(code, p); }
 LP_INLINE u32 decode16(u16 code, const params_t &p) { return decode(code, p); }
 LP_INLINE u32 decode_ieee8(u8 code, const params_t &p) { return decode_ieee(code, p); }
 LP_INLINE u32 decode_ieee16(u16 code, const params_t &p) { return decode_ieee(code, p); }
+LP_INLINE u32 decode_half16(u16 code, const params_t &p) { return decode_ieee(code, p); }
 LP_INLINE u16 decode8_to16(u8 code, const params_t &p) { return (u16)(decode(code, p) >> p.lift); }
 LP_INLINE u16 decode_ieee8_to16(u8 code, const params_t &p) { return (u16)(decode_ieee(code, p) >> p.lift); }
 

@@ -9,7 +9,7 @@
 #define LP_F16C 0
 #endif
 
-/* 16 codes of float16. The machine rounds half to even here whatever its mode, and keeps the payload of a NaN. */
+/* 16 codes of float16: the machine rounds half to even here whatever its mode, and keeps the payload of a NaN. */
 static inline void lp_encode_half(const uint32_t *s, uint16_t *d, uint32_t nan_code) {
 #ifdef __F16C__
     const float *from = (const float *)s;
@@ -18,6 +18,18 @@ static inline void lp_encode_half(const uint32_t *s, uint16_t *d, uint32_t nan_c
     const __m256i a = _mm256_and_si256(h, _mm256_set1_epi16(0x7fff));
     const __m256i nan = _mm256_xor_si256(_mm256_set1_epi16((short)nan_code), _mm256_andnot_si256(a, h));
     _mm256_storeu_si256((__m256i *)d, _mm256_blendv_epi8(h, nan, _mm256_cmpgt_epi16(a, _mm256_set1_epi16(0x7c00))));
+#endif
+}
+
+/* 16 values of float16 as float32 bits, a NaN without its payload. */
+static inline void lp_decode_half(const uint16_t *s, uint32_t *d) {
+#ifdef __F16C__
+    for (int j = 0; j < 16; j += 8) {
+        const __m256 y = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(s + j)));
+        const __m256 sign = _mm256_and_ps(y, _mm256_castsi256_ps(_mm256_set1_epi32((int)0x80000000u)));
+        const __m256 nan = _mm256_or_ps(sign, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000)));
+        _mm256_storeu_ps((float *)d + j, _mm256_blendv_ps(y, nan, _mm256_cmp_ps(y, y, _CMP_UNORD_Q)));
+    }
 #endif
 }
 
@@ -173,6 +185,18 @@ static inline void lp_encode_halves(
     lp_store(d, n, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(code[0], code[1])));
 }
 
+/* The low bytes of the integer parts. Where the machine has no integer for a value, from 2**31 on, at Inf and NaN, it
+   gives one whose low byte is 0: so is that of every float32 there. */
+static inline void lp_truncate(const void *s, uint8_t *d, ptrdiff_t n, uint32_t mask, uint32_t sign) {
+    const __m512i byte = _mm512_set1_epi32((int)(mask & 0xff)), ext = _mm512_set1_epi8((char)sign);
+    __m512i x[4];
+    lp_load(s, n, x);
+    for (int j = 0; j < 4; j++) x[j] = _mm512_and_si512(_mm512_cvttps_epi32(_mm512_castsi512_ps(x[j])), byte);
+    const __m512i words = _mm512_packus_epi16(_mm512_packs_epi32(x[0], x[1]), _mm512_packs_epi32(x[2], x[3]));
+    const __m512i codes = _mm512_permutexvar_epi32(lp_dwords(), words);
+    lp_store(d, n, _mm512_sub_epi8(_mm512_xor_si512(codes, ext), ext));
+}
+
 /* ---- scales ---------------------------------------------------------------------------------------------------- */
 
 /* A NaN keeps the sign of the operand that it came from; one made here has none. */
@@ -305,6 +329,7 @@ static inline lp_places lp_places_of(int32_t zero, int32_t low, int32_t high, ui
 }
 static inline void lp_encode(const void *s, void *d, ptrdiff_t n, const lp_words *w, int plain) {}
 static inline void lp_encode_doubles(const double *s, void *d, ptrdiff_t n, const lp_words *w, int plain) {}
+static inline void lp_truncate(const void *s, uint8_t *d, ptrdiff_t n, uint32_t mask, uint32_t sign) {}
 static inline void lp_encode_halves(
     const uint16_t *s, void *d, ptrdiff_t n, uint32_t lift, const lp_words *w, int plain
 ) {}

@@ -15,6 +15,10 @@ cdef extern from "_lanes.h" nogil:
         pass
     const bint HAS_LANES "LP_LANES"
     const bint HAS_F16C "LP_F16C"
+    void decode_16_half "lp_decode_half" (const uint16_t *s, uint32_t *d) noexcept
+    void truncate_64 "lp_truncate" (
+        const uint32_t *s, uint8_t *d, Py_ssize_t n, uint32_t mask, uint32_t sign,
+    ) noexcept
     void encode_16_half "lp_encode_half" (const uint32_t *s, uint16_t *d, uint32_t nan_code) noexcept
     lp_words words_of "lp_words_of" (
         uint32_t clamp, uint32_t floor, uint32_t keep, uint32_t nan_above, uint32_t nan_code, uint32_t sign_bit,
@@ -69,6 +73,37 @@ cdef void encode_half16(
             encode_16_half(s + i, d + i, nan_code)
     if whole < n:
         encode16(s + whole, d + whole, n - whole, rest, numbers)
+
+
+cdef void decode_half16(
+    const uint16_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
+    cdef Py_ssize_t whole = n // 16 * 16 if HAS_F16C else 0
+    cdef Py_ssize_t block, i
+    for block in range(blocks(whole, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        for i in range(block * span, min(block * span + span, whole), 16):
+            decode_16_half(s + i, d + i)
+    if whole < n:
+        decode_ieee[uint16_t](s + whole, d + whole, n - whole, rest, numbers)
+
+
+cdef void truncate8_lanes(
+    const uint32_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef uint32_t mask = <uint32_t>numbers.to_mask
+    cdef uint32_t sign = <uint32_t>numbers.to_sign
+    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
+    cdef Py_ssize_t block, last, i
+    if not HAS_LANES:
+        truncate[uint8_t](s, d, n, rest, numbers)
+        return
+    for block in range(blocks(n, span)):
+        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
+        last = min(block * span + span, n)
+        for i in range(block * span, last, 64):
+            truncate_64(s + i, d + i, last - i, mask, sign)
 
 
 cdef void encode8_lanes(

@@ -77,7 +77,7 @@ def load_stages(fmt: Format) -> _Stages:
     if is_upper_half(fmt):
         return ["decode_upper16"], {}
     _check_reach(fmt)
-    family = "_ieee" if fmt.nan is NaNRule.IEEE else ""
+    family = "_half" if _half_scale(fmt) is not None else "_ieee" if fmt.nan is NaNRule.IEEE else ""
     return [f"decode{family}{fmt.storage_bits}"], _decode_numbers(fmt)
 
 
