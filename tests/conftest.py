@@ -10,6 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+# Read where OpenMP is loaded: a thread that waits must leave the core to the tests of the next process.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 import torch
 
 import lowprec as lp
