@@ -121,16 +121,17 @@ def decode(code: int, fmt: object) -> Value:
     """
     row = as_format(fmt)
     check_type(row, NEWEST, "fmt")
-    limit = 2 ** max(8, row.bits)
+    width = row.bits
+    limit = 2 ** max(8, width)
     if isinstance(code, bool) or not isinstance(code, (int, np.integer)) or not 0 <= code < limit:
         raise ValueError(f"`code` must be an integer from 0 to {limit - 1}; got {code!r}")
-    bits = int(code) % 2**row.bits
+    bits = int(code) % 2**width
     if row.kind is Kind.BOOL:
         return Value.of(int(bits != 0))
-    negative = row.signed and bits >= 2 ** (row.bits - 1)
+    negative = row.signed and bits >= 2 ** (width - 1)
     if row.kind is Kind.INT:
-        return Value.of(bits - 2**row.bits if negative else bits)
-    magnitude = bits - 2 ** (row.bits - 1) if negative else bits
+        return Value.of(bits - 2**width if negative else bits)
+    magnitude = bits - 2 ** (width - 1) if negative else bits
     count = finite_count(row)
     if magnitude >= count or (row.nan is NaNRule.NEGATIVE_ZERO and negative and magnitude == 0):
         return Value(Fraction(0), negative, "inf" if row.has_inf and magnitude == count else "nan")
