@@ -27,7 +27,7 @@ SCALAR_ON_BASE = {
 
 
 SCALAR_BELOW_V4 = {"single"}  # one instruction an element, but for scalars alone
-LEFT_OUT = {"v4": {"truncate 0", "quantize_row 0", "quantize_each 0", "multiply_each"}}  # dropped: what is written out stands there
+LEFT_OUT = {"v4": {"truncate 0", "quantize_row 0", "quantize_each 0", "multiply_each"}}  # dropped for what is written
 SCALAR = {"compare", "encode_half16", "decode_half16"}  # its loop is for what the others leave over; written out
 
 

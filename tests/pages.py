@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ import pytest
 from lowprec import explorer
 
 AppTest = pytest.importorskip("streamlit.testing.v1").AppTest
-scanner = pytest.importorskip("streamlit.components.v2.manifest_scanner")
-# A server looks once for components in all that is installed, a test would for every page: most of its time.
-scanner.scan_component_manifests = functools.cache(scanner.scan_component_manifests)
+with contextlib.suppress(ImportError, AttributeError):
+    # A server looks once for components in all that is installed, a test would for every page: most of its time.
+    from streamlit.components.v2 import manifest_scanner
+
+    manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 FOLDER = Path(explorer.__file__).parent
 
 
