@@ -16,7 +16,7 @@ FLOAT32, FLOAT64 = as_format("float32"), as_format("float64")
 
 
 @functools.cache
-def _table(fmt: Format) -> np.ndarray:
+def table_of(fmt: Format) -> np.ndarray:
     """Return the value of every code of a format of at most 16 bits, exactly, NaNs with their sign."""
     found = [reference.decode(code, fmt) for code in range(1 << fmt.bits)]
     return np.array([float(value) for value in found])
@@ -25,7 +25,7 @@ def _table(fmt: Format) -> np.ndarray:
 def values(codes: np.ndarray, fmt: Format) -> np.ndarray:
     """Return what codes stand for as float64, which holds every value of 32 bits or fewer."""
     if fmt.bits <= 16:
-        return _table(fmt)[codes]
+        return table_of(fmt)[codes]
     with np.errstate(invalid="ignore"):  # signalling NaNs
         return codes.view(fmt.dtype).astype(np.float64)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import oracle
+from oracle_linear import table_of
 
 import lowprec as lp
 from lowprec import _kernels, reference
@@ -31,13 +32,6 @@ def options_for(target: Format) -> Iterator[dict[str, Any]]:
 
 
 @functools.cache
-def values_of(source: Format) -> np.ndarray:
-    """Return the exact value of every code of a float format of at most 16 bits, as float64 (NaNs with their sign)."""
-    found = [reference.decode(code, source) for code in range(1 << source.bits)]
-    return np.array([float(value) for value in found])
-
-
-@functools.cache
 def _numbers_of(source: Format) -> np.ndarray:
     """Return the number that every code of an integer format of at most 16 bits stands for."""
     return np.array([int(reference.decode(code, source).number) for code in range(1 << source.bits)], np.int64)
@@ -49,7 +43,7 @@ def expected_codes(codes: np.ndarray, source: Format, target: Format, options: d
         found = [reference.cast(int(code), source, target, **options) for code in codes]
         return np.array(found, target.code_dtype)
     if source.is_float:
-        return oracle.expected_from_float64(values_of(source), target, **options)
+        return oracle.expected_from_float64(table_of(source), target, **options)
     return oracle.expected_from_integers(_numbers_of(source), target, **options)
 
 

@@ -10,7 +10,8 @@ import ml_dtypes
 import numpy as np
 import oracle
 import pytest
-from sweeping import every_opinion, values_of
+from oracle_linear import table_of
+from sweeping import every_opinion
 
 import lowprec as lp
 from lowprec import reference, tables
@@ -63,11 +64,11 @@ def test_into_a_new_row(fmt: Format, saturate: bool) -> None:
 )
 def test_out_of_a_new_row(fmt: Format, target: str) -> None:
     codes = np.arange(1 << fmt.bits).astype(fmt.code_dtype)
-    expected = oracle.expected_from_float64(values_of(fmt), target)
+    expected = oracle.expected_from_float64(table_of(fmt), target)
     for who, got in every_opinion(codes, lp.formats[target], fmt, {}):
         assert np.array_equal(got, expected), who
     values = lp.decode(strict.asarray(codes), fmt, to="float64")
-    assert np.array_equal(np.asarray(values), values_of(fmt), equal_nan=True)
+    assert np.array_equal(np.asarray(values), table_of(fmt), equal_nan=True)
 
 
 @pytest.mark.parametrize("fmt", [row for row in ROWS if hasattr(ml_dtypes, row.name)], **BY_NAME)
@@ -107,6 +108,6 @@ def test_rows_that_need_a_loop_of_their_own_say_so(fields: tuple[int, int, int])
 def test_narrow_sources_into_a_new_row(fmt: Format, source: str) -> None:
     codes = np.arange(1 << lp.formats[source].bits).astype(lp.formats[source].code_dtype)
     for saturate in (True, False):
-        expected = oracle.expected_from_float64(values_of(lp.formats[source]), fmt, saturate=saturate)
+        expected = oracle.expected_from_float64(table_of(lp.formats[source]), fmt, saturate=saturate)
         for who, got in every_opinion(codes, fmt, lp.formats[source], {"saturate": saturate}):
             assert np.array_equal(got, expected), who
