@@ -22,6 +22,7 @@ class BuildKernels(build_ext):
 
     def build_extensions(self):
         """Set the flags of every module, then build as usual."""
+        self.parallel = self.parallel or True  # one module a core
         self.force = True  # objects of a build with other flags may lie here, and no timestamp tells
         msvc = self.compiler.compiler_type == "msvc"
         openmp = "/openmp" if msvc else "-fopenmp"

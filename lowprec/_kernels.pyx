@@ -230,8 +230,10 @@ cdef void run_chunk(
 
 
 cdef inline Py_ssize_t chunk_size(Py_ssize_t n, int n_threads) noexcept nogil:
-    # Whole tiles, and every thread gets a share of an array that is smaller than a chunk for each.
+    # Whole tiles, and every thread gets a share of an array that is smaller than a chunk for each; one thread gets all.
     cdef Py_ssize_t share = (n + n_threads - 1) // n_threads
+    if n_threads <= 1:
+        return n
     return min(<Py_ssize_t>CHUNK, (share + TILE - 1) // TILE * TILE)
 
 
@@ -245,7 +247,7 @@ cdef int run_bytes(
     Program program, const uint8_t *s, Py_ssize_t s_size, uint8_t *d, Py_ssize_t d_size, Py_ssize_t n,
     Operands operands, int n_threads,
 ) except -1:
-    cdef Py_ssize_t size, chunk, start
+    cdef Py_ssize_t size, chunks, chunk, start
     cdef int src_bits = program.src_bits
     cdef int dst_bits = program.dst_bits
     cdef int n_stages = program.n_stages
@@ -261,12 +263,13 @@ cdef int run_bytes(
         if "quantize8" in program.names:
             operands.invert(n)
         beside_them = &operands.view
+    size = chunk_size(n, n_threads)
     with nogil:
-        if n_threads <= 1:
+        if size >= n:  # nothing to share: waking the others would take longer than the work
             run_chunk(s, d, 0, n, n, n_stages, stages, params, src_bits, dst_bits, beside_them)
         else:
-            size = chunk_size(n, n_threads)
-            for chunk in prange((n + size - 1) // size, schedule="static", num_threads=n_threads):
+            chunks = (n + size - 1) // size
+            for chunk in prange(chunks, schedule="static", num_threads=min(n_threads, chunks)):
                 start = chunk * size
                 run_chunk(
                     s, d, start, min(size, n - start), n, n_stages, stages, params, src_bits, dst_bits, beside_them,

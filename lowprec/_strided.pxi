@@ -131,7 +131,7 @@ def run_strided(Program program not None, src, dst, Operands operands, int n_thr
     """
     cdef Py_buffer src_view, dst_view
     cdef layout_t src_layout, dst_layout
-    cdef Py_ssize_t size, chunk, start, n
+    cdef Py_ssize_t size, chunks, chunk, start, n
     cdef int n_stages = program.n_stages
     cdef const int *stages = program.stages
     cdef const params_t *params = &program.params
@@ -154,12 +154,13 @@ def run_strided(Program program not None, src, dst, Operands operands, int n_thr
                 raise ValueError(f"`dst` must hold {n} elements; got {dst.shape[0]} bytes")
             if src_layout.rank == 0 or dst_layout.rank == 0 or not packed and src.shape != dst.shape:
                 raise ValueError(f"`src` and `dst` must have one shape and an axis; got {src.shape} and {dst.shape}")
+            size = chunk_size(n, n_threads)
             with nogil:
-                if n_threads <= 1 or n == 0:
+                if size >= n:
                     run_strided_chunk(&src_layout, &dst_layout, 0, n, n, n_stages, stages, params, beside_them)
                 else:
-                    size = chunk_size(n, n_threads)
-                    for chunk in prange((n + size - 1) // size, schedule="static", num_threads=n_threads):
+                    chunks = (n + size - 1) // size
+                    for chunk in prange(chunks, schedule="static", num_threads=min(n_threads, chunks)):
                         start = chunk * size
                         run_strided_chunk(
                             &src_layout, &dst_layout, start, min(size, n - start), n, n_stages, stages, params,
