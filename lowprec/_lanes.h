@@ -197,6 +197,21 @@ static inline void lp_truncate(const void *s, uint8_t *d, ptrdiff_t n, uint32_t 
     lp_store(d, n, _mm512_sub_epi8(_mm512_xor_si512(codes, ext), ext));
 }
 
+/* Two codes of 4 bits to a byte, the first in its lower half: 128 codes to 64 bytes, 32 bytes to 64 codes. */
+static inline void lp_pack(const uint8_t *s, uint8_t *d) {
+    const __m512i weights = _mm512_set1_epi16(0x1001);
+    const __m512i x = _mm512_maddubs_epi16(_mm512_loadu_si512(s), weights);
+    const __m512i y = _mm512_maddubs_epi16(_mm512_loadu_si512(s + 64), weights);
+    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    _mm512_storeu_si512(d, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(x, y)));
+}
+
+static inline void lp_unpack(const uint8_t *s, uint8_t *d) {
+    const __m512i x = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)s));
+    const __m512i both = _mm512_or_si512(x, _mm512_slli_epi16(x, 4));
+    _mm512_storeu_si512(d, _mm512_and_si512(both, _mm512_set1_epi8(15)));
+}
+
 /* ---- scales ---------------------------------------------------------------------------------------------------- */
 
 /* A NaN keeps the sign of the operand that it came from; one made here has none. */
@@ -330,6 +345,8 @@ static inline lp_places lp_places_of(int32_t zero, int32_t low, int32_t high, ui
 static inline void lp_encode(const void *s, void *d, ptrdiff_t n, const lp_words *w, int plain) {}
 static inline void lp_encode_doubles(const double *s, void *d, ptrdiff_t n, const lp_words *w, int plain) {}
 static inline void lp_truncate(const void *s, uint8_t *d, ptrdiff_t n, uint32_t mask, uint32_t sign) {}
+static inline void lp_pack(const uint8_t *s, uint8_t *d) {}
+static inline void lp_unpack(const uint8_t *s, uint8_t *d) {}
 static inline void lp_encode_halves(
     const uint16_t *s, void *d, ptrdiff_t n, uint32_t lift, const lp_words *w, int plain
 ) {}

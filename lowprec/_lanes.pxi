@@ -19,6 +19,8 @@ cdef extern from "_lanes.h" nogil:
     void truncate_64 "lp_truncate" (
         const uint32_t *s, uint8_t *d, Py_ssize_t n, uint32_t mask, uint32_t sign,
     ) noexcept
+    void pack_128 "lp_pack" (const uint8_t *s, uint8_t *d) noexcept
+    void unpack_64 "lp_unpack" (const uint8_t *s, uint8_t *d) noexcept
     void encode_16_half "lp_encode_half" (const uint32_t *s, uint16_t *d, uint32_t nan_code) noexcept
     lp_words words_of "lp_words_of" (
         uint32_t clamp, uint32_t floor, uint32_t keep, uint32_t nan_above, uint32_t nan_code, uint32_t sign_bit,
@@ -87,6 +89,32 @@ cdef void decode_half16(
             decode_16_half(s + i, d + i)
     if whole < n:
         decode_ieee[uint16_t](s + whole, d + whole, n - whole, rest, numbers)
+
+
+cdef void pack4_lanes(const uint8_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
+    cdef Py_ssize_t whole = n // 128 * 64 if HAS_LANES else 0
+    cdef Py_ssize_t span = span_of(2, 1)
+    cdef Py_ssize_t block, i
+    for block in range(blocks(whole, span)):
+        ahead(s, 2, d, 1, block * span, span, whole, rest)
+        for i in range(block * span, min(block * span + span, whole), 64):
+            pack_128(s + 2 * i, d + i)
+    if 2 * whole < n:
+        pack4(s + 2 * whole, d + whole, n - 2 * whole, rest, numbers)
+
+
+cdef void unpack4_lanes(
+    const uint8_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers,
+) noexcept nogil:
+    cdef Py_ssize_t whole = n // 64 * 32 if HAS_LANES else 0
+    cdef Py_ssize_t span = span_of(1, 2)
+    cdef Py_ssize_t block, i
+    for block in range(blocks(whole, span)):
+        ahead(s, 1, d, 2, block * span, span, whole, rest)
+        for i in range(block * span, min(block * span + span, whole), 32):
+            unpack_64(s + i, d + 2 * i)
+    if 2 * whole < n:
+        unpack4(s + whole, d + 2 * whole, n - 2 * whole, rest, numbers)
 
 
 cdef void truncate8_lanes(
