@@ -77,7 +77,7 @@ def load_stages(fmt: Format) -> _Stages:
     if is_upper_half(fmt):
         return ["decode_upper16"], {}
     _check_reach(fmt)
-    family = "_half" if _half_scale(fmt) is not None else "_ieee" if fmt.nan is NaNRule.IEEE else ""
+    family = "_half" if _is_half(fmt) else "_ieee" if fmt.nan is NaNRule.IEEE else ""
     return [f"decode{family}{fmt.storage_bits}"], _decode_numbers(fmt)
 
 
@@ -89,6 +89,11 @@ def single_stages(fmt: Format) -> _Stages:
 def is_upper_half(fmt: Format) -> bool:
     """Whether a code is the upper half of a float32."""
     return (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.nan) == (8, 7, _F32_BIAS, NaNRule.IEEE)
+
+
+def _is_half(fmt: Format) -> bool:
+    """Whether a code is what the machines that convert 16-bit floats take it for: IEEE's, bias and all."""
+    return (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.nan) == (5, 10, 15, NaNRule.IEEE)
 
 
 def _check_power(fmt: Format) -> None:
@@ -234,7 +239,7 @@ def encode_stages(plan: Plan, wide: bool) -> _Stages:
     _check_reach(target)
     if names == ["narrow_sticky"] and target.storage_bits == 8:
         return ["encode8_from64"], _encode_numbers(plan)
-    half = "_half" if _half_scale(target) is not None and plan.overflow_code == target.inf_code else ""
+    half = "_half" if _is_half(target) and plan.overflow_code == target.inf_code else ""
     return [*names, f"encode{half}{target.storage_bits}"], _encode_numbers(plan)
 
 

@@ -32,6 +32,7 @@ ROWS = [
     _row("float5_e2m2fn", (2, 2, 1), inf=False, nan=NaNRule.NONE),
     _row("float3_e1m1fn", (1, 1, 1), inf=False, nan=NaNRule.NONE),
     _row("float12_e5m6", (5, 6, 15), inf=True, nan=NaNRule.IEEE),
+    _row("float16_e5m10b14", (5, 10, 14), inf=True, nan=NaNRule.IEEE),
     _row("float16_e6m9fn", (6, 9, 31), inf=False, nan=NaNRule.ALL_ONES),
     _row("float16_e7m8fnuz", (7, 8, 64), inf=False, nan=NaNRule.NEGATIVE_ZERO),
 ]

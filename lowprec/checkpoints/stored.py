@@ -20,7 +20,7 @@ __all__ = ["BROKEN_ZIP", "Held", "Member", "Place", "Reading", "Region", "Stored
 BROKEN_ZIP = (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 """What zipfile raises for an archive that is broken, encrypted or packed in a way it does not know.
 
-The last is a NotImplementedError, which is a RuntimeError as that for a password is.
+RuntimeError stands for the last two: for a password, and (a subclass of it) for an unknown way of packing.
 """
 
 
