@@ -73,7 +73,7 @@ def _nan_codes(fmt: Format) -> tuple[int, int]:
 
 def _is_copy(source: Format, target: Format, saturate: bool) -> bool:
     # A saturating float8 cast applies the table to its own format too; it is the identity but for Inf and NaN payloads.
-    applies_table = target.saturates == "asked" and target.has_inf and saturate
+    applies_table = target.saturates == "asked" and (target.has_inf or target.nan_count > 1) and saturate
     return source == target and not applies_table
 
 

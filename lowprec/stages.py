@@ -194,7 +194,7 @@ def _direct(plan: Plan) -> _Stages | None:
     if narrow.max > half.max or narrow.mantissa_bits > half.mantissa_bits:  # Inf must lie above, every value fit
         return None
     lift = _F32_MANTISSA - half.mantissa_bits
-    if target is narrow:
+    if target == narrow:
         infinity = half.exponent_mask << lift
         return ["encode8_from16"], _encode_numbers(plan, scale, infinity) | {"lift": lift}
     specials = {"infinity": half.exponent_mask << lift, "quiet": (half.nan_code or 0) << lift}
