@@ -167,7 +167,17 @@ class Format(metaclass=Interned):
         """Return the value of a magnitude code of a float as if none were NaN or Inf, also of the one past them all."""
         field = code >> self.mantissa_bits
         hidden = 0 if field == 0 and self.has_zero else 1 << self.mantissa_bits
-        return math.ldexp((code & self.mantissa_mask) + hidden, max(field, self.has_zero) - self.bias - self.mantissa_bits)
+        unit = max(field, self.has_zero) - self.bias - self.mantissa_bits
+        return math.ldexp((code & self.mantissa_mask) + hidden, unit)
+
+    def value(self, code: int) -> float:
+        """Return the value of a code of a float."""
+        magnitude = code & self.magnitude_mask
+        one_nan = self.nan is NaNRule.NEGATIVE_ZERO and code == self.sign_mask
+        if one_nan or magnitude > self.magnitude_mask - self.nan_count:
+            return math.nan
+        value = math.inf if magnitude == self.inf_code else self.magnitude(magnitude)
+        return -value if code & self.sign_mask else value
 
     @property
     def emin(self) -> int:
@@ -247,7 +257,7 @@ def _agrees(fmt: Format, dtype: np.dtype[Any]) -> bool:
     if fmt.kind is Kind.INT:
         if dtype.kind not in "iuV":  # V: the integers of ml_dtypes
             return False
-        info = ml_dtypes.iinfo(dtype)
+        info = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
         return (info.min, info.max) == (fmt.min, fmt.max)
     if fmt.kind is not Kind.FLOAT:
         return dtype.kind == {Kind.BOOL: "b", Kind.COMPLEX: "c"}[fmt.kind]
@@ -260,15 +270,7 @@ def _agrees(fmt: Format, dtype: np.dtype[Any]) -> bool:
     codes = [code | sign for sign in {0, fmt.sign_mask} for code in magnitudes]
     with np.errstate(invalid="ignore"):  # signalling NaNs
         values = np.array(codes, fmt.code_dtype).view(dtype).astype(np.float64)
-    wanted = np.array([_value(code, fmt) for code in codes])
+    wanted = np.array([fmt.value(code) for code in codes])
     return np.array_equal(values, wanted, equal_nan=True) and np.array_equal(
         np.signbit(values[wanted == 0]), np.signbit(wanted[wanted == 0])
     )
-
-
-def _value(code: int, fmt: Format) -> float:
-    magnitude = code & fmt.magnitude_mask
-    if magnitude > fmt.magnitude_mask - fmt.nan_count or (fmt.nan is NaNRule.NEGATIVE_ZERO and code == fmt.sign_mask):
-        return math.nan
-    value = math.inf if magnitude == fmt.inf_code else fmt.magnitude(magnitude)
-    return -value if code & fmt.sign_mask else value

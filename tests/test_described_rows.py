@@ -18,7 +18,7 @@ from oracle_linear import dequantized, quantized, table_of
 from sweeping import every_opinion
 
 import lowprec as lp
-from lowprec import _kernels, cuda, reference, tables
+from lowprec import _kernels, cuda, reference, reference_linear, tables
 from lowprec.formats import Format, NaNRule
 from lowprec.opsets import cast_rules
 from lowprec.plan import make_plan
@@ -196,13 +196,32 @@ def test_zero_points() -> None:
     x = np.array([-1.0, -0.0, 2.5], np.float32)
     for fmt in (E3, p3109(6, 3, "se")):  # with a NaN: a zero point can but be 0, as float8's, and changes nothing
         got = lp.quantize_linear(x, 1.0, np.zeros((), np.uint8), output_dtype=fmt)
-        assert got.tolist() == [reference.quantize(float(v), 1, 0, fmt, precision="float32") for v in x]
+        assert got.tolist() == [reference_linear.quantize(float(v), 1, 0, fmt, precision="float32") for v in x]
         with pytest.raises(ValueError, match=f"`zero_point` must be 0 for {fmt.name}"):
             lp.quantize_linear(x, 1.0, np.ones((), np.uint8), output_dtype=fmt)
     fmt = row("e3m2", (3, 2, 3), inf=False, nan=NaNRule.NONE)  # without: it is added, as float6's
     one = lp.encode(np.float32(1.0), fmt)
     got = lp.quantize_linear(x, 1.0, one, output_dtype=fmt)
-    assert got.tolist() == [reference.quantize(float(v), 1, 1, fmt, precision="float32") for v in x]
+    assert got.tolist() == [reference_linear.quantize(float(v), 1, 1, fmt, precision="float32") for v in x]
+
+
+@pytest.mark.parametrize("name", ["torch", "jax.numpy"])
+def test_other_libraries(name: str) -> None:
+    xp = pytest.importorskip(name)
+    x = np.array([0.3, -1000.0, 1e9, -np.inf, np.nan, -0.0], np.float32)
+    for fmt in (E3, F3, *SMALL[:8], *WIDE):
+        y = lp.cast(xp.asarray(x), fmt)
+        assert y.dtype == (xp.uint8 if fmt.bits <= 8 else xp.uint16)
+        codes = np.asarray(y)
+        assert codes.tolist() == _expected(x, fmt).tolist()
+        assert np.array_equal(np.asarray(lp.decode(y, fmt)), lp.decode(codes, fmt), equal_nan=True)
+
+
+def test_text() -> None:
+    texts = np.array(["49152.0", "-inf", "nan", "7.62939453125e-06", "0.0"], object)
+    codes = lp.cast(texts, E3, saturate=False)
+    assert codes.tolist() == [0x7E, 0xFF, 0x80, 0x01, 0x00]
+    assert lp.cast(codes, "string", source=E3).tolist() == ["49152.0", "-inf", "nan", "7.6293945e-06", "0.0"]
 
 
 # ---- other witnesses
