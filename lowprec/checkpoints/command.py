@@ -21,7 +21,8 @@ _DESCRIPTION = """\
 Convert the floating-point tensors of SRC and write DST, of the same kind: a
 .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors, with or
 without an index. Integers, bools and what is excluded stay as they are.
-Memory does not grow with the file. DST appears when it is whole.
+Scales that SRC has are not applied: converting codes or their scales is an
+error. Memory does not grow with the file. DST appears when it is whole.
 """
 
 _EXAMPLES = """\
@@ -67,6 +68,7 @@ def _convert(options: argparse.Namespace, parse: Parse) -> None:
         opset=options.opset,
         scale=options.scale,
         scale_format=parse(options.scale_format, "--scale-format"),
+        raw=options.raw,
         threads=options.threads,
         max_memory=options.max_memory,
         dry_run=options.dry_run,
@@ -112,6 +114,11 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) ->
     )  # fmt: skip
     names = ", ".join(fmt.name for fmt in SCALE_FORMATS)
     scales.add_argument("--scale-format", default="float32", metavar="FORMAT", help=f"{names} (default: %(default)s)")
+    scales.add_argument(
+        "--raw", action="store_true",
+        help="convert codes without the scales they come with, and to integers without --scale; leave "
+        "quantization_config out of config.json",
+    )  # fmt: skip
     run = one.add_argument_group("how it runs")
     run.add_argument("-n", "--dry-run", action="store_true", help="check everything, write nothing, say what would be")
     run.add_argument("--overwrite", action="store_true", help="replace DST; the old one stays until the new is whole")
