@@ -88,7 +88,7 @@ def test_every_option_reaches_the_conversion(capsys: pytest.CaptureFixture[str])
      ("convert x.safetensors y.safetensors --to uint8 --scale tensor", "`to` must be a signed format to be scaled"),
      ("convert x.safetensors y.safetensors --to int8 --threads 0", "`threads` must be an integer from 1 to 1024"),
      ("convert x.safetensors y.safetensors --to int8 --max-memory 1M", "`max_memory` must be at least 98M"),
-     ("convert x.safetensors y.safetensors --to float16 --report no/r.json", "no/r.json: must be a file in an existing"),
+     ("convert x.safetensors y.safetensors --to float16 --report no/r.json", "no/r.json: must be a file in an"),
      ("convert x.safetensors y.safetensors --to int8 --scale-format int8", "`scale_format` must be one of"),
      ("inspect no", "no: No such file or directory"), ("inspect .", ".: No such|holds no|x"),
      ("inspect x.safetensors --from int4", "--from is for .npy and .npz")],

@@ -135,7 +135,8 @@ def test_weights_of_other_types_get_their_type_back(dtype: Any, opset: int, tmp_
 
 def test_an_old_opset_is_refused(tmp_path: Path) -> None:
     for opset, options, needed in (
-        (17, {"to": "float8_e4m3fn"}, 19), (19, {"to": "int4", "raw": True}, 21), (20, {"to": "int8", "scale": "block:4"}, 21),
+        (17, {"to": "float8_e4m3fn"}, 19), (19, {"to": "int4", "raw": True}, 21),
+        (20, {"to": "int8", "scale": "block:4"}, 21),
         (21, {"to": "int8", "scale": "tensor", "scale_format": "float8_e8m0fnu"}, 24),
     ):  # fmt: skip
         onnx.save(model(opset=opset), tmp_path / "x.onnx")

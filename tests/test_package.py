@@ -77,7 +77,8 @@ CHECKPOINT_LAYERS = [
     {"checkpoints.safetensors_files", "checkpoints.npy_files", "checkpoints.protobuf", "checkpoints.arithmetic"},
     {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs"},
     {"checkpoints.onnx_models", "checkpoints.descriptions"},
-    {"checkpoints.containers", "checkpoints.plan", "checkpoints.staging", "checkpoints.work", "checkpoints.progress"},
+    {"checkpoints.containers", "checkpoints.plan", "checkpoints.staging", "checkpoints.work", "checkpoints.progress",
+     "checkpoints.report_file"},
     {"checkpoints.report", "checkpoints.runners"}, {"checkpoints.steps", "checkpoints.inspection"},
     {"checkpoints.conversion"}, {"checkpoints.command", "checkpoints"},
 ]  # fmt: skip

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ..formats import Format
-from ..npy_header import FileError, reason
 from .conversion import convert, parse_size
 from .inspection import as_text, inspect
 from .progress import STYLES
 from .recipe import SCALE_FORMATS, parse_scaling
+from .report import Report
+from .report_file import ReportFile
 
 __all__ = ["add_commands"]
 
@@ -54,9 +55,17 @@ def _scale(text: str) -> str:
 
 
 def _convert(options: argparse.Namespace, parse: Parse) -> None:
-    if options.report is not None and not options.report.parent.is_dir():
-        raise FileError(f"{options.report}: must be a file in an existing folder")
-    report = convert(
+    if options.report is None:
+        print(_report(options, parse).as_text())
+        return
+    with ReportFile(options.report, options.src, options.dst) as file:
+        report = _report(options, parse)
+        print(report.as_text())
+        file.write(report.as_json())
+
+
+def _report(options: argparse.Namespace, parse: Parse) -> Report:
+    return convert(
         options.src,
         options.dst,
         to=parse(options.to, "--to"),
@@ -77,12 +86,6 @@ def _convert(options: argparse.Namespace, parse: Parse) -> None:
         progress=options.progress,
         dask=options.dask,
     )
-    print(report.as_text())
-    if options.report is not None:
-        try:
-            options.report.write_text(report.as_json(), encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"{options.report}: cannot be written; {reason(error)}") from None
 
 
 def _inspect(options: argparse.Namespace, parse: Parse) -> None:
@@ -127,7 +130,7 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) ->
     run.add_argument("--max-memory", type=_size, default="256M", metavar="SIZE", help="default: %(default)s")
     run.add_argument("--dask", metavar="ADDRESS", help="work on a Dask cluster: tcp://host:port, or local")
     run.add_argument("--progress", choices=STYLES, default="auto", help="on standard error (default: %(default)s)")
-    run.add_argument("--report", type=Path, metavar="FILE.json", help="write what was done and lost as JSON too")
+    run.add_argument("--report", type=Path, metavar="FILE.json", help="write it as JSON too, not in SRC or DST")
     one.set_defaults(run=lambda options: _convert(options, parse))
 
     one = commands.add_parser(

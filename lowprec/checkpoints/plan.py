@@ -71,12 +71,15 @@ class Plan:
     notes: list[str] = field(default_factory=list)
 
 
-def _why_kept(stored: Stored, include: Sequence[str], exclude: Sequence[str]) -> str:
-    """Return why a tensor is not to be converted, or nothing."""
+def _why_left_out(stored: Stored, include: Sequence[str], exclude: Sequence[str]) -> str:
+    """Return why the patterns do not choose a tensor, or nothing."""
     if include and not any(fnmatch.fnmatchcase(stored.name, pattern) for pattern in include):
         return "not included"
-    if any(fnmatch.fnmatchcase(stored.name, pattern) for pattern in exclude):
-        return "excluded"
+    return "excluded" if any(fnmatch.fnmatchcase(stored.name, pattern) for pattern in exclude) else ""
+
+
+def _why_kept(stored: Stored) -> str:
+    """Return why a tensor cannot be converted, or nothing."""
     if stored.fixed or stored.fmt is None:
         return stored.fixed or "it holds no real numbers"
     return "" if stored.fmt.is_float else "no floats"
@@ -124,15 +127,21 @@ def _check_integers(recipe: Recipe) -> None:
 _RAW = "(--exclude keeps tensors as they are, --raw converts all the same)"
 
 
-def _check_companions(container: Container, converted: Sequence[Stored], raw: bool) -> list[str]:
+def _check_companions(container: Container, converted: Sequence[Stored], chosen: set[str], raw: bool) -> list[str]:
     """Return what is converted without what gives it its meaning, or raise FileError for it.
 
-    Where tensors are renamed, a node gives the old name the old type back: what reads codes and scales stays right.
+    It is an error too where the patterns choose codes and a known companion, though both be integers that are kept: who
+    converts gpt-oss to bfloat16 expects no MXFP4 in the result. Where tensors are renamed, a node gives the old name
+    the old type back: what reads codes and scales stays right.
     """
-    if container.renamed or not converted:
+    if container.renamed or not chosen:
         return []
     names = {one.name for one in converted}
-    found = [one for one in find_companions(container.tensors) if one.codes.name in names or one.stored.name in names]
+    found = []
+    for one in find_companions(container.tensors):
+        pair = {one.codes.name, one.stored.name}
+        if not names.isdisjoint(pair) or (one.row is not None and pair <= chosen):
+            found.append(one)
     if not found:
         return []
     first = found[0].text()
@@ -202,9 +211,13 @@ def make_plan(
     jobs: list[Job] = []
     outputs: list[Output] = []
     checked: set[Any] = set()
+    chosen: set[str] = set()
     wanted: list[Stored] = []
     for stored in container.tensors:
-        why = _why_kept(stored, include, exclude)
+        why = _why_left_out(stored, include, exclude)
+        if not why:
+            chosen.add(stored.name)
+            why = _why_kept(stored)
         if not why:
             wanted.append(stored)
             why = recipe.scaling.problem(stored.shape, stored.fortran) if recipe.scaling else ""
@@ -223,7 +236,7 @@ def make_plan(
     converted = [job.stored for job in jobs if job.recipe is not None]
     if converted and not raw:
         _check_integers(recipe)
-    passed_over = _check_companions(container, converted, raw)
+    passed_over = _check_companions(container, converted, chosen, raw)
     misfits, left_out = _check_descriptions(container, jobs, converted, raw)
     _check_names(container, outputs)
     return Plan(jobs, outputs, misfits, passed_over + left_out)
