@@ -251,8 +251,8 @@ def find_companions(tensors: Iterable[Stored]) -> list[Companion]:
 def concern(tensors: Iterable[Stored], converted: Iterable[Stored]) -> str:
     """Return why a conversion concerns what is quantized in a checkpoint that says that it is; nothing if it does not.
 
-    It does not if there are codes, and every converted tensor is no codes, has no name of the table, and is an ordinary
-    parameter or in modules without codes.
+    It does not if there are codes, and every converted tensor is no codes, has no name of the table, and is in modules
+    without codes or an ordinary parameter, though no weight: a codebook is one as well.
     """
     modules = set()
     for stored in tensors:
@@ -266,7 +266,7 @@ def concern(tensors: Iterable[Stored], converted: Iterable[Stored]) -> str:
         name = ascii(stored.name)[:80]
         if is_codes(stored) or (stored.fmt is not None and stored.fmt.bits <= 8):
             return f"{name} has codes ({_type(stored)})"
-        if _is_ordinary(last):
+        if _is_ordinary(last) and "weight" not in last:
             continue
         if _rows(last):
             return f"{name} is named as scales and their like are"

@@ -64,10 +64,11 @@ def entries(text: str, at: int = 0, path: tuple[str, ...] = ()) -> Iterator[tupl
         at = _after(text, _after(text, at) + 1)
         value, end = decoder.raw_decode(text, at)
         after = _after(text, end)
-        following = _after(text, after + 1) if text[after] == "," else after
+        more = text[after] == ","
+        following = _after(text, after + 1) if more else after
         top = not path and key == TOP_KEY and isinstance(value, dict)
         if top or (key in KEYS and value is not None):
-            yield ".".join((*path, key)), (start if first else before), (following if first else end)
+            yield ".".join((*path, key)), (start if first and more else before), (following if first else end)
         elif isinstance(value, dict) and len(path) < DEEPEST:
             yield from entries(text, at, (*path, key))
         before, start, first = end, following, False
