@@ -149,6 +149,18 @@ def test_raw_has_nothing_to_say_where_all_fits(capsys: pytest.CaptureFixture[str
     ]
 
 
+def test_inspect_names_the_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    write_folder(Path("in"), LAYOUTS["modelopt nvfp4"])
+    found = {one["name"]: one["belongs_to"] for one in json.loads(run("inspect", "in", "--json", capsys=capsys))}
+    weight = "model.layers.0.mlp.up_proj.weight"
+    scales = {f"{weight}_scale", f"{weight}_scale_2", "model.layers.0.mlp.up_proj.input_scale"}
+    assert {name for name, codes in found.items() if codes == weight} == scales
+    assert {name for name, codes in found.items() if codes is None} == set(found) - scales
+    out = run("inspect", "in", capsys=capsys)
+    assert f"4x1, belongs to '{weight}'\n" in out
+    assert out.count("belongs to") == 3
+
+
 # --- archives, and our own output ---
 
 

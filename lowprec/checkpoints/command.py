@@ -119,8 +119,8 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) ->
     scales.add_argument("--scale-format", default="float32", metavar="FORMAT", help=f"{names} (default: %(default)s)")
     scales.add_argument(
         "--raw", action="store_true",
-        help="convert codes without the scales they come with, and to integers without --scale; leave "
-        "quantization_config out of config.json",
+        help="convert codes without the scales that they come with, and to integers without --scale; leave out a "
+        "quantization_config that no longer fits",
     )  # fmt: skip
     run = one.add_argument_group("how it runs")
     run.add_argument("-n", "--dry-run", action="store_true", help="check everything, write nothing, say what would be")
