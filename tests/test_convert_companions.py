@@ -363,3 +363,34 @@ def test_our_own_models_convert_again() -> None:
     before, after = (ReferenceEvaluator(name).run(None, {"X": x})[0] for name in ("q.onnx", "y.onnx"))
     assert np.array_equal(before, after)
     assert lp.formats["float8_e4m3fn"].name in {one.format for one in lp.checkpoints.inspect("q.onnx")}
+
+
+def test_odd_names_are_taken() -> None:
+    names = [
+        "",
+        ".",
+        "..",
+        "/",
+        "a..b",
+        "_scale",
+        "scale",
+        "weight.",
+        ".weight",
+        "a.weight_",
+        "_",
+        "a/b.scale",
+        "*_scale",
+    ]
+    tensors: Tensors = {}
+    for type_name in ("F8_E4M3", "F32"):
+        tensors |= {f"{name}{tail}": (type_name, (2, 2)) for name in names for tail in ("", type_name, "_scales")}
+    write(Path("x.safetensors"), tensors)
+    for one in find_companions(SafetensorsFile(Path("x.safetensors")).tensors):
+        assert one.codes.name != one.stored.name
+        assert len(one.text().splitlines()) == 1
+
+
+def test_modules_may_be_parted_by_slashes() -> None:
+    write(Path("x.safetensors"), {"a/b/weight": ("F8_E4M3", (2, 2)), "a/b/scale": ("F32", (2,))})
+    with pytest.raises(FileError, match=r"'a/b/weight' .* belongs with 'a/b/scale'"):
+        convert("x.safetensors", "y.safetensors", to="bfloat16")
