@@ -73,10 +73,12 @@ def _imports(path: Path) -> set[str]:
 
 CHECKPOINT_LAYERS = [
     {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe", "checkpoints.writeback"},
-    {"checkpoints.layout", "checkpoints.scales"},
+    {"checkpoints.layout", "checkpoints.scales", "checkpoints.companions"},
     {"checkpoints.safetensors_files", "checkpoints.npy_files", "checkpoints.protobuf", "checkpoints.arithmetic"},
-    {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs"}, {"checkpoints.onnx_models"},
-    {"checkpoints.containers", "checkpoints.plan", "checkpoints.staging", "checkpoints.work", "checkpoints.progress"},
+    {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs"},
+    {"checkpoints.onnx_models", "checkpoints.descriptions"},
+    {"checkpoints.containers", "checkpoints.plan", "checkpoints.staging", "checkpoints.work", "checkpoints.progress",
+     "checkpoints.report_file"},
     {"checkpoints.report", "checkpoints.runners"}, {"checkpoints.steps", "checkpoints.inspection"},
     {"checkpoints.conversion"}, {"checkpoints.command", "checkpoints"},
 ]  # fmt: skip
