@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +84,7 @@ def test_what_is_no_report_is_not_replaced(capsys: pytest.CaptureFixture[str]) -
     os.mkfifo("pipe")
     for report, why in {
         "thesis.txt": "is no report", "other.json": "is no report", "folder": "must be a regular file",
-        "pipe": "must be a regular file", "no/r.json": "in an existing folder", "a\0b": "null",
+        "pipe": "No such device", "no/r.json": "in an existing folder", "a\0b": "null",
     }.items():  # fmt: skip
         assert why in refused("x.safetensors", "y.safetensors", report, capsys)
 
@@ -138,3 +140,14 @@ def test_what_comes_meanwhile_is_not_replaced(
     assert main((*CONVERT, "--report", "r.json")) == 1
     assert "is no report of a conversion" in capsys.readouterr().err
     assert Path("r.json").read_text() == "mine"
+
+
+def test_a_pipe_is_written_to() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "lowprec", *CONVERT, "--report", "/dev/stdout"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout[done.stdout.index("{\n") :])["to"] == "float16"
+    assert leftovers(Path()) == []

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from pathlib import Path
+from typing import IO
 
 from .. import npy
 from ..npy_header import FileError, reason
@@ -38,8 +40,21 @@ def _check(path: Path, real: Path, source: Path, target: Path) -> None:
         raise FileError(f"{path}: exists and is no report of a conversion; choose another name")
 
 
+def _is_stream(path: Path) -> bool:
+    """Whether a path is a device or a pipe, such as /dev/stdout: it is written to, and nothing is replaced."""
+    mode = path.stat().st_mode if path.exists() else 0
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+
+
+def _open_stream(path: Path) -> IO[str]:
+    """Open a device or a pipe for writing; a pipe that nobody reads is an error, not a wait."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    os.set_blocking(descriptor, True)
+    return open(descriptor, "w", encoding="utf-8")
+
+
 class ReportFile:
-    """A file for the report of a conversion, checked before the conversion starts.
+    """A file for the report of a conversion, checked before the conversion starts; or a device or a pipe.
 
     Parameters
     ----------
@@ -49,9 +64,14 @@ class ReportFile:
 
     def __init__(self, path: Path, source: Path, target: Path) -> None:
         self._path, self._source, self._target = path, source, target
+        self._folder: Path | None = None
         try:
             self._real = Path(os.path.realpath(path))
-            _check(path, self._real, source, target)
+            self._is_stream = _is_stream(path)
+            if self._is_stream:
+                _open_stream(path).close()
+            else:
+                _check(path, self._real, source, target)
         except OSError as error:
             raise FileError(f"{path}: {reason(error)}") from None
         except ValueError as error:  # a name with a null byte
@@ -59,6 +79,8 @@ class ReportFile:
 
     def __enter__(self) -> ReportFile:
         """Make a folder to write it in, next to its place."""
+        if self._is_stream:
+            return self
         try:
             self._folder = Path(tempfile.mkdtemp(prefix=f"{self._real.name[:200]}.tmp-", dir=self._real.parent))
         except OSError as error:
@@ -67,12 +89,17 @@ class ReportFile:
 
     def __exit__(self, *error: object) -> None:
         """Leave nothing but the report."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def write(self, text: str) -> None:
         """Write the report, and rename it when it is on the disk."""
-        new = self._folder / "new"
         try:
+            if self._folder is None:
+                with _open_stream(self._path) as stream:
+                    stream.write(text)
+                return
+            new = self._folder / "new"
             with new.open("x", encoding="utf-8") as stream:
                 stream.write(text)
                 stream.flush()
