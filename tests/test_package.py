@@ -90,7 +90,7 @@ CONFORMANCE_LAYERS = [
 ]  # fmt: skip
 
 LAYERS = [
-    {"_kernels", "row", "cores"}, {"formats", "threads"},
+    {"_kernels", "row", "cores", "environment"}, {"formats", "threads"},
     {"opsets", "carriers", "packing", "info", "granularity", "dense"}, {"arrays", "plan", "reference", "build", "cuda"},
     {"device"}, {"blocks", "portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
     {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},
