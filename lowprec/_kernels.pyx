@@ -76,9 +76,9 @@ def use_isa(str name) -> None:
     if name not in known:
         raise ValueError(f"`name` must be one of {', '.join(known)} on this machine; got {name!r}")
     tier = importlib.import_module(f"lowprec._tier_{name}")
-    for table, limit in ((tier.TABLE, MAX_LOOPS), (tier.LINEAR, MAX_LINEAR)):
-        if len(table) > limit:
-            raise ImportError(f"{tier.__name__} must have at most {limit} loops of a kind; got {len(table)}")
+    for table, most in (("TABLE", MAX_LOOPS), ("LINEAR", MAX_LINEAR)):
+        if len(getattr(tier, table)) > most:
+            raise ImportError(f"{tier.__name__} must have at most {most} loops in {table}; got {len(getattr(tier, table))}")
     for index, loop in enumerate(sorted(tier.TABLE)):
         loop_index[loop] = index
         loops[index] = <stage_t><size_t>tier.TABLE[loop]
