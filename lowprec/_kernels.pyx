@@ -27,6 +27,7 @@ cdef extern from "_machine.h" nogil:
     const int LP_OPENMP
     enum:
         TILE "LP_TILE"
+        SPARE "LP_SPARE"
         COMPARED "LP_COMPARED"
     ctypedef struct tiles_t "lp_tiles":
         uint64_t *even
@@ -43,6 +44,8 @@ cdef extern from "numpy/arrayobject.h":
     cnp.ndarray new_array "PyArray_Empty" (int rank, cnp.npy_intp *shape, cnp.dtype dtype, int fortran)
 
 cnp.import_array()
+if SPREAD > SPARE:
+    raise ImportError("the tiles must have room for what `spread` writes past their end")
 
 cdef enum:
     CHUNK = 64 * TILE   # elements a thread takes at once
@@ -77,8 +80,9 @@ def use_isa(str name) -> None:
         raise ValueError(f"`name` must be one of {', '.join(known)} on this machine; got {name!r}")
     tier = importlib.import_module(f"lowprec._tier_{name}")
     for table, most in (("TABLE", MAX_LOOPS), ("LINEAR", MAX_LINEAR)):
-        if len(getattr(tier, table)) > most:
-            raise ImportError(f"{tier.__name__} must have at most {most} loops in {table}; got {len(getattr(tier, table))}")
+        count = len(getattr(tier, table))
+        if count > most:
+            raise ImportError(f"{tier.__name__} must have at most {most} loops in {table}; got {count}")
     for index, loop in enumerate(sorted(tier.TABLE)):
         loop_index[loop] = index
         loops[index] = <stage_t><size_t>tier.TABLE[loop]

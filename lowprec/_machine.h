@@ -23,11 +23,12 @@ static inline void lp_mode_leave(lp_mode old) { fesetenv(&old); }
 /* What lies between two loops. Every thread has its own, made when the thread first converts, for the stack of a
    thread may be no larger than all this. */
 #define LP_TILE 1024     /* elements between two loops: two tiles of float64 stay in the L1 cache */
+#define LP_SPARE 16      /* elements past the end of a tile that scales may be spread to */
 #define LP_COMPARED 2048 /* elements that are converted, decoded and compared while they are in the L1 cache */
 typedef struct {
     uint64_t even[LP_TILE], odd[LP_TILE], gathered[LP_TILE], converted[LP_TILE];
-    uint64_t scale[LP_TILE + 16]; /* SPREAD more */
-    uint32_t zero[LP_TILE + 16];
+    uint64_t scale[LP_TILE + LP_SPARE];
+    uint32_t zero[LP_TILE + LP_SPARE];
     float values[LP_COMPARED], again[LP_COMPARED];
 } lp_tiles;
 #ifdef _MSC_VER
