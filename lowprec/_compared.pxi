@@ -1,9 +1,5 @@
 # The doors to the account of losses: values beside what became of them, or converted and compared on the way.
 
-cdef enum:
-    COMPARED = 2048  # elements that are converted, decoded and compared while they are in the L1 cache
-
-
 cdef seen_t nothing_seen() noexcept nogil:
     cdef seen_t seen
     memset(&seen, 0, sizeof(seen_t))
@@ -32,9 +28,19 @@ def compare(const float[::1] x, const float[::1] y):
     cdef lp_mode mode
     if x.shape[0] != y.shape[0] or x.shape[0] == 0 or x.shape[0] > 0x7fffffff:
         raise ValueError(f"`x` and `y` must have as many elements, from 1 to 2**31 - 1; got {x.shape[0]}, {y.shape[0]}")
+    cdef Py_ssize_t n = x.shape[0]
+    cdef const float *a = &x[0]
+    cdef const float *b = &y[0]
+    cdef bytearray first, second
+    if not fits(a, 32):
+        first = PyByteArray_FromStringAndSize(<const char *>a, n * sizeof(float))
+        a = <const float *>PyByteArray_AS_STRING(first)
+    if not fits(b, 32):
+        second = PyByteArray_FromStringAndSize(<const char *>b, n * sizeof(float))
+        b = <const float *>PyByteArray_AS_STRING(second)
     with nogil:
         mode = lp_mode_enter()
-        compare_in_use(&x[0], &y[0], x.shape[0], &seen)
+        compare_in_use(a, b, n, &seen)
         lp_mode_leave(mode)
     return told(seen)
 
@@ -51,33 +57,36 @@ def run_compared(
     cdef lp_mode mode
     cdef const uint8_t *s
     cdef uint8_t *d
-    cdef int src_bits = program.src_bits
-    cdef int dst_bits = program.dst_bits
-    cdef bint loads = load is not None
+    cdef int src_bits = program.steps.src_bits
+    cdef int dst_bits = program.steps.dst_bits
+    cdef const steps_t *before = NULL
     if n < 1 or n > 0x7fffffff or src.shape[0] < (n * src_bits + 7) // 8 or dst.shape[0] < (n * dst_bits + 7) // 8:
         raise ValueError(f"`src` and `dst` must hold {n} elements; got {src.shape[0]} and {dst.shape[0]} bytes")
-    if load is None and src_bits != 32 or load is not None and (load.src_bits != src_bits or load.dst_bits != 32) \
-            or back.src_bits != dst_bits or back.dst_bits != 32:
+    if load is None and src_bits != 32 \
+            or load is not None and (load.steps.src_bits != src_bits or load.steps.dst_bits != 32) \
+            or back.steps.src_bits != dst_bits or back.steps.dst_bits != 32:
         raise ValueError("the programs must fit each other")
     for each in (load, program, back):
         if each is not None:
             check_operands(each, None)
     s = &src[0]
     d = &dst[0]
-    if load is None:
-        load = program  # which is not carried out
+    if load is not None:
+        before = &load.steps
     with nogil:
         mode = lp_mode_enter()
-        convert_and_compare(load, loads, program, back, s, d, n, &seen)
+        convert_and_compare(before, &program.steps, &back.steps, s, d, n, &seen)
         lp_mode_leave(mode)
     return told(seen)
 
 
 cdef void convert_and_compare(
-    Program load, bint loads, Program program, Program back, const uint8_t *s, uint8_t *d, Py_ssize_t n, seen_t *seen,
+    const steps_t *load, const steps_t *steps, const steps_t *back, const uint8_t *s, uint8_t *d, Py_ssize_t n,
+    seen_t *seen,
 ) noexcept nogil:
-    cdef float values[COMPARED]
-    cdef float again[COMPARED]
+    cdef tiles_t *tiles = own_tiles()
+    cdef bint s_fits = fits(s, steps.src_bits)
+    cdef bint d_fits = fits(d, steps.dst_bits)
     cdef const float *x
     cdef const uint8_t *here
     cdef uint8_t *there
@@ -87,23 +96,23 @@ cdef void convert_and_compare(
     for tile in range((n + COMPARED - 1) // COMPARED):
         start = tile * COMPARED
         count = min(<Py_ssize_t>COMPARED, n - start)
-        here = s + start * program.src_bits // 8
-        there = d + start * program.dst_bits // 8
-        rest.src = rest.dst = n - start - count
-        run_tiles(
-            here, there, 0, count, rest, program.n_stages, program.stages, &program.params,
-            program.src_bits, program.dst_bits, NULL,
-        )
+        here = s + start * steps.src_bits // 8
+        there = d + start * steps.dst_bits // 8
+        rest.src = n - start - count if s_fits else 0
+        rest.dst = n - start - count if d_fits else 0
+        if not s_fits:  # up to 32 bits each
+            memcpy(tiles.gathered, here, count * steps.src_bits // 8)
+            here = <const uint8_t *>tiles.gathered
+        if not d_fits:
+            there = <uint8_t *>tiles.converted
+        run_tiles(steps, here, there, 0, count, rest, NULL)
+        if not d_fits:
+            memcpy(d + start * steps.dst_bits // 8, there, count * steps.dst_bits // 8)
         if seen.special:
             continue
         x = <const float *>here
-        if loads:
-            x = values
-            run_tiles(
-                here, <uint8_t *>values, 0, count, none, load.n_stages, load.stages, &load.params,
-                load.src_bits, 32, NULL,
-            )
-        run_tiles(
-            there, <uint8_t *>again, 0, count, none, back.n_stages, back.stages, &back.params, back.src_bits, 32, NULL,
-        )
-        compare_in_use(x, again, count, seen)
+        if load != NULL:
+            x = tiles.values
+            run_tiles(load, here, <uint8_t *>tiles.values, 0, count, none, NULL)
+        run_tiles(back, there, <uint8_t *>tiles.again, 0, count, none, NULL)
+        compare_in_use(x, tiles.again, count, seen)

@@ -24,6 +24,7 @@ class Program:
     def __init__(self, names: tuple[str, ...], src_bits: int, dst_bits: int, numbers: dict[str, int]) -> None: ...
 
 class Operands:
+    addresses: tuple[int, int]
     def __init__(
         self,
         scale: Any,

@@ -4,7 +4,7 @@ import importlib.util
 from cpython.buffer cimport (
     PyBUF_FORMAT, PyBUF_STRIDED, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer,
 )
-from cpython.bytearray cimport PyByteArray_AS_STRING
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.ref cimport Py_INCREF
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
@@ -17,46 +17,7 @@ from lowprec._plan cimport (
     EACH, ROW, RUNS, SPREAD, beside_t, compare_t, inverses_t, linear_t, params_t, rest_t, seen_t, spread_t, stage_t,
 )
 
-cdef extern from * nogil:
-    """
-    #include <stdint.h>
-    #ifdef _OPENMP
-    #define LP_OPENMP _OPENMP
-    #else
-    #define LP_OPENMP 0
-    #endif
-
-    /* The bits must not depend on what the caller left in the floating-point mode (flush to zero, another rounding
-       direction): every chunk runs in the default mode and puts the caller's mode, flags included, back. */
-    #if defined(__x86_64__) || defined(_M_X64) || defined(__SSE2__)
-    #include <xmmintrin.h>
-    typedef unsigned int lp_mode;
-    static inline lp_mode lp_mode_enter(void) { lp_mode old = _mm_getcsr(); _mm_setcsr(0x1f80u); return old; }
-    static inline void lp_mode_leave(lp_mode old) { _mm_setcsr(old); }
-    #else
-    #include <fenv.h>
-    typedef fenv_t lp_mode;
-    static inline lp_mode lp_mode_enter(void) { lp_mode old; fegetenv(&old); fesetenv(FE_DFL_ENV); return old; }
-    static inline void lp_mode_leave(lp_mode old) { fesetenv(&old); }
-    #endif
-
-    #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
-    static int lp_has_v3(void) {
-        __builtin_cpu_init();
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")
-            && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt")
-            && __builtin_cpu_supports("movbe") && __builtin_cpu_supports("popcnt");
-    }
-    static int lp_has_v4(void) {
-        return lp_has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-            && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq")
-            && __builtin_cpu_supports("avx512vl");
-    }
-    #else
-    static int lp_has_v3(void) { return 0; }
-    static int lp_has_v4(void) { return 0; }
-    #endif
-    """
+cdef extern from "_machine.h" nogil:
     ctypedef struct lp_mode:
         pass
     lp_mode lp_mode_enter() noexcept
@@ -64,14 +25,29 @@ cdef extern from * nogil:
     int lp_has_v3() noexcept
     int lp_has_v4() noexcept
     const int LP_OPENMP
+    enum:
+        TILE "LP_TILE"
+        SPARE "LP_SPARE"
+        COMPARED "LP_COMPARED"
+    ctypedef struct tiles_t "lp_tiles":
+        uint64_t *even
+        uint64_t *odd
+        uint64_t *gathered
+        uint64_t *converted
+        uint64_t *scale
+        uint32_t *zero
+        float *values
+        float *again
+    tiles_t *own_tiles "lp_own_tiles" () noexcept
 
 cdef extern from "numpy/arrayobject.h":
     cnp.ndarray new_array "PyArray_Empty" (int rank, cnp.npy_intp *shape, cnp.dtype dtype, int fortran)
 
 cnp.import_array()
+if SPREAD > SPARE:
+    raise ImportError("the tiles must have room for what `spread` writes past their end")
 
 cdef enum:
-    TILE = 1024         # elements between two loops of one conversion: two tiles of float64 stay in the L1 cache
     CHUNK = 64 * TILE   # elements a thread takes at once
     MAX_LOOPS = 96
     MAX_LINEAR = 16     # loops that take scales and zero points; their numbers start at MAX_LOOPS
@@ -101,8 +77,12 @@ def use_isa(str name) -> None:
     global isa_in_use, compare_in_use, inverses_in_use
     known = available_isas()
     if name not in known:
-        raise ValueError(f"the instruction set (LOWPREC_ISA) must be one of {', '.join(known)} here; got {name!r}")
+        raise ValueError(f"`name` must be one of {', '.join(known)} on this machine; got {name!r}")
     tier = importlib.import_module(f"lowprec._tier_{name}")
+    for table, most in (("TABLE", MAX_LOOPS), ("LINEAR", MAX_LINEAR)):
+        count = len(getattr(tier, table))
+        if count > most:
+            raise ImportError(f"{tier.__name__} must have at most {most} loops in {table}; got {count}")
     for index, loop in enumerate(sorted(tier.TABLE)):
         loop_index[loop] = index
         loops[index] = <stage_t><size_t>tier.TABLE[loop]
@@ -135,106 +115,48 @@ def in_default_mode(function) -> object:
         lp_mode_leave(mode)
 
 
+include "_operands.pxi"
+include "_tiles.pxi"
+
+
 cdef class Program:
     """The loops of one conversion, in order, with their numbers and the widths at both ends."""
 
-    cdef params_t params
-    cdef int n_stages
-    cdef int stages[MAX_STAGES]
-    cdef readonly int src_bits
-    cdef readonly int dst_bits
+    cdef steps_t steps
     cdef readonly tuple names
     cdef bint is_linear
 
     def __init__(self, tuple names, int src_bits, int dst_bits, dict numbers):
         if not 1 <= len(names) <= MAX_STAGES:
             raise ValueError(f"`names` must be 1 to {MAX_STAGES} loops; got {len(names)}")
-        memset(&self.params, 0, sizeof(params_t))
-        cdef dict values = self.params
+        memset(&self.steps, 0, sizeof(steps_t))
+        cdef dict values = self.steps.params
         self.names = names
-        self.src_bits = src_bits
-        self.dst_bits = dst_bits
-        self.n_stages = len(names)
+        self.steps.src_bits = src_bits
+        self.steps.dst_bits = dst_bits
+        self.steps.count = len(names)
         for i, name in enumerate(names):
-            self.stages[i] = loop_index[name]
-            self.is_linear = self.is_linear or self.stages[i] >= MAX_LOOPS
-        self.params = {**values, **numbers}
+            self.steps.loops[i] = loop_index[name]
+            self.is_linear = self.is_linear or self.steps.loops[i] >= MAX_LOOPS
+        self.steps.params = {**values, **numbers}
+
+    @property
+    def src_bits(self):
+        """Bits of an element of the source."""
+        return self.steps.src_bits
+
+    @property
+    def dst_bits(self):
+        """Bits of an element of the result."""
+        return self.steps.dst_bits
 
     @property
     def numbers(self):
         """The numbers as bytes, laid out as the struct of _plan.pxd: what a kernel elsewhere takes by value."""
-        return (<const char *>&self.params)[:sizeof(params_t)]
+        return (<const char *>&self.steps.params)[:sizeof(params_t)]
 
 
-include "_operands.pxi"
-
-
-cdef void run_tiles(
-    const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, rest_t rest, int n_stages, const int *stages,
-    const params_t *params, int src_bits, int dst_bits, const operands_t *operands,
-) noexcept nogil:
-    # One loop runs straight through; several run tile by tile through two buffers that stay in the L1 cache. `first`
-    # is the number of the first element in the whole array, `rest` counts what stands in memory behind these.
-    cdef uint64_t even[TILE]
-    cdef uint64_t odd[TILE]
-    cdef uint64_t scale_tile[TILE + SPREAD]
-    cdef uint32_t zero_tile[TILE + SPREAD]
-    cdef beside_t found
-    cdef rest_t after
-    cdef const void *here
-    cdef void *there
-    cdef Py_ssize_t start, count
-    cdef Py_ssize_t step = TILE
-    cdef int i, loop
-    if n_stages == 1 and (operands == NULL or operands.length == 1 and operands.outer_step == 0):
-        step = n  # one scale at most: nothing has to be spread over a tile
-    cdef bint runs = True
-    for i in range(n_stages):
-        if stages[i] >= MAX_LOOPS and linear[RUNS][stages[i] - MAX_LOOPS] == NULL:
-            runs = False
-    start = 0
-    while start < n:
-        count = min(step, n - start)
-        here = src + start * src_bits // 8
-        if operands != NULL:
-            found = beside(operands, first + start, count, runs, <char *>scale_tile, <char *>zero_tile)
-        for i in range(n_stages):
-            after.src = n - start - count + rest.src if i == 0 else 0
-            if i == n_stages - 1:
-                there = dst + start * dst_bits // 8
-                after.dst = n - start - count + rest.dst
-            else:
-                there = <void *>even if i % 2 == 0 else <void *>odd
-                after.dst = 0
-            loop = stages[i] - MAX_LOOPS
-            if loop < 0:
-                loops[stages[i]](here, there, count, after, params)
-            else:
-                linear[found.way][loop](here, there, count, after, &found, params)
-            here = there
-        start += count
-
-
-cdef void run_chunk(
-    const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, Py_ssize_t whole, int n_stages,
-    const int *stages, const params_t *params, int src_bits, int dst_bits, const operands_t *operands,
-) noexcept nogil:
-    cdef lp_mode mode = lp_mode_enter()
-    cdef rest_t rest
-    rest.src = rest.dst = whole - first - n
-    run_tiles(
-        src + first * src_bits // 8, dst + first * dst_bits // 8, first, n, rest,
-        n_stages, stages, params, src_bits, dst_bits, operands,
-    )
-    lp_mode_leave(mode)
-
-
-cdef inline Py_ssize_t chunk_size(Py_ssize_t n, int n_threads) noexcept nogil:
-    # Whole tiles, and every thread gets a share of an array that is smaller than a chunk for each; one thread gets all.
-    cdef Py_ssize_t share = (n + n_threads - 1) // n_threads
-    if n_threads <= 1:
-        return n
-    return min(<Py_ssize_t>CHUNK, (share + TILE - 1) // TILE * TILE)
+include "_strided.pxi"
 
 
 cdef int check_operands(Program program, Operands operands) except -1:
@@ -248,13 +170,10 @@ cdef int run_bytes(
     Operands operands, int n_threads,
 ) except -1:
     cdef Py_ssize_t size, chunks, chunk, start
-    cdef int src_bits = program.src_bits
-    cdef int dst_bits = program.dst_bits
-    cdef int n_stages = program.n_stages
-    cdef const int *stages = program.stages
-    cdef const params_t *params = &program.params
+    cdef const steps_t *steps = &program.steps
     cdef const operands_t *beside_them = NULL
-    if n < 0 or s_size < (n * src_bits + 7) // 8 or d_size < (n * dst_bits + 7) // 8:
+    cdef layout_t src_layout, dst_layout
+    if n < 0 or s_size < (n * steps.src_bits + 7) // 8 or d_size < (n * steps.dst_bits + 7) // 8:
         raise ValueError(f"`src` and `dst` must hold {n} elements; got {s_size} and {d_size} bytes")
     check_operands(program, operands)
     if n == 0:
@@ -263,17 +182,21 @@ cdef int run_bytes(
         if "quantize8" in program.names:
             operands.invert(n)
         beside_them = &operands.view
+    if not (fits(s, steps.src_bits) and fits(d, steps.dst_bits)):
+        read_row(s, n, steps.src_bits, &src_layout)
+        read_row(d, n, steps.dst_bits, &dst_layout)
+        with nogil:
+            run_layouts(steps, &src_layout, &dst_layout, n, beside_them, n_threads)
+        return 0
     size = chunk_size(n, n_threads)
     with nogil:
         if size >= n:  # nothing to share: waking the others would take longer than the work
-            run_chunk(s, d, 0, n, n, n_stages, stages, params, src_bits, dst_bits, beside_them)
+            run_chunk(steps, s, d, 0, n, n, beside_them)
         else:
             chunks = (n + size - 1) // size
             for chunk in prange(chunks, schedule="static", num_threads=min(n_threads, chunks)):
                 start = chunk * size
-                run_chunk(
-                    s, d, start, min(size, n - start), n, n_stages, stages, params, src_bits, dst_bits, beside_them,
-                )
+                run_chunk(steps, s, d, start, min(size, n - start), n, beside_them)
     return 0
 
 
@@ -346,5 +269,4 @@ def run_same_shape(Program program not None, cnp.ndarray x, cnp.dtype dtype, out
     return result if run_arrays(program, x, result, n, None, n_threads) else None
 
 
-include "_strided.pxi"
 include "_compared.pxi"

@@ -227,7 +227,7 @@ cdef inline void quantize8_lanes(
     cdef const int32_t *zero = <const int32_t *>beside.zero
     cdef Py_ssize_t within = beside.within if way == RUNS else 0
     cdef int shift = beside.shift
-    cdef Py_ssize_t count = 1 if way == ROW else ((within + n - 1) >> shift) + 1
+    cdef Py_ssize_t count = ((within + n - 1) >> shift) + 1 if way == RUNS else 1
     if way != EACH and count <= INVERSES:
         memset(inverted, 0, sizeof(inverted))
         if inverses(scale, count, inverted):

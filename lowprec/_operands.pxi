@@ -21,6 +21,17 @@ cdef enum:
 cdef int32_t no_zero[TILE]  # static, hence all 0
 
 
+cdef inline bint is_aligned(const void *memory, size_t item) noexcept nogil:
+    return <size_t>memory % item == 0
+
+
+cdef const uint8_t[::1] aligned(const uint8_t[::1] memory, size_t item):
+    # The loops read numbers where the machine's own types may stand: others are copied, once.
+    if memory is None or memory.shape[0] == 0 or is_aligned(&memory[0], item):
+        return memory
+    return bytearray(memory)
+
+
 cdef class Operands:
     """The scales and zero points of one call, in the order of the axes, and how they spread over the elements."""
 
@@ -40,16 +51,21 @@ cdef class Operands:
         self.count = count = count * width
         if n and (scale.shape[0] < count * scale_item or zero is not None and zero.shape[0] < count * 4):
             raise ValueError(f"`scale` and `zero` must hold {count} elements; got {scale.shape[0]} bytes")
-        self.scale = scale
-        self.zero = zero
-        self.view.scale = <const char *>&scale[0] if scale.shape[0] else NULL
-        self.view.zero = <const char *>&zero[0] if zero is not None and zero.shape[0] else NULL
+        self.scale = aligned(scale, scale_item)
+        self.zero = aligned(zero, 4)
+        self.view.scale = <const char *>&self.scale[0] if scale.shape[0] else NULL
+        self.view.zero = <const char *>&self.zero[0] if zero is not None and zero.shape[0] else NULL
         self.view.scale_item = scale_item
         self.view.inner = inner
         self.view.length = length
         self.view.block = block
         self.view.outer_step = outer_step
         self.view.width = width
+
+    @property
+    def addresses(self):
+        """Where the loops read the scales and the zero points, as integers; 0 where there are none."""
+        return <size_t>self.view.scale, <size_t>self.view.zero
 
     cdef void invert(self, Py_ssize_t n):
         # Once for many elements, where each of them meets another scale than the one before.
@@ -78,11 +94,11 @@ cdef inline int power_of(Py_ssize_t length) noexcept nogil:
 
 
 cdef beside_t beside(
-    const operands_t *o, Py_ssize_t first, Py_ssize_t n, bint runs, char *scale_tile, char *zero_tile,
+    const operands_t *o, Py_ssize_t first, Py_ssize_t n, bint runs, tiles_t *tiles,
 ) noexcept nogil:
     # Walk the rows of elements along the quantization axis, or what is inside it. If all n elements have one scale, or
     # their scales follow each other, one for each or (where there are `runs`) for every power of two of them, the
-    # scales are taken where they lie; else they are spread over the tile.
+    # scales are taken where they lie; else they are spread over a tile.
     cdef beside_t found
     cdef Py_ssize_t inner = first % o.inner
     cdef Py_ssize_t position = first // o.inner % o.length
@@ -114,15 +130,15 @@ cdef beside_t beside(
                 return found
         run = min(run, n - done)
         spread_in_use[o.scale_item == 8](
-            o.scale + index * o.scale_item, scale_tile + done * o.scale_item, run, within, length,
+            o.scale + index * o.scale_item, <char *>tiles.scale + done * o.scale_item, run, within, length,
         )
         if o.zero != NULL:
-            spread_in_use[0](o.zero + index * 4, zero_tile + done * 4, run, within, length)
+            spread_in_use[0](o.zero + index * 4, tiles.zero + done, run, within, length)
         done += run
         if done == n:
-            found.scale = scale_tile
+            found.scale = tiles.scale
             found.inverse = NULL
-            found.zero = <const char *>no_zero if o.zero == NULL else zero_tile
+            found.zero = <const char *>no_zero if o.zero == NULL else <const char *>tiles.zero
             found.way = EACH
             return found
         # The row ended: what is inside the axis, or the axis.

@@ -7,13 +7,14 @@ cdef struct layout_t:
     int rank
     int item                # bytes, of a packed array one
     int bits                # of one element
-    int dense               # elements follow each other in C order
+    int dense               # elements follow each other in C order, where the machine's own types may stand
     Py_ssize_t shape[MAX_RANK]
     Py_ssize_t strides[MAX_RANK]
 
 
 cdef int read_layout(Py_buffer *view, int bits, layout_t *layout) except -1:
     cdef Py_ssize_t expected = view.itemsize
+    cdef Py_ssize_t apart = <Py_ssize_t>view.buf
     cdef int axis
     if view.ndim > MAX_RANK or view.itemsize not in (1, 2, 4, 8):
         raise ValueError(f"at most {MAX_RANK} dimensions of 1, 2, 4 or 8 bytes; got {view.ndim} of {view.itemsize}")
@@ -28,9 +29,30 @@ cdef int read_layout(Py_buffer *view, int bits, layout_t *layout) except -1:
         if view.shape[axis] != 1 and view.strides[axis] != expected:
             layout.dense = 0
         expected *= view.shape[axis]
+        apart |= layout.strides[axis]
+    if not fits(layout.start, bits):
+        layout.dense = 0
     if bits != 8 * layout.item and not (bits < 8 and layout.item == 1 and layout.rank == 1 and layout.dense):
         raise ValueError(f"elements of {bits} bits, or packed dense bytes; got {8 * layout.item} bits")
+    if layout.rank and apart % layout.item != 0 and layout.strides[layout.rank - 1] != layout.item:
+        raise ValueError(f"elements that do not follow each other must be aligned to {layout.item} bytes")
     return 0
+
+
+cdef inline bint fits(const void *memory, int bits) noexcept nogil:
+    # Whether the machine's own type of that width may stand there.
+    return bits <= 8 or is_aligned(memory, bits // 8)
+
+
+cdef void read_row(const void *start, Py_ssize_t n, int bits, layout_t *layout) noexcept nogil:
+    # Elements that follow each other, wherever they start.
+    layout.start = <char *>start
+    layout.rank = 1
+    layout.item = max(bits // 8, 1)
+    layout.bits = bits
+    layout.dense = fits(start, bits)
+    layout.shape[0] = n
+    layout.strides[0] = layout.item
 
 
 cdef Py_ssize_t size_of(const layout_t *layout) noexcept nogil:
@@ -41,24 +63,46 @@ cdef Py_ssize_t size_of(const layout_t *layout) noexcept nogil:
     return n
 
 
-cdef inline void copy_row(
-    const char *src, Py_ssize_t src_step, char *dst, Py_ssize_t dst_step, Py_ssize_t n, int item,
-) noexcept nogil:
+ctypedef fused item_t:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+
+cdef inline void move_items(char *memory, Py_ssize_t step, item_t *tile, Py_ssize_t n, bint gather) noexcept nogil:
+    # Four at a time: how fast a loop of one load and one store is depends on the address where its code happens to lie.
+    cdef Py_ssize_t whole = n - n % 4
     cdef Py_ssize_t i
-    if src_step == item and dst_step == item:
-        memcpy(dst, src, n * item)
-    elif item == 1:
-        for i in range(n):
-            dst[i * dst_step] = src[i * src_step]
-    elif item == 2:
-        for i in range(n):
-            (<uint16_t *>(dst + i * dst_step))[0] = (<const uint16_t *>(src + i * src_step))[0]
-    elif item == 4:
-        for i in range(n):
-            (<uint32_t *>(dst + i * dst_step))[0] = (<const uint32_t *>(src + i * src_step))[0]
+    cdef int j
+    if gather:
+        for i in range(0, whole, 4):
+            for j in range(4):
+                tile[i + j] = (<const item_t *>(memory + (i + j) * step))[0]
+        for i in range(whole, n):
+            tile[i] = (<const item_t *>(memory + i * step))[0]
     else:
-        for i in range(n):
-            (<uint64_t *>(dst + i * dst_step))[0] = (<const uint64_t *>(src + i * src_step))[0]
+        for i in range(0, whole, 4):
+            for j in range(4):
+                (<item_t *>(memory + (i + j) * step))[0] = tile[i + j]
+        for i in range(whole, n):
+            (<item_t *>(memory + i * step))[0] = tile[i]
+
+
+cdef inline void move_row(
+    char *memory, Py_ssize_t step, char *tile, Py_ssize_t n, int item, bint gather,
+) noexcept nogil:
+    # A dense row may start anywhere; elements apart from each other stand where the machine's own types may.
+    if step == item:
+        memcpy(tile if gather else memory, memory if gather else tile, n * item)
+    elif item == 1:
+        move_items(memory, step, <uint8_t *>tile, n, gather)
+    elif item == 2:
+        move_items(memory, step, <uint16_t *>tile, n, gather)
+    elif item == 4:
+        move_items(memory, step, <uint32_t *>tile, n, gather)
+    else:
+        move_items(memory, step, <uint64_t *>tile, n, gather)
 
 
 cdef void move_tile(const layout_t *layout, Py_ssize_t first, Py_ssize_t n, char *tile, bint gather) noexcept nogil:
@@ -76,10 +120,7 @@ cdef void move_tile(const layout_t *layout, Py_ssize_t first, Py_ssize_t n, char
     step = layout.strides[last]
     while n > 0:
         row = min(n, layout.shape[last] - index[last])
-        if gather:
-            copy_row(here, step, tile, layout.item, row, layout.item)
-        else:
-            copy_row(tile, layout.item, here, step, row, layout.item)
+        move_row(here, step, tile, row, layout.item, gather)
         tile += row * layout.item
         n -= row
         here -= index[last] * step
@@ -96,11 +137,10 @@ cdef void move_tile(const layout_t *layout, Py_ssize_t first, Py_ssize_t n, char
 
 
 cdef void run_strided_chunk(
-    const layout_t *src, const layout_t *dst, Py_ssize_t first, Py_ssize_t n,
-    Py_ssize_t whole, int n_stages, const int *stages, const params_t *params, const operands_t *operands,
+    const steps_t *steps, const layout_t *src, const layout_t *dst, Py_ssize_t first, Py_ssize_t n, Py_ssize_t whole,
+    const operands_t *operands,
 ) noexcept nogil:
-    cdef uint64_t gathered[TILE]
-    cdef uint64_t converted[TILE]
+    cdef tiles_t *tiles = own_tiles()
     cdef const uint8_t *here
     cdef uint8_t *there
     cdef Py_ssize_t tile, start, count
@@ -112,16 +152,31 @@ cdef void run_strided_chunk(
         here = <const uint8_t *>(src.start + start * src.bits // 8)
         there = <uint8_t *>(dst.start + start * dst.bits // 8)
         if not src.dense:
-            move_tile(src, start, count, <char *>gathered, True)
-            here = <const uint8_t *>gathered
+            move_tile(src, start, count, <char *>tiles.gathered, True)
+            here = <const uint8_t *>tiles.gathered
         if not dst.dense:
-            there = <uint8_t *>converted
+            there = <uint8_t *>tiles.converted
         rest.src = whole - start - count if src.dense else 0
         rest.dst = whole - start - count if dst.dense else 0
-        run_tiles(here, there, start, count, rest, n_stages, stages, params, src.bits, dst.bits, operands)
+        run_tiles(steps, here, there, start, count, rest, operands)
         if not dst.dense:
-            move_tile(dst, start, count, <char *>converted, False)
+            move_tile(dst, start, count, <char *>tiles.converted, False)
     lp_mode_leave(mode)
+
+
+cdef void run_layouts(
+    const steps_t *steps, const layout_t *src, const layout_t *dst, Py_ssize_t n, const operands_t *operands,
+    int n_threads,
+) noexcept nogil:
+    cdef Py_ssize_t size = chunk_size(n, n_threads)
+    cdef Py_ssize_t chunks, chunk, start
+    if size >= n:
+        run_strided_chunk(steps, src, dst, 0, n, n, operands)
+        return
+    chunks = (n + size - 1) // size
+    for chunk in prange(chunks, schedule="static", num_threads=min(n_threads, chunks)):
+        start = chunk * size
+        run_strided_chunk(steps, src, dst, start, min(size, n - start), n, operands)
 
 
 def run_strided(Program program not None, src, dst, Operands operands, int n_threads) -> None:
@@ -131,10 +186,8 @@ def run_strided(Program program not None, src, dst, Operands operands, int n_thr
     """
     cdef Py_buffer src_view, dst_view
     cdef layout_t src_layout, dst_layout
-    cdef Py_ssize_t size, chunks, chunk, start, n
-    cdef int n_stages = program.n_stages
-    cdef const int *stages = program.stages
-    cdef const params_t *params = &program.params
+    cdef const steps_t *steps = &program.steps
+    cdef Py_ssize_t n
     cdef const operands_t *beside_them = NULL
     cdef bint packed
     check_operands(program, operands)
@@ -144,28 +197,18 @@ def run_strided(Program program not None, src, dst, Operands operands, int n_thr
     try:
         PyObject_GetBuffer(dst, &dst_view, PyBUF_STRIDED | PyBUF_FORMAT)
         try:
-            read_layout(&src_view, program.src_bits, &src_layout)
-            read_layout(&dst_view, program.dst_bits, &dst_layout)
-            packed = program.src_bits < 8 or program.dst_bits < 8
-            n = size_of(&dst_layout if program.src_bits < 8 else &src_layout)
-            if packed and 8 * src_layout.item * size_of(&src_layout) < n * program.src_bits:
+            read_layout(&src_view, steps.src_bits, &src_layout)
+            read_layout(&dst_view, steps.dst_bits, &dst_layout)
+            packed = steps.src_bits < 8 or steps.dst_bits < 8
+            n = size_of(&dst_layout if steps.src_bits < 8 else &src_layout)
+            if packed and 8 * src_layout.item * size_of(&src_layout) < n * steps.src_bits:
                 raise ValueError(f"`src` must hold {n} elements; got {src.shape[0]} bytes")
-            if packed and 8 * dst_layout.item * size_of(&dst_layout) < n * program.dst_bits:
+            if packed and 8 * dst_layout.item * size_of(&dst_layout) < n * steps.dst_bits:
                 raise ValueError(f"`dst` must hold {n} elements; got {dst.shape[0]} bytes")
             if src_layout.rank == 0 or dst_layout.rank == 0 or not packed and src.shape != dst.shape:
                 raise ValueError(f"`src` and `dst` must have one shape and an axis; got {src.shape} and {dst.shape}")
-            size = chunk_size(n, n_threads)
             with nogil:
-                if size >= n:
-                    run_strided_chunk(&src_layout, &dst_layout, 0, n, n, n_stages, stages, params, beside_them)
-                else:
-                    chunks = (n + size - 1) // size
-                    for chunk in prange(chunks, schedule="static", num_threads=min(n_threads, chunks)):
-                        start = chunk * size
-                        run_strided_chunk(
-                            &src_layout, &dst_layout, start, min(size, n - start), n, n_stages, stages, params,
-                            beside_them,
-                        )
+                run_layouts(steps, &src_layout, &dst_layout, n, beside_them, n_threads)
         finally:
             PyBuffer_Release(&dst_view)
     finally:

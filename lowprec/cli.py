@@ -20,6 +20,7 @@ from .build import build_info
 from .checkpoints.command import add_commands
 from .codes import encode
 from .conformance.command import add_command as add_conformance
+from .environment import problems
 from .explanation import explain
 from .formats import FORMATS, NUMERIC, Format, Kind, as_format
 from .loss import Loss, measure
@@ -227,6 +228,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a file's name may not be text in the terminal's encoding
+    if problems:  # of environment variables: reported when they were read
+        return 1
     try:
         _run(arguments)
         return 0

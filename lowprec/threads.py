@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from . import _kernels
 from .cores import available_cores
+from .environment import setting
 
 __all__ = ["get_num_threads", "is_small", "one_thread", "set_num_threads", "shared", "threads_for"]
 
@@ -33,9 +34,11 @@ def _checked(n: object, parameter: str) -> int:
     return int(number)
 
 
-def _from_environment(parameter: str) -> int | None:
-    text = os.environ.get(parameter)
-    return _checked(int(text) if text.isdecimal() else text, parameter) if text else None
+def _read(text: str) -> int:
+    try:
+        return _checked(int(text) if text.isdecimal() else text, "n")
+    except ValueError:
+        raise ValueError(f"LOWPREC_NUM_THREADS must be an integer from 1 to 1024; got {text!r}") from None
 
 
 def _automatic() -> int:
@@ -62,6 +65,9 @@ def set_num_threads(n: int | None, /) -> None:
 
     Notes
     -----
+    A wrong ``LOWPREC_NUM_THREADS`` is reported in one line at import, by the logger ``lowprec``, and not used. The
+    command ``lowprec`` ends with status 1 then.
+
     One conversion of a process takes several threads at a time; others that callers start meanwhile run on the thread
     of their caller, as the tasks of Dask always do. In a child of ``os.fork`` all do, since OpenMP's threads do not
     survive a fork.
@@ -138,6 +144,6 @@ def _after_fork() -> None:
     _forked = True
 
 
-_default = _from_environment("LOWPREC_NUM_THREADS") or _automatic()
+_default = setting("LOWPREC_NUM_THREADS", _read, None) or _automatic()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)

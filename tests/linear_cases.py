@@ -92,6 +92,14 @@ def draw_scale(rng: np.random.Generator, fmt: Format, shape: tuple[int, ...], *,
     return put(np.asarray(np.where(rng.random(shape) < odd, extreme, found)), fmt)
 
 
+def odd_scales(rng: np.random.Generator, shape: tuple[int, ...], plain: bool) -> np.ndarray:
+    """Draw positive scales of every size, mantissas of 1 alone among them; unless `plain`, any others between."""
+    mantissa = np.where(rng.random(shape) < 0.1, 2 - 2.0**-23, rng.uniform(1, 2, shape))
+    exponents = rng.integers(-58, 58, shape) if plain else rng.integers(-64, 64, shape)
+    found = np.ldexp(mantissa, np.where(rng.random(shape) < 0.5, exponents, exponents % 4)).astype(np.float32)
+    return found if plain else np.where(rng.random(shape) < 0.9, found, draw_scale(rng, FLOAT32, shape, odd=0.9))
+
+
 def draw_x(rng: np.random.Generator, fmt: Format, scale: np.ndarray, target: Format) -> np.ndarray:
     """Draw inputs of QuantizeLinear for the scale of every element: over the range, on ties and beside, special."""
     shape = scale.shape

@@ -98,6 +98,7 @@ from lowprec.cli import main
 def sync(handle):
     os.kill(os.getpid(), signal.SIGINT)
 os.fsync = sync
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 sys.exit(main(sys.argv[1:]))
 """
 

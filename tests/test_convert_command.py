@@ -229,6 +229,7 @@ def stop(*arguments):
     os.kill(os.getpid(), signal.SIGINT)
     write(*arguments)
 Worker._write = stop
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -92,7 +92,7 @@ CONFORMANCE_LAYERS = [
 ]  # fmt: skip
 
 LAYERS = [
-    {"_kernels", "interned", "row_fields", "cores"}, {"row"}, {"formats", "threads"},
+    {"_kernels", "interned", "row_fields", "cores", "environment"}, {"row"}, {"formats", "threads"},
     {"opsets", "carriers", "packing", "info", "granularity", "dense"}, {"arrays", "plan", "reference", "build", "cuda"},
     {"device"}, {"blocks", "portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
     {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},

@@ -13,7 +13,6 @@ import torch
 
 import lowprec as lp
 from lowprec import _kernels, threads
-from lowprec.cores import available_cores
 from lowprec.formats import NUMERIC, Format
 
 X = np.random.default_rng(3).normal(0, 100, 1 << 21).astype(np.float32)
@@ -26,32 +25,6 @@ def test_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     lp.set_num_threads(None)
     assert threads.threads_for(threads.PARALLEL_FROM - 1) == 1
     assert threads.threads_for(threads.PARALLEL_FROM) == lp.get_num_threads()
-
-
-@pytest.mark.parametrize(
-    ("value", "says"), [("5", "5"), ("", "default"), ("0", "LOWPREC_NUM_THREADS"), ("x", "got 'x'")]
-)
-def test_environment(value: str, says: str) -> None:
-    code = "import lowprec as lp; print(lp.get_num_threads(), lp.build_info()['openmp'] > 0)"
-    environment = {**os.environ, "LOWPREC_NUM_THREADS": value, "OMP_NUM_THREADS": ""}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
-    if says in ("5", "default"):
-        wanted = says if says == "5" else str(available_cores())
-        assert done.stdout.split() in ([wanted, "True"], ["1", "False"])
-    else:
-        assert done.returncode == 1
-        assert says in done.stderr
-
-
-def test_isa_environment() -> None:
-    code = "import lowprec as lp; print(lp.build_info()['isa'])"
-    for value, wanted in [("base", "base"), ("", _kernels.available_isas()[-1]), ("v9", "got 'v9'")]:
-        environment = {**os.environ, "LOWPREC_ISA": value}
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
-        )
-        assert wanted in done.stdout + done.stderr
-        assert done.returncode == (1 if value == "v9" else 0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -131,3 +104,63 @@ def test_the_mode_is_put_back() -> None:
         assert (torch.tensor([2.0**-140]) * 1.0).item() == 0.0
     finally:
         torch.set_flush_denormal(False)
+
+
+SMALL_STACK = """
+import sys, threading
+import numpy as np, lowprec as lp
+from lowprec import _kernels
+from lowprec.loss import measure
+
+x = np.random.default_rng(0).normal(0, 10, (64, 100)).astype(np.float32)
+wide, half = x.astype(np.float64), x.astype(np.float16)
+scale, blocks, offset = np.full(100, 0.5, np.float32), np.full((64, 4), 0.5, np.float32), np.full(100, 3, np.int8)
+CALLS = [
+    lambda: x.astype(np.float16),  # NumPy, for comparison
+    lambda: lp.cast(x, "float8_e4m3fn"), lambda: lp.cast(half, "float6_e2m3fn"), lambda: lp.cast(wide, "bfloat16"),
+    lambda: lp.encode(x, "int4", packed=True), lambda: lp.encode(wide[:, ::2], "bfloat16"),
+    lambda: lp.quantize_linear(x, scale, offset), lambda: lp.quantize_linear(x[:, ::2], scale[::2], offset[::2]),
+    lambda: lp.quantize_linear(x, blocks, block_size=25, output_dtype="float8_e4m3fn"),
+    lambda: lp.dequantize_linear(x.astype(np.int8), scale, offset),
+    lambda: measure(x, lp.as_format("float8_e4m3fn")).sqnr_db,
+]
+done = []
+for isa in _kernels.available_isas():
+    _kernels.use_isa(isa)
+    for call in CALLS:
+        expected = np.asarray(call()).tobytes()  # what is made once, programs and modules, is there now
+        threading.stack_size(32 * 1024)
+        thread = threading.Thread(target=lambda: done.append(np.asarray(call()).tobytes() == expected))
+        thread.start()
+        thread.join()
+        threading.stack_size(0)
+print(len(done) == len(CALLS) * len(_kernels.available_isas()) and all(done))
+"""
+
+
+def test_threads_of_a_small_stack() -> None:
+    """32 KiB is the least that Python lets a thread have."""
+    done = subprocess.run([sys.executable, "-c", SMALL_STACK], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+
+
+SMALL_WORKERS = """
+import numpy as np, lowprec as lp
+x = np.random.default_rng(0).normal(0, 10, (256, 700))
+scale = np.full(700, 0.5, np.float32)
+CALLS = [
+    lambda: lp.encode(x, "bfloat16"), lambda: lp.encode(x[:, ::2], "bfloat16"), lambda: lp.encode(x, "int4"),
+    lambda: lp.quantize_linear(x.astype(np.float32), scale, output_dtype="int8"),
+]
+expected = [call() for call in CALLS]
+lp.set_num_threads(4)
+print(all(np.array_equal(call(), codes) for call, codes in zip(CALLS, expected, strict=True)))
+"""
+
+
+def test_workers_of_a_small_stack() -> None:
+    environment = {**os.environ, "OMP_STACKSIZE": "16k"}  # POSIX asks for no more
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL_WORKERS], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (0, "True\n")

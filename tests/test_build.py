@@ -1,0 +1,100 @@
+"""What this build is: environment variables, instruction sets, the table of their loops."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from lowprec import _kernels
+from lowprec.cores import available_cores
+
+SETS = ", ".join(_kernels.available_isas())
+WRONG = [
+    ("LOWPREC_NUM_THREADS", value, f"LOWPREC_NUM_THREADS must be an integer from 1 to 1024; got {value!r}")
+    for value in ("x", "0", "1025", "-1", "1.5", "9" * 5000)
+] + [
+    ("LOWPREC_ISA", value, f"LOWPREC_ISA must be one of {SETS} on this machine; got {value!r}")
+    for value in ("v5", "V4", "avx2")
+]  # fmt: skip
+
+
+def process(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LOWPREC_", "OMP_NUM"))}
+    return subprocess.run(
+        [sys.executable, *command], env={**kept, **variables}, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+STATE = "import lowprec as lp; found = lp.build_info(); print(found['isa'], found['threads'], found['openmp'] > 0)"
+
+
+@pytest.mark.parametrize(("name", "value", "line"), WRONG, ids=[f"{name}={value[:5]}" for name, value, _ in WRONG])
+def test_a_wrong_variable_is_one_line(name: str, value: str, line: str) -> None:
+    done = process("-c", STATE, **{name: value})
+    assert (done.returncode, done.stderr) == (0, f"lowprec: {line}\n")
+    assert done.stdout == process("-c", STATE).stdout  # the default
+    for command in (["formats"], ["--version"], ["explain", "1", "float8_e4m3fn"]):
+        done = process("-m", "lowprec", *command, **{name: value})
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", f"lowprec: {line}\n")
+
+
+def test_both_variables_wrong() -> None:
+    done = process("-m", "lowprec", "formats", LOWPREC_ISA="v5", LOWPREC_NUM_THREADS="x")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert sorted(line[:20] for line in done.stderr.splitlines()) == ["lowprec: LOWPREC_ISA", "lowprec: LOWPREC_NUM"]
+
+
+def test_a_wrong_variable_goes_to_the_logger() -> None:
+    code = (
+        "import logging, sys; logging.basicConfig(stream=sys.stdout, format='%(levelname)s %(name)s %(message)s'); "
+        "import lowprec"
+    )
+    done = process("-W", "error", "-c", code, LOWPREC_ISA="v5")
+    line = f"lowprec: LOWPREC_ISA must be one of {SETS} on this machine; got 'v5'"
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"WARNING lowprec {line}\n", "")
+
+
+@pytest.mark.parametrize(("value", "wanted"), [("5", "5"), ("", str(available_cores()))])
+def test_threads_variable(value: str, wanted: str) -> None:
+    done = process("-c", STATE, LOWPREC_NUM_THREADS=value)
+    assert done.stderr == ""
+    assert done.stdout.split()[1:] in ([wanted, "True"], ["1", "False"])
+
+
+@pytest.mark.parametrize("value", ["", *_kernels.available_isas()])
+def test_instruction_set_variable(value: str) -> None:
+    done = process("-c", STATE, LOWPREC_ISA=value)
+    assert (done.stdout.split()[0], done.stderr) == (value or _kernels.available_isas()[-1], "")
+
+
+def test_an_unknown_instruction_set() -> None:
+    before = _kernels.isa()
+    with pytest.raises(ValueError, match=r"`name` must be one of .*base.*; got 'v9'"):
+        _kernels.use_isa("v9")
+    assert _kernels.isa() == before
+
+
+OVERFULL = """
+from lowprec import _kernels, _tier_base
+_tier_base.{table} = dict.fromkeys(map(str, range({count})), {entry})
+try:
+    _kernels.use_isa("base")
+except ImportError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(("table", "most", "entry"), [("TABLE", 96, 0), ("LINEAR", 16, (0, 0, 0))])
+def test_a_table_beyond_its_bound(table: str, most: int, entry: object) -> None:
+    done = process("-c", OVERFULL.format(table=table, count=most + 1, entry=entry))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"lowprec._tier_base must have at most {most} loops in {table}; got {most + 1}\n"
+
+
+def test_instruction_sets_have_the_same_loops() -> None:
+    tiers = [importlib.import_module(f"lowprec._tier_{isa}") for isa in _kernels.available_isas()]
+    assert all(set(tier.TABLE) == set(tiers[0].TABLE) and set(tier.LINEAR) == set(tiers[0].LINEAR) for tier in tiers)
