@@ -27,7 +27,7 @@ import numpy as np
 
 from .arrays import format_of
 from .formats import NUMERIC, Format, as_format
-from .npy_header import ZIP_MAGICS, Elements, FileError, find_elements, reason
+from .npy_header import BROKEN_ZIP, ZIP_MAGICS, Elements, FileError, find_elements, reason
 
 __all__ = [
     "FileError",
@@ -152,10 +152,9 @@ def members(path: Path, source: Format | None = None) -> Iterator[Member]:
     `source` is the format of the members whose header leaves it open. For what cannot be read, or is not of numbers,
     the array is None and the reason stands in place of the format.
     """
-    broken = (OSError, ValueError, TypeError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
     try:
         archive = zipfile.ZipFile(path)
-    except broken as error:
+    except BROKEN_ZIP as error:
         raise FileError(f"{path}: must be a readable .npz archive; {reason(error)}") from None
     with archive:
         for info in archive.infolist():
@@ -165,7 +164,7 @@ def members(path: Path, source: Format | None = None) -> Iterator[Member]:
                 if is_open and source is None:
                     raise ValueError(f"its header does not name the format of its {array.dtype} codes; use --from")
                 found: Member = name, array, format_of(array.dtype, source if is_open else None)
-            except broken as error:
+            except (*BROKEN_ZIP, TypeError) as error:
                 found = name, None, reason(error)
             yield found
 

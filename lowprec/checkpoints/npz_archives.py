@@ -14,10 +14,10 @@ from pathlib import Path
 
 from ..arrays import format_of
 from ..formats import FORMATS, NUMERIC, Format
-from ..npy_header import FileError, find_elements, header, reason
+from ..npy_header import BROKEN_ZIP, FileError, find_elements, header, reason
 from .layout import Layout, NewFile, Output, Slot
 from .npy_files import checksum, own
-from .stored import BROKEN_ZIP, Member, Stored
+from .stored import Member, Stored
 
 __all__ = ["NpzArchive"]
 
