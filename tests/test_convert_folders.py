@@ -79,12 +79,14 @@ def test_a_folder_without_an_index(tmp_path: Path) -> None:
 
 
 def test_links_as_download_caches_have_them(tmp_path: Path) -> None:
-    blobs = checkpoint(tmp_path / "blobs")
-    source = tmp_path / "snapshot"
+    repository = tmp_path / "models--org--name"
+    (repository / "snapshots").mkdir(parents=True)
+    blobs = checkpoint(repository / "blobs")
+    source = repository / "snapshots" / "0123abc"
     source.mkdir()
     for name in everything(blobs):
         if os.sep not in name:
-            (source / name).symlink_to(os.path.join("..", "blobs", name))
+            (source / name).symlink_to(os.path.join("..", "..", "blobs", name))
     convert(source, tmp_path / "out", to="int8")
     assert not any(path.is_symlink() for path in (tmp_path / "out").iterdir())
     shard = next(iter(SHARDS))
@@ -153,7 +155,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "metadata": (lambda f: _index(f, lambda x: x.update(metadata=3)), "must be JSON with a weight_map"),
     "broken shard": (lambda f: os.truncate(f / SHARD, 100), "must be a readable .safetensors file"),
     "dangling": (lambda f: (f / "gone").symlink_to("nowhere"), "is a link to nothing"),
-    "folder link": (lambda f: (f / "loop").symlink_to("."), "is a link to a folder"),
+    "folder link": (lambda f: (f / "loop").symlink_to("."), "is a link to a folder that it lies in"),
     "pipe": (lambda f: os.mkfifo(f / "pipe"), "must be a regular file"),
 }  # fmt: skip
 

@@ -72,10 +72,11 @@ def _imports(path: Path) -> set[str]:
 
 
 CHECKPOINT_LAYERS = [
-    {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe", "checkpoints.writeback"},
+    {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe", "checkpoints.writeback", "checkpoints.links"},
     {"checkpoints.layout", "checkpoints.scales"},
     {"checkpoints.safetensors_files", "checkpoints.npy_files", "checkpoints.protobuf", "checkpoints.arithmetic"},
-    {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs"}, {"checkpoints.onnx_models"},
+    {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs", "checkpoints.external_data"},
+    {"checkpoints.onnx_models"},
     {"checkpoints.containers", "checkpoints.plan", "checkpoints.staging", "checkpoints.work", "checkpoints.progress"},
     {"checkpoints.report", "checkpoints.runners"}, {"checkpoints.steps", "checkpoints.inspection"},
     {"checkpoints.conversion"}, {"checkpoints.command", "checkpoints"},

@@ -110,6 +110,7 @@ def convert(
     verify: bool = False,
     progress: str = "none",
     dask: str | None = None,
+    follow_links: bool = False,
 ) -> Report:
     """Convert the floating-point tensors of a checkpoint to another format, piece by piece, in bounded memory.
 
@@ -152,6 +153,9 @@ def convert(
         What is said on standard error meanwhile.
     dask : str, optional
         ``"local"``, or the address of a scheduler whose workers see the same files: they do the work.
+    follow_links : bool
+        Read files that symbolic links name outside of the checkpoint's folder too. Links inside the folder are always
+        followed, and those of a snapshot in a Hugging Face cache.
 
     Returns
     -------
@@ -190,7 +194,8 @@ def convert(
     recipe = _recipe(target, saturate, round_mode, opset, scale, scale_format)
     n, piece = _budget(parse_size(max_memory), _threads(threads))
     path, new = Path(src), Path(dst)
-    container = open_container(path, None if source is None else _numbers(source, "source"))
+    numbers = None if source is None else _numbers(source, "source")
+    container = open_container(path, numbers, follow_links=follow_links)
     plan = make_plan(container, recipe, _patterns(include, "include"), _patterns(exclude, "exclude"))
     check_pieces(plan.jobs, piece, parse_size(max_memory) // 8)
     real = check_target(container, new, overwrite)

@@ -10,12 +10,13 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..npy_header import FileError, reason
 from .layout import Layout, NewFile, Output, Slot
+from .links import files_in
 from .safetensors_files import SafetensorsFile
 from .stored import Stored
 
@@ -28,28 +29,6 @@ LARGEST_INDEX = 100_000_000
 def is_checkpoint(path: Path) -> bool:
     """Whether a folder holds a checkpoint: an index or a safetensors file."""
     return path.is_dir() and any(name.endswith((INDEX, SafetensorsFile.suffix)) for name in os.listdir(path))
-
-
-def _files(folder: Path) -> Iterator[str]:
-    """Yield the names of all files below a folder; links to files count as files, as caches of downloads have them."""
-    for where, folders, names in os.walk(folder, onerror=_raise):
-        for name in sorted([*folders, *names]):
-            path = Path(where, name)
-            relative = str(path.relative_to(folder))
-            if path.is_symlink() and path.is_dir():
-                raise FileError(f"{path}: is a link to a folder; copy that one in, or take the link away")
-            if path.is_dir():
-                continue
-            if not path.exists():
-                raise FileError(f"{path}: is a link to nothing")
-            if not path.is_file():
-                raise FileError(f"{path}: must be a regular file")
-            yield relative
-        folders.sort()
-
-
-def _raise(error: OSError) -> None:
-    raise error
 
 
 def _index(path: Path) -> dict[str, Any]:
@@ -77,14 +56,16 @@ class Folder:
     renamed = ""
     names_formats = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, follow_links: bool = False) -> None:
         """Read every header; raise FileError unless the index, the shards and their tensors agree."""
         self.path = path
         try:
-            names = list(_files(path))
+            self._files = {found.name: found for found in files_in(path, follow=follow_links)}
         except OSError as error:
             raise FileError(f"{path}: {reason(error)}") from None
+        names = list(self._files)
         top = [name for name in names if os.sep not in name]
+        self._check_links(name for name in top if name.endswith(INDEX))
         self._indexes = {name: _index(path / name) for name in top if name.endswith(INDEX)}
         shards = {name for fields in self._indexes.values() for name in fields["weight_map"].values()}
         for name, fields in self._indexes.items():
@@ -93,6 +74,7 @@ class Folder:
             shards = {name for name in top if name.endswith(SafetensorsFile.suffix)}
         if not shards:
             raise FileError(f"{path}: holds no safetensors file")
+        self._check_links(sorted(shards))
         self._shards = {name: SafetensorsFile(path / name) for name in sorted(shards)}
         self._others = [name for name in names if name not in shards and name not in self._indexes]
         for name, fields in self._indexes.items():
@@ -102,6 +84,11 @@ class Folder:
         for shard, file in self._shards.items():
             self.tensors += file.tensors
             self._home.update((id(one), shard) for one in file.tensors)
+
+    def _check_links(self, names: Iterable[str]) -> None:
+        for name in names:
+            if self._files[name].problem:
+                raise FileError(f"{self.path / name}: {self._files[name].problem}")
 
     def _check_shards(self, index: str, places: dict[str, str], top: set[str]) -> None:
         for tensor, shard in places.items():
@@ -122,6 +109,7 @@ class Folder:
 
     def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
         """Say where outputs go: each into the shard of its origin."""
+        self._check_links(self._others)
         files: list[NewFile] = []
         slots = [Slot(0, 0)] * len(outputs)
         home_of = [self._home[id(output.origin)] for output in outputs]
@@ -134,7 +122,7 @@ class Folder:
         for name, fields in self._indexes.items():
             text = self._new_index(fields, outputs, home_of)
             files.append(NewFile(name, len(text), ((0, text),)))
-        return Layout(files, slots, [(self.path / name, name) for name in self._others])
+        return Layout(files, slots, [(self._files[name].path, name) for name in self._others])
 
     @staticmethod
     def _new_index(fields: dict[str, Any], outputs: Sequence[Output], home_of: Sequence[str]) -> bytes:

@@ -49,7 +49,9 @@ class Entry:
         return {name: plain(getattr(self, name)) for name in self.__slots__}
 
 
-def inspect(path: str | os.PathLike[str], /, *, source: object = None, stats: bool = False) -> list[Entry]:
+def inspect(
+    path: str | os.PathLike[str], /, *, source: object = None, stats: bool = False, follow_links: bool = False
+) -> list[Entry]:
     """List the tensors of a checkpoint: a .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors.
 
     Parameters
@@ -60,6 +62,8 @@ def inspect(path: str | os.PathLike[str], /, *, source: object = None, stats: bo
         .npy and .npz: the format of codes whose header does not name it.
     stats : bool
         Read the tensors, piece by piece, for what is in them.
+    follow_links : bool
+        As in `convert`; only the links of files with tensors matter here.
 
     Returns
     -------
@@ -76,7 +80,7 @@ def inspect(path: str | os.PathLike[str], /, *, source: object = None, stats: bo
     fmt = None if source is None else as_format(source, parameter="source")
     if fmt is not None and fmt not in NUMERIC:
         raise ValueError(f"`source` must be a format of numbers; got {fmt.name}")
-    container = open_container(Path(path), fmt)
+    container = open_container(Path(path), fmt, follow_links=follow_links)
     reading = Reading()
     try:
         return [_entry(stored, reading if stats else None) for stored in container.tensors]

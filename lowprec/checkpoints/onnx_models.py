@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..codes import pack
 from ..formats import FORMATS, NUMERIC, Format, Kind
 from ..npy_header import FileError, reason
-from ..packing import packed_bytes
+from .external_data import is_external, nbytes_of, region_of
 from .layout import Layout, NewFile, Output, Slot
 from .onnx_graphs import revise
 from .protobuf import GRAPH, INITIALIZER, LARGEST, RAW, dissect, key
@@ -58,56 +58,20 @@ def _tensors(message: Any) -> Iterator[onnx.TensorProto]:
                 yield from _tensors(one)
 
 
-def _nbytes(tensor: onnx.TensorProto, fmt: Format) -> int:
-    size = 1
-    for length in tensor.dims:
-        if length < 0:
-            raise ValueError(f"tensor {ascii(tensor.name)[:80]} has a negative length")
-        size *= length
-    return packed_bytes(size, fmt)
-
-
-def _external(tensor: onnx.TensorProto, fmt: Format, model: Path) -> Region:
-    """Return where external data lie: always below the model's folder."""
+def _inline(tensor: onnx.TensorProto, raw: Region | None, fmt: Format) -> Place:
+    """Return where the bytes of a tensor are that lies in the model's file."""
     title = f"tensor {ascii(tensor.name)[:80]}"
-    fields = {entry.key: entry.value for entry in tensor.external_data}
-    if not all(isinstance(text, str) for text in (tensor.name, *fields, *fields.values())):  # protobuf gives bytes
-        raise ValueError(f"{title} has external data named in no UTF-8")
-    location, wanted, folder = fields.get("location", ""), _nbytes(tensor, fmt), model.parent
-    path = Path(os.path.realpath(folder / location))
-    inside = path.is_relative_to(os.path.realpath(folder))
-    if not location or "\0" in location or Path(location).is_absolute() or not inside:
-        raise ValueError(f"{title} has its data at {ascii(location)[:80]}, outside the model's folder")
-    if not path.is_file() or path.samefile(model):
-        raise ValueError(f"{title} has its data in {ascii(location)[:80]}, which is no file of data")
-    try:
-        offset = int(fields.get("offset", "0"))
-        length = int(fields.get("length", str(path.stat().st_size - offset)))
-    except ValueError:
-        raise ValueError(f"{title} has an offset or a length that is no number") from None
-    if length != wanted or offset < 0 or offset + length > path.stat().st_size:
-        raise ValueError(
-            f"{title} needs {wanted} bytes of {ascii(location)[:80]}; it names {length} at {offset}, "
-            f"of {path.stat().st_size}"
-        )
-    return Region(path, offset, length)
-
-
-def _place(tensor: onnx.TensorProto, raw: Region | None, fmt: Format, model: Path) -> Place:
-    title = f"tensor {ascii(tensor.name)[:80]}"
-    if tensor.data_location == _onnx().TensorProto.EXTERNAL:
-        return _external(tensor, fmt, model)
     if raw is not None:
-        if raw.nbytes != _nbytes(tensor, fmt):
-            raise ValueError(f"{title} has {raw.nbytes} bytes, its shape asks for {_nbytes(tensor, fmt)}")
+        if raw.nbytes != nbytes_of(tensor, fmt):
+            raise ValueError(f"{title} has {raw.nbytes} bytes, its shape asks for {nbytes_of(tensor, fmt)}")
         return raw
     try:  # in one of the typed fields
         codes = _onnx().numpy_helper.to_array(tensor)
     except Exception as error:  # the package promises nothing
         raise ValueError(f"{title} cannot be read; {str(error)[:100]}") from None
     content = (pack(codes, fmt) if fmt.bits < 8 else codes).tobytes()
-    if len(content) != _nbytes(tensor, fmt):
-        raise ValueError(f"{title} has {len(content)} bytes, its shape asks for {_nbytes(tensor, fmt)}")
+    if len(content) != nbytes_of(tensor, fmt):
+        raise ValueError(f"{title} has {len(content)} bytes, its shape asks for {nbytes_of(tensor, fmt)}")
     return Held(content)
 
 
@@ -119,9 +83,9 @@ class OnnxModel:
     renamed = CODES
     names_formats = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, follow_links: bool = False) -> None:
         """Read all but the weights; raise FileError if anything does not fit."""
-        self.path = path
+        self.path, self._follow_links = path, follow_links
         onnx = _onnx()
         try:
             parts = dissect(path)
@@ -130,6 +94,7 @@ class OnnxModel:
             self.initializers = [onnx.TensorProto.FromString(rest) for rest, _ in parts.tensors]
             if not self.model.ir_version or not self.model.opset_import:
                 raise ValueError("it names no version")
+            self._defaults = {one.name for one in self.graph.input} if self.model.ir_version >= 4 else set()
             self.tensors = [
                 self._stored(tensor, raw) for tensor, (_, raw) in zip(self.initializers, parts.tensors, strict=True)
             ]
@@ -146,6 +111,9 @@ class OnnxModel:
                 raise
             raise FileError(f"{path}: must be a readable .onnx model; {str(error)[:80]}") from None
 
+    def _region(self, tensor: onnx.TensorProto, fmt: Format) -> Region:
+        return region_of(tensor, fmt, self.path, follow_links=self._follow_links)
+
     def _stored(self, tensor: onnx.TensorProto, raw: Region | None) -> Stored:
         if not isinstance(tensor.name, str):  # protobuf then gives bytes
             raise ValueError(f"the name of tensor {ascii(tensor.name)[:80]} is no UTF-8")
@@ -155,9 +123,9 @@ class OnnxModel:
         shape = tuple(tensor.dims)
         if fmt.kind is Kind.STRING:
             return Stored(tensor.name, shape, None, fmt.onnx_name, Held(b""), fixed="it holds text")
-        place = _place(tensor, raw, fmt, self.path)
+        place = self._region(tensor, fmt) if is_external(tensor) else _inline(tensor, raw, fmt)
         fixed = ""
-        if self.model.ir_version >= 4 and any(one.name == tensor.name for one in self.graph.input):
+        if tensor.name in self._defaults:
             fixed = "it is the default of a graph input"
         elif not tensor.name:
             fixed = "it has no name"
@@ -168,15 +136,14 @@ class OnnxModel:
         fmt = _BY_ENUM.get(tensor.data_type)
         if fmt is None or fmt.kind is Kind.STRING:
             raise ValueError(f"tensor {ascii(tensor.name)[:80]} has external data of the type {tensor.data_type}")
-        place = _external(tensor, fmt, self.path)
+        place = self._region(tensor, fmt)
         number = fmt if fmt in NUMERIC else None
         shape, fixed = tuple(tensor.dims), _INSIDE
         return Stored(tensor.name, shape, number, fmt.onnx_name, place, packed=fmt.bits < 8, fixed=fixed)
 
     @staticmethod
     def _external_inside(*messages: Any) -> list[onnx.TensorProto]:
-        external = _onnx().TensorProto.EXTERNAL
-        return [one for message in messages for one in _tensors(message) if one.data_location == external]
+        return [one for message in messages for one in _tensors(message) if is_external(one)]
 
     def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
         """Say where outputs go: each stays where its origin was, in the model or in one file of external data."""

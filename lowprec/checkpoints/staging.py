@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import tempfile
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from .. import npy
 from ..npy_header import FileError, reason
 from .folders import is_checkpoint
 from .layout import Container, Layout, Output
+from .links import files_in
 from .npy_files import NpyFile
 from .stored import Region
 
@@ -60,6 +62,7 @@ def _check_folder(container: Container, target: Path, real: Path) -> None:
         raise FileError(f"{target}: must lie outside of {container.path}, and not around it")
     if not real.parent.is_dir():
         raise FileError(f"{target}: must be a new folder in an existing one")
+    deque(files_in(real) if real.is_dir() else (), 0)  # raises where it is too deep to be removed
     if real.exists() and not (is_checkpoint(real) or (real.is_dir() and not os.listdir(real))):
         raise FileError(f"{target}: must be a folder with a checkpoint to be replaced by one")
 

@@ -150,8 +150,10 @@ class Reading:
     def close(self) -> None:
         """Close all of them."""
         self._close_member()
-        for file in (*self._archives.values(), *self._files.values()):
-            file.close()
+        for archive in self._archives.values():
+            archive.close()
+        for stream in self._files.values():
+            stream.close()
         self._archives.clear()
         self._files.clear()
 
