@@ -93,7 +93,7 @@ def test_links_as_download_caches_have_them(tmp_path: Path) -> None:
     assert stored_bytes(tmp_path / "out" / shard, "a") == lp.encode(SHARDS[shard]["a"], "int8").tobytes()
 
 
-def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
+def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = checkpoint(tmp_path / "in")
     convert(source, tmp_path / "out", to="int8")
     (tmp_path / "out" / "stale.txt").write_text("old")
@@ -101,7 +101,7 @@ def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
         convert(source, tmp_path / "out", to="int8")
     for can_exchange in (True, False):
         if not can_exchange:
-            pytest.MonkeyPatch().setattr("lowprec.checkpoints.folders._exchange", lambda one, other: False)
+            monkeypatch.setattr("lowprec.checkpoints.folders._exchange", lambda one, other: False)
         convert(source, tmp_path / "out", to="float16", overwrite=True)
         assert "stale.txt" not in everything(tmp_path / "out")
         assert leftovers(tmp_path) == []

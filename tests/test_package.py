@@ -97,7 +97,8 @@ LAYERS = [
     {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},
     {"beside", "interchange", "settle_linear", "compared"}, {"dispatch_linear"},
     {"operators", "codes", "ranges"}, {"quantization"},
-    {"tally", "npy_header"}, {"loss", "npy", "explore"}, *ONNX_LAYERS, *CONFORMANCE_LAYERS, *CHECKPOINT_LAYERS,
+    {"tally", "npy_header", "renaming"}, {"loss", "npy", "explore"},
+    *ONNX_LAYERS, *CONFORMANCE_LAYERS, *CHECKPOINT_LAYERS,
     {"__init__", "cli"}, {"__main__"},
 ]  # fmt: skip
 

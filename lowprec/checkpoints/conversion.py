@@ -199,7 +199,7 @@ def convert(
     plan = make_plan(container, recipe, _patterns(include, "include"), _patterns(exclude, "exclude"))
     check_pieces(plan.jobs, piece, parse_size(max_memory) // 8)
     real = check_target(container, new, overwrite)
-    layout = container.arrange(plan.outputs, real)
+    layout = container.arrange(plan.outputs, real, overwrite)
     check_space(layout, real)
     report = Report(str(path), str(new), target.name, dry_run, verified=verify and not dry_run)
     report.add(plan)
@@ -210,7 +210,8 @@ def convert(
         try:
             runner: Runner = Cluster(dask, n) if dask is not None else Threads(n)
             try:
-                steps = _carry_out(container, plan, layout, real, runner, piece, shown, whole, verify)
+                staging = Staging(layout, real, overwrite)
+                steps = _carry_out(container, plan, layout, staging, runner, piece, shown, whole, verify)
             finally:
                 runner.close()
         finally:
@@ -220,10 +221,10 @@ def convert(
 
 
 def _carry_out(
-    container: Container, plan: Plan, layout: Layout, target: Path, runner: Runner, piece: int, shown: Progress,
+    container: Container, plan: Plan, layout: Layout, staging: Staging, runner: Runner, piece: int, shown: Progress,
     whole: Sequence[int], verify: bool,
 ) -> Steps:  # fmt: skip
-    with Staging(layout, target) as staging:
+    with staging:
         steps = Steps(plan, layout, staging.paths, runner, piece)
         if whole:
             shown.phase("scales")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ from .stored import Region
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["is_external", "nbytes_of", "region_of"]
+__all__ = ["data_name", "is_external", "is_ours", "nbytes_of", "region_of"]
 
 _EXTERNAL = 1
 """TensorProto.EXTERNAL of onnx.proto."""
@@ -43,7 +45,7 @@ def _path(location: str, folder: Path, follow_links: bool) -> Path | None:
     if not location or "\0" in location or os.path.isabs(location):
         return None
     path = Path(os.path.realpath(folder / location))
-    climbs = Path(os.path.normpath(location)).parts[0] == os.pardir
+    climbs = os.pardir in Path(os.path.normpath(location)).parts
     return path if stays_in(path, folder) or (follow_links and not climbs) else None
 
 
@@ -70,3 +72,19 @@ def region_of(tensor: onnx.TensorProto, fmt: Format, model: Path, *, follow_link
             f"of {path.stat().st_size}"
         )
     return Region(path, offset, length)
+
+
+def data_name(target: Path, overwrite: bool) -> str:
+    """Return how the data of a new model will be called: a name that no other run chooses.
+
+    Without `overwrite` of two runs for one model one alone can succeed, and the plain name will do.
+    """
+    plain = f"{target.name}.data"
+    if not overwrite and not os.path.lexists(target.with_name(plain)):
+        return plain
+    return f"{target.name}.{secrets.token_hex(4)}.data"
+
+
+def is_ours(name: str, target: Path) -> bool:
+    """Whether data are called as only `data_name` calls those of a model."""
+    return re.fullmatch(re.escape(target.name) + r"(\.[0-9a-f]+)?\.data", name) is not None

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import dataclasses
 import json
 import os
 import shutil
 import stat
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..npy_header import FileError, reason
+from ..renaming import exchange as _exchange
+from ..renaming import rename_new
 from .layout import Layout, NewFile, Output, Slot
 from .links import files_in
 from .safetensors_files import SafetensorsFile
 from .stored import Stored
 
-__all__ = ["Folder", "is_checkpoint"]
+__all__ = ["Folder", "may_be_replaced"]
 
 INDEX = ".safetensors.index.json"
 LARGEST_INDEX = 100_000_000
 
 
-def is_checkpoint(path: Path) -> bool:
-    """Whether a folder holds a checkpoint: an index or a safetensors file."""
-    return path.is_dir() and any(name.endswith((INDEX, SafetensorsFile.suffix)) for name in os.listdir(path))
+def may_be_replaced(path: Path) -> bool:
+    """Whether a folder holds a checkpoint, that is an index or a safetensors file, or nothing at all."""
+    names = os.listdir(path) if path.is_dir() else ["a file"]
+    return not names or any(name.endswith((INDEX, SafetensorsFile.suffix)) for name in names)
 
 
 def _index(path: Path) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Folder:
             for name in sorted(held - promised)[:1]:
                 raise FileError(f"{self.path / shard}: holds {ascii(name)[:80]}, which the index does not place there")
 
-    def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
+    def arrange(self, outputs: Sequence[Output], target: Path, overwrite: bool = False) -> Layout:
         """Say where outputs go: each into the shard of its origin."""
         self._check_links(self._others)
         files: list[NewFile] = []
@@ -137,31 +137,39 @@ class Folder:
         """Names must differ within the index, or without one within a file."""
         return "" if self._indexes else self._home[id(stored)]
 
-    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output]) -> None:
+    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output], overwrite: bool) -> None:
         """Put the finished folder in the target's place; an old one goes away afterwards."""
         folder = staged[0].parent
         folder.chmod(stat.S_IMODE(self.path.stat().st_mode))
-        if not target.exists():
-            os.rename(folder, target)
-            return
-        if not _exchange(folder, target):
-            aside = folder.with_name("old")
-            os.rename(target, aside)
-            try:
-                os.rename(folder, target)
-            except BaseException:
-                os.rename(aside, target)
+        try:
+            if not (overwrite and target.exists()):
+                rename_new(folder, target)
+                return
+        except FileExistsError:  # since a moment ago
+            if not overwrite:
                 raise
-            folder = aside
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(_swap(folder, target), ignore_errors=True)
 
 
-def _exchange(one: Path, other: Path) -> bool:
-    """Let two folders change places in one step; return whether the system can."""
-    if not sys.platform.startswith("linux"):
-        return False
-    with contextlib.suppress(OSError, AttributeError):
-        libc = ctypes.CDLL(None, use_errno=True)
-        here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-        return bool(libc.renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
-    return False
+def _swap(folder: Path, target: Path) -> Path:
+    """Put a folder in the place of another one; return where that is now.
+
+    Raises FileError, the other one in its place, unless it may be replaced still.
+    """
+    aside = folder
+    if not _exchange(folder, target):
+        aside = folder.with_name("old")
+        os.rename(target, aside)
+    if not may_be_replaced(aside):
+        if aside is not folder:
+            os.rename(aside, target)
+        else:
+            _exchange(folder, target)
+        raise FileError(f"{target}: must be a folder with a checkpoint to be replaced by one")
+    if aside is not folder:
+        try:
+            os.rename(folder, target)
+        except BaseException:
+            os.rename(aside, target)
+            raise
+    return aside

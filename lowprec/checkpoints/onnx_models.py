@@ -6,9 +6,6 @@ inside nodes and subgraphs stay as they are.
 
 from __future__ import annotations
 
-import itertools
-import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ..codes import pack
 from ..formats import FORMATS, NUMERIC, Format, Kind
 from ..npy_header import FileError, reason
-from .external_data import is_external, nbytes_of, region_of
+from ..renaming import identity, rename_new, take_place
+from .external_data import data_name, is_external, is_ours, nbytes_of, region_of
 from .layout import Layout, NewFile, Output, Slot
 from .onnx_graphs import revise
 from .protobuf import GRAPH, INITIALIZER, LARGEST, RAW, dissect, key
@@ -75,6 +73,28 @@ def _inline(tensor: onnx.TensorProto, raw: Region | None, fmt: Format) -> Place:
     return Held(content)
 
 
+def _read(path: Path) -> tuple[Any, Any, list[Any], list[Region | None]]:
+    """Return a model without its graph, the graph without its initialisers, these, and where their bytes lie."""
+    onnx, parts = _onnx(), dissect(path)
+    model, graph = onnx.ModelProto.FromString(parts.model), onnx.GraphProto.FromString(parts.graph)
+    initializers = [onnx.TensorProto.FromString(rest) for rest, _ in parts.tensors]
+    return model, graph, initializers, [place for _, place in parts.tensors]
+
+
+def _external_in(*messages: Any) -> list[onnx.TensorProto]:
+    return [one for message in messages for one in _tensors(message) if is_external(one)]
+
+
+def _locations(path: Path) -> set[str]:
+    """Return where a model has its external data, by the names that it uses; nothing where it cannot be read."""
+    try:
+        model, graph, initializers, _ = _read(path)
+    except Exception:  # what protobuf raises has no public name in every version
+        return set()
+    found = _external_in(model, graph, *initializers)
+    return {entry.value for tensor in found for entry in tensor.external_data if entry.key == "location"}
+
+
 class OnnxModel:
     """An .onnx file with its external data."""
 
@@ -86,22 +106,16 @@ class OnnxModel:
     def __init__(self, path: Path, *, follow_links: bool = False) -> None:
         """Read all but the weights; raise FileError if anything does not fit."""
         self.path, self._follow_links = path, follow_links
-        onnx = _onnx()
         try:
-            parts = dissect(path)
-            self.model = onnx.ModelProto.FromString(parts.model)
-            self.graph = onnx.GraphProto.FromString(parts.graph)
-            self.initializers = [onnx.TensorProto.FromString(rest) for rest, _ in parts.tensors]
+            self.model, self.graph, self.initializers, places = _read(path)
             if not self.model.ir_version or not self.model.opset_import:
                 raise ValueError("it names no version")
             self._defaults = {one.name for one in self.graph.input} if self.model.ir_version >= 4 else set()
-            self.tensors = [
-                self._stored(tensor, raw) for tensor, (_, raw) in zip(self.initializers, parts.tensors, strict=True)
-            ]
+            self.tensors = [self._stored(tensor, raw) for tensor, raw in zip(self.initializers, places, strict=True)]
             twice = next((name for name, n in Counter(one.name for one in self.tensors).items() if n > 1), None)
             if twice is not None:
                 raise ValueError(f"it names twice {ascii(twice)[:80]}")
-            self.tensors += [self._inner(tensor) for tensor in self._external_inside(self.graph, self.model)]
+            self.tensors += [self._inner(tensor) for tensor in _external_in(self.graph, self.model)]
         except OSError as error:
             raise FileError(f"{path}: {reason(error)}") from None
         except (ValueError, RecursionError) as error:
@@ -141,17 +155,13 @@ class OnnxModel:
         shape, fixed = tuple(tensor.dims), _INSIDE
         return Stored(tensor.name, shape, number, fmt.onnx_name, place, packed=fmt.bits < 8, fixed=fixed)
 
-    @staticmethod
-    def _external_inside(*messages: Any) -> list[onnx.TensorProto]:
-        return [one for message in messages for one in _tensors(message) if is_external(one)]
-
-    def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
+    def arrange(self, outputs: Sequence[Output], target: Path, overwrite: bool = False) -> Layout:
         """Say where outputs go: each stays where its origin was, in the model or in one file of external data."""
         n_outer = len(outputs) - (len(self.tensors) - len(self.initializers))
         model, graph, protos = revise(self.path, self.model, self.graph, self.initializers, outputs[:n_outer])
-        inside = self._external_inside(graph, model)
+        inside = _external_in(graph, model)
         is_external = [isinstance(one.origin.place, Region) and one.origin.place.path != self.path for one in outputs]
-        name = _free_name(target) if any(is_external) else ""
+        name = data_name(target, overwrite) if any(is_external) else ""
         at, slots = 0, [Slot(0, 0)] * len(outputs)
         for index, proto in enumerate([*protos, *inside]):
             if is_external[index]:
@@ -197,44 +207,29 @@ class OnnxModel:
         """Names must differ within the main graph; what is inside a node has none that matters."""
         return str(id(stored)) if stored.fixed == _INSIDE else ""
 
-    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output]) -> None:
+    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output], overwrite: bool) -> None:
         """Rename the data to a name that nothing refers to, then the model, which is the moment of change."""
-        before = _data_of(target) - {one.place.path for one in self.tensors if isinstance(one.place, Region)}
-        beside = [target.with_name(path.name) for path in staged[1:]]
+        data = [(path, target.with_name(path.name), identity(path)) for path in staged[1:]]
+        model, old = identity(staged[0]), None
         try:
-            for path, new in zip(staged[1:], beside, strict=True):
-                os.replace(path, new)
-            os.replace(staged[0], target)
+            for path, new, _ in data:
+                rename_new(path, new)
+            if overwrite:
+                old = take_place(staged[0], target)
+            else:
+                rename_new(staged[0], target)
         except BaseException:
-            if staged[0].exists():
-                for new in beside:
-                    new.unlink(missing_ok=True)
+            if identity(target) != model:  # else Ctrl-C came after the last rename
+                for _, new, own in data:
+                    if identity(new) == own:
+                        new.unlink()
             raise
-        for path in before:  # the old model's own, by their names
-            path.unlink(missing_ok=True)
-
-
-def _data_of(target: Path) -> set[Path]:
-    """Return the external data of the model that is there, those files that only an earlier conversion names so."""
-    if not target.is_file():
-        return set()
-    try:
-        places = [one.place for one in OnnxModel(target).tensors]
-    except FileError:
-        return set()
-    ours = re.compile(re.escape(target.name) + r"(\.[0-9]+)?\.data")
-    return {place.path for place in places if isinstance(place, Region) and ours.fullmatch(place.path.name)}
-
-
-def _data_names(target: Path) -> Iterator[Path]:
-    """Yield the names that external data of a model may have, the first of them first."""
-    yield target.with_name(f"{target.name}.data")
-    for number in itertools.count(1):
-        yield target.with_name(f"{target.name}.{number}.data")
-
-
-def _free_name(target: Path) -> str:
-    return next(path.name for path in _data_names(target) if not os.path.lexists(path))
+        if old is not None:
+            used = {one.place.path for one in self.tensors if isinstance(one.place, Region)}
+            for name in _locations(old) - {new.name for _, new, _ in data}:
+                path = target.with_name(name)
+                if is_ours(name, target) and path not in used:
+                    path.unlink(missing_ok=True)
 
 
 def _point(proto: Any, location: str, offset: int, length: int) -> None:

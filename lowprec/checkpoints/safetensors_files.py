@@ -17,6 +17,7 @@ from typing import Any
 from ..formats import FORMATS, NUMERIC, Format, Kind, NaNRule
 from ..npy_header import FileError, reason
 from ..packing import packed_bytes
+from ..renaming import rename_new
 from .layout import Layout, NewFile, Output, Slot
 from .stored import Region, Stored
 
@@ -168,7 +169,7 @@ class SafetensorsFile:
         except _RefusedError as error:
             raise FileError(f"{path}: must be a readable .safetensors file; {error}") from None
 
-    def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
+    def arrange(self, outputs: Sequence[Output], target: Path, overwrite: bool = False) -> Layout:
         """Say where outputs go: the widest elements first, so that all are aligned."""
         entries: dict[str, tuple[str, Sequence[int]]] = {}
         notes = {}
@@ -201,9 +202,9 @@ class SafetensorsFile:
         """Names must differ within the file."""
         return ""
 
-    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output]) -> None:
+    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output], overwrite: bool) -> None:
         """Rename the finished file to the target."""
-        os.replace(staged[0], target)
+        (os.replace if overwrite else rename_new)(staged[0], target)
 
 
 def _size(output: Output) -> int:
