@@ -72,7 +72,8 @@ def _imports(path: Path) -> set[str]:
 
 
 CHECKPOINT_LAYERS = [
-    {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe", "checkpoints.writeback", "checkpoints.links"},
+    {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe", "checkpoints.writeback", "checkpoints.links",
+     "checkpoints.headers"},
     {"checkpoints.layout", "checkpoints.scales"},
     {"checkpoints.safetensors_files", "checkpoints.npy_files", "checkpoints.protobuf", "checkpoints.arithmetic"},
     {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs", "checkpoints.external_data"},

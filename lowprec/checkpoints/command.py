@@ -88,7 +88,13 @@ def _convert(options: argparse.Namespace, parse: Parse) -> None:
 
 def _inspect(options: argparse.Namespace, parse: Parse) -> None:
     source = None if options.source is None else parse(options.source, "--from")
-    found = inspect(options.file, source=source, stats=options.stats, follow_links=options.follow_links)
+    found = inspect(
+        options.file,
+        source=source,
+        stats=options.stats,
+        follow_links=options.follow_links,
+        max_memory=options.max_memory,
+    )
     if options.json:
         print(json.dumps([one.as_dict() for one in found], indent=2))
     else:
@@ -134,6 +140,7 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) ->
     one.add_argument("file", metavar="FILE", type=Path)
     one.add_argument("--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes without a name")
     one.add_argument("--stats", action="store_true", help="count NaN and Inf, look for the least and the largest")
+    one.add_argument("--max-memory", type=_size, default="256M", metavar="SIZE", help="default: %(default)s")
     one.add_argument("--json", action="store_true", help="print JSON")
     one.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
     one.set_defaults(run=lambda options: _inspect(options, parse))

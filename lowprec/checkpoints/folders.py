@@ -14,6 +14,7 @@ from typing import Any
 from ..npy_header import FileError, reason
 from ..renaming import exchange as _exchange
 from ..renaming import rename_new
+from .headers import DEFAULT, LONGEST_ENTRY, Limits, decode, entries
 from .layout import Layout, NewFile, Output, Slot
 from .links import files_in
 from .safetensors_files import SafetensorsFile
@@ -22,7 +23,7 @@ from .stored import Stored
 __all__ = ["Folder", "may_be_replaced"]
 
 INDEX = ".safetensors.index.json"
-LARGEST_INDEX = 100_000_000
+MAP = "weight_map"
 
 
 def may_be_replaced(path: Path) -> bool:
@@ -31,21 +32,37 @@ def may_be_replaced(path: Path) -> bool:
     return not names or any(name.endswith((INDEX, SafetensorsFile.suffix)) for name in names)
 
 
-def _index(path: Path) -> dict[str, Any]:
+def _index(path: Path, limits: Limits) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
     try:
-        if path.stat().st_size > LARGEST_INDEX:
-            raise ValueError(f"it has more than {LARGEST_INDEX} bytes")
-        fields = json.loads(path.read_text(encoding="utf-8"))
-        places = fields["weight_map"]
-        if not isinstance(places, dict) or not all(isinstance(name, str) for name in places.values()):
-            raise TypeError
-        if not isinstance(fields.setdefault("metadata", {}), dict):
-            raise TypeError
-    except (TypeError, KeyError, RecursionError, UnicodeDecodeError):
-        raise FileError(f"{path}: must be JSON with a weight_map of tensor names to file names") from None
+        limits.check_bytes(path.stat().st_size, "it")
+        for name, value in entries(path.read_bytes().strip()):
+            if name in fields:
+                raise ValueError(f"it names {ascii(name)[:60]} twice")
+            if name == MAP:
+                fields[name] = _places(value, limits)
+            elif len(value) <= LONGEST_ENTRY:
+                fields[name] = decode(value)
+            else:
+                raise ValueError(f"{ascii(name)[:60]} has more than {LONGEST_ENTRY} bytes")
+        if MAP not in fields or not isinstance(fields.setdefault("metadata", {}), dict):
+            raise ValueError(f"it needs {MAP} and metadata")
     except ValueError as error:
-        raise FileError(f"{path}: must be JSON with a weight_map; {str(error)[:80]}") from None
-    return dict(fields)
+        text = f"must be JSON with a {MAP} of tensor names to file names; {str(error)[:120]}"
+        raise FileError(f"{path}: {text}") from None
+    return fields
+
+
+def _places(value: bytes, limits: Limits) -> dict[str, str]:
+    """Return which tensor is in which file; a file's name is kept once."""
+    found: dict[str, str] = {}
+    files: dict[bytes, str] = {}
+    for tensor, text in entries(value):
+        if tensor in found or not text.startswith(b'"'):
+            raise ValueError(f"{ascii(tensor)[:60]} must have one file")
+        found[tensor] = files[text] = files.get(text) or decode(text)
+        limits.check_tensors(len(found))
+    return found
 
 
 class Folder:
@@ -56,7 +73,7 @@ class Folder:
     renamed = ""
     names_formats = True
 
-    def __init__(self, path: Path, *, follow_links: bool = False) -> None:
+    def __init__(self, path: Path, *, follow_links: bool = False, limits: Limits = DEFAULT) -> None:
         """Read every header; raise FileError unless the index, the shards and their tensors agree."""
         self.path = path
         try:
@@ -66,7 +83,7 @@ class Folder:
         names = list(self._files)
         top = [name for name in names if os.sep not in name]
         self._check_links(name for name in top if name.endswith(INDEX))
-        self._indexes = {name: _index(path / name) for name in top if name.endswith(INDEX)}
+        self._indexes = {name: _index(path / name, limits) for name in top if name.endswith(INDEX)}
         shards = {name for fields in self._indexes.values() for name in fields["weight_map"].values()}
         for name, fields in self._indexes.items():
             self._check_shards(name, fields["weight_map"], set(top))
@@ -75,7 +92,13 @@ class Folder:
         if not shards:
             raise FileError(f"{path}: holds no safetensors file")
         self._check_links(sorted(shards))
-        self._shards = {name: SafetensorsFile(path / name) for name in sorted(shards)}
+        self._shards: dict[str, SafetensorsFile] = {}
+        for name in sorted(shards):
+            self._shards[name] = SafetensorsFile(path / name, limits)
+            try:
+                limits.check_tensors(sum(len(file.tensors) for file in self._shards.values()))
+            except ValueError as error:
+                raise FileError(f"{path}: {error}") from None
         self._others = [name for name in names if name not in shards and name not in self._indexes]
         for name, fields in self._indexes.items():
             self._check_tensors(name, fields["weight_map"])

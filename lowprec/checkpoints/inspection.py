@@ -14,6 +14,7 @@ from ..formats import NUMERIC, as_format
 from ..loss import CHUNK
 from ..tally import Census
 from .containers import open_container
+from .headers import Limits, parse_size
 from .progress import size_text
 from .report import plain
 from .stored import Reading, Stored
@@ -50,7 +51,13 @@ class Entry:
 
 
 def inspect(
-    path: str | os.PathLike[str], /, *, source: object = None, stats: bool = False, follow_links: bool = False
+    path: str | os.PathLike[str],
+    /,
+    *,
+    source: object = None,
+    stats: bool = False,
+    follow_links: bool = False,
+    max_memory: int | str = "256M",
 ) -> list[Entry]:
     """List the tensors of a checkpoint: a .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors.
 
@@ -64,6 +71,8 @@ def inspect(
         Read the tensors, piece by piece, for what is in them.
     follow_links : bool
         As in `convert`; only the links of files with tensors matter here.
+    max_memory : int or str
+        As in `convert`: how much memory the names, shapes and places of tensors may take.
 
     Returns
     -------
@@ -75,12 +84,12 @@ def inspect(
     FileError
         If the file cannot be read or is broken.
     ValueError
-        If `source` is no format of numbers.
+        If `source` is no format of numbers, or `max_memory` no size.
     """
     fmt = None if source is None else as_format(source, parameter="source")
     if fmt is not None and fmt not in NUMERIC:
         raise ValueError(f"`source` must be a format of numbers; got {fmt.name}")
-    container = open_container(Path(path), fmt, follow_links=follow_links)
+    container = open_container(Path(path), fmt, follow_links=follow_links, limits=Limits(parse_size(max_memory)))
     reading = Reading()
     try:
         return [_entry(stored, reading if stats else None) for stored in container.tensors]

@@ -16,6 +16,7 @@ from ..arrays import format_of
 from ..formats import FORMATS, NUMERIC, Format
 from ..npy_header import BROKEN_ZIP, FileError, find_elements, header, reason
 from ..renaming import rename_new
+from .headers import DEFAULT, Limits
 from .layout import Layout, NewFile, Output, Slot
 from .npy_files import checksum, own
 from .stored import Member, Stored
@@ -97,12 +98,13 @@ class NpzArchive:
     renamed = ""
     names_formats = False
 
-    def __init__(self, path: Path, source: Format | None) -> None:
+    def __init__(self, path: Path, source: Format | None, limits: Limits = DEFAULT) -> None:
         """Read the directory and every header; `source` is the format of codes whose header leaves it open."""
         self.path = path
         try:
             with zipfile.ZipFile(path) as archive:
                 infos = archive.infolist()
+                limits.check_tensors(len(infos))
                 for info in infos:
                     if info.flag_bits & 1:
                         raise ValueError(f"member {ascii(info.filename)[:80]} is encrypted")

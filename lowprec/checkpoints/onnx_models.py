@@ -16,6 +16,7 @@ from ..formats import FORMATS, NUMERIC, Format, Kind
 from ..npy_header import FileError, reason
 from ..renaming import identity, rename_new, take_place
 from .external_data import data_name, is_external, is_ours, nbytes_of, region_of
+from .headers import DEFAULT, Limits
 from .layout import Layout, NewFile, Output, Slot
 from .onnx_graphs import revise
 from .protobuf import GRAPH, INITIALIZER, LARGEST, RAW, dissect, key
@@ -73,9 +74,9 @@ def _inline(tensor: onnx.TensorProto, raw: Region | None, fmt: Format) -> Place:
     return Held(content)
 
 
-def _read(path: Path) -> tuple[Any, Any, list[Any], list[Region | None]]:
+def _read(path: Path, limits: Limits = DEFAULT) -> tuple[Any, Any, list[Any], list[Region | None]]:
     """Return a model without its graph, the graph without its initialisers, these, and where their bytes lie."""
-    onnx, parts = _onnx(), dissect(path)
+    onnx, parts = _onnx(), dissect(path, limits)
     model, graph = onnx.ModelProto.FromString(parts.model), onnx.GraphProto.FromString(parts.graph)
     initializers = [onnx.TensorProto.FromString(rest) for rest, _ in parts.tensors]
     return model, graph, initializers, [place for _, place in parts.tensors]
@@ -103,11 +104,11 @@ class OnnxModel:
     renamed = CODES
     names_formats = True
 
-    def __init__(self, path: Path, *, follow_links: bool = False) -> None:
+    def __init__(self, path: Path, *, follow_links: bool = False, limits: Limits = DEFAULT) -> None:
         """Read all but the weights; raise FileError if anything does not fit."""
         self.path, self._follow_links = path, follow_links
         try:
-            self.model, self.graph, self.initializers, places = _read(path)
+            self.model, self.graph, self.initializers, places = _read(path, limits)
             if not self.model.ir_version or not self.model.opset_import:
                 raise ValueError("it names no version")
             self._defaults = {one.name for one in self.graph.input} if self.model.ir_version >= 4 else set()
