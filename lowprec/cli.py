@@ -84,7 +84,7 @@ def _cast(options: argparse.Namespace) -> None:
     # NumPy's own dtypes are written as such, all else as codes.
     own = target.dtype.isbuiltin == 1 and as_format(target.dtype) is target
     result = (cast if own else encode)(array, target, source=held, **rules)
-    write(options.output, result, target)
+    write(options.output, result, target, overwrite=options.overwrite)
     noted = "" if own else f" (codes in {result.dtype}, named in {sidecar(options.output).name})"
     print(f"{options.output}: {target.name} from {held.name}, shape {result.shape}, {result.nbytes} bytes{noted}")
 

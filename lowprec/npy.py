@@ -12,6 +12,8 @@ without ``crc32``, which is taken at its word: such a file may be written by han
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import shutil
@@ -27,7 +29,8 @@ import numpy as np
 
 from .arrays import format_of
 from .formats import NUMERIC, Format, as_format
-from .npy_header import ZIP_MAGICS, Elements, FileError, find_elements, reason
+from .npy_header import BROKEN_ZIP, ZIP_MAGICS, Elements, FileError, find_elements, reason
+from .renaming import identity, rename_new
 
 __all__ = [
     "FileError",
@@ -152,10 +155,9 @@ def members(path: Path, source: Format | None = None) -> Iterator[Member]:
     `source` is the format of the members whose header leaves it open. For what cannot be read, or is not of numbers,
     the array is None and the reason stands in place of the format.
     """
-    broken = (OSError, ValueError, TypeError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
     try:
         archive = zipfile.ZipFile(path)
-    except broken as error:
+    except BROKEN_ZIP as error:
         raise FileError(f"{path}: must be a readable .npz archive; {reason(error)}") from None
     with archive:
         for info in archive.infolist():
@@ -165,7 +167,7 @@ def members(path: Path, source: Format | None = None) -> Iterator[Member]:
                 if is_open and source is None:
                     raise ValueError(f"its header does not name the format of its {array.dtype} codes; use --from")
                 found: Member = name, array, format_of(array.dtype, source if is_open else None)
-            except broken as error:
+            except (*BROKEN_ZIP, TypeError) as error:
                 found = name, None, reason(error)
             yield found
 
@@ -205,39 +207,65 @@ def sync(stream: IO[bytes]) -> None:
     os.fsync(stream.fileno())
 
 
-def publish(data: Path, path: Path, fmt: Format, crc32: int, *, keep_note: bool) -> None:
-    """Rename a file in a directory of its own into place, with its sidecar, in the order that the module explains.
-
-    `fmt` and `crc32`, the checksum of the file, are for the sidecar. Without `keep_note` there is none afterwards.
-    """
-    note = data.with_name("note")
+def _write_note(note: Path, fmt: Format, crc32: int) -> tuple[int, int] | None:
+    """Write a sidecar, and return what tells it from those of other processes."""
     with note.open("wb") as stream:
         fields = {"format": fmt.name, "onnx": fmt.onnx_name, "crc32": f"{crc32:08x}"}
         stream.write(json.dumps(fields).encode() + b"\n")
         sync(stream)
-    beside, before = sidecar(path), data.with_name("before")
-    existed = beside.exists()
+    return identity(note)
+
+
+def publish(data: Path, path: Path, fmt: Format, crc32: int, *, keep_note: bool, overwrite: bool = True) -> None:
+    """Rename a file in a directory of its own into place, with its sidecar, in the order that the module explains.
+
+    `fmt` and `crc32`, the checksum of the file, are for the sidecar. Without `keep_note` there is none afterwards.
+    Raises FileExistsError, and changes nothing, where without `overwrite` one of the two is there.
+    """
+    note, beside, before = data.with_name("note"), sidecar(path), data.with_name("before")
+    own_note, own_data = _write_note(note, fmt, crc32), identity(data)
+    existed = overwrite and beside.exists()
     if existed:
         shutil.copy2(beside, before)
-    if path.exists():
+    if overwrite and path.exists():
         data.chmod(stat.S_IMODE(path.stat().st_mode))
+    rename = os.replace if overwrite else rename_new
     try:
         if keep_note or existed:
-            os.replace(note, beside)
-        os.replace(data, path)
+            rename(note, beside)
+        rename(data, path)
+        if not (overwrite or keep_note) and os.path.lexists(beside):  # another process will now rename its data
+            if identity(path) == own_data:
+                path.unlink()
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(beside))
     except BaseException:
-        if data.exists():  # else Ctrl-C came after the second rename, and the pair is whole
+        # If the data are in place, Ctrl-C came after the second rename, and the pair is whole.
+        if identity(path) != own_data and identity(beside) == own_note:
             if existed:
                 os.replace(before, beside)
             else:
-                beside.unlink(missing_ok=True)
+                beside.unlink()
         raise
-    if not keep_note:
-        beside.unlink(missing_ok=True)
+    # Whoever renames data last puts the sidecar right.
+    while identity(path) == own_data and identity(beside) != (own_note if keep_note else None):
+        if keep_note:
+            own_note = _write_note(note, fmt, crc32)
+            os.replace(note, beside)
+        else:
+            _remove_note(beside, data.with_name("stale"), path, own_data)
 
 
-def write(path: Path, array: np.ndarray[Any, Any], fmt: Format) -> None:
-    """Write an array so that NumPy can load it and the format's name is kept; replace what is there.
+def _remove_note(beside: Path, stale: Path, path: Path, own_data: tuple[int, int] | None) -> None:
+    """Take a sidecar away from data that need none, unless by now it may be that of another process's data."""
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(beside, stale)
+        if identity(path) != own_data:
+            with contextlib.suppress(FileExistsError):
+                rename_new(stale, beside)
+
+
+def write(path: Path, array: np.ndarray[Any, Any], fmt: Format, *, overwrite: bool = True) -> None:
+    """Write an array so that NumPy can load it and the format's name is kept; replace what is there, or refuse to.
 
     A dtype of NumPy's own is written as it is, and a sidecar left by an earlier file removed; other formats are
     written as unsigned codes with a sidecar. The module's text says what a failure leaves.
@@ -251,6 +279,8 @@ def write(path: Path, array: np.ndarray[Any, Any], fmt: Format) -> None:
                 summed = _Summed(stream)
                 np.save(summed, array, allow_pickle=False)
                 sync(stream)
-            publish(data, real, fmt, summed.crc32, keep_note=as_format(array.dtype) is not fmt)
+            publish(data, real, fmt, summed.crc32, keep_note=as_format(array.dtype) is not fmt, overwrite=overwrite)
+    except FileExistsError as error:
+        raise FileError(f"{error.filename2 or error.filename}: was written by another process meanwhile") from None
     except OSError as error:
         raise FileError(f"{path}: cannot be written; {reason(error)}") from None

@@ -8,6 +8,8 @@ import io
 import math
 import re
 import warnings
+import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -16,12 +18,24 @@ import numpy as np
 from .arrays import format_of
 from .formats import NUMERIC
 
-__all__ = ["ZIP_MAGICS", "Elements", "FileError", "find_elements", "header", "reason"]
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python built without it: zipfile then refuses such members itself
+    LZMAError = zipfile.BadZipFile  # type: ignore[assignment, misc]
+
+__all__ = ["BROKEN_ZIP", "ZIP_MAGICS", "Elements", "FileError", "find_elements", "header", "reason"]
 
 _MAGIC = b"\x93NUMPY"
 ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _LONGEST_HEADER = 10_000
 """As NumPy has it: `ast.literal_eval` of a stranger's megabytes may crash the interpreter."""
+
+
+BROKEN_ZIP = (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, LZMAError)
+"""What zipfile raises for an archive that is broken, encrypted or packed in a way it does not know.
+
+RuntimeError stands for the last two: for a password, and (a subclass of it) for an unknown way of packing.
+"""
 
 
 class FileError(Exception):

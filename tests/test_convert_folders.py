@@ -79,19 +79,21 @@ def test_a_folder_without_an_index(tmp_path: Path) -> None:
 
 
 def test_links_as_download_caches_have_them(tmp_path: Path) -> None:
-    blobs = checkpoint(tmp_path / "blobs")
-    source = tmp_path / "snapshot"
+    repository = tmp_path / "models--org--name"
+    (repository / "snapshots").mkdir(parents=True)
+    blobs = checkpoint(repository / "blobs")
+    source = repository / "snapshots" / "0123abc"
     source.mkdir()
     for name in everything(blobs):
         if os.sep not in name:
-            (source / name).symlink_to(os.path.join("..", "blobs", name))
+            (source / name).symlink_to(os.path.join("..", "..", "blobs", name))
     convert(source, tmp_path / "out", to="float16")
     assert not any(path.is_symlink() for path in (tmp_path / "out").iterdir())
     shard = next(iter(SHARDS))
     assert stored_bytes(tmp_path / "out" / shard, "a") == lp.encode(SHARDS[shard]["a"], "float16").tobytes()
 
 
-def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
+def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = checkpoint(tmp_path / "in")
     convert(source, tmp_path / "out", to="float16")
     (tmp_path / "out" / "stale.txt").write_text("old")
@@ -99,7 +101,7 @@ def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
         convert(source, tmp_path / "out", to="float16")
     for can_exchange in (True, False):
         if not can_exchange:
-            pytest.MonkeyPatch().setattr("lowprec.checkpoints.folders._exchange", lambda one, other: False)
+            monkeypatch.setattr("lowprec.checkpoints.folders._exchange", lambda one, other: False)
         convert(source, tmp_path / "out", to="float16", overwrite=True)
         assert "stale.txt" not in everything(tmp_path / "out")
         assert leftovers(tmp_path) == []
@@ -153,7 +155,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "metadata": (lambda f: _index(f, lambda x: x.update(metadata=3)), "must be JSON with a weight_map"),
     "broken shard": (lambda f: os.truncate(f / SHARD, 100), "must be a readable .safetensors file"),
     "dangling": (lambda f: (f / "gone").symlink_to("nowhere"), "is a link to nothing"),
-    "folder link": (lambda f: (f / "loop").symlink_to("."), "is a link to a folder"),
+    "folder link": (lambda f: (f / "loop").symlink_to("."), "is a link to a folder that it lies in"),
     "pipe": (lambda f: os.mkfifo(f / "pipe"), "must be a regular file"),
 }  # fmt: skip
 

@@ -72,10 +72,11 @@ def _imports(path: Path) -> set[str]:
 
 
 CHECKPOINT_LAYERS = [
-    {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe", "checkpoints.writeback"},
+    {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe", "checkpoints.writeback", "checkpoints.links",
+     "checkpoints.headers"},
     {"checkpoints.layout", "checkpoints.scales", "checkpoints.companions"},
     {"checkpoints.safetensors_files", "checkpoints.npy_files", "checkpoints.protobuf", "checkpoints.arithmetic"},
-    {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs"},
+    {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs", "checkpoints.external_data"},
     {"checkpoints.onnx_models", "checkpoints.descriptions"},
     {"checkpoints.containers", "checkpoints.plan", "checkpoints.staging", "checkpoints.work", "checkpoints.progress",
      "checkpoints.report_file"},
@@ -98,7 +99,8 @@ LAYERS = [
     {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},
     {"beside", "interchange", "settle_linear", "compared"}, {"dispatch_linear"},
     {"operators", "codes", "ranges"}, {"quantization"},
-    {"tally", "npy_header"}, {"loss", "npy", "explore"}, *ONNX_LAYERS, *CONFORMANCE_LAYERS, *CHECKPOINT_LAYERS,
+    {"tally", "npy_header", "renaming"}, {"loss", "npy", "explore"},
+    *ONNX_LAYERS, *CONFORMANCE_LAYERS, *CHECKPOINT_LAYERS,
     {"__init__", "cli"}, {"__main__"},
 ]  # fmt: skip
 

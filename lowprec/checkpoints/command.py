@@ -36,6 +36,8 @@ examples:
 exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted
 """
 
+_FOLLOW_LINKS = "read files that symbolic links name outside of the checkpoint's folder too"
+
 Parse = Callable[[str, str], Format]
 
 
@@ -85,12 +87,19 @@ def _report(options: argparse.Namespace, parse: Parse) -> Report:
         verify=options.verify,
         progress=options.progress,
         dask=options.dask,
+        follow_links=options.follow_links,
     )
 
 
 def _inspect(options: argparse.Namespace, parse: Parse) -> None:
     source = None if options.source is None else parse(options.source, "--from")
-    found = inspect(options.file, source=source, stats=options.stats)
+    found = inspect(
+        options.file,
+        source=source,
+        stats=options.stats,
+        follow_links=options.follow_links,
+        max_memory=options.max_memory,
+    )
     if options.json:
         print(json.dumps([one.as_dict() for one in found], indent=2))
     else:
@@ -128,6 +137,7 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) ->
     run.add_argument("--verify", action="store_true", help="read the result again and compare before it becomes DST")
     run.add_argument("--threads", type=int, metavar="N", help="default: the cores this process may use")
     run.add_argument("--max-memory", type=_size, default="256M", metavar="SIZE", help="default: %(default)s")
+    run.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
     run.add_argument("--dask", metavar="ADDRESS", help="work on a Dask cluster: tcp://host:port, or local")
     run.add_argument("--progress", choices=STYLES, default="auto", help="on standard error (default: %(default)s)")
     run.add_argument("--report", type=Path, metavar="FILE.json", help="write it as JSON too, not in SRC or DST")
@@ -140,5 +150,7 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) ->
     one.add_argument("file", metavar="FILE", type=Path)
     one.add_argument("--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes without a name")
     one.add_argument("--stats", action="store_true", help="count NaN and Inf, look for the least and the largest")
+    one.add_argument("--max-memory", type=_size, default="256M", metavar="SIZE", help="default: %(default)s")
     one.add_argument("--json", action="store_true", help="print JSON")
+    one.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
     one.set_defaults(run=lambda options: _inspect(options, parse))

@@ -7,6 +7,7 @@ from pathlib import Path
 from ..formats import Format
 from ..npy_header import ZIP_MAGICS, FileError, reason
 from .folders import Folder
+from .headers import DEFAULT, Limits
 from .layout import Container
 from .npy_files import NpyFile
 from .npz_archives import NpzArchive
@@ -33,18 +34,24 @@ def _kind(path: Path) -> str:
     return "onnx" if start[:1] == b"\x08" else ""  # field 1, the version, comes first in what everyone writes
 
 
-def open_container(path: Path, source: Format | None = None) -> Container:
-    """Open a file or a folder for reading; `source` is the format of codes whose header leaves it open."""
+def open_container(
+    path: Path, source: Format | None = None, *, follow_links: bool = False, limits: Limits = DEFAULT
+) -> Container:
+    """Open a file or a folder for reading.
+
+    `source` is the format of codes whose header leaves it open; `follow_links` takes links that lead anywhere; `limits`
+    say how much memory headers may take.
+    """
     try:
         if path.is_dir():
-            found: Container = Folder(path)
+            found: Container = Folder(path, follow_links=follow_links, limits=limits)
         elif not path.exists():
             path.stat()
             raise FileError(f"{path}: No such file or directory")
         elif not path.is_file():
             raise FileError(f"{path}: must be a regular file or a folder")
         else:
-            found = _open(path, _kind(path), source)
+            found = _open(path, source, follow_links, limits)
     except OSError as error:
         raise FileError(f"{path}: {reason(error)}") from None
     except ValueError as error:  # a name with a null byte
@@ -54,13 +61,14 @@ def open_container(path: Path, source: Format | None = None) -> Container:
     return found
 
 
-def _open(path: Path, kind: str, source: Format | None) -> Container:
+def _open(path: Path, source: Format | None, follow_links: bool, limits: Limits) -> Container:
+    kind = _kind(path)
     if kind == "npy":
         return NpyFile(path, source)
     if kind == "npz":
-        return NpzArchive(path, source)
+        return NpzArchive(path, source, limits)
     if kind == "onnx":
-        return OnnxModel(path)
+        return OnnxModel(path, follow_links=follow_links, limits=limits)
     if kind == "safetensors":
-        return SafetensorsFile(path)
+        return SafetensorsFile(path, limits)
     raise FileError(f"{path}: must be .safetensors, .npy, .npz, .onnx or a folder of .safetensors; its content is none")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from ..opsets import NEWEST, ROUND_MODES
 from ..threads import get_num_threads
 from .containers import open_container
 from .descriptions import remove
+from .headers import BASE, PER_TENSOR, Limits, parse_size
 from .layout import Container, Layout
 from .plan import Plan, make_plan
 from .progress import Progress, make_progress
@@ -28,7 +28,7 @@ from .work import Worker
 __all__ = ["convert", "parse_size"]
 
 RESERVED = 96 << 20
-"""Bytes of `max_memory` for the interpreter, its modules, headers and graphs."""
+"""Bytes of `max_memory` for the interpreter, its modules, headers and graphs, unless tensors are many."""
 
 LARGEST_PIECE, SMALLEST_PIECE = 16 << 20, 512 << 10
 """Bytes of a tensor that are read at once: at each piece, threads wait for each other's turn in the interpreter."""
@@ -37,22 +37,13 @@ BUFFERS = 4
 """How much memory a worker takes, as multiples of a piece: read, converted, compared, and parts of it."""
 
 
-def parse_size(text: int | str) -> int:
-    """Return a number of bytes, which may be written as 256M or 2GiB."""
-    if isinstance(text, int) and not isinstance(text, bool):
-        return text
-    found = re.fullmatch(r"([0-9]{1,15})([KMGT]?)(i?B)?", str(text))
-    if not found:
-        raise ValueError(f"`max_memory` must be a number of bytes such as 256M; got {text!r}")
-    return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[found[2]]
-
-
-def _budget(max_memory: int, threads: int) -> tuple[int, int]:
+def _budget(max_memory: int, threads: int, reserved: int = RESERVED) -> tuple[int, int]:
     """Return how many threads, and how many bytes a piece, fit into so much memory."""
-    left = max_memory - RESERVED
+    reserved = max(RESERVED, reserved)
+    left = max_memory - reserved
     least = BUFFERS * SMALLEST_PIECE
     if left < least:
-        raise ValueError(f"`max_memory` must be at least {(RESERVED + least) >> 20}M; got {max_memory} bytes")
+        raise ValueError(f"`max_memory` must be at least {-(-(reserved + least) >> 20)}M; got {max_memory} bytes")
     threads = min(threads, left // least)
     return threads, min(LARGEST_PIECE, left // threads // BUFFERS)
 
@@ -112,6 +103,7 @@ def convert(
     verify: bool = False,
     progress: str = "none",
     dask: str | None = None,
+    follow_links: bool = False,
 ) -> Report:
     """Convert the floating-point tensors of a checkpoint to another format, piece by piece, in bounded memory.
 
@@ -158,6 +150,9 @@ def convert(
         What is said on standard error meanwhile.
     dask : str, optional
         ``"local"``, or the address of a scheduler whose workers see the same files: they do the work.
+    follow_links : bool
+        Read files that symbolic links name outside of the checkpoint's folder too. Links inside the folder are always
+        followed, and those of a snapshot in a Hugging Face cache.
 
     Returns
     -------
@@ -202,14 +197,17 @@ def convert(
     started = time.monotonic()
     target = _numbers(to, "to")
     recipe = _recipe(target, saturate, round_mode, opset, scale, scale_format)
-    n, piece = _budget(parse_size(max_memory), _threads(threads))
+    memory, n = parse_size(max_memory), _threads(threads)
+    _budget(memory, n)
     path, new = Path(src), Path(dst)
-    container = open_container(path, None if source is None else _numbers(source, "source"))
+    numbers = None if source is None else _numbers(source, "source")
+    container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
+    n, piece = _budget(memory, n, BASE + PER_TENSOR * len(container.tensors))
     plan = make_plan(container, recipe, _patterns(include, "include"), _patterns(exclude, "exclude"), raw)
-    check_pieces(plan.jobs, piece, parse_size(max_memory) // 8)
+    check_pieces(plan.jobs, piece, memory // 8)
     real = check_target(container, new, overwrite)
     remove(container, plan.misfits)
-    layout = container.arrange(plan.outputs, real)
+    layout = container.arrange(plan.outputs, real, overwrite)
     check_space(layout, real)
     report = Report(str(path), str(new), target.name, dry_run, verified=verify and not dry_run)
     report.add(plan)
@@ -220,7 +218,8 @@ def convert(
         try:
             runner: Runner = Cluster(dask, n) if dask is not None else Threads(n)
             try:
-                steps = _carry_out(container, plan, layout, real, runner, piece, shown, whole, verify)
+                staging = Staging(layout, real, overwrite)
+                steps = _carry_out(container, plan, layout, staging, runner, piece, shown, whole, verify)
             finally:
                 runner.close()
         finally:
@@ -230,10 +229,10 @@ def convert(
 
 
 def _carry_out(
-    container: Container, plan: Plan, layout: Layout, target: Path, runner: Runner, piece: int, shown: Progress,
+    container: Container, plan: Plan, layout: Layout, staging: Staging, runner: Runner, piece: int, shown: Progress,
     whole: Sequence[int], verify: bool,
 ) -> Steps:  # fmt: skip
-    with Staging(layout, target) as staging:
+    with staging:
         steps = Steps(plan, layout, staging.paths, runner, piece)
         if whole:
             shown.phase("scales")

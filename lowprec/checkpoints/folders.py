@@ -2,71 +2,67 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import dataclasses
 import json
 import os
 import shutil
 import stat
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..npy_header import FileError, reason
+from ..renaming import exchange as _exchange
+from ..renaming import rename_new
+from .headers import DEFAULT, LONGEST_ENTRY, Limits, decode, entries
 from .layout import Layout, NewFile, Output, Slot
+from .links import files_in
 from .safetensors_files import SafetensorsFile
 from .stored import Stored
 
-__all__ = ["Folder", "is_checkpoint"]
+__all__ = ["Folder", "may_be_replaced"]
 
 INDEX = ".safetensors.index.json"
-LARGEST_INDEX = 100_000_000
+MAP = "weight_map"
 
 
-def is_checkpoint(path: Path) -> bool:
-    """Whether a folder holds a checkpoint: an index or a safetensors file."""
-    return path.is_dir() and any(name.endswith((INDEX, SafetensorsFile.suffix)) for name in os.listdir(path))
+def may_be_replaced(path: Path) -> bool:
+    """Whether a folder holds a checkpoint, that is an index or a safetensors file, or nothing at all."""
+    names = os.listdir(path) if path.is_dir() else ["a file"]
+    return not names or any(name.endswith((INDEX, SafetensorsFile.suffix)) for name in names)
 
 
-def _files(folder: Path) -> Iterator[str]:
-    """Yield the names of all files below a folder; links to files count as files, as caches of downloads have them."""
-    for where, folders, names in os.walk(folder, onerror=_raise):
-        for name in sorted([*folders, *names]):
-            path = Path(where, name)
-            relative = str(path.relative_to(folder))
-            if path.is_symlink() and path.is_dir():
-                raise FileError(f"{path}: is a link to a folder; copy that one in, or take the link away")
-            if path.is_dir():
-                continue
-            if not path.exists():
-                raise FileError(f"{path}: is a link to nothing")
-            if not path.is_file():
-                raise FileError(f"{path}: must be a regular file")
-            yield relative
-        folders.sort()
-
-
-def _raise(error: OSError) -> None:
-    raise error
-
-
-def _index(path: Path) -> dict[str, Any]:
+def _index(path: Path, limits: Limits) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
     try:
-        if path.stat().st_size > LARGEST_INDEX:
-            raise ValueError(f"it has more than {LARGEST_INDEX} bytes")
-        fields = json.loads(path.read_text(encoding="utf-8"))
-        places = fields["weight_map"]
-        if not isinstance(places, dict) or not all(isinstance(name, str) for name in places.values()):
-            raise TypeError
-        if not isinstance(fields.setdefault("metadata", {}), dict):
-            raise TypeError
-    except (TypeError, KeyError, RecursionError, UnicodeDecodeError):
-        raise FileError(f"{path}: must be JSON with a weight_map of tensor names to file names") from None
+        limits.check_bytes(path.stat().st_size, "it")
+        for name, value in entries(path.read_bytes().strip()):
+            if name in fields:
+                raise ValueError(f"it names {ascii(name)[:60]} twice")
+            if name == MAP:
+                fields[name] = _places(value, limits)
+            elif len(value) <= LONGEST_ENTRY:
+                fields[name] = decode(value)
+            else:
+                raise ValueError(f"{ascii(name)[:60]} has more than {LONGEST_ENTRY} bytes")
+        if MAP not in fields or not isinstance(fields.setdefault("metadata", {}), dict):
+            raise ValueError(f"it needs {MAP} and metadata")
     except ValueError as error:
-        raise FileError(f"{path}: must be JSON with a weight_map; {str(error)[:80]}") from None
-    return dict(fields)
+        text = f"must be JSON with a {MAP} of tensor names to file names; {str(error)[:120]}"
+        raise FileError(f"{path}: {text}") from None
+    return fields
+
+
+def _places(value: bytes, limits: Limits) -> dict[str, str]:
+    """Return which tensor is in which file; a file's name is kept once."""
+    found: dict[str, str] = {}
+    files: dict[bytes, str] = {}
+    for tensor, text in entries(value):
+        if tensor in found or not text.startswith(b'"'):
+            raise ValueError(f"{ascii(tensor)[:60]} must have one file")
+        found[tensor] = files[text] = files.get(text) or decode(text)
+        limits.check_tensors(len(found))
+    return found
 
 
 class Folder:
@@ -77,15 +73,17 @@ class Folder:
     renamed = ""
     names_formats = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, follow_links: bool = False, limits: Limits = DEFAULT) -> None:
         """Read every header; raise FileError unless the index, the shards and their tensors agree."""
         self.path = path
         try:
-            names = list(_files(path))
+            self._files = {found.name: found for found in files_in(path, follow=follow_links)}
         except OSError as error:
             raise FileError(f"{path}: {reason(error)}") from None
+        names = list(self._files)
         top = [name for name in names if os.sep not in name]
-        self._indexes = {name: _index(path / name) for name in top if name.endswith(INDEX)}
+        self._check_links(name for name in top if name.endswith(INDEX))
+        self._indexes = {name: _index(path / name, limits) for name in top if name.endswith(INDEX)}
         shards = {name for fields in self._indexes.values() for name in fields["weight_map"].values()}
         for name, fields in self._indexes.items():
             self._check_shards(name, fields["weight_map"], set(top))
@@ -93,7 +91,14 @@ class Folder:
             shards = {name for name in top if name.endswith(SafetensorsFile.suffix)}
         if not shards:
             raise FileError(f"{path}: holds no safetensors file")
-        self._shards = {name: SafetensorsFile(path / name) for name in sorted(shards)}
+        self._check_links(sorted(shards))
+        self._shards: dict[str, SafetensorsFile] = {}
+        for name in sorted(shards):
+            self._shards[name] = SafetensorsFile(path / name, limits)
+            try:
+                limits.check_tensors(sum(len(file.tensors) for file in self._shards.values()))
+            except ValueError as error:
+                raise FileError(f"{path}: {error}") from None
         self.others = [name for name in names if name not in shards and name not in self._indexes]
         self._replaced: dict[str, bytes] = {}
         for name, fields in self._indexes.items():
@@ -103,6 +108,11 @@ class Folder:
         for shard, file in self._shards.items():
             self.tensors += file.tensors
             self._home.update((id(one), shard) for one in file.tensors)
+
+    def _check_links(self, names: Iterable[str]) -> None:
+        for name in names:
+            if self._files[name].problem:
+                raise FileError(f"{self.path / name}: {self._files[name].problem}")
 
     def _check_shards(self, index: str, places: dict[str, str], top: set[str]) -> None:
         for tensor, shard in places.items():
@@ -132,8 +142,9 @@ class Folder:
         if text is not None:
             self._replaced[name] = text
 
-    def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
+    def arrange(self, outputs: Sequence[Output], target: Path, overwrite: bool = False) -> Layout:
         """Say where outputs go: each into the shard of its origin."""
+        self._check_links(self.others)
         files: list[NewFile] = []
         slots = [Slot(0, 0)] * len(outputs)
         home_of = [self._home[id(output.origin)] for output in outputs]
@@ -147,7 +158,7 @@ class Folder:
             text = self._new_index(fields, outputs, home_of)
             files.append(NewFile(name, len(text), ((0, text),)))
         files += [NewFile(name, len(text), ((0, text),)) for name, text in self._replaced.items()]
-        return Layout(files, slots, [(self.path / name, name) for name in self.others])
+        return Layout(files, slots, [(self._files[name].path, name) for name in self.others])
 
     @staticmethod
     def _new_index(fields: dict[str, Any], outputs: Sequence[Output], home_of: Sequence[str]) -> bytes:
@@ -162,31 +173,39 @@ class Folder:
         """Names must differ within the index, or without one within a file."""
         return "" if self._indexes else self._home[id(stored)]
 
-    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output]) -> None:
+    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output], overwrite: bool) -> None:
         """Put the finished folder in the target's place; an old one goes away afterwards."""
         folder = staged[0].parent
         folder.chmod(stat.S_IMODE(self.path.stat().st_mode))
-        if not target.exists():
-            os.rename(folder, target)
-            return
-        if not _exchange(folder, target):
-            aside = folder.with_name("old")
-            os.rename(target, aside)
-            try:
-                os.rename(folder, target)
-            except BaseException:
-                os.rename(aside, target)
+        try:
+            if not (overwrite and target.exists()):
+                rename_new(folder, target)
+                return
+        except FileExistsError:  # since a moment ago
+            if not overwrite:
                 raise
-            folder = aside
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(_swap(folder, target), ignore_errors=True)
 
 
-def _exchange(one: Path, other: Path) -> bool:
-    """Let two folders change places in one step; return whether the system can."""
-    if not sys.platform.startswith("linux"):
-        return False
-    with contextlib.suppress(OSError, AttributeError):
-        libc = ctypes.CDLL(None, use_errno=True)
-        here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-        return bool(libc.renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
-    return False
+def _swap(folder: Path, target: Path) -> Path:
+    """Put a folder in the place of another one; return where that is now.
+
+    Raises FileError, the other one in its place, unless it may be replaced still.
+    """
+    aside = folder
+    if not _exchange(folder, target):
+        aside = folder.with_name("old")
+        os.rename(target, aside)
+    if not may_be_replaced(aside):
+        if aside is not folder:
+            os.rename(aside, target)
+        else:
+            _exchange(folder, target)
+        raise FileError(f"{target}: must be a folder with a checkpoint to be replaced by one")
+    if aside is not folder:
+        try:
+            os.rename(folder, target)
+        except BaseException:
+            os.rename(aside, target)
+            raise
+    return aside

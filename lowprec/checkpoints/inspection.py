@@ -15,6 +15,7 @@ from ..loss import CHUNK
 from ..tally import Census
 from .companions import find_companions
 from .containers import open_container
+from .headers import Limits, parse_size
 from .progress import size_text
 from .report import plain
 from .stored import Reading, Stored
@@ -53,7 +54,15 @@ class Entry:
         return {name: plain(getattr(self, name)) for name in self.__slots__}
 
 
-def inspect(path: str | os.PathLike[str], /, *, source: object = None, stats: bool = False) -> list[Entry]:
+def inspect(
+    path: str | os.PathLike[str],
+    /,
+    *,
+    source: object = None,
+    stats: bool = False,
+    follow_links: bool = False,
+    max_memory: int | str = "256M",
+) -> list[Entry]:
     """List the tensors of a checkpoint: a .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors.
 
     Parameters
@@ -64,6 +73,10 @@ def inspect(path: str | os.PathLike[str], /, *, source: object = None, stats: bo
         .npy and .npz: the format of codes whose header does not name it.
     stats : bool
         Read the tensors, piece by piece, for what is in them.
+    follow_links : bool
+        As in `convert`; only the links of files with tensors matter here.
+    max_memory : int or str
+        As in `convert`: how much memory the names, shapes and places of tensors may take.
 
     Returns
     -------
@@ -75,12 +88,12 @@ def inspect(path: str | os.PathLike[str], /, *, source: object = None, stats: bo
     FileError
         If the file cannot be read or is broken.
     ValueError
-        If `source` is no format of numbers.
+        If `source` is no format of numbers, or `max_memory` no size.
     """
     fmt = None if source is None else as_format(source, parameter="source")
     if fmt is not None and fmt not in NUMERIC:
         raise ValueError(f"`source` must be a format of numbers; got {fmt.name}")
-    container = open_container(Path(path), fmt)
+    container = open_container(Path(path), fmt, follow_links=follow_links, limits=Limits(parse_size(max_memory)))
     reading = Reading()
     companions = [] if container.renamed else find_companions(container.tensors)
     codes = {one.stored.name: one.codes.name for one in companions if one.row is not None}

@@ -113,11 +113,14 @@ class Container(Protocol):
     renamed: str
     names_formats: bool
 
-    def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
-        """Say where outputs go in a container of the same kind named `target`."""
+    def arrange(self, outputs: Sequence[Output], target: Path, overwrite: bool = False) -> Layout:
+        """Say where outputs go in a container of the same kind named `target`, which may be there to be replaced."""
 
     def home(self, stored: Stored) -> str:
         """Return where the tensor's name, and that of its scales, must be the only one."""
 
-    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output]) -> None:
-        """Rename finished files to the target, which stands for the old or for the new at every moment."""
+    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output], overwrite: bool) -> None:
+        """Rename finished files to the target, which stands for the old or for the new at every moment.
+
+        Without `overwrite` raises FileExistsError, and changes nothing, where a name is taken.
+        """

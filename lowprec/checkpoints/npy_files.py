@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import npy
 from ..formats import Format, as_format
-from ..npy_header import FileError, header, reason
+from ..npy_header import FileError, header
 from .layout import Layout, NewFile, Output, Slot
 from .stored import Region, Stored
 
@@ -56,7 +56,7 @@ class NpyFile:
             Stored(path.name, found.shape, fmt, found.dtype.str, place, False, swapped, found.fortran, prefix)
         ]
 
-    def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
+    def arrange(self, outputs: Sequence[Output], target: Path, overwrite: bool = False) -> Layout:
         """Say where the array goes; one file has no room for scales."""
         if len(outputs) > 1:
             raise FileError(f"{self.path}: an .npy file holds one array, and scales are another; save it in an .npz")
@@ -71,13 +71,10 @@ class NpyFile:
         """Names must differ within the file."""
         return ""
 
-    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output]) -> None:
+    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output], overwrite: bool) -> None:
         """Rename the finished file to the target, with the sidecar that names its format."""
         fmt = outputs[0].fmt
         if fmt is None:  # every .npy that could be read has one
             raise FileError(f"{target}: has no format")
-        try:
-            crc32 = checksum(staged[0], 0, staged[0].stat().st_size)
-            npy.publish(staged[0], target, fmt, crc32, keep_note=not own(fmt))
-        except OSError as error:
-            raise FileError(f"{target}: cannot be written; {reason(error)}") from None
+        crc32 = checksum(staged[0], 0, staged[0].stat().st_size)
+        npy.publish(staged[0], target, fmt, crc32, keep_note=not own(fmt), overwrite=overwrite)

@@ -14,10 +14,12 @@ from pathlib import Path
 
 from ..arrays import format_of
 from ..formats import FORMATS, NUMERIC, Format
-from ..npy_header import FileError, find_elements, header, reason
+from ..npy_header import BROKEN_ZIP, FileError, find_elements, header, reason
+from ..renaming import rename_new
+from .headers import DEFAULT, Limits
 from .layout import Layout, NewFile, Output, Slot
 from .npy_files import checksum, own
-from .stored import BROKEN_ZIP, Member, Stored
+from .stored import Member, Stored
 
 __all__ = ["NpzArchive"]
 
@@ -96,12 +98,13 @@ class NpzArchive:
     renamed = ""
     names_formats = False
 
-    def __init__(self, path: Path, source: Format | None) -> None:
+    def __init__(self, path: Path, source: Format | None, limits: Limits = DEFAULT) -> None:
         """Read the directory and every header; `source` is the format of codes whose header leaves it open."""
         self.path = path
         try:
             with zipfile.ZipFile(path) as archive:
                 infos = archive.infolist()
+                limits.check_tensors(len(infos))
                 for info in infos:
                     if info.flag_bits & 1:
                         raise ValueError(f"member {ascii(info.filename)[:80]} is encrypted")
@@ -109,7 +112,7 @@ class NpzArchive:
         except BROKEN_ZIP as error:
             raise FileError(f"{path}: must be a readable .npz archive; {reason(error)}") from None
 
-    def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
+    def arrange(self, outputs: Sequence[Output], target: Path, overwrite: bool = False) -> Layout:
         """Say where members go, each with its header, and the directory after them."""
         pieces: list[tuple[int, bytes]] = []
         members: list[tuple[bytes, int, int, bytes]] = []  # name, offset, bytes, comment
@@ -147,9 +150,9 @@ class NpzArchive:
         """Names must differ within the file."""
         return ""
 
-    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output]) -> None:
+    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output], overwrite: bool) -> None:
         """Rename the finished archive to the target."""
-        os.replace(staged[0], target)
+        (os.replace if overwrite else rename_new)(staged[0], target)
 
 
 def _directory(members: Sequence[tuple[bytes, int, int, bytes]], sums: Sequence[int], start: int) -> bytes:

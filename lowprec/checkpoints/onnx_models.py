@@ -6,9 +6,6 @@ inside nodes and subgraphs stay as they are.
 
 from __future__ import annotations
 
-import itertools
-import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from ..codes import pack
 from ..formats import FORMATS, NUMERIC, Format, Kind
 from ..npy_header import FileError, reason
-from ..packing import packed_bytes
+from ..renaming import identity, rename_new, take_place
+from .external_data import data_name, is_external, is_ours, nbytes_of, region_of
+from .headers import DEFAULT, Limits
 from .layout import Layout, NewFile, Output, Slot
 from .onnx_graphs import revise
 from .protobuf import GRAPH, INITIALIZER, LARGEST, RAW, dissect, key
@@ -58,57 +57,43 @@ def _tensors(message: Any) -> Iterator[onnx.TensorProto]:
                 yield from _tensors(one)
 
 
-def _nbytes(tensor: onnx.TensorProto, fmt: Format) -> int:
-    size = 1
-    for length in tensor.dims:
-        if length < 0:
-            raise ValueError(f"tensor {ascii(tensor.name)[:80]} has a negative length")
-        size *= length
-    return packed_bytes(size, fmt)
-
-
-def _external(tensor: onnx.TensorProto, fmt: Format, model: Path) -> Region:
-    """Return where external data lie: always below the model's folder."""
+def _inline(tensor: onnx.TensorProto, raw: Region | None, fmt: Format) -> Place:
+    """Return where the bytes of a tensor are that lies in the model's file."""
     title = f"tensor {ascii(tensor.name)[:80]}"
-    fields = {entry.key: entry.value for entry in tensor.external_data}
-    if not all(isinstance(text, str) for text in (tensor.name, *fields, *fields.values())):  # protobuf gives bytes
-        raise ValueError(f"{title} has external data named in no UTF-8")
-    location, wanted, folder = fields.get("location", ""), _nbytes(tensor, fmt), model.parent
-    path = Path(os.path.realpath(folder / location))
-    inside = path.is_relative_to(os.path.realpath(folder))
-    if not location or "\0" in location or Path(location).is_absolute() or not inside:
-        raise ValueError(f"{title} has its data at {ascii(location)[:80]}, outside the model's folder")
-    if not path.is_file() or path.samefile(model):
-        raise ValueError(f"{title} has its data in {ascii(location)[:80]}, which is no file of data")
-    try:
-        offset = int(fields.get("offset", "0"))
-        length = int(fields.get("length", str(path.stat().st_size - offset)))
-    except ValueError:
-        raise ValueError(f"{title} has an offset or a length that is no number") from None
-    if length != wanted or offset < 0 or offset + length > path.stat().st_size:
-        raise ValueError(
-            f"{title} needs {wanted} bytes of {ascii(location)[:80]}; it names {length} at {offset}, "
-            f"of {path.stat().st_size}"
-        )
-    return Region(path, offset, length)
-
-
-def _place(tensor: onnx.TensorProto, raw: Region | None, fmt: Format, model: Path) -> Place:
-    title = f"tensor {ascii(tensor.name)[:80]}"
-    if tensor.data_location == _onnx().TensorProto.EXTERNAL:
-        return _external(tensor, fmt, model)
     if raw is not None:
-        if raw.nbytes != _nbytes(tensor, fmt):
-            raise ValueError(f"{title} has {raw.nbytes} bytes, its shape asks for {_nbytes(tensor, fmt)}")
+        if raw.nbytes != nbytes_of(tensor, fmt):
+            raise ValueError(f"{title} has {raw.nbytes} bytes, its shape asks for {nbytes_of(tensor, fmt)}")
         return raw
     try:  # in one of the typed fields
         codes = _onnx().numpy_helper.to_array(tensor)
     except Exception as error:  # the package promises nothing
         raise ValueError(f"{title} cannot be read; {str(error)[:100]}") from None
     content = (pack(codes, fmt) if fmt.bits < 8 else codes).tobytes()
-    if len(content) != _nbytes(tensor, fmt):
-        raise ValueError(f"{title} has {len(content)} bytes, its shape asks for {_nbytes(tensor, fmt)}")
+    if len(content) != nbytes_of(tensor, fmt):
+        raise ValueError(f"{title} has {len(content)} bytes, its shape asks for {nbytes_of(tensor, fmt)}")
     return Held(content)
+
+
+def _read(path: Path, limits: Limits = DEFAULT) -> tuple[Any, Any, list[Any], list[Region | None]]:
+    """Return a model without its graph, the graph without its initialisers, these, and where their bytes lie."""
+    onnx, parts = _onnx(), dissect(path, limits)
+    model, graph = onnx.ModelProto.FromString(parts.model), onnx.GraphProto.FromString(parts.graph)
+    initializers = [onnx.TensorProto.FromString(rest) for rest, _ in parts.tensors]
+    return model, graph, initializers, [place for _, place in parts.tensors]
+
+
+def _external_in(*messages: Any) -> list[onnx.TensorProto]:
+    return [one for message in messages for one in _tensors(message) if is_external(one)]
+
+
+def _locations(path: Path) -> set[str]:
+    """Return where a model has its external data, by the names that it uses; nothing where it cannot be read."""
+    try:
+        model, graph, initializers, _ = _read(path)
+    except Exception:  # what protobuf raises has no public name in every version
+        return set()
+    found = _external_in(model, graph, *initializers)
+    return {entry.value for tensor in found for entry in tensor.external_data if entry.key == "location"}
 
 
 class OnnxModel:
@@ -119,24 +104,19 @@ class OnnxModel:
     renamed = CODES
     names_formats = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, follow_links: bool = False, limits: Limits = DEFAULT) -> None:
         """Read all but the weights; raise FileError if anything does not fit."""
-        self.path = path
-        onnx = _onnx()
+        self.path, self._follow_links = path, follow_links
         try:
-            parts = dissect(path)
-            self.model = onnx.ModelProto.FromString(parts.model)
-            self.graph = onnx.GraphProto.FromString(parts.graph)
-            self.initializers = [onnx.TensorProto.FromString(rest) for rest, _ in parts.tensors]
+            self.model, self.graph, self.initializers, places = _read(path, limits)
             if not self.model.ir_version or not self.model.opset_import:
                 raise ValueError("it names no version")
-            self.tensors = [
-                self._stored(tensor, raw) for tensor, (_, raw) in zip(self.initializers, parts.tensors, strict=True)
-            ]
+            self._defaults = {one.name for one in self.graph.input} if self.model.ir_version >= 4 else set()
+            self.tensors = [self._stored(tensor, raw) for tensor, raw in zip(self.initializers, places, strict=True)]
             twice = next((name for name, n in Counter(one.name for one in self.tensors).items() if n > 1), None)
             if twice is not None:
                 raise ValueError(f"it names twice {ascii(twice)[:80]}")
-            self.tensors += [self._inner(tensor) for tensor in self._external_inside(self.graph, self.model)]
+            self.tensors += [self._inner(tensor) for tensor in _external_in(self.graph, self.model)]
         except OSError as error:
             raise FileError(f"{path}: {reason(error)}") from None
         except (ValueError, RecursionError) as error:
@@ -145,6 +125,9 @@ class OnnxModel:
             if "protobuf" not in type(error).__module__:
                 raise
             raise FileError(f"{path}: must be a readable .onnx model; {str(error)[:80]}") from None
+
+    def _region(self, tensor: onnx.TensorProto, fmt: Format) -> Region:
+        return region_of(tensor, fmt, self.path, follow_links=self._follow_links)
 
     def _stored(self, tensor: onnx.TensorProto, raw: Region | None) -> Stored:
         if not isinstance(tensor.name, str):  # protobuf then gives bytes
@@ -155,9 +138,9 @@ class OnnxModel:
         shape = tuple(tensor.dims)
         if fmt.kind is Kind.STRING:
             return Stored(tensor.name, shape, None, fmt.onnx_name, Held(b""), fixed="it holds text")
-        place = _place(tensor, raw, fmt, self.path)
+        place = self._region(tensor, fmt) if is_external(tensor) else _inline(tensor, raw, fmt)
         fixed = ""
-        if self.model.ir_version >= 4 and any(one.name == tensor.name for one in self.graph.input):
+        if tensor.name in self._defaults:
             fixed = "it is the default of a graph input"
         elif not tensor.name:
             fixed = "it has no name"
@@ -168,23 +151,18 @@ class OnnxModel:
         fmt = _BY_ENUM.get(tensor.data_type)
         if fmt is None or fmt.kind is Kind.STRING:
             raise ValueError(f"tensor {ascii(tensor.name)[:80]} has external data of the type {tensor.data_type}")
-        place = _external(tensor, fmt, self.path)
+        place = self._region(tensor, fmt)
         number = fmt if fmt in NUMERIC else None
         shape, fixed = tuple(tensor.dims), _INSIDE
         return Stored(tensor.name, shape, number, fmt.onnx_name, place, packed=fmt.bits < 8, fixed=fixed)
 
-    @staticmethod
-    def _external_inside(*messages: Any) -> list[onnx.TensorProto]:
-        external = _onnx().TensorProto.EXTERNAL
-        return [one for message in messages for one in _tensors(message) if one.data_location == external]
-
-    def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
+    def arrange(self, outputs: Sequence[Output], target: Path, overwrite: bool = False) -> Layout:
         """Say where outputs go: each stays where its origin was, in the model or in one file of external data."""
         n_outer = len(outputs) - (len(self.tensors) - len(self.initializers))
         model, graph, protos = revise(self.path, self.model, self.graph, self.initializers, outputs[:n_outer])
-        inside = self._external_inside(graph, model)
+        inside = _external_in(graph, model)
         is_external = [isinstance(one.origin.place, Region) and one.origin.place.path != self.path for one in outputs]
-        name = _free_name(target) if any(is_external) else ""
+        name = data_name(target, overwrite) if any(is_external) else ""
         at, slots = 0, [Slot(0, 0)] * len(outputs)
         for index, proto in enumerate([*protos, *inside]):
             if is_external[index]:
@@ -230,44 +208,29 @@ class OnnxModel:
         """Names must differ within the main graph; what is inside a node has none that matters."""
         return str(id(stored)) if stored.fixed == _INSIDE else ""
 
-    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output]) -> None:
+    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output], overwrite: bool) -> None:
         """Rename the data to a name that nothing refers to, then the model, which is the moment of change."""
-        before = _data_of(target) - {one.place.path for one in self.tensors if isinstance(one.place, Region)}
-        beside = [target.with_name(path.name) for path in staged[1:]]
+        data = [(path, target.with_name(path.name), identity(path)) for path in staged[1:]]
+        model, old = identity(staged[0]), None
         try:
-            for path, new in zip(staged[1:], beside, strict=True):
-                os.replace(path, new)
-            os.replace(staged[0], target)
+            for path, new, _ in data:
+                rename_new(path, new)
+            if overwrite:
+                old = take_place(staged[0], target)
+            else:
+                rename_new(staged[0], target)
         except BaseException:
-            if staged[0].exists():
-                for new in beside:
-                    new.unlink(missing_ok=True)
+            if identity(target) != model:  # else Ctrl-C came after the last rename
+                for _, new, own in data:
+                    if identity(new) == own:
+                        new.unlink()
             raise
-        for path in before:  # the old model's own, by their names
-            path.unlink(missing_ok=True)
-
-
-def _data_of(target: Path) -> set[Path]:
-    """Return the external data of the model that is there, those files that only an earlier conversion names so."""
-    if not target.is_file():
-        return set()
-    try:
-        places = [one.place for one in OnnxModel(target).tensors]
-    except FileError:
-        return set()
-    ours = re.compile(re.escape(target.name) + r"(\.[0-9]+)?\.data")
-    return {place.path for place in places if isinstance(place, Region) and ours.fullmatch(place.path.name)}
-
-
-def _data_names(target: Path) -> Iterator[Path]:
-    """Yield the names that external data of a model may have, the first of them first."""
-    yield target.with_name(f"{target.name}.data")
-    for number in itertools.count(1):
-        yield target.with_name(f"{target.name}.{number}.data")
-
-
-def _free_name(target: Path) -> str:
-    return next(path.name for path in _data_names(target) if not os.path.lexists(path))
+        if old is not None:
+            used = {one.place.path for one in self.tensors if isinstance(one.place, Region)}
+            for name in _locations(old) - {new.name for _, new, _ in data}:
+                path = target.with_name(name)
+                if is_ours(name, target) and path not in used:
+                    path.unlink(missing_ok=True)
 
 
 def _point(proto: Any, location: str, offset: int, length: int) -> None:

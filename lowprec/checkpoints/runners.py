@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent import futures
 from typing import Any, Protocol
 
@@ -26,7 +26,7 @@ class Runner(Protocol):
     Attributes
     ----------
     pieces : int
-        How many pieces a task should have.
+        How many pieces a task should have; with Dask, and tasks of fewer are joined.
     """
 
     pieces: int
@@ -81,13 +81,25 @@ class Threads:
             worker.close()
 
 
-def _carry_out(action: Action, task: Task) -> Done:
-    """Carry out a task on a worker of Dask's, which opens the files itself."""
+def _carry_out(action: Action, tasks: Sequence[Task]) -> list[Done]:
+    """Carry out tasks on a worker of Dask's, which opens the files itself."""
     worker = Worker()
     try:
-        return action(worker, task)
+        return [action(worker, task) for task in tasks]
     finally:
         worker.close()
+
+
+def _bundles(tasks: Iterable[Task], pieces: int) -> Iterator[list[Task]]:
+    """Join tasks of few pieces, so that files are opened once for many small tensors."""
+    bundle: list[Task] = []
+    for task in tasks:
+        if bundle and sum(len(one.pieces) for one in bundle) + len(task.pieces) > pieces:
+            yield bundle
+            bundle = []
+        bundle.append(task)
+    if bundle:
+        yield bundle
 
 
 class Cluster:
@@ -117,12 +129,13 @@ class Cluster:
 
     def run(self, action: Action, tasks: Iterable[Task]) -> Iterator[Done]:
         """Yield what came of each task; the first error ends it."""
-        submitted = [self._client.submit(_carry_out, action, task, pure=False) for task in tasks]
+        bundles = _bundles(tasks, self.pieces)
+        submitted = [self._client.submit(_carry_out, action, bundle, pure=False) for bundle in bundles]
         with self._client.as_current():
             completed = self._distributed.as_completed(submitted)
         try:
             for one in completed:
-                yield one.result()
+                yield from one.result()
         finally:
             with contextlib.suppress(Exception):
                 self._client.cancel(submitted)

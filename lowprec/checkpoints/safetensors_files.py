@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..formats import FORMATS, NUMERIC, Format, Kind, NaNRule
 from ..npy_header import FileError, reason
 from ..packing import packed_bytes
+from ..renaming import rename_new
+from .headers import DEFAULT, LONGEST_ENTRY, Limits, decode, entries
 from .layout import Layout, NewFile, Output, Slot
 from .stored import Region, Stored
 
@@ -27,6 +28,8 @@ LONGEST_HEADER = 100_000_000
 
 NOTE = "lowprec"
 """The entry of the metadata that names formats which safetensors lacks."""
+
+METADATA = "__metadata__"
 
 MOST_AXES = 64
 """NumPy's limit: no array could have more."""
@@ -57,21 +60,17 @@ class _RefusedError(Exception):
     """Why a file is no safetensors file."""
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise _RefusedError(f"its header names {ascii(twice)[:80]} twice")
-    return found
-
-
 def _numbers(value: object) -> tuple[int, ...]:
     if not isinstance(value, list) or any(type(n) is not int or not 0 <= n < 2**63 for n in value):
         raise TypeError
     return tuple(value)
 
 
-def _entry(name: str, fields: Any, start: int, path: Path) -> Stored:
+def _entry(name: str, value: bytes, start: int, path: Path) -> Stored:
+    try:
+        fields: Any = decode(value) if len(value) <= LONGEST_ENTRY else None
+    except ValueError as error:
+        raise _RefusedError(f"the entry of tensor {ascii(name)[:80]} is not JSON ({str(error)[:80]})") from None
     try:
         if fields.keys() != {"dtype", "shape", "data_offsets"}:
             raise TypeError
@@ -120,7 +119,7 @@ def _unpacked(tensor: Stored, note: Any) -> Stored:
     return Stored(tensor.name, shape, fmt, "U8", tensor.place, packed=True)
 
 
-def _parse(path: Path) -> tuple[dict[str, str], list[Stored]]:
+def _parse(path: Path, limits: Limits) -> tuple[dict[str, str], list[Stored]]:
     with path.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         length = int.from_bytes(stream.read(8), "little")
@@ -129,25 +128,66 @@ def _parse(path: Path) -> tuple[dict[str, str], list[Stored]]:
         if not 2 <= length <= min(LONGEST_HEADER, size - 8):
             limit = f"from 2 to {min(LONGEST_HEADER, size - 8)}"
             raise _RefusedError(f"its header must have {limit} bytes; it says {length}")
+        limits.check_bytes(length, "its header")
         text = stream.read(length)
-    try:
-        fields = json.loads(text.decode("utf-8"), object_pairs_hook=_pairs)
-    except (ValueError, RecursionError) as error:
-        raise _RefusedError(f"its header is not JSON ({str(error)[:80]})") from None
-    if not isinstance(fields, dict) or not text.startswith(b"{"):
+    if not text.startswith(b"{"):
         raise _RefusedError("its header must be a JSON object")
-    metadata = fields.pop("__metadata__", {})
-    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise _RefusedError("its __metadata__ must be texts by name")
-    tensors = [_entry(name, entry, 8 + length, path) for name, entry in fields.items()]
+    tensors: list[Stored] = []
+    metadata: dict[str, str] = {}
+    names: set[str] = set()
+    wrong: _RefusedError | None = None
+    for name, value in _entries(text, "its header"):
+        if name in names:
+            raise _RefusedError(f"its header names {ascii(name)[:80]} twice")
+        names.add(name)
+        limits.check_tensors(len(names))
+        if name == METADATA:
+            metadata = _metadata(value, limits)
+        elif wrong is None:
+            try:
+                tensors.append(_entry(name, value, 8 + length, path))
+            except _RefusedError as error:  # unless what follows is not even JSON
+                wrong = error
+    if wrong is not None:
+        raise wrong
     _check_places(tensors, 8 + length, size)
+    return metadata, _noted(tensors, metadata.get(NOTE, "{}"))
+
+
+def _entries(text: bytes, what: str) -> Iterator[tuple[str, bytes]]:
     try:
-        notes = json.loads(metadata.get(NOTE, "{}"))
-    except (ValueError, RecursionError):
-        notes = None
-    if not isinstance(notes, dict) or not notes.keys() <= fields.keys():
-        raise _RefusedError(f"the entry {NOTE!r} of its metadata must be JSON about tensors that are there")
-    return metadata, [_unpacked(one, notes[one.name]) if one.name in notes else one for one in tensors]
+        yield from entries(text)
+    except ValueError as error:
+        raise _RefusedError(f"{what} is not JSON ({str(error)[:80]})") from None
+
+
+def _metadata(value: bytes, limits: Limits) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if value.startswith(b"{"):
+        for name, text in _entries(value, "its __metadata__"):
+            if name in found:
+                raise _RefusedError(f"its __metadata__ names {ascii(name)[:80]} twice")
+            if not text.startswith(b'"'):
+                break
+            found[name] = decode(text)
+            limits.check_tensors(len(found), "texts")
+        else:
+            return found
+    raise _RefusedError("its __metadata__ must be texts by name")
+
+
+def _noted(tensors: list[Stored], text: str) -> list[Stored]:
+    """Return the tensors, those that the metadata say something about as what they say."""
+    places = {one.name: index for index, one in enumerate(tensors)} if text != "{}" else {}
+    try:
+        notes = text.encode("utf-8")
+        for name, value in entries(notes):
+            index = places.pop(name)  # so that a second time is an error
+            note = decode(value) if len(value) <= LONGEST_ENTRY else None
+            tensors[index] = _unpacked(tensors[index], note)
+    except (ValueError, KeyError):
+        raise _RefusedError(f"the entry {NOTE!r} of its metadata must be JSON about tensors that are there") from None
+    return tensors
 
 
 class SafetensorsFile:
@@ -158,17 +198,17 @@ class SafetensorsFile:
     renamed = ""
     names_formats = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, limits: Limits = DEFAULT) -> None:
         """Read the header; raise FileError unless every byte of the file is accounted for."""
         self.path = path
         try:
-            self.metadata, self.tensors = _parse(path)
+            self.metadata, self.tensors = _parse(path, limits)
         except OSError as error:
             raise FileError(f"{path}: {reason(error)}") from None
-        except _RefusedError as error:
+        except (_RefusedError, ValueError) as error:
             raise FileError(f"{path}: must be a readable .safetensors file; {error}") from None
 
-    def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
+    def arrange(self, outputs: Sequence[Output], target: Path, overwrite: bool = False) -> Layout:
         """Say where outputs go: the widest elements first, so that all are aligned."""
         entries: dict[str, tuple[str, Sequence[int]]] = {}
         notes = {}
@@ -201,9 +241,9 @@ class SafetensorsFile:
         """Names must differ within the file."""
         return ""
 
-    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output]) -> None:
+    def publish(self, staged: Sequence[Path], target: Path, outputs: Sequence[Output], overwrite: bool) -> None:
         """Rename the finished file to the target."""
-        os.replace(staged[0], target)
+        (os.replace if overwrite else rename_new)(staged[0], target)
 
 
 def _size(output: Output) -> int:

@@ -6,13 +6,15 @@ import os
 import shutil
 import stat
 import tempfile
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
 from .. import npy
 from ..npy_header import FileError, reason
-from .folders import is_checkpoint
+from .folders import may_be_replaced
 from .layout import Container, Layout, Output
+from .links import files_in
 from .npy_files import NpyFile
 from .stored import Region
 
@@ -60,7 +62,8 @@ def _check_folder(container: Container, target: Path, real: Path) -> None:
         raise FileError(f"{target}: must lie outside of {container.path}, and not around it")
     if not real.parent.is_dir():
         raise FileError(f"{target}: must be a new folder in an existing one")
-    if real.exists() and not (is_checkpoint(real) or (real.is_dir() and not os.listdir(real))):
+    deque(files_in(real) if real.is_dir() else (), 0)  # raises where it is too deep to be removed
+    if real.exists() and not may_be_replaced(real):
         raise FileError(f"{target}: must be a folder with a checkpoint to be replaced by one")
 
 
@@ -78,10 +81,12 @@ class Staging:
     ----------
     layout, target : Layout, Path
         What is to be written, and under which name.
+    overwrite : bool
+        Whether what has that name at the end, whoever wrote it, is replaced.
     """
 
-    def __init__(self, layout: Layout, target: Path) -> None:
-        self._layout, self._target = layout, target
+    def __init__(self, layout: Layout, target: Path, overwrite: bool) -> None:
+        self._layout, self._target, self._overwrite = layout, target, overwrite
 
     def __enter__(self) -> Staging:
         """Make all files, at their full length, with everything in them but tensors."""
@@ -130,10 +135,13 @@ class Staging:
     def publish(self, container: Container, outputs: Sequence[Output]) -> None:
         """Rename everything into place."""
         try:
-            if self._target.is_file():
+            if self._overwrite and self._target.is_file():
                 self.paths[0].chmod(stat.S_IMODE(self._target.stat().st_mode))
-            container.publish(self.paths, self._target, outputs)
+            container.publish(self.paths, self._target, outputs, self._overwrite)
             _sync(self._target.parent)
+        except FileExistsError as error:
+            name = error.filename2 or error.filename
+            raise FileError(f"{name}: was written by another process meanwhile") from None
         except OSError as error:
             raise FileError(f"{self._target}: cannot be written; {reason(error)}") from None
 

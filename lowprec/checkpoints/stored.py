@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -12,16 +11,10 @@ from typing import IO, Any
 import numpy as np
 
 from ..formats import Format
-from ..npy_header import FileError, reason
+from ..npy_header import BROKEN_ZIP, FileError, reason
 from ..packing import packed_bytes
 
-__all__ = ["BROKEN_ZIP", "Held", "Member", "Place", "Reading", "Region", "Stored"]
-
-BROKEN_ZIP = (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-"""What zipfile raises for an archive that is broken, encrypted or packed in a way it does not know.
-
-RuntimeError stands for the last two: for a password, and (a subclass of it) for an unknown way of packing.
-"""
+__all__ = ["Held", "Member", "Place", "Reading", "Region", "Stored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +99,11 @@ class Stored:
 
 
 class Reading:
-    """The files that one worker has open for reading."""
+    """The files that one worker has open for reading: each is opened once, and an archive's directory read once."""
 
     def __init__(self) -> None:
         self._files: dict[Path, IO[bytes]] = {}
-        self._archive: zipfile.ZipFile | None = None
+        self._archives: dict[Path, zipfile.ZipFile] = {}
         self._member: tuple[Member, IO[bytes], int] | None = None
 
     def into(self, buffer: np.ndarray[Any, Any], place: Place, at: int) -> None:
@@ -135,11 +128,13 @@ class Reading:
 
     def _from_member(self, view: memoryview, place: Member, at: int) -> None:
         if self._member is None or self._member[0] != place or self._member[2] != at:
-            self._close_archive()
-            self._archive = zipfile.ZipFile(place.path)
-            stream = self._archive.open(self._archive.infolist()[place.index])
-            stream.seek(place.skip + at)
+            self._close_member()
+            archive = self._archives.get(place.path)
+            if archive is None:
+                archive = self._archives[place.path] = zipfile.ZipFile(place.path)
+            stream = archive.open(archive.infolist()[place.index])
             self._member = place, stream, at
+            stream.seek(place.skip + at)
         stream = self._member[1]
         _fill(view, stream)
         end = at + view.nbytes
@@ -147,18 +142,19 @@ class Reading:
             raise ValueError("it has changed")
         self._member = place, stream, end
 
-    def _close_archive(self) -> None:
+    def _close_member(self) -> None:
         if self._member is not None:
             self._member[1].close()
-        if self._archive is not None:
-            self._archive.close()
-        self._member = self._archive = None
+        self._member = None
 
     def close(self) -> None:
         """Close all of them."""
-        self._close_archive()
+        self._close_member()
+        for archive in self._archives.values():
+            archive.close()
         for stream in self._files.values():
             stream.close()
+        self._archives.clear()
         self._files.clear()
 
 
