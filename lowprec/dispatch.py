@@ -24,12 +24,13 @@ from .arrays import (
     on_host,
     to_codes,
 )  # fmt: skip
-from .dense import dense_result, dense_tensor, remember_dense, tensor_beside
+from .dense import converted_tensor, dense_result, remember_dense
 from .elsewhere import convert_elsewhere
 from .formats import as_format
 from .plan import Plan, Rule, read_plan, spell_plan
 from .stages import make_program
 from .threads import one_thread, shared
+from .torch_state import mark_written
 
 __all__ = ["convert", "convert_device", "convert_host", "remember"]
 
@@ -117,6 +118,8 @@ def convert_host(
         return from_codes(dst, dtype, x)
     if dst is not held:  # the kernels could not write there
         held[...] = dst
+    if is_torch(out):
+        mark_written(out)
     return out
 
 
@@ -274,8 +277,10 @@ def convert(
         if dense is not None and shared(n, _kernels.run_arrays, program, x, dense, n, None):
             return dense
     xp = namespace(x)
-    if shape is None and out is None and not codes and not packed and dense_tensor(x):
-        return tensor_beside(x, *_dense_tensor(plan, xp))
+    if shape is None and out is None and not codes and not packed and is_torch(x):
+        found = converted_tensor(x, *_dense_tensor(plan, xp))
+        if found is not None:
+            return found
     unsigned = codes or packed
     dtype = carrier(plan.target.code_dtype.name if unsigned else plan.target, xp)
     extend = not unsigned and extends(plan.target, xp)
