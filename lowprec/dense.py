@@ -14,28 +14,32 @@ from .torch_state import LOWEST
 
 __all__ = ["converted_tensor", "dense_cast", "dense_result", "remember_dense"]
 
-_found: dict[type, dict[tuple[Any, object], tuple[_kernels.Program, Any]]] = {}
-"""Class of an array → (its dtype, name or row of the target) → what converts it, every other option left as it is."""
+_found: dict[type, dict[tuple[Any, object], tuple[Any, ...]]] = {}
+"""Class of an array → (its dtype, name or row of the target) → what converts it, every other option left as it is.
+
+What converts it: a program and the dtype of the result; for torch, bytes of an element before and after too.
+"""
 
 
-def remember_dense(x: Any, to: object, program: _kernels.Program, dtype: Any) -> None:
+def remember_dense(x: Any, to: object, *found: Any) -> None:
     """Let `dense_cast` find a program; by a number, which may equal another one of another type, it finds none."""
     if isinstance(to, (str, Format)):
-        _found.setdefault(type(x), {})[x.dtype, to] = program, dtype
+        _found.setdefault(type(x), {})[x.dtype, to] = found
 
 
 def dense_cast(x: Any, to: object, out: Any) -> Any:
     """Cast a dense array the way its dtype was cast before; None if the general way must be taken."""
     try:
-        program, dtype = _found[type(x)][x.dtype, to]
+        found = _found[type(x)][x.dtype, to]
     except (KeyError, TypeError):  # TypeError: what cannot be a key is named by the checks
         return None
     if type(x) is np.ndarray:
+        program, dtype = found
         n = x.size
         if is_small(n):
             return _kernels.run_same_shape(program, x, dtype, out, 1)
         return shared(n, _kernels.run_same_shape, program, x, dtype, out)
-    return converted_tensor(x, program, dtype) if out is None else None
+    return converted_tensor(x, *found) if out is None else None
 
 
 def dense_result(
@@ -49,9 +53,10 @@ def dense_result(
     return out if type(out) is np.ndarray and out.dtype == dtype and out.shape == shape else None
 
 
-def converted_tensor(x: Any, program: _kernels.Program, dtype: Any) -> Any:
+def converted_tensor(x: Any, program: _kernels.Program, dtype: Any, width: int, width_out: int) -> Any:
     """Return a torch tensor converted to another one of the same shape, which holds `dtype`; None if it is not dense.
 
+    The widths are the bytes of an element, before and after.
     Dense is what stands in one row of host memory, few enough elements for torch to hold more: of larger results NumPy
     has the memory in huge pages.
     """
@@ -67,5 +72,9 @@ def converted_tensor(x: Any, program: _kernels.Program, dtype: Any) -> Any:
     if n >= PARALLEL_FROM or (address < LOWEST and n):
         return None
     result = torch.empty_like(x, dtype=dtype)
-    shared(n, _kernels.run_addresses, program, address, x.nbytes, result.data_ptr(), result.nbytes, n, None)
+    address_out, size, size_out = result.data_ptr(), n * width, n * width_out
+    if is_small(n):
+        _kernels.run_addresses(program, address, size, address_out, size_out, n, None, 1)
+    else:
+        shared(n, _kernels.run_addresses, program, address, size, address_out, size_out, n, None)
     return result

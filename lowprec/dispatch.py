@@ -221,9 +221,10 @@ def _dense(plan: Plan, codes: bool, packed: bool) -> tuple[_kernels.Program, np.
 
 
 @cache
-def _dense_tensor(plan: Plan, xp: Any) -> tuple[_kernels.Program, Any]:
-    """Return what converts a dense torch tensor, and the dtype of the result."""
-    return _program(plan, extend=extends(plan.target, xp)), carrier(plan.target, xp)
+def _dense_tensor(plan: Plan, xp: Any) -> tuple[_kernels.Program, Any, int, int]:
+    """Return what converts a dense torch tensor, the dtype of the result, bytes of an element before and after."""
+    dtype = carrier(plan.target, xp)
+    return _program(plan, extend=extends(plan.target, xp)), dtype, plan.source.storage_bits // 8, dtype.itemsize
 
 
 def remember(x: Any, to: object, plan: Plan) -> None:

@@ -26,7 +26,7 @@ def eager(function: _Function) -> _Function:
     return function
 
 
-def transformed() -> bool:
+def transformed() -> Any:
     """Whether torch traces or transforms the calls of this moment, for which it must see operators and no memory.
 
     So it is under `torch.compile`, `torch.export`, `make_fx`, `torch.jit.trace`, `torch.func` and in dispatch modes.
@@ -37,30 +37,42 @@ def transformed() -> bool:
     if torch.compiler.is_dynamo_compiling():  # the compiler knows the answer and reads no further
         return True
     inside = torch._C
-    return bool(
-        inside._len_torch_dispatch_stack() or inside._are_functorch_transforms_active() or inside._is_tracing()
+    return (
+        inside._len_torch_dispatch_stack() > 0 or inside._are_functorch_transforms_active() or inside._is_tracing()
     )
 
 
-def dispatched(*arrays: Any) -> bool:
-    """Whether a call with these arrays is for torch's dispatcher: it is transformed, or one of them has no memory.
+def dispatched(x: Any, *operands: Any) -> bool:
+    """Whether a call is for torch's dispatcher: it is transformed, or `x` or another tensor stands for something else.
 
     The dispatcher makes zeros of zero tensors, asks the class of a tensor that has its own `__torch_dispatch__`, and
-    keeps up with wrappers.
+    looks into wrappers.
     """
     torch = sys.modules.get("torch")
-    if torch is None:
+    if torch is None or not isinstance(x, torch.Tensor):
         return False
-    tensors = [array for array in arrays if isinstance(array, torch.Tensor)]
-    return bool(tensors) and (transformed() or any(_has_another_meaning(tensor, torch) for tensor in tensors))
+    if transformed() or _stands_for_another(x, torch):
+        return True
+    for operand in operands:
+        if operand is not None and isinstance(operand, torch.Tensor) and _stands_for_another(operand, torch):
+            return True
+    return False
+
+
+def _has_memory(x: Any) -> bool:
+    try:
+        return bool(x.data_ptr() >= LOWEST)
+    except RuntimeError:  # what is sparse, or wraps another tensor, has no address
+        return False
 
 
 def _has_own_dispatch(x: Any, torch: Any) -> bool:
     return type(x) is not torch.Tensor and type(x).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
 
 
-def _has_another_meaning(x: Any, torch: Any) -> bool:
-    """Whether a tensor stands for another one, which the dispatcher finds."""
+def _stands_for_another(x: Any, torch: Any) -> bool:
+    if type(x) is torch.Tensor and _has_memory(x):
+        return False
     if x.is_nested:
         return False
     if _has_own_dispatch(x, torch) or x._is_zerotensor() or torch._is_functional_tensor(x):
@@ -68,31 +80,26 @@ def _has_another_meaning(x: Any, torch: Any) -> bool:
     return bool(torch._C._functorch.is_gradtrackingtensor(x))
 
 
-def _address(x: Any) -> int:
-    try:
-        return int(x.data_ptr())
-    except RuntimeError:  # what wraps another tensor has none
-        return 0
-
-
 def _lack(x: Any, torch: Any) -> tuple[str, str] | None:
     """Return what a tensor is, and what to do, if its elements do not lie in memory by their strides; else None."""
     if x.is_nested:
-        return "nested", "convert the tensors of `x.unbind()`, or those that it is made of"
-    if x.is_meta:
-        return f"{x.layout} on meta", "give it data first (`torch.ops.lowprec` has the shape and dtype of the result)"
+        return "nested", "convert the tensors of `x.unbind()`"
     if x.is_quantized:
         return "quantized", "take its values, `x.dequantize()`, or its codes, `x.int_repr()`"
+    if x.is_meta:
+        return f"{x.layout} on meta", "give it data first (`torch.ops.lowprec` has the shape and dtype of the result)"
     if x.layout is not torch.strided:
         return f"{x.layout} on {x.device}", "make it dense, `x.to_dense()`"
+    if type(x) is torch.Tensor and (not x.is_cpu or _has_memory(x)):
+        return None
     if _has_own_dispatch(x, torch):
-        return f"a {type(x).__name__}, whose memory is its own affair", "make it a plain tensor"
+        return f"a {type(x).__name__}, which has no memory of its own", "take the plain tensor that it stands for"
     if torch._C._functorch.is_functorch_wrapped_tensor(x):
-        return "a wrapper of torch.func", "use it inside the transform, through the functions that convert tensors"
+        return "a wrapper of torch.func", "use it inside the transform that made it, by functions that return tensors"
     if x._is_zerotensor() or torch._is_functional_tensor(x):
         return "without memory of its own", "materialise it, `x.clone()`, outside of any transform"
-    if x.is_cpu and x.numel() and _address(x) < LOWEST:
-        return "without memory, its storage was freed", "give it data first"
+    if x.is_cpu and x.numel() and not _has_memory(x):
+        return "without memory, for its storage was freed", "give it data first"
     return None
 
 
