@@ -13,7 +13,7 @@ import numpy as np
 
 from .carriers import carrier, extends, native
 from .formats import FORMATS, NUMBERS, Format, Kind, as_format
-from .torch_state import check_tensor
+from .torch_state import advice, check_tensor
 
 __all__ = [
     "beside", "call_back", "carrier", "check_out", "empty_codes", "extends", "format_of", "from_codes",
@@ -110,7 +110,7 @@ def format_of(
     if held is None or held.kind not in kinds:
         more = {Kind.STRING: ", text", Kind.COMPLEX: ", complex numbers"}
         also = "".join(text for kind, text in more.items() if kind in kinds)
-        raise TypeError(f"`{array}` must hold bools, integers, real floats{also}; got dtype {dtype}")
+        raise TypeError(f"`{array}` must hold bools, integers, real floats{also}; got dtype {dtype}{advice(dtype)}")
     if source is None:
         return held
     fmt = as_format(source, parameter=parameter)

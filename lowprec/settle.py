@@ -13,7 +13,10 @@ from .formats import NUMBERS, Format, Kind, as_format
 from .opsets import NEWEST, cast_rules, check_type, version_of
 from .plan import Plan, make_plan
 
-__all__ = ["CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "remembered", "settle", "settle_bits", "unpacking"]
+__all__ = [
+    "CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "remembered", "settle", "settle_bits",
+    "unpacking",
+]  # fmt: skip
 
 
 class _Door(NamedTuple):

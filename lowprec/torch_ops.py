@@ -4,7 +4,7 @@ Importing this module registers them: lowprec imports it at the first call that 
 needs it before it is loaded. An operator is the public function of its name, called once the tensors have memory; a
 fake kernel, which makes an empty result; and a rule for `torch.vmap`. Autograd passes it by: results are detached.
 
-They are defined in a `torch.library.Library`, because the results of a `torch.library.custom_op` require gradients if an
+They are defined in a `torch.library.Library`: the results of a `torch.library.custom_op` require gradients where an
 argument does, and raise in the backward pass.
 
 The functions here stand for the public ones where a call is traced; `torch.compile` reads them.
@@ -132,9 +132,7 @@ def cast(x: Any, to: object, *, source: object = None, out: Any = None, **option
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def _check_like(
-    dtype: Any, like: Any, source: object, saturate: bool, round_mode: str | None, opset: int
-) -> str:
+def _check_like(dtype: Any, like: Any, source: object, saturate: bool, round_mode: str | None, opset: int) -> str:
     target = format_of(like, names=("like", "like"), kinds=TEXT)
     names = ("source", "like")
     cast_rules(format_of(dtype, source), target, saturate, round_mode, opset, names, "CastLike", TEXT)
@@ -170,6 +168,8 @@ def _bits(dtype: Any, to: object, source: object, opset: int) -> tuple[str, str,
 def _seen_as(x: Any, names: tuple[str, str, Any]) -> Any:
     held, target, dtype = names
     if dtype is not None:
+        if not transformed() and x._is_zerotensor():
+            x = x.clone()
         return x.detach().resolve_neg().resolve_conj().view(dtype)
     codes = torch.ops.lowprec.encode.default(x, held, source=held)
     return torch.ops.lowprec.decode.default(codes, target, to=target)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["EAGER", "LOWEST", "check_tensor", "dispatched", "eager", "mark_written", "transformed"]
+__all__ = ["EAGER", "LOWEST", "advice", "check_tensor", "dispatched", "eager", "mark_written", "transformed"]
 
 LOWEST = 1 << 16
 """No process has memory below this address: a tensor that seems to start there has none."""
@@ -37,9 +37,7 @@ def transformed() -> Any:
     if torch.compiler.is_dynamo_compiling():  # the compiler knows the answer and reads no further
         return True
     inside = torch._C
-    return (
-        inside._len_torch_dispatch_stack() > 0 or inside._are_functorch_transforms_active() or inside._is_tracing()
-    )
+    return inside._len_torch_dispatch_stack() > 0 or inside._are_functorch_transforms_active() or inside._is_tracing()
 
 
 def dispatched(x: Any, *operands: Any) -> bool:
@@ -53,6 +51,8 @@ def dispatched(x: Any, *operands: Any) -> bool:
         return False
     if transformed() or _stands_for_another(x, torch):
         return True
+    if x.is_nested:  # it has no shape to be read
+        check_tensor(x)
     for operand in operands:
         if operand is not None and isinstance(operand, torch.Tensor) and _stands_for_another(operand, torch):
             return True
@@ -109,6 +109,16 @@ def check_tensor(x: Any, parameter: str = "x") -> None:
     if found is not None:
         kind, advice = found
         raise TypeError(f"`{parameter}` must be a dense torch tensor with data; got one that is {kind}: {advice}")
+
+
+def advice(dtype: Any) -> str:
+    """Return what to do with a tensor whose dtype is no format, to follow the message; nothing for most dtypes."""
+    name = str(dtype)
+    if name.startswith(("torch.qint", "torch.quint")):
+        return ": take the values, `x.dequantize()`, or the codes, `x.int_repr()`"
+    if name.endswith("_x2") and name.startswith("torch."):
+        return ": `x.view(torch.uint8)` holds its codes, packed"
+    return ""
 
 
 def mark_written(x: Any) -> None:

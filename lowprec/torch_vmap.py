@@ -97,32 +97,29 @@ def _shape(operand: Any, dim: int | None) -> tuple[Any, ...]:
 
 def _linear(name: str, size: Any, dims: _Dims, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Return what the operator of that name makes of an unpacked array, a scale and a zero point, the batch first."""
-    axis, block_size, opset = options.pop("axis", 1), options.pop("block_size", 0), options.get("opset", NEWEST)
+    operator, opset = getattr(torch.ops.lowprec, name), options.get("opset", NEWEST)
     version, dims = version_of(opset, _ONNX[name]), (*dims[:3], None, None)[:3]
-    each = any(dim is not None for dim in dims[1:])
+    each = any(dim is not None for dim in dims[1:])  # element of the batch has scales of its own
     if each and version < 21:  # too old for the scales that are put below
-        old = {"axis": axis, "block_size": block_size, **options}
-        return _one_by_one(name, size, dims, operands, old)[0]
-    (x, *operands), (shape, scale, zero) = operands, map(_shape, operands, dims)
-    if operands[1] is not None and zero != scale and not math.prod(zero) == math.prod(scale) == 1:
+        return _one_by_one(name, size, dims, operands, options)[0]
+    axis, block_size = options.pop("axis", 1), options.pop("block_size", 0)
+    shape, scale, zero = map(_shape, operands, dims)
+    if operands[2] is not None and zero != scale and not math.prod(zero) == math.prod(scale) == 1:
         raise ValueError(f"`zero_point` must have the shape of `scale`, {scale}; got {zero}")
     spread = granularity_of(shape, scale, axis, block_size, blocks=version >= 21, axes=version >= 13)
-    x = _first(x, dims[0], size)
+    x, beside = _first(operands[0], dims[0], size), [a for a in operands[1:] if a is not None]
     if each or block_size:
-        operands = [a if a is None else _first(a, dim, size) for a, dim in zip(operands, dims[1:], strict=True)]
+        beside = [_first(a, dim, size) for a, dim in zip(beside, dims[1:], strict=False)]
     if spread.axis is None:
-        operands = [a if a is None else a.reshape((size,) if each else ()) for a in operands]
-        where = {"axis": 0} if each else {}
-    elif block_size:
-        where = {"axis": spread.axis + 1, "block_size": block_size}
-    elif not each:
-        where = {"axis": spread.axis + 1}
-    else:  # a scale for each pair of batch and axis, which become one axis
-        rows = x.movedim(spread.axis + 1, 1)
-        operands = [a if a is None else a.flatten() for a in operands]
-        found = getattr(torch.ops.lowprec, name)(rows.flatten(0, 1), *operands, axis=0, **options)
-        return found.unflatten(0, rows.shape[:2]).movedim(1, spread.axis + 1)
-    return getattr(torch.ops.lowprec, name)(x, *operands, **where, **options)
+        beside = [a.reshape((size,) if each else ()) for a in beside]
+        return operator(x, *beside, **({"axis": 0} if each else {}), **options)
+    if block_size:
+        return operator(x, *beside, axis=spread.axis + 1, block_size=block_size, **options)
+    if not each:
+        return operator(x, *beside, axis=spread.axis + 1, **options)
+    rows = x.movedim(spread.axis + 1, 1)  # a scale for each pair of batch and axis, which become one axis
+    found = operator(rows.flatten(0, 1), *(a.flatten() for a in beside), axis=0, **options)
+    return found.unflatten(0, rows.shape[:2]).movedim(1, spread.axis + 1)
 
 
 def _quantize_linear(
