@@ -157,6 +157,7 @@ def cast_like(
     return convert(x, settle(x, source, target, CAST_LIKE, saturate, round_mode, opset), out=out)
 
 
+@eager
 def bitcast(x: Any, to: object, /, *, source: object = None, opset: int = NEWEST) -> Any:
     """Read the bits of every element as another format of the same width, as ONNX BitCast does.
 

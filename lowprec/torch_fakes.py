@@ -15,7 +15,7 @@ from .linear import LinearPlan
 from .opsets import NEWEST
 from .packing import check_packable, packed_bytes
 from .plan import Plan
-from .settle import CAST, DECODE, ENCODE, settle, unpacking
+from .settle import CAST, DECODE, ENCODE, settle, settle_bits, unpacking
 from .settle_linear import settle_dequantize, settle_quantize
 
 __all__ = ["FAKES", "quantize_plan_of"]
@@ -38,6 +38,11 @@ def _check_shape(packed: bool, shape: Any) -> None:
 
 def _cast(x: Any, to: str, *, source: Any = None, **options: Any) -> Any:
     return _empty(x, settle(x, source, to, CAST, **options))
+
+
+def _bitcast(x: Any, to: str, *, source: Any = None, opset: int = NEWEST) -> Any:
+    _, target = settle_bits(x.dtype, source, to, opset)
+    return torch.empty_like(x, dtype=carrier(target, torch))
 
 
 def _encode(x: Any, fmt: str, *, source: Any = None, packed: bool = False, **options: Any) -> Any:
@@ -121,7 +126,7 @@ def _number(x: Any, value: Any, fmt: str, *, parameter: str = "scale") -> Any:
 
 
 FAKES: dict[str, Callable[..., Any]] = {
-    "cast": _cast, "encode": _encode, "decode": _decode, "quantize_linear": _quantize_linear,
+    "cast": _cast, "bitcast": _bitcast, "encode": _encode, "decode": _decode, "quantize_linear": _quantize_linear,
     "dequantize_linear": _dequantize_linear, "dynamic_quantize_linear": _dynamic_quantize_linear, "number": _number,
 }  # fmt: skip
 """The fake kernel of each operator."""

@@ -42,6 +42,7 @@ _LINEAR = (
 )
 _SCHEMAS = {
     "cast": f"(Tensor x, str to, *, {_CAST}) -> Tensor",
+    "bitcast": f"(Tensor x, str to, *, str? source=None, int opset={NEWEST}) -> Tensor",
     "encode": f"(Tensor x, str fmt, *, {_CAST}, bool packed=False) -> Tensor",
     "decode": "(Tensor codes, str fmt, *, str to='float32', bool packed=False, SymInt[]? shape=None) -> Tensor",
     "quantize_linear": f"{_LINEAR}, str? precision=None, bool saturate=True) -> Tensor",
@@ -71,6 +72,12 @@ def _dynamic_quantize_linear(x: Any, *, opset: int = NEWEST) -> Any:
     return EAGER["dynamic_quantize_linear"](x.contiguous(), opset=opset)
 
 
+def _bitcast(x: Any, to: str, **options: Any) -> Any:
+    check_tensor(x)
+    result = FAKES["bitcast"](x, to, **options)
+    return result.copy_(EAGER["bitcast"](x, to, **options))  # the public function returns a view
+
+
 def _number(x: Any, value: Any, fmt: str, *, parameter: str = "scale") -> Any:
     """Return a scale or a zero point that is a number as a tensor beside `x`."""
     if parameter == "scale":
@@ -78,7 +85,7 @@ def _number(x: Any, value: Any, fmt: str, *, parameter: str = "scale") -> Any:
     return zero_point_beside(value, x, fmt, ())
 
 
-_OWN_KERNELS = {"dynamic_quantize_linear": _dynamic_quantize_linear, "number": _number}
+_OWN_KERNELS = {"bitcast": _bitcast, "dynamic_quantize_linear": _dynamic_quantize_linear, "number": _number}
 
 
 def _register(name: str) -> None:
@@ -116,7 +123,8 @@ def _delivered(result: Any, out: Any) -> Any:
         raise TypeError(f"`out` must be a torch tensor, as `x` is; got {type(out).__name__}")
     if not transformed() and out._is_zerotensor():
         check_tensor(out, "out")
-    if out.shape != result.shape or out.dtype != result.dtype:
+    same = torch.jit.is_tracing() or out.shape == result.shape  # torch.jit traces comparisons of lengths as well
+    if not same or out.dtype != result.dtype:
         wanted = f"shape {tuple(result.shape)} and dtype {result.dtype}"
         raise ValueError(f"`out` must have {wanted}; got {tuple(out.shape)}, {out.dtype}")
     if out.requires_grad:
@@ -151,44 +159,52 @@ def encode(x: Any, fmt: object, *, source: object = None, out: Any = None, **opt
     return _delivered(torch.ops.lowprec.encode.default(x, _name(fmt, "fmt"), source=named, **options), out)
 
 
+def _lengths(shape: Any) -> Any:
+    """Return the lengths of a shape; torch.jit, which has tensors for them, warns that they are taken as constants."""
+    lengths = [shape] if isinstance(shape, int) else shape
+    return [int(length) for length in lengths] if lengths is not None and torch.jit.is_tracing() else lengths
+
+
 def decode(codes: Any, fmt: object, *, to: object, packed: bool = False, shape: Any = None, out: Any = None) -> Any:
     """Stand for `lowprec.decode`, and for `lowprec.unpack`."""
-    lengths = [shape] if isinstance(shape, int) else shape
-    options = {"to": _name(to, "to"), "packed": bool(packed), "shape": lengths}
+    options = {"to": _name(to, "to"), "packed": bool(packed), "shape": _lengths(shape)}
     return _delivered(torch.ops.lowprec.decode.default(codes, _name(fmt, "fmt"), **options), out)
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def _bits(dtype: Any, to: object, source: object, opset: int) -> tuple[str, str, Any]:
-    """Return the names of both formats, and the dtype under which the bits can be seen, None for less than 8 bits."""
-    held, target = settle_bits(dtype, source, to, opset)
-    return held.name, target.name, carrier(target, torch) if target.bits >= 8 else None
+def _bits(dtype: Any, to: object, source: object, opset: int) -> tuple[str, Any]:
+    """Return the name of the target, and the dtype under which the bits can be seen, None for less than 8 bits."""
+    _, target = settle_bits(dtype, source, to, opset)
+    return target.name, carrier(target, torch) if target.bits >= 8 else None
 
 
-def _seen_as(x: Any, names: tuple[str, str, Any]) -> Any:
-    held, target, dtype = names
-    if dtype is not None:
-        if not transformed() and x._is_zerotensor():
-            x = x.clone()
-        return x.detach().resolve_neg().resolve_conj().view(dtype)
-    codes = torch.ops.lowprec.encode.default(x, held, source=held)
-    return torch.ops.lowprec.decode.default(codes, target, to=target)
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _own(dtype: Any, fmt: object) -> tuple[str, Any]:
+    """Return the name of the format of an array, and the dtype under which its bits can be seen."""
+    row = format_of(dtype, fmt, ("x", "fmt"))
+    return row.name, carrier(row, torch) if row.bits >= 8 else None
+
+
+def _viewed(x: Any, dtype: Any) -> Any:
+    if not transformed() and x._is_zerotensor():
+        x = x.clone()
+    return x.detach().resolve_neg().resolve_conj().view(dtype)
 
 
 def bitcast(x: Any, to: object, *, source: object = None, opset: int = NEWEST) -> Any:
     """Stand for `lowprec.bitcast`."""
-    return _seen_as(x, _bits(x.dtype, to, source, opset))
-
-
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def _own(dtype: Any, fmt: object) -> tuple[str, str, Any]:
-    row = format_of(dtype, fmt, ("x", "fmt"))
-    return row.name, row.name, carrier(row, torch) if row.bits >= 8 else None
+    target, dtype = _bits(x.dtype, to, source, opset)
+    if dtype is not None and not torch.jit.is_tracing():  # torch.jit has no view of another dtype
+        return _viewed(x, dtype)
+    return torch.ops.lowprec.bitcast.default(x, target, source=_optional(source, "source"), opset=opset)
 
 
 def to_torch(x: Any, fmt: object) -> Any:
     """Stand for `lowprec.to_torch`."""
-    return _seen_as(x, _own(x.dtype, fmt))
+    own, dtype = _own(x.dtype, fmt)
+    if dtype is None:
+        return torch.ops.lowprec.decode.default(x, own, to=own)
+    return torch.ops.lowprec.bitcast.default(x, own) if torch.jit.is_tracing() else _viewed(x, dtype)
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
@@ -230,8 +246,7 @@ def dequantize_linear(x: Any, scale: Any, zero_point: Any, *, out: Any = None, *
         options[name] = _optional(options[name], name)
     numbers = _number_names(x.dtype, options["source"], options["scale_format"], None)
     operands = _operands(x, scale, zero_point, (numbers[0], numbers[2]))
-    if isinstance(options["shape"], int):
-        options["shape"] = [options["shape"]]
+    options["shape"] = _lengths(options["shape"])
     return _delivered(torch.ops.lowprec.dequantize_linear.default(x, *operands, **options), out)
 
 

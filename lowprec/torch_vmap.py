@@ -74,6 +74,10 @@ def _cast(info: Any, dims: _Dims, x: Any, to: str, **options: Any) -> Any:
     return torch.ops.lowprec.cast(x, to, **options), dims[0]
 
 
+def _bitcast(info: Any, dims: _Dims, x: Any, to: str, **options: Any) -> Any:
+    return torch.ops.lowprec.bitcast(x, to, **options), dims[0]
+
+
 def _encode(info: Any, dims: _Dims, x: Any, fmt: str, *, packed: bool = False, **options: Any) -> Any:
     codes = torch.ops.lowprec.encode(x, fmt, **options)
     return (_packed_rows(codes.movedim(dims[0], 0), as_format(fmt)), 0) if packed else (codes, dims[0])
@@ -163,7 +167,7 @@ def _number(info: Any, dims: _Dims, x: Any, value: Any, fmt: str, **options: Any
 
 
 RULES: dict[str, Callable[..., Any]] = {
-    "cast": _cast, "encode": _encode, "decode": _decode, "quantize_linear": _quantize_linear,
+    "cast": _cast, "bitcast": _bitcast, "encode": _encode, "decode": _decode, "quantize_linear": _quantize_linear,
     "dequantize_linear": _dequantize_linear, "dynamic_quantize_linear": _dynamic_quantize_linear, "number": _number,
 }  # fmt: skip
 """The batch rule of each operator."""
