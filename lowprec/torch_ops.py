@@ -112,7 +112,8 @@ def _name(fmt: object, parameter: str) -> str:
 
 
 def _optional(fmt: object, parameter: str) -> str | None:
-    return None if fmt is None else _name(fmt, parameter)
+    undefined = parameter in ("output_dtype", "precision") and type(fmt) is int and fmt == 0  # ONNX's "not given"
+    return None if fmt is None or undefined else _name(fmt, parameter)
 
 
 def _delivered(result: Any, out: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import io
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch_calls import CALLS, bits, sample
 
 import lowprec as lp
-from lowprec import torch_ops
+from lowprec import torch_ops, torch_state
 from lowprec.formats import NUMERIC, Format
 
 OPERATORS = torch.ops.lowprec
@@ -335,6 +336,20 @@ def test_operands_without_memory(parameter: str) -> None:
             call(operand)
     zeros = torch._efficientzerotensor((2,), dtype=torch.float32 if parameter == "scale" else torch.uint8)
     assert call(zeros).tolist() == ([[255, 0], [0, 255]] if parameter == "scale" else [[1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("name", [name for name in lp.__all__ if name in torch_state.EAGER])
+def test_operators_have_the_options_of_the_functions(name: str) -> None:
+    schema = getattr(OPERATORS, name).default._schema
+    theirs = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
+    parameters = inspect.signature(getattr(lp, name)).parameters.values()
+    ours = {p.name: p.default for p in parameters if p.default is not p.empty and p.name != "out"}
+    assert theirs == ours
+
+
+def test_undefined_types_count_as_none() -> None:
+    graph = make_fx(lambda x: lp.quantize_linear(x, 0.5, output_dtype=0, precision=0))(sample())
+    assert bits(graph(sample())) == bits(lp.quantize_linear(sample(), 0.5))
 
 
 def test_what_holds_the_operators() -> None:
