@@ -14,6 +14,7 @@ import numpy as np
 from .carriers import carrier, extends, native
 from .formats import FORMATS, NUMBERS, Format, Kind, as_format
 from .row import own_dtype
+from .torch_state import advice, check_tensor
 
 __all__ = [
     "beside", "call_back", "carrier", "check_out", "empty_codes", "extends", "format_of", "from_codes",
@@ -82,9 +83,7 @@ def on_host(x: Any) -> bool:
         return True
     if not is_torch(x):
         return False
-    if x.is_quantized or x.is_meta or x.layout is not sys.modules["torch"].strided:
-        kind = "quantized" if x.is_quantized else f"{x.layout} on {x.device}"
-        raise TypeError(f"`x` must be a dense torch tensor with data; got one that is {kind}")
+    check_tensor(x)
     return bool(x.device.type == "cpu")
 
 
@@ -114,7 +113,7 @@ def format_of(
     if held is None or held.kind not in kinds:
         more = {Kind.STRING: ", text", Kind.COMPLEX: ", complex numbers"}
         also = "".join(text for kind, text in more.items() if kind in kinds)
-        raise TypeError(f"`{array}` must hold bools, integers, real floats{also}; got dtype {dtype}")
+        raise TypeError(f"`{array}` must hold bools, integers, real floats{also}; got dtype {dtype}{advice(dtype)}")
     if source is None:
         return held
     fmt = as_format(source, parameter=parameter)
@@ -256,6 +255,8 @@ def beside(other: Any, x: Any, parameter: str) -> Any:
         return wanted.asarray(other)
     if xp is not wanted:
         raise TypeError(f"`{parameter}` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")
+    if is_torch(other):
+        check_tensor(other, parameter)
     places_known = xp is not np and not is_traced(other) and not is_traced(x)
     if places_known and compat.device(other) != compat.device(x):
         raise ValueError(f"`{parameter}` must be on {compat.device(x)}, as `x` is; got {compat.device(other)}")
@@ -289,6 +290,8 @@ def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
         raise TypeError(f"`out` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")
     if _is_jax(out) or is_dask(out):
         raise TypeError(f"`out` must be None where arrays cannot be written to; got one of {xp.__name__}")
+    if is_torch(out):
+        check_tensor(out, "out")
     same = out.dtype.newbyteorder("=") == dtype if xp is np else out.dtype == dtype
     if tuple(out.shape) != tuple(shape) or not same:
         raise ValueError(f"`out` must have shape {tuple(shape)} and dtype {dtype}; got {tuple(out.shape)}, {out.dtype}")

@@ -15,7 +15,7 @@ from .interned import CACHED
 from .opsets import cast_rules
 from .plan import Plan, make_plan
 
-__all__ = ["check_zero", "scale_beside", "zero_point_beside"]
+__all__ = ["check_zero", "number_format", "scale_beside", "zero_point_beside"]
 
 
 def _is_number(value: object) -> bool:
@@ -42,6 +42,14 @@ def _made(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]:
 _remembered = lru_cache(maxsize=1024)(_made)
 
 
+def number_format(dtype: Any, source: object, scale_format: object) -> Format:
+    """Return the format of a scale that is a Python number, for `x` of that dtype, which holds `source`."""
+    if scale_format is not None:
+        return as_format(scale_format, parameter="scale_format")
+    held = format_of(dtype, source)
+    return held if held.is_float and held.bits >= 16 else FORMATS["float32"]
+
+
 def scale_beside(scale: Any, x: Any, source: object, scale_format: object) -> tuple[Any, object]:
     """Return the scale as an array beside `x`, and what names its format if its dtype does not.
 
@@ -49,10 +57,7 @@ def scale_beside(scale: Any, x: Any, source: object, scale_format: object) -> tu
     """
     if not _is_number(scale):
         return beside(scale, x, "scale"), scale_format
-    held = format_of(x.dtype, source)
-    fmt = held if held.is_float and held.bits >= 16 else FORMATS["float32"]
-    if scale_format is not None:
-        fmt = as_format(scale_format, parameter="scale_format")
+    fmt = number_format(x.dtype, source, scale_format)
     return handed_over(_code_of(scale, fmt, "scale"), fmt, x), fmt
 
 

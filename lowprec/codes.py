@@ -6,16 +6,20 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from numpy import ndarray
+
 from .arrays import namespace
 from .dispatch import convert
 from .formats import Format, as_format
 from .opsets import NEWEST
 from .packing import check_packable, packed_bytes
 from .settle import DECODE, ENCODE, PACK, UNPACK, settle, unpacking
+from .torch_state import dispatched, eager
 
 __all__ = ["check_packed", "decode", "encode", "pack", "shape_of", "unpack"]
 
 
+@eager
 def encode(
     x: Any,
     fmt: object,
@@ -70,6 +74,11 @@ def encode(
     >>> lp.encode(x, "float4_e2m1fn", packed=True).tolist()
     [241, 3]
     """
+    if type(x) is not ndarray and dispatched(x, out):
+        from . import torch_ops
+
+        options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "packed": bool(packed)}
+        return torch_ops.encode(x, fmt, source=source, out=out, **options)
     plan = settle(x, source, fmt, ENCODE, saturate, round_mode, opset)
     if packed:
         check_packable(plan.target, "fmt")
@@ -100,6 +109,7 @@ def check_packed(packed: Any, fmt: Format, shape: tuple[int, ...], parameter: st
         )
 
 
+@eager
 def decode(
     codes: Any,
     fmt: object,
@@ -157,6 +167,10 @@ def decode(
     >>> lp.decode(np.array([241, 3], np.uint8), "float4_e2m1fn", packed=True, shape=3).tolist()
     [0.5, -6.0, 1.5]
     """
+    if type(codes) is not ndarray and dispatched(codes, out):
+        from . import torch_ops
+
+        return torch_ops.decode(codes, fmt, to=to, packed=packed, shape=shape, out=out)
     namespace(codes, "codes")
     source = as_format(fmt)
     if not packed:
@@ -201,6 +215,10 @@ def pack(x: Any, fmt: object, /) -> Any:
     >>> lp.pack(np.array([1, 2, 3], np.uint8), "uint4").tolist()
     [33, 3]
     """
+    if type(x) is not ndarray and dispatched(x):
+        from . import torch_ops
+
+        return torch_ops.encode(x, fmt, source=fmt, packed=True)
     namespace(x)
     row = as_format(fmt)
     check_packable(row, "fmt")
@@ -242,6 +260,10 @@ def unpack(packed: Any, fmt: object, shape: int | Sequence[int], /) -> Any:
     >>> lp.unpack(np.array([33, 3], np.uint8), "uint4", (3,)).tolist()
     [1, 2, 3]
     """
+    if type(packed) is not ndarray and dispatched(packed):
+        from . import torch_ops
+
+        return torch_ops.decode(packed, fmt, to=fmt, packed=True, shape=shape)
     namespace(packed, "packed")
     row = as_format(fmt)
     lengths = shape_of(shape)

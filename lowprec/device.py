@@ -19,6 +19,7 @@ from . import _kernels
 from .arrays import check_out, is_torch, namespace
 from .cuda import OPTIONS, Conversion, arguments, beside, conversion, geometry, kernel_source
 from .granularity import Granularity
+from .torch_state import mark_written
 
 __all__ = ["Operands", "convert", "holds", "memory_order"]
 
@@ -178,6 +179,8 @@ def convert(
             _launch(program, src, dst, n, *given)
             if dst is not held:
                 held[...] = dst
+            if is_torch(out):
+                mark_written(out)
             return out
         xp = namespace(x)
         result = xp.empty(tuple(shape[axis] for axis in axes), dtype=dtype, device=compat.device(x))

@@ -24,13 +24,14 @@ from .arrays import (
     on_host,
     to_codes,
 )  # fmt: skip
-from .dense import dense_result, dense_tensor, remember_dense, tensor_beside
+from .dense import converted_tensor, dense_result, remember_dense
 from .elsewhere import convert_elsewhere
 from .formats import as_format
 from .interned import CACHED
 from .plan import Plan, Rule
 from .stages import make_program
 from .threads import one_thread, shared
+from .torch_state import mark_written
 
 __all__ = ["convert", "convert_device", "convert_host", "remember"]
 
@@ -118,6 +119,8 @@ def convert_host(
         return from_codes(dst, dtype, x)
     if dst is not held:  # the kernels could not write there
         held[...] = dst
+    if is_torch(out):
+        mark_written(out)
     return out
 
 
@@ -219,9 +222,10 @@ def _dense(plan: Plan, codes: bool, packed: bool) -> tuple[_kernels.Program, np.
 
 
 @lru_cache(maxsize=CACHED)
-def _dense_tensor(plan: Plan, xp: Any) -> tuple[_kernels.Program, Any]:
-    """Return what converts a dense torch tensor, and the dtype of the result."""
-    return _program(plan, extend=extends(plan.target, xp)), carrier(plan.target, xp)
+def _dense_tensor(plan: Plan, xp: Any) -> tuple[_kernels.Program, Any, int, int]:
+    """Return what converts a dense torch tensor, the dtype of the result, bytes of an element before and after."""
+    dtype = carrier(plan.target, xp)
+    return _program(plan, extend=extends(plan.target, xp)), dtype, plan.source.storage_bits // 8, dtype.itemsize
 
 
 def remember(x: Any, to: object, plan: Plan) -> None:
@@ -275,8 +279,10 @@ def convert(
         if dense is not None and shared(n, _kernels.run_arrays, program, x, dense, n, None):
             return dense
     xp = namespace(x)
-    if shape is None and out is None and not codes and not packed and dense_tensor(x):
-        return tensor_beside(x, *_dense_tensor(plan, xp))
+    if shape is None and out is None and not codes and not packed and is_torch(x):
+        found = converted_tensor(x, *_dense_tensor(plan, xp))
+        if found is not None:
+            return found
     unsigned = codes or packed
     dtype = carrier(plan.target.code_dtype.name if unsigned else plan.target, xp)
     extend = not unsigned and extends(plan.target, xp)

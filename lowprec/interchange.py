@@ -12,6 +12,7 @@ from .arrays import carrier, extends, format_of, is_torch, namespace, reinterpre
 from .dispatch import convert
 from .formats import Format
 from .plan import copy_plan
+from .torch_state import dispatched
 
 __all__ = ["to_numpy", "to_torch"]
 
@@ -116,6 +117,10 @@ def to_torch(x: Any, /, fmt: object = None) -> Any:
     >>> lp.to_torch(np.array([0x38, 0x7E], np.uint8), "float8_e4m3fn")
     tensor([  1., 448.], dtype=torch.float8_e4m3fn)
     """
+    if dispatched(x):
+        from . import torch_ops
+
+        return torch_ops.to_torch(x, fmt)
     row = _held(x, fmt)
     try:
         torch = importlib.import_module("torch")

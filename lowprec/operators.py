@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy import ndarray
+
 from .arrays import format_of, namespace, reinterpret
 from .dense import dense_cast
 from .dispatch import convert, remember
-from .formats import NUMBERS, Kind, as_format
-from .opsets import NEWEST, check_type, version_of
+from .opsets import NEWEST
 from .plan import copy_plan
-from .settle import CAST, CAST_LIKE, TEXT, settle
+from .settle import CAST, CAST_LIKE, TEXT, settle, settle_bits
+from .torch_state import dispatched, eager, transformed
 
 __all__ = ["bitcast", "cast", "cast_like"]
 
-_BITS = NUMBERS | {Kind.COMPLEX}
-"""The kinds whose bits BitCast reads."""
 
-
+@eager
 def cast(
     x: Any,
     to: object,
@@ -84,8 +84,13 @@ def cast(
     [0.3125, nan, nan]
     """
     usual = source is None and saturate is True and round_mode is None and opset is NEWEST
-    if usual and (found := dense_cast(x, to, out)) is not None:
+    in_numpy = type(x) is ndarray
+    if usual and (in_numpy or not transformed()) and (found := dense_cast(x, to, out)) is not None:
         return found
+    if not in_numpy and dispatched(x, out):
+        from . import torch_ops
+
+        return torch_ops.cast(x, to, source=source, saturate=saturate, round_mode=round_mode, opset=opset, out=out)
     plan = settle(x, source, to, CAST, saturate, round_mode, opset)
     if usual:
         remember(x, to, plan)
@@ -142,11 +147,17 @@ def cast_like(
     >>> lp.cast_like(np.array([0.3, 500.0]), np.zeros(1, ml_dtypes.float8_e4m3fn)).tolist()
     [0.3125, 448.0]
     """
+    if type(x) is not ndarray and dispatched(x, like, out):
+        from . import torch_ops
+
+        options = {"saturate": saturate, "round_mode": round_mode, "opset": opset}
+        return torch_ops.cast_like(x, like, source=source, out=out, **options)
     namespace(like, "like")
     target = format_of(like.dtype, names=("like", "like"), kinds=TEXT)
     return convert(x, settle(x, source, target, CAST_LIKE, saturate, round_mode, opset), out=out)
 
 
+@eager
 def bitcast(x: Any, to: object, /, *, source: object = None, opset: int = NEWEST) -> Any:
     """Read the bits of every element as another format of the same width, as ONNX BitCast does.
 
@@ -189,18 +200,12 @@ def bitcast(x: Any, to: object, /, *, source: object = None, opset: int = NEWEST
     >>> lp.bitcast(np.array([1.0, -0.0], np.float32), "uint32").tolist()
     [1065353216, 2147483648]
     """
+    if type(x) is not ndarray and dispatched(x):
+        from . import torch_ops
+
+        return torch_ops.bitcast(x, to, source=source, opset=opset)
     xp = namespace(x)
-    version = version_of(opset, "BitCast")
-    held = format_of(x.dtype, source, kinds=_BITS)
-    target = as_format(to, parameter="to")
-    if not (source is not None and held.bits == target.bits == 6):
-        check_type(held, version, "source", "BitCast", _BITS)
-        check_type(target, version, "to", "BitCast", _BITS)
-    if held.bits != target.bits or target.bits == 0:
-        codes = source is None and held.is_integer and target.bits < held.bits
-        hint = " (if `x` holds codes, say of which format with `source=`)" if codes else ""
-        wanted = f"{held.bits} bits wide, as {held.name} is"
-        raise ValueError(f"`to` must be {wanted}; got {target.name} of {target.bits}{hint}")
+    held, target = settle_bits(x.dtype, source, to, opset)
     if target.bits >= 8:
         return reinterpret(x, target, xp)
     return convert(convert(x, copy_plan(held), codes=True), copy_plan(target))

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from numpy import ndarray
+
 from .arrays import format_of, namespace
 from .beside import scale_beside, zero_point_beside
 from .codes import check_packed, shape_of
@@ -14,10 +16,12 @@ from .formats import as_format
 from .opsets import NEWEST, version_of
 from .ranges import range_of
 from .settle_linear import settle_dequantize, settle_quantize
+from .torch_state import dispatched, eager
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
 
 
+@eager
 def quantize_linear(
     x: Any,
     scale: Any,
@@ -101,6 +105,14 @@ def quantize_linear(
     >>> lp.quantize_linear(x, np.array([0.5, 1.0], np.float32), axis=0, output_dtype="int4").tolist()
     [[1, -2, -8], [2, 7, -8]]
     """
+    if type(x) is not ndarray and dispatched(x, scale, zero_point, out):
+        from . import torch_ops
+
+        return torch_ops.quantize_linear(
+            x, scale, zero_point, source=source, scale_format=scale_format, axis=axis, block_size=block_size,
+            output_dtype=output_dtype, precision=precision, saturate=saturate, packed=bool(packed), opset=opset,
+            out=out,
+        )  # fmt: skip
     xp = namespace(x)
     factor, named = scale_beside(scale, x, source, scale_format)
     zero = zero_dtype = zero_shape = None
@@ -114,6 +126,7 @@ def quantize_linear(
     return convert_linear(x, plan, (factor, scale_fmt), zero, spread, packed=bool(packed), out=out)
 
 
+@eager
 def dequantize_linear(
     x: Any,
     scale: Any,
@@ -184,6 +197,13 @@ def dequantize_linear(
     >>> lp.dequantize_linear(np.array([-2, 0, 5], np.int8), 0.5, -1).tolist()
     [-0.5, 0.5, 3.0]
     """
+    if type(x) is not ndarray and dispatched(x, scale, zero_point, out):
+        from . import torch_ops
+
+        return torch_ops.dequantize_linear(
+            x, scale, zero_point, source=source, scale_format=scale_format, axis=axis, block_size=block_size,
+            output_dtype=output_dtype, packed=bool(packed), shape=shape, opset=opset, out=out,
+        )  # fmt: skip
     xp = namespace(x)
     lengths = None
     if packed:
@@ -206,6 +226,7 @@ def dequantize_linear(
     return convert_linear(x, plan, (factor, scale_fmt), zero, spread, shape=lengths, out=out)
 
 
+@eager
 def dynamic_quantize_linear(x: Any, /, *, opset: int = NEWEST) -> tuple[Any, Any, Any]:
     """Quantize to uint8 with the scale and zero point that the range of the values asks for.
 
@@ -244,6 +265,11 @@ def dynamic_quantize_linear(x: Any, /, *, opset: int = NEWEST) -> tuple[Any, Any
     >>> y.tolist(), float(scale), int(zero_point)
     ([0, 100, 255], 0.009999999776482582, 100)
     """
+    if type(x) is not ndarray and dispatched(x):
+        from . import torch_ops
+
+        found: tuple[Any, Any, Any] = torch_ops.dynamic_quantize_linear(x, opset=opset)
+        return found
     namespace(x)
     version_of(opset, "DynamicQuantizeLinear")
     held = format_of(x.dtype)

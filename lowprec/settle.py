@@ -10,10 +10,13 @@ from numpy import ndarray
 
 from .arrays import format_of, namespace
 from .formats import NUMBERS, Format, Kind, as_format
-from .opsets import NEWEST, cast_rules
+from .opsets import NEWEST, cast_rules, check_type, version_of
 from .plan import Plan, copy_plan, make_plan
 
-__all__ = ["CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "remembered", "settle", "unpacking"]
+__all__ = [
+    "CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "remembered", "settle", "settle_bits",
+    "unpacking",
+]  # fmt: skip
 
 
 class _Door(NamedTuple):
@@ -86,3 +89,23 @@ def unpacking(source: Format, to: object, door: _Door) -> Plan:
     target, names = as_format(to, parameter=door.target), (door.source, door.target)
     rules = cast_rules(source, target, names=names)
     return copy_plan(target) if door.moves_bits else _shared(source, target, rules, names)
+
+
+_BITS = NUMBERS | {Kind.COMPLEX}
+"""The kinds whose bits BitCast reads."""
+
+
+def settle_bits(dtype: Any, source: object, to: object, opset: int) -> tuple[Format, Format]:
+    """Return the two formats of a BitCast, or raise what `bitcast` promises."""
+    version = version_of(opset, "BitCast")
+    held = format_of(dtype, source, kinds=_BITS)
+    target = as_format(to, parameter="to")
+    if not (source is not None and held.bits == target.bits == 6):
+        check_type(held, version, "source", "BitCast", _BITS)
+        check_type(target, version, "to", "BitCast", _BITS)
+    if held.bits != target.bits or target.bits == 0:
+        codes = source is None and held.is_integer and target.bits < held.bits
+        hint = " (if `x` holds codes, say of which format with `source=`)" if codes else ""
+        wanted = f"{held.bits} bits wide, as {held.name} is"
+        raise ValueError(f"`to` must be {wanted}; got {target.name} of {target.bits}{hint}")
+    return held, target

@@ -93,12 +93,12 @@ CONFORMANCE_LAYERS = [
 ]  # fmt: skip
 
 LAYERS = [
-    {"_kernels", "interned", "row_fields", "cores", "environment"}, {"row"}, {"formats", "threads"},
+    {"_kernels", "interned", "row_fields", "cores", "environment", "torch_state"}, {"row"}, {"formats", "threads"},
     {"opsets", "carriers", "packing", "info", "granularity", "dense"}, {"arrays", "plan", "reference", "build", "cuda"},
     {"device"}, {"blocks", "portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
     {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},
-    {"beside", "interchange", "settle_linear", "compared"}, {"dispatch_linear"},
-    {"operators", "codes", "ranges"}, {"quantization"},
+    {"beside", "settle_linear", "compared"}, {"dispatch_linear"},
+    {"torch_fakes"}, {"torch_vmap"}, {"torch_ops"}, {"operators", "codes", "ranges", "interchange"}, {"quantization"},
     {"tally", "npy_header", "renaming"}, {"loss", "npy", "explore"},
     *ONNX_LAYERS, *CONFORMANCE_LAYERS, *CHECKPOINT_LAYERS,
     {"__init__", "cli"}, {"__main__"},

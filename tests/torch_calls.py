@@ -1,0 +1,79 @@
+"""Calls on torch tensors that transforms must leave as they are, each of one tensor of (6, 8) float32."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+import lowprec as lp
+
+_generator = torch.Generator().manual_seed(13)
+_OFFSET, _SCALE, _BLOCKS = 5, torch.rand(6, generator=_generator) + 0.1, torch.rand(6, 2, generator=_generator) + 0.1
+_ZERO = torch.tensor([3, -5, 0, 7, 127, -128], dtype=torch.int8)
+_POWERS = lp.cast(_BLOCKS, "float8_e8m0fnu")
+_ROW = lp.formats["float8_e5m2"]
+
+
+def sample(seed: int = 0) -> Any:
+    """Return values of every kind."""
+    x = torch.randn(6, 8, generator=torch.Generator().manual_seed(seed)) * 30
+    x[0] = torch.tensor([math.nan, -math.nan, math.inf, -math.inf, -0.0, 1e-42, 448.0, 1e9])
+    return x
+
+
+def bits(found: Any) -> Any:
+    """Return dtype, shape and codes of a tensor, or of each of several."""
+    if isinstance(found, (tuple, list)):
+        return [bits(x) for x in found]
+    assert type(found) is torch.Tensor
+    return found.dtype, found.shape, found.contiguous().view(getattr(torch, f"int{8 * found.itemsize}")).tolist()
+
+
+def _int4(x: Any) -> Any:
+    return lp.encode(x, "int4", packed=True)
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "cast": lambda x: lp.cast(x, "float8_e4m3fn", saturate=False),
+    "cast to a dtype": lambda x: lp.cast(x, torch.bfloat16),
+    "cast to a row": lambda x: lp.cast(x, _ROW, opset=21),
+    "cast to a number": lambda x: lp.cast(x, 22),
+    "cast to powers": lambda x: lp.cast(x, "float8_e8m0fnu", round_mode="nearest"),
+    "cast from codes": lambda x: lp.cast(lp.encode(x, "bfloat16"), "float16", source=torch.bfloat16),
+    "cast transposed": lambda x: lp.cast(x.t(), "float16"),
+    "cast slices": lambda x: lp.cast(x[:, ::2], "bool"),
+    "cast into": lambda x: lp.cast(x, "int8", out=torch.zeros(6, 8, dtype=torch.int8)),
+    "cast_like": lambda x: lp.cast_like(x, torch.zeros(1, dtype=torch.int16), saturate=True),
+    "bitcast": lambda x: lp.bitcast(x, "uint32"),
+    "bitcast narrow": lambda x: lp.bitcast(lp.encode(x, "float4_e2m1fn"), "int4", source="float4_e2m1fn"),
+    "encode": lambda x: lp.encode(x, "float16"),
+    "encode packed": lambda x: lp.encode(x[:, :7], "float6_e3m2fn", packed=True),
+    "pack": lambda x: lp.pack(lp.encode(x, "int2"), "int2"),
+    "unpack": lambda x: lp.unpack(_int4(x), "int4", (8, 6)),
+    "decode": lambda x: lp.decode(lp.encode(x, "float16"), "float16", to="bfloat16"),
+    "decode packed": lambda x: lp.decode(_int4(x), "float4_e2m1fn", packed=True, shape=x.shape),
+    "decode packed flat": lambda x: lp.decode(_int4(x), "uint4", packed=True, shape=47, to="int16"),
+    "quantize": lambda x: lp.quantize_linear(x, 0.3, _OFFSET, output_dtype="uint4"),
+    "quantize per axis": lambda x: lp.quantize_linear(x, _SCALE, _ZERO, axis=-2, precision="float64"),
+    "quantize per axis, one offset": lambda x: lp.quantize_linear(x, _SCALE, -3, axis=0, output_dtype="int4"),
+    "quantize blocks": lambda x: lp.quantize_linear(
+        x, _POWERS, block_size=4, output_dtype="float4_e2m1fn", packed=True
+    ),
+    "quantize codes": lambda x: lp.quantize_linear(
+        lp.encode(x, "bfloat16"), _BLOCKS[0, 0], source="bfloat16", output_dtype="float8_e5m2",
+        saturate=False, out=torch.zeros(6, 8, dtype=torch.float8_e5m2),
+    ),
+    "dequantize": lambda x: lp.dequantize_linear(lp.cast(x, "int8"), 0.3, _OFFSET),
+    "dequantize per axis": lambda x: lp.dequantize_linear(
+        lp.cast(x, "int8"), _SCALE, _ZERO, axis=0, output_dtype="float16"
+    ),
+    "dequantize blocks": lambda x: lp.dequantize_linear(
+        _int4(x), lp.encode(_BLOCKS, "float8_e8m0fnu"), 1, source="int4", scale_format="float8_e8m0fnu",
+        block_size=4, packed=True, shape=(6, 8), output_dtype="bfloat16",
+    ),
+    "dynamic": lambda x: lp.dynamic_quantize_linear(x[1:]),
+    "to_torch": lambda x: lp.to_torch(lp.encode(x, "int4"), "int4"),
+}  # fmt: skip
