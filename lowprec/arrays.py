@@ -12,6 +12,7 @@ import array_api_compat as compat
 import numpy as np
 
 from .carriers import carrier, extends, native
+from .fenv import default_mode
 from .formats import FORMATS, NUMBERS, Format, Kind, as_format
 
 __all__ = [
@@ -259,6 +260,13 @@ def beside(other: Any, x: Any, parameter: str) -> Any:
     return other
 
 
+@default_mode
+def _rebuilt(codes: np.ndarray[Any, Any], fmt: Format, dtype: Any, like: Any) -> Any:
+    """Return codes as the values of another library, which takes them as Python numbers."""
+    numbers = codes.view(fmt.dtype).astype(np.float64 if fmt.is_float else fmt.dtype)
+    return namespace(like).asarray(numbers.tolist(), dtype=dtype, device=compat.device(like))
+
+
 def handed_over(codes: np.ndarray[Any, Any], fmt: Format, like: Any) -> Any:
     """Return a small NumPy array of unsigned codes in the library of `like`, on its device, in its carrier."""
     xp = namespace(like)
@@ -274,9 +282,7 @@ def handed_over(codes: np.ndarray[Any, Any], fmt: Format, like: Any) -> Any:
         return xp.asarray(values.tolist(), dtype=dtype, device=device)
     if is_torch(like):
         return from_codes(codes, dtype, like).to(device)
-    return xp.asarray(
-        codes.view(fmt.dtype).astype(np.float64 if fmt.is_float else fmt.dtype).tolist(), dtype=dtype, device=device
-    )
+    return _rebuilt(codes, fmt, dtype, like)
 
 
 def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .arrays import beside, format_of, handed_over, namespace
 from .dispatch import convert
+from .fenv import default_mode
 from .formats import FORMATS, Format, as_format
 from .opsets import cast_rules
 from .plan import Plan, make_plan
@@ -26,6 +27,7 @@ def _code_of(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]:
     return (_remembered if value else _made)(value, fmt, parameter)  # 0.0 would be found where -0.0 was left
 
 
+@default_mode
 def _made(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]:
     if fmt.is_integer and not (fmt.min <= value <= fmt.max and int(value) == value):
         raise ValueError(f"`{parameter}` must be an integer from {fmt.min} to {fmt.max} for {fmt.name}; got {value!r}")

@@ -11,6 +11,7 @@ import numpy as np
 
 from .arrays import format_of
 from .codes import encode
+from .fenv import default_mode
 from .formats import Format, as_format
 from .operators import cast
 from .packing import packed_bytes
@@ -130,6 +131,7 @@ def _add(found: Tally, x: Array, row: Format, held: Format, scale: float | None)
     found.saturated += count_beyond(inside, row, nearest=scale is not None)
 
 
+@default_mode
 def measure(x: Array, fmt: object, *, source: object = None, scaled: bool = False) -> Loss:
     """Convert an array to a format and back, and say what was lost.
 

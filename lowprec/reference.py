@@ -15,6 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from .fenv import default_mode
 from .formats import Format, Kind, NaNRule, as_format
 from .opsets import NEWEST, CastRules, cast_rules, check_type, version_of
 
@@ -35,6 +36,7 @@ class Value:
     special: str = ""
 
     @classmethod
+    @default_mode
     def of(cls, x: object, /, *, parameter: str = "x") -> Value:
         """Return the exact value of a number or a text (``17/23``, ``0x1p-3``); zeros and NaNs keep their sign."""
         if isinstance(x, Value):
@@ -58,6 +60,7 @@ class Value:
         """The finite number with its sign."""
         return -self.magnitude if self.negative else self.magnitude
 
+    @default_mode
     def __float__(self) -> float:
         return math.copysign(float(self.special or self.magnitude), -1.0 if self.negative else 1.0)
 

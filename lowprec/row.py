@@ -11,6 +11,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from .fenv import default_mode
+
 __all__ = ["NUMBERS", "Format", "Kind", "NaNRule", "own_dtype"]
 
 
@@ -211,6 +213,7 @@ class Format:
         return math.ldexp(1.0, self.emin)
 
     @property
+    @default_mode  # that of float64 is a subnormal itself
     def smallest_subnormal(self) -> float:
         """The smallest positive value."""
         return math.ldexp(1.0, self.emin - self.mantissa_bits)

@@ -6,6 +6,7 @@ import math
 import struct
 
 from . import _kernels
+from .fenv import default_mode
 from .formats import Format, Kind, NaNRule
 from .plan import Plan, Rule
 
@@ -126,8 +127,8 @@ def _encode_numbers(plan: Plan, scale: int = 0, infinity: int = _F32_INF) -> dic
         return _bits(math.ldexp(value, scale))
 
     largest = scaled(float(fmt.max))
-    beyond = scaled(2.0 ** (fmt.emax + 1))  # encodes as the code after the largest: Inf, where there is one
-    half_step = 2.0 ** (fmt.emax - fmt.mantissa_bits - 1)
+    beyond = scaled(math.ldexp(1.0, fmt.emax + 1))  # encodes as the code after the largest: Inf, where there is one
+    half_step = math.ldexp(0.5, fmt.emax - fmt.mantissa_bits)
     first_beyond = scaled(float(fmt.max) + half_step)  # a tie, and the largest value may be the even one
     if plan.overflow_code == fmt.max_code:
         clamp, nan_above = largest, infinity if plan.infinity_code == fmt.max_code else infinity - 1
@@ -264,6 +265,7 @@ def _from_mask(plan: Plan) -> int:
     return source.code_mask
 
 
+@default_mode
 def make_program(plan: Plan, *, extend: bool = False, swap: bool = False, swap_out: bool = False,
                  packed: bool = False, unpacked: bool = False) -> _kernels.Program:  # fmt: skip
     """Compose the loops of one conversion.
