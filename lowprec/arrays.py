@@ -14,6 +14,7 @@ import numpy as np
 from .carriers import carrier, extends, native
 from .fenv import default_mode
 from .formats import FORMATS, NUMBERS, Format, Kind, as_format
+from .overlap import overlaps_itself
 
 __all__ = [
     "beside", "call_back", "carrier", "check_out", "empty_codes", "extends", "format_of", "from_codes",
@@ -116,6 +117,8 @@ def format_of(
     if source is None:
         return held
     fmt = as_format(source, parameter=parameter)
+    if fmt.kind not in kinds:
+        raise ValueError(f"`{parameter}` must be a format that `{array}` may hold; got {fmt.name}")
     codes = held.is_integer and held.bits == fmt.storage_bits and (not held.signed or (fmt.is_integer and fmt.bits < 8))
     if held is not fmt and not codes:
         held_in = dict.fromkeys([fmt.name, *(["int8"] if fmt.is_integer and fmt.bits < 8 else []), fmt.code_dtype.name])
@@ -285,6 +288,14 @@ def handed_over(codes: np.ndarray[Any, Any], fmt: Format, like: Any) -> Any:
     return _rebuilt(codes, fmt, dtype, like)
 
 
+def _overlaps_itself(x: Any) -> bool:
+    """Return whether elements of an array share memory, as far as its library says where they lie."""
+    if is_torch(x):
+        return overlaps_itself(x.shape, x.stride(), 1)
+    strides = getattr(x, "strides", None)
+    return strides is not None and overlaps_itself(x.shape, strides, x.dtype.itemsize)
+
+
 def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
     """Raise unless `out` can take a result of that shape and dtype, beside the input `like`."""
     xp, wanted = namespace(out, "out"), namespace(like)
@@ -299,6 +310,8 @@ def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
         raise ValueError(f"`out` must be on {compat.device(like)}, as `x` is; got {compat.device(out)}")
     if isinstance(out, np.generic) or (isinstance(out, np.ndarray) and not out.flags.writeable):
         raise ValueError("`out` must be writable; got a read-only array")
+    if _overlaps_itself(out):
+        raise ValueError("`out` must have memory of its own for every element; got an array that overlaps itself")
     if is_torch(out) and out.is_neg():
         raise ValueError("`out` must be plain memory; got a tensor that is negated when it is read")
     if is_torch(out) and out.requires_grad:
