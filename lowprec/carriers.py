@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cache
 from typing import Any
 
 import array_api_compat as compat
 
+from .arguments import shown
 from .formats import FORMATS, Format, Kind, as_format
 from .row import own_dtype
 
@@ -79,8 +80,8 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     ValueError
         If `fmt` is no format.
     TypeError
-        If `fmt` is string and the library is not NumPy, which holds text as `str` objects; if JAX would need its
-        64-bit types for it, and they are switched off.
+        If `xp` is no array library; if `fmt` is string and the library is not NumPy, which holds text as `str` objects;
+        if JAX would need its 64-bit types for it, and they are switched off.
 
     Notes
     -----
@@ -94,7 +95,10 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     dtype(float8_e5m2)
     """
     row = as_format(fmt)
-    found, is_switched = _found(row, xp)
+    is_namespace = hasattr(xp, "__name__") and isinstance(xp, Hashable)
+    found, is_switched = _found(row, xp) if is_namespace else (None, False)
+    if found is None:
+        raise TypeError(f"`xp` must be an array library that can hold {row.name}; got {shown(xp)}")
     if is_switched and not sys.modules["jax"].config.jax_enable_x64:
         how = 'jax.config.update("jax_enable_x64", True)'
         raise TypeError(f"JAX holds {row.name} only with its 64-bit types switched on: {how}")
@@ -106,7 +110,7 @@ def _found(row: Format, xp: Any) -> tuple[Any, bool]:
     """Return the dtype, and whether it is one of those that JAX has only where its 64-bit types are switched on."""
     library = _library(xp)
     if row.kind is Kind.STRING and library != "numpy":
-        raise TypeError(f"text is held in NumPy arrays of str objects; {xp.__name__} has none")
+        raise TypeError(f"`xp` must be numpy for text, which is held in arrays of str objects; got {xp.__name__}")
     found = native(row, xp)
     if found is None:
         prefix = "int" if row.is_integer and row.signed else "uint"

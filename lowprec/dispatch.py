@@ -195,7 +195,7 @@ def _with_text(x: Any, plan: Plan, out: Any) -> Any:
     """Convert from or to text, which only NumPy arrays hold."""
     xp, source, target = namespace(x), plan.source, plan.target
     if xp is not np:
-        raise TypeError(f"text is held in NumPy arrays of str objects; {xp.__name__} has none")
+        raise TypeError(f"`x` must be a NumPy array to become text, held in str objects; got one of {xp.__name__}")
     dtype = carrier(target, xp)
     if source.kind is target.kind:
         result = text.copy_texts(x)

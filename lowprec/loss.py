@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import format_of
+from .arguments import as_flag
+from .arrays import format_of, namespace
 from .codes import encode
 from .fenv import default_mode
 from .formats import Format, as_format
@@ -170,7 +171,9 @@ def measure(x: Array, fmt: object, *, source: object = None, scaled: bool = Fals
     >>> found.saturated, found.max_abs_error
     (1, 552.0)
     """
-    row, held = as_format(fmt), format_of(x.dtype, source)
+    if namespace(x) is not np:
+        raise TypeError(f"`x` must be a NumPy array; got one of {namespace(x).__name__}")
+    row, held, scaled = as_format(fmt), format_of(x.dtype, source), as_flag(scaled, "scaled")
     encode(np.empty(0, x.dtype), row, source=held)  # says what is wrong before anything is read
     scale = _scale_for(x, row, held) if scaled else 1.0
     found = Tally()
