@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -95,10 +95,13 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     dtype(float8_e5m2)
     """
     row = as_format(fmt)
-    is_namespace = hasattr(xp, "__name__") and isinstance(xp, Hashable)
-    found, is_switched = _found(row, xp) if is_namespace else (None, False)
+    try:
+        found, is_switched = _found(row, xp)
+    except TypeError:  # what cannot be a key of the cache is no namespace
+        found, is_switched = None, False
     if found is None:
-        raise TypeError(f"`xp` must be an array library that can hold {row.name}; got {shown(xp)}")
+        text = ": numpy, in arrays of str objects" if row.kind is Kind.STRING else ""
+        raise TypeError(f"`xp` must be an array library that can hold {row.name}{text}; got {shown(xp)}")
     if is_switched and not sys.modules["jax"].config.jax_enable_x64:
         how = 'jax.config.update("jax_enable_x64", True)'
         raise TypeError(f"JAX holds {row.name} only with its 64-bit types switched on: {how}")
@@ -107,10 +110,15 @@ def carrier(fmt: object, xp: Any, /) -> Any:
 
 @cache
 def _found(row: Format, xp: Any) -> tuple[Any, bool]:
-    """Return the dtype, and whether it is one of those that JAX has only where its 64-bit types are switched on."""
+    """Return the dtype, and whether it is one of those that JAX has only where its 64-bit types are switched on.
+
+    None for what is no array library, and for text in another one than NumPy.
+    """
+    if not hasattr(xp, "__name__"):
+        return None, False
     library = _library(xp)
     if row.kind is Kind.STRING and library != "numpy":
-        raise TypeError(f"`xp` must be numpy for text, which is held in arrays of str objects; got {xp.__name__}")
+        return None, False
     found = native(row, xp)
     if found is None:
         prefix = "int" if row.is_integer and row.signed else "uint"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import array_api_strict as strict
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -65,6 +66,12 @@ def test_tensors_over_themselves(size: tuple[int, int]) -> None:
             call()
     with pytest.raises(ValueError, match=REFUSED):
         lp.cast(torch.from_numpy(X), "uint8", out=torch.zeros(1, 4, dtype=torch.uint8).expand(3, 4))
+
+
+def test_a_read_only_view_of_a_library_without_flags() -> None:
+    out = strict.broadcast_to(strict.zeros((1, 4), dtype=strict.uint8), (3, 4))
+    with pytest.raises(ValueError, match=r"^`out` must be writable; "):
+        lp.cast(strict.asarray(X), "uint8", out=out)
 
 
 def test_gaps_and_interleaved_rows_are_taken() -> None:
