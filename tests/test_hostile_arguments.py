@@ -111,7 +111,7 @@ NAMED = re.compile(r"(attribute )?`[a-z_.]+`")
 
 
 def _parameters(call: Call) -> list[str]:
-    """Return the parameters to be tried: those of the function, but for the name that `as_format` is told."""
+    """Return the parameters to be tried: those of the function, all but the name that `as_format` puts into messages."""
     return [name for name in inspect.signature(call.function).parameters if name != "parameter"]
 
 
@@ -125,7 +125,7 @@ def test_hostile_scalars(call: Call) -> None:
     refused, wrong = set(), []
     for name in _parameters(call):
         for value in HOSTILE:
-            positional = [value if key == name else given for key, given in call.positional.items()]
+            positional = [value if key == name else usual for key, usual in call.positional.items()]
             options = {**call.options, **({} if name in call.positional else {name: value})}
             try:
                 call.function(*positional, **options)

@@ -63,8 +63,8 @@ def test_blocks_of_nothing(xp: libraries.Library, shape: tuple[int, ...], axis: 
             lp.dequantize_linear(codes, scale, zero, axis=axis, block_size=4),
         )
 
-    given = [np.zeros(shape, np.float32), np.zeros(shape, np.uint8), np.ones(scales, np.float32)]
-    found = xp.call(both, *map(xp.wrap, [*given, np.ones(scales, np.uint8)]))
+    arrays = [np.zeros(shape, np.float32), np.zeros(shape, np.uint8), np.ones(scales, np.float32)]
+    found = xp.call(both, *map(xp.wrap, [*arrays, np.ones(scales, np.uint8)]))
     assert [(array.shape, array.dtype.name) for array in map(xp.unwrap, found)] == [
         (shape, "uint8"), (shape, "float32"), (shape, "float32"),
     ]  # fmt: skip
