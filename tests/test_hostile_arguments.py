@@ -111,7 +111,7 @@ NAMED = re.compile(r"(attribute )?`[a-z_.]+`")
 
 
 def _parameters(call: Call) -> list[str]:
-    """Return the parameters to be tried: those of the function, all but the name that `as_format` puts into messages."""
+    """Return the parameters to be tried: all but the name that `as_format` puts into messages."""
     return [name for name in inspect.signature(call.function).parameters if name != "parameter"]
 
 
