@@ -22,7 +22,8 @@ typedef long long i64;
 
 // The numbers of a conversion: the struct of _plan.pxd, which says what each is.
 struct params_t {
-    u32 magnitude, shift, rebias, hidden, one, nan_mask, nan_match, inf_match, infinity, quiet, sign, sign_shift, lift;
+    u32 magnitude, shift, rebias, hidden, one, nan_mask, nan_match, nan_span, inf_match, infinity, quiet, sign, sign_shift,
+        lift;
     i32 clamp, floor;
     u32 magic, keep, base;
     i32 nan_above;
@@ -68,11 +69,12 @@ LP_INLINE u32 decode(u32 code, const params_t &p) {
     return bits | ((code & p.sign) << p.sign_shift);
 }
 
+// With Inf and a range of NaN codes, as IEEE's formats have them.
 LP_INLINE u32 decode_ieee(u32 code, const params_t &p) {
     const u32 magnitude = code & p.magnitude;
     u32 bits = decode_finite(code, p);
     bits = magnitude == p.inf_match ? p.infinity : bits;
-    bits = magnitude > p.inf_match ? p.quiet : bits;
+    bits = (code & p.nan_mask) - p.nan_match <= p.nan_span ? p.quiet : bits;
     return bits | ((code & p.sign) << p.sign_shift);
 }
 

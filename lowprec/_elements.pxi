@@ -115,10 +115,11 @@ cdef inline uint32_t decode_one(uint32_t code, params_t p) noexcept nogil:
 
 
 cdef inline uint32_t decode_ieee_one(uint32_t code, params_t p) noexcept nogil:
+    # With Inf and a range of NaN codes, as IEEE's formats have them.
     cdef uint32_t magnitude = code & p.magnitude
     cdef uint32_t bits = decode_finite(code, p)
     bits = p.infinity if magnitude == p.inf_match else bits
-    bits = p.quiet if magnitude > p.inf_match else bits
+    bits = p.quiet if (code & p.nan_mask) - p.nan_match <= p.nan_span else bits
     return bits | ((code & p.sign) << p.sign_shift)
 
 

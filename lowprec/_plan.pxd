@@ -9,9 +9,10 @@ cdef struct params_t:
     uint32_t rebias         # (127 - bias) << 23
     uint32_t hidden         # first normal magnitude, 1 << mantissa_bits
     uint32_t one            # float32 bits of the smallest normal value
-    uint32_t nan_mask       # the code is NaN where code & nan_mask == nan_match
+    uint32_t nan_mask       # the code is NaN where code & nan_mask == nan_match,
     uint32_t nan_match
-    uint32_t inf_match      # magnitude of Inf; larger ones are NaN
+    uint32_t nan_span       # or, in the loops with Inf, is from there to nan_match + nan_span
+    uint32_t inf_match      # magnitude of Inf
     uint32_t infinity       # what Inf and NaN become
     uint32_t quiet
     uint32_t sign           # mask of the sign

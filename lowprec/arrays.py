@@ -15,6 +15,7 @@ from .carriers import carrier, extends, native
 from .fenv import default_mode
 from .formats import FORMATS, NUMBERS, Format, Kind, as_format
 from .overlap import overlaps_itself
+from .row import own_dtype
 
 __all__ = [
     "beside", "call_back", "carrier", "check_out", "empty_codes", "extends", "format_of", "from_codes",
@@ -110,6 +111,8 @@ def format_of(
     """
     array, parameter = names
     held = _held(dtype)
+    if held is None and isinstance(source, Format) and own_dtype(source) == dtype:  # a described row of ml_dtypes
+        held = source
     if held is None or held.kind not in kinds:
         more = {Kind.STRING: ", text", Kind.COMPLEX: ", complex numbers"}
         also = "".join(text for kind, text in more.items() if kind in kinds)
@@ -120,7 +123,7 @@ def format_of(
     if fmt.kind not in kinds:
         raise ValueError(f"`{parameter}` must be a format that `{array}` may hold; got {fmt.name}")
     codes = held.is_integer and held.bits == fmt.storage_bits and (not held.signed or (fmt.is_integer and fmt.bits < 8))
-    if held is not fmt and not codes:
+    if held != fmt and not codes:
         held_in = dict.fromkeys([fmt.name, *(["int8"] if fmt.is_integer and fmt.bits < 8 else []), fmt.code_dtype.name])
         wanted = " or ".join(held_in)
         raise ValueError(f"`{array}` must hold codes of `{parameter}` {fmt.name} in {wanted}; got dtype {dtype}")
@@ -223,25 +226,25 @@ def to_torch_memory(codes: np.ndarray[Any, Any], dtype: Any) -> Any:
     return sys.modules["torch"].from_numpy(codes.view(f"i{codes.dtype.itemsize}")).view(dtype)
 
 
-def _seen_as(array: np.ndarray[Any, Any], fmt: str) -> np.ndarray[Any, Any]:
-    """Return the bits of a NumPy array as the dtype of a format of the same width, in native byte order."""
+def _seen_as(array: np.ndarray[Any, Any], held: Any) -> np.ndarray[Any, Any]:
+    """Return the bits of a NumPy array as a dtype of the same width, in native byte order."""
     if not array.dtype.isnative:
         array = array.byteswap().view(array.dtype.newbyteorder("="))
-    return array.view(FORMATS[fmt].dtype)
+    return array.view(held)
 
 
 def reinterpret(x: Any, fmt: Format, xp: Any) -> Any:
     """Return `x` as the library's dtype for a format of the same width, from 8 bits up: a view where one can be had."""
     dtype = carrier(fmt, xp)
     if xp is np:
-        return _seen_as(np.asarray(x), fmt.name)
+        return _seen_as(np.asarray(x), dtype)
     if is_torch(x):
         on_host(x)  # raises for a tensor without memory
         return x.detach().resolve_neg().resolve_conj().view(dtype)
     if is_traced(x):
-        return call_back(partial(_seen_as, fmt=as_format(dtype).name), x.shape, dtype, x)
+        return call_back(partial(_seen_as, held=dtype), x.shape, dtype, x)
     if is_dask(x):
-        return x.map_blocks(_seen_as, fmt=as_format(dtype).name, dtype=dtype, token="lowprec-bitcast")
+        return x.map_blocks(_seen_as, held=dtype, dtype=dtype, token="lowprec-bitcast")
     if _is_jax(x):
         return from_codes(to_codes(x), dtype, x) if on_host(x) else x
     if hasattr(x, "view"):

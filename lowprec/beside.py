@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from .arrays import beside, format_of, handed_over, namespace
 from .dispatch import convert
 from .fenv import default_mode
 from .formats import FORMATS, Format, as_format
+from .interned import CACHED
 from .opsets import cast_rules, unless_undefined
 from .plan import Plan, make_plan
 
@@ -69,7 +70,7 @@ def zero_point_beside(zero_point: Any, x: Any, wanted: object, shape: tuple[int,
     return handed_over(np.broadcast_to(code, shape).copy(), fmt, x)
 
 
-@cache
+@lru_cache(maxsize=CACHED)
 def _truth_plan(fmt: Format) -> Plan:
     truth = FORMATS["bool"]
     return make_plan(fmt, truth, cast_rules(fmt, truth))

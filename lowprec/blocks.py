@@ -1,7 +1,7 @@
-"""Dask arrays: one task a block, whose arguments are names and numbers, nothing computed before it is asked for.
+"""Dask arrays: one task a block, whose arguments are plans and numbers, nothing computed before it is asked for.
 
-Dask hashes the arguments of a task into its key, so two formats never share one. No dtype of ml_dtypes is among them:
-codes travel between tasks in uint8 and uint16.
+Dask hashes the arguments of a task into its key, all fields of a plan and its formats, so two formats never share one.
+No dtype of ml_dtypes is among them: codes travel between tasks in uint8 and uint16.
 """
 
 from __future__ import annotations

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import array_api_compat as compat
 
 from .arguments import shown
-from .formats import FORMATS, Format, Kind, as_format
+from .formats import FORMATS, Format, Kind, as_format, is_in_table
+from .interned import CACHED
 from .row import own_dtype
 
 __all__ = ["HOLDS", "carrier", "extends", "native"]
@@ -23,7 +24,7 @@ def _is_numpys(fmt: Format) -> bool:
 
 HOLDS: dict[str, Callable[[Format], bool]] = {
     "numpy": lambda fmt: own_dtype(fmt) is not None,
-    "torch": lambda fmt: fmt.torch_name is not None,
+    "torch": lambda fmt: fmt.torch_name is not None and is_in_table(fmt),
     "cupy": lambda fmt: _is_numpys(fmt) or (fmt.is_float and fmt.bits == 16),  # from ml_dtypes one type, since 14
     "jax": lambda fmt: own_dtype(fmt) is not None and fmt.bits != 6,  # XLA names 6-bit types and runs on none
     "dask": _is_numpys,  # one-byte dtypes of ml_dtypes do not survive every way to a worker
@@ -40,13 +41,13 @@ def _library(xp: Any) -> str:
     return next((name for name, is_it in asked.items() if is_it(xp)), "")
 
 
-@cache
+@lru_cache(maxsize=CACHED)
 def native(fmt: Format, xp: Any) -> Any | None:
     """Return the dtype that library `xp` itself has for the format, or None."""
     library = _library(xp)
     if library == "numpy":
         return fmt.dtype
-    if library and not HOLDS[library](fmt):
+    if not (HOLDS[library] if library else is_in_table)(fmt):  # the name alone says nothing
         return None
     found = getattr(xp, (library == "torch" and fmt.torch_name) or fmt.name, None)
     if library in ("cupy", "jax", "dask"):  # NumPy's dtypes, also where the namespace does not list them
@@ -108,7 +109,7 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     return found
 
 
-@cache
+@lru_cache(maxsize=CACHED)
 def _found(row: Format, xp: Any) -> tuple[Any, bool]:
     """Return the dtype, and whether it is one of those that JAX has only where its 64-bit types are switched on.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from . import _kernels
 from .formats import FORMATS, Format
+from .interned import CACHED
 from .opsets import CastRules, cast_rules
 from .plan import Plan, make_plan
 from .stages import make_program
@@ -24,10 +25,10 @@ def _to_single(fmt: Format) -> Plan:
     return make_plan(fmt, _SINGLE, cast_rules(fmt, _SINGLE))
 
 
-@cache
+@lru_cache(maxsize=CACHED)
 def _programs(source: Format, target: Format, rules: CastRules, packed: bool) -> _Programs:
     """Return what makes float32 of the source, None where it is that; codes of it; and float32 of those."""
-    load = None if source is _SINGLE else make_program(_to_single(source))
+    load = None if source == _SINGLE else make_program(_to_single(source))
     there = make_program(make_plan(source, target, rules), packed=packed)
     return load, there, make_program(_to_single(target), unpacked=packed)
 

@@ -13,6 +13,9 @@ from .threads import PARALLEL_FROM, is_small, shared
 
 __all__ = ["dense_cast", "dense_result", "dense_tensor", "remember_dense", "tensor_beside"]
 
+_MOST = 4096
+"""How many conversions of a class of arrays are kept: any number of formats can be made."""
+
 _found: dict[type, dict[tuple[Any, object], tuple[_kernels.Program, Any]]] = {}
 """Class of an array → (its dtype, name or row of the target) → what converts it, every other option left as it is."""
 
@@ -20,7 +23,10 @@ _found: dict[type, dict[tuple[Any, object], tuple[_kernels.Program, Any]]] = {}
 def remember_dense(x: Any, to: object, program: _kernels.Program, dtype: Any) -> None:
     """Let `dense_cast` find a program; by a number, which may equal another one of another type, it finds none."""
     if isinstance(to, (str, Format)):
-        _found.setdefault(type(x), {})[x.dtype, to] = program, dtype
+        known = _found.setdefault(type(x), {})
+        if len(known) >= _MOST:
+            known.clear()
+        known[x.dtype, to] = program, dtype
 
 
 def dense_cast(x: Any, to: object, out: Any) -> Any:

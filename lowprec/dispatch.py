@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,14 +27,15 @@ from .arrays import (
 from .dense import dense_result, dense_tensor, remember_dense, tensor_beside
 from .elsewhere import convert_elsewhere
 from .formats import as_format
-from .plan import Plan, Rule, read_plan, spell_plan
+from .interned import CACHED
+from .plan import Plan, Rule
 from .stages import make_program
 from .threads import one_thread, shared
 
 __all__ = ["convert", "convert_device", "convert_host", "remember"]
 
 _BYTE = np.dtype(np.uint8)
-_program = cache(make_program)
+_program = lru_cache(maxsize=CACHED)(make_program)
 
 
 def _merge_axes(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -149,7 +150,7 @@ def _carried_out(
     return convert_elsewhere(x, plan, dtype, extend, packed, shape, out)
 
 
-def _block(x: Any, *, plan: str, held: str, given: str, extend: bool, packed: bool, unpacked: bool) -> Any:
+def _block(x: Any, *, plan: Plan, held: str, given: str, extend: bool, packed: bool, unpacked: bool) -> Any:
     """Convert one block of a Dask array, on one thread: Dask runs many at a time.
 
     Dtypes come by the names of formats: `given` of `x`, `held` of the result. A block of packed codes is unpacked to as
@@ -157,10 +158,10 @@ def _block(x: Any, *, plan: str, held: str, given: str, extend: bool, packed: bo
     """
     if as_format(x.dtype).name != given:
         raise TypeError(f"the blocks of `x` must hold {given}, as the whole array says; one has dtype {x.dtype}")
-    settled, dtype = read_plan(plan), as_format(held).dtype
-    shape = (x.size * 8 // settled.source.bits,) if unpacked else None
+    dtype = as_format(held).dtype
+    shape = (x.size * 8 // plan.source.bits,) if unpacked else None
     with one_thread():
-        return _carried_out(x, settled, dtype, extend, packed, shape, None)
+        return _carried_out(x, plan, dtype, extend, packed, shape, None)
 
 
 def _in_blocks(
@@ -169,7 +170,7 @@ def _in_blocks(
     """Leave the conversion to a task for each block of a Dask array."""
     if out is not None:
         check_out(out, x, x.shape, dtype)
-    names = {"plan": spell_plan(plan), "held": as_format(dtype).name, "given": as_format(x.dtype).name}
+    names = {"plan": plan, "held": as_format(dtype).name, "given": as_format(x.dtype).name}
     options = {**names, "extend": extend, "packed": packed, "unpacked": shape is not None}
     label = f"{plan.source.name}-{plan.target.name}"
     if packed:
@@ -210,14 +211,14 @@ def _with_text(x: Any, plan: Plan, out: Any) -> Any:
     return out
 
 
-@cache
+@lru_cache(maxsize=CACHED)
 def _dense(plan: Plan, codes: bool, packed: bool) -> tuple[_kernels.Program, np.dtype[Any]]:
     """Return what converts a dense NumPy array, and the dtype of the result."""
     dtype = plan.target.dtype if not codes else _BYTE if packed else plan.target.code_dtype
     return _program(plan, packed=packed), dtype
 
 
-@cache
+@lru_cache(maxsize=CACHED)
 def _dense_tensor(plan: Plan, xp: Any) -> tuple[_kernels.Program, Any]:
     """Return what converts a dense torch tensor, and the dtype of the result."""
     return _program(plan, extend=extends(plan.target, xp)), carrier(plan.target, xp)

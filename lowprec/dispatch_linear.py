@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,9 +24,10 @@ from .beside import check_zero
 from .dense import dense_result
 from .dispatch import convert, convert_device, convert_host
 from .elsewhere import convert_linear_elsewhere
-from .formats import FORMATS, Format, as_format
+from .formats import Format, as_format
 from .granularity import Granularity, expanded, granularity_of
-from .linear import QUANTIZE, LinearPlan, read_linear, scale_plans, spell_linear
+from .interned import CACHED
+from .linear import QUANTIZE, LinearPlan, scale_plans
 from .linear_stages import make_linear_program
 from .opsets import cast_rules
 from .packing import packed_bytes
@@ -37,12 +38,12 @@ __all__ = ["convert_linear"]
 
 _BYTE = np.dtype(np.uint8)
 _NUMPY = (np.ndarray, np.generic)
-_program = cache(make_linear_program)
-_scale_plans = cache(scale_plans)
+_program = lru_cache(maxsize=CACHED)(make_linear_program)
+_scale_plans = lru_cache(maxsize=CACHED)(scale_plans)
 _Array = np.ndarray[Any, Any]
 
 
-@cache
+@lru_cache(maxsize=CACHED)
 def _zero_plan(held: Format, wanted: Format) -> Any:
     return make_plan(held, wanted, cast_rules(held, wanted))
 
@@ -52,7 +53,7 @@ def _codes_of(plan: LinearPlan) -> Format:
     return plan.target if plan.operator == QUANTIZE else plan.source
 
 
-@cache
+@lru_cache(maxsize=CACHED)
 def _dense(plan: LinearPlan, packed: bool, unpacked: bool) -> tuple[_kernels.Program, np.dtype[Any]]:
     """Return what converts a dense NumPy array, and the dtype of the result."""
     return _program(plan, packed=packed, unpacked=unpacked), _BYTE if packed else plan.target.dtype
@@ -169,19 +170,19 @@ def _block(
     scale: Any,
     zero: Any = None,
     *,
-    plan: str,
+    plan: LinearPlan,
     held: str,
-    scale_format: str,
-    zero_format: str,
+    scale_format: Format,
+    zero_format: Format | None,
     extend: bool,
     axis: int,
     block: int,
 ) -> Any:
     """Quantize one block of a Dask array, on one thread; dtypes come by the names of formats."""
     spread = granularity_of(x.shape, scale.shape, axis, block, blocks=True, axes=True)
-    factor, zeros = (scale, FORMATS[scale_format]), None if zero is None else (zero, FORMATS[zero_format])
+    factor, zeros = (scale, scale_format), None if zero_format is None else (zero, zero_format)
     with one_thread():
-        return _carried_out(_Job(x, read_linear(plan), factor, zeros, spread, as_format(held).dtype, extend))
+        return _carried_out(_Job(x, plan, factor, zeros, spread, as_format(held).dtype, extend))
 
 
 def _in_blocks(job: _Job) -> Any:
@@ -196,10 +197,10 @@ def _in_blocks(job: _Job) -> Any:
         dtype, extend = carrier(plan.target, xp), extends(plan.target, xp)
     x, operands = blocks.beside(x, job.operands, spread)
     names = {
-        "plan": spell_linear(plan),
+        "plan": plan,
         "held": as_format(dtype).name,
-        "scale_format": job.scale[1].name,
-        "zero_format": "" if job.zero is None else job.zero[1].name,
+        "scale_format": job.scale[1],
+        "zero_format": None if job.zero is None else job.zero[1],
         "extend": extend,
         "axis": 1 if spread.axis is None else spread.axis,
         "block": spread.block if spread.outer_step else 0,

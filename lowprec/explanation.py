@@ -70,6 +70,8 @@ def _around(value: Value, fmt: Format) -> tuple[int | None, int | None, Value | 
         lower = None if number < first else min(math.floor(number), last) % 2**fmt.bits
         upper = None if number > last else max(math.ceil(number), first) % 2**fmt.bits
         return lower, upper, None
+    if value.negative and value.magnitude and not fmt.signed and fmt.has_zero:
+        return None, 0, None
     count, negative = finite_count(fmt), value.negative and fmt.signed
     below, above = (count - 1, count) if value.special else bracket(value.magnitude, fmt)
     between = 0 <= below < above and (above < count or fmt.has_zero)

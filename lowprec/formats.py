@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-import dataclasses
 import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -11,9 +10,10 @@ from types import MappingProxyType
 import numpy as np
 
 from .arguments import printed, shown
+from .interned import reduced
 from .row import NUMBERS, Format, Kind, NaNRule, own_dtype
 
-__all__ = ["FORMATS", "NUMBERS", "NUMERIC", "Format", "Kind", "NaNRule", "as_format"]
+__all__ = ["FORMATS", "NUMBERS", "NUMERIC", "Format", "Kind", "NaNRule", "as_format", "is_in_table"]
 
 _IEEE = "IEEE 754-2019"
 _BF16 = "ONNX TensorProto.BFLOAT16: the upper half of float32"
@@ -160,11 +160,14 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
     raise ValueError(f"`{parameter}` must be {names}; got {shown(spec)}{hint}")
 
 
+def is_in_table(fmt: Format) -> bool:
+    """Whether a format is a row of the table, not only named like one."""
+    return FORMATS.get(fmt.name) == fmt
+
+
 def _reduce(fmt: Format) -> tuple[object, tuple[object, ...]]:
-    """Pickle a row of the table by its name, so that it comes back as the row itself; any other by its fields."""
-    if FORMATS.get(fmt.name) is fmt:
-        return as_format, (fmt.name,)
-    return Format, tuple(getattr(fmt, field.name) for field in dataclasses.fields(fmt))
+    """Pickle a row of the table by its name, any other by its fields."""
+    return (as_format, (fmt.name,)) if is_in_table(fmt) else reduced(fmt)
 
 
 copyreg.pickle(Format, _reduce)  # type: ignore[arg-type]  # the stub asks for str arguments

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
+from typing import Any
 
-from .formats import FORMATS, NUMERIC, Format, as_format
+from .formats import FORMATS, NUMERIC, Format, NaNRule, as_format
+from .interned import Interned, reduced
 from .opsets import VERSIONS, CastRules, check_attribute, check_saturate, version_of
-from .plan import Plan, make_plan, read_plan, spell_plan
+from .plan import Plan, check_convertible, make_plan
 
-__all__ = [
-    "DEQUANTIZE", "QUANTIZE", "LinearPlan", "dequantize_plan", "quantize_plan", "read_linear", "scale_plans",
-    "spell_linear",
-]  # fmt: skip
+__all__ = ["DEQUANTIZE", "QUANTIZE", "LinearPlan", "dequantize_plan", "quantize_plan", "scale_plans"]
 
 QUANTIZE = "QuantizeLinear"
 DEQUANTIZE = "DequantizeLinear"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearPlan:
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class LinearPlan(metaclass=Interned):
     """What a back end needs to know of one QuantizeLinear or DequantizeLinear; every option is settled.
+
+    Equal plans are one object.
 
     Attributes
     ----------
@@ -45,6 +45,10 @@ class LinearPlan:
     precision: Format
     zero_point: Format | None
     last: Plan
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the class and the values: a copy is the plan itself."""
+        return reduced(self)
 
 
 # ---- types by operator and parameter: the first version that takes a format, None if no version does
@@ -88,6 +92,7 @@ def _check(fmt: Format, version: int, operator: str, parameter: str, name: str |
     since_of = _TYPES[operator, parameter]
     since = since_of(fmt)
     if since is not None and since <= version:
+        check_convertible(fmt, name or parameter)
         return
     taken = ", ".join(row.name for row in NUMERIC if (found := since_of(row)) is not None and found <= version)
     later = "" if since is None else f", which it has since opset {min(v for v in VERSIONS[operator] if v >= since)}"
@@ -120,7 +125,7 @@ def quantize_plan(
     check_attribute("precision", precision, None, opset, QUANTIZE)
     _check(source, version, QUANTIZE, "x")
     _check(scale, version, QUANTIZE, "scale")
-    if version in (19, 21) and scale is not source:
+    if version in (19, 21) and scale != source:
         raise ValueError(f"`scale` must be {source.name}, as `x` is, before opset 23; got {scale.name}")
     if zero_point is not None:
         target, name = zero_point, "zero_point"
@@ -135,6 +140,9 @@ def quantize_plan(
         working = FORMATS["float64"]
     else:
         working = scale if scale.has_zero else _float32()
+    if not (working.has_inf and working.nan in (NaNRule.IEEE, NaNRule.ALL_ONES)):
+        came = f"of `scale`, {working.name}" if precision is None else working.name
+        raise ValueError(f"`precision` must be a float that has Inf, -0 and NaN; got {came}")
     has_zero = zero_point is not None and (target.is_integer or target.saturates == "always")
     beside = None if not has_zero else FORMATS["int32"] if target.is_integer else _float32()
     cast_version = version_of(opset)
@@ -173,20 +181,4 @@ def scale_plans(plan: LinearPlan, scale: Format) -> tuple[Plan, ...]:
     """Return the casts that bring a scale to what the loops read: to the precision, and on to float32 from 16 bits."""
     rules = CastRules(version_of(max(row.since for row in NUMERIC)), True, "up")
     steps = [scale, plan.precision, FORMATS["float64" if plan.precision.bits == 64 else "float32"]]
-    return tuple(make_plan(a, b, rules) for a, b in pairwise(steps) if a is not b)
-
-
-def spell_linear(plan: LinearPlan) -> str:
-    """Return a plan as one line of names and numbers, for another process to read."""
-    zero = "none" if plan.zero_point is None else plan.zero_point.name
-    names = (plan.operator, plan.source.name, plan.target.name, plan.precision.name, zero)
-    return f"{' '.join(names)} | {spell_plan(plan.last)}"
-
-
-@cache
-def read_linear(text: str) -> LinearPlan:
-    """Return the plan that `spell_linear` wrote: the same object each time, as the caches of programs want it."""
-    first, _, last = text.partition(" | ")
-    operator, source, target, precision, zero = first.split()
-    rows = FORMATS[source], FORMATS[target], FORMATS[precision], FORMATS.get(zero)
-    return LinearPlan(operator, *rows, read_plan(last))
+    return tuple(make_plan(a, b, rules) for a, b in pairwise(steps) if a != b)

@@ -42,7 +42,7 @@ def _quantize(plan: LinearPlan) -> tuple[list[str], dict[str, int]]:
         names = [*names, "narrow_odd"]
     elif wide and not source.is_integer:
         names = [*names, "widen"]
-    if source is not precision:
+    if source != precision:
         names = names + grid
     if target.is_integer:
         numbers = numbers | {"low": int(target.min), "high": int(target.max)}

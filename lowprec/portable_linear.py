@@ -34,7 +34,7 @@ def _in_precision(x: Any, fmt: Format, precision: Format, lib: Library) -> Value
     values = values_of(x, fmt, precision, lib)
     nan = lib.constant(False, lib.xp.bool) if values.nan is None else values.nan
     magnitude = values.magnitude
-    if fmt is not precision and precision.bits < 64:
+    if fmt != precision and precision.bits < 64:
         magnitude = nearest_values(magnitude, precision, lib)
     return Values(magnitude, values.negative, nan)
 

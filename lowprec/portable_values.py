@@ -23,6 +23,7 @@ __all__ = [
 
 HALF = 32  # 64-bit integers travel as two halves: each exact in float64, no product or sum beyond int64
 LOW = (1 << HALF) - 1
+TABLES = 64  # of formats, each of some kilobytes, that are kept
 _EXCESS = 64 - 53  # the bits of a 64-bit integer that float64 has no room for
 
 
@@ -109,7 +110,7 @@ def decoded(x: Any, fmt: Format, lib: Library) -> Values:
         significand = (code & fmt.mantissa_mask) + lib.select(field > 0, 1 << fmt.mantissa_bits, 0, lib.xp.int64)
         magnitude = lib.reals(significand) * lib.lookup(_quanta(fmt), field)
     if fmt.has_inf:
-        magnitude = lib.select(code & fmt.magnitude_mask == fmt.exponent_mask, math.inf, magnitude, lib.xp.float64)
+        magnitude = lib.select(code & fmt.magnitude_mask == fmt.inf_code, math.inf, magnitude, lib.xp.float64)
     nan = _nan_mask(code, fmt)
     if nan is not None:
         magnitude = lib.select(nan, 0.0, magnitude, lib.xp.float64)
@@ -122,12 +123,10 @@ def _nan_mask(code: Any, fmt: Format) -> Any:
         return None
     if fmt.nan is NaNRule.NEGATIVE_ZERO:
         return code == fmt.sign_mask
-    if fmt.nan is NaNRule.ALL_ONES:
-        return code & fmt.magnitude_mask == fmt.magnitude_mask
-    return code & fmt.magnitude_mask > fmt.exponent_mask
+    return code & fmt.magnitude_mask > fmt.magnitude_mask - fmt.nan_count
 
 
-@functools.cache
+@functools.lru_cache(maxsize=TABLES)
 @default_mode
 def _quanta(fmt: Format) -> tuple[float, ...]:
     """Return what one unit of the mantissa is worth, by the exponent field."""
@@ -135,7 +134,7 @@ def _quanta(fmt: Format) -> tuple[float, ...]:
     return tuple(math.ldexp(1.0, max(field - fmt.bias, fmt.emin) - fmt.mantissa_bits) for field in fields)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=TABLES)
 def _magnitudes(fmt: Format) -> tuple[float, ...]:
     """Return the magnitude of every code without a sign, as if there were no Inf and no NaN."""
     hidden = 1 << fmt.mantissa_bits

@@ -96,8 +96,8 @@ def exact_decimal(number: Fraction | int) -> str:
 
 def finite_count(fmt: Format) -> int:
     """Return how many magnitude codes (no sign bit) are finite; they come first."""
-    special = {NaNRule.IEEE: 1 << fmt.mantissa_bits, NaNRule.ALL_ONES: 1}.get(fmt.nan, 0)
-    return (1 << (fmt.exponent_bits + fmt.mantissa_bits)) - special
+    nans = {NaNRule.IEEE: (1 << fmt.mantissa_bits) - 1, NaNRule.ALL_ONES: 1}.get(fmt.nan, 0)  # the topmost codes
+    return (1 << (fmt.exponent_bits + fmt.mantissa_bits)) - nans - (1 if fmt.has_inf else 0)  # Inf comes before them
 
 
 def magnitude_of(code: int, fmt: Format) -> Fraction:
@@ -160,15 +160,16 @@ def _nan(negative: bool, fmt: Format) -> tuple[int, str]:
         return signed_code(0, not negative, fmt), "NaN: the format has none, so zero of the opposite sign"
     if fmt.nan is NaNRule.NEGATIVE_ZERO:
         return 2 ** (fmt.bits - 1), "NaN: the only NaN of the format"
-    quiet = 2**fmt.mantissa_bits // 2 if fmt.nan is NaNRule.IEEE else 0
-    return signed_code(finite_count(fmt) + quiet, negative, fmt), "NaN: the canonical NaN of that sign"
+    lower = 2 ** (fmt.mantissa_bits - 1) - 1 if fmt.nan is NaNRule.IEEE else 0  # of the mantissa the top bit alone
+    code = 2 ** (fmt.exponent_bits + fmt.mantissa_bits) - 1 - lower
+    return signed_code(code, negative, fmt), "NaN: the canonical NaN of that sign"
 
 
 def _overflow(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
     """Apply the tables of the Cast page to what is infinite or rounds beyond the largest value."""
     why = "infinite" if value.special else "rounds beyond the largest value"
     largest = signed_code(finite_count(fmt) - 1, value.negative, fmt)
-    if fmt.nan is NaNRule.NONE:
+    if fmt.nan is NaNRule.NONE and not fmt.has_inf:
         return largest, f"{why}: the largest value whatever saturate says, the format has neither Inf nor NaN"
     if rules.saturate and fmt.bits <= 8:
         if value.special and fmt.nan is NaNRule.NEGATIVE_ZERO and 19 <= rules.version < 24:
@@ -179,7 +180,18 @@ def _overflow(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
     return _nan(value.negative, fmt)[0], f"{why} without saturate: NaN"
 
 
+def _below_zero(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
+    """Return what a format without sign, but with a zero, has for what is negative."""
+    if not value.special and 2 * value.magnitude <= magnitude_of(1, fmt):
+        return 0, "rounds to zero" if value.magnitude else "exact: x is a value of the format"
+    if fmt.nan is NaNRule.NONE or (rules.saturate and fmt.bits <= 8):
+        return 0, "negative: zero, the least value of a format without sign"
+    return _nan(False, fmt)[0], "negative without saturate: NaN, the format has no sign"
+
+
 def _nearest_even(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
+    if value.negative and not fmt.signed:
+        return _below_zero(value, fmt, rules)
     if value.special:
         return _overflow(value, fmt, rules)
     below, above = bracket(value.magnitude, fmt)
@@ -247,7 +259,8 @@ def cast(code: int, source: object, target: object, *, saturate: bool = True, ro
          opset: int = NEWEST) -> int:  # fmt: skip
     """Return the code of `target` that Cast makes of a code of `source`.
 
-    The same format copies the bits, except where a float8 saturates: Inf becomes the largest value, NaN canonical.
+    The same format copies the bits, except where a float of up to 8 bits saturates: Inf becomes the largest value, NaN
+    canonical.
 
     Examples
     --------
@@ -258,6 +271,6 @@ def cast(code: int, source: object, target: object, *, saturate: bool = True, ro
     check_type(old, version_of(opset), "source")
     rules = rules_for(new, "target", saturate, round_mode, opset)
     value = decode(code, old)
-    if old is new and not (new.kind is Kind.FLOAT and new.bits == 8 and rules.saturate):
+    if old == new and not (new.kind is Kind.FLOAT and new.bits <= 8 and rules.saturate):
         return int(code) % (1 << old.bits)
     return decide(value, new, rules)[0]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from .arguments import shortened
-from .formats import Format, Kind, as_format
+from .formats import Format, Kind, NaNRule, as_format
 from .opsets import NEWEST
 from .reference import Value, decode, encode
 
@@ -89,11 +89,11 @@ def _rounded(value: Value, fmt: Format) -> Value:
 
 
 def _zero_point(zero_point: object, fmt: Format) -> Value | None:
-    """Return the zero point, None where there is none or, as for 8-bit floats, it changes nothing."""
+    """Return the zero point, None where there is none or, as for floats with NaN or Inf, it changes nothing."""
     if zero_point is None:
         return None
     value = Value.of(zero_point, parameter="zero_point")
-    if fmt.kind is Kind.FLOAT and fmt.bits == 8:
+    if fmt.kind is Kind.FLOAT and (fmt.nan is not NaNRule.NONE or fmt.has_inf):
         if not _is_zero(value):
             raise ValueError(f"`zero_point` must be zero for {fmt.name}; got {shortened(str(value))}")
         return None

@@ -2,46 +2,30 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from .fenv import default_mode
+from .interned import CACHED, Interned
+from .row_fields import NUMBERS, Kind, NaNRule, check_fields
 
 __all__ = ["NUMBERS", "Format", "Kind", "NaNRule", "own_dtype"]
 
 
-class Kind(enum.Enum):
-    """What a code of the format stands for."""
-
-    FLOAT = "float"
-    INT = "int"
-    BOOL = "bool"
-    STRING = "string"
-    COMPLEX = "complex"
-
-
-NUMBERS = frozenset({Kind.FLOAT, Kind.INT, Kind.BOOL})
-"""The kinds that are converted by value."""
-
-
-class NaNRule(enum.Enum):
-    """Which codes are NaN."""
-
-    IEEE = "ieee"  # exponent all ones, mantissa not zero
-    ALL_ONES = "all-ones"  # exponent and mantissa all ones, nothing else
-    NEGATIVE_ZERO = "negative-zero"  # the one code that would be -0 (FNUZ)
-    NONE = "none"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Format:
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Format(metaclass=Interned):
     """One number format: a row of the table, and what follows from it.
+
+    Equal descriptions are one object, unpickled ones too. A description that contradicts itself is a ValueError.
+
+    The NaN rule says how many of the topmost magnitude codes are NaN: all with the exponent all ones and a mantissa
+    that is not 0, the last one alone, or none. Inf, where there is one, is the highest code below those, and the
+    largest finite value comes next.
 
     Attributes
     ----------
@@ -52,9 +36,9 @@ class Format:
     kind : Kind
         Float, int, bool, string or complex.
     exponent_bits, mantissa_bits : int
-        Field widths. For integers ``mantissa_bits`` are the bits beside the sign.
+        Field widths: of a float 1 to 11, and 0 to 52. For integers ``mantissa_bits`` are the bits without the sign.
     bias : int
-        Exponent bias.
+        Exponent bias; float64 must hold every value.
     signed : bool
         Whether the highest bit is a sign.
     has_inf : bool
@@ -85,6 +69,10 @@ class Format:
     torch_name: str | None
     since: int
     source: str
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for fields that are no format."""
+        check_fields(self)
 
     @property
     def bits(self) -> int:
@@ -150,9 +138,14 @@ class Format:
         return self.is_float and self.signed and self.nan is not NaNRule.NEGATIVE_ZERO
 
     @property
+    def nan_count(self) -> int:
+        """How many of the topmost magnitude codes are NaN."""
+        return {NaNRule.IEEE: self.mantissa_mask, NaNRule.ALL_ONES: 1}.get(self.nan, 0)
+
+    @property
     def inf_code(self) -> int | None:
-        """The code of +Inf."""
-        return self.exponent_mask if self.has_inf else None
+        """The code of +Inf: the highest magnitude code that is no NaN."""
+        return self.magnitude_mask - self.nan_count if self.has_inf else None
 
     @property
     def nan_code(self) -> int | None:
@@ -169,11 +162,23 @@ class Format:
     @property
     def max_code(self) -> int:
         """The code of the largest finite value."""
-        if self.has_inf:
-            return self.exponent_mask - 1
-        if self.nan is NaNRule.ALL_ONES:
-            return self.magnitude_mask - 1
-        return 1 if self.kind is Kind.BOOL else self.magnitude_mask
+        return 1 if self.kind is Kind.BOOL else self.magnitude_mask - self.nan_count - self.has_inf
+
+    def magnitude(self, code: int) -> float:
+        """Return the value of a magnitude code of a float as if none were NaN or Inf, also of the one past them all."""
+        field = code >> self.mantissa_bits
+        hidden = 0 if field == 0 and self.has_zero else 1 << self.mantissa_bits
+        unit = max(field, self.has_zero) - self.bias - self.mantissa_bits
+        return math.ldexp((code & self.mantissa_mask) + hidden, unit)
+
+    def value(self, code: int) -> float:
+        """Return the value of a code of a float."""
+        magnitude = code & self.magnitude_mask
+        one_nan = self.nan is NaNRule.NEGATIVE_ZERO and code == self.sign_mask
+        if one_nan or magnitude > self.magnitude_mask - self.nan_count:
+            return math.nan
+        value = math.inf if magnitude == self.inf_code else self.magnitude(magnitude)
+        return -value if code & self.sign_mask else value
 
     @property
     def emin(self) -> int:
@@ -182,8 +187,8 @@ class Format:
 
     @property
     def emax(self) -> int:
-        """Exponent of the largest finite value."""
-        return (self.max_code >> self.mantissa_bits) - self.bias
+        """Exponent of the largest finite value; where all values are subnormal, `emin`."""
+        return max(self.max_code >> self.mantissa_bits, self.has_zero) - self.bias
 
     @property
     def eps(self) -> float:
@@ -193,10 +198,7 @@ class Format:
     @property
     def max(self) -> float | int:
         """The largest finite value."""
-        if not self.is_float:
-            return self.max_code
-        significand = (self.max_code & self.mantissa_mask) + (1 << self.mantissa_bits)
-        return math.ldexp(significand, self.emax - self.mantissa_bits)
+        return self.magnitude(self.max_code) if self.is_float else self.max_code
 
     @property
     def min(self) -> float | int:
@@ -205,7 +207,9 @@ class Format:
             return -self.sign_mask
         if self.kind is Kind.BOOL:
             return 0
-        return -self.max if self.signed else self.smallest_normal
+        if self.signed:
+            return -self.max
+        return 0.0 if self.has_zero else self.smallest_normal
 
     @property
     def smallest_normal(self) -> float:
@@ -221,7 +225,7 @@ class Format:
     @property
     def saturates(self) -> str:
         """What an overflow does: ``"never"`` (Inf), ``"always"`` (max), ``"asked"`` (the `saturate` attribute)."""
-        if self.nan is NaNRule.NONE:
+        if self.nan is NaNRule.NONE and not self.has_inf:
             return "always"
         return "asked" if self.bits <= 8 else "never"
 
@@ -233,10 +237,42 @@ class Format:
 _UNSIGNED = {bits: np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)}
 
 
-@cache
+# ---- the dtypes of NumPy and ml_dtypes
+
+
+@lru_cache(maxsize=CACHED)
 def own_dtype(fmt: Format) -> np.dtype[Any] | None:
-    """Return the dtype that NumPy or ml_dtypes has for a format, or None."""
+    """Return the dtype that NumPy or ml_dtypes has for a format, or None; the name and every fact must agree."""
     if fmt.kind is Kind.STRING:
         return np.dtype(object)
     found = getattr(ml_dtypes, fmt.name, None) or getattr(np, fmt.name, None)
-    return None if found is None else np.dtype(found)
+    if not (isinstance(found, type) and issubclass(found, np.generic)):
+        return None
+    dtype = np.dtype(found)
+    return dtype if _agrees(fmt, dtype) else None
+
+
+def _agrees(fmt: Format, dtype: np.dtype[Any]) -> bool:
+    """Whether the codes of a dtype have the values that the row says."""
+    if 8 * dtype.itemsize != (fmt.bits if fmt.kind is Kind.COMPLEX else fmt.storage_bits):
+        return False
+    if fmt.kind is Kind.INT:
+        if dtype.kind not in "iuV":  # V: the integers of ml_dtypes
+            return False
+        info = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+        return (info.min, info.max) == (fmt.min, fmt.max)
+    if fmt.kind is not Kind.FLOAT:
+        return dtype.kind == {Kind.BOOL: "b", Kind.COMPLEX: "c"}[fmt.kind]
+    if dtype.kind not in "fV":
+        return False
+    # Where the step between two codes changes for the first time, and where a code begins to be special.
+    hidden, top = 1 << fmt.mantissa_bits, fmt.magnitude_mask - fmt.nan_count
+    marks = {0, 1, hidden - 1, hidden, hidden + 1, 2 * hidden + 1, top - 1, top, top + 1, fmt.magnitude_mask}
+    magnitudes = [code for code in sorted(marks) if 0 <= code <= fmt.magnitude_mask]
+    codes = [code | sign for sign in {0, fmt.sign_mask} for code in magnitudes]
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        values = np.array(codes, fmt.code_dtype).view(dtype).astype(np.float64)
+    wanted = np.array([fmt.value(code) for code in codes])
+    return np.array_equal(values, wanted, equal_nan=True) and np.array_equal(
+        np.signbit(values[wanted == 0]), np.signbit(wanted[wanted == 0])
+    )

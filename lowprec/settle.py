@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from numpy import ndarray
@@ -11,7 +11,7 @@ from numpy import ndarray
 from .arrays import format_of, namespace
 from .formats import NUMBERS, Format, Kind, as_format
 from .opsets import NEWEST, cast_rules
-from .plan import Plan, make_plan
+from .plan import Plan, copy_plan, make_plan
 
 __all__ = ["CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "remembered", "settle", "unpacking"]
 
@@ -24,6 +24,7 @@ class _Door(NamedTuple):
     target: str
     operator: str = "Cast"
     kinds: frozenset[Kind] = NUMBERS
+    moves_bits: bool = False  # whether codes are moved as they are, whatever a cast of the format to itself does
 
 
 TEXT = NUMBERS | {Kind.STRING}
@@ -31,8 +32,8 @@ CAST = _Door("x", "source", "to", kinds=TEXT)
 CAST_LIKE = _Door("x", "source", "like", "CastLike", TEXT)
 ENCODE = _Door("x", "source", "fmt")
 DECODE = _Door("codes", "fmt", "to")
-PACK = _Door("x", "fmt", "fmt")
-UNPACK = _Door("packed", "fmt", "fmt")
+PACK = _Door("x", "fmt", "fmt", moves_bits=True)
+UNPACK = _Door("packed", "fmt", "fmt", moves_bits=True)
 
 
 def _make(
@@ -42,7 +43,7 @@ def _make(
     target = as_format(to, parameter=door.target)
     names = (door.array if held.kind is Kind.STRING else door.source, door.target)
     rules = cast_rules(held, target, saturate, round_mode, opset, names, door.operator, door.kinds)
-    return _shared(held, target, rules)
+    return copy_plan(target) if door.moves_bits else _shared(held, target, rules, names)
 
 
 def remembered(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,7 +59,7 @@ def remembered(make: Callable[..., Any]) -> Callable[..., Any]:
     return settled
 
 
-_shared = cache(make_plan)
+_shared = lru_cache(maxsize=4096)(make_plan)
 _cached = lru_cache(maxsize=4096, typed=True)(_make)  # typed: True must not find what 1, the enum of float32, left
 
 
@@ -82,5 +83,6 @@ def settle(
 
 def unpacking(source: Format, to: object, door: _Door) -> Plan:
     """Return the plan of a conversion from packed codes, whose dtype says nothing."""
-    target = as_format(to, parameter=door.target)
-    return _shared(source, target, cast_rules(source, target, names=(door.source, door.target)))
+    target, names = as_format(to, parameter=door.target), (door.source, door.target)
+    rules = cast_rules(source, target, names=names)
+    return copy_plan(target) if door.moves_bits else _shared(source, target, rules, names)

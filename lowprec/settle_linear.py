@@ -7,7 +7,7 @@ from typing import Any
 
 from .arguments import as_integer
 from .arrays import carrier, format_of, native
-from .formats import Format, as_format
+from .formats import Format, as_format, is_in_table
 from .granularity import Granularity, granularity_of
 from .linear import DEQUANTIZE, QUANTIZE, LinearPlan, dequantize_plan, quantize_plan
 from .opsets import check_attribute, unless_undefined, version_of
@@ -33,11 +33,13 @@ def _spread(
 
 def _zero_point_format(dtype: Any, wanted: object, xp: Any) -> Format:
     """Return what a zero point holds: what its dtype says, or `wanted`, which it may only carry in that library."""
+    fmt = None if wanted is None else as_format(wanted, parameter="output_dtype")
+    if fmt is not None and not is_in_table(fmt) and dtype == carrier(fmt, xp):
+        return fmt
     held = format_of(dtype, names=("zero_point", "zero_point"))
-    if wanted is None:
+    if fmt is None:
         return held
-    fmt = as_format(wanted, parameter="output_dtype")
-    if held is not fmt and not (native(fmt, xp) is None and dtype == carrier(fmt, xp)):
+    if held != fmt and not (native(fmt, xp) is None and dtype == carrier(fmt, xp)):
         raise ValueError(f"`zero_point` must be {fmt.name}, the type of the quantized array; got {dtype}")
     return fmt
 

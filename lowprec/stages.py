@@ -44,8 +44,8 @@ def _signed(word: int) -> int:
 
 def _decode_numbers(fmt: Format, scale: int = 0) -> dict[str, int]:
     """Return the numbers that decode a code to the float32 of its value times 2**scale."""
-    nan = fmt.nan_code
     whole = fmt.nan is NaNRule.NEGATIVE_ZERO  # there the sign belongs to the NaN code
+    first_nan = fmt.sign_mask if whole else fmt.magnitude_mask - fmt.nan_count + 1
     return {
         "magnitude": fmt.magnitude_mask,
         "shift": _F32_MANTISSA - fmt.mantissa_bits,
@@ -53,7 +53,8 @@ def _decode_numbers(fmt: Format, scale: int = 0) -> dict[str, int]:
         "hidden": 1 << fmt.mantissa_bits,
         "one": _bits(math.ldexp(fmt.smallest_normal, scale)),
         "nan_mask": fmt.code_mask if whole else fmt.magnitude_mask,
-        "nan_match": _NEVER if nan is None else nan,
+        "nan_match": _NEVER if fmt.nan is NaNRule.NONE else first_nan,
+        "nan_span": max(fmt.nan_count - 1, 0),
         "inf_match": _NEVER if fmt.inf_code is None else fmt.inf_code,
         "infinity": _F32_INF,
         "quiet": _F32_NAN,
@@ -69,47 +70,44 @@ def load_stages(fmt: Format) -> _Stages:
     if fmt.is_integer:
         if fmt.bits <= 16:
             return [f"load{fmt.storage_bits}"], {}
-        return [f"load_{fmt.name}"], {}
+        return [f"load_{_integer_name(fmt)}"], {}
     if fmt.storage_bits >= 32:
         return [], {}
     if not fmt.has_zero:
-        _check_power(fmt)
         return ["decode_power8"], {}
     if is_upper_half(fmt):
         return ["decode_upper16"], {}
-    _check_reach(fmt)
-    family = "_half" if _is_half(fmt) else "_ieee" if fmt.nan is NaNRule.IEEE else ""
+    family = "_half" if _is_half(fmt) else _family(fmt)
     return [f"decode{family}{fmt.storage_bits}"], _decode_numbers(fmt)
+
+
+def _family(fmt: Format) -> str:
+    """Return which loops decode a float: those for Inf and a range of NaN codes, or those for one NaN at most."""
+    return "_ieee" if fmt.has_inf or fmt.nan_count > 1 else ""
+
+
+def _integer_name(fmt: Format) -> str:
+    return f"{'int' if fmt.signed else 'uint'}{fmt.bits}"
 
 
 def single_stages(fmt: Format) -> _Stages:
     """Loops from a code to float32: of a wide integer the nearest."""
-    return ([f"single_{fmt.name}"], {}) if fmt.is_integer and fmt.bits >= 32 else load_stages(fmt)
+    return ([f"single_{_integer_name(fmt)}"], {}) if fmt.is_integer and fmt.bits >= 32 else load_stages(fmt)
 
 
 def is_upper_half(fmt: Format) -> bool:
     """Whether a code is the upper half of a float32."""
-    return (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.nan) == (8, 7, _F32_BIAS, NaNRule.IEEE)
+    return _is_ieee(fmt, 8, 7, _F32_BIAS)
 
 
 def _is_half(fmt: Format) -> bool:
     """Whether a code is what the machines that convert 16-bit floats take it for: IEEE's, bias and all."""
-    return (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.nan) == (5, 10, 15, NaNRule.IEEE)
+    return _is_ieee(fmt, 5, 10, 15)
 
 
-def _check_power(fmt: Format) -> None:
-    """Raise ValueError for a format of powers of two other than float32's own exponent field."""
-    if (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.signed) != (8, 0, _F32_BIAS, False):
-        raise ValueError(f"no loop converts {fmt.name}: a format without zero needs 8 exponent bits, bias 127, no sign")
-
-
-def _check_reach(fmt: Format) -> None:
-    """Raise ValueError for a row that the loops with parameters would get wrong."""
-    adder = fmt.emax + 1 + _F32_MANTISSA - fmt.mantissa_bits  # exponent of the largest power of two in the adder
-    if not fmt.signed or fmt.bits > 16 or fmt.mantissa_bits < 1 or adder > _F32_BIAS or fmt.emin < 1 - _F32_BIAS:
-        raise ValueError(
-            f"no loop converts {fmt.name}: it needs a sign, a mantissa, 16 bits or fewer, a smaller exponent"
-        )
+def _is_ieee(fmt: Format, exponent_bits: int, mantissa_bits: int, bias: int) -> bool:
+    fields = (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.has_inf, fmt.nan)
+    return fields == (exponent_bits, mantissa_bits, bias, True, NaNRule.IEEE)
 
 
 def _is_wide(fmt: Format) -> bool:
@@ -127,9 +125,9 @@ def _encode_numbers(plan: Plan, scale: int = 0, infinity: int = _F32_INF) -> dic
         return _bits(math.ldexp(value, scale))
 
     largest = scaled(float(fmt.max))
-    beyond = scaled(math.ldexp(1.0, fmt.emax + 1))  # encodes as the code after the largest: Inf, where there is one
-    half_step = math.ldexp(0.5, fmt.emax - fmt.mantissa_bits)
-    first_beyond = scaled(float(fmt.max) + half_step)  # a tie, and the largest value may be the even one
+    after = fmt.magnitude(fmt.max_code + 1)
+    beyond = scaled(after)  # encodes as the code after the largest: Inf, where there is one
+    first_beyond = scaled((float(fmt.max) + after) / 2)  # a tie, and the largest value may be the even one
     if plan.overflow_code == fmt.max_code:
         clamp, nan_above = largest, infinity if plan.infinity_code == fmt.max_code else infinity - 1
     elif plan.overflow_code == fmt.inf_code:
@@ -182,8 +180,7 @@ def _half_scale(fmt: Format) -> int | None:
     """Return the scale at which a 16-bit code, shifted to bit 30, is a float32: 0 or -112; None for other layouts."""
     if is_upper_half(fmt):
         return 0
-    is_half = (fmt.exponent_bits, fmt.mantissa_bits, fmt.nan) == (5, 10, NaNRule.IEEE)
-    return fmt.bias - _F32_BIAS if is_half else None
+    return fmt.bias - _F32_BIAS if _is_ieee(fmt, 5, 10, fmt.bias) else None
 
 
 def _direct(plan: Plan) -> _Stages | None:
@@ -198,13 +195,12 @@ def _direct(plan: Plan) -> _Stages | None:
     if narrow.max > half.max or narrow.mantissa_bits > half.mantissa_bits:  # Inf must lie above, every value fit
         return None
     lift = _F32_MANTISSA - half.mantissa_bits
-    if target is narrow:
+    if target == narrow:
         infinity = half.exponent_mask << lift
         return ["encode8_from16"], _encode_numbers(plan, scale, infinity) | {"lift": lift}
-    family = "_ieee" if narrow.nan is NaNRule.IEEE else ""
     specials = {"infinity": half.exponent_mask << lift, "quiet": (half.nan_code or 0) << lift}
     sign = {"sign_shift": 16 + lift - narrow.bits, "lift": lift}
-    return [f"decode{family}8_to16"], _decode_numbers(narrow, scale) | specials | sign
+    return [f"decode{_family(narrow)}8_to16"], _decode_numbers(narrow, scale) | specials | sign
 
 
 def _to_float(plan: Plan) -> _Stages:
@@ -233,11 +229,9 @@ def encode_stages(plan: Plan, wide: bool) -> _Stages:
         same = plan.overflow_code == plan.infinity_code and plan.rule is Rule.NEAREST_EVEN
         names = ["narrow_sticky" if reaches_less and same else "narrow_odd"]
     if plan.rule is Rule.POWER:
-        _check_power(target)
         return [*names, "encode_power8"], _power_numbers(plan)
     if is_upper_half(target):
         return [*names, "encode_upper16"], {}
-    _check_reach(target)
     if names == ["narrow_sticky"] and target.storage_bits == 8:
         return ["encode8_from64"], _encode_numbers(plan)
     half = "_half" if _is_half(target) and plan.overflow_code == target.inf_code else ""

@@ -20,8 +20,9 @@ def nan_codes(fmt: Format, to: str = "-") -> str:
         if fmt.bits > 16:
             return "IEEE"
         first, last = fmt.exponent_mask + 1, fmt.magnitude_mask
-        ends = [(first, last), (first | fmt.sign_mask, last | fmt.sign_mask)]
-        return ", ".join(f"{low:0{width}X}{to}{high:0{width}X}" for low, high in ends)
+        ends = [(first | sign, last | sign) for sign in sorted({0, fmt.sign_mask})]
+        span = f"{to}{{1:0{width}X}}" if first < last else ""
+        return ", ".join(f"{{0:0{width}X}}{span}".format(*pair) for pair in ends)
     assert fmt.nan_code is not None  # the other rules have one
     codes = [fmt.nan_code] + ([fmt.nan_code | fmt.sign_mask] if fmt.nan is NaNRule.ALL_ONES and fmt.signed else [])
     return ", ".join(f"{code:0{width}X}" for code in codes)

@@ -13,6 +13,7 @@ import numpy as np
 from .fenv import default_mode
 from .formats import FORMATS, Format, Kind
 from .plan import Plan, Rule
+from .row import own_dtype
 
 __all__ = ["copy_texts", "format_values", "parse_values"]
 
@@ -80,6 +81,8 @@ def _texts_by_code(codes: _Array, source: Format) -> _Array:
         values = distinct != 0
     elif source.is_integer:
         values = (distinct ^ source.sign_mask) - source.sign_mask  # two's complement: the sign bit weighs -2**(n-1)
+    elif own_dtype(source) is None:
+        values = np.array([source.value(code) for code in distinct.tolist()], np.float32)  # exact there
     else:
         values = distinct.astype(source.code_dtype).view(source.dtype)
         values = values if values.dtype.isbuiltin == 1 else values.astype(np.float32)  # not NumPy's own: exact there

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import dataclasses
 import hashlib
 import itertools
 import json
@@ -15,7 +16,7 @@ import re
 import struct
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,19 @@ def _spelled(program: _kernels.Program) -> tuple[object, ...]:
     return program.names, program.src_bits, program.dst_bits, struct.unpack(_LAYOUT, program.numbers)
 
 
+def _named(value: Any) -> str:
+    """Return a plan as text: the values of its fields, formats by their names."""
+    if isinstance(value, Format) or not dataclasses.is_dataclass(value):
+        return str(getattr(value, "name", value))
+    return " ".join(_named(getattr(value, field.name)) for field in dataclasses.fields(value))
+
+
+def _sorted(pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    found = sorted(pairs, key=lambda pair: pair[0])
+    assert len({name for name, _ in found}) == len(found)
+    return found
+
+
 def _programs(make: Any, settled: Any, source: Format, target: Format) -> Part:
     """Yield the program of a plan with every option that changes one."""
     sides = {
@@ -103,16 +117,15 @@ TINY = Format(
 ROWS = (*NUMERIC, TINY)
 
 
-def cast_plans() -> dict[str, plan.Plan]:
-    """Return every plan of Cast, once, by its numbers."""
-    found = {}
+def cast_plans() -> set[plan.Plan]:
+    """Return every plan of Cast, once."""
+    found = set()
     rules = itertools.product(opsets.VERSIONS["Cast"], (True, False), opsets.ROUND_MODES)
     for version, saturate, round_mode in rules:
         settled = opsets.CastRules(version, saturate, round_mode)
         for source, target in itertools.product(ROWS, ROWS):
             if max(source.since, target.since) <= version:
-                made = plan.make_plan(source, target, settled)
-                found[plan.spell_plan(made)] = made
+                found.add(plan.make_plan(source, target, settled))
     return found
 
 
@@ -121,12 +134,12 @@ def _taken(operator: str, parameter: str, version: int) -> list[Format]:
     return [fmt for fmt, first in since.items() if first is not None and first <= version]
 
 
-def linear_plans() -> dict[str, tuple[linear.LinearPlan, Format]]:
+def linear_plans() -> set[tuple[linear.LinearPlan, Format]]:
     """Return every plan of the linear operators, once for each format of scales."""
-    found = {}
+    found = set()
 
     def add(made: linear.LinearPlan, scale: Format) -> None:
-        found[f"{linear.spell_linear(made)} | {scale.name}"] = made, scale
+        found.add((made, scale))
 
     for version in opsets.VERSIONS[linear.QUANTIZE]:
         x, scales, y = (_taken(linear.QUANTIZE, name, version) for name in ("x", "scale", "output_dtype"))
@@ -152,22 +165,20 @@ def linear_plans() -> dict[str, tuple[linear.LinearPlan, Format]]:
 
 def programs() -> Part:
     """Yield every program of Cast."""
-    for name, made in cast_plans().items():
+    for name, made in _sorted((_named(made), made) for made in cast_plans()):
         for one in _programs(make_program, made, made.source, made.target):
             yield name, one
 
 
 def linear_programs() -> Part:
     """Yield every program of the linear operators, and the casts of their scales."""
-    done = set()
-    for name, (made, scale) in linear_plans().items():
-        spelled = linear.spell_linear(made)
-        if spelled not in done:
-            done.add(spelled)
-            for one in _programs(make_linear_program, made, made.source, made.target):
-                yield name, one
-        for step in linear.scale_plans(made, scale):
-            yield name, plan.spell_plan(step), _spelled(make_program(step))
+    pairs = linear_plans()
+    for name, made in _sorted((_named(made), made) for made in {made for made, _ in pairs}):
+        for one in _programs(make_linear_program, made, made.source, made.target):
+            yield name, one
+    steps = {step for made, scale in pairs for step in linear.scale_plans(made, scale)}
+    for name, step in _sorted((_named(step), step) for step in steps):
+        yield name, _spelled(make_program(step))
 
 
 def facts() -> Part:

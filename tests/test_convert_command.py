@@ -81,14 +81,14 @@ def test_every_option_reaches_the_conversion(capsys: pytest.CaptureFixture[str])
      ("convert x.safetensors y.safetensors --to fp8", "--to must be a format's name"),
      ("convert x.safetensors y.safetensors --to string", "--to must be a format of numbers; got string"),
      ("convert x.safetensors y.safetensors --to int8 --from int4", "--from is for .npy and .npz"),
-     ("convert x.safetensors y.npz --to int8", "y.npz: must be a .safetensors file, as x.safetensors is,"),
-     ("convert x.safetensors x.safetensors --to int8 --overwrite", "must not be the input itself"),
+     ("convert x.safetensors y.npz --to float16", "y.npz: must be a .safetensors file, as x.safetensors is,"),
+     ("convert x.safetensors x.safetensors --to float16 --overwrite", "must not be the input itself"),
      ("convert x.safetensors y.safetensors --to float8_e5m2 --opset 18", "which Cast has since opset 19"),
      ("convert x.safetensors y.safetensors --to int8 --include nosuch", "has no tensor that --include 'nosuch' names"),
      ("convert x.safetensors y.safetensors --to uint8 --scale tensor", "`to` must be a signed format to be scaled"),
      ("convert x.safetensors y.safetensors --to int8 --threads 0", "`threads` must be an integer from 1 to 1024"),
      ("convert x.safetensors y.safetensors --to int8 --max-memory 1M", "`max_memory` must be at least 98M"),
-     ("convert x.safetensors y.safetensors --to int8 --report no/r.json", "no/r.json: must be a file in an existing"),
+     ("convert x.safetensors y.safetensors --to float16 --report no/r.json", "no/r.json: must be a file in an"),
      ("convert x.safetensors y.safetensors --to int8 --scale-format int8", "`scale_format` must be one of"),
      ("inspect no", "no: No such file or directory"), ("inspect .", ".: No such|holds no|x"),
      ("inspect x.safetensors --from int4", "--from is for .npy and .npz")],
@@ -191,7 +191,7 @@ def test_progress_without_tqdm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert not isinstance(make_progress("auto", 1), Progress.__subclasses__()[1])
-    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "int8", "--progress", "bar", capsys=capsys)
+    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float16", "--progress", "bar", capsys=capsys)
     assert text == "--progress bar needs tqdm: pip install 'lowprec[convert]'"
     with pytest.raises(ValueError, match="`progress` must be one of auto, bar"):
         make_progress("loud", 1)
@@ -234,9 +234,9 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_ctrl_c_leaves_the_old_target(capsys: pytest.CaptureFixture[str]) -> None:
-    run("convert", "x.safetensors", "y.safetensors", "--to", "int4", *QUIET, capsys=capsys)
+    run("convert", "x.safetensors", "y.safetensors", "--to", "float4_e2m1fn", *QUIET, capsys=capsys)
     before = everything(Path())
-    command = [sys.executable, "-c", INTERRUPTED, "convert", "x.safetensors", "y.safetensors", "--to", "int8"]
+    command = [sys.executable, "-c", INTERRUPTED, "convert", "x.safetensors", "y.safetensors", "--to", "float16"]
     done = subprocess.run([*command, "--overwrite", "--threads", "2"], capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"lowprec: interrupted\n")
     assert everything(Path()) == before

@@ -81,7 +81,7 @@ def test_a_step_that_fails(
 ) -> None:
     build, name = SOURCES[kind]
     source, target = build(tmp_path), tmp_path / name
-    convert(source, target, to="int8")
+    convert(source, target, to="float64")
     before = everything(tmp_path)
     function, _, number = step.replace("pathlib.os", "os").partition(" ")
     calls = _fails(function, error, int(number), monkeypatch)
@@ -105,7 +105,7 @@ def test_a_disk_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     source = save(tmp_path / "x.safetensors", X)
     monkeypatch.setattr("shutil.disk_usage", lambda path: os.terminal_size((0, 0)) and type("U", (), {"free": 99}))
     with pytest.raises(FileError, match=r"y\.safetensors: needs \d+ bytes, and the disk has 99 left"):
-        convert(source, tmp_path / "y.safetensors", to="int8")
+        convert(source, tmp_path / "y.safetensors", to="float64")
     assert os.listdir(tmp_path) == ["x.safetensors"]
 
 
@@ -121,7 +121,7 @@ def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     source = save(tmp_path / "x.safetensors", X)
     before = everything(tmp_path)
     done = subprocess.run(
-        [sys.executable, "-c", LIMITED, "convert", str(source), str(tmp_path / "y.safetensors"), "--to", "int8"],
+        [sys.executable, "-c", LIMITED, "convert", str(source), str(tmp_path / "y.safetensors"), "--to", "float64"],
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (1, "")
@@ -137,7 +137,7 @@ def test_a_target_that_may_not_be_written(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("os.mkdir", refuse)
     with pytest.raises(FileError, match=r"y\.safetensors: cannot be written; Permission denied"):
-        convert(source, tmp_path / "y.safetensors", to="int8")
+        convert(source, tmp_path / "y.safetensors", to="float64")
 
 
 def test_what_may_not_be_written_over(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_what_may_not_be_written_over(tmp_path: Path) -> None:
         "y.npz": r"must be a \.safetensors file", "no/y.safetensors": "in an existing folder",
     }.items():  # fmt: skip
         with pytest.raises(FileError, match=why):
-            convert(source, tmp_path / name, to="int8", overwrite=True)
+            convert(source, tmp_path / name, to="float64", overwrite=True)
     assert everything(tmp_path) == before
 
 
@@ -163,10 +163,10 @@ def test_a_link_to_the_target_stays_one(tmp_path: Path) -> None:
     source = save(tmp_path / "x.safetensors", X)
     (tmp_path / "far").mkdir()
     (tmp_path / "y.safetensors").symlink_to("far/real.safetensors")
-    convert(source, tmp_path / "y.safetensors", to="int8")
+    convert(source, tmp_path / "y.safetensors", to="float64")
     assert (tmp_path / "y.safetensors").is_symlink()
     (tmp_path / "far" / "real.safetensors").chmod(0o640)
-    convert(source, tmp_path / "y.safetensors", to="int4", overwrite=True)
+    convert(source, tmp_path / "y.safetensors", to="float4_e2m1fn", overwrite=True)
     assert (tmp_path / "far" / "real.safetensors").stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "y.safetensors").is_symlink()
 
@@ -180,7 +180,7 @@ def test_verify_finds_a_changed_byte(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(Worker, "_write", flip)
     with pytest.raises(FileError, match="what was written is not what a fresh conversion gives"):
-        convert(source, tmp_path / "y.safetensors", to="int8", verify=True)
+        convert(source, tmp_path / "y.safetensors", to="float64", verify=True)
     assert os.listdir(tmp_path) == ["x.safetensors"]
 
 
@@ -189,7 +189,7 @@ def test_a_source_that_shrinks_meanwhile(tmp_path: Path, monkeypatch: pytest.Mon
     _ = _fails("tempfile.mkdtemp", KeyboardInterrupt(), 99, monkeypatch)
     monkeypatch.setattr("lowprec.checkpoints.conversion.check_space", lambda *_: os.truncate(source, 200))
     with pytest.raises(FileError, match=r"x\.safetensors: cannot be read; it ended early"):
-        convert(source, tmp_path / "y.safetensors", to="int8")
+        convert(source, tmp_path / "y.safetensors", to="float64")
 
 
 ENDLESS = """
@@ -197,7 +197,7 @@ import itertools, sys
 from lowprec.checkpoints import convert
 convert(sys.argv[1], sys.argv[2], to="float16", overwrite=True)
 print("ready", flush=True)
-for to in itertools.cycle(["int8", "float16"]):
+for to in itertools.cycle(["float64", "float16"]):
     convert(sys.argv[1], sys.argv[2], to=to, overwrite=True, threads=2)
 """
 
@@ -218,7 +218,7 @@ def test_sigkill_at_random_times(kind: str, tmp_path: Path) -> None:
     (tmp_path / "good").mkdir()
     source, target = build(tmp_path), tmp_path / name
     wanted = []
-    for to in ("int8", "float16"):
+    for to in ("float64", "float16"):
         convert(source, tmp_path / "good" / name, to=to, overwrite=True)
         wanted.append(_state(kind, tmp_path / "good" / name))
     rng = random.Random(20261121)
@@ -234,5 +234,5 @@ def test_sigkill_at_random_times(kind: str, tmp_path: Path) -> None:
         assert _state(kind, target) in wanted
     for left in leftovers(tmp_path):  # none of which has a name that anything would take for a checkpoint
         assert not left.endswith((".safetensors", ".npy", ".npz", ".onnx", ".json"))
-    convert(source, target, to="int8", overwrite=True)
+    convert(source, target, to="float64", overwrite=True)
     assert _state(kind, target) == wanted[0]

@@ -71,11 +71,11 @@ def test_a_sharded_checkpoint(scale: str, tmp_path: Path) -> None:
 def test_a_folder_without_an_index(tmp_path: Path) -> None:
     source = checkpoint(tmp_path / "in")
     (source / INDEX).unlink()
-    convert(source, tmp_path / "out", to="int8")
-    assert stored_bytes(tmp_path / "out" / "other.safetensors", "a") == lp.encode(values((2,)), "int8").tobytes()
+    convert(source, tmp_path / "out", to="float16")
+    assert stored_bytes(tmp_path / "out" / "other.safetensors", "a") == lp.encode(values((2,)), "float16").tobytes()
     (tmp_path / "none").mkdir()
     with pytest.raises(FileError, match="holds no safetensors file"):
-        convert(tmp_path / "none", tmp_path / "new", to="int8")
+        convert(tmp_path / "none", tmp_path / "new", to="float16")
 
 
 def test_links_as_download_caches_have_them(tmp_path: Path) -> None:
@@ -85,18 +85,18 @@ def test_links_as_download_caches_have_them(tmp_path: Path) -> None:
     for name in everything(blobs):
         if os.sep not in name:
             (source / name).symlink_to(os.path.join("..", "blobs", name))
-    convert(source, tmp_path / "out", to="int8")
+    convert(source, tmp_path / "out", to="float16")
     assert not any(path.is_symlink() for path in (tmp_path / "out").iterdir())
     shard = next(iter(SHARDS))
-    assert stored_bytes(tmp_path / "out" / shard, "a") == lp.encode(SHARDS[shard]["a"], "int8").tobytes()
+    assert stored_bytes(tmp_path / "out" / shard, "a") == lp.encode(SHARDS[shard]["a"], "float16").tobytes()
 
 
 def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
     source = checkpoint(tmp_path / "in")
-    convert(source, tmp_path / "out", to="int8")
+    convert(source, tmp_path / "out", to="float16")
     (tmp_path / "out" / "stale.txt").write_text("old")
     with pytest.raises(FileError, match="exists; say --overwrite"):
-        convert(source, tmp_path / "out", to="int8")
+        convert(source, tmp_path / "out", to="float16")
     for can_exchange in (True, False):
         if not can_exchange:
             pytest.MonkeyPatch().setattr("lowprec.checkpoints.folders._exchange", lambda one, other: False)
@@ -117,7 +117,7 @@ def test_what_a_folder_may_not_replace(tmp_path: Path) -> None:
         "home/thesis.txt": "must be a folder with a checkpoint", "no/out": "must be a new folder in an existing one",
     }.items():  # fmt: skip
         with pytest.raises(FileError, match=why):
-            convert(source, tmp_path / target, to="int8", overwrite=True)
+            convert(source, tmp_path / target, to="float16", overwrite=True)
     assert everything(tmp_path) == before
 
 
@@ -164,7 +164,7 @@ def test_broken_checkpoints(name: str, tmp_path: Path) -> None:
     build, why = BROKEN[name]
     build(source)
     with pytest.raises(FileError, match=why) as caught:
-        convert(source, tmp_path / "out", to="int8")
+        convert(source, tmp_path / "out", to="float16")
     assert len(str(caught.value).splitlines()) == 1
     assert os.listdir(tmp_path) == ["in"]
 

@@ -47,7 +47,7 @@ def attempt(suffix: str, content: bytes) -> bool:
         path.write_bytes(content)
         said = None
         try:
-            convert(path, Path(name, f"y{suffix}"), to="float8_e4m3fn", threads=1, verify=True)
+            convert(path, Path(name, f"y{suffix}"), to="float8_e4m3fn", raw=True, threads=1, verify=True)
         except FileError as error:
             said = str(error)
         assert said is None or len(said.splitlines()) == 1

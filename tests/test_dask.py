@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import pickle
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +15,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import dispatch, threads
-from lowprec.formats import NUMERIC
+from lowprec.formats import NUMERIC, Format, Kind, NaNRule
 
 da = pytest.importorskip("dask.array")
 cloudpickle = pytest.importorskip("cloudpickle")
@@ -59,7 +62,7 @@ def test_the_same_conversion_has_the_same_key(x: Any) -> None:
     assert lp.cast(x, "float8_e5m2").name == lp.cast(x, lp.formats["float8_e5m2"]).name
 
 
-def test_tasks_are_made_of_names(x: Any) -> None:
+def test_tasks_hold_plans_and_little_else(x: Any) -> None:
     half, codes = da.from_array(np.ones(24, np.float32)), da.from_array(X.astype(np.uint8), chunks=(5, 7))
     lazy = [
         lp.cast(x, "float8_e5m2"),
@@ -71,9 +74,53 @@ def test_tasks_are_made_of_names(x: Any) -> None:
     for array in lazy:
         graph = cloudpickle.dumps(dict(array.__dask_graph__()))
         assert b"lowprec" in graph
-        for kind in (b"ml_dtypes", b"Format", b"as_format", b"Plan", b"Program"):
+        for kind in (b"ml_dtypes", b"Program"):
             assert kind not in graph, kind
-    assert b"float8_e5m2" in cloudpickle.dumps(dict(lazy[0].__dask_graph__()))
+    layer = lazy[0].__dask_graph__().layers[lazy[0].name]
+    assert b"float8_e5m2" in cloudpickle.dumps(layer)
+    sizes = []
+    for rows in (1, 1001):
+        blocks = lp.cast(da.zeros((rows, 10), chunks=(1, 10), dtype=np.float32), _described(16))
+        sizes.append(len(cloudpickle.dumps(dict(blocks.__dask_graph__().layers[blocks.name]))))
+    assert sizes[0] < 1000
+    assert sizes[1] - sizes[0] < 1000 * 100, "the plan is stored once, not with each task"
+
+
+def _described(bias: int) -> Format:
+    fields = (5, 2, bias, True, True, NaNRule.NEGATIVE_ZERO)
+    return Format("binary8p3se", "BINARY8P3SE", 1001, Kind.FLOAT, *fields, True, None, 28, "IEEE P3109")
+
+
+def test_described_rows(x: Any) -> None:
+    fmt, other = _described(16), _described(15)
+    assert len({lp.cast(x, row).name for row in (fmt, other, "float8_e5m2")}) == 3
+    assert lp.cast(x, fmt).name == lp.cast(x, pickle.loads(pickle.dumps(fmt))).name
+    expected = lp.encode(X, fmt)
+    for scheduler in ("synchronous", "threads", "processes"):
+        lazy = lp.cast(x, fmt)
+        assert lazy.dtype == np.uint8
+        assert np.array_equal(lazy.compute(scheduler=scheduler), expected)
+    values = lp.decode(da.from_array(expected, chunks=4), fmt).compute()
+    assert np.array_equal(values, lp.decode(expected, fmt), equal_nan=True)
+    scale = da.from_array(np.linspace(0.1, 2, 24, dtype=np.float32))
+    codes = lp.quantize_linear(x, scale, output_dtype=fmt)
+    assert np.array_equal(codes.compute(), lp.quantize_linear(X, scale.compute(), output_dtype=fmt))
+    back = lp.dequantize_linear(codes, scale, source=fmt)
+    assert np.array_equal(back.compute(), lp.dequantize_linear(codes.compute(), scale.compute(), source=fmt))
+
+
+def test_keys_are_the_same_in_another_process() -> None:
+    code = (
+        "import dask.array as da, numpy as np, lowprec as lp, sys, pickle; x = da.zeros((4, 4), dtype=np.float32); "
+        "fmt = pickle.loads(bytes.fromhex(sys.argv[1])); print(lp.cast(x, fmt).name, "
+        "lp.quantize_linear(x, 0.5, output_dtype=fmt).name)"
+    )
+    names = set()
+    for _ in range(2):
+        arguments = [sys.executable, "-c", code, pickle.dumps(_described(16)).hex()]
+        names.add(subprocess.run(arguments, capture_output=True, text=True, check=True).stdout)
+    assert len(names) == 1
+    assert "binary8p3se" in names.pop()
 
 
 def test_chunks_follow_the_blocks_of_a_quantization() -> None:
@@ -159,5 +206,13 @@ def test_processes(client: Any) -> None:
             assert np.array_equal(lp.to_numpy(small, fmt).view(np.uint8), wanted.view(np.uint8)), fmt.name
             back = lp.dequantize_linear(small, scale, source=fmt, block_size=16).compute()
             assert np.array_equal(back, lp.dequantize_linear(wanted, scale, block_size=16), equal_nan=True), fmt.name
+    fmt = _described(16)
+    codes = lp.encode(values, fmt)
+    held = client.persist(lp.cast(x, fmt))
+    assert np.array_equal(held.compute(), codes)
+    assert np.array_equal(lp.decode(held, fmt).compute(), lp.decode(codes, fmt), equal_nan=True)
+    how = {"block_size": 16, "output_dtype": fmt}
+    small = client.persist(lp.quantize_linear(x, scale, **how))
+    assert np.array_equal(small.compute(), lp.quantize_linear(values, scale, **how))
     ids = x.map_blocks(_process, dtype=int, chunks=(1, 1)).compute()
     assert len(set(ids.flatten().tolist()) - {os.getpid()}) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import decimal
 import fractions
 import inspect
@@ -107,12 +108,16 @@ CALLS = [
     Call(lowprec.onnx.from_array, {"array": _X, "name": "x"}),
     Call(lowprec.onnx.to_array, {"tensor": lowprec.onnx.from_array(_X)}),
 ]  # fmt: skip
+_FIELDS = {field.name: getattr(lp.formats["float8_e5m2"], field.name) for field in dataclasses.fields(lp.Format)}
+CALLS.append(Call(lp.Format, {**_FIELDS, "name": "described", "onnx_name": "DESCRIBED", "onnx_enum": 1001}))
 NAMED = re.compile(r"(attribute )?`[a-z_.]+`")
 
 
 def _parameters(call: Call) -> list[str]:
     """Return the parameters to be tried: all but the name that `as_format` puts into messages."""
-    return [name for name in inspect.signature(call.function).parameters if name != "parameter"]
+    found = inspect.signature(call.function).parameters.values()
+    named = [one.name for one in found if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    return [name for name in dict.fromkeys([*call.positional, *named]) if name != "parameter"]
 
 
 def _label(call: Call) -> str:

@@ -73,10 +73,12 @@ def _imports(path: Path) -> set[str]:
 
 CHECKPOINT_LAYERS = [
     {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe", "checkpoints.writeback"},
-    {"checkpoints.layout", "checkpoints.scales"},
+    {"checkpoints.layout", "checkpoints.scales", "checkpoints.companions"},
     {"checkpoints.safetensors_files", "checkpoints.npy_files", "checkpoints.protobuf", "checkpoints.arithmetic"},
-    {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs"}, {"checkpoints.onnx_models"},
-    {"checkpoints.containers", "checkpoints.plan", "checkpoints.staging", "checkpoints.work", "checkpoints.progress"},
+    {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs"},
+    {"checkpoints.onnx_models", "checkpoints.descriptions"},
+    {"checkpoints.containers", "checkpoints.plan", "checkpoints.staging", "checkpoints.work", "checkpoints.progress",
+     "checkpoints.report_file"},
     {"checkpoints.report", "checkpoints.runners"}, {"checkpoints.steps", "checkpoints.inspection"},
     {"checkpoints.conversion"}, {"checkpoints.command", "checkpoints"},
 ]  # fmt: skip
@@ -90,7 +92,7 @@ CONFORMANCE_LAYERS = [
 ]  # fmt: skip
 
 LAYERS = [
-    {"_kernels", "cores", "arguments", "overlap"}, {"fenv"}, {"row"}, {"formats", "threads"},
+    {"_kernels", "cores", "arguments", "interned", "overlap"}, {"fenv", "row_fields"}, {"row"}, {"formats", "threads"},
     {"opsets", "carriers", "packing", "info", "granularity", "dense"}, {"arrays", "plan", "reference", "build", "cuda"},
     {"device"}, {"blocks", "portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
     {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ..formats import Format
-from ..npy_header import FileError, reason
 from .conversion import convert, parse_size
 from .inspection import as_text, inspect
 from .progress import STYLES
 from .recipe import SCALE_FORMATS, parse_scaling
+from .report import Report
+from .report_file import ReportFile
 
 __all__ = ["add_commands"]
 
@@ -21,7 +22,8 @@ _DESCRIPTION = """\
 Convert the floating-point tensors of SRC and write DST, of the same kind: a
 .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors, with or
 without an index. Integers, bools and what is excluded stay as they are.
-Memory does not grow with the file. DST appears when it is whole.
+Scales that SRC has are not applied: converting codes or their scales is an
+error. Memory does not grow with the file. DST appears when it is whole.
 """
 
 _EXAMPLES = """\
@@ -53,9 +55,17 @@ def _scale(text: str) -> str:
 
 
 def _convert(options: argparse.Namespace, parse: Parse) -> None:
-    if options.report is not None and not options.report.parent.is_dir():
-        raise FileError(f"{options.report}: must be a file in an existing folder")
-    report = convert(
+    if options.report is None:
+        print(_report(options, parse).as_text())
+        return
+    with ReportFile(options.report, options.src, options.dst) as file:
+        report = _report(options, parse)
+        print(report.as_text())
+        file.write(report.as_json())
+
+
+def _report(options: argparse.Namespace, parse: Parse) -> Report:
+    return convert(
         options.src,
         options.dst,
         to=parse(options.to, "--to"),
@@ -67,6 +77,7 @@ def _convert(options: argparse.Namespace, parse: Parse) -> None:
         opset=options.opset,
         scale=options.scale,
         scale_format=parse(options.scale_format, "--scale-format"),
+        raw=options.raw,
         threads=options.threads,
         max_memory=options.max_memory,
         dry_run=options.dry_run,
@@ -75,12 +86,6 @@ def _convert(options: argparse.Namespace, parse: Parse) -> None:
         progress=options.progress,
         dask=options.dask,
     )
-    print(report.as_text())
-    if options.report is not None:
-        try:
-            options.report.write_text(report.as_json(), encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"{options.report}: cannot be written; {reason(error)}") from None
 
 
 def _inspect(options: argparse.Namespace, parse: Parse) -> None:
@@ -112,6 +117,11 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) ->
     )  # fmt: skip
     names = ", ".join(fmt.name for fmt in SCALE_FORMATS)
     scales.add_argument("--scale-format", default="float32", metavar="FORMAT", help=f"{names} (default: %(default)s)")
+    scales.add_argument(
+        "--raw", action="store_true",
+        help="convert codes without the scales that they come with, and to integers without --scale; leave out a "
+        "quantization_config that no longer fits",
+    )  # fmt: skip
     run = one.add_argument_group("how it runs")
     run.add_argument("-n", "--dry-run", action="store_true", help="check everything, write nothing, say what would be")
     run.add_argument("--overwrite", action="store_true", help="replace DST; the old one stays until the new is whole")
@@ -120,7 +130,7 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) ->
     run.add_argument("--max-memory", type=_size, default="256M", metavar="SIZE", help="default: %(default)s")
     run.add_argument("--dask", metavar="ADDRESS", help="work on a Dask cluster: tcp://host:port, or local")
     run.add_argument("--progress", choices=STYLES, default="auto", help="on standard error (default: %(default)s)")
-    run.add_argument("--report", type=Path, metavar="FILE.json", help="write what was done and lost as JSON too")
+    run.add_argument("--report", type=Path, metavar="FILE.json", help="write it as JSON too, not in SRC or DST")
     one.set_defaults(run=lambda options: _convert(options, parse))
 
     one = commands.add_parser(

@@ -14,6 +14,7 @@ from ..formats import NUMERIC, Format, as_format
 from ..opsets import NEWEST, ROUND_MODES
 from ..threads import get_num_threads
 from .containers import open_container
+from .descriptions import remove
 from .layout import Container, Layout
 from .plan import Plan, make_plan
 from .progress import Progress, make_progress
@@ -103,6 +104,7 @@ def convert(
     opset: int = NEWEST,
     scale: str = "none",
     scale_format: object = np.float32,
+    raw: bool = False,
     threads: int | None = None,
     max_memory: int | str = "256M",
     dry_run: bool = False,
@@ -138,6 +140,10 @@ def convert(
         of the last axis). Scales lie beside tensor W as ``W_scale``.
     scale_format : str, int, dtype or Format
         The format of the scales.
+    raw : bool
+        Convert what is an error otherwise: codes next to tensors that say what they mean, without these (see Notes),
+        and floats to integers without scales. A description of the quantization that no longer fits is left out: the
+        entry ``quantization_config`` of config.json, hf_quant_config.json and their like. The report says so.
     threads : int, optional
         How many convert at the same time; None as `get_num_threads` says.
     max_memory : int or str
@@ -161,12 +167,20 @@ def convert(
     Raises
     ------
     FileError
-        If `src` cannot be read, is broken, or does not agree with what is asked for, or `dst` cannot be written.
+        If `src` cannot be read, is broken, or does not agree with what is asked for, or `dst` cannot be written; if
+        codes would part with their scales.
     TypeError, ValueError
-        If a parameter is out of its range, or the opset lacks what is asked for.
+        If a parameter is out of its range, the opset lacks what is asked for, or an integer format has no `scale`.
 
     Notes
     -----
+    Scales that `src` has already are not applied. Where a tensor of narrow floats, or of integers that are codes, has a
+    companion (scales, zero points, a shape, a description, known by the names that DeepSeek, gpt-oss,
+    compressed-tensors, ModelOpt, ComfyUI, AWQ, GPTQ, Mistral, MLX, bitsandbytes and lowprec use) or a neighbour of an
+    unknown name in its module, it is an error to convert one of the two; both can be kept. Ordinary parameters such as
+    ``bias`` are no companions. Narrow floats without one are converted by value. In a model, a converted initialiser
+    gets its old type back before anything reads it, so codes and scales still agree.
+
     Source: ONNX Cast-28, QuantizeLinear-28; OCP Microscaling Formats (MX) 1.0, section 6.3, for scales that are powers
     of two.
 
@@ -191,9 +205,10 @@ def convert(
     n, piece = _budget(parse_size(max_memory), _threads(threads))
     path, new = Path(src), Path(dst)
     container = open_container(path, None if source is None else _numbers(source, "source"))
-    plan = make_plan(container, recipe, _patterns(include, "include"), _patterns(exclude, "exclude"))
+    plan = make_plan(container, recipe, _patterns(include, "include"), _patterns(exclude, "exclude"), raw)
     check_pieces(plan.jobs, piece, parse_size(max_memory) // 8)
     real = check_target(container, new, overwrite)
+    remove(container, plan.misfits)
     layout = container.arrange(plan.outputs, real)
     check_space(layout, real)
     report = Report(str(path), str(new), target.name, dry_run, verified=verify and not dry_run)

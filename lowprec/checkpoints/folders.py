@@ -94,7 +94,8 @@ class Folder:
         if not shards:
             raise FileError(f"{path}: holds no safetensors file")
         self._shards = {name: SafetensorsFile(path / name) for name in sorted(shards)}
-        self._others = [name for name in names if name not in shards and name not in self._indexes]
+        self.others = [name for name in names if name not in shards and name not in self._indexes]
+        self._replaced: dict[str, bytes] = {}
         for name, fields in self._indexes.items():
             self._check_tensors(name, fields["weight_map"])
         self.tensors: list[Stored] = []
@@ -120,6 +121,17 @@ class Folder:
             for name in sorted(held - promised)[:1]:
                 raise FileError(f"{self.path / shard}: holds {ascii(name)[:80]}, which the index does not place there")
 
+    @property
+    def files(self) -> list[SafetensorsFile]:
+        """The files with the tensors."""
+        return list(self._shards.values())
+
+    def replace(self, name: str, text: bytes | None) -> None:
+        """Have one of the other files arranged with another text, or left out."""
+        self.others.remove(name)
+        if text is not None:
+            self._replaced[name] = text
+
     def arrange(self, outputs: Sequence[Output], target: Path) -> Layout:
         """Say where outputs go: each into the shard of its origin."""
         files: list[NewFile] = []
@@ -134,7 +146,8 @@ class Folder:
         for name, fields in self._indexes.items():
             text = self._new_index(fields, outputs, home_of)
             files.append(NewFile(name, len(text), ((0, text),)))
-        return Layout(files, slots, [(self.path / name, name) for name in self._others])
+        files += [NewFile(name, len(text), ((0, text),)) for name, text in self._replaced.items()]
+        return Layout(files, slots, [(self.path / name, name) for name in self.others])
 
     @staticmethod
     def _new_index(fields: dict[str, Any], outputs: Sequence[Output], home_of: Sequence[str]) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from ..codes import decode, unpack
 from ..formats import NUMERIC, as_format
 from ..loss import CHUNK
 from ..tally import Census
+from .companions import find_companions
 from .containers import open_container
 from .progress import size_text
 from .report import plain
@@ -33,6 +34,8 @@ class Entry:
         How many elements are NaN, how many infinite; None unless asked for.
     low, high : float, int or None
         The least and the largest finite element; None too where there is none.
+    belongs_to : str or None
+        The tensor whose codes need this one (its scales, zero points, shape), as far as names tell.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Entry:
     inf: int | None = None
     low: float | int | None = None
     high: float | int | None = None
+    belongs_to: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON has for it."""
@@ -78,8 +82,11 @@ def inspect(path: str | os.PathLike[str], /, *, source: object = None, stats: bo
         raise ValueError(f"`source` must be a format of numbers; got {fmt.name}")
     container = open_container(Path(path), fmt)
     reading = Reading()
+    companions = [] if container.renamed else find_companions(container.tensors)
+    codes = {one.stored.name: one.codes.name for one in companions if one.row is not None}
     try:
-        return [_entry(stored, reading if stats else None) for stored in container.tensors]
+        found = [_entry(stored, reading if stats else None) for stored in container.tensors]
+        return [replace(one, belongs_to=codes[one.name]) if one.name in codes else one for one in found]
     finally:
         reading.close()
 
@@ -122,7 +129,8 @@ def as_text(path: str, entries: list[Entry], *, stats: bool) -> str:
             counts = [("-" if n is None else str(n)).rjust(8) for n in (one.nan, one.inf)]
             ends = [("-" if end is None else f"{end:.6g}").rjust(12) for end in (one.low, one.high)]
             line = " ".join([line, *counts, *ends])
-        lines.append(f"{line}  {'x'.join(map(str, one.shape)) or 'scalar'}")
+        shape = "x".join(map(str, one.shape)) or "scalar"
+        lines.append(f"{line}  {shape}" + (f", belongs to {one.belongs_to!a}" if one.belongs_to is not None else ""))
     total = sum(one.nbytes for one in entries)
     formats = sorted({one.format for one in entries})
     lines.append(f"{path}: {len(entries)} tensors, {size_text(total)}; {', '.join(formats)}")

@@ -33,12 +33,16 @@ class Scaling:
             return (shape[self.axis],)
         return (*shape[:-1], -(-shape[-1] // self.block_size))
 
+    def has_axis(self, shape: tuple[int, ...]) -> bool:
+        """Whether a tensor has the axis along which scales run."""
+        return self.kind != "axis" or -len(shape) <= self.axis < len(shape)
+
     def problem(self, shape: tuple[int, ...], fortran: bool) -> str:
         """Return why a tensor cannot be scaled so, or nothing."""
         if self.kind == "tensor":
             return ""
         if self.kind == "axis":
-            if not -len(shape) <= self.axis < len(shape):
+            if not self.has_axis(shape):
                 return f"it has no axis {self.axis}"
             return "each element would have a scale" if len(shape) < 2 else ""
         if not shape:

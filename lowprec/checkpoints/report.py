@@ -90,6 +90,8 @@ class Report:
         The paths, and the format.
     dry_run, verified : bool
         Whether nothing was written; whether the result was read again and compared.
+    notes : list of str
+        What ``raw`` was needed for: companions that were not applied, descriptions that were left out.
     tensors : list of TensorReport
         In the order of the file.
     total : TensorReport
@@ -103,6 +105,7 @@ class Report:
     to: str
     dry_run: bool
     verified: bool
+    notes: list[str] = field(default_factory=list)
     tensors: list[TensorReport] = field(default_factory=list)
     total: TensorReport = field(init=False)
     seconds: float = 0.0
@@ -110,6 +113,7 @@ class Report:
 
     def add(self, plan: Plan) -> None:
         """Enter every tensor of a plan, and the total."""
+        self.notes = list(plan.notes)
         self.tensors = [_entry(job, plan) for job in plan.jobs]
         n, before, after = (
             sum(getattr(one, name) for one in self.tensors) for name in ("elements", "bytes_before", "bytes_after")
@@ -143,6 +147,7 @@ class Report:
         lines = [f"{one.name!a}: kept, {one.source}; {one.why}" for one in self.tensors if one.action == "kept"]
         if made:
             lines += [_HEADER, *map(_line, [*made, self.total] if len(made) > 1 else made)]
+        lines += [f"raw: {note}" for note in self.notes]
         kept = len(self.tensors) - len(made)
         done = "would be converted" if self.dry_run else "converted"
         sizes = f"{size_text(self.total.bytes_before)} -> {size_text(self.total.bytes_after)}"

@@ -20,7 +20,7 @@ __all__ = ["cast_trials"]
 _SWEEP = 1000  # random inputs on top of the edges
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)
 def _values_of(source: Format) -> Codes:
     """Return the value of every code of a float format of at most 16 bits, as float64; NaNs with their sign."""
     rows = table(source)

@@ -96,7 +96,7 @@ def sweep_float64(target: object, *, count: int = 300_000) -> Array:
     return np.concatenate([codes, anywhere, within]).view(np.float64)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)
 def _integer_magnitudes(target: Format) -> Array:
     numbers = {0, 2**63 - 1, 2**64 - 1}
     for k in range(64):

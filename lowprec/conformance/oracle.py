@@ -31,7 +31,7 @@ def _exact(number: Fraction) -> float:
     return nearest
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)
 def table(target: Format) -> Table:
     """Tabulate decode() of every code."""
     positive: dict[Fraction, int] = {}
@@ -41,7 +41,7 @@ def table(target: Format) -> Table:
         if not value.special:
             (negative if value.negative else positive)[value.magnitude] = code
     magnitudes = sorted(positive)
-    after = magnitudes[-1] + (magnitudes[-1] - magnitudes[-2])  # what would follow with unbounded exponents
+    after = reference.magnitude_of(reference.finite_count(target), target)  # what would follow
     midpoints = [(a + b) / 2 for a, b in zip(magnitudes, [*magnitudes[1:], after], strict=True)]
     dtype = _code_dtype(target)
     return Table(

@@ -1,0 +1,85 @@
+"""The file for a report: it replaces no file but an earlier report, and has its name when it is whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from .. import npy
+from ..npy_header import FileError, reason
+
+__all__ = ["ReportFile"]
+
+START = b'{\n  "source": '
+"""How every report starts."""
+
+
+def _check(path: Path, real: Path, source: Path, target: Path) -> None:
+    """Raise FileError unless a report of a conversion may be written to a path."""
+    if not real.parent.is_dir():
+        raise FileError(f"{path}: must be a file in an existing folder")
+    for one in (source, target):
+        other = Path(os.path.realpath(one))
+        if real.is_relative_to(other):
+            raise FileError(f"{path}: must not be {one}, nor a file in it")
+        if other.suffix == ".npy" and real == npy.sidecar(other):
+            raise FileError(f"{path}: is the name of the file with the format of {one}")
+        if real.parent == other.parent and real.name.startswith(f"{other.name}.") and real.suffix == ".data":
+            raise FileError(f"{path}: is a name for the external data of {one}")
+    if not real.exists():
+        return
+    if not real.is_file():
+        raise FileError(f"{path}: must be a regular file")
+    with real.open("rb") as stream:
+        start = stream.read(len(START))
+    if start not in (b"", START):
+        raise FileError(f"{path}: exists and is no report of a conversion; choose another name")
+
+
+class ReportFile:
+    """A file for the report of a conversion, checked before the conversion starts.
+
+    Parameters
+    ----------
+    path, source, target : Path
+        Its name, through links, and what is converted into what.
+    """
+
+    def __init__(self, path: Path, source: Path, target: Path) -> None:
+        self._path, self._source, self._target = path, source, target
+        try:
+            self._real = Path(os.path.realpath(path))
+            _check(path, self._real, source, target)
+        except OSError as error:
+            raise FileError(f"{path}: {reason(error)}") from None
+        except ValueError as error:  # a name with a null byte
+            raise FileError(f"{str(path)!a}: {error}") from None
+
+    def __enter__(self) -> ReportFile:
+        """Make a folder to write it in, next to its place."""
+        try:
+            self._folder = Path(tempfile.mkdtemp(prefix=f"{self._real.name[:200]}.tmp-", dir=self._real.parent))
+        except OSError as error:
+            raise FileError(f"{self._path}: cannot be written; {reason(error)}") from None
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Leave nothing but the report."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def write(self, text: str) -> None:
+        """Write the report, and rename it when it is on the disk."""
+        new = self._folder / "new"
+        try:
+            with new.open("x", encoding="utf-8") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+            _check(self._path, self._real, self._source, self._target)  # what is there may have come meanwhile
+            if self._real.exists():
+                shutil.copymode(self._real, new)
+            os.replace(new, self._real)
+        except OSError as error:
+            raise FileError(f"{self._path}: cannot be written; {reason(error)}") from None
