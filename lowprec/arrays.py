@@ -12,13 +12,15 @@ import array_api_compat as compat
 import numpy as np
 
 from .carriers import carrier, extends, native
+from .fenv import default_mode
 from .formats import FORMATS, NUMBERS, Format, Kind, as_format
+from .overlap import overlaps_itself
 from .row import own_dtype
 from .torch_state import advice, check_tensor
 
 __all__ = [
-    "beside", "call_back", "carrier", "check_out", "empty_codes", "extends", "format_of", "from_codes",
-    "handed_over", "is_dask", "is_torch", "is_traced", "namespace", "native", "on_host", "reinterpret", "to_codes",
+    "beside", "call_back", "carrier", "check_out", "check_takes_text", "empty_codes", "extends", "format_of",
+    "from_codes", "handed_over", "is_dask", "is_torch", "is_traced", "namespace", "native", "on_host", "reinterpret", "to_codes",
     "to_host", "to_torch_memory",
 ]  # fmt: skip
 
@@ -117,6 +119,8 @@ def format_of(
     if source is None:
         return held
     fmt = as_format(source, parameter=parameter)
+    if fmt.kind not in kinds:
+        raise ValueError(f"`{parameter}` must be a format that `{array}` may hold; got {fmt.name}")
     codes = held.is_integer and held.bits == fmt.storage_bits and (not held.signed or (fmt.is_integer and fmt.bits < 8))
     if held != fmt and not codes:
         held_in = dict.fromkeys([fmt.name, *(["int8"] if fmt.is_integer and fmt.bits < 8 else []), fmt.code_dtype.name])
@@ -263,6 +267,13 @@ def beside(other: Any, x: Any, parameter: str) -> Any:
     return other
 
 
+@default_mode
+def _rebuilt(codes: np.ndarray[Any, Any], fmt: Format, dtype: Any, like: Any) -> Any:
+    """Return codes as the values of another library, which takes them as Python numbers."""
+    numbers = codes.view(fmt.dtype).astype(np.float64 if fmt.is_float else fmt.dtype)
+    return namespace(like).asarray(numbers.tolist(), dtype=dtype, device=compat.device(like))
+
+
 def handed_over(codes: np.ndarray[Any, Any], fmt: Format, like: Any) -> Any:
     """Return a small NumPy array of unsigned codes in the library of `like`, on its device, in its carrier."""
     xp = namespace(like)
@@ -278,9 +289,21 @@ def handed_over(codes: np.ndarray[Any, Any], fmt: Format, like: Any) -> Any:
         return xp.asarray(values.tolist(), dtype=dtype, device=device)
     if is_torch(like):
         return from_codes(codes, dtype, like).to(device)
-    return xp.asarray(
-        codes.view(fmt.dtype).astype(np.float64 if fmt.is_float else fmt.dtype).tolist(), dtype=dtype, device=device
-    )
+    return _rebuilt(codes, fmt, dtype, like)
+
+
+def _overlaps_itself(x: Any) -> bool:
+    """Return whether elements of an array share memory, as far as its library says where they lie."""
+    if is_torch(x):
+        return overlaps_itself(x.shape, x.stride(), 1)
+    strides = getattr(x, "strides", None)
+    return strides is not None and overlaps_itself(x.shape, strides, x.dtype.itemsize)
+
+
+def check_takes_text(xp: Any) -> None:
+    """Raise TypeError unless arrays of a library can hold text."""
+    if xp is not np:
+        raise TypeError(f"`x` must be a NumPy array to become text, held in str objects; got one of {xp.__name__}")
 
 
 def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
@@ -299,6 +322,8 @@ def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
         raise ValueError(f"`out` must be on {compat.device(like)}, as `x` is; got {compat.device(out)}")
     if isinstance(out, np.generic) or (isinstance(out, np.ndarray) and not out.flags.writeable):
         raise ValueError("`out` must be writable; got a read-only array")
+    if _overlaps_itself(out):
+        raise ValueError("`out` must have memory of its own for every element; got an array that overlaps itself")
     if is_torch(out) and out.is_neg():
         raise ValueError("`out` must be plain memory; got a tensor that is negated when it is read")
     if is_torch(out) and out.requires_grad:

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import shown
 from .arrays import beside, format_of, handed_over, namespace
 from .dispatch import convert
+from .fenv import default_mode
 from .formats import FORMATS, Format, as_format
 from .interned import CACHED
-from .opsets import cast_rules
+from .opsets import cast_rules, unless_undefined
 from .plan import Plan, make_plan
 
 __all__ = ["check_zero", "number_format", "scale_beside", "zero_point_beside"]
@@ -27,11 +29,13 @@ def _code_of(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]:
     return (_remembered if value else _made)(value, fmt, parameter)  # 0.0 would be found where -0.0 was left
 
 
+@default_mode
 def _made(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]:
     if fmt.is_integer and not (fmt.min <= value <= fmt.max and int(value) == value):
-        raise ValueError(f"`{parameter}` must be an integer from {fmt.min} to {fmt.max} for {fmt.name}; got {value!r}")
+        wanted = f"an integer from {fmt.min} to {fmt.max} for {fmt.name}"
+        raise ValueError(f"`{parameter}` must be {wanted}; got {shown(value)}")
     if abs(value) > FORMATS["float64"].max and abs(value) != math.inf:
-        raise ValueError(f"`{parameter}` must be a number that float64 holds; got {value!r}")
+        raise ValueError(f"`{parameter}` must be a number that float64 holds; got {shown(value)}")
     held = FORMATS["int64" if fmt.is_integer else "float64"]
     found: np.ndarray[Any, Any] = convert(
         np.asarray(value, held.dtype), make_plan(held, fmt, cast_rules(held, fmt)), codes=True
@@ -65,6 +69,7 @@ def zero_point_beside(zero_point: Any, x: Any, wanted: object, shape: tuple[int,
     """Return the zero point as an array beside `x`; of a Python number one for every scale, of the `wanted` format."""
     if not _is_number(zero_point):
         return beside(zero_point, x, "zero_point")
+    wanted = unless_undefined(wanted)
     fmt = FORMATS["uint8"] if wanted is None else as_format(wanted, parameter="output_dtype")
     code = _code_of(zero_point, fmt, "zero_point")
     return handed_over(np.broadcast_to(code, shape).copy(), fmt, x)

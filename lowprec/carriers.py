@@ -9,6 +9,7 @@ from typing import Any
 
 import array_api_compat as compat
 
+from .arguments import shown
 from .formats import FORMATS, Format, Kind, as_format, is_in_table
 from .interned import CACHED
 from .row import own_dtype
@@ -80,8 +81,8 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     ValueError
         If `fmt` is no format.
     TypeError
-        If `fmt` is string and the library is not NumPy, which holds text as `str` objects; if JAX would need its
-        64-bit types for it, and they are switched off.
+        If `xp` is no array library; if `fmt` is string and the library is not NumPy, which holds text as `str` objects;
+        if JAX would need its 64-bit types for it, and they are switched off.
 
     Notes
     -----
@@ -95,7 +96,13 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     dtype(float8_e5m2)
     """
     row = as_format(fmt)
-    found, is_switched = _found(row, xp)
+    try:
+        found, is_switched = _found(row, xp)
+    except TypeError:  # what cannot be a key of the cache is no namespace
+        found, is_switched = None, False
+    if found is None:
+        text = ": numpy, in arrays of str objects" if row.kind is Kind.STRING else ""
+        raise TypeError(f"`xp` must be an array library that can hold {row.name}{text}; got {shown(xp)}")
     if is_switched and not sys.modules["jax"].config.jax_enable_x64:
         how = 'jax.config.update("jax_enable_x64", True)'
         raise TypeError(f"JAX holds {row.name} only with its 64-bit types switched on: {how}")
@@ -104,10 +111,15 @@ def carrier(fmt: object, xp: Any, /) -> Any:
 
 @lru_cache(maxsize=CACHED)
 def _found(row: Format, xp: Any) -> tuple[Any, bool]:
-    """Return the dtype, and whether it is one of those that JAX has only where its 64-bit types are switched on."""
+    """Return the dtype, and whether it is one of those that JAX has only where its 64-bit types are switched on.
+
+    None for what is no array library, and for text in another one than NumPy.
+    """
+    if not hasattr(xp, "__name__"):
+        return None, False
     library = _library(xp)
     if row.kind is Kind.STRING and library != "numpy":
-        raise TypeError(f"text is held in NumPy arrays of str objects; {xp.__name__} has none")
+        return None, False
     found = native(row, xp)
     if found is None:
         prefix = "int" if row.is_integer and row.signed else "uint"

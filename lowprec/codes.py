@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy import ndarray
 
+from .arguments import as_flag, as_integer, shown
 from .arrays import namespace
 from .dispatch import convert
 from .formats import Format, as_format
@@ -47,7 +48,8 @@ def encode(
     packed : bool
         Pack 2-, 4- and 6-bit codes in ONNX's order.
     out : array, optional
-        Where the result goes: of the library, device, shape and dtype that the result would have.
+        Where the result goes: of the library, device, shape and dtype that the result would have, each element in
+        memory of its own. It may overlap the other arrays.
 
     Returns
     -------
@@ -80,20 +82,27 @@ def encode(
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "packed": bool(packed)}
         return torch_ops.encode(x, fmt, source=source, out=out, **options)
     plan = settle(x, source, fmt, ENCODE, saturate, round_mode, opset)
-    if packed:
+    packs = packed is not False and as_flag(packed, "packed")
+    if packs:
         check_packable(plan.target, "fmt")
-    return convert(x, plan, codes=True, packed=bool(packed), out=out)
+    return convert(x, plan, codes=True, packed=packs, out=out)
+
+
+_MOST_AXES, _MOST_ELEMENTS = 64, 1 << 59
+"""What NumPy has strides for: 64 axes, and 2**63 bytes."""
 
 
 def shape_of(shape: object) -> tuple[int, ...]:
     """Return the shape of packed values, or raise ValueError."""
-    lengths: Sequence[Any] = shape if isinstance(shape, Sequence) and not isinstance(shape, str) else (shape,)
-    try:
-        found = tuple(length.__index__() for length in lengths)
-    except AttributeError:
-        found = (-1,)
-    if any(length < 0 for length in found):
-        raise ValueError(f"`shape` must be the number of elements, or a tuple of lengths, where packed; got {shape!r}")
+    is_sequence = isinstance(shape, Sequence) and not isinstance(shape, (str, bytes, bytearray, memoryview))
+    lengths: Sequence[object] = shape if is_sequence else (shape,)  # type: ignore[assignment]
+    found = tuple(length for length in map(as_integer, lengths) if length is not None and length >= 0)
+    if len(found) < len(lengths):
+        wanted = "the number of elements, or a tuple of lengths, where packed"
+        raise ValueError(f"`shape` must be {wanted}; got {shown(shape)}")
+    if len(found) > _MOST_AXES or math.prod(max(length, 1) for length in found) > _MOST_ELEMENTS:
+        wanted = f"at most {_MOST_AXES} lengths, and {_MOST_ELEMENTS} elements where a length of 0 counts as 1"
+        raise ValueError(f"`shape` must have {wanted}; got {shown(shape)}")
     return found
 
 
@@ -140,7 +149,8 @@ def decode(
     shape : int or sequence of int, optional
         The shape of the values; needed where packed, and only there.
     out : array, optional
-        Where the result goes: of the library, device, shape and dtype that the result would have.
+        Where the result goes: of the library, device, shape and dtype that the result would have, each element in
+        memory of its own. It may overlap the other arrays.
 
     Returns
     -------
@@ -173,9 +183,9 @@ def decode(
         return torch_ops.decode(codes, fmt, to=to, packed=packed, shape=shape, out=out)
     namespace(codes, "codes")
     source = as_format(fmt)
-    if not packed:
+    if not as_flag(packed, "packed"):
         if shape is not None:
-            raise ValueError(f"`shape` must be None unless the codes are packed; got {shape!r}")
+            raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
         return convert(codes, settle(codes, source, to, DECODE), out=out)
     lengths = shape_of(shape)
     check_packed(codes, source, lengths, "codes")

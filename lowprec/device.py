@@ -168,6 +168,8 @@ def convert(
         given = []
         if operands is not None:
             arrays, spread = _beside(operands, None if packed else axes, src.shape, cupy)
+            if out is not None:  # which may be written over them
+                arrays = [array.copy() for array in arrays]
             scale, zero = (*(array.data.ptr for array in arrays), 0)[:2]
             given = [beside(scale, zero, *spread[1:])]
         if out is not None:

@@ -14,6 +14,7 @@ from .arrays import (
     call_back,
     carrier,
     check_out,
+    check_takes_text,
     empty_codes,
     extends,
     from_codes,
@@ -198,8 +199,7 @@ def _traced(x: Any, plan: Plan, dtype: Any, extend: bool, packed: bool, shape: t
 def _with_text(x: Any, plan: Plan, out: Any) -> Any:
     """Convert from or to text, which only NumPy arrays hold."""
     xp, source, target = namespace(x), plan.source, plan.target
-    if xp is not np:
-        raise TypeError(f"text is held in NumPy arrays of str objects; {xp.__name__} has none")
+    check_takes_text(xp)
     dtype = carrier(target, xp)
     if source.kind is target.kind:
         result = text.copy_texts(x)

@@ -88,14 +88,18 @@ def _used(plan: LinearPlan, zero: tuple[Any, Format] | None) -> tuple[Any, Forma
 
 
 def _operands(
-    plan: LinearPlan, scale: tuple[Any, Format], zero: tuple[Any, Format] | None, spread: Granularity, n: int
-) -> _kernels.Operands:
+    plan: LinearPlan, scale: tuple[Any, Format], zero: tuple[Any, Format] | None, spread: Granularity, n: int,
+    copied: bool = False,
+) -> _kernels.Operands:  # fmt: skip
+    """Return scales and zero points as the loops read them; `copied` where the result may be written over them."""
     factor, offset = _converted(plan, scale, _used(plan, zero))
     if offset is not None:
         offset = _flat(offset)
         if _codes_of(plan).is_integer and not offset.any():  # a sum with 0 is a change to a float -0 alone
             offset = None
     spread, (factor, offset) = expanded(spread, n, (_flat(factor), offset))
+    if copied:
+        factor, offset = factor.copy(), None if offset is None else offset.copy()
     _, inner, length, block, outer_step, width = spread
     beside = None if offset is None else offset.view(np.uint8)
     return _kernels.Operands(
@@ -114,12 +118,12 @@ def _remembered(plan: LinearPlan, spread: Granularity, n: int, *given: _Given) -
 
 
 def _beside_host(
-    plan: LinearPlan, scale: tuple[Any, Format], zero: tuple[Any, Format] | None, spread: Granularity, n: int
+    plan: LinearPlan, scale: tuple[Any, Format], zero: tuple[Any, Format] | None, spread: Granularity, n: int, out: Any
 ) -> _kernels.Operands:
     """Return the operands of an array in host memory; those of one scale are remembered, for small calls."""
     given = [scale] if zero is None else [scale, zero]
     if spread.axis is not None or not all(isinstance(array, _NUMPY) for array, _ in given):
-        return _operands(plan, scale, zero, spread, n)
+        return _operands(plan, scale, zero, spread, n, copied=out is not None)
     return _remembered(plan, spread, n, *((array.tobytes(), array.dtype, fmt) for array, fmt in given))
 
 
@@ -152,7 +156,7 @@ def _carried_out(job: _Job) -> Any:
     x, plan, scale, zero, spread = job[:5]
     rest = job[5:]
     if on_host(x):
-        operands = _beside_host(plan, scale, zero, spread, math.prod(job.values_shape))
+        operands = _beside_host(plan, scale, zero, spread, math.prod(job.values_shape), job.out)
         return convert_host(x, plan, _program, *rest, operands)
     zero = _used(plan, zero)
     if device.holds(x):
@@ -264,7 +268,7 @@ def convert_linear(
         n = x.size if shape is None else math.prod(shape)
         dense = dense_result(x, (packed_bytes(n, plan.target),) if packed else wanted, own, out)
         if dense is not None:
-            operands = _beside_host(plan, scale, None if zero is None else (zero, _codes_of(plan)), spread, n)
+            operands = _beside_host(plan, scale, None if zero is None else (zero, _codes_of(plan)), spread, n, out)
             if shared(n, _kernels.run_arrays, program, x, dense, n, operands):
                 return dense
     xp = namespace(x)

@@ -50,7 +50,10 @@ def _delivered(result: Any, target: Format, x: Any, dtype: Any, packed: bool, ou
     if out is None:
         return result
     check_out(out, x, result.shape, dtype)
-    out[...] = result
+    try:
+        out[...] = result
+    except ValueError as error:  # of a library that does not say beforehand that memory is read-only
+        raise ValueError(f"`out` must be writable; {xp.__name__} says: {error}") from None
     return out
 
 

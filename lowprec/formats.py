@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from .arguments import printed, shown
 from .interned import reduced
 from .row import NUMBERS, Format, Kind, NaNRule, own_dtype
 
@@ -106,13 +107,16 @@ def _lookup(spec: object) -> Format | None:
     if isinstance(spec, np.dtype):
         return _BY_DTYPE.get(spec.newbyteorder("="))
     if isinstance(spec, type) and issubclass(spec, np.generic):
-        return _BY_DTYPE.get(np.dtype(spec))
+        try:
+            return _BY_DTYPE.get(np.dtype(spec))
+        except TypeError:  # np.floating: no type of its own
+            return None
     if isinstance(spec, type) and isinstance(dtype := getattr(spec, "dtype", None), np.dtype):  # jax.numpy.bfloat16
         return _lookup(dtype)
     if isinstance(spec, type) or spec is None:  # float, int: which width is meant is anyone's guess
         return None
     # torch, array_api_strict and others print a dtype as "library.name"
-    library, _, name = str(spec).rpartition(".")
+    library, _, name = printed(spec).rpartition(".")
     return _BY_NAME.get(name) if library.isidentifier() else None
 
 
@@ -153,7 +157,7 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
     close = difflib.get_close_matches(spec, _BY_NAME, 3, 0.5) if isinstance(spec, str) else []
     names = f"one of {', '.join(FORMATS)}, an ONNX name or enum value, or a dtype"
     hint = f" (did you mean {' or '.join(close)}?)" if close else ""
-    raise ValueError(f"`{parameter}` must be {names}; got {spec!r}{hint}")
+    raise ValueError(f"`{parameter}` must be {names}; got {shown(spec)}{hint}")
 
 
 def is_in_table(fmt: Format) -> bool:

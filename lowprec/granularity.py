@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .arguments import as_integer, shown
+
 __all__ = ["Granularity", "expanded", "granularity_of"]
 
 _Array = np.ndarray[Any, Any]
@@ -31,21 +33,23 @@ class Granularity(NamedTuple):
 
 
 def _axis_of(axis: object, rank: int) -> int:
-    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
-        raise ValueError(f"`axis` must be an integer; got {axis!r}")
-    number = int(axis.__index__())
+    number = as_integer(axis)
+    if number is None:
+        raise ValueError(f"`axis` must be an integer; got {shown(axis)}")
     if rank <= 1 and number == 1:  # the default, where there is but one axis or none
         return 0
-    if not -rank <= number < rank:
-        raise ValueError(f"`axis` must be from {-rank} to {rank - 1} for `x` of {rank} dimensions; got {number}")
-    return number % rank
+    axes = max(rank, 1)  # ONNX's range for 0-d is empty, its default included: 0-d counts as 1-D, as NumPy has it
+    if not -axes <= number < axes:
+        raise ValueError(f"`axis` must be from {-axes} to {axes - 1} for `x` of {rank} dimensions; got {shown(number)}")
+    return number % axes
 
 
 def _block_of(block_size: object) -> int:
-    number = block_size.__index__() if hasattr(block_size, "__index__") and not isinstance(block_size, bool) else -1
-    if number < 0:
-        raise ValueError(f"`block_size` must be an integer from 0 up, 0 where there are no blocks; got {block_size!r}")
-    return int(number)
+    number = as_integer(block_size)
+    if number is None or number < 0:
+        wanted = "an integer from 0 up, 0 where there are no blocks"
+        raise ValueError(f"`block_size` must be {wanted}; got {shown(block_size)}")
+    return number
 
 
 def granularity_of(
@@ -59,14 +63,15 @@ def granularity_of(
     inner = math.prod(shape[where + 1 :])
     if block:
         if not blocks:
-            raise ValueError(f"`block_size` must be 0 before opset 21; got {block}")
+            raise ValueError(f"`block_size` must be 0 before opset 21; got {shown(block)}")
         wanted = (*shape[:where], -(-shape[where] // block), *shape[where + 1 :]) if shape else None
         if scale != wanted:
             raise ValueError(
                 f"`scale` must have shape {wanted or '(n,) beside an axis'} for `x` of shape {shape}, axis {where}, "
-                f"block_size {block}; got {scale}"
+                f"block_size {shown(block)}; got {scale}"
             )
-        return Granularity(where, max(inner, 1), max(shape[where], 1), block, wanted[where], max(inner, 1))
+        length = max(shape[where], 1)
+        return Granularity(where, max(inner, 1), length, min(block, length), max(wanted[where], 1), max(inner, 1))
     if math.prod(scale) == 1 and (len(scale) <= 1 or scale == (1,) * len(shape)):
         return Granularity(None, max(math.prod(shape), 1), 1, 1, 0, 1)
     if not axes:

@@ -6,6 +6,7 @@ import math
 import struct
 
 from . import _kernels
+from .fenv import default_mode
 from .formats import Format
 from .linear import QUANTIZE, LinearPlan
 from .stages import compose, encode_stages, integer_numbers, is_upper_half, load_stages, single_stages
@@ -63,6 +64,7 @@ def _dequantize(plan: LinearPlan) -> tuple[list[str], dict[str, int]]:
     return [*names, "multiply", *last], numbers | more
 
 
+@default_mode
 def make_linear_program(plan: LinearPlan, *, extend: bool = False, swap: bool = False, swap_out: bool = False,
                         packed: bool = False, unpacked: bool = False) -> _kernels.Program:  # fmt: skip
     """Compose the loops of one quantization; the options are those of `stages.make_program`."""

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import format_of
+from .arguments import as_flag
+from .arrays import format_of, namespace
 from .codes import encode
+from .fenv import default_mode
 from .formats import Format, as_format
 from .operators import cast
 from .packing import packed_bytes
@@ -130,6 +132,7 @@ def _add(found: Tally, x: Array, row: Format, held: Format, scale: float | None)
     found.saturated += count_beyond(inside, row, nearest=scale is not None)
 
 
+@default_mode
 def measure(x: Array, fmt: object, *, source: object = None, scaled: bool = False) -> Loss:
     """Convert an array to a format and back, and say what was lost.
 
@@ -168,7 +171,9 @@ def measure(x: Array, fmt: object, *, source: object = None, scaled: bool = Fals
     >>> found.saturated, found.max_abs_error
     (1, 552.0)
     """
-    row, held = as_format(fmt), format_of(x.dtype, source)
+    if namespace(x) is not np:
+        raise TypeError(f"`x` must be a NumPy array; got one of {namespace(x).__name__}")
+    row, held, scaled = as_format(fmt), format_of(x.dtype, source), as_flag(scaled, "scaled")
     encode(np.empty(0, x.dtype), row, source=held)  # says what is wrong before anything is read
     scale = _scale_for(x, row, held) if scaled else 1.0
     found = Tally()

@@ -52,7 +52,8 @@ def cast(
     opset : int
         The ONNX opset, 1 to 28, whose Cast decides what is allowed and what Inf becomes.
     out : array, optional
-        Where the result goes: of the library, device, shape and dtype that the result would have.
+        Where the result goes: of the library, device, shape and dtype that the result would have, each element in
+        memory of its own. It may overlap the other arrays.
 
     Returns
     -------

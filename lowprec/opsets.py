@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .arguments import as_flag, as_integer, shown
 from .formats import FORMATS, NUMBERS, Format, Kind
 
 __all__ = [
-    "NEWEST", "ROUND_MODES", "CastRules", "cast_rules", "check_attribute", "check_saturate", "check_type", "version_of",
+    "NEWEST", "ROUND_MODES", "CastRules", "cast_rules", "check_attribute", "check_saturate", "check_type",
+    "unless_undefined", "version_of",
 ]  # fmt: skip
 
 NEWEST = 28
@@ -57,11 +59,11 @@ class CastRules:
 def version_of(opset: int, operator: str = "Cast") -> int:
     """Return the version of an operator that `opset` uses."""
     first = VERSIONS[operator][0]
-    if isinstance(opset, bool) or not hasattr(opset, "__index__"):
-        raise ValueError(f"`opset` must be an integer from {first} to {NEWEST}; got {opset!r}")
-    number = opset.__index__()
+    number = as_integer(opset)
+    if number is None:
+        raise ValueError(f"`opset` must be an integer from {first} to {NEWEST}; got {shown(opset)}")
     if not first <= number <= NEWEST:
-        raise ValueError(f"`opset` must be from {first} to {NEWEST} for {operator}; got {number}")
+        raise ValueError(f"`opset` must be from {first} to {NEWEST} for {operator}; got {shown(number)}")
     return max(version for version in VERSIONS[operator] if version <= number)
 
 
@@ -81,15 +83,19 @@ def check_type(
 def check_attribute(attribute: str, value: object, default: object, opset: int, operator: str) -> None:
     """Raise ValueError if an attribute that the operator lacks at `opset` is set to something else than its default."""
     since = ATTRIBUTE_SINCE[operator][attribute]
-    if opset < since and value != default:
+    if opset < since and value is not default and (default is None or value != default):
         raise ValueError(f"`{attribute}` must be {default} before opset {since}; got opset {opset}")
+
+
+def unless_undefined(fmt: object) -> object:
+    """Return what an attribute names a type by; None for 0, ONNX's UNDEFINED, which stands for no type."""
+    is_number = isinstance(fmt, (int, np.integer)) and not isinstance(fmt, bool)
+    return None if is_number and fmt == 0 else fmt
 
 
 def check_saturate(saturate: object, opset: int, operator: str) -> None:
     """Raise ValueError unless `saturate` is a truth value, and True where the operator has no such attribute."""
-    if not isinstance(saturate, (bool, np.bool)) and saturate not in (0, 1):
-        raise ValueError(f"`saturate` must be True or False; got {saturate!r}")
-    check_attribute("saturate", bool(saturate), True, opset, operator)
+    check_attribute("saturate", as_flag(saturate, "saturate"), True, opset, operator)
 
 
 def cast_rules(
@@ -111,7 +117,7 @@ def cast_rules(
     check_type(source, version, names[0], operator, kinds)
     check_type(target, version, names[1], operator, kinds)
     check_saturate(saturate, opset, operator)
-    if round_mode is not None and round_mode not in ROUND_MODES:
-        raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)} or None; got {round_mode!r}")
+    if round_mode is not None and not (isinstance(round_mode, str) and round_mode in ROUND_MODES):
+        raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)} or None; got {shown(round_mode)}")
     check_attribute("round_mode", round_mode, None, opset, operator)
     return CastRules(version, bool(saturate), round_mode or ROUND_MODES[0])

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from .fenv import default_mode
 from .formats import Format, Kind, NaNRule
 from .plan import Plan, Rule
 
@@ -126,6 +127,7 @@ def _nan_mask(code: Any, fmt: Format) -> Any:
 
 
 @functools.lru_cache(maxsize=TABLES)
+@default_mode
 def _quanta(fmt: Format) -> tuple[float, ...]:
     """Return what one unit of the mantissa is worth, by the exponent field."""
     fields = range(1 << fmt.exponent_bits)

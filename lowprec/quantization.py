@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy import ndarray
 
+from .arguments import as_flag, shown
 from .arrays import format_of, namespace
 from .beside import scale_beside, zero_point_beside
 from .codes import check_packed, shape_of
@@ -61,15 +62,17 @@ def quantize_linear(
     scale_format : str, int, dtype or Format, optional
         The format of `scale` where its dtype only carries the codes.
     axis : int
-        The quantization axis, ``-ndim`` to ``ndim - 1``. The default stands for axis 0 where `x` is 1-D.
+        The quantization axis, ``-ndim`` to ``ndim - 1``. The default stands for axis 0 where `x` is 1-D; 0-d counts as
+        1-D.
     block_size : int
         Elements along `axis` that share a scale, the last of which may be fewer; 0 where there are no blocks.
     output_dtype : str, int, dtype or Format, optional
         The format of the result: an integer of 2 to 16 bits, float8, float6 or float4. By default that of `zero_point`,
-        else uint8. Needed beside a zero point in a library that has no dtype of its own for the format.
+        else uint8. Needed beside a zero point in a library that has no dtype of its own for the format. 0, ONNX's
+        UNDEFINED, counts as None.
     precision : str, int, dtype or Format, optional
         float16, bfloat16, float32 or float64; by default the type of `scale`, float32 for float8_e8m0fnu and float64
-        for int32.
+        for int32. 0 counts as None.
     saturate : bool
         Float8 targets: whether overflow becomes the largest value.
     packed : bool
@@ -77,7 +80,8 @@ def quantize_linear(
     opset : int
         The ONNX opset, 10 to 28.
     out : array, optional
-        Where the result goes: of the library, device, shape and dtype that the result would have.
+        Where the result goes: of the library, device, shape and dtype that the result would have, each element in
+        memory of its own. It may overlap the other arrays.
 
     Returns
     -------
@@ -113,7 +117,7 @@ def quantize_linear(
             output_dtype=output_dtype, precision=precision, saturate=saturate, packed=bool(packed), opset=opset,
             out=out,
         )  # fmt: skip
-    xp = namespace(x)
+    xp, packs = namespace(x), packed is not False and as_flag(packed, "packed")
     factor, named = scale_beside(scale, x, source, scale_format)
     zero = zero_dtype = zero_shape = None
     if zero_point is not None:
@@ -121,9 +125,9 @@ def quantize_linear(
         zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
     plan, scale_fmt, spread = settle_quantize(
         xp, x.dtype, tuple(x.shape), factor.dtype, tuple(factor.shape), named, zero_dtype, zero_shape, axis, block_size,
-        output_dtype, source, precision, saturate, bool(packed), opset,
+        output_dtype, source, precision, saturate, packs, opset,
     )  # fmt: skip
-    return convert_linear(x, plan, (factor, scale_fmt), zero, spread, packed=bool(packed), out=out)
+    return convert_linear(x, plan, (factor, scale_fmt), zero, spread, packed=packs, out=out)
 
 
 @eager
@@ -164,7 +168,8 @@ def dequantize_linear(
     scale_format, axis, block_size
         As in `quantize_linear`.
     output_dtype : str, int, dtype or Format, optional
-        float32, float16 or bfloat16; by default the type of `scale`, needed where that is float8_e8m0fnu.
+        float32, float16 or bfloat16; by default the type of `scale`, needed where that is float8_e8m0fnu. 0 counts as
+        None.
     packed : bool
         Whether `x` holds 2-, 4- or 6-bit codes packed in ONNX's order.
     shape : int or sequence of int, optional
@@ -172,7 +177,8 @@ def dequantize_linear(
     opset : int
         The ONNX opset, 10 to 28.
     out : array, optional
-        Where the result goes: of the library, device, shape and dtype that the result would have.
+        Where the result goes: of the library, device, shape and dtype that the result would have, each element in
+        memory of its own. It may overlap the other arrays.
 
     Returns
     -------
@@ -206,13 +212,13 @@ def dequantize_linear(
         )  # fmt: skip
     xp = namespace(x)
     lengths = None
-    if packed:
+    if packed is not False and as_flag(packed, "packed"):
         if source is None:
             raise ValueError("`source` must be the format of the packed codes; got None")
         lengths = shape_of(shape)
         check_packed(x, as_format(source, parameter="source"), lengths, "x", "source")
     elif shape is not None:
-        raise ValueError(f"`shape` must be None unless the codes are packed; got {shape!r}")
+        raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
     factor, named = scale_beside(scale, x, source, scale_format)
     zero = zero_dtype = zero_shape = None
     if zero_point is not None:

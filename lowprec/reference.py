@@ -15,6 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from .arguments import shown
+from .fenv import default_mode
 from .formats import Format, Kind, NaNRule, as_format
 from .opsets import NEWEST, CastRules, cast_rules, check_type, version_of
 
@@ -35,6 +37,7 @@ class Value:
     special: str = ""
 
     @classmethod
+    @default_mode
     def of(cls, x: object, /, *, parameter: str = "x") -> Value:
         """Return the exact value of a number or a text (``17/23``, ``0x1p-3``); zeros and NaNs keep their sign."""
         if isinstance(x, Value):
@@ -51,13 +54,14 @@ class Value:
         if isinstance(x, np.generic) and not np.iscomplexobj(x):  # the scalars of ml_dtypes: their dtype is a row
             row = as_format(x.dtype, parameter=parameter)
             return decode(int(np.array(x, x.dtype).view(f"u{x.dtype.itemsize}")), row)
-        raise ValueError(f"`{parameter}` must be a real number or its text; got {type(x).__name__} {x!r}")
+        raise ValueError(f"`{parameter}` must be a real number or its text; got {type(x).__name__} {shown(x)}")
 
     @property
     def number(self) -> Fraction:
         """The finite number with its sign."""
         return -self.magnitude if self.negative else self.magnitude
 
+    @default_mode
     def __float__(self) -> float:
         return math.copysign(float(self.special or self.magnitude), -1.0 if self.negative else 1.0)
 
@@ -124,7 +128,7 @@ def decode(code: int, fmt: object) -> Value:
     width = row.bits
     limit = 2 ** max(8, width)
     if isinstance(code, bool) or not isinstance(code, (int, np.integer)) or not 0 <= code < limit:
-        raise ValueError(f"`code` must be an integer from 0 to {limit - 1}; got {code!r}")
+        raise ValueError(f"`code` must be an integer from 0 to {limit - 1}; got {shown(code)}")
     bits = int(code) % 2**width
     if row.kind is Kind.BOOL:
         return Value.of(int(bits != 0))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from .arguments import shortened
 from .formats import Format, Kind, NaNRule, as_format
 from .opsets import NEWEST
 from .reference import Value, decode, encode
@@ -94,10 +95,10 @@ def _zero_point(zero_point: object, fmt: Format) -> Value | None:
     value = Value.of(zero_point, parameter="zero_point")
     if fmt.kind is Kind.FLOAT and (fmt.nan is not NaNRule.NONE or fmt.has_inf):
         if not _is_zero(value):
-            raise ValueError(f"`zero_point` must be zero for {fmt.name}; got {value}")
+            raise ValueError(f"`zero_point` must be zero for {fmt.name}; got {shortened(str(value))}")
         return None
     if value.special or decode(encode(value, fmt), fmt).number != value.number:
-        raise ValueError(f"`zero_point` must be a value of {fmt.name}; got {value}")
+        raise ValueError(f"`zero_point` must be a value of {fmt.name}; got {shortened(str(value))}")
     return value
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from .fenv import default_mode
 from .interned import CACHED, Interned
 from .row_fields import NUMBERS, Kind, NaNRule, check_fields
 
@@ -216,6 +217,7 @@ class Format(metaclass=Interned):
         return math.ldexp(1.0, self.emin)
 
     @property
+    @default_mode  # that of float64 is a subnormal itself
     def smallest_subnormal(self) -> float:
         """The smallest positive value."""
         return math.ldexp(1.0, self.emin - self.mantissa_bits)

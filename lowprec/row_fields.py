@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from .arguments import shown
+
 __all__ = ["NUMBERS", "Kind", "NaNRule", "check_fields"]
 
 
@@ -46,7 +48,7 @@ _WIDTHS = (2, 4, 8, 16, 32, 64)
 
 def _require(holds: bool, field: str, wanted: str, came: object) -> None:
     if not holds:
-        raise ValueError(f"`{field}` must be {wanted}; got {came!r}")
+        raise ValueError(f"`{field}` must be {wanted}; got {shown(came)}")
 
 
 def check_fields(fmt: Any) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .arguments import as_integer
 from .arrays import carrier, format_of, native
 from .formats import Format, as_format, is_in_table
 from .granularity import Granularity, granularity_of
 from .linear import DEQUANTIZE, QUANTIZE, LinearPlan, dequantize_plan, quantize_plan
-from .opsets import check_attribute, version_of
+from .opsets import check_attribute, unless_undefined, version_of
 from .packing import check_packable
 from .settle import remembered
 
@@ -23,7 +24,7 @@ def _spread(
     shape: _Shape, scale: _Shape, zero: _Shape | None, axis: object, block_size: object, operator: str, opset: int
 ) -> Granularity:
     version = version_of(opset, operator)
-    check_attribute("axis", axis, 1, opset, operator)
+    check_attribute("axis", as_integer(axis), 1, opset, operator)
     spread = granularity_of(shape, scale, axis, block_size, blocks=version >= 21, axes=version >= 13)
     if zero is not None and zero != scale and not math.prod(zero) == math.prod(scale) == 1:
         raise ValueError(f"`zero_point` must have the shape of `scale`, {scale}; got {zero}")
@@ -48,6 +49,7 @@ def _quantize(
     zero_dtype: Any, zero_shape: _Shape | None, axis: object, block_size: object, output_dtype: object,
     source: object, precision: object, saturate: bool, packed: bool, opset: int,
 ) -> _Settled:  # fmt: skip
+    output_dtype, precision = unless_undefined(output_dtype), unless_undefined(precision)
     held = format_of(dtype, source)
     scale = format_of(scale_dtype, scale_format, ("scale", "scale_format"))
     spread = _spread(shape, scale_shape, zero_shape, axis, block_size, QUANTIZE, opset)
@@ -63,6 +65,7 @@ def _dequantize(
     zero_dtype: Any, zero_shape: _Shape | None, axis: object, block_size: object, output_dtype: object,
     source: object, packed: bool, opset: int,
 ) -> _Settled:  # fmt: skip
+    output_dtype = unless_undefined(output_dtype)
     held = as_format(source, parameter="source") if packed else format_of(dtype, source)
     scale = format_of(scale_dtype, scale_format, ("scale", "scale_format"))
     spread = _spread(shape, scale_shape, zero_shape, axis, block_size, DEQUANTIZE, opset)

@@ -6,6 +6,7 @@ import math
 import struct
 
 from . import _kernels
+from .fenv import default_mode
 from .formats import Format, Kind, NaNRule
 from .plan import Plan, Rule
 
@@ -258,6 +259,7 @@ def _from_mask(plan: Plan) -> int:
     return source.code_mask
 
 
+@default_mode
 def make_program(plan: Plan, *, extend: bool = False, swap: bool = False, swap_out: bool = False,
                  packed: bool = False, unpacked: bool = False) -> _kernels.Program:  # fmt: skip
     """Compose the loops of one conversion.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _kernels
+from .fenv import default_mode
 from .formats import Format
 
 __all__ = ["Census", "Tally", "count_beyond", "is_within"]
@@ -217,6 +218,7 @@ class Tally(Census):
         self._noise.add_total(noise)
         return peak
 
+    @default_mode
     def merge(self, other: Census) -> None:
         """Add what another one counted."""
         super().merge(other)
@@ -229,6 +231,7 @@ class Tally(Census):
             self._noise.merge(other._noise)
 
     @property
+    @default_mode
     def sqnr_db(self) -> float:
         """10 log10 of the input's power over the error's.
 

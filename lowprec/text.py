@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .fenv import default_mode
 from .formats import FORMATS, Format, Kind
 from .plan import Plan, Rule
 from .row import own_dtype
@@ -23,6 +24,7 @@ _BLOCK = 1 << 16  # elements at a time: what lives as Python objects stays in th
 _SHOWN = 40  # characters of a text that a message repeats
 
 
+@default_mode
 def format_values(x: _Array, source: Format) -> _Array:
     """Return the text of every number, as ONNX Cast to string does: the fewest digits that are read back as the number.
 
@@ -123,6 +125,7 @@ _FLOAT_TAKES_TOO = "_yY\0"
 """Characters in the ASCII texts that `float` takes and `_NUMBER` does not: 1_0, infinity, NumPy's padding."""
 
 
+@default_mode
 def parse_values(x: _Array, plan: Plan, convert: Callable[..., Any]) -> _Array:
     """Return the codes of numbers given as text, as ONNX Cast from string does: the decimal is rounded once.
 

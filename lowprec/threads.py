@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from . import _kernels
+from .arguments import as_integer, shown
 from .cores import available_cores
 from .environment import setting
 
@@ -28,10 +29,10 @@ _task = threading.local()
 
 
 def _checked(n: object, parameter: str) -> int:
-    number = n.__index__() if hasattr(n, "__index__") and not isinstance(n, bool) else 0
-    if not 1 <= number <= 1024:
-        raise ValueError(f"`{parameter}` must be an integer from 1 to 1024; got {n!r}")
-    return int(number)
+    number = as_integer(n)
+    if number is None or not 1 <= number <= 1024:
+        raise ValueError(f"`{parameter}` must be an integer from 1 to 1024; got {shown(n)}")
+    return number
 
 
 def _read(text: str) -> int:

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from .arrays import carrier, namespace
+from .arrays import carrier, check_takes_text, namespace
 from .formats import as_format
 from .linear import LinearPlan
 from .opsets import NEWEST
 from .packing import check_packable, packed_bytes
-from .plan import Plan
+from .plan import Plan, Rule
 from .settle import CAST, DECODE, ENCODE, settle, settle_bits, unpacking
 from .settle_linear import settle_dequantize, settle_quantize
 
@@ -24,6 +24,8 @@ torch: Any = import_module("torch")
 
 
 def _empty(x: Any, plan: Plan | LinearPlan, codes: bool = False, packed: bool = False, shape: Any = None) -> Any:
+    if isinstance(plan, Plan) and plan.rule is Rule.TEXT:
+        check_takes_text(torch)
     if packed:
         return x.new_empty((packed_bytes(x.numel(), plan.target),), dtype=torch.uint8)
     dtype = carrier(plan.target.code_dtype.name if codes else plan.target, torch)

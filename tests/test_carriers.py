@@ -61,7 +61,7 @@ def test_strings_are_numpys(name: str) -> None:
         assert (cell, lp.carrier("string", np)) == ("`str` objects", np.dtype(object))
         return
     assert cell == "none"
-    with pytest.raises(TypeError, match="text is held in NumPy arrays"):
+    with pytest.raises(TypeError, match="`xp` must be an array library that can hold string: numpy, in arrays of str"):
         lp.carrier("string", _namespace(name))
 
 

@@ -245,3 +245,18 @@ def test_torch_streams(torch: Any) -> None:
     graph.replay()
     torch.cuda.synchronize()
     assert torch.equal(out.view(torch.uint8).cpu(), lp.cast(x.cpu(), "float8_e5m2").view(torch.uint8))
+
+
+def test_out_over_the_scales() -> None:
+    x = cupy.asarray(np.repeat(np.arange(2, 18, 2, dtype=np.float32), 5000).reshape(8, 5000))
+    room = cupy.zeros(40_000, np.uint8)
+    scale = room[:20_000].view(np.float32)
+    scale[:] = 2
+    got = lp.quantize_linear(x, scale, out=room.reshape(8, 5000))
+    assert np.array_equal(got.get(), np.repeat(np.arange(1, 9, dtype=np.uint8), 5000).reshape(8, 5000))
+
+
+def test_out_over_itself_is_refused() -> None:
+    out = cupy.lib.stride_tricks.as_strided(cupy.zeros(64, np.uint8), (3, 4), (1, 1))
+    with pytest.raises(ValueError, match="`out` must have memory of its own for every element"):
+        lp.cast(cupy.zeros((3, 4), np.float32), "uint8", out=out)

@@ -172,7 +172,7 @@ def test_text_is_numpys_alone(xp: Library) -> None:
     if isinstance(x, np.ndarray):
         assert lp.cast(x, "string").tolist() == ["0.0", "0.0"]
         return
-    with pytest.raises(TypeError, match="text is held in NumPy arrays of str objects"):
+    with pytest.raises(TypeError, match="`x` must be a NumPy array to become text, held in str objects; got one of"):
         xp.call(lambda x: lp.cast(x, "string"), x)
 
 

@@ -243,5 +243,5 @@ def test_it_shares_nothing_with_the_other_implementations() -> None:
             elif isinstance(node, ast.ImportFrom):
                 imported.add("." * node.level + (node.module or ""))
     ours = {name for name in imported if name.startswith(".")}
-    assert ours == {".formats", ".granularity", ".linear", ".plan", ".portable", ".portable_values"}
+    assert ours == {".fenv", ".formats", ".granularity", ".linear", ".plan", ".portable", ".portable_values"}
     assert imported - ours == {"__future__", "array_api_compat", "dataclasses", "functools", "math", "typing"}

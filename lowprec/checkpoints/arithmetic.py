@@ -11,6 +11,7 @@ import numpy as np
 from .. import operators, quantization
 from ..codes import decode, encode, unpack
 from ..compared import convert_compared
+from ..fenv import default_mode
 from ..formats import Format
 from ..loss import CHUNK
 from ..opsets import cast_rules
@@ -52,6 +53,7 @@ class Arithmetic:
             found = self._buffers[name] = np.empty(nbytes, np.uint8)
         return found[:nbytes].view(dtype)
 
+    @default_mode
     def cast(
         self, piece: Array, n: int, fmt: Format, packed: bool, recipe: Recipe, result: Array, tally: Tally
     ) -> None:
@@ -104,6 +106,7 @@ class Arithmetic:
             x = self._codes(piece, fmt, packed, part.start, part.start + part.size)
             yield box.first + part.first, self._peaks(x.reshape(part.shape), fmt, scaling)
 
+    @default_mode
     def quantize(
         self, piece: Array, box: Box, fmt: Format, packed: bool, recipe: Recipe, scales: Array | None, result: Array,
         tally: Tally,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..codes import decode, encode
+from ..fenv import default_mode
 from ..formats import Format
 from .recipe import Scaling
 
@@ -52,6 +53,7 @@ def peaks(codes: Array, fmt: Format, scaling: Scaling, scratch: Array) -> Array:
     return np.ascontiguousarray(found)
 
 
+@default_mode
 def scales_for(largest: Array, source: Format, to: Format, fmt: Format) -> Array:
     """Return the codes of scales.
 

@@ -93,24 +93,18 @@ class BitCast(_Node):
         return (bitcast(x, attributes["to"], opset=self.version),)
 
 
-def _given(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes with a type that is left out, 0 in ONNX, as None."""
-    types = ("output_dtype", "precision")
-    return {name: None if name in types and value == 0 else value for name, value in attributes.items()}
-
-
 class QuantizeLinear(_Node):
     """QuantizeLinear, versions 10 to 28."""
 
     def compute(self, inputs: tuple[Any, ...], attributes: Mapping[str, Any]) -> tuple[Any, ...]:
-        return (quantize_linear(*inputs, opset=self.version, **_given(attributes)),)
+        return (quantize_linear(*inputs, opset=self.version, **attributes),)
 
 
 class DequantizeLinear(_Node):
     """DequantizeLinear, versions 10 to 28."""
 
     def compute(self, inputs: tuple[Any, ...], attributes: Mapping[str, Any]) -> tuple[Any, ...]:
-        return (dequantize_linear(*inputs, opset=self.version, **_given(attributes)),)
+        return (dequantize_linear(*inputs, opset=self.version, **attributes),)
 
 
 class DynamicQuantizeLinear(_Node):

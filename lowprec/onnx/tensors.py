@@ -166,6 +166,8 @@ def from_array(array: Any, name: str | None = None, *, source: object = None) ->
     """
     if not isinstance(array, (np.ndarray, np.generic)) or isinstance(array, np.ma.MaskedArray):
         raise TypeError(f"`array` must be a NumPy array; got {type(array).__name__}")
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"`name` must be a str or None; got {type(name).__name__}")
     array = np.asarray(array)
     fmt = format_of(array.dtype, source, ("array", "source"), KINDS)
     tensor = onnx.TensorProto(dims=array.shape, data_type=fmt.onnx_enum, name=name)

@@ -1,0 +1,155 @@
+"""`out` over itself is refused; `out` over the input, the scales or the zero points changes no result."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import array_api_strict as strict
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from numpy.lib.stride_tricks import as_strided
+
+import lowprec as lp
+from lowprec.overlap import overlaps_itself
+
+X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
+BYTES = np.zeros(64, np.uint8)
+OVERLAPPING = [
+    as_strided(BYTES, (3, 4), (0, 1)),
+    as_strided(BYTES, (3, 4), (1, 1)),
+    as_strided(BYTES, (3, 4), (4, 0)),
+    as_strided(BYTES[20:], (3, 4), (-3, 1)),
+    as_strided(BYTES, (3, 4), (6, 2)),
+    as_strided(BYTES, (3, 4), (3, 2)),
+]
+REFUSED = "^`out` must have memory of its own for every element; got an array that overlaps itself$"
+
+
+@pytest.mark.parametrize("out", OVERLAPPING, ids=lambda out: str(out.strides))
+def test_out_over_itself_is_refused(out: np.ndarray) -> None:
+    before = BYTES.copy()
+    for call in (
+        lambda: lp.cast(X, "uint8", out=out),
+        lambda: lp.encode(X, "float8_e4m3fn", out=out),
+        lambda: lp.decode(X.view(np.uint32), "float32", to="uint8", out=out),
+        lambda: lp.quantize_linear(X, 0.5, out=out),
+        lambda: lp.quantize_linear(X, X[0], out=out),
+        lambda: lp.cast_like(X, np.zeros(1, np.uint8), out=out),
+    ):
+        with pytest.raises(ValueError, match=REFUSED):
+            call()
+    assert np.array_equal(BYTES, before)
+
+
+def test_other_results_over_themselves() -> None:
+    room = np.zeros(12, np.float32)
+    with pytest.raises(ValueError, match=REFUSED):
+        lp.dequantize_linear(np.zeros((3, 4), np.uint8), 0.5, out=as_strided(room, (3, 4), (4, 4)))
+    with pytest.raises(ValueError, match=REFUSED):
+        lp.cast(X.astype(np.float16), "float32", out=as_strided(room, (3, 4), (2, 8)))  # halves of elements
+    with pytest.raises(ValueError, match=REFUSED):
+        lp.cast(X, "string", out=as_strided(np.empty(12, object), (3, 4), (0, 8)))
+
+
+@pytest.mark.parametrize("size", [(3, 0), (4, 0), (0, 1), (1, 1), (3, 2)])
+def test_tensors_over_themselves(size: tuple[int, int]) -> None:
+    out = torch.zeros(64, dtype=torch.uint8).as_strided((3, 4), size)
+    for call in (
+        lambda: lp.cast(torch.from_numpy(X), "uint8", out=out),
+        lambda: lp.quantize_linear(torch.from_numpy(X), 0.5, out=out),
+    ):
+        with pytest.raises(ValueError, match=REFUSED):
+            call()
+    with pytest.raises(ValueError, match=REFUSED):
+        lp.cast(torch.from_numpy(X), "uint8", out=torch.zeros(1, 4, dtype=torch.uint8).expand(3, 4))
+
+
+def test_a_read_only_view_of_a_library_without_flags() -> None:
+    out = strict.broadcast_to(strict.zeros((1, 4), dtype=strict.uint8), (3, 4))
+    with pytest.raises(ValueError, match=r"^`out` must be writable; "):
+        lp.cast(strict.asarray(X), "uint8", out=out)
+
+
+def test_gaps_and_interleaved_rows_are_taken() -> None:
+    expected = np.clip(X, -3, 3).astype(np.int8)
+    for strides in ((4, 1), (1, 3), (20, 2), (-20, 2), (3, 20), (8, 2), (1, 5)):
+        room = np.zeros(200, np.int8)
+        out = as_strided(room[100:], (3, 4), strides)
+        assert lp.cast(X, "int8", out=out) is out
+        assert np.array_equal(out, expected)
+    room = np.zeros(40, np.int8)
+    interleaved = as_strided(room, (3, 2), (2, 3))  # at 0 3 2 5 4 7
+    assert lp.cast(X[:, :2], "int8", out=interleaved) is interleaved
+    assert np.array_equal(interleaved, expected[:, :2])
+    assert lp.cast(X[:0], "int8", out=as_strided(room, (0, 4), (0, 0))).shape == (0, 4)
+    assert lp.cast(X[:1], "int8", out=as_strided(room, (1, 4), (0, 1))).tolist() == [[-3, -2, -1, -1]]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(-14, 14)), max_size=4), st.sampled_from([1, 2, 4]))
+def test_overlap_against_all_addresses(axes: list[tuple[int, int]], itemsize: int) -> None:
+    shape, strides = [length for length, _ in axes], [step for _, step in axes]
+    starts = [sum(i * s for i, s in zip(at, strides, strict=True)) for at in itertools.product(*map(range, shape))]
+    taken = [start + byte for start in starts for byte in range(itemsize)]
+    assert overlaps_itself(shape, strides, itemsize) == (len(set(taken)) < len(taken))
+
+
+def test_overlap_of_arrays_that_are_too_large_to_look_at() -> None:
+    assert overlaps_itself((2**40, 2**40), (0, 0), 1)
+    assert overlaps_itself((2**31, 2**31), (1, 1), 1)
+    assert not overlaps_itself((2**31, 2**31), (1, 2**31), 1)
+    assert not overlaps_itself((2**31, 1, 0), (0, 0, 0), 1)
+
+
+# ---- over the input, the scales and the zero points
+
+
+N = 40_000
+"""Elements: more than the kernels gather at a time, or the input would be read before the first one is written."""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("step", [-1, 1])
+@pytest.mark.parametrize("shift", [0, 2, 1000, 1001])
+def test_out_over_a_strided_input(shift: int, step: int, threads: int) -> None:
+    lp.set_num_threads(threads)
+    for dtype in ("int32", "float32"):
+        room = np.arange(3 * N, dtype=np.float32)
+        x, out = room[: 2 * N : 2], room.view(dtype)[shift : shift + 2 * N : 2][::step]
+        if dtype == "int32":
+            found = lp.cast(x, "int32", out=out)
+        else:
+            room.view(np.int32)[:] = np.arange(3 * N)
+            found = lp.dequantize_linear(x.view(np.int32), 1.0, out=out)
+        assert found is out
+        assert np.array_equal(found, np.arange(0, 2 * N, 2))
+
+
+@pytest.mark.parametrize("shift", [1, 500])
+def test_out_over_a_strided_tensor(shift: int) -> None:
+    room = torch.arange(3 * N, dtype=torch.float32).reshape(-1, 2)
+    x, out = room[:N, 0], room.view(torch.int32)[shift : shift + N, 0]
+    assert np.array_equal(lp.cast(x, "int32", out=out).numpy(), np.arange(0, 2 * N, 2))
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
+@pytest.mark.parametrize("what", ["scale", "zero_point"])
+def test_out_over_operands(wrap: Any, what: str) -> None:
+    # Eight rows of 5000: row r is 2 * (r + 1) over a scale of 2, plus a zero point of 3.
+    x = np.repeat(np.arange(2, 18, 2, dtype=np.float32), 5000).reshape(8, 5000)
+    room = np.zeros(40_000, np.uint8)
+    scale, zero = np.full(5000, 2, np.float32), np.full(5000, 3, np.uint8)
+    if what == "scale":
+        room[:20_000] = scale.view(np.uint8)
+        scale = room[:20_000].view(np.float32)
+    else:
+        room[:5000] = zero
+        zero = room[:5000]
+    out = wrap(room.reshape(8, 5000))
+    got = lp.quantize_linear(wrap(x), wrap(scale), wrap(zero), out=out)
+    assert np.array_equal(np.asarray(got), np.repeat(np.arange(4, 12, dtype=np.uint8), 5000).reshape(8, 5000))
+    assert got is out
