@@ -245,6 +245,7 @@ _simple(
         _escaped(torch.vmap, torch.ones(3, 2)),
         f"{_DENSE}a wrapper of torch.func: use it inside the transform that made it",
     ),
+    uninitialized=lambda: (torch.nn.UninitializedParameter(), "Attempted to use an uninitialized parameter"),
     deaf_wrapper=lambda: (Deaf(_plain()), r"Multiple dispatch failed for 'torch._?ops.*lowprec"),
     complex_numbers=lambda: (torch.zeros(2, dtype=torch.complex64), "`x` must hold .*; got dtype torch.complex64"),
     bits=lambda: (torch.zeros(2, dtype=torch.uint8).view(torch.bits8), "`x` must hold .*; got dtype torch.bits8"),
@@ -337,7 +338,7 @@ def check(name: str) -> None:
 
 
 def _check_refused(call: Callable[[], Any], pattern: str) -> None:
-    with pytest.raises(TypeError, match=f"(?s){pattern}"):
+    with pytest.raises((TypeError, ValueError), match=f"(?s){pattern}"):
         call()
 
 
