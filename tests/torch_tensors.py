@@ -332,7 +332,7 @@ def check(name: str) -> None:
             result = call(x)
             assert isinstance(result, FakeTensor), type(result)
             assert (result.shape, result.dtype) == (x.shape, dtype), (what, result.shape, result.dtype)
-        elif not (what == "bitcast" and name in ("complex_numbers", "deaf_wrapper")):  # whose bits can be viewed
+        elif not (what == "bitcast" and name in ("complex_numbers", "deaf_wrapper")):  # their bits can be viewed
             _check_refused(lambda call=call: call(x), expected)
     case.__exit__(None, None, None)
 
