@@ -56,7 +56,7 @@ _SCHEMAS = {
 
 
 def _kernel(name: str) -> Callable[..., Any]:
-    """Return a public function as a kernel whose result has the strides that the fake kernel promises."""
+    """Return a public function as a kernel: its result has the strides that the fake kernel promises."""
 
     def kernel(x: Any, *operands: Any, **options: Any) -> Any:
         check_tensor(x)
@@ -79,7 +79,7 @@ def _bitcast(x: Any, to: str, **options: Any) -> Any:
 
 
 def _number(x: Any, value: Any, fmt: str, *, parameter: str = "scale") -> Any:
-    """Return a scale or a zero point that is a number as a tensor beside `x`."""
+    """Return the tensor of a scale or a zero point that is a number, in the carrier and on the device for `x`."""
     if parameter == "scale":
         return scale_beside(value, x, None, fmt)[0]
     return zero_point_beside(value, x, fmt, ())
@@ -216,7 +216,7 @@ def _number_names(dtype: Any, source: object, scale_format: object, output_dtype
 
 
 def _operand(x: Any, value: Any, fmt: str, parameter: str) -> Any:
-    """Return a scale or a zero point as a tensor beside `x`."""
+    """Return a scale or a zero point as a tensor on the device of `x`."""
     if isinstance(value, torch.Tensor):
         return value
     if isinstance(value, bool) or not isinstance(value, (int, float)):

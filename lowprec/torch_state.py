@@ -90,8 +90,6 @@ def _lack(x: Any, torch: Any) -> tuple[str, str] | None:
         return f"{x.layout} on meta", "give it data first (`torch.ops.lowprec` has the shape and dtype of the result)"
     if x.layout is not torch.strided:
         return f"{x.layout} on {x.device}", "make it dense, `x.to_dense()`"
-    if type(x) is torch.Tensor and (not x.is_cpu or _has_memory(x)):
-        return None
     if _has_own_dispatch(x, torch):
         return f"a {type(x).__name__}, which has no memory of its own", "take the plain tensor that it stands for"
     if torch._C._functorch.is_functorch_wrapped_tensor(x):
@@ -105,14 +103,17 @@ def _lack(x: Any, torch: Any) -> tuple[str, str] | None:
 
 def check_tensor(x: Any, parameter: str = "x") -> None:
     """Raise TypeError unless the elements of a torch tensor lie in memory by their strides."""
-    found = _lack(x, sys.modules["torch"])
+    torch = sys.modules["torch"]
+    if type(x) is torch.Tensor and _has_memory(x) and not (x.is_nested or x.is_quantized):  # all others have no address
+        return
+    found = _lack(x, torch)
     if found is not None:
         kind, advice = found
         raise TypeError(f"`{parameter}` must be a dense torch tensor with data; got one that is {kind}: {advice}")
 
 
 def advice(dtype: Any) -> str:
-    """Return what to do with a tensor whose dtype is no format, to follow the message; nothing for most dtypes."""
+    """Return what to do with a tensor of a dtype that is no format, to follow the message; nothing for most dtypes."""
     name = str(dtype)
     if name.startswith(("torch.qint", "torch.quint")):
         return ": take the values, `x.dequantize()`, or the codes, `x.int_repr()`"

@@ -22,7 +22,7 @@ _ONNX = {"quantize_linear": QUANTIZE, "dequantize_linear": DEQUANTIZE}
 
 
 def _first(x: Any, dim: int | None, size: Any) -> Any:
-    """Return a tensor whose first axis is the batch, repeated without memory where it has none."""
+    """Return a tensor with the batch as its first axis, repeated without memory where it has none."""
     return x.unsqueeze(0).expand(size, *x.shape) if dim is None else x.movedim(dim, 0)
 
 
@@ -62,8 +62,8 @@ def _unpacked_rows(packed: Any, fmt: Format, to: str, shape: tuple[Any, ...]) ->
             f"got shape {tuple(packed.shape[1:])}"
         )
     rows = _padded(packed, group(fmt)[1])
-    held = size, rows.shape[1] * 8 // fmt.bits
-    values = torch.ops.lowprec.decode(rows.reshape(-1), fmt.name, to=to, packed=True, shape=held)
+    padded = size, rows.shape[1] * 8 // fmt.bits
+    values = torch.ops.lowprec.decode(rows.reshape(-1), fmt.name, to=to, packed=True, shape=padded)
     return values[:, :n].reshape(size, *shape)
 
 
@@ -111,18 +111,18 @@ def _linear(name: str, size: Any, dims: _Dims, operands: tuple[Any, ...], option
     if operands[2] is not None and zero != scale and not math.prod(zero) == math.prod(scale) == 1:
         raise ValueError(f"`zero_point` must have the shape of `scale`, {scale}; got {zero}")
     spread = granularity_of(shape, scale, axis, block_size, blocks=version >= 21, axes=version >= 13)
-    x, beside = _first(operands[0], dims[0], size), [a for a in operands[1:] if a is not None]
+    x, params = _first(operands[0], dims[0], size), [a for a in operands[1:] if a is not None]
     if each or block_size:
-        beside = [_first(a, dim, size) for a, dim in zip(beside, dims[1:], strict=False)]
+        params = [_first(a, dim, size) for a, dim in zip(params, dims[1:], strict=False)]
     if spread.axis is None:
-        beside = [a.reshape((size,) if each else ()) for a in beside]
-        return operator(x, *beside, **({"axis": 0} if each else {}), **options)
+        params = [a.reshape((size,) if each else ()) for a in params]
+        return operator(x, *params, **({"axis": 0} if each else {}), **options)
     if block_size:
-        return operator(x, *beside, axis=spread.axis + 1, block_size=block_size, **options)
+        return operator(x, *params, axis=spread.axis + 1, block_size=block_size, **options)
     if not each:
-        return operator(x, *beside, axis=spread.axis + 1, **options)
+        return operator(x, *params, axis=spread.axis + 1, **options)
     rows = x.movedim(spread.axis + 1, 1)  # a scale for each pair of batch and axis, which become one axis
-    found = operator(rows.flatten(0, 1), *(a.flatten() for a in beside), axis=0, **options)
+    found = operator(rows.flatten(0, 1), *(a.flatten() for a in params), axis=0, **options)
     return found.unflatten(0, rows.shape[:2]).movedim(1, spread.axis + 1)
 
 

@@ -143,7 +143,7 @@ def test_traced(name: str) -> None:
 
 
 class Quantized(torch.nn.Module):
-    """A linear layer whose weights are quantized."""
+    """A linear layer with quantized weights."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -303,16 +303,16 @@ def test_out_of_codes_counts_as_written_too() -> None:
         out = torch.zeros(shape, dtype=dtype)
         assert write(out) is out
         assert out._version == 1
-    with torch.inference_mode():  # whose tensors have no version
+    with torch.inference_mode():  # its tensors have no version
         out = torch.zeros(2, 3, dtype=torch.uint8)
     assert lp.quantize_linear(x, 0.5, 3, out=out) is out
     assert out.tolist() == [[5] * 3] * 2
 
 
 def test_out_in_views() -> None:
-    held = torch.zeros(4, 6, dtype=torch.int8)
-    assert lp.cast(torch.full((3, 2), -3.7), "int8", out=held[::2, 1:4].t()).shape == (3, 2)
-    assert held.tolist() == [[0, -3, -3, -3, 0, 0], [0] * 6] * 2
+    memory = torch.zeros(4, 6, dtype=torch.int8)
+    assert lp.cast(torch.full((3, 2), -3.7), "int8", out=memory[::2, 1:4].t()).shape == (3, 2)
+    assert memory.tolist() == [[0, -3, -3, -3, 0, 0], [0] * 6] * 2
     x = torch.arange(6.0)
     assert lp.cast(x[:-1], "float32", out=x[1:]).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
 
