@@ -20,8 +20,8 @@ from .torch_state import advice, check_tensor
 
 __all__ = [
     "beside", "call_back", "carrier", "check_out", "check_takes_text", "empty_codes", "extends", "format_of",
-    "from_codes", "handed_over", "is_dask", "is_torch", "is_traced", "namespace", "native", "on_host", "reinterpret", "to_codes",
-    "to_host", "to_torch_memory",
+    "from_codes", "handed_over", "is_dask", "is_torch", "is_traced", "namespace", "native", "on_host",
+    "reinterpret", "to_codes", "to_host", "to_torch_memory",
 ]  # fmt: skip
 
 

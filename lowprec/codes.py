@@ -79,7 +79,7 @@ def encode(
     if type(x) is not ndarray and dispatched(x, out):
         from . import torch_ops
 
-        options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "packed": bool(packed)}
+        options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "packed": as_flag(packed, "packed")}
         return torch_ops.encode(x, fmt, source=source, out=out, **options)
     plan = settle(x, source, fmt, ENCODE, saturate, round_mode, opset)
     packs = packed is not False and as_flag(packed, "packed")

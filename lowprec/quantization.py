@@ -114,8 +114,8 @@ def quantize_linear(
 
         return torch_ops.quantize_linear(
             x, scale, zero_point, source=source, scale_format=scale_format, axis=axis, block_size=block_size,
-            output_dtype=output_dtype, precision=precision, saturate=saturate, packed=bool(packed), opset=opset,
-            out=out,
+            output_dtype=output_dtype, precision=precision, saturate=saturate,
+            packed=as_flag(packed, "packed"), opset=opset, out=out,
         )  # fmt: skip
     xp, packs = namespace(x), packed is not False and as_flag(packed, "packed")
     factor, named = scale_beside(scale, x, source, scale_format)
@@ -208,7 +208,7 @@ def dequantize_linear(
 
         return torch_ops.dequantize_linear(
             x, scale, zero_point, source=source, scale_format=scale_format, axis=axis, block_size=block_size,
-            output_dtype=output_dtype, packed=bool(packed), shape=shape, opset=opset, out=out,
+            output_dtype=output_dtype, packed=as_flag(packed, "packed"), shape=shape, opset=opset, out=out,
         )  # fmt: skip
     xp = namespace(x)
     lengths = None

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from .arguments import as_flag
 from .arrays import carrier, format_of
 from .beside import number_format, scale_beside, zero_point_beside
 from .formats import FORMATS, as_format
@@ -168,7 +169,7 @@ def _lengths(shape: Any) -> Any:
 
 def decode(codes: Any, fmt: object, *, to: object, packed: bool = False, shape: Any = None, out: Any = None) -> Any:
     """Stand for `lowprec.decode`, and for `lowprec.unpack`."""
-    options = {"to": _name(to, "to"), "packed": bool(packed), "shape": _lengths(shape)}
+    options = {"to": _name(to, "to"), "packed": as_flag(packed, "packed"), "shape": _lengths(shape)}
     return _delivered(torch.ops.lowprec.decode.default(codes, _name(fmt, "fmt"), **options), out)
 
 

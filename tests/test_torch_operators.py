@@ -367,3 +367,14 @@ def test_what_holds_the_operators() -> None:
         "bitcast", "cast", "decode", "dequantize_linear", "dynamic_quantize_linear", "encode", "number",
         "quantize_linear",
     }  # fmt: skip
+
+
+def test_flags_are_checked_where_torch_traces() -> None:
+    for call in (
+        lambda x: lp.encode(x, "int4", packed="no"),
+        lambda x: lp.quantize_linear(x, 0.5, output_dtype="int4", packed="no"),
+        lambda x: lp.decode(x.to(torch.uint8), "int4", packed="no", shape=(2,)),
+    ):
+        for traced in (call, make_fx(call)):
+            with pytest.raises(ValueError, match="`packed` must be True or False; got 'no'"):
+                traced(sample())
