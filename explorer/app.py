@@ -1,22 +1,26 @@
-"""The router: six pages, each at a path of its own; the bare address leads to the first."""
+"""The router: six pages, each at a path of its own, and a menu; the bare address leads to the first."""
 
 from pathlib import Path
 
 import streamlit as st
 
 from lowprec.explorer import render
+from lowprec.explorer.menu import menu
 from lowprec.explorer.state import PAGES
 
 st.set_page_config(page_title="lowprec explorer", page_icon=str(Path(__file__).with_name("icon.svg")), layout="wide")
 render.style()
-pages = [st.Page(f"app_pages/{path}.py", title=title, icon=f":material/{icon}:", url_path=path)
-         for path, title, icon in PAGES]  # fmt: skip
+pages = {path: st.Page(f"app_pages/{path}.py", title=title, icon=f":material/{icon}:", url_path=path)
+         for path, title, icon in PAGES}  # fmt: skip
 
 
 def start() -> None:
     """Go to the first page: a page that is Streamlit's default could not have a path."""
-    st.switch_page(pages[0], query_params=st.query_params.to_dict())
+    st.switch_page(pages[PAGES[0][0]], query_params=st.query_params.to_dict())
 
 
 home = st.Page(start, title="Start", default=True, visibility="hidden")
-st.navigation([home, *pages], position="top").run()
+page = st.navigation([home, *pages.values()], position="hidden")
+if page.url_path in pages:
+    menu(pages, page.url_path)
+page.run()

@@ -142,7 +142,9 @@ def error_map(cells: np.ndarray[Any, Any], down: int, across: int) -> Spec:
     ]  # fmt: skip
     axis = {"labelOverlap": "greedy", "labelAngle": 0, "ticks": False, "domain": False}
     paper = theme.OPTIONS[f"theme.{'dark' if _is_dark() else 'light'}.backgroundColor"]
-    shades = {"range": [paper, _accent()], "interpolate": "rgb", "domainMin": 0}
+    some = bool(np.nan_to_num(cells).any())
+    shades = {"range": [paper, _accent()], "interpolate": "rgb", "domainMin": 0, **({} if some else {"domainMax": 1})}
+    legend = {"title": "|error|", "orient": "top", "format": ".2~g", "gradientLength": 160}
     squares = {
         "data": {"values": rows},
         "mark": {"type": "rect", "invalid": None},
@@ -152,7 +154,7 @@ def error_map(cells: np.ndarray[Any, Any], down: int, across: int) -> Spec:
             "color": {
                 "condition": {"test": "datum.size === null", "value": "#8b8f9c"},
                 "field": "size", "type": "quantitative", "scale": shades,
-                "legend": {"title": "|error|", "orient": "top", "format": ".2~g", "gradientLength": 160},
+                "legend": legend if some else None,
             },
             "tooltip": [{"field": "row"}, {"field": "column"}, {"field": "error", "format": ".6~g"}],
         },

@@ -47,13 +47,27 @@ class Controls(Generic[S]):
         state, _ = read(self.cls, st.query_params)
         _show(dataclasses.replace(state, **changes))  # type: ignore[type-var]
 
-    def attempt(self, compute: Callable[..., T], *given: Any, instead: tuple[Any, ...]) -> T:
-        """Return what a view computes, or show its message and return what it makes of `instead`."""
+    def settled(self, compute: Callable[[S], T], **instead: Any) -> T:
+        """Return what a view computes from the state; where it refuses, show why and put `instead` into the state.
+
+        What is shown, linked and copied after that agrees; all other fields stay as they are.
+        """
         try:
-            return compute(*given)
+            return compute(self.state)
+        except ValueError as error:
+            self.state = dataclasses.replace(self.state, **instead)  # type: ignore[type-var]
+            shown = write(self.state)
+            used = ", ".join(f"{name} = {shown[name]}" for name in instead)
+            st.error(_plain(f"{error}. The page goes on with {used}."), icon=":material/error:")
+            return compute(self.state)
+
+    def required(self, compute: Callable[[S], T]) -> T:
+        """Return what a view computes from the state; where it refuses, show why and end the page there."""
+        try:
+            return compute(self.state)
         except ValueError as error:
             st.error(_plain(str(error)), icon=":material/error:")
-            return compute(*instead)
+            st.stop()
 
     def query(self) -> dict[str, str]:
         """Return the query string's parts that restore this page."""

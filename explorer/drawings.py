@@ -14,7 +14,7 @@ from . import render
 from .views.anatomy import anatomy
 from .views.compare import differences
 from .views.conversion import BitCasting, Conversion, Packing
-from .views.numbers import code_text, digits_of, short
+from .views.numbers import apart, code_text, digits_of, short
 
 __all__ = ["STYLE", "bitcast", "cast", "listed", "packed", "readings"]
 
@@ -75,7 +75,7 @@ def _exact(value: Value) -> str:
 def _loss(found: Conversion) -> str:
     if found.exact:
         return "the same value: nothing was lost"
-    errors = differences(found.value, found.result_value, found.explanation)
+    errors = differences(found.value, found.result_value, found.target)
     if not errors.absolute or errors.ulps is None:
         return "not the same value"
     return f"error {short(errors.absolute)}, {short(errors.ulps)} ulp of {found.target.name}"
@@ -84,7 +84,7 @@ def _loss(found: Conversion) -> str:
 def bitcast(read: BitCasting) -> str:
     """Return the same bits as the other format reads them, or why it cannot."""
     if read.value is None:
-        return f"<p>Not to {escape(read.target.name)}: {escape(read.problem)}.</p>"
+        return _quiet(f"Not to {read.target.name}: {read.problem}.")
     return _line(read.target, read.code, read.value) + _quiet(read.note)
 
 
@@ -92,7 +92,7 @@ def readings(found: Sequence[BitCasting]) -> str:
     """Return the same bits as every format of their width reads them, as a table."""
     rows = "".join(
         f'<tr><th scope="row">{escape(read.target.name)}</th>'
-        f"<td>{escape(short(read.value, 20, digits_of(read.target)))}</td>"
+        f"<td>{escape(apart(read.value, read.target))}</td>"
         f"<td>{render.strip(read.target, read.code)}</td></tr>"
         for read in found
         if read.value is not None
@@ -117,11 +117,11 @@ def _neighbours(told: Explanation, result: int) -> str:
     fmt, rows = told.format, []
     for name, near in (("upper", told.upper), ("midpoint", told.midpoint), ("lower", told.lower)):
         if isinstance(near, Value):
-            rows.append((name, "", "", short(near, 26, 12), "x is here: a tie" if told.is_tie else ""))
+            rows.append((name, "", "", apart(near, fmt), "x is here: a tie" if told.is_tie else ""))
         elif near is not None:
             code, value = near
             mark = "← x becomes this" if code == result else ""
-            rows.append((name, code_text(code, fmt), render.strip(fmt, code), short(value, 26, 12), mark))
+            rows.append((name, code_text(code, fmt), render.strip(fmt, code), apart(value, fmt), mark))
     body = "".join(
         f'<tr><th scope="row">{name}</th><td>{code}</td><td>{bits}</td><td>{escape(value)}</td><td>{mark}</td></tr>'
         for name, code, bits, value, mark in rows

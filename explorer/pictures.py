@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from html import escape
 from typing import Any
 
@@ -13,16 +14,20 @@ from lowprec.reference import Value
 from . import theme
 from .render import strip
 from .views.numberline import Line, Step
-from .views.numbers import code_text, short
-from .views.rounding import Interval, Rounding
+from .views.numbers import apart, code_text
+from .views.rounding import Rounding
 
 __all__ = ["interval", "number_line", "steps"]
 
 
-def _end(side: str, end: tuple[int, Value] | None, fmt: Format, text: str, won: bool) -> str:
+def _named(end: tuple[int, Value] | None, fmt: Format) -> str:
+    return apart(end[1], fmt) if end else "no value"
+
+
+def _end(side: str, end: tuple[int, Value] | None, fmt: Format, won: bool) -> str:
     bits = "" if end is None else f"{strip(fmt, end[0])}<br>{code_text(end[0], fmt)}"
     crown = '<span class="lp-crown">wins</span>' if won else ""
-    return f'<div class="lp-end lp-{side}"><b>{escape(text)}</b>{crown}<br>{bits}</div>'
+    return f'<div class="lp-end lp-{side}"><b>{escape(_named(end, fmt))}</b>{crown}<br>{bits}</div>'
 
 
 def interval(found: Rounding) -> str:
@@ -31,28 +36,24 @@ def interval(found: Rounding) -> str:
     if drawn is None:
         return ""
     sides = [
-        _end("left", drawn.left, fmt, short(drawn.left[1]) if drawn.left else "no value", drawn.winner == "left"),
-        _end("right", drawn.right, fmt, short(drawn.right[1]) if drawn.right else "no value", drawn.winner == "right"),
+        _end("left", drawn.left, fmt, drawn.winner == "left"),
+        _end("right", drawn.right, fmt, drawn.winner == "right"),
     ]
     is_exact = drawn.winner == "exact"
-    middle = "" if is_exact or drawn.middle is None else f"midpoint {short(drawn.middle)}"
+    middle = "" if is_exact or drawn.middle is None else f"midpoint {apart(drawn.middle, fmt)}"
     dashes = "" if not middle else '<i class="lp-mid" style="left:50%"></i>'
-    mark = f"x = {short(found.explanation.x)}"
+    mark = f"x = {apart(found.explanation.x, fmt)}"
+    said = f"{mark} between {_named(drawn.left, fmt)} and {_named(drawn.right, fmt)}"
     place = 100 * drawn.position
     # the label stays inside the picture, whichever end x is near
     shift = "translateX(-50%)" if 15 < place < 85 else "translateX(-100%)" if place >= 85 else "none"
     return (
-        f'<div class="lp-interval" role="img" aria-label="{escape(f"{mark} between {_ends(drawn)}")}">'
+        f'<div class="lp-interval" role="img" aria-label="{escape(said)}">'
         f'<div class="lp-x" style="left:{place:.4f}%;transform:{shift}">{escape(mark)}</div>'
         f'<div class="lp-bar"><i class="lp-tick" style="left:0"></i><i class="lp-tick" style="left:100%"></i>'
         f'{dashes}<i class="lp-dot" style="left:{place:.4f}%"></i></div>'
         f'<div class="lp-ends">{sides[0]}<div class="lp-end lp-middle">{escape(middle)}</div>{sides[1]}</div></div>'
     )
-
-
-def _ends(drawn: Interval) -> str:
-    """Return the two ends as text."""
-    return " and ".join(short(end[1]) if end else "no value" for end in (drawn.left, drawn.right))
 
 
 def _colours(dark: bool) -> alt.Scale:
@@ -94,10 +95,9 @@ def _axis(line: Line, how: str) -> Any:
         return alt.Axis(title="how far into the binade", format="%", grid=False)
     if not line.marks:
         return alt.Axis(title=None, grid=False)
-    names = ",".join(f"'{abs(place):.6f}':'{text.lstrip('-')}'" for place, text in line.marks)
-    # a map of the texts by place: the axis itself knows nothing but places
-    text = f"(datum.value < 0 ? '-' : '') + ({{{names}}})[format(abs(datum.value), '.6f')]"
-    return alt.Axis(title=None, grid=False, values=[place for place, _ in line.marks], labelExpr=text)
+    places, texts = [place for place, _ in line.marks], [text for _, text in line.marks]
+    label = f"{json.dumps(texts)}[indexof({json.dumps(places)}, datum.value)]"  # the axis itself knows places alone
+    return alt.Axis(title=None, grid=False, values=places, labelExpr=label)
 
 
 def _first_exponent(row: str) -> int:

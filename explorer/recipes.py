@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from lowprec import Format
@@ -78,9 +79,17 @@ def _tensor(state: Quantize, tensor: Tensor) -> str:
         return f"{shape}\nx = lp.cast({_DRAWS[state.distribution]} * {state.spread!r}, {single!r})"
     if state.origin == "typed":
         return f"inf, nan = np.inf, np.nan\nx = np.array({tensor.values.tolist()!r}, np.{single})"
-    if tensor.name:
-        read = f"x = load_file('file.safetensors')[{tensor.name!r}]"
-        return f"from safetensors.numpy import load_file\n\n{read}\nx = np.atleast_1d(lp.cast(x, {single!r}))"
+    if tensor.name and tensor.stored:
+        fmt = tensor.stored
+        read = f"codes = np.frombuffer(entry['data'], np.{fmt.code_dtype})"
+        shaped = "codes.reshape(entry['shape'])"
+        if fmt.bits < 8:
+            shaped = f"lp.unpack(codes, {fmt.name!r}, entry['shape'])"
+        return "\n".join([
+            "from safetensors import deserialize", "", "with open('file.safetensors', 'rb') as file:",
+            f"    entry = dict(deserialize(file.read()))[{tensor.name!r}]", read,
+            f"x = np.atleast_1d(lp.decode({shaped}, {fmt.name!r}, to={single!r}))",
+        ])  # fmt: skip
     return f"x = np.atleast_1d(lp.cast(np.load('file.npy'), {single!r}))"
 
 
@@ -105,6 +114,14 @@ def _scales(settings: Settings, rank: int) -> str:
         f"(high - low) / {fmt.max - fmt.min}" if settings.has_zero_point else f"np.maximum(high, -low) / {fmt.max!r}"
     )
     mode = "" if kept.has_zero else f", round_mode={settings.round_mode!r}"
+    if not settings.has_zero_point and not kept.has_zero:  # the rule of OCP MX
+        return "\n".join([
+            "finite = np.where(np.isfinite(x.astype(float)), x.astype(float), 0)",
+            f"low, high = {low}, {high}",
+            "largest = np.maximum(high, -low)",
+            f"power = np.clip(np.frexp(largest)[1] - {math.frexp(fmt.max)[1]}, {kept.emin}, {kept.emax})",
+            f"scale = lp.cast(np.where(largest == 0, 1.0, np.ldexp(1.0, power)), {kept.name!r})",
+        ])  # fmt: skip
     lines = [
         "finite = np.where(np.isfinite(x.astype(float)), x.astype(float), 0)",
         f"low, high = {low}, {high}",

@@ -15,7 +15,7 @@ from lowprec.explanation import Explanation
 from . import theme
 from .controls import Controls
 from .views.anatomy import Anatomy, fields
-from .views.numbers import code_text, digits_of, short
+from .views.numbers import apart, code_text, digits_of, short
 from .views.rounding import Rounding
 from .views.saturation import Cell, Table
 
@@ -43,10 +43,12 @@ KINDS = tuple(theme.CLASSES)
 """The classes of codes, in the order of a legend."""
 
 _STYLE = """
-.stMainBlockContainer { max-width: 76rem; padding: 3.6rem 2rem 3rem; }
+.stMainBlockContainer { max-width: 76rem; padding: 1rem 2rem 3rem; }
+.st-key-menu { border-bottom: 1px solid light-dark(#d9dbe2, #363a45); padding-bottom: .3rem; }
+.st-key-menu [class*="-here"] { box-shadow: inset 0 -3px 0 var(--lp-accent); }
 .stApp h1 { font-size: 2rem; padding: .5rem 0 .25rem; }
 .stApp h2, .stApp h3 { font-size: 1.3rem; }
-@media (max-width: 640px) { .stMainBlockContainer { padding: 3.6rem 1rem 2rem; } }
+@media (max-width: 640px) { .stMainBlockContainer { padding: 1rem 1rem 2rem; } }
 .stApp [data-testid="stCaptionContainer"] { opacity: 1; }
 .stApp [data-testid="stCaptionContainer"] p { color: var(--lp-quiet); }
 .stApp [data-tag] { background: transparent; border: 1px solid var(--lp-accent); }
@@ -56,7 +58,14 @@ _STYLE = """
 .lp-strip { font-family: var(--lp-mono); display: inline-flex; flex-wrap: wrap; gap: 2px; }
 .lp-strip span { padding: .1rem .35rem; border-radius: .25rem; overflow-wrap: anywhere; }
 .lp-chip { display: inline-block; padding: .05rem .5rem; border-radius: .25rem; margin: 0 .35rem .25rem 0; }
-.lp-scroll { overflow-x: auto; }
+.lp-scroll { /* an edge is shaded where there is more of the table beyond it */
+  --paper: light-dark(#fff, #14161c); --shade: light-dark(rgb(0 0 0 / .3), rgb(255 255 255 / .35));
+  overflow-x: auto; background-repeat: no-repeat; background-attachment: local, local, scroll, scroll;
+  background-image: linear-gradient(to right, var(--paper) 40%, transparent),
+    linear-gradient(to left, var(--paper) 40%, transparent),
+    linear-gradient(to right, var(--shade), transparent), linear-gradient(to left, var(--shade), transparent);
+  background-position: 0 0, 100% 0, 0 0, 100% 0; background-size: 3rem 100%, 3rem 100%, .8rem 100%, .8rem 100%;
+}
 .lp-table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 .lp-table th, .lp-table td {
   text-align: right; padding: .3rem .6rem; white-space: nowrap;
@@ -161,7 +170,7 @@ def result(why: Explanation) -> None:
     fmt = why.format
     html(
         f'<div class="lp-line"><span class="lp-formula">{escape(short(why.x, 26, 12))}</span> → '
-        f'<span class="lp-value">{escape(short(why.value, 26, 12))}</span> {strip(fmt, why.code)} '
+        f'<span class="lp-value">{escape(short(why.value, 26, max(12, digits_of(fmt))))}</span> {strip(fmt, why.code)} '
         f'<span class="lp-formula">{code_text(why.code, fmt)}</span></div><p class="lp-why">{escape(why.rule)}'
         f"{'' if not why.is_tie else ' (x lies exactly in the middle)'}</p>"
     )
@@ -172,14 +181,13 @@ def mode_rows(found: Rounding) -> list[tuple[str, ...]]:
     fmt = found.explanation.format
     rows: list[tuple[str, ...]] = []
     for mode in found.modes:
-        name = f"<b>{escape(mode.name)}</b>" if mode.is_onnx else escape(mode.name)
-        asked = "ONNX" if mode.is_onnx else "only to compare"
+        name, in_onnx = (f"<b>{escape(mode.name)}</b>", "yes") if mode.is_onnx else (escape(mode.name), "no")
         if mode.code is None or mode.value is None:
-            rows.append((name, asked, "", "", "beyond the last value", ""))
+            rows.append((name, "beyond the last value", in_onnx, "", "", ""))
             continue
         link = page_link("anatomy", {"fmt": fmt.name, "at": code_text(mode.code, fmt)}, code_text(mode.code, fmt))
         error = "" if mode.error is None else short(mode.error)
-        rows.append((name, asked, link, strip(fmt, mode.code), escape(short(mode.value)), error))
+        rows.append((name, escape(apart(mode.value, fmt)), in_onnx, link, strip(fmt, mode.code), error))
     return rows
 
 
@@ -224,7 +232,7 @@ def page_link(path: str, query: Mapping[str, str], label: str) -> str:
 
 def take_along(page: Controls[Any], path: str, python: str, onnx: str) -> None:
     """Show the link to this very page, and the Python and the ONNX that do the same; each has a button that copies."""
-    st.subheader("Take it along", anchor=False)
+    st.header("Take it along", anchor=False)
     parts = urlsplit(st.context.url or "http://127.0.0.1:8501")
     link = f"{parts.scheme}://{parts.netloc}/{path}?{urlencode(page.query())}"
     texts = (("Link", link, None), ("Python", python, "python"), ("ONNX node", onnx, "python"))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from .controls import Controls
 from .state import Quantize
-from .views.tensor import DISTRIBUTIONS, MOST_BYTES, Tensor, from_file, sampled, typed
+from .views.tensor import DISTRIBUTIONS, MOST_BYTES, Tensor, from_file, names_in, sampled, typed
 
 __all__ = ["tensor_from"]
 
@@ -22,31 +22,41 @@ def _sampled(page: Controls[Quantize]) -> Tensor:
     name.selectbox("Distribution", DISTRIBUTIONS, **page.bind("distribution"))
     rows.number_input("Rows", 1, 256, step=1, **page.bind("rows"))
     columns.number_input("Columns", 1, 256, step=1, **page.bind("columns"))
-    spread.number_input("Times", 1e-30, 1e30, format="%g", **page.bind("spread"))
-    seed.number_input("Seed", 0, 9999, step=1, **page.bind("seed"))
+    spread.number_input(
+        "Scale factor",
+        1e-30,
+        1e30,
+        format="%g",
+        **page.bind("spread"),
+        help="Each sample is multiplied by it; of a normal distribution it is the standard deviation.",
+    )
+    seed.number_input("Seed", 0, 9999, step=1, **page.bind("seed"), help="The same seed gives the same samples.")
     return sampled(state.distribution, state.rows, state.columns, state.seed, state.spread)
 
 
 def _typed(page: Controls[Quantize]) -> Tensor:
     help_ = "Rows end at a semicolon or a new line. 0.3, 17/23, 0x1.8p+3, -inf, nan."
     st.text_area("Numbers", **page.bind("x"), max_chars=3000, help=help_)
-    return page.attempt(typed, page.state.x, instead=(Quantize().x,))
+    return page.settled(lambda state: typed(state.x), x=Quantize().x)
 
 
 def _uploaded(page: Controls[Quantize]) -> Tensor:
     kinds = ("npy", "safetensors")
-    file = st.file_uploader("A .npy or .safetensors file", kinds, key="upload", max_upload_size=MOST_BYTES >> 20)
+    file = st.file_uploader("A .npy or .safetensors file", kinds, key="upload", max_upload_size=MOST_BYTES // 10**6)
     if file is None:
         st.info("Choose a file to go on. It is read on this machine; a link does not carry it.")
         st.stop()
+    name, content = file.name, file.getvalue()
+    names = page.required(lambda _: names_in(name, content))
+    if len(names) > 1:
+        page.settled(lambda state: _check_name(state.tensor, names), tensor="")
+        key, chosen = page.key("tensor"), page.state.tensor or names[0]
+        if st.session_state.get(key) != chosen:
+            st.session_state[key] = chosen
+        st.selectbox("Tensor", names, key=key, on_change=lambda: page.set(tensor=st.session_state[key]))
+    return page.required(lambda state: from_file(name, content, state.tensor if len(names) > 1 else ""))
 
-    def read(use_file: bool) -> Tensor:
-        return from_file(file.name, file.getvalue(), page.state.tensor) if use_file else typed(Quantize().x)
 
-    found = page.attempt(read, True, instead=(False,))
-    if len(found.names) > 1:
-        key = page.key("tensor")
-        if st.session_state.get(key) != found.name:
-            st.session_state[key] = found.name
-        st.selectbox("Tensor", found.names, key=key, on_change=lambda: page.set(tensor=st.session_state[key]))
-    return found
+def _check_name(tensor: str, names: tuple[str, ...]) -> None:
+    if tensor and tensor not in names:
+        raise ValueError(f"`tensor` must be one of the file's {len(names)} names; got {tensor[:60]!r}")

@@ -20,8 +20,8 @@ from .views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS
 from .views.tensor import DISTRIBUTIONS
 
 __all__ = [
-    "ANATOMY_SHOWS", "FLOATS", "FORMAT_NAMES", "ORIGINS", "PAGES", "Anatomy", "Compare", "Conversion", "Quantize",
-    "Rounding", "Saturation", "choice", "flag", "many", "number", "read", "text", "whole", "write",
+    "ANATOMY_SHOWS", "FLOATS", "FORMAT_NAMES", "ORIGINS", "PAGES", "STATES", "Anatomy", "Compare", "Conversion",
+    "Quantize", "Rounding", "Saturation", "choice", "flag", "many", "number", "read", "text", "whole", "write",
 ]  # fmt: skip
 
 PAGES = (
@@ -42,7 +42,10 @@ OPSETS = tuple(range(19, NEWEST + 1))
 LINES = ("linear", "symlog", "binades")
 ANATOMY_SHOWS = ("decimal", "hex-float", "exact")
 LONGEST = 4000
-"""Characters of a query text that are looked at."""
+"""Characters of a query text that is read."""
+
+_LONGEST_NUMBER = 40
+_LONGEST_QUOTED = 40
 
 S = TypeVar("S")
 
@@ -100,7 +103,7 @@ def number(default: float, low: float, high: float) -> Any:
 
     def parse(given: str) -> float:
         try:
-            value = float(given[:40])
+            value = float(given if len(given) <= _LONGEST_NUMBER else "nan")
         except ValueError:
             value = float("nan")
         if not low <= value <= high:
@@ -193,13 +196,19 @@ class Quantize:
     tensor: str = text("", 200)
     fmt: str = choice(_SECOND, tuple(fmt.name for fmt in TARGETS))
     per: str = choice("block", GRANULARITIES)
-    axis: int = whole(1, range(8))
+    axis: int = whole(-1, range(-8, 8))
     block: int = whole(32, range(1, 257))
     scale: str = choice(_FLOAT, tuple(fmt.name for fmt in SCALE_FORMATS))
     round_mode: str = choice("up", ROUND_MODES)
     zero_point: bool = flag(False)
     saturate: bool = flag(True)
     opset: int = whole(NEWEST, range(21, NEWEST + 1))
+
+
+STATES: dict[str, type[Any]] = {
+    cls.__name__.lower(): cls for cls in (Anatomy, Rounding, Saturation, Compare, Conversion, Quantize)
+}
+"""The state of every page, by its path."""
 
 
 def read(cls: type[S], query: Mapping[str, str]) -> tuple[S, tuple[str, ...]]:
@@ -212,7 +221,9 @@ def read(cls: type[S], query: Mapping[str, str]) -> tuple[S, tuple[str, ...]]:
             problems.append(f"This page has no {_quoted(name)} in its link; it was left out.")
             continue
         try:
-            found[name] = known[name].metadata["parse"](given[:LONGEST])
+            if len(given) > LONGEST:
+                raise ValueError(f"must be at most {LONGEST} characters")
+            found[name] = known[name].metadata["parse"](given)
         except ValueError as error:
             problems.append(f"{name} {error}; the link has {_quoted(given)}. The default is shown.")
     return cls(**found), tuple(problems)
@@ -224,4 +235,4 @@ def write(state: Any) -> dict[str, str]:
 
 
 def _quoted(given: str) -> str:
-    return repr(given if len(given) <= 40 else given[:40] + "…")
+    return repr(given if len(given) <= _LONGEST_QUOTED else given[:_LONGEST_QUOTED] + "…")

@@ -11,7 +11,7 @@ from lowprec.reference import Value
 
 from . import render
 from .views.compare import Facts, Outcome
-from .views.numbers import code_text, power_form, short
+from .views.numbers import apart, code_text, power_form, short
 from .views.quantize import Quantized, elements, slices
 
 __all__ = ["db", "facts", "number", "of_elements", "of_scales", "outcomes"]
@@ -54,8 +54,8 @@ def outcomes(rows: Sequence[Outcome]) -> None:
         bits = render.strip(row.format, told.code) if row.format.bits <= 16 else ""
         cells.append((
             render.page_link("anatomy", {"fmt": row.format.name, "at": code}, row.format.name),
-            escape(short(told.value, 14, 8)), f"{code} {bits}", number(off.absolute, 12, 4), _percent(off.relative),
-            number(off.ulps, 12, 4), f'<span class="lp-wrap">{escape(told.rule)}</span>',
+            escape(apart(told.value, row.format)), f"{code} {bits}", number(off.absolute, 12, 4),
+            _percent(off.relative), number(off.ulps, 12, 4), f'<span class="lp-wrap">{escape(told.rule)}</span>',
         ))  # fmt: skip
     header = ("format", "value", "code", "error", "relative", "in ulp", "because")
     render.table(header, cells, "The number in each format")

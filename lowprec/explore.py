@@ -34,26 +34,38 @@ def flags(port: int | None, headless: bool, theme: dict[str, str]) -> list[str]:
     return [f"--{name}={part}" for name, value in several for part in value]
 
 
-def _port(text: str) -> int:
-    port = int(text)
-    if not 1 <= port <= 65535:
-        raise ValueError
-    return port
+def _port(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal() and int(text[:9]) <= 65535):
+        print(f"lowprec: --port must be a number from 0 (any free port) to 65535; got {text[:40]!r}", file=sys.stderr)
+        raise SystemExit(2)
+    return int(text)
+
+
+def _stay_on_this_machine() -> None:
+    """Keep Streamlit from asking an outside host for this machine's address.
+
+    It compares a foreign Origin with that address; no option switches this off. Nothing here is served to it.
+    """
+    importlib.import_module("streamlit.net_util").get_external_ip = lambda: None  # type: ignore[attr-defined]
 
 
 def _explore(options: argparse.Namespace) -> None:
+    port = _port(options.port)
     if importlib.util.find_spec("streamlit") is None:
         raise ValueError("explore needs Streamlit: pip install 'lowprec[explorer]'")
     app = Path(importlib.import_module("lowprec.explorer").__file__ or "").parent / "app.py"
     theme: dict[str, str] = importlib.import_module("lowprec.explorer.theme").OPTIONS
     command = importlib.import_module("streamlit.web.cli")
+    _stay_on_this_machine()
     sys.stdout.flush()
-    command.main(["run", str(app), *flags(options.port, options.headless, theme)], standalone_mode=False)
+    command.main(["run", str(app), *flags(port, options.headless, theme)], standalone_mode=False)
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to those of the command line."""
     one = commands.add_parser("explore", help="a page in the browser: every bit, rounding and saturation")
-    one.add_argument("--port", type=_port, metavar="N", help="the port (default: the first free one from 8501)")
+    one.add_argument("--port", metavar="N", help="the port, 0 for any free one (default: the first free from 8501)")
     one.add_argument("--headless", action="store_true", help="do not open a browser")
     one.set_defaults(run=_explore)

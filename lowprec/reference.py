@@ -20,7 +20,7 @@ from .fenv import default_mode
 from .formats import Format, Kind, NaNRule, as_format
 from .opsets import NEWEST, CastRules, cast_rules, check_type, version_of
 
-__all__ = ["Value", "cast", "decode", "encode", "exact_decimal"]
+__all__ = ["Value", "cast", "decode", "encode", "exact_decimal", "neighbours", "ulp"]
 
 _TEXT = re.compile(
     r"""(?aix)\s*([+-]?)(?:(inf|nan)(?:(?<=f)inity)? | (\d+/0*[1-9]\d*|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,4})?)
@@ -274,3 +274,62 @@ def cast(code: int, source: object, target: object, *, saturate: bool = True, ro
     if old == new and not (new.kind is Kind.FLOAT and new.bits <= 8 and rules.saturate):
         return int(code) % (1 << old.bits)
     return decide(value, new, rules)[0]
+
+
+def ulp(x: object, fmt: object) -> Fraction:
+    """Return the unit in the last place of a finite number (anything `Value.of` takes) in a format.
+
+    The distance between the values of the format that enclose |x|, the step upward where x is a value itself: in
+    2**e <= |x| < 2**(e+1) it is 2**(e - mantissa bits), below the smallest normal value the step of the subnormals,
+    above the largest value the step that would follow that. 1 for integers and bool. It belongs to x, not to the
+    result: a number within the range, rounded to the nearest, moves by half of it at most. ValueError for NaN and Inf.
+
+    Examples
+    --------
+    >>> ulp("0.97", "float8_e4m3fn"), ulp(1, "float8_e4m3fn"), ulp(0, "float8_e5m2")
+    (Fraction(1, 16), Fraction(1, 8), Fraction(1, 65536))
+    """
+    row, value = as_format(fmt), Value.of(x)
+    check_type(row, NEWEST, "fmt")
+    if value.special:
+        raise ValueError(f"`x` must be a finite number; got {value}")
+    if row.kind is not Kind.FLOAT:
+        return Fraction(1)
+    below = bisect_right(range(finite_count(row)), value.magnitude, key=lambda code: magnitude_of(code, row)) - 1
+    code = max(below, 0)
+    return magnitude_of(code + 1, row) - magnitude_of(code, row)
+
+
+def neighbours(code: int, fmt: object) -> tuple[int | None, int | None]:
+    """Return the codes of the next value below that of a code and of the next above, None where there is none.
+
+    The zeros have the same neighbours, and are one value to them: +0 where the format has no -0, else the zero of the
+    side it is reached from. Inf is the neighbour of the largest value. NaN has no neighbours.
+
+    Examples
+    --------
+    >>> [hex(near) for near in neighbours(0x38, "float8_e4m3fn")], neighbours(0x7E, "float8_e4m3fn")
+    (['0x37', '0x39'], (125, None))
+    """
+    row, value = as_format(fmt), decode(code, fmt)
+    bits = int(code) % 2**row.bits
+    return _next(bits, value, row, False), _next(bits, value, row, True)
+
+
+def _next(code: int, value: Value, fmt: Format, upward: bool) -> int | None:
+    if value.special == "nan":
+        return None
+    if fmt.kind is Kind.BOOL:
+        return int(upward) if value.magnitude != upward else None
+    if fmt.kind is Kind.INT:
+        near = (code + (1 if upward else -1)) % 2**fmt.bits
+        return near if (decode(near, fmt).number > value.number) is upward else None
+    half = 2 ** (fmt.exponent_bits + fmt.mantissa_bits)
+    negative, magnitude = divmod(code, half)
+    if fmt.has_zero and not magnitude:  # both zeros have the same neighbours
+        return 1 if upward else signed_code(1, True, fmt) if fmt.signed else None
+    magnitude += 1 if upward != bool(negative) else -1
+    if not 0 <= magnitude < half:
+        return None
+    near = signed_code(magnitude, bool(negative), fmt)
+    return None if decode(near, fmt).special == "nan" else near

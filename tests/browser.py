@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import shutil
 import socket
 import subprocess
@@ -11,7 +13,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -27,14 +29,16 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def server() -> Iterator[str]:
-    """Start `lowprec explore` and give its address."""
-    port = free_port()
-    command = [sys.executable, "-m", "lowprec", "explore", "--headless", "--port", str(port)]
-    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+def server(*, port: int | None = None, environment: dict[str, str] | None = None) -> Iterator[str]:
+    """Start `lowprec explore` and give its address; with port 0 the one that it prints."""
+    wanted = free_port() if port is None else port
+    command = [sys.executable, "-m", "lowprec", "explore", "--headless", "--port", str(wanted)]
+    around: dict[str, Any] = {"env": {**os.environ, **(environment or {})}}
+    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stdout=log, stderr=log, **around) as process:
         try:
-            wait_for(f"http://127.0.0.1:{port}/_stcore/health", process)
-            yield f"http://127.0.0.1:{port}"
+            address = f"http://127.0.0.1:{wanted}" if wanted else printed(log, process)
+            wait_for(f"{address}/_stcore/health", process)
+            yield address
         finally:
             process.terminate()
             try:
@@ -42,6 +46,18 @@ def server() -> Iterator[str]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise
+
+
+def printed(log: IO[str], process: subprocess.Popen[Any]) -> str:
+    """Wait until a server has written its address to a file, and return it."""
+    for _ in range(600):
+        # read at a place of its own: the server writes where the file itself stands
+        if found := re.search(rb"http://127\.0\.0\.1:\d+(?=\s)", os.pread(log.fileno(), 1 << 16, 0)):
+            return found[0].decode()
+        if process.poll() is not None:
+            raise RuntimeError("the server ended before it said where it is")
+        time.sleep(0.1)
+    raise RuntimeError("the server did not say where it is within a minute")
 
 
 def wait_for(address: str, process: subprocess.Popen[Any]) -> None:
@@ -53,6 +69,18 @@ def wait_for(address: str, process: subprocess.Popen[Any]) -> None:
             raise RuntimeError("the server ended before it answered")
         time.sleep(0.1)
     raise RuntimeError("the server did not answer within a minute")
+
+
+TURN = "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }"
+DRAWN = """path => {
+    const part = name => [...document.querySelectorAll(`[data-testid=${name}]`)];
+    const all = (query, root = document) => [...root.querySelectorAll(query)];
+    const link = part('stCode')[0]?.innerText.trim() ?? '';
+    return part('stApp')[0]?.dataset.testScriptState === 'notRunning'
+        && link.endsWith('/' + path) && !all('[data-stale=true]').length && !part('stSkeleton').length
+        && part('stVegaLiteChart').every(chart => chart.querySelector('.marks, .error, [role=alert]'));
+}"""
+"""Whether a page shows what its link says: no run under way, nothing left of the run before, every chart there."""
 
 
 class Visit:
@@ -71,8 +99,8 @@ class Visit:
     def _heard(self, message: Any) -> None:
         # Streamlit asks below the page's own path for its server first, and takes a 404 for an answer
         probes = ("/_stcore/health", "/_stcore/host-config")
-        if message.type == "error" and not message.location["url"].endswith(probes):
-            self.complaints.append(message.text)
+        if message.type in ("error", "warning") and not message.location["url"].endswith(probes):
+            self.complaints.append(f"{message.type}: {message.text}")
 
     def go(self, path: str) -> Any:
         """Open a page and wait until it is there."""
@@ -80,6 +108,11 @@ class Visit:
         self.page.get_by_text("ONNX node", exact=True).wait_for()
         self.settle()
         return self.page
+
+    def turn_to(self, path: str) -> None:
+        """Show another link without loading the app again, as Back and Forward do, and wait until it is drawn."""
+        self.page.evaluate(TURN, path)
+        self.page.wait_for_function(DRAWN, arg=path, timeout=30_000)
 
     def settle(self) -> None:
         """Wait until the page has been still for a while."""

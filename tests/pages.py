@@ -28,6 +28,12 @@ def page(name: str, **query: str) -> Any:
     return test.run()
 
 
+def copied(test: Any) -> tuple[str, str, str]:
+    """Return the link, the Python and the ONNX that a page offers."""
+    link, python, onnx = (element.value for element in test.code)
+    return link, python, onnx
+
+
 def texts(test: Any) -> str:
     """Return the HTML that a page shows."""
     return "\n".join(element.proto.body for element in test.get("html"))

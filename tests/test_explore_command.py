@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import signal
 import socket
 import subprocess
 import sys
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import free_port, wait_for
+from browser import free_port, server, wait_for
 
 from lowprec import explore
 from lowprec.cli import main
@@ -32,12 +34,15 @@ def test_without_streamlit_it_says_what_to_install(
     assert err == "lowprec: explore needs Streamlit: pip install 'lowprec[explorer]'\n"
 
 
-@pytest.mark.parametrize("port", ["0", "65536", "-1", "http", ""])
-def test_a_wrong_port(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("port", ["65536", "-1", "http", "", "8_501", "9" * 5000, "1.0"])
+def test_a_wrong_port_is_one_line(port: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
-        main(["explore", "--port", port])
+        main(["explore", f"--port={port}"])
     assert end.value.code == 2
-    assert "--port" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("lowprec: --port must be a number from 0 (any free port) to 65535; got ")
 
 
 def test_the_settings_are_safe_and_known_to_streamlit() -> None:
@@ -64,6 +69,46 @@ def test_a_busy_port_is_told() -> None:
     assert done.returncode == 1
     assert port in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_port_0_is_any_free_port() -> None:
+    pytest.importorskip("streamlit")
+    found = set()
+    with contextlib.ExitStack() as stack:
+        for _ in range(2):  # two at a time: no fixed port
+            address = stack.enter_context(server(port=0))
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=20) as answer:
+                assert answer.status == 200
+            found.add(urllib.parse.urlsplit(address).port)
+    assert len(found) == 2
+    assert not found & {0, None}
+
+
+def handshake(address: str, origin: str) -> int:
+    """Ask for the page's WebSocket as a page of another host would, and return the status."""
+    place = urllib.parse.urlsplit(address)
+    request = (
+        f"GET /_stcore/stream HTTP/1.1\r\nHost: {place.netloc}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n"
+    )
+    with socket.create_connection((place.hostname, place.port), timeout=60) as line:
+        line.sendall(request.encode())
+        return int(line.recv(4096).split()[1])
+
+
+def test_a_foreign_origin_is_refused_and_no_other_host_is_asked() -> None:
+    pytest.importorskip("streamlit")
+    with socket.socket() as proxy:  # where every request to an outside host would go
+        proxy.bind(("127.0.0.1", 0))
+        proxy.listen()
+        proxy.settimeout(1)
+        there = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        outside = {"http_proxy": there, "https_proxy": there, "HTTP_PROXY": there, "no_proxy": "", "NO_PROXY": ""}
+        with server(environment=outside) as address:
+            assert handshake(address, address) == 101
+            assert handshake(address, "http://example.org") == 403
+            with pytest.raises(TimeoutError):
+                proxy.accept()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -146,7 +147,7 @@ def test_the_grid_selects(visit: Visit) -> None:
 def test_a_link_restores_a_page_and_back_goes_back(visit: Visit) -> None:
     page = visit.go("rounding?x=464&fmt=float8_e4m3fn&saturate=0&opset=23&line=binades")
     assert page.get_by_role("textbox", name="Number").input_value() == "464"
-    page.get_by_role("button", name="one step on").click()
+    page.get_by_role("button", name="largest + 1 step").click()
     visit.address_has("x=480")
     visit.settle()
     page.locator("code", has_text="x=480").wait_for()
@@ -159,6 +160,57 @@ def test_a_link_restores_a_page_and_back_goes_back(visit: Visit) -> None:
     other.context.close()
     page.go_back()
     page.wait_for_function("() => document.querySelector('input[type=text]').value === '464'")
+
+
+@pytest.mark.parametrize("visit", [{"phone": True}, {}], indirect=True, ids=["phone", "wide"])
+def test_the_menu_takes_the_number_and_the_format_along(visit: Visit) -> None:
+    page = visit.go("rounding?x=464&fmt=float8_e5m2")
+    for _, title, _ in PAGES:
+        assert page.get_by_role("link", name=title, exact=True).is_visible()  # also on a phone
+    entries = page.evaluate("history.length")
+    page.get_by_role("link", name="Anatomy", exact=True).click()
+    visit.address_has("anatomy?fmt=float8_e5m2&at=464")
+    shown(visit, "0x5F = 95")  # 448: 464 is no value of it
+    page.get_by_role("link", name="Saturation", exact=True).click()
+    page.get_by_role("heading", name="Saturation", exact=True).wait_for()
+    page.get_by_role("link", name="Cast & BitCast", exact=True).click()
+    visit.address_has("at=464&target=float8_e5m2")
+    visit.settle()
+    assert page.get_by_role("textbox", name="Code or number").input_value() == "464"
+    assert page.evaluate("history.length") == entries + 3
+
+
+def test_the_table_is_downloaded_at_every_click(visit: Visit) -> None:
+    page = visit.go("anatomy?fmt=float4_e2m1fn&at=0x1")
+    for _ in range(12):
+        with page.expect_download(timeout=20_000) as caught:
+            page.get_by_role("button", name="CSV").click()
+        lines = caught.value.path().read_text(encoding="utf-8").splitlines()
+        assert lines[0] == "code,bits,class,value,hex_float"
+        assert len(lines) == 17
+
+
+@pytest.mark.parametrize("visit", [{"phone": True}], indirect=True)
+def test_a_table_that_goes_on_shows_it(visit: Visit) -> None:
+    page = visit.go("rounding")
+    table = page.get_by_role("region", name="Every way to round")
+    assert table.evaluate("table => table.scrollWidth > table.clientWidth")
+    assert table.evaluate("table => getComputedStyle(table).backgroundAttachment") == "local, local, scroll, scroll"
+    right = table.get_by_role("columnheader", name="value").bounding_box()
+    assert right["x"] + right["width"] <= 390  # what matters most is in sight
+
+
+def test_a_refused_file_ends_the_page(visit: Visit) -> None:
+    page = visit.page
+    page.goto(f"{visit.address}/quantize?origin=file")
+    page.get_by_text("Choose a file to go on").wait_for()
+    page.get_by_text("4MB per file").wait_for()
+    page.locator("input[type=file]").set_input_files(
+        {"name": "w.npy", "mimeType": "application/octet-stream", "buffer": b"PK"}
+    )
+    page.get_by_role("alert").filter(has_text="the file").wait_for()
+    visit.settle()
+    assert page.get_by_text("ONNX node", exact=True).count() == 0
 
 
 def test_a_bad_link_shows_a_message(visit: Visit) -> None:
@@ -191,6 +243,9 @@ def test_every_page_fits_and_is_accessible(visit: Visit, name: str) -> None:
                          "document.querySelector('[data-testid=stMain]').scrollWidth)")  # fmt: skip
     assert wide <= page.viewport_size["width"]
     assert page.locator("[data-testid=stException]").count() == 0
+    levels = page.locator("h1, h2, h3, h4").evaluate_all("found => found.map(heading => Number(heading.tagName[1]))")
+    assert levels[0] == 1
+    assert max(after - before for before, after in itertools.pairwise(levels)) <= 1
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
     serious = [(rule["id"], [node["html"][:120] for node in rule["nodes"]][:3])

@@ -84,19 +84,65 @@ def test_scales_take_the_largest_magnitude_to_the_largest_value(fmt, scale_forma
     scale, zero_point = choose(ROWS.astype(np.float64), Settings(fmt, "axis", 0, scale_format=scale_format))
     assert zero_point is None
     for row, given in enumerate([3.0, 9.0, float(np.float32(3e-4))]):
+        if scale_format is E8M0:
+            wanted = Fraction(2) ** (math.frexp(given)[1] - int(fmt.max).bit_length())
+            assert Fraction(float(scale[row])) == wanted
+            continue
         wanted = Fraction(max(given / float(fmt.max), lp.finfo(scale_format).smallest_subnormal))
         assert Fraction(float(scale[row])) == rounded(wanted, scale_format).number
 
 
-def test_scales_that_are_powers_of_two_round_as_told():
-    x = np.array([[3.0, 4.0]])  # over 6: 2/3, between 1/2 and 1
-    for mode, code in (("up", 127), ("down", 126), ("nearest", 126)):
+@pytest.mark.parametrize("fmt", TARGETS, ids=lambda fmt: fmt.name)
+def test_scales_that_are_powers_of_two_follow_ocp_mx(fmt):
+    """OCP MX 1.0, 6.3: the largest power of two of the magnitudes over the largest power of two of the format."""
+    for largest, power in ((3.0, 1), (4.0, 2), (7.99, 2), (8.0, 3), (2.0**-20, -20), (1.5 * 2.0**30, 30)):
+        scale, _ = choose(np.array([[-largest, largest / 3]], np.float32), Settings(fmt, scale_format=E8M0))
+        top = int(fmt.max).bit_length() - 1  # all of them are integers
+        assert int(scale.view(np.uint8)) == 127 + power - top
+
+
+def test_powers_of_two_by_hand():
+    x = np.array([3.0, 4.0], np.float32)  # over 6: 2/3; by OCP MX 2**2 / 2**2
+    for mode in ("up", "down", "nearest"):
         scale, _ = choose(x, Settings(E2M1, scale_format=E8M0, round_mode=mode))
-        assert int(scale.view(np.uint8)) == code
-    found = quantize(x.astype(np.float32), Settings(E2M1, scale_format=E8M0))
-    assert (found.scale.item(), int(found.scale_codes)) == (1.0, 127)
-    assert found.codes.tolist() == [[5, 6]]  # 3 and 4 are values of the format
+        assert int(scale.view(np.uint8)) == 127
+    found = quantize(x, Settings(E2M1, scale_format=E8M0))
+    assert found.codes.tolist() == [5, 6]  # 3 and 4 are values of the format
     assert found.sqnr_db == math.inf
+    for mode, code in (("up", 128), ("down", 127), ("nearest", 128)):  # with zero points: (4 - -1) / 3 = 5/3, rounded
+        scale, _ = choose(
+            np.array([-1.0, 4.0], np.float32), Settings(lp.formats["uint2"], "tensor", -1, 32, E8M0, True, mode)
+        )
+        assert int(scale.view(np.uint8)) == code
+
+
+@pytest.mark.parametrize("scale_format", SCALE_FORMATS, ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("text", ["tensor", "axis:0", "axis:2", "block:32"])
+@pytest.mark.parametrize("fmt", [E4M3, E2M1, INT8], ids=lambda fmt: fmt.name)
+def test_scales_are_those_of_convert(tmp_path, fmt, text, scale_format):
+    save = pytest.importorskip("safetensors.numpy").save_file
+    deserialize = pytest.importorskip("safetensors").deserialize
+    x = np.random.default_rng(1).standard_normal((2, 3, 70)).astype(np.float32) * 10
+    x[0, 0, :32], x[1, 2, 40] = 0, np.inf
+    save({"w": x}, tmp_path / "a.safetensors")
+    names = {"to": fmt.name, "scale": text, "scale_format": scale_format.name}
+    lp.convert(tmp_path / "a.safetensors", tmp_path / "b.safetensors", **names)
+    stored = dict(deserialize((tmp_path / "b.safetensors").read_bytes()))["w_scale"]
+    kind, _, number = text.partition(":")
+    settings = Settings(fmt, kind, int(number) if kind == "axis" else -1, scale_format=scale_format)
+    scale, zero_point = choose(x, settings)
+    assert zero_point is None
+    assert scale.shape == tuple(stored["shape"])
+    assert scale.tobytes() == bytes(stored["data"])
+
+
+def test_blocks_run_along_any_axis():
+    x = np.random.default_rng(2).standard_normal((7, 5, 6)).astype(np.float32)
+    for scale_format in (FLOAT, E8M0):
+        last, _ = choose(x, Settings(E2M1, "block", -1, 4, scale_format))
+        for axis in (0, 1):
+            turned, _ = choose(np.moveaxis(x, -1, axis).copy(), Settings(E2M1, "block", axis, 4, scale_format))
+            assert np.moveaxis(turned, axis, -1).tobytes() == last.tobytes()
 
 
 def test_zero_points_take_the_ends_to_the_ends():
@@ -128,15 +174,15 @@ def test_zeros_specials_and_tiny_scales():
 
 
 def test_shares_by_hand():
-    x = np.array([[0.0, 0.2, 0.3, 448.0 / 6], [464 / 6, 465 / 6, -80.0, 6.0]], np.float32)
+    x = np.array([[0.0, 0.2, 0.3, 110.0], [112.0, 113.0, -120.0, 6.0]], np.float32)
     unsigned = quantize(np.array([-4.0, -0.1, 0.1, 4.0], np.float32), Settings(UINT4))
     assert unsigned.saturated == 0.25  # -4 alone: -0.1 rounds to 0
     assert unsigned.flushed == 0.5
-    down = quantize(x, Settings(E2M1, scale_format=E8M0, round_mode="down"))  # scale 8: 80 / 8 = 10 is beyond 7
-    assert down.scale.item() == 8
-    assert down.beyond.tolist() == [[False, False, False, True], [True, True, True, False]]
-    assert down.saturated == 0.5
-    assert down.flushed == 0.25  # 0.2 and 0.3
+    powers = quantize(x, Settings(E2M1, scale_format=E8M0))  # 2**6 / 2**2: 112 / 16 = 7 is where 6 ends
+    assert powers.scale.item() == 16
+    assert powers.beyond.tolist() == [[False, False, False, False], [True, True, True, False]]
+    assert powers.saturated == 3 / 8
+    assert powers.flushed == 0.25  # 0.2 and 0.3
 
 
 @pytest.mark.parametrize(("fmt", "limit", "inclusive"), [(E4M3, 464, False), (E5M2, 61440, True), (E2M1, 7, True)])
@@ -144,7 +190,7 @@ def test_saturation_begins_where_the_format_ends(fmt, limit, inclusive):
     edge = np.float32(limit)
     below, above = (np.nextafter(edge, np.float32(end)) for end in (0, np.inf))
     x = np.array([below, edge, above], np.float32)
-    scale_one = quantize(np.array([*x, fmt.max], np.float32), Settings(fmt, scale_format=E8M0, round_mode="down"))
+    scale_one = quantize(np.array([*x, fmt.max], np.float32), Settings(fmt, scale_format=E8M0))
     assert scale_one.scale.item() == 1
     assert scale_one.beyond.tolist() == [False, inclusive, True, False]
 

@@ -85,7 +85,7 @@ def same(names, tensor, settings):
 def test_of_a_quantization(fmt, per, scale, asymmetric, capsys):
     state = dataclasses.replace(Quantize(), rows=4, columns=10, seed=3)
     tensor = sampled("normal", 4, 10, 3)
-    settings = Settings(fmt, per, 1, 4, scale, asymmetric, "nearest", False)
+    settings = Settings(fmt, per, -1, 4, scale, asymmetric, "nearest", False)
     python, onnx_text = recipes.of_quantization(state, tensor, settings)
     names, out = run(python, capsys)
     same(names, tensor, settings)
@@ -125,6 +125,18 @@ def test_of_a_file(dtype, tmp_path, monkeypatch, capsys):
     save = pytest.importorskip("safetensors.numpy").save_file
     save({"it's": values, "b": values}, "file.safetensors")
     tensor = from_file("file.safetensors", (tmp_path / "file.safetensors").read_bytes(), "it's")
+    assert tensor.stored is lp.as_format(np.dtype(dtype))
+    same(run(recipes.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
+
+
+@pytest.mark.parametrize("fmt", ["float4_e2m1fn", "float6_e3m2fn", "float8_e4m3fn", "bfloat16"])
+def test_of_a_file_that_convert_wrote(fmt, tmp_path, monkeypatch, capsys):
+    save = pytest.importorskip("safetensors.numpy").save_file
+    monkeypatch.chdir(tmp_path)
+    save({"w": np.linspace(-3, 3, 24, dtype=np.float32).reshape(2, 3, 4)}, "source.safetensors")
+    lp.convert("source.safetensors", "file.safetensors", to=fmt)
+    tensor = from_file("file.safetensors", (tmp_path / "file.safetensors").read_bytes())
+    state, settings = dataclasses.replace(Quantize(), origin="file"), Settings(INT4, "axis", -1)
     same(run(recipes.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
 
 

@@ -129,7 +129,9 @@ def test_the_interval_is_what_explain_says(fmt: Format) -> None:
 @pytest.mark.parametrize(
     ("x", "position", "winner", "code"),
     [("448", 0.5, "exact", 0x7E), ("464", 0.5, "left", 0x7E), ("480", 1.0, "left", 0x7E), ("1e9", 1.0, "left", 0x7E),
-     ("-464", 0.5, "right", 0xFE), ("-480", 0.0, "right", 0xFE), ("0.3", 0.6, "right", 0x2A), ("0", 0.5, "exact", 0)],
+     ("-464", 0.5, "right", 0xFE), ("-480", 0.0, "right", 0xFE), ("0.3", 0.6, "right", 0x2A), ("0", 0.5, "exact", 0),
+     ("-448", 0.5, "exact", 0xFE), ("1", 1 / 3, "exact", 0x38), ("-1", 2 / 3, "exact", 0xB8),
+     ("256", 1 / 3, "exact", 0x78)],
 )  # fmt: skip
 def test_the_picture_of_e4m3fn(x: str, position: float, winner: str, code: int) -> None:
     found = view.rounding(x, "float8_e4m3fn")
@@ -141,7 +143,7 @@ def test_the_picture_of_e4m3fn(x: str, position: float, winner: str, code: int) 
 
 def test_presets_show_what_they_say() -> None:
     given = {preset.label: preset.x for preset in view.presets("float8_e4m3fn")}
-    assert (given["largest"], given["edge"], given["one step on"]) == ("448", "464", "480")
+    assert (given["largest"], given["largest + ½ step"], given["largest + 1 step"]) == ("448", "464", "480")
     for fmt in FLOATS:
         given = {preset.label: preset.x for preset in view.presets(fmt)}
         if not fmt.has_zero:
@@ -150,7 +152,7 @@ def test_presets_show_what_they_say() -> None:
             why = lp.explain(given[label], fmt)
             assert why.is_tie
             assert why.rule == f"tie: the {rule} neighbour is even"
-        assert lp.explain(given["half of it"], fmt).value.magnitude == 0
+        assert lp.explain(given["half the smallest"], fmt).value.magnitude == 0
         assert lp.explain(given["smallest"], fmt).code == 1
         if "rounded twice?" in given:
             ways = by_name(view.rounding(given["rounded twice?"], fmt))

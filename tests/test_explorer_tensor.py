@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lowprec as lp
 from lowprec.explorer.views import tensor
-from lowprec.explorer.views.tensor import DISTRIBUTIONS, MOST_BYTES, MOST_TYPED, from_file, sampled, typed
+from lowprec.explorer.views.tensor import DISTRIBUTIONS, MOST_BYTES, MOST_TYPED, from_file, names_in, sampled, typed
 
 
 def npy(values):
@@ -111,12 +112,38 @@ def raw(header, body=b""):
 @pytest.mark.parametrize(
     ("dtype", "body", "expected"),
     [("F8_E4M3", b"\x7e\x01", [448, 2**-9]), ("F8_E5M2", b"\x7b\xbc", [57344, -1]), ("F8_E8M0", b"\x7f\x80", [1, 2]),
-     ("BOOL", b"\x01\x00", [1, 0])],
+     ("F8_E4M3FNUZ", b"\x7f\x81", [240, -(2**-10)]), ("BOOL", b"\x01\x00", [1, 0])],
 )  # fmt: skip
-def test_narrow_safetensors(dtype, body, expected):
+def test_whole_byte_safetensors(dtype, body, expected):
     pytest.importorskip("safetensors")
     header = f'{{"w":{{"dtype":"{dtype}","shape":[2],"data_offsets":[0,2]}}}}'.encode()
     assert from_file("w.safetensors", raw(header, body)).values.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("dtype", "body", "expected"),
+    [("F4", b"\x21\x9f", [0.5, 1, -6, -0.5]), ("F6_E2M3", b"\x41\x00\xfc", [0.125, 0.125, 0, -7.5]),
+     ("F6_E3M2", b"\x41\x00\xfc", [0.0625, 0.0625, 0, -28])],
+)  # fmt: skip
+def test_packed_safetensors(dtype, body, expected):
+    """The first code has the lowest bits; the values are those of OCP MX 1.0, tables 2 to 5."""
+    pytest.importorskip("safetensors")
+    header = f'{{"w":{{"dtype":"{dtype}","shape":[2,2],"data_offsets":[0,{len(body)}]}}}}'.encode()
+    found = from_file("w.safetensors", raw(header, body))
+    assert found.values.reshape(-1).tolist() == expected
+    assert found.values.shape == (2, 2)
+    assert found.note.endswith("became float32")
+
+
+@pytest.mark.parametrize("fmt", ["float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"])
+def test_what_convert_writes_is_read(tmp_path, fmt):
+    save = pytest.importorskip("safetensors.numpy").save_file
+    x = np.array([[0, 0.5, 1, -1.5, 2, 3, -4, 0]], np.float32)  # values of all three
+    save({"w": x}, tmp_path / "a.safetensors")
+    lp.convert(tmp_path / "a.safetensors", tmp_path / "b.safetensors", to=fmt)
+    found = from_file("b.safetensors", (tmp_path / "b.safetensors").read_bytes())
+    assert found.values.tolist() == x.tolist()
+    assert names_in("b.safetensors", (tmp_path / "b.safetensors").read_bytes()) == ("w",)
 
 
 @pytest.mark.parametrize(
@@ -131,14 +158,20 @@ def test_narrow_safetensors(dtype, body, expected):
         ("a.npy", npy(np.zeros(2, ml_dtypes.float8_e4m3fn)), "does not name the format"),
         ("a.npy", b"\x93NUMPY\x01\x00\xff\xff" + b" " * 70000, "header has 65535 bytes"),
         ("a.npy", b"\x93NUMPY\x01\x00\x10\x00{'shape': (9**9,", "header"),
-        ("a.npy", bytes(MOST_BYTES + 1), "at most 4 MiB"),
+        ("a.npy", bytes(MOST_BYTES + 1), "at most 4 MB; it has 4000001"),
         ("a.safetensors", b"", "header is cut off"),
         ("a.safetensors", b"\xff" * 64, "header is cut off"),
         ("a.safetensors", raw(b"[]"), "readable .safetensors"),
         ("a.safetensors", raw(b"{}"), "no tensors"),
         ("a.safetensors", raw(b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}'), "readable"),
         ("a.safetensors", raw(b'{"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}'), "1 to 1048576"),
-        ("a.safetensors", raw(b'{"a":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}', b"1"), "it is F4"),
+        ("a.safetensors", raw(b'{"a":{"dtype":"C64","shape":[1],"data_offsets":[0,8]}}', b"12345678"), "it is C64"),
+        ("a.safetensors", raw(b'{"a":{"dtype":"F4","shape":[0],"data_offsets":[0,0]}}'), "1 to 1048576"),
+        (
+            "a.safetensors",
+            raw(b'{"a":{"dtype":"F4","shape":[2000000],"data_offsets":[0,1000000]}}', bytes(10**6)),
+            "1 to 1048576",
+        ),
     ],
 )
 def test_other_files_are_refused(name, content, message):

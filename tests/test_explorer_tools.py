@@ -7,8 +7,9 @@ import json
 
 import numpy as np
 import pytest
-from pages import asked, charts, healthy, page, texts
+from pages import asked, charts, copied, healthy, page, texts
 
+from lowprec.explorer.state import Quantize, write
 from lowprec.explorer.views.compare import COMPARABLE
 from lowprec.explorer.views.conversion import CASTABLE, PACKABLE
 from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS
@@ -96,7 +97,9 @@ def test_conversion_follows_its_controls():
 
 
 def test_conversion_says_why_bitcast_cannot():
-    assert "must be 32 bits wide" in texts(page("conversion"))
+    first = texts(page("conversion"))
+    assert "must be 32 bits wide" in first
+    assert first.index('aria-label="Readings"') < first.index("must be 32 bits wide")  # what it can do comes first
     six = {"source": "float6_e2m3fn", "at": "0x3"}
     assert "no float6" in texts(page("conversion", target="float6_e3m2fn", **six))
     assert "no version of BitCast has" in texts(page("conversion", target="uint8", **six))
@@ -156,13 +159,44 @@ def test_quantize_takes_typed_numbers():
 
 
 def test_quantize_tells_what_does_not_fit():
-    for query, said in (({"axis": "5"}, "axis"), ({"opset": "25", "fmt": "float6_e2m3fn"}, "28"),
-                        ({"opset": "23", "scale": "float8_e8m0fnu"}, "24")):  # fmt: skip
+    cases = (
+        ({"axis": "5"}, "axis", "axis=-1"),
+        ({"opset": "25", "fmt": "float6_e2m3fn"}, "28", "opset=28"),
+        ({"opset": "23", "scale": "float8_e8m0fnu"}, "24", "opset=28"),
+    )
+    for query, said, kept in cases:
         test = page("quantize", **query)
         assert not test.exception
         assert len(test.error) == 1
         assert said in test.error[0].value
+        assert kept in copied(test)[0]
+        assert "per=block" in copied(test)[0]
         assert metrics(test)["SQNR"].endswith("dB")
+        assert metrics(test)["bits per value"] != "≈4.0"
+        assert "block_size=32" in copied(test)[1]  # what the controls say is what is shown
+
+
+def test_one_dimension_has_blocks_too():
+    test = healthy(page("quantize", origin="typed", x="1 2 3 4", fmt="int8", block="2"))
+    assert asked_or_default(test, "axis") == "-1"
+    assert metrics(test)["bits per value"] == "24"  # 8 + 2 * 32 / 4
+    assert "block_size=2" in copied(test)[1]
+    exec(copied(test)[1], {})
+
+
+def asked_or_default(test, part):
+    return asked(test, part) if part in test.query_params else write(Quantize())[part]
+
+
+def test_no_error_is_one_colour():
+    test = healthy(page("quantize", origin="typed", x="1 2; 4 -1", fmt="int8", per="tensor", scale="float8_e8m0fnu"))
+    assert metrics(test)["SQNR"] == "no error"
+    colour = json.loads(charts(test)[1])["layer"][0]["encoding"]["color"]
+    assert colour["scale"]["domainMin"] == 0
+    assert colour["scale"]["domainMax"] == 1  # else 0 lies in the middle of a domain from 0 to 0
+    assert any(caption.value == "No element has an error." for caption in test.caption)
+    other = json.loads(charts(healthy(page("quantize")))[1])["layer"][0]["encoding"]["color"]
+    assert "domainMax" not in other["scale"]
 
 
 def test_quantize_waits_for_a_file_and_reads_it():
@@ -177,6 +211,9 @@ def test_quantize_waits_for_a_file_and_reads_it():
     test.run()
     assert not test.exception
     assert "it has 95" in test.error[0].value
+    assert not test.metric  # nothing is shown, and nothing offered, for a file that was not read
+    assert not test.code
+    assert not charts(test)
 
 
 def test_quantize_lets_choose_a_tensor():
@@ -189,3 +226,8 @@ def test_quantize_lets_choose_a_tensor():
     healthy(by_label(test.selectbox, "Tensor").set_value("b").run())
     assert asked(test, "tensor") == "b"
     assert any("float16 of shape (7,)" in caption.value for caption in test.caption)
+    test.query_params["tensor"] = "z"  # of another file
+    test.run()
+    assert "one of the file's 2 names" in test.error[0].value.replace("\\", "")
+    assert any("(2, 3)" in caption.value for caption in test.caption)
+    assert by_label(test.selectbox, "Tensor").value == "a"

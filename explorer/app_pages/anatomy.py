@@ -29,7 +29,7 @@ right.text_input(
     help="A code: 0x2A, 0b0_0101_010. A number: 0.3, 17/23, 0x1.2p-2 (a hex-float has a point or a p), -inf, nan.",
 )  # fmt: skip
 fmt = as_format(page.state.fmt)
-found = page.attempt(view.anatomy, page.state.at, fmt, instead=("0x0", fmt))
+found = page.settled(lambda state: view.anatomy(state.at, fmt), at="0x0")
 
 
 def go(code: int) -> None:
@@ -46,7 +46,7 @@ with picture:
     render.value_line(found)
     steps = st.columns(2)
     for column, near, name in zip(steps, (found.below, found.above), ("previous", "next"), strict=True):
-        text = f"{name}: {numbers.short(near.value, 14, numbers.digits_of(fmt))}" if near else f"{name}: none"
+        text = f"{name}: {numbers.apart(near.value, fmt)}" if near else f"{name}: none"
         column.button(
             text, key=name, disabled=near is None, on_click=go, args=(near.code if near else 0,), width="stretch"
         )
@@ -54,18 +54,16 @@ with said:
     render.facts(view.facts(found))
 
 if fmt.is_float and fmt.bits == 16:
-    st.subheader("Binades", anchor=False)
+    st.header("Binades", anchor=False)
     st.caption("Where each begins, and the step inside it; click to go there.")
     rows = view.binades(fmt)
     here = max(first for *_, first in rows if first <= found.code)
     components.code_grid(fmt, rows, 8, here, label="Binades", key="binades", on_change=go)
 
-st.subheader("All codes" if fmt.bits <= 8 else "Codes nearby", anchor=False)
+st.header("All codes" if fmt.bits <= 8 else "Codes nearby", anchor=False)
 bar = st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute")
 bar.segmented_control("Show values as", ANATOMY_SHOWS, required=True, **page.bind("show"))
-bar.download_button(
-    "CSV", lambda: view.csv_text(found.code, fmt), f"{fmt.name}.csv", "text/csv", icon=":material/download:"
-)
+bar.download_button("CSV", view.csv_text(found.code, fmt), f"{fmt.name}.csv", "text/csv", icon=":material/download:")
 cells = view.table(found.code, fmt, page.state.show)
 render.html(render.legend([kind for kind in render.KINDS if any(cell[2] == kind for cell in cells)]))
 with st.container(height=480 if len(cells) > 256 else "content", border=False):

@@ -27,23 +27,23 @@ opset.selectbox("opset", range(NEWEST, 18, -1), **page.bind("opset"))
 
 formats = [as_format(name) for name in state.fmts]
 options = cast_options(state.saturate, state.round_mode, state.opset)
-text = page.attempt(view.checked, state.x, instead=("0.3",))
+text = page.settled(lambda state: view.checked(state.x), x=Compare().x)
 x = Value.of(text)
 known = [view.facts(fmt) for fmt in formats]
 
-st.subheader("The number in each format", anchor=False)
+st.header("The number in each format", anchor=False)
 rows = [view.outcome(x, fmt, **options) for fmt in formats]
 tables.outcomes(rows)
 st.caption("≈ marks decimals that are rounded here; the code and the value behind it are exact.")
 castable = [row.format for row in rows if not row.problem]
-st.subheader("Facts", anchor=False)
+st.header("Facts", anchor=False)
 tables.facts(known)
 st.caption(
     "numbers: distinct finite values, −0 being 0. eps: from 1 to the next value. digits: bits of precision · log₁₀ 2."
 )
-st.subheader("Range", anchor=False)
+st.header("Range", anchor=False)
 charts.show(charts.ranges(known, view.log2(x)), "Positive range of each format on a scale of powers of two")
 st.caption("Positive values; the dashed line is the number's magnitude.")
-st.subheader("Precision", anchor=False)
+st.header("Precision", anchor=False)
 charts.show(charts.precisions(known), "Significant bits of each format against magnitude")
 render.take_along(page, "compare", *recipes.of_comparison(text, castable, options))

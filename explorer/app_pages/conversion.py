@@ -36,39 +36,40 @@ two.selectbox("round_mode", ROUND_MODES, **page.bind("round_mode"), help="Concer
 three.selectbox("opset", range(NEWEST, 18, -1), **page.bind("opset"))
 
 source, target = as_format(state.source), as_format(state.target)
-named = page.attempt(place, state.at, source, instead=("0x0", source))
+named = page.settled(lambda state: place(state.at, source), at="0x0")
 
 
-def agreed(opset: int) -> view.CastOptions:
-    """Return the options of Cast at an opset; ValueError where it lacks a type."""
-    chosen = view.cast_options(state.saturate, state.round_mode, opset)
-    view.conversion(named.code, source, target, **chosen)
-    return chosen
+def compute(state: Conversion) -> tuple[view.Conversion, view.CastOptions]:
+    """Return the view of a state and the options of Cast; ValueError where the opset lacks a type."""
+    options = view.cast_options(state.saturate, state.round_mode, state.opset)
+    return view.conversion(named.code, source, target, **options), options
 
 
-options = page.attempt(agreed, state.opset, instead=(NEWEST,))
-found = view.conversion(named.code, source, target, **options)
-read = view.bitcasting(named.code, source, target, opset=state.opset)
+found, options = page.settled(compute, opset=NEWEST)
+read = view.bitcasting(named.code, source, target, opset=page.state.opset)
 cast, bitcast = st.columns([3, 2], gap="large")
 with cast:
-    st.subheader("Cast", anchor=False)
+    st.header("Cast", anchor=False)
     render.html(drawings.cast(found, named.typed))
 with bitcast:
-    st.subheader("BitCast", anchor=False)
+    st.header("BitCast", anchor=False)
     st.markdown(f"The same bits as another format of the same width. [BitCast's rule]({render.RULES['BitCast']})")
-    render.html(drawings.bitcast(read))
-    readings = view.bitcastings(named.code, source, opset=state.opset)
+    if read.value is not None:
+        render.html(drawings.bitcast(read))
+    readings = view.bitcastings(named.code, source, opset=page.state.opset)
     if readings:
         st.caption(f"The same {source.bits} bits as the other formats of that width read them:")
         render.html(drawings.readings(readings))
+    if read.value is None:
+        render.html(drawings.bitcast(read))
 
-st.subheader("Packing", anchor=False)
+st.header("Packing", anchor=False)
 st.markdown("Codes narrower than a byte share bytes in ONNX files: the first code takes the lowest bits.")
 left, right = st.columns([2, 5])
 left.selectbox("Format", [fmt.name for fmt in view.PACKABLE], **page.bind("packed", keep_codes))
 right.text_input("Codes or numbers", **page.bind("codes"), max_chars=1000, help="Up to 24, split by blanks or commas.")
 narrow = as_format(state.packed)
-codes = page.attempt(view.parse_codes, state.codes, narrow, instead=(Conversion().codes, narrow))
+codes = page.settled(lambda state: view.parse_codes(state.codes, narrow), codes=Conversion().codes)
 bytes_ = view.packing(codes, narrow)
 render.html(drawings.listed(bytes_) + drawings.packed(bytes_))
 unused = f" The last {bytes_.unused_bits} bits belong to no code and are 0." if bytes_.unused_bits else ""

@@ -8,6 +8,8 @@ from lowprec.explorer.controls import Controls
 from lowprec.explorer.state import FORMAT_NAMES, LINES, OPSETS, Rounding
 from lowprec.explorer.views import numberline
 from lowprec.explorer.views import rounding as view
+from lowprec.opsets import NEWEST
+from lowprec.reference import Value
 
 page = Controls(Rounding)
 render.heading(
@@ -20,33 +22,35 @@ name.selectbox("Format", FORMAT_NAMES, **page.bind("fmt"))
 with options.container(horizontal=True, vertical_alignment="bottom"):
     st.selectbox("Opset", OPSETS, width=90, **page.bind("opset"))
     st.toggle("saturate", **page.bind("saturate"))
-state, fmt = page.state, as_format(page.state.fmt)
+fmt = as_format(page.state.fmt)
 with st.container(horizontal=True, gap="xsmall"):
     for preset in view.presets(fmt):
         st.button(preset.label, key=f"preset {preset.label}", help=preset.x, on_click=page.set, kwargs={"x": preset.x})
 
 
-def compute(x: str, saturate: bool, opset: int) -> view.Rounding:
-    """Return the view of a number."""
-    return view.rounding(x, fmt, saturate=saturate, opset=opset)
+def compute(state: Rounding) -> view.Rounding:
+    """Return the view of a state."""
+    return view.rounding(state.x, fmt, saturate=state.saturate, opset=state.opset)
 
 
-found = page.attempt(compute, state.x, state.saturate, state.opset, instead=("0.3", True, OPSETS[-1]))
+page.settled(lambda state: Value.of(state.x, parameter="number"), x=Rounding().x)
+found = page.settled(compute, opset=NEWEST)
+state = page.state
 why = found.explanation
 render.result(why)
 render.html(pictures.interval(found))
 
-st.subheader("Every way to round", anchor=False)
-render.table(("way", "ONNX", "code", "bits", "value", "error"), render.mode_rows(found), "Every way to round")
+st.header("Every way to round", anchor=False)
+render.table(("rounding", "value", "in ONNX", "code", "bits", "error"), render.mode_rows(found), "Every way to round")
 
 if fmt.is_float:
     dark = render.is_dark()
-    st.subheader("On the number line", anchor=False)
+    st.header("On the number line", anchor=False)
     st.segmented_control("Draw", LINES, required=True, **page.bind("line"))
     line = numberline.line(fmt, str(why.x), why.code, state.line)
     if not line.is_whole:
         st.caption("The values around x: the format has too many to show all.")
     st.altair_chart(pictures.number_line(line, state.line, dark), alt="The values of the format and x among them")
-    st.subheader("How far apart neighbours are", anchor=False)
+    st.header("How far apart neighbours are", anchor=False)
     st.altair_chart(pictures.steps(numberline.spacing(fmt), dark), alt="The distance between neighbours by magnitude")
 render.take_along(page, "rounding", *snippets.of_number(str(why.x), fmt, state.saturate, state.opset))

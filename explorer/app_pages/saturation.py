@@ -17,18 +17,18 @@ st.segmented_control("Opset", OPSETS, required=True, **page.bind("opset"))
 opset = page.state.opset
 st.caption(f"A cell with a frame is not what opset {OPSETS[-1]} makes of it. ε: the next float64.")
 for saturate in (True, False):
-    st.subheader(f"saturate = {int(saturate)}", anchor=False)
+    st.header(f"saturate = {int(saturate)}", anchor=False)
     render.outcomes(view.floats(opset, saturate), f"Casts with saturate {int(saturate)}")
-st.subheader("Formats that saturate does not concern", anchor=False)
+st.header("Formats that saturate does not concern", anchor=False)
 render.outcomes(view.floats(opset, None), "Casts that saturate does not concern")
 
-st.subheader("Power-of-two scales: round_mode and saturate", anchor=False)
+st.header("Power-of-two scales: round_mode and saturate", anchor=False)
 powers = view.powers(opset)
 if powers is None:
     st.info("Cast has them since opset 24.", icon=":material/info:")
 else:
     render.outcomes(powers, "Power-of-two scales")
 
-st.subheader("Integers and bool: truncated, then wrapped", anchor=False)
+st.header("Integers and bool: truncated, then wrapped", anchor=False)
 render.outcomes(view.integers(opset), "Integers")
 render.take_along(page, "saturation", *snippets.of_opset(opset))

@@ -6,6 +6,7 @@ and a counter `seq` of their own, send the two, and take the server's word only 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ..views.anatomy import Field
 __all__ = ["bits_of", "code_grid", "code_of", "switches"]
 
 _HERE = Path(__file__).parent
+_HEX = re.compile("[0-9a-f]{1,16}")
 
 
 def _component(name: str, html: str) -> Any:
@@ -40,10 +42,11 @@ def bits_of(value: object, fmt: Format) -> tuple[int, int] | None:
 
 def code_of(value: object, fmt: Format) -> tuple[int, int] | None:
     """Return (code, seq) of what the grid sent, None where it is nothing of the kind."""
-    code, seq = (value.get(name) for name in ("code", "seq")) if isinstance(value, dict) else (None, None)
-    if not isinstance(code, int) or not 0 <= code < 1 << fmt.bits or not isinstance(seq, int):
+    text, seq = (value.get(name) for name in ("code", "seq")) if isinstance(value, dict) else (None, None)
+    if not isinstance(text, str) or not _HEX.fullmatch(text) or not isinstance(seq, int):
         return None
-    return code, seq
+    code = int(text, 16)
+    return (code, seq) if code <= fmt.code_mask else None
 
 
 def _mount(component: Any, key: str, fmt: Format, reader: Callable[[object, Format], tuple[int, int] | None],
@@ -73,5 +76,6 @@ def switches(fmt: Format, code: int, fields: Sequence[Field], *, key: str,
 def code_grid(fmt: Format, cells: Sequence[tuple[str, str, str, int]], columns: int, selected: int, *, label: str,
               key: str, on_change: Callable[[int], None]) -> None:  # fmt: skip
     """Show codes as a grid of 2 to 16 columns (fewer where the page is narrow); cells are (code, value, class, id)."""
-    payload = {"cells": [list(cell) for cell in cells], "columns": columns, "selected": selected, "label": label}
+    named = [[*texts, f"{code:x}"] for *texts, code in cells]  # as text: a number of JavaScript holds 53 bits
+    payload = {"cells": named, "columns": columns, "selected": f"{selected:x}", "label": label}
     _mount(_grid, key, fmt, code_of, on_change, payload)

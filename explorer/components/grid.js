@@ -1,11 +1,11 @@
 // Every code of a format as a button: click or Enter selects, the arrow keys move, Home and End go to the ends.
-// Like the bits it repaints at once and counts its changes.
+// Like the bits it repaints at once and counts its changes. A code is a text here: a number would hold 53 bits of it.
 const kept = new WeakMap();
 
 export default function (component) {
   const { data, parentElement, setStateValue } = component;
   const root = parentElement.querySelector(".grid");
-  const own = kept.get(root) ?? { seq: -1, selected: -1, text: "", cells: [] };
+  const own = kept.get(root) ?? { seq: -1, selected: "", text: "", cells: [] };
   kept.set(root, own);
   own.send = setStateValue;
   const text = JSON.stringify([data.cells, data.columns, data.label]);

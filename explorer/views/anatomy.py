@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from lowprec import Format, as_format
+from lowprec import Format, as_format, reference
 from lowprec.explanation import hex_float
 from lowprec.formats import Kind, NaNRule
-from lowprec.reference import Value, decode, magnitude_of
+from lowprec.reference import Value, decode, ulp
 
-from .numbers import Place, code_text, digits_of, exact, exact_text, place, power_form, short
+from .numbers import Place, apart, code_text, digits_of, exact, exact_text, place, power_form, short
 
 __all__ = [
     "Anatomy", "Field", "Neighbour", "Part", "anatomy", "binades", "carried", "classify", "columns", "csv_text",
-    "facts", "fields", "neighbours", "table", "ulp",
+    "facts", "fields", "neighbours", "table",
 ]  # fmt: skip
 
 NAMES = ("sign", "exponent", "mantissa")
@@ -63,8 +64,8 @@ class Neighbour:
 class Anatomy:
     """Everything about one code.
 
-    `typed` is the number that was asked for, `error` how far `value` lies above it, `ulps` the same in units of the
-    last place of `value`: all None where a code was asked for or there is no such number.
+    `typed` is the number in the text, `error` how far `value` lies above it, `ulps` the same in units of the last place
+    (`lowprec.reference.ulp` of the number): all None where the text is a code or there is no such number.
     """
 
     format: Format
@@ -141,45 +142,18 @@ def _special(fmt: Format, kind: str) -> str:
     }[fmt.nan]
 
 
-def _step(code: int, fmt: Format, upward: bool) -> int | None:
-    """Return the code of the next value, or None where there is none."""
-    value = decode(code, fmt)
-    if value.special == "nan":
-        return None
-    if not fmt.is_float:
-        new = int(value.number) + (1 if upward else -1)
-        return new % (1 << fmt.bits) if fmt.min <= new <= fmt.max else None
-    magnitude, sign = code & fmt.magnitude_mask, code & fmt.sign_mask
-    if fmt.has_zero and not value.special and not value.magnitude:  # both zeros have the same neighbours
-        return 1 if upward else fmt.sign_mask + 1
-    magnitude += 1 if upward != bool(sign) else -1
-    if not 0 <= magnitude <= fmt.magnitude_mask:
-        return None
-    if not magnitude and not fmt.has_negative_zero:
-        sign = 0
-    return None if decode(sign | magnitude, fmt).special == "nan" else sign | magnitude
-
-
 def neighbours(code: int, fmt: Format) -> tuple[Neighbour | None, Neighbour | None]:
     """Return the next value below a code's and the next above it."""
-    return _neighbour(code, fmt, False), _neighbour(code, fmt, True)
+    below, above = reference.neighbours(code, fmt)
+    return _neighbour(code, below, fmt), _neighbour(code, above, fmt)
 
 
-def _neighbour(code: int, fmt: Format, upward: bool) -> Neighbour | None:
-    found = _step(code, fmt, upward)
-    if found is None:
+def _neighbour(code: int, near: int | None, fmt: Format) -> Neighbour | None:
+    if near is None:
         return None
-    here, there = decode(code, fmt), decode(found, fmt)
+    here, there = decode(code, fmt), decode(near, fmt)
     distance = None if here.special or there.special else abs(there.number - here.number)
-    return Neighbour(found, there, distance)
-
-
-def ulp(code: int, fmt: Format) -> Fraction:
-    """Return the weight of the last bit of a finite value."""
-    if not fmt.is_float:
-        return Fraction(1)
-    magnitude = code & fmt.magnitude_mask
-    return magnitude_of(magnitude + 1, fmt) - magnitude_of(magnitude, fmt)
+    return Neighbour(near, there, distance)
 
 
 def anatomy(text: str, fmt: object) -> Anatomy:
@@ -193,7 +167,7 @@ def anatomy(text: str, fmt: object) -> Anatomy:
     return Anatomy(
         row, code, value, kind, fields(code, row), _formula(code, row, kind),
         *neighbours(code, row), typed, error,
-        None if error is None else error / ulp(code, row),
+        None if error is None or typed is None else error / ulp(typed, row),
     )  # fmt: skip
 
 
@@ -208,13 +182,13 @@ def carried(text: str, fmt: object) -> str:
 
 def facts(found: Anatomy) -> tuple[tuple[str, str], ...]:
     """Return (name, text) of what is to be said about a code; an inexact text begins with ≈."""
-    value, digits = found.value, digits_of(found.format)
+    value = found.value
     rows = [("code", f"{code_text(found.code, found.format)} = {found.code}")]
     if not value.special:
         rows += [("exact decimal", str(value)), ("hex-float", hex_float(value)), ("power of two", power_form(value))]
     for name, near in (("previous", found.below), ("next", found.above)):
         if near and near.distance is not None:
-            rows.append((name, f"{short(near.value, 14, digits)}  code {code_text(near.code, found.format)}, "
+            rows.append((name, f"{apart(near.value, found.format)}  code {code_text(near.code, found.format)}, "
                                f"{short(near.distance)} away"))  # fmt: skip
     if found.typed is not None and found.error is not None and found.ulps is not None:
         error = "none: exact" if found.is_exact else f"{short(found.error)} = {short(found.ulps)} ulp"
@@ -226,7 +200,7 @@ def facts(found: Anatomy) -> tuple[tuple[str, str], ...]:
 
 def columns(fmt: Format) -> int:
     """Return how many columns the table of codes has."""
-    return 2 if fmt.kind is Kind.BOOL else {2: 2, 4: 4, 6: 8, 32: 8, 64: 4}.get(fmt.bits, 16)
+    return 2 if fmt.kind is Kind.BOOL else {2: 2, 4: 4, 6: 8, 16: 8, 32: 8, 64: 4}.get(fmt.bits, 16)
 
 
 def _show(value: Value, fmt: Format, how: str) -> str:
@@ -260,16 +234,21 @@ def binades(fmt: Format) -> tuple[tuple[str, str, str, int], ...]:
         kind = classify(first + 1, fmt)
         value = decode(first + (kind == "subnormal"), fmt)
         rows.append((power_form(value) if kind != "nan" else "Inf, NaN",
-                     f"step {power_form(ulp(first, fmt))}" if kind != "nan" else "", kind, first))  # fmt: skip
+                     f"step {power_form(ulp(value, fmt))}" if kind != "nan" else "", kind, first))  # fmt: skip
     return tuple(rows)
 
 
 def csv_text(code: int, fmt: Format) -> str:
     """Return the table as CSV: code, bits, class, exact decimal and hex-float of each."""
+    return _csv(_window(code, fmt), fmt)
+
+
+@functools.lru_cache(maxsize=16)
+def _csv(codes: range, fmt: Format) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("code", "bits", "class", "value", "hex_float"))
-    writer.writerows(_csv_rows(_window(code, fmt), fmt))
+    writer.writerows(_csv_rows(codes, fmt))
     return out.getvalue()
 
 

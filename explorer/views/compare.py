@@ -10,7 +10,7 @@ import lowprec as lp
 from lowprec.explanation import Explanation
 from lowprec.formats import NUMERIC, Format
 from lowprec.opsets import NEWEST
-from lowprec.reference import Value, decode
+from lowprec.reference import Value, ulp
 
 __all__ = [
     "COMPARABLE",
@@ -153,7 +153,7 @@ def _exponent(value: Value) -> int:
 class Differences:
     """How far a result is from x: exact, None where either is no number; `relative` also where x is 0.
 
-    `ulps` counts steps of the format where x lies; beyond the range, its last step.
+    `ulps` are units in the last place of x in the format (`lowprec.reference.ulp`).
     """
 
     absolute: Fraction | None = None
@@ -171,25 +171,13 @@ class Outcome:
     problem: str = ""
 
 
-def _step(told: Explanation) -> Fraction:
-    """Return the distance between the values next to x; beyond the range, that of the last two values."""
-    if told.lower and told.upper and told.lower[0] != told.upper[0]:
-        return told.upper[1].number - told.lower[1].number
-    near = told.lower or told.upper
-    if near is None or not told.format.is_float:
-        return Fraction(1)
-    code = near[0]
-    beside = code - 1 if code & told.format.magnitude_mask else code + 1
-    return abs(near[1].number - decode(beside, told.format).number)
-
-
-def differences(x: Value, result: Value, told: Explanation | None) -> Differences:
-    """Return how far a result is from x; `told` is how x was rounded, None where its bits were copied."""
+def differences(x: Value, result: Value, fmt: Format) -> Differences:
+    """Return how far a result in a format is from x."""
     if x.special or result.special:
         return Differences()
     absolute = abs(result.number - x.number)
     relative = absolute / x.magnitude if x.magnitude else None
-    return Differences(absolute, relative, absolute / _step(told) if absolute and told else Fraction(0))
+    return Differences(absolute, relative, absolute / ulp(x, fmt))
 
 
 def outcome(
@@ -199,7 +187,7 @@ def outcome(
     if fmt.since > opset:
         return Outcome(fmt, problem=f"no type of Cast at opset {opset}: it is one since opset {fmt.since}")
     told = lp.explain(x, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
-    return Outcome(fmt, told, differences(x, told.value, told))
+    return Outcome(fmt, told, differences(x, told.value, fmt))
 
 
 def checked(text: str) -> str:

@@ -11,7 +11,7 @@ from lowprec import Format, as_format, finfo
 from lowprec.reference import Value, decode, magnitude_of
 
 from .anatomy import classify
-from .numbers import code_text, power_form, short
+from .numbers import apart, code_text, power_form
 
 __all__ = ["Line", "Point", "Step", "line", "spacing"]
 
@@ -110,7 +110,7 @@ def line(fmt: object, x: object, near: int, how: str) -> Line:
         value = decode(code, row)
         if not value.special:
             place, name = _place(value, row, how)
-            found.append(Point(place, name, code_text(code, row), short(value, 20, 9), classify(code, row)))
+            found.append(Point(place, name, code_text(code, row), apart(value, row), classify(code, row)))
             numbers.append(value)
     here, name = _here(number, row, how)
     rows = list(dict.fromkeys(point.row for point in found))

@@ -11,9 +11,9 @@ from lowprec import Format
 from lowprec.explanation import hex_float
 from lowprec.reference import Value, encode, exact_decimal
 
-__all__ = ["Place", "code_text", "digits_of", "exact", "exact_text", "place", "power_form", "short"]
+__all__ = ["Place", "apart", "code_text", "digits_of", "exact", "exact_text", "place", "power_form", "short"]
 
-_CODE = re.compile(r"(?i)\s*(?:0x([0-9a-f_]{1,20})|0b([01_]{1,90}))\s*", re.ASCII)
+_CODE = re.compile(r"(?i)\s*(?:0x([0-9a-f_]+)|0b([01_]+))\s*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,19 @@ def short(number: Value | Fraction, room: int = 14, digits: int = 6) -> str:
     if value.special or (len(text) <= room and "/" not in text):
         return text
     top, bottom = Decimal(value.number.numerator), Decimal(value.number.denominator)
-    texts = [f"≈{Context(prec=some).divide(top, bottom).normalize():g}" for some in range(digits, 0, -1)]
+    rounded = [Context(prec=some).divide(top, bottom).normalize() for some in range(digits, 0, -1)]
+    texts = [f"≈{number:{kind}}" for number in rounded for kind in "ge"]  # 0.0000153 has no room where 1.53e-5 has
     return next((text for text in texts if len(text) <= room), texts[-1])
 
 
 def digits_of(fmt: Format) -> int:
-    """Return how many digits tell a format's values apart."""
+    """Return how many digits tell a float format's values apart."""
     return 6 if fmt.bits < 32 or not fmt.is_float else 9 if fmt.bits == 32 else 17
+
+
+def apart(value: Value, fmt: Format) -> str:
+    """Return a value of a format as text that no other value of it has; between two of them, as near as that."""
+    return short(value, 14 if fmt.bits < 32 else 18 if fmt.bits == 32 else 26, digits_of(fmt))
 
 
 def exact_text(value: Value) -> str:

@@ -1,4 +1,4 @@
-"""A tensor through QuantizeLinear and back: absmax scales, codes, errors, and how the codebook is used."""
+"""A tensor through QuantizeLinear and back: codes, errors, and how the codebook is used."""
 
 from __future__ import annotations
 
@@ -10,57 +10,20 @@ from typing import Any
 import numpy as np
 
 import lowprec as lp
-from lowprec import Format, as_format
-from lowprec.opsets import NEWEST
+from lowprec import Format
 from lowprec.reference import Value, decode
 
+from .scales import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, axis_of, choose
+
 __all__ = [
-    "GRANULARITIES", "SCALE_FORMATS", "TARGETS", "Bar", "Element", "Quantized", "Settings", "Slice", "choose",
-    "codebook", "elements", "quantize", "slices", "tiles",
+    "GRANULARITIES", "SCALE_FORMATS", "TARGETS", "Bar", "Element", "Quantized", "Settings", "Slice", "axis_of",
+    "choose", "codebook", "elements", "quantize", "slices", "tiles",
 ]  # fmt: skip
-
-TARGETS: tuple[Format, ...] = tuple(map(as_format, (17, 18, 19, 20, 27, 28, 23, 3, 2, 5, 4, 22, 21, 26, 25)))
-"""The formats QuantizeLinear-28 produces, by ONNX's enum: floats by width, then integers."""
-
-SCALE_FORMATS: tuple[Format, ...] = tuple(map(as_format, (1, 10, 16, 24)))
-"""The float formats of a scale, by ONNX's enum: float, float16, bfloat16, float8e8m0."""
-
-GRANULARITIES = ("tensor", "axis", "block")
-"""What shares a scale: the whole tensor, a slice along the axis, a run of `block_size` along the axis."""
 
 _BARS = 128
 """How many bars a codebook of 16 bits is drawn with."""
 
 Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How a tensor is quantized.
-
-    `asymmetric` gives integers a zero point, so that the smallest and largest element reach the ends of the format.
-    `round_mode` rounds scales that are powers of two.
-    """
-
-    fmt: Format
-    granularity: str = "tensor"
-    axis: int = 0
-    block_size: int = 32
-    scale_format: Format = SCALE_FORMATS[0]
-    asymmetric: bool = False
-    round_mode: str = "up"
-    saturate: bool = True
-    opset: int = NEWEST
-
-    @property
-    def has_zero_point(self) -> bool:
-        """Whether there are zero points: floats have none."""
-        return self.asymmetric and self.fmt.is_integer
-
-    @property
-    def block(self) -> int:
-        """The attribute: 0 where the scales are no blocks'."""
-        return self.block_size if self.granularity == "block" else 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,53 +92,11 @@ def _ratio_db(signal: float, noise: float) -> float:
     return math.inf if noise == 0 else 10 * (math.log10(signal) - math.log10(noise))
 
 
-def _axis(settings: Settings, rank: int) -> int:
-    if not -rank <= settings.axis < rank:
-        raise ValueError(f"`axis` must be from {-rank} to {rank - 1} for {rank} dimensions; got {settings.axis}")
-    return settings.axis % rank
-
-
-def _ends(x: Array, settings: Settings) -> tuple[Array, Array]:
-    """Return the smallest and largest finite element that share a scale, zero included."""
-    low, high = np.where(np.isfinite(x), x, 0.0), np.where(np.isfinite(x), x, 0.0)
-    if settings.granularity == "tensor":
-        return np.asarray(low.min(initial=0.0)), np.asarray(high.max(initial=0.0))
-    axis = _axis(settings, x.ndim)
-    if settings.granularity == "axis":
-        others = tuple(other for other in range(x.ndim) if other != axis)
-        return low.min(axis=others, initial=0.0), high.max(axis=others, initial=0.0)
-    starts = np.arange(0, x.shape[axis], settings.block_size)
-    low, high = np.minimum.reduceat(low, starts, axis), np.maximum.reduceat(high, starts, axis)
-    return np.minimum(low, 0.0), np.maximum(high, 0.0)
-
-
-def choose(x: Array, settings: Settings) -> tuple[Array, Array | None]:
-    """Return absmax scales in their format, and zero points in the target's, for float64 elements.
-
-    The largest magnitude goes to the format's largest value, or, with zero points, the smallest and the largest element
-    to the ends of the format. A scale is 1 where all elements are zero, and at least the format's smallest value.
-    """
-    low, high = _ends(x, settings)
-    fmt, kept = settings.fmt, lp.finfo(settings.scale_format)
-    with np.errstate(over="ignore", under="ignore"):
-        if settings.has_zero_point:
-            wanted = (high - low) / (fmt.max - fmt.min)
-        else:
-            wanted = np.maximum(high, -low) / float(fmt.max)
-    wanted = np.where((low == 0) & (high == 0), 1.0, np.clip(wanted, kept.smallest_subnormal, kept.max))
-    scale = np.asarray(lp.cast(wanted, settings.scale_format, round_mode=settings.round_mode))
-    if not settings.has_zero_point:
-        return scale, None
-    exact = np.asarray(lp.cast(scale, "float64"))
-    zero = np.clip(np.rint(fmt.min - low / exact), fmt.min, fmt.max).astype(np.int64)
-    return scale, np.asarray(lp.cast(zero, fmt))
-
-
 def _spread(scale: Array, settings: Settings, shape: tuple[int, ...]) -> Array:
     """Repeat one number a slice for every element of the slice."""
     if settings.granularity == "tensor":
         return np.broadcast_to(scale, shape)
-    axis = _axis(settings, len(shape))
+    axis = axis_of(settings, len(shape))
     if settings.granularity == "axis":
         return np.broadcast_to(scale.reshape([-1 if other == axis else 1 for other in range(len(shape))]), shape)
     return np.repeat(scale, settings.block_size, axis)[tuple(map(slice, shape))]
@@ -204,8 +125,8 @@ def quantize(x: Array, settings: Settings) -> Quantized:
     if settings.granularity == "block" and settings.block_size < 1:
         raise ValueError(f"`block_size` must be at least 1; got {settings.block_size}")
     values = np.asarray(lp.cast(x, "float64"))
-    scale, zero_point = choose(values, settings)
-    axis = 0 if settings.granularity == "tensor" else _axis(settings, x.ndim)
+    scale, zero_point = choose(x, settings)
+    axis = 0 if settings.granularity == "tensor" else axis_of(settings, x.ndim)
     block, opset = settings.block, settings.opset
     y = lp.quantize_linear(
         x, scale, zero_point, axis=axis, block_size=block, output_dtype=settings.fmt, saturate=settings.saturate,

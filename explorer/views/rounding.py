@@ -9,9 +9,9 @@ from lowprec import Format, as_format, explain, finfo, iinfo
 from lowprec.explanation import Explanation
 from lowprec.formats import Kind
 from lowprec.opsets import ATTRIBUTE_SINCE, NEWEST, ROUND_MODES
-from lowprec.reference import Value, decode, encode
+from lowprec.reference import Value, decode, encode, ulp
 
-from .anatomy import neighbours, ulp
+from .anatomy import neighbours
 from .numbers import exact_text
 
 __all__ = ["Interval", "Mode", "Preset", "Rounding", "presets", "rounding"]
@@ -79,10 +79,8 @@ def _interval(found: Explanation) -> Interval | None:
         before, after = neighbours(lower[0], found.format)
         left, right = (None if near is None or near.distance is None else (near.code, near.value)
                        for near in (before, after))  # fmt: skip
-        if left is None or right is None:  # at an end of the range: as wide on that side as on the other
-            width = abs(number - (left or right or lower)[1].number) or Fraction(1)
-        else:
-            width = max(number - left[1].number, right[1].number - number)
+        # at an end of the range the picture is as wide on that side as on the other
+        width = abs(number - (left or right or lower)[1].number) or Fraction(1)
         start = left[1].number if left else number - width
         end = right[1].number if right else number + width
         return Interval(left, right, x, float((number - start) / (end - start)), "exact")
@@ -104,9 +102,9 @@ def _ends(found: Explanation) -> tuple[Fraction, Fraction]:
     if lower and upper:
         return lower[1].number, upper[1].number
     if lower:
-        return lower[1].number, lower[1].number + ulp(lower[0], found.format)
+        return lower[1].number, lower[1].number + ulp(lower[1], found.format)
     assert upper is not None  # the caller has seen one of the two
-    return upper[1].number - ulp(upper[0], found.format), upper[1].number
+    return upper[1].number - ulp(upper[1], found.format), upper[1].number
 
 
 def _modes(found: Explanation, saturate: bool, opset: int) -> tuple[Mode, ...]:
@@ -178,8 +176,9 @@ def _float_presets(fmt: Format) -> list[tuple[str, str]]:
     witness = 1 + eps / 2 + Fraction(1, 2**40)
     given = [
         ("tie, down to even", _text(1 + eps / 2)), ("tie, up to even", _text(1 + 3 * eps / 2)),
-        ("largest", _text(largest)), ("edge", _text(largest + step / 2)), ("one step on", _text(largest + step)),
-        ("smallest", _text(tiny)), ("half of it", _text(tiny / 2)), ("-0", "-0"), ("Inf", "inf"), ("NaN", "nan"),
+        ("largest", _text(largest)), ("largest + ½ step", _text(largest + step / 2)),
+        ("largest + 1 step", _text(largest + step)),
+        ("smallest", _text(tiny)), ("half the smallest", _text(tiny / 2)), ("-0", "-0"), ("Inf", "inf"), ("NaN", "nan"),
     ]  # fmt: skip
     if fmt.mantissa_bits < _SINGLE.mantissa_bits:
         given.append(("rounded twice?", _text(witness)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tempfile
 from collections.abc import Callable
@@ -13,16 +14,19 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import Format, as_format, npy
-from lowprec.formats import Kind
+from lowprec.checkpoints.safetensors_files import type_of
+from lowprec.formats import NUMERIC
 from lowprec.reference import Value, encode
 
-__all__ = ["DISTRIBUTIONS", "MOST_BYTES", "MOST_ELEMENTS", "MOST_TYPED", "Tensor", "from_file", "sampled", "typed"]
+__all__ = [
+    "DISTRIBUTIONS", "MOST_BYTES", "MOST_ELEMENTS", "MOST_TYPED", "Tensor", "from_file", "names_in", "sampled", "typed",
+]  # fmt: skip
 
 MOST_TYPED = 256
 """How many typed numbers are looked at."""
 
-MOST_BYTES = 4 << 20
-"""The largest file that is read."""
+MOST_BYTES = 4_000_000
+"""The largest file that is read: 4 MB, as the browser counts them."""
 
 MOST_ELEMENTS = 1 << 20
 """The largest tensor that is quantized: all of float32 in the largest file."""
@@ -32,11 +36,8 @@ _HEADER = 1 << 20
 
 _FLOAT32, _TAKEN = as_format(1), tuple(map(as_format, (1, 10, 16)))  # what QuantizeLinear takes of floats
 
-_SAFETENSORS = {
-    "F64": 11, "F32": 1, "F16": 10, "BF16": 16, "F8_E4M3": 17, "F8_E5M2": 19, "F8_E8M0": 24, "I64": 7, "I32": 6,
-    "I16": 5, "I8": 3, "U64": 13, "U32": 12, "U16": 4, "U8": 2, "BOOL": 9,
-}  # fmt: skip
-"""The whole-byte types of .safetensors, as ONNX's enum."""
+_SAFETENSORS = {name: fmt for fmt in NUMERIC if (name := type_of(fmt))}
+"""The types of .safetensors; those of less than a byte are packed."""
 
 DISTRIBUTIONS = ("normal", "uniform", "laplace", "student-t", "outliers")
 """What is sampled; `outliers` is normal with every hundredth element or so twenty times as large."""
@@ -46,13 +47,14 @@ DISTRIBUTIONS = ("normal", "uniform", "laplace", "student-t", "outliers")
 class Tensor:
     """Elements as float32, float16 or bfloat16, at least one; `note` says what was done to them, if anything.
 
-    `names` are the tensors of the file, `name` the one that was read.
+    `names` are the tensors of the file, `name` the one that was read, `stored` the format it has there.
     """
 
     values: np.ndarray[Any, Any]
     note: str = ""
     name: str = ""
     names: tuple[str, ...] = ()
+    stored: Format | None = None
 
     @property
     def format(self) -> Format:
@@ -98,43 +100,56 @@ def sampled(distribution: str, rows: int, columns: int, seed: int, spread: float
     return Tensor(np.asarray(lp.cast(values * spread, _FLOAT32)))
 
 
+def names_in(name: str, content: bytes) -> tuple[str, ...]:
+    """Return the names of the tensors of an uploaded file, in order; ValueError as `from_file`."""
+    return tuple(_entries(content)) if _kind(name, content) == "safetensors" else ()
+
+
 def from_file(name: str, content: bytes, tensor: str = "") -> Tensor:
     """Return a tensor of an uploaded .npy or .safetensors file; `tensor` names one of the latter, else it is the first.
 
     Nothing is unpickled, headers are bounded and their sizes checked before any element is read. Elements that
     QuantizeLinear does not take become float32. ValueError says what is wrong with the file.
     """
+    read = _from_npy if _kind(name, content) == "npy" else _from_safetensors
+    return read(content, tensor)
+
+
+def _kind(name: str, content: bytes) -> str:
     if len(content) > MOST_BYTES:
-        raise ValueError(f"the file must have at most {MOST_BYTES >> 20} MiB; it has {len(content)} bytes")
-    chosen, names = "", tuple[str, ...]()
-    if name.lower().endswith(".npy"):
-        values, held = _from_npy(content)
-    elif name.lower().endswith(".safetensors"):
-        values, held, chosen, names = _from_safetensors(content, tensor)
-    else:
+        raise ValueError(f"the file must have at most {MOST_BYTES // 10**6} MB; it has {len(content)} bytes")
+    kind = name.lower().rpartition(".")[2]
+    if kind not in ("npy", "safetensors"):
         raise ValueError("the file must be a .npy or a .safetensors file, by its name")
-    if not 1 <= values.size <= MOST_ELEMENTS:
-        raise ValueError(f"the tensor must have 1 to {MOST_ELEMENTS} elements; its shape is {values.shape}")
-    note = ""
-    if held not in _TAKEN:
-        values, note = np.asarray(lp.cast(values, _FLOAT32, source=held)), f"{held.name} became float32"
-    return Tensor(np.atleast_1d(np.ascontiguousarray(values)), note, chosen, names)
+    return kind
 
 
-def _from_npy(content: bytes) -> tuple[np.ndarray[Any, Any], Format]:
+def _check_size(shape: tuple[int, ...]) -> None:
+    if not 1 <= math.prod(shape) <= MOST_ELEMENTS:
+        raise ValueError(f"the tensor must have 1 to {MOST_ELEMENTS} elements; its shape is {shape}")
+
+
+def _tensor(values: Any, stored: Format, name: str = "", names: tuple[str, ...] = ()) -> Tensor:
+    note = "" if stored in _TAKEN else f"{stored.name} became float32"
+    return Tensor(np.atleast_1d(np.ascontiguousarray(values)), note, name, names, stored)
+
+
+def _from_npy(content: bytes, _: str) -> Tensor:
     with tempfile.TemporaryDirectory(prefix="lowprec-") as folder:  # the package's own reader maps files
         path = Path(folder, "upload.npy")
         path.write_bytes(content)
         try:
-            mapped, held = npy.read(path)
+            mapped, stored = npy.read(path)
         except npy.FileError as error:
             raise ValueError(
                 f"the file: {str(error).removeprefix(f'{path}: ').partition('; say it with')[0]}"
             ) from None
-        return np.array(mapped), held
+        values = np.array(mapped)
+    _check_size(values.shape)
+    return _tensor(values if stored in _TAKEN else lp.cast(values, _FLOAT32, source=stored), stored)
 
 
-def _from_safetensors(content: bytes, tensor: str) -> tuple[np.ndarray[Any, Any], Format, str, tuple[str, ...]]:
+def _entries(content: bytes) -> dict[str, Any]:
     try:
         from safetensors import SafetensorError, deserialize
     except ImportError:
@@ -150,13 +165,22 @@ def _from_safetensors(content: bytes, tensor: str) -> tuple[np.ndarray[Any, Any]
         raise ValueError(f"the file: must be a readable .safetensors file; {str(error)[:200]}") from None
     if not found:
         raise ValueError("the file: has no tensors")
+    return found
+
+
+def _from_safetensors(content: bytes, tensor: str) -> Tensor:
+    found = _entries(content)
     if tensor and tensor not in found:
         raise ValueError(f"`tensor` must be one of the file's {len(found)} names; got {tensor[:60]!r}")
     chosen = tensor or next(iter(found))
     entry = found[chosen]
-    if entry["dtype"] not in _SAFETENSORS:
+    stored, shape = _SAFETENSORS.get(entry["dtype"]), tuple(entry["shape"])
+    if stored is None:
         raise ValueError(f"the tensor must be of {', '.join(_SAFETENSORS)}; it is {str(entry['dtype'])[:40]}")
-    held = as_format(_SAFETENSORS[entry["dtype"]])
-    dtype = np.dtype(bool) if held.kind is Kind.BOOL else held.dtype
-    values = np.frombuffer(entry["data"], np.uint8).view(dtype).reshape(entry["shape"])
-    return values, held, chosen, tuple(found)
+    _check_size(shape)
+    codes = np.frombuffer(entry["data"], np.uint8)
+    codes = (
+        np.asarray(lp.unpack(codes, stored, shape)) if stored.bits < 8 else codes.view(stored.code_dtype).reshape(shape)
+    )
+    values = lp.decode(codes, stored, to=stored if stored in _TAKEN else _FLOAT32)
+    return _tensor(values, stored, chosen, tuple(found))
