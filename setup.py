@@ -50,7 +50,8 @@ class BuildKernels(build_ext):
 
 def extension(name, flags=(), **options):
     """One module of the package."""
-    return Extension(f"lowprec.{name}", [f"lowprec/{name}.pyx"], extra_compile_args=list(flags), **options)
+    source = f"lowprec/{name.replace('.', '/')}.pyx"
+    return Extension(f"lowprec.{name}", [source], extra_compile_args=list(flags), **options)
 
 
 modules = [
@@ -60,7 +61,7 @@ modules = [
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
     )
 ]
-modules += [extension(f"_tier_{name}", flags) for name, flags in TIERS.items() if X86_64 or name == "base"]
+modules += [extension(f"_native.tier_{name}", flags) for name, flags in TIERS.items() if X86_64 or name == "base"]
 setup(
     cmdclass={"build_ext": BuildKernels},
     ext_modules=cythonize(

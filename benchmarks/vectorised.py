@@ -33,7 +33,7 @@ SCALAR = {"compare", "encode_half16", "decode_half16"}  # its loop is for what t
 
 def scalar_loops(tier: str, folder: str) -> set[str]:
     """Compile one tier and return the functions none of whose loops was vectorised."""
-    source = PACKAGE / f"_tier_{tier}.c"
+    source = PACKAGE / f"_native/tier_{tier}.c"
     include = sysconfig.get_paths()["include"]
     command = ["gcc", *FLAGS, "-fPIC", "-fopt-info-vec-optimized", *TIERS[tier], f"-I{include}"]
     done = subprocess.run([*command, "-c", source, "-o", f"{folder}/out.o"], capture_output=True, text=True, check=True)
@@ -41,7 +41,7 @@ def scalar_loops(tier: str, folder: str) -> set[str]:
     function, found = "", {}
     for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
         start = re.match(
-            rf"static (?:void|int) (?:__pyx_fuse_)?(\w*?)__pyx_f_7lowprec_\d+_tier_{tier}_(\w+)\(.*\) \{{", line
+            rf"static (?:void|int) (?:__pyx_fuse_)?(\w*?)__pyx_f_7lowprec_7_native_\d+tier_{tier}_(\w+)\(.*\) \{{", line
         )
         if start:
             function = f"{start.group(2)} {start.group(1)}".strip()

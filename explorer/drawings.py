@@ -7,8 +7,8 @@ from html import escape
 from itertools import groupby
 
 from lowprec import Format
-from lowprec.explanation import Explanation, hex_float
-from lowprec.reference import Value
+from lowprec.reference.exact_cast import Value
+from lowprec.reference.explanation import Explanation, hex_float
 
 from . import render
 from .views.anatomy import anatomy

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from lowprec import Format
-from lowprec.reference import Value
+from lowprec.reference.exact_cast import Value
 
 from . import theme
 from .render import strip

@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from lowprec import Format
-from lowprec.explanation import Explanation
+from lowprec.reference.explanation import Explanation
 
 from . import theme
 from .controls import Controls

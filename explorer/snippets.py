@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lowprec import Format, as_format
-from lowprec.formats import NUMERIC
-from lowprec.opsets import NEWEST
+from lowprec.spec.formats import NUMERIC
+from lowprec.spec.opsets import NEWEST
 
 from .views.anatomy import Anatomy
 

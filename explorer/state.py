@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from lowprec import as_format
-from lowprec.formats import NUMERIC
-from lowprec.opsets import NEWEST, ROUND_MODES
+from lowprec.spec.formats import NUMERIC
+from lowprec.spec.opsets import NEWEST, ROUND_MODES
 
 from .views.compare import COMPARABLE
 from .views.conversion import PACKABLE

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lowprec import as_format
-from lowprec.reference import Value
+from lowprec.reference.exact_cast import Value
 
 from .state import STATES, Anatomy, Compare, Conversion, Quantize, Rounding
 from .views.anatomy import carried

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
 
-from lowprec.reference import Value
+from lowprec.reference.exact_cast import Value
 
 from . import render
 from .views.compare import Facts, Outcome

@@ -9,17 +9,17 @@ A format is a row, a conversion is a plan, a kernel knows neither:
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from .arrays import carrier
-from .build import build_info
-from .codes import decode, encode, pack, unpack
-from .explanation import explain
-from .formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
-from .formats import Format, as_format
-from .info import finfo, iinfo
-from .interchange import to_numpy, to_torch
-from .operators import bitcast, cast, cast_like
-from .quantization import dequantize_linear, dynamic_quantize_linear, quantize_linear
-from .threads import get_num_threads, set_num_threads
+from .arrays.libraries import carrier
+from .backends.build_info import build_info
+from .backends.threads import get_num_threads, set_num_threads
+from .ops.cast import bitcast, cast, cast_like
+from .ops.codes import decode, encode, pack, unpack
+from .ops.interchange import to_numpy, to_torch
+from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
+from .reference.explanation import explain
+from .spec.finfo import finfo, iinfo
+from .spec.formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
+from .spec.formats import Format, as_format
 
 if _TYPE_CHECKING:
     from .checkpoints import convert

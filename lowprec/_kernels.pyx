@@ -13,11 +13,11 @@ from libc.string cimport memcpy, memset
 
 cimport numpy as cnp
 
-from lowprec._plan cimport (
+from lowprec._native.params cimport (
     EACH, ROW, RUNS, SPREAD, beside_t, compare_t, inverses_t, linear_t, params_t, rest_t, seen_t, spread_t, stage_t,
 )
 
-cdef extern from "_machine.h" nogil:
+cdef extern from "_native/machine.h" nogil:
     ctypedef struct lp_mode:
         pass
     lp_mode lp_mode_enter() noexcept
@@ -67,7 +67,7 @@ def available_isas() -> tuple[str, ...]:
     """Return the instruction sets of this build that this machine has, the best one last."""
     found = ["base"]
     for name, has in (("v3", lp_has_v3()), ("v4", lp_has_v4())):
-        if has and importlib.util.find_spec(f"lowprec._tier_{name}") is not None:
+        if has and importlib.util.find_spec(f"lowprec._native.tier_{name}") is not None:
             found.append(name)
     return tuple(found)
 
@@ -78,7 +78,7 @@ def use_isa(str name) -> None:
     known = available_isas()
     if name not in known:
         raise ValueError(f"`name` must be one of {', '.join(known)} on this machine; got {name!r}")
-    tier = importlib.import_module(f"lowprec._tier_{name}")
+    tier = importlib.import_module(f"lowprec._native.tier_{name}")
     for table, most in (("TABLE", MAX_LOOPS), ("LINEAR", MAX_LINEAR)):
         count = len(getattr(tier, table))
         if count > most:
@@ -115,8 +115,8 @@ def in_default_mode(function) -> object:
         lp_mode_leave(mode)
 
 
-include "_operands.pxi"
-include "_tiles.pxi"
+include "_native/operands.pxi"
+include "_native/tiles.pxi"
 
 
 cdef class Program:
@@ -152,11 +152,11 @@ cdef class Program:
 
     @property
     def numbers(self):
-        """The numbers as bytes, laid out as the struct of _plan.pxd: what a kernel elsewhere takes by value."""
+        """The numbers as bytes, laid out as the struct of params.pxd: what a kernel elsewhere takes by value."""
         return (<const char *>&self.steps.params)[:sizeof(params_t)]
 
 
-include "_strided.pxi"
+include "_native/strided.pxi"
 
 
 cdef int check_operands(Program program, Operands operands) except -1:
@@ -269,4 +269,4 @@ def run_same_shape(Program program not None, cnp.ndarray x, cnp.dtype dtype, out
     return result if run_arrays(program, x, result, n, None, n_threads) else None
 
 
-include "_compared.pxi"
+include "_native/error_stats.pxi"

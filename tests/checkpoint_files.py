@@ -13,7 +13,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 import lowprec as lp
-from lowprec.formats import Format
+from lowprec.spec.formats import Format
 
 Array = np.ndarray[Any, Any]
 F32 = lp.formats["float32"]

@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 from sweeping import options_for
 
-from lowprec import _kernels, cuda
-from lowprec.formats import FORMATS, NUMERIC, Kind
-from lowprec.linear import dequantize_plan, quantize_plan
-from lowprec.linear_stages import make_linear_program
-from lowprec.opsets import cast_rules
-from lowprec.plan import make_plan
-from lowprec.stages import make_program
+from lowprec import _kernels
+from lowprec.backends import cuda_source
+from lowprec.backends.program import make_program
+from lowprec.backends.quantize_program import make_linear_program
+from lowprec.plans.cast import make_plan
+from lowprec.plans.quantize import dequantize_plan, quantize_plan
+from lowprec.spec.formats import FORMATS, NUMERIC, Kind
+from lowprec.spec.opsets import cast_rules
 
 FLAGS = ["-std=c++17", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
 TRAPS = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
@@ -38,7 +39,7 @@ GUARD = 64  # bytes around a result that must stay as they are
 UNTOUCHED = 0xA5
 
 
-def casts() -> Iterator[cuda.Conversion]:
+def casts() -> Iterator[cuda_source.Conversion]:
     """Yield the kernel of every pair of numeric formats and every option, with packed ends and without."""
     for source in NUMERIC:
         for target in NUMERIC:
@@ -48,7 +49,7 @@ def casts() -> Iterator[cuda.Conversion]:
                     yield from _with_ends(plan, make_program)
 
 
-def quantizations() -> Iterator[cuda.Conversion]:
+def quantizations() -> Iterator[cuda_source.Conversion]:
     """Yield the kernel of every quantization: every pair of types, every precision."""
     floats = [FORMATS[name] for name in ("float16", "bfloat16", "float32")]
     wide = [*floats, FORMATS["int32"]]
@@ -61,22 +62,22 @@ def quantizations() -> Iterator[cuda.Conversion]:
         yield from _with_ends(dequantize_plan(code, output, None, output, 28), make_linear_program)
 
 
-def _with_ends(plan: Any, compose: Callable[..., _kernels.Program]) -> Iterator[cuda.Conversion]:
+def _with_ends(plan: Any, compose: Callable[..., _kernels.Program]) -> Iterator[cuda_source.Conversion]:
     """Yield the kernel of a plan, and those with packed ends."""
     for unpacked in (False, True) if plan.source.bits in (2, 4, 6) else (False,):
         for packed in (False, True) if plan.target.bits in (2, 4, 6) else (False,):
-            yield cuda.conversion(compose(plan, packed=packed, unpacked=unpacked))
+            yield cuda_source.conversion(compose(plan, packed=packed, unpacked=unpacked))
 
 
 class Host:
     """Runs programs by the kernels as they were compiled for this machine."""
 
-    def __init__(self, folder: Path, conversions: Iterable[cuda.Conversion]) -> None:
+    def __init__(self, folder: Path, conversions: Iterable[cuda_source.Conversion]) -> None:
         compiler = shutil.which("g++") or shutil.which("c++")
         if compiler is None:
             pytest.skip("no C++ compiler here")
         self.names = {made: f"kernel{index}" for index, made in enumerate(sorted(set(conversions)))}
-        text = cuda.kernel_source({name: made for made, name in self.names.items()})
+        text = cuda_source.kernel_source({name: made for made, name in self.names.items()})
         source, library = folder / "kernels.cpp", folder / "kernels.so"
         source.write_text(LAUNCH + text, encoding="utf-8")
         subprocess.run([compiler, *FLAGS, *TRAPS, source, "-o", library], check=True)
@@ -96,13 +97,13 @@ class Host:
 
         `operands` are scales, zero points and how they spread.
         """
-        made = cuda.conversion(program)
-        blocks, threads_of_block = cuda.geometry(made, n)
+        made = cuda_source.conversion(program)
+        blocks, threads_of_block = cuda_source.geometry(made, n)
         given = ()
         if operands is not None:
             scale, zero, spread = operands
-            given = (cuda.beside(scale.ctypes.data, 0 if zero is None else zero.ctypes.data, *spread),)
-        count, *structs = cuda.arguments(program, n, *given)
+            given = (cuda_source.beside(scale.ctypes.data, 0 if zero is None else zero.ctypes.data, *spread),)
+        count, *structs = cuda_source.arguments(program, n, *given)
         src = np.concatenate([np.zeros(offset, codes.dtype), codes])[offset:]
         item = max(program.dst_bits // 8, 1)
         size = (n * program.dst_bits + 7) // 8

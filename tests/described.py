@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from lowprec.formats import Format, Kind, NaNRule
+from lowprec.spec.formats import Format, Kind, NaNRule
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowprec.formats import Format, as_format
+from lowprec.spec.formats import Format, as_format
 
 # A second CPU for JAX, before it starts: there must be a device that is not the default.
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2".strip()

@@ -15,8 +15,8 @@ from oracle_linear import as_values, dequantized, quantized, spread
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.formats import Format, as_format
-from lowprec.reference_linear import precision_of
+from lowprec.reference.exact_quantize import precision_of
+from lowprec.spec.formats import Format, as_format
 
 VERSIONS = (10, 13, 19, 21, 23, 24, 25, 28)
 THREADS = (1, 2, 7)

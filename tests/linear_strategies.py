@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from linear_cases import PRECISIONS, VERSIONS, Types, granularities, type_table
 from oracle_linear import spread
 
-from lowprec import reference, reference_linear
-from lowprec.formats import Format, as_format
+from lowprec import reference
+from lowprec.reference import exact_quantize
+from lowprec.spec.formats import Format, as_format
 
 MANY = settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
 FEW_ELEMENTS = 3  # for which the exact oracle is asked too: it takes a millisecond or so each
@@ -119,9 +120,9 @@ def exact_quantize(call: Call) -> list[int]:
     if call["zero_point"] is not None:
         offsets = _each(call["zero_point"], types.y, call)
     rules = {name: options[name] for name in ("saturate", "opset") if name in options}
-    rules["precision"] = options.get("precision") or reference_linear.precision_of(types.scale)
+    rules["precision"] = options.get("precision") or exact_quantize.precision_of(types.scale)
     together = zip(x, scales, offsets, strict=True)
-    return [reference_linear.quantize(a, s, z, types.y, **rules) for a, s, z in together]
+    return [exact_quantize.quantize(a, s, z, types.y, **rules) for a, s, z in together]
 
 
 def exact_dequantize(call: Call) -> list[int]:
@@ -134,4 +135,4 @@ def exact_dequantize(call: Call) -> list[int]:
         offsets = _each(call["zero_point"], types.x, call)
     result = call["options"].get("output_dtype") or types.scale
     together = zip(x, scales, offsets, strict=True)
-    return [reference_linear.dequantize(a, types.x, s, z, output_dtype=result) for a, s, z in together]
+    return [exact_quantize.dequantize(a, types.x, s, z, output_dtype=result) for a, s, z in together]

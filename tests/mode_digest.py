@@ -25,14 +25,17 @@ import ml_dtypes
 import numpy as np
 
 import lowprec as lp
-from lowprec import _kernels, linear, loss, opsets, plan, reference, reference_linear
-from lowprec.beside import scale_beside
+from lowprec import _kernels, loss, reference
+from lowprec.backends.array_api_values import _magnitudes, _quanta
+from lowprec.backends.program import make_program
+from lowprec.backends.quantize_program import make_linear_program
 from lowprec.checkpoints.scales import scales_for
-from lowprec.formats import NUMBERS, NUMERIC, Format, Kind, NaNRule
-from lowprec.linear_stages import make_linear_program
-from lowprec.portable_values import _magnitudes, _quanta
-from lowprec.stages import make_program
-from lowprec.tally import Tally
+from lowprec.loss.error_stats import Tally
+from lowprec.ops.scale_arguments import scale_beside
+from lowprec.plans import cast, quantize
+from lowprec.reference import exact_quantize
+from lowprec.spec import opsets
+from lowprec.spec.formats import NUMBERS, NUMERIC, Format, Kind, NaNRule
 
 ROUNDINGS = {"nearest": 0x000, "down": 0x400, "up": 0x800, "toward zero": 0xC00}  # x87's bits; MXCSR's are 3 higher
 FLUSH, SUBNORMALS_ARE_ZERO = 0x8000, 0x0040
@@ -72,7 +75,7 @@ def bits(value: object) -> object:
     return struct.pack("<d", value).hex() if isinstance(value, float) else value
 
 
-_STRUCTS = (Path(lp.__file__).parent / "_plan.pxd").read_text(encoding="utf-8").split("cdef struct ")
+_STRUCTS = (Path(lp.__file__).parent / "params.pxd").read_text(encoding="utf-8").split("cdef struct ")
 _NUMBERS = next(text for text in _STRUCTS if text.startswith("params_t:"))
 _FIELDS = re.findall(r"^    (uint32_t|int32_t|uint64_t) \w+", _NUMBERS, re.M)
 _LAYOUT = "@" + "".join({"uint32_t": "I", "int32_t": "i", "uint64_t": "Q"}[field] for field in _FIELDS)
@@ -117,7 +120,7 @@ TINY = Format(
 ROWS = (*NUMERIC, TINY)
 
 
-def cast_plans() -> set[plan.Plan]:
+def cast_plans() -> set[cast.Plan]:
     """Return every plan of Cast, once."""
     found = set()
     rules = itertools.product(opsets.VERSIONS["Cast"], (True, False), opsets.ROUND_MODES)
@@ -125,25 +128,25 @@ def cast_plans() -> set[plan.Plan]:
         settled = opsets.CastRules(version, saturate, round_mode)
         for source, target in itertools.product(ROWS, ROWS):
             if max(source.since, target.since) <= version:
-                found.add(plan.make_plan(source, target, settled))
+                found.add(cast.make_plan(source, target, settled))
     return found
 
 
 def _taken(operator: str, parameter: str, version: int) -> list[Format]:
-    since = {fmt: linear._TYPES[operator, parameter](fmt) for fmt in ROWS}
+    since = {fmt: quantize._TYPES[operator, parameter](fmt) for fmt in ROWS}
     return [fmt for fmt, first in since.items() if first is not None and first <= version]
 
 
-def linear_plans() -> set[tuple[linear.LinearPlan, Format]]:
+def linear_plans() -> set[tuple[quantize.LinearPlan, Format]]:
     """Return every plan of the linear operators, once for each format of scales."""
     found = set()
 
-    def add(made: linear.LinearPlan, scale: Format) -> None:
+    def add(made: quantize.LinearPlan, scale: Format) -> None:
         found.add((made, scale))
 
-    for version in opsets.VERSIONS[linear.QUANTIZE]:
-        x, scales, y = (_taken(linear.QUANTIZE, name, version) for name in ("x", "scale", "output_dtype"))
-        precisions = [None, *(_taken(linear.QUANTIZE, "precision", version) if version >= 23 else [])]
+    for version in opsets.VERSIONS[quantize.QUANTIZE]:
+        x, scales, y = (_taken(quantize.QUANTIZE, name, version) for name in ("x", "scale", "output_dtype"))
+        precisions = [None, *(_taken(quantize.QUANTIZE, "precision", version) if version >= 23 else [])]
         for source, scale, target, has_zero in itertools.product(x, scales, y, (False, True)):
             if version in (19, 21) and scale is not source:
                 continue
@@ -153,13 +156,13 @@ def linear_plans() -> set[tuple[linear.LinearPlan, Format]]:
             saturates = (True, False) if version >= 19 else (True,)
             for precision, saturate in itertools.product(precisions, saturates):
                 zero = target if has_zero else None
-                add(linear.quantize_plan(source, scale, zero, named, precision, saturate, version), scale)
-    for version in opsets.VERSIONS[linear.DEQUANTIZE]:
-        x, scales = (_taken(linear.DEQUANTIZE, name, version) for name in ("x", "scale"))
-        outputs = [None, *(_taken(linear.DEQUANTIZE, "output_dtype", version) if version >= 23 else [])]
+                add(quantize.quantize_plan(source, scale, zero, named, precision, saturate, version), scale)
+    for version in opsets.VERSIONS[quantize.DEQUANTIZE]:
+        x, scales = (_taken(quantize.DEQUANTIZE, name, version) for name in ("x", "scale"))
+        outputs = [None, *(_taken(quantize.DEQUANTIZE, "output_dtype", version) if version >= 23 else [])]
         for source, scale, output, has_zero in itertools.product(x, scales, outputs, (False, True)):
             if output is not None or scale.has_zero:
-                add(linear.dequantize_plan(source, scale, source if has_zero else None, output, version), scale)
+                add(quantize.dequantize_plan(source, scale, source if has_zero else None, output, version), scale)
     return found
 
 
@@ -176,7 +179,7 @@ def linear_programs() -> Part:
     for name, made in _sorted((_named(made), made) for made in {made for made, _ in pairs}):
         for one in _programs(make_linear_program, made, made.source, made.target):
             yield name, one
-    steps = {step for made, scale in pairs for step in linear.scale_plans(made, scale)}
+    steps = {step for made, scale in pairs for step in quantize.scale_plans(made, scale)}
     for name, step in _sorted((_named(step), step) for step in steps):
         yield name, _spelled(make_program(step))
 
@@ -274,9 +277,9 @@ def oracle() -> Part:
     for fmt in NUMERIC:
         yield [bits(float(reference.decode(code, fmt))) for code in range(1 << min(fmt.bits, 8))]
     for x, scale in itertools.product(ORACLE[:8], ORACLE[:7]):
-        yield reference_linear.quantize(x, scale, 3, "uint8", precision="float32")
-        yield reference_linear.quantize(x, scale, None, "float8_e4m3fn", precision="float64")
-    yield list(map(str, reference_linear.dynamic_quantize([1e-45, -3e-45, 1e-44])))
+        yield exact_quantize.quantize(x, scale, 3, "uint8", precision="float32")
+        yield exact_quantize.quantize(x, scale, None, "float8_e4m3fn", precision="float64")
+    yield list(map(str, exact_quantize.dynamic_quantize([1e-45, -3e-45, 1e-44])))
 
 
 def absmax() -> Part:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import lowprec as lp
-from lowprec.formats import Format
+from lowprec.spec.formats import Format
 
 Array = np.ndarray[Any, Any]
 INT4 = lp.formats["int4"]

@@ -10,7 +10,7 @@ import numpy as np
 import oracle
 
 from lowprec import reference
-from lowprec.formats import Format, Kind, as_format
+from lowprec.spec.formats import Format, Kind, as_format
 
 FLOAT32, FLOAT64 = as_format("float32"), as_format("float64")
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from lowprec import _kernels
-from lowprec.cores import available_cores
+from lowprec.backends.cpu_count import available_cores
 
 SETS = ", ".join(_kernels.available_isas())
 WRONG = [
@@ -92,9 +92,9 @@ except ImportError as error:
 def test_a_table_beyond_its_bound(table: str, most: int, entry: object) -> None:
     done = process("-c", OVERFULL.format(table=table, count=most + 1, entry=entry))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"lowprec._tier_base must have at most {most} loops in {table}; got {most + 1}\n"
+    assert done.stdout == f"lowprec._native.tier_base must have at most {most} loops in {table}; got {most + 1}\n"
 
 
 def test_instruction_sets_have_the_same_loops() -> None:
-    tiers = [importlib.import_module(f"lowprec._tier_{isa}") for isa in _kernels.available_isas()]
+    tiers = [importlib.import_module(f"lowprec._native.tier_{isa}") for isa in _kernels.available_isas()]
     assert all(set(tier.TABLE) == set(tiers[0].TABLE) and set(tier.LINEAR) == set(tiers[0].LINEAR) for tier in tiers)

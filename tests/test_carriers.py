@@ -12,8 +12,8 @@ from commands import run
 from libraries import LIBRARIES, library
 
 import lowprec as lp
-from lowprec import tables
-from lowprec.formats import FORMATS, Format
+from lowprec.cli import tables
+from lowprec.spec.formats import FORMATS, Format
 
 ROOT = Path(__file__).parent.parent
 COLUMNS = {"numpy": "NumPy", "torch": "torch", "cupy": "CuPy", "jax": "JAX", "dask": "Dask", "strict": "any other"}

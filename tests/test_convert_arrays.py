@@ -13,10 +13,9 @@ import pytest
 from checkpoint_files import Array, codes_of, everything, values
 
 import lowprec as lp
-from lowprec import npy
-from lowprec.checkpoints import convert, inspect
-from lowprec.formats import NUMERIC, Format
-from lowprec.npy import FileError
+from lowprec.checkpoints import convert, inspect, npy
+from lowprec.checkpoints.npy import FileError
+from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 X = values((6, 10))

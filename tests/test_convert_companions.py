@@ -26,8 +26,8 @@ from quantized_checkpoints import (
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.companions import TABLE, find_companions
+from lowprec.checkpoints.npy import FileError
 from lowprec.checkpoints.safetensors_files import SafetensorsFile
-from lowprec.npy import FileError
 
 QUIET = ("--progress", "none")
 FLOATS = {"F8_E4M3", "F8_E8M0", "F4", "BF16", "F16", "F32"}

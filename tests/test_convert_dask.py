@@ -13,7 +13,7 @@ from commands import run
 from test_convert_folders import checkpoint
 
 from lowprec.checkpoints import convert
-from lowprec.npy import FileError
+from lowprec.checkpoints.npy import FileError
 
 distributed = pytest.importorskip("distributed")
 

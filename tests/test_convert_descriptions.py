@@ -12,7 +12,7 @@ from quantized_checkpoints import LAYOUTS, SHARDS, Tensors, write, write_folder
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.descriptions import without
-from lowprec.npy import FileError
+from lowprec.checkpoints.npy import FileError
 
 QUIET = ("--progress", "none")
 M = "model.layers.0.q_proj"

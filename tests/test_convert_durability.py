@@ -13,9 +13,8 @@ from checkpoint_files import everything, raw_file
 from test_convert_failures import SOURCES
 from test_convert_folders import INDEX, SHARD, checkpoint
 
-from lowprec import renaming
-from lowprec.checkpoints import convert, inspect
-from lowprec.npy import FileError
+from lowprec.checkpoints import convert, inspect, renaming
+from lowprec.checkpoints.npy import FileError
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks /proc which file a descriptor is")

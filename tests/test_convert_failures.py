@@ -21,8 +21,8 @@ from onnx import helper, numpy_helper
 from test_convert_folders import checkpoint
 
 from lowprec.checkpoints import convert
+from lowprec.checkpoints.npy import FileError, read
 from lowprec.checkpoints.work import Worker
-from lowprec.npy import FileError, read
 
 X = {"w": values((64, 64)), "i": np.arange(7)}
 

@@ -14,7 +14,7 @@ from checkpoint_files import everything, leftovers, save, stored_bytes, values
 
 import lowprec as lp
 from lowprec.checkpoints import convert
-from lowprec.npy import FileError
+from lowprec.checkpoints.npy import FileError
 
 SHARDS = {
     "model-00001-of-00002.safetensors": {"a": values((32, 64), 1), "norm": values((7,), 2)},

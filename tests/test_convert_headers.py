@@ -19,9 +19,9 @@ from test_convert_folders import INDEX, checkpoint
 import lowprec as lp
 from lowprec.checkpoints import convert, headers, inspect
 from lowprec.checkpoints.headers import Limits, decode, entries
+from lowprec.checkpoints.npy import FileError
 from lowprec.checkpoints.protobuf import dissect
-from lowprec.cli import main
-from lowprec.npy import FileError
+from lowprec.cli.main import main
 
 # --- JSON, entry by entry ---
 

@@ -15,8 +15,8 @@ from test_convert_folders import INDEX, SHARD, SHARDS, checkpoint
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect, links
-from lowprec.cli import main
-from lowprec.npy import FileError
+from lowprec.checkpoints.npy import FileError
+from lowprec.cli.main import main
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from onnx.reference import ReferenceEvaluator
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect
-from lowprec.formats import NUMERIC, Format
-from lowprec.npy import FileError
+from lowprec.checkpoints.npy import FileError
+from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 W = np.nan_to_num(values((8, 16), 1), posinf=3.0, neginf=-3.0) % 3

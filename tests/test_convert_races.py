@@ -16,11 +16,10 @@ from onnx import numpy_helper
 from test_convert_failures import SOURCES, _state
 
 import lowprec as lp
-from lowprec import npy, renaming
-from lowprec.checkpoints import convert
+from lowprec.checkpoints import convert, npy, renaming
+from lowprec.checkpoints.npy import FileError, read, sidecar, write
 from lowprec.checkpoints.staging import Staging
-from lowprec.cli import main
-from lowprec.npy import FileError, read, sidecar, write
+from lowprec.cli.main import main
 
 
 def states(kind: str, source: Path, folder: Path, *formats: str) -> list[Any]:

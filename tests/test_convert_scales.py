@@ -17,9 +17,9 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.boxes import boxes
+from lowprec.checkpoints.npy import FileError
 from lowprec.checkpoints.recipe import SCALE_FORMATS, parse_scaling
-from lowprec.formats import Format
-from lowprec.npy import FileError
+from lowprec.spec.formats import Format
 
 TARGETS = ["int8", "float8_e4m3fn", "float8_e5m2fnuz", "int4", "float4_e2m1fn", "float6_e2m3fn", "int2", "int16"]
 SCALES = ["tensor", "axis:0", "axis:1", "axis:-1", "block:32", "block:5", "block:1"]

@@ -11,8 +11,8 @@ import pytest
 from sweeping import NARROW, options_for
 
 import lowprec as lp
-from lowprec import device
-from lowprec.formats import NUMERIC, Format
+from lowprec.backends import cuda
+from lowprec.spec.formats import NUMERIC, Format
 
 cupy = pytest.importorskip("cupy")
 if not cupy.is_available():
@@ -38,7 +38,7 @@ def _codes(fmt: Format) -> np.ndarray:
 def test_cupy_gives_numpys_bits(source: Format, target: Format) -> None:
     codes = _codes(source)
     x = cupy.asarray(codes)
-    assert device.holds(x)
+    assert cuda.holds(x)
     for options in options_for(target):
         if options.get("opset", 28) < source.since:
             continue
@@ -204,7 +204,7 @@ def test_torch_tensors_stay_on_the_device(torch: Any, target: Format) -> None:
         codes = _codes(source)
         held = torch.from_numpy(codes.view(f"i{codes.itemsize}").copy()).view(getattr(torch, source.torch_name))
         x = held.cuda()
-        assert device.holds(x)
+        assert cuda.holds(x)
         got = lp.cast(x, target)
         assert got.device == x.device
         assert got.dtype == lp.carrier(target, torch)

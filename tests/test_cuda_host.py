@@ -11,10 +11,10 @@ import pytest
 from cuda_host import Host, casts
 from sweeping import NARROW, compare, expected_codes, options_for
 
-from lowprec.formats import FORMATS, NUMERIC, Format
-from lowprec.opsets import cast_rules
-from lowprec.plan import copy_plan, make_plan
-from lowprec.stages import make_program
+from lowprec.backends.program import make_program
+from lowprec.plans.cast import copy_plan, make_plan
+from lowprec.spec.formats import FORMATS, NUMERIC, Format
+from lowprec.spec.opsets import cast_rules
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 PACKABLE = [fmt for fmt in NUMERIC if fmt.bits in (2, 4, 6)]

@@ -14,20 +14,20 @@ import pytest
 import torch
 
 import lowprec as lp
-from lowprec import cuda, device
-from lowprec.formats import FORMATS
-from lowprec.granularity import Granularity
-from lowprec.opsets import cast_rules
-from lowprec.plan import make_plan
-from lowprec.stages import make_program
+from lowprec.backends import cuda, cuda_source
+from lowprec.backends.program import make_program
+from lowprec.plans.cast import make_plan
+from lowprec.plans.granularity import Granularity
+from lowprec.spec.formats import FORMATS
+from lowprec.spec.opsets import cast_rules
 
-PACKAGE = Path(lp.__file__).parent
+NATIVE = Path(lp.__file__).parent / "_native"
 ENDS = [(a, b) for a in (2, 4, 6, 8, 16, 32, 64) for b in (2, 4, 6, 8, 16, 32, 64)]
 
 
 @pytest.mark.parametrize(("source_bits", "target_bits"), ENDS)
 def test_groups(source_bits: int, target_bits: int) -> None:
-    group = cuda.Conversion(("load8",), source_bits, target_bits).group
+    group = cuda_source.Conversion(("load8",), source_bits, target_bits).group
     for bits in (source_bits, target_bits):
         assert group * bits % (32 if bits < 8 else bits) == 0  # packed codes fill whole words
     assert group & (group - 1) == 0
@@ -37,9 +37,9 @@ def test_groups(source_bits: int, target_bits: int) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 4, 1023, 1024, 1025, 10**6, 2**26, 2**26 + 1, 2**40])
 def test_geometry(n: int) -> None:
-    made = cuda.Conversion(("encode8",), 32, 8)
-    blocks, threads = cuda.geometry(made, n)
-    assert f"__launch_bounds__({threads})" in cuda.kernel_source({})
+    made = cuda_source.Conversion(("encode8",), 32, 8)
+    blocks, threads = cuda_source.geometry(made, n)
+    assert f"__launch_bounds__({threads})" in cuda_source.kernel_source({})
     assert 1 <= blocks <= 2**16
     if blocks < 2**16:  # a thread for each group, and no block without work
         assert blocks * threads * made.group >= n > (blocks - 1) * threads * made.group or blocks == 1
@@ -52,7 +52,7 @@ def _program(source: str, target: str, **ends: bool) -> object:
 
 def test_arguments_are_passed_by_value() -> None:
     program = _program("int8", "uint16")
-    count, numbers, operands = cuda.arguments(program, 2**33)
+    count, numbers, operands = cuda_source.arguments(program, 2**33)
     assert count.dtype == np.uint64
     assert count == 2**33
     assert numbers.size == operands.size == 1  # CuPy passes a NumPy array of one element by value, and refuses others
@@ -70,14 +70,14 @@ def test_arguments_are_passed_by_value() -> None:
 
 
 def _between(file: str, start: str, end: str) -> str:
-    return (PACKAGE / file).read_text(encoding="utf-8").partition(start)[2].partition(end)[0]
+    return (NATIVE / file).read_text(encoding="utf-8").partition(start)[2].partition(end)[0]
 
 
 def test_both_structs_have_the_same_fields() -> None:
-    cython = _between("_plan.pxd", "struct params_t:", "ctypedef")
+    cython = _between("params.pxd", "struct params_t:", "ctypedef")
     ours = re.findall(r"^    (u?int\d\d)_t (\w+)", cython, re.MULTILINE)
     theirs = []
-    for kind, names in re.findall(r"\b([iu]\d\d) ([^;]+);", _between("_elements.cuh", "struct params_t {", "};")):
+    for kind, names in re.findall(r"\b([iu]\d\d) ([^;]+);", _between("elements.cuh", "struct params_t {", "};")):
         theirs += [(kind.replace("u", "uint").replace("i3", "int3"), name.strip()) for name in names.split(",")]
     assert len(ours) > 30
     assert theirs == ours
@@ -85,39 +85,37 @@ def test_both_structs_have_the_same_fields() -> None:
 
 def test_every_loop_has_a_function_but_those_of_the_ends() -> None:
     # bytes in the other order cannot be on a CUDA device, and packing belongs to the groups
-    text = (PACKAGE / "_elements.cuh").read_text(encoding="utf-8") + (PACKAGE / "_linear.cuh").read_text(
-        encoding="utf-8"
-    )
+    text = (NATIVE / "elements.cuh").read_text(encoding="utf-8") + (NATIVE / "quantize.cuh").read_text(encoding="utf-8")
     made = set(re.findall(r"LP_INLINE u\d+ (\w+)\(", text))
     for macro, widths in re.findall(r"\bLP_([A-Z_]+)\((\d+(?:, \d+)?)\)", text):
         names = ("quantize", "quantize_wide", "place") if macro == "QUANTIZE" else (macro.lower(),)
         made |= {name + widths.replace(", ", "_") for name in names}
-    tier = import_module(f"lowprec._tier_{lp.build_info()['isas'][0]}")
+    tier = import_module(f"lowprec._native.tier_{lp.build_info()['isas'][0]}")
     loops = {name for name in tier.TABLE if not name.startswith(("pack", "unpack", "swap"))}
     assert len(loops) > 50
     assert loops | set(tier.LINEAR) <= made
 
 
 def test_loops_that_take_scales_are_told_by_their_names() -> None:
-    tier = import_module(f"lowprec._tier_{lp.build_info()['isas'][0]}")
+    tier = import_module(f"lowprec._native.tier_{lp.build_info()['isas'][0]}")
     for name in (*tier.TABLE, *tier.LINEAR):
-        width = cuda.Conversion((name,), 32, 8).scale_bits
+        width = cuda_source.Conversion((name,), 32, 8).scale_bits
         assert width == (0 if name in tier.TABLE else 64 if "wide" in name else 32), name
 
 
 def test_operands_are_passed_by_value() -> None:
-    held = cuda.beside(2**40, 0, 3, 4, 1, 0, 1)
+    held = cuda_source.beside(2**40, 0, 3, 4, 1, 0, 1)
     assert np.frombuffer(held, np.uint64).tolist() == [2**40, 0, 3, 4, 1, 0, 1]
-    fields = re.findall(r"\w+(?=[,;])", re.sub("//.*", "", _between("_groups.cuh", "struct operands_t {", "};")))
+    fields = re.findall(r"\w+(?=[,;])", re.sub("//.*", "", _between("vectors.cuh", "struct operands_t {", "};")))
     assert fields == ["scale", "zero", "inner", "length", "block", "outer_step", "width"]
     assert [*Granularity._fields[1:]] == fields[2:]
-    assert cuda.arguments(_program("int8", "uint16"), 1, held)[2].tobytes() == held
+    assert cuda_source.arguments(_program("int8", "uint16"), 1, held)[2].tobytes() == held
 
 
 def test_packing_is_a_matter_of_the_ends() -> None:
-    made = cuda.conversion(_program("float4_e2m1fn", "float6_e3m2fn", unpacked=True, packed=True))
-    assert made == cuda.Conversion(("decode8", "encode8"), 4, 6)
-    assert "source_bits = 4, target_bits = 6, group = 16" in cuda.kernel_source({"convert": made})
+    made = cuda_source.conversion(_program("float4_e2m1fn", "float6_e3m2fn", unpacked=True, packed=True))
+    assert made == cuda_source.Conversion(("decode8", "encode8"), 4, 6)
+    assert "source_bits = 4, target_bits = 6, group = 16" in cuda_source.kernel_source({"convert": made})
 
 
 @pytest.mark.parametrize(
@@ -135,7 +133,7 @@ def test_packing_is_a_matter_of_the_ends() -> None:
 def test_order_of_dense_memory(view: object) -> None:
     x = np.arange(24, dtype=np.uint16).reshape(2, 3, 4)
     array = view(np.concatenate([x, x]))
-    axes = device.memory_order(array.shape, array.strides, array.itemsize)
+    axes = cuda.memory_order(array.shape, array.strides, array.itemsize)
     assert axes is not None
     assert sorted(axes) == list(range(array.ndim))
     assert array.transpose(axes).flags.c_contiguous
@@ -153,12 +151,12 @@ def test_order_of_dense_memory(view: object) -> None:
 )
 def test_memory_with_gaps_or_overlaps_has_no_order(view: object) -> None:
     array = view(np.arange(24, dtype=np.uint16).reshape(2, 3, 4))
-    assert device.memory_order(array.shape, array.strides, array.itemsize) is None
+    assert cuda.memory_order(array.shape, array.strides, array.itemsize) is None
 
 
 def test_other_arrays_stay_where_they_were() -> None:
     for x in (np.zeros(2), torch.zeros(2), strict.zeros(2)):
-        assert not device.holds(x)
+        assert not cuda.holds(x)
 
 
 def test_cupy_is_not_imported_for_others() -> None:

@@ -24,10 +24,10 @@ from linear_cases import (
 )
 from oracle_linear import as_values, rounded, spread
 
-from lowprec.formats import Format, as_format
-from lowprec.granularity import granularity_of
-from lowprec.linear import LinearPlan, dequantize_plan, quantize_plan
-from lowprec.linear_stages import make_linear_program
+from lowprec.backends.quantize_program import make_linear_program
+from lowprec.plans.granularity import granularity_of
+from lowprec.plans.quantize import LinearPlan, dequantize_plan, quantize_plan
+from lowprec.spec.formats import Format, as_format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 FLOAT32 = as_format("float32")

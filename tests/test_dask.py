@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import lowprec as lp
-from lowprec import dispatch, threads
-from lowprec.formats import NUMERIC, Format, Kind, NaNRule
+from lowprec.backends import dispatch, threads
+from lowprec.spec.formats import NUMERIC, Format, Kind, NaNRule
 
 da = pytest.importorskip("dask.array")
 cloudpickle = pytest.importorskip("cloudpickle")

@@ -23,7 +23,7 @@ from linear_cases import (
 from oracle_linear import values
 
 import lowprec as lp
-from lowprec.formats import Format, as_format
+from lowprec.spec.formats import Format, as_format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 OUTPUTS = PRECISIONS[:3]

@@ -24,7 +24,7 @@ from linear_cases import (
 )
 
 import lowprec as lp
-from lowprec.formats import Format, as_format
+from lowprec.spec.formats import Format, as_format
 
 OUTPUTS = PRECISIONS[:3]
 SOURCES = [(v, x) for v in VERSIONS for x in dict.fromkeys(t.x for t in type_table("DequantizeLinear", v))]

@@ -18,11 +18,14 @@ from oracle_linear import dequantized, quantized, table_of
 from sweeping import every_opinion
 
 import lowprec as lp
-from lowprec import _kernels, cuda, reference, reference_linear, tables
-from lowprec.formats import Format, NaNRule
-from lowprec.opsets import cast_rules
-from lowprec.plan import make_plan
-from lowprec.stages import make_program
+from lowprec import _kernels, reference
+from lowprec.backends import cuda_source
+from lowprec.backends.program import make_program
+from lowprec.cli import tables
+from lowprec.plans.cast import make_plan
+from lowprec.reference import exact_quantize
+from lowprec.spec.formats import Format, NaNRule
+from lowprec.spec.opsets import cast_rules
 
 E3, F3 = p3109(8, 3, "se"), p3109(8, 3, "sf")
 SPECIAL = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)
@@ -196,13 +199,13 @@ def test_zero_points() -> None:
     x = np.array([-1.0, -0.0, 2.5], np.float32)
     for fmt in (E3, p3109(6, 3, "se")):  # with a NaN: a zero point can but be 0, as float8's, and changes nothing
         got = lp.quantize_linear(x, 1.0, np.zeros((), np.uint8), output_dtype=fmt)
-        assert got.tolist() == [reference_linear.quantize(float(v), 1, 0, fmt, precision="float32") for v in x]
+        assert got.tolist() == [exact_quantize.quantize(float(v), 1, 0, fmt, precision="float32") for v in x]
         with pytest.raises(ValueError, match=f"`zero_point` must be 0 for {fmt.name}"):
             lp.quantize_linear(x, 1.0, np.ones((), np.uint8), output_dtype=fmt)
     fmt = row("e3m2", (3, 2, 3), inf=False, nan=NaNRule.NONE)  # without: it is added, as float6's
     one = lp.encode(np.float32(1.0), fmt)
     got = lp.quantize_linear(x, 1.0, one, output_dtype=fmt)
-    assert got.tolist() == [reference_linear.quantize(float(v), 1, 1, fmt, precision="float32") for v in x]
+    assert got.tolist() == [exact_quantize.quantize(float(v), 1, 1, fmt, precision="float32") for v in x]
 
 
 @pytest.mark.parametrize("name", ["torch", "jax.numpy"])
@@ -277,7 +280,7 @@ def _programs(fmt: Format) -> Iterator[tuple[Format, Format, _kernels.Program]]:
 
 def test_cuda_text(tmp_path_factory: pytest.TempPathFactory) -> None:
     rows = [*SMALL[:8], *WIDE, E3, F3]
-    conversions = [cuda.conversion(program) for fmt in rows for *_, program in _programs(fmt)]
+    conversions = [cuda_source.conversion(program) for fmt in rows for *_, program in _programs(fmt)]
     host = Host(tmp_path_factory.mktemp("described"), conversions)
     for fmt in rows:
         for source, target, program in _programs(fmt):

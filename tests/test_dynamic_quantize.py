@@ -15,9 +15,10 @@ from linear_cases import compare, generator, opinions
 from oracle_linear import quantized
 
 import lowprec as lp
-from lowprec import dispatch, dispatch_linear, reference
-from lowprec.formats import as_format
-from lowprec.reference_linear import dynamic_quantize
+from lowprec import reference
+from lowprec.backends import dispatch, dispatch_quantize
+from lowprec.reference.exact_quantize import dynamic_quantize
+from lowprec.spec.formats import as_format
 
 FLOAT32, UINT8 = as_format("float32"), as_format("uint8")
 FLOATS = st.floats(width=32)
@@ -121,7 +122,7 @@ def test_shapes_and_layouts(shape: tuple[int, ...], tally: Counter[str]) -> None
 def test_libraries(library: str, name: str, tally: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.array(DIRECTED[name], np.float32)
     if library == "torch off the host":
-        for module in (dispatch, dispatch_linear):
+        for module in (dispatch, dispatch_quantize):
             monkeypatch.setattr(module, "on_host", lambda x: False)
     held = strict.asarray(x) if library == "array_api_strict" else torch.from_numpy(x.copy())
     got = lp.dynamic_quantize_linear(held)

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import lowprec as lp
-from lowprec.opsets import VERSIONS
+from lowprec.spec.opsets import VERSIONS
 
 X = np.zeros((2, 3), np.float32)
 

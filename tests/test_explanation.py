@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import pytest
 
-from lowprec.explanation import explain
-from lowprec.formats import NUMERIC, Kind
-from lowprec.reference import Value, decode, encode
+from lowprec.reference.exact_cast import Value, decode, encode
+from lowprec.reference.explanation import explain
+from lowprec.spec.formats import NUMERIC, Kind
 
 
 def test_explain_a_tie():

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from browser import free_port, server, wait_for
 
-from lowprec import explore
-from lowprec.cli import main
+from lowprec.cli import explore
+from lowprec.cli.main import main
 from lowprec.explorer import theme
 
 

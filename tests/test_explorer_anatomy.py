@@ -13,7 +13,7 @@ import pytest
 from lowprec import reference
 from lowprec.explorer.views import anatomy as view
 from lowprec.explorer.views import numbers
-from lowprec.formats import NUMERIC, Format, Kind
+from lowprec.spec.formats import NUMERIC, Format, Kind
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 SMALL = [fmt for fmt in NUMERIC if fmt.bits <= 8]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import lowprec as lp
 from lowprec.explorer.views.compare import COMPARABLE, Differences, checked, facts, log2, outcome, precision
-from lowprec.reference import Value, decode
+from lowprec.reference.exact_cast import Value, decode
 
 SMALL = [fmt for fmt in COMPARABLE if fmt.bits <= 16]
 

@@ -13,8 +13,8 @@ from lowprec.explorer import state, tables
 from lowprec.explorer.state import FORMAT_NAMES, Anatomy, Compare, Quantize, Rounding
 from lowprec.explorer.views import anatomy, conversion, numberline, numbers, tensor
 from lowprec.explorer.views.quantize import Settings, elements, quantize, slices
-from lowprec.formats import NUMERIC, Format
-from lowprec.reference import Value, decode, encode
+from lowprec.reference.exact_cast import Value, decode, encode
+from lowprec.spec.formats import NUMERIC, Format
 
 CLOSE = ("1000", "-1000", "1.01e-4", "-1.01e-4")
 """A little above a power of ten and below a power of two: where a format's values lie closest for their digits."""

@@ -9,7 +9,7 @@ import pytest
 from lowprec import as_format, reference
 from lowprec.explorer.views import saturation as view
 from lowprec.explorer.views.saturation import Table
-from lowprec.formats import NUMERIC
+from lowprec.spec.formats import NUMERIC
 
 FLOAT8 = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
 

@@ -11,7 +11,7 @@ import pytest
 from lowprec import reference
 from lowprec.explorer import snippets
 from lowprec.explorer.views.anatomy import anatomy
-from lowprec.formats import NUMERIC, Format
+from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 

@@ -19,7 +19,8 @@ import torch
 
 import lowprec as lp
 import lowprec.onnx
-from lowprec import loss, reference, reference_linear
+from lowprec import loss, reference
+from lowprec.reference import exact_quantize
 
 
 class _Unprintable:
@@ -102,8 +103,8 @@ CALLS = [
     Call(reference.cast, {"code": 1, "source": "int8", "target": "float16"}),
     Call(reference.encode, {"value": 1, "fmt": "float16"}),
     Call(reference.decode, {"code": 1, "fmt": "float16"}),
-    Call(reference_linear.quantize, {"x": 1, "scale": 1, "zero_point": 1, "target": "int8"}, {"precision": "float32"}),
-    Call(reference_linear.dequantize, {"code": 1, "source": "int8", "scale": 1, "zero_point": 1}),
+    Call(exact_quantize.quantize, {"x": 1, "scale": 1, "zero_point": 1, "target": "int8"}, {"precision": "float32"}),
+    Call(exact_quantize.dequantize, {"code": 1, "source": "int8", "scale": 1, "zero_point": 1}),
     Call(loss.measure, {"x": _X, "fmt": "int8"}),
     Call(lowprec.onnx.from_array, {"array": _X, "name": "x"}),
     Call(lowprec.onnx.to_array, {"tensor": lowprec.onnx.from_array(_X)}),

@@ -17,8 +17,8 @@ from libraries import LIBRARIES, Library, library
 from test_libraries import BY_NAME, codes_of, said
 
 import lowprec as lp
-from lowprec import npy
-from lowprec.formats import NUMERIC, Format
+from lowprec.checkpoints import npy
+from lowprec.spec.formats import NUMERIC, Format
 
 
 @pytest.fixture(params=LIBRARIES)

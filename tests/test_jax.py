@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import lowprec as lp
-from lowprec import dispatch
-from lowprec.formats import NUMERIC
+from lowprec.backends import dispatch
+from lowprec.spec.formats import NUMERIC
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lowprec as lp
-from lowprec import dispatch
-from lowprec.formats import NUMERIC, Format
+from lowprec.backends import dispatch
+from lowprec.spec.formats import NUMERIC, Format
 
 PAIRS = [("float32", "float8_e4m3fn"), ("float64", "bfloat16"), ("int64", "float16"), ("float8_e5m2", "float64"),
          ("bfloat16", "int4"), ("uint8", "int64"), ("float16", "bool"), ("bool", "float6_e3m2fn")]  # fmt: skip

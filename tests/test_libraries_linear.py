@@ -10,7 +10,7 @@ import pytest
 from libraries import LIBRARIES, Library, library
 
 import lowprec as lp
-from lowprec.formats import NUMERIC, Format
+from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 CODES = [fmt for fmt in NUMERIC if (fmt.is_integer and fmt.bits <= 16) or (fmt.is_float and fmt.bits <= 8)]

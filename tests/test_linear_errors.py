@@ -13,7 +13,7 @@ import torch
 from linear_cases import VERSIONS, put, type_table
 
 import lowprec as lp
-from lowprec.formats import NUMERIC, as_format
+from lowprec.spec.formats import NUMERIC, as_format
 
 X = np.ones((2, 6), np.float32)
 CODES = np.ones((2, 6), np.int8)

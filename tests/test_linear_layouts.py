@@ -23,7 +23,7 @@ from linear_cases import (
 from oracle_linear import as_values, spread
 
 import lowprec as lp
-from lowprec.formats import as_format
+from lowprec.spec.formats import as_format
 
 SHAPE = (4, 6, 5)
 WAYS = [((), {}), ((4,), {"axis": 0}), ((6,), {"axis": -2}), ((4, 2, 5), {"axis": 1, "block_size": 4}),

@@ -27,8 +27,8 @@ from linear_cases import (
 from oracle_linear import as_values, spread
 
 import lowprec as lp
-from lowprec import dispatch, dispatch_linear
-from lowprec.formats import Format, as_format
+from lowprec.backends import dispatch, dispatch_quantize
+from lowprec.spec.formats import Format, as_format
 
 QUANTIZE, DEQUANTIZE = type_table("QuantizeLinear", 28), type_table("DequantizeLinear", 28)
 TARGETS, SOURCES = list(dict.fromkeys(t.y for t in QUANTIZE)), list(dict.fromkeys(t.x for t in DEQUANTIZE))
@@ -46,7 +46,7 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def leave_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (dispatch, dispatch_linear):
+    for module in (dispatch, dispatch_quantize):
         monkeypatch.setattr(module, "on_host", lambda x: False)
 
 

@@ -9,7 +9,7 @@ import pytest
 from linear_cases import PRECISIONS, SPECIAL, Types, codes, draw_codes, draw_zero_point, generator, put, type_table
 
 import lowprec as lp
-from lowprec.formats import as_format
+from lowprec.spec.formats import as_format
 
 QUANTIZE, DEQUANTIZE = type_table("QuantizeLinear", 28), type_table("DequantizeLinear", 28)
 SHAPE = (40, 25)

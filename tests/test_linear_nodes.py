@@ -14,8 +14,9 @@ from onnx import numpy_helper
 from oracle_linear import spread
 
 import lowprec as lp
-from lowprec import reference, reference_linear
-from lowprec.formats import Format, as_format
+from lowprec import reference
+from lowprec.reference import exact_quantize
+from lowprec.spec.formats import Format, as_format
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the generators overflow and divide by zero on purpose
@@ -60,10 +61,10 @@ def _by_the_oracle(operator: str, given: list[np.ndarray], result: Format, attri
         offsets = [reference.decode(code, formats[2]) for code in _each(arrays[2], shape, attributes)]
     together = zip(x.tolist(), scales, offsets, strict=True)
     if operator == "DequantizeLinear":
-        return [reference_linear.dequantize(a, formats[0], s, z, output_dtype=result) for a, s, z in together]
-    precision = reference_linear.precision_of(formats[1])
+        return [exact_quantize.dequantize(a, formats[0], s, z, output_dtype=result) for a, s, z in together]
+    precision = exact_quantize.precision_of(formats[1])
     return [
-        reference_linear.quantize(reference.decode(a, formats[0]), s, z, result, precision=precision)
+        exact_quantize.quantize(reference.decode(a, formats[0]), s, z, result, precision=precision)
         for a, s, z in together
     ]
 
@@ -93,7 +94,7 @@ def test_the_oracle(case: Any, tally: Counter[str]) -> None:
 @pytest.mark.parametrize("case", DYNAMIC, **BY_NAME)
 def test_the_oracle_of_dynamic(case: Any, tally: Counter[str]) -> None:
     for (given,), (y, scale, zero_point) in case.data_sets:
-        found = reference_linear.dynamic_quantize(_array(given).reshape(-1).tolist())
+        found = exact_quantize.dynamic_quantize(_array(given).reshape(-1).tolist())
         tally["ONNX node cases by the linear oracle, elements"] += len(found[0])
         assert found[0] == _array(y).reshape(-1).tolist()
         assert reference.encode(found[1], "float32") == _codes(_array(scale))

@@ -24,7 +24,7 @@ from linear_cases import (
 from oracle_linear import spread
 
 import lowprec as lp
-from lowprec.formats import as_format
+from lowprec.spec.formats import as_format
 
 # Rows of one or two tiles have one scale for a tile; rows and blocks of a power of two make runs, which may begin in
 # the middle of a tile; the others are spread over it.

@@ -13,8 +13,8 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.formats import Format, Kind
-from lowprec.loss import Loss, measure
+from lowprec.loss.measurement import Loss, measure
+from lowprec.spec.formats import Format, Kind
 
 Array = np.ndarray[Any, Any]
 rng = np.random.default_rng(20261121)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import lowprec as lp
-from lowprec.fenv import default_mode
+from lowprec.spec.float_mode import default_mode
 
 IS_GLIBC = os.uname().machine == "x86_64" and platform.libc_ver()[0] == "glibc"
 glibc_only = pytest.mark.skipif(not IS_GLIBC, reason="the modes are set for x86-64 and glibc")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowprec import reference
-from lowprec.formats import NUMERIC, Format, Kind
+from lowprec.spec.formats import NUMERIC, Format, Kind
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 SMALL = [fmt for fmt in NUMERIC if fmt.bits <= 8]

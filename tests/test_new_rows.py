@@ -13,8 +13,9 @@ from oracle_linear import table_of
 from sweeping import every_opinion
 
 import lowprec as lp
-from lowprec import reference, tables
-from lowprec.formats import Format, Kind, NaNRule
+from lowprec import reference
+from lowprec.cli import tables
+from lowprec.spec.formats import Format, Kind, NaNRule
 
 
 def _row(name: str, fields: tuple[int, int, int], *, inf: bool, nan: NaNRule) -> Format:

@@ -19,8 +19,8 @@ import pytest
 from npy_files import INT4, UINT8, Array, codes_of, same
 
 import lowprec as lp
-from lowprec.formats import NUMERIC, Format
-from lowprec.npy import FileError, check_target, is_archive, members, read, sidecar, write
+from lowprec.checkpoints.npy import FileError, check_target, is_archive, members, read, sidecar, write
+from lowprec.spec.formats import NUMERIC, Format
 
 F32 = np.array([[0.0, -0.0, 1.5], [np.nan, -np.inf, 3e38]], np.float32)
 BY_NAME = {"ids": lambda fmt: fmt.name}

@@ -14,7 +14,7 @@ import pytest
 from npy_files import INT4, UINT8, codes_of
 
 import lowprec as lp
-from lowprec.npy import FileError, read, sidecar, write
+from lowprec.checkpoints.npy import FileError, read, sidecar, write
 
 OLD = {
     "nothing": lambda path: None,

@@ -11,8 +11,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import lowprec as lp
-from lowprec.formats import NUMERIC, Format, Kind
 from lowprec.onnx import from_array, to_array
+from lowprec.spec.formats import NUMERIC, Format, Kind
 
 RNG = np.random.default_rng(20)
 NUMBERS = [*NUMERIC, lp.formats["complex64"], lp.formats["complex128"]]

@@ -6,8 +6,8 @@ import numpy as np
 import oracle
 import pytest
 
-from lowprec.formats import NUMERIC, Kind
-from lowprec.reference import encode
+from lowprec.reference.exact_cast import encode
+from lowprec.spec.formats import NUMERIC, Kind
 
 SMALL = [row for row in NUMERIC if row.kind is Kind.FLOAT and row.bits <= 16]
 

@@ -20,8 +20,9 @@ from linear_cases import (
 )
 from oracle_linear import quotient, rounded, spread, values
 
-from lowprec import reference, reference_linear
-from lowprec.formats import Format, as_format
+from lowprec import reference
+from lowprec.reference import exact_quantize
+from lowprec.spec.formats import Format, as_format
 
 QUANTIZE = type_table("QuantizeLinear", 28)
 DEQUANTIZE = type_table("DequantizeLinear", 28)
@@ -59,12 +60,12 @@ def test_quantized(y: str) -> None:
         found = expect_quantized(x, scale, zero_point, types, options)
         offsets = [None] * 30 if zero_point is None else _unsigned(zero_point, types.y)
         for i, (a, s, z) in enumerate(zip(_unsigned(x, types.x), _unsigned(scale, types.scale), offsets, strict=True)):
-            wanted = reference_linear.quantize(
+            wanted = exact_quantize.quantize(
                 _exact(a, types.x),
                 _exact(s, types.scale),
                 None if z is None else _exact(z, types.y),
                 types.y,
-                precision=precision or reference_linear.precision_of(types.scale),
+                precision=precision or exact_quantize.precision_of(types.scale),
                 saturate=options["saturate"],
                 opset=options["opset"],
             )
@@ -88,7 +89,7 @@ def test_dequantized(x: str) -> None:
                 zip(_unsigned(codes, types.x), _unsigned(scale, types.scale), offsets, strict=True)
             ):
                 offset = None if z is None else _exact(z, types.x)
-                wanted = reference_linear.dequantize(a, types.x, _exact(s, types.scale), offset, output_dtype=output)
+                wanted = exact_quantize.dequantize(a, types.x, _exact(s, types.scale), offset, output_dtype=output)
                 assert found[i] == wanted, (_name(types), output, codes[i], scale[i], z)
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from numpy.lib.stride_tricks import as_strided
 
 import lowprec as lp
-from lowprec.overlap import overlaps_itself
+from lowprec.arrays.overlap import overlaps_itself
 
 X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
 BYTES = np.zeros(64, np.uint8)

@@ -7,6 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from importlib import metadata
 from pathlib import Path
 
@@ -16,8 +17,9 @@ import onnx
 import pytest
 
 import lowprec as lp
-from lowprec import reference, tables
-from lowprec.formats import NUMERIC
+from lowprec import reference
+from lowprec.cli import tables
+from lowprec.spec.formats import NUMERIC
 
 PACKAGE = Path(lp.__file__).parent
 ROOT = Path(__file__).parent.parent
@@ -53,75 +55,67 @@ def test_import_is_lazy() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def _name(path: Path) -> str:
-    """Return a module's name in the list of layers: `row`, `onnx.nodes`, `onnx` for the `__init__` of a folder."""
-    if path.parent == PACKAGE:
-        return path.stem
-    return path.parent.name if path.stem == "__init__" else f"{path.parent.name}.{path.stem}"
+FOLDERS = {  # folder (or module) -> the folders it may import, beside the compiled module where `_kernels` is named
+    "_native": set(),
+    "spec": {"_kernels"},  # for the floating-point mode alone
+    "reference": {"spec"},
+    "arrays": {"spec"},
+    "plans": {"spec", "arrays"},
+    "backends": {"spec", "arrays", "plans", "_kernels"},
+    "ops": {"spec", "arrays", "plans", "backends", "_kernels"},
+    "loss": {"spec", "arrays", "plans", "backends", "ops", "_kernels"},
+    "onnx": {"spec", "arrays", "ops"},
+    "conformance": {"spec", "reference", "ops", "_kernels"},
+    "checkpoints": {"spec", "arrays", "plans", "backends", "ops", "loss"},
+    "cli": {"spec", "reference", "arrays", "backends", "ops", "loss", "checkpoints", "conformance", "__init__"},
+    "__init__": {"spec", "reference", "arrays", "backends", "ops", "checkpoints"},
+    "__main__": {"cli"},
+}
+
+
+def _folder(path: Path) -> str:
+    """Return the folder of a module, or the name of a module that is in none."""
+    return path.stem if path.parent == PACKAGE else path.parent.name
 
 
 def _imports(path: Path) -> set[str]:
-    """Return the modules of the package that a module imports, wherever in it."""
+    """Return the modules of the package that a module imports, wherever in it, as `folder.module` or `module`."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.level:
-            inside = path.parent != PACKAGE and node.level == 1
-            names = {node.module} if node.module else {alias.name for alias in node.names}
-            found |= {f"{path.parent.name}.{name}" if inside else name for name in names}
+            base = [*path.relative_to(PACKAGE).parts[:-1]]
+            base = base[: len(base) - node.level + 1] + (node.module or "").split(".")
+            prefix = [part for part in base if part]
+            for alias in node.names:
+                full = PACKAGE.joinpath(*prefix, alias.name)
+                is_module = full.with_suffix(".py").is_file() or full.is_dir() or alias.name == "_kernels"
+                found.add(".".join([*prefix, alias.name] if is_module else prefix or ["__init__"]))
     return found
 
 
-CHECKPOINT_LAYERS = [
-    {"checkpoints.stored", "checkpoints.boxes", "checkpoints.recipe", "checkpoints.writeback", "checkpoints.links",
-     "checkpoints.headers"},
-    {"checkpoints.layout", "checkpoints.scales", "checkpoints.companions"},
-    {"checkpoints.safetensors_files", "checkpoints.npy_files", "checkpoints.protobuf", "checkpoints.arithmetic"},
-    {"checkpoints.npz_archives", "checkpoints.folders", "checkpoints.onnx_graphs", "checkpoints.external_data"},
-    {"checkpoints.onnx_models", "checkpoints.descriptions"},
-    {"checkpoints.containers", "checkpoints.plan", "checkpoints.staging", "checkpoints.work", "checkpoints.progress",
-     "checkpoints.report_file"},
-    {"checkpoints.report", "checkpoints.runners"}, {"checkpoints.steps", "checkpoints.inspection"},
-    {"checkpoints.conversion"}, {"checkpoints.command", "checkpoints"},
-]  # fmt: skip
-
-ONNX_LAYERS = [{"onnx.tensors", "onnx.nodes"}, {"onnx.backend"}, {"onnx"}]
-
-CONFORMANCE_LAYERS = [
-    {"conformance.oracle", "conformance.rules"}, {"conformance.inputs", "conformance.trial"},
-    {"conformance.casts", "conformance.texts", "conformance.linear", "conformance.libraries"}, {"conformance.report"},
-    {"conformance.render"}, {"conformance.command", "conformance"},
-]  # fmt: skip
-
-LAYERS = [
-    {"_kernels", "cores", "arguments", "environment", "interned", "overlap", "torch_state"}, {"fenv", "row_fields"},
-    {"row"}, {"formats", "threads"},
-    {"opsets", "carriers", "packing", "info", "granularity", "dense"}, {"arrays", "plan", "reference", "build", "cuda"},
-    {"device"}, {"blocks", "portable_values", "linear", "stages", "tables", "explanation", "text", "reference_linear"},
-    {"portable", "linear_stages"}, {"portable_linear"}, {"elsewhere"}, {"dispatch", "settle"},
-    {"beside", "settle_linear", "compared"}, {"dispatch_linear"},
-    {"torch_fakes"}, {"torch_vmap"}, {"torch_ops"}, {"operators", "codes", "ranges", "interchange"}, {"quantization"},
-    {"tally", "npy_header", "renaming"}, {"loss", "npy", "explore"},
-    *ONNX_LAYERS, *CONFORMANCE_LAYERS, *CHECKPOINT_LAYERS,
-    {"__init__", "cli"}, {"__main__"},
-]  # fmt: skip
-
-
-def test_arrows_never_run_back() -> None:
-    level = {name: index for index, layer in enumerate(LAYERS) for name in layer}
-    assert {_name(path) for path in MODULES} <= set(level)
+def test_folders_import_what_they_may() -> None:
+    assert {_folder(path) for path in MODULES} == set(FOLDERS)
     for path in MODULES:
-        for imported in _imports(path):
-            assert imported == "__version__" or level[imported] < level[_name(path)], (path.name, imported)
-    for path in MODULES:  # the oracle serves people and tests, never the fast path; arrays.py alone knows libraries
-        if path.stem not in ("__init__", "cli", "explanation", "tables", "reference_linear") and (
-            path.parent.name != "conformance"  # which asks it about everybody
-        ):
-            assert not {"reference", "reference_linear"} & _imports(path), path.name
-    assert _imports(PACKAGE / "reference.py") == {"arguments", "fenv", "formats", "opsets"}
-    assert _imports(PACKAGE / "reference_linear.py") == {"arguments", "formats", "opsets", "reference"}
-    for name in ("portable", "portable_values", "portable_linear"):
-        imported = _imports(PACKAGE / f"{name}.py")
-        assert not {"stages", "linear_stages", "_kernels", "reference", "reference_linear"} & imported
+        here = _folder(path)
+        others = {imported.split(".")[0] for imported in _imports(path)} - {here}
+        assert others <= FOLDERS[here], (path, others - FOLDERS[here])
+
+
+def test_no_import_runs_in_a_circle() -> None:
+    names = {
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES
+    }
+    TopologicalSorter({name: _imports(path) & set(names) - {name} for name, path in names.items()}).prepare()
+
+
+def test_the_witnesses_share_no_arithmetic() -> None:
+    oracle = {f"reference.{name}" for name in ("exact_cast", "exact_quantize")} | {"reference"}
+    for path in MODULES:  # the oracle serves people and tests, never a conversion
+        if _folder(path) in ("spec", "arrays", "plans", "backends", "ops", "loss", "onnx", "checkpoints"):
+            assert not oracle & _imports(path), path.name
+    for name in ("array_api_cast", "array_api_values", "array_api_quantize"):
+        imported = _imports(PACKAGE / "backends" / f"{name}.py")
+        assert not {"backends.program", "backends.quantize_program", "_kernels"} & imported
 
 
 def _code_strings(path: Path) -> str:
@@ -142,11 +136,11 @@ def test_format_names_have_one_home() -> None:
     for path in MODULES:
         if path.stem != "formats":
             found = pattern.findall(_code_strings(path))
-            if path.stem in ("cli", "command"):  # the default of `loss --to`, the examples of `convert --help`
+            if path.stem in ("main", "command"):  # the default of `loss --to`, the examples of `convert --help`
                 assert set(found) <= {"float8_e4m3fn", "int4", "float4_e2m1fn", "bfloat16", "float8_e8m0fnu"}
                 continue
             assert not found, (path.name, found)
-    for path in [file for kind in ("pyx", "pxi", "pxd", "cuh") for file in PACKAGE.glob(f"*.{kind}")]:
+    for path in [file for kind in ("pyx", "pxi", "pxd", "cuh") for file in PACKAGE.rglob(f"*.{kind}")]:
         assert not pattern.findall(path.read_text(encoding="utf-8")), path.name
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import lowprec as lp
-from lowprec.formats import NUMERIC, Format
+from lowprec.spec.formats import NUMERIC, Format
 
 NARROW = [fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 16]
 BY_NAME = {"ids": lambda fmt: fmt.name}

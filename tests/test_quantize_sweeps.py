@@ -22,7 +22,7 @@ from linear_cases import (
 from oracle_linear import quantized, values
 
 import lowprec as lp
-from lowprec.formats import Format, as_format
+from lowprec.spec.formats import Format, as_format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 QUANTIZE = type_table("QuantizeLinear", 28)

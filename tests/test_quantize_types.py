@@ -25,7 +25,7 @@ from linear_cases import (
 from oracle_linear import as_values, spread
 
 import lowprec as lp
-from lowprec.formats import Format, as_format
+from lowprec.spec.formats import Format, as_format
 
 UINT8 = as_format("uint8")
 BY_NAME = {"ids": lambda fmt: fmt.name}

@@ -9,9 +9,9 @@ import numpy as np
 import oracle
 import pytest
 
-from lowprec.explanation import explain
-from lowprec.formats import FORMATS, NUMERIC, Kind
-from lowprec.reference import Value, cast, decode, encode, exact_decimal
+from lowprec.reference.exact_cast import Value, cast, decode, encode, exact_decimal
+from lowprec.reference.explanation import explain
+from lowprec.spec.formats import FORMATS, NUMERIC, Kind
 
 # name, code of the largest, the largest, code of the smallest above zero, the smallest above zero
 LIMITS = [

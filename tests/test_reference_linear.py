@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from lowprec.reference import Value, decode, encode
-from lowprec.reference_linear import dequantize, dynamic_quantize, precision_of, quantize
+from lowprec.reference.exact_cast import Value, decode, encode
+from lowprec.reference.exact_quantize import dequantize, dynamic_quantize, precision_of, quantize
 
 
 @pytest.mark.parametrize(

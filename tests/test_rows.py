@@ -16,12 +16,14 @@ import pytest
 from described import ROWS, p3109, row
 
 import lowprec as lp
-from lowprec import dispatch, reference, settle
+from lowprec import reference
 from lowprec._kernels import Program
-from lowprec.formats import Format, Kind, NaNRule
-from lowprec.linear import LinearPlan, dequantize_plan, quantize_plan
-from lowprec.opsets import cast_rules
-from lowprec.plan import Plan, make_plan
+from lowprec.backends import dispatch
+from lowprec.plans import resolve
+from lowprec.plans.cast import Plan, make_plan
+from lowprec.plans.quantize import LinearPlan, dequantize_plan, quantize_plan
+from lowprec.spec.formats import Format, Kind, NaNRule
+from lowprec.spec.opsets import cast_rules
 
 E5M2 = {
     "name": "e5m2", "onnx_name": "E5M2", "onnx_enum": 1001, "kind": Kind.FLOAT, "exponent_bits": 5, "mantissa_bits": 2,
@@ -230,10 +232,10 @@ def test_threads_make_one_row() -> None:
 def test_an_equal_row_finds_the_same_plan() -> None:
     fmt, x = _row(name="found_again", bias=14), np.ones(3, np.float32)
     lp.encode(x, fmt)
-    before = settle._cached.cache_info(), dispatch._program.cache_info()
+    before = resolve._cached.cache_info(), dispatch._program.cache_info()
     lp.encode(x, pickle.loads(pickle.dumps(fmt)))
     lp.encode(x, Format(**{**E5M2, "name": "found_again", "bias": 14}))
-    after = settle._cached.cache_info(), dispatch._program.cache_info()
+    after = resolve._cached.cache_info(), dispatch._program.cache_info()
     assert after[0].hits == before[0].hits + 2
     assert [info.misses for info in after] == [info.misses for info in before]
 

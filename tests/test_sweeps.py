@@ -10,7 +10,7 @@ import pytest
 from sweeping import NARROW, compare, every_opinion, expected_codes, options_for
 
 from lowprec import reference
-from lowprec.formats import FORMATS, NUMERIC, Format
+from lowprec.spec.formats import FORMATS, NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 

@@ -12,10 +12,10 @@ import lowprec as lp
 from lowprec import _kernels
 from lowprec.checkpoints.arithmetic import PART, Arithmetic
 from lowprec.checkpoints.recipe import Recipe
-from lowprec.compared import convert_compared
-from lowprec.formats import FORMATS, NUMERIC, Format
-from lowprec.opsets import cast_rules
-from lowprec.tally import Census, Tally, count_beyond
+from lowprec.loss.error_stats import Census, Tally, count_beyond
+from lowprec.loss.fused_stats import convert_compared
+from lowprec.spec.formats import FORMATS, NUMERIC, Format
+from lowprec.spec.opsets import cast_rules
 
 
 def test_pieces_add_up() -> None:

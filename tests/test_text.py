@@ -14,9 +14,9 @@ from texts import FLOATS, INTEGERS, edge_codes, named, parse
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.formats import FORMATS, NUMERIC, Format, Kind
-from lowprec.reference import Value, exact_decimal, magnitude_of
-from lowprec.text import format_values
+from lowprec.backends.strings import format_values
+from lowprec.reference.exact_cast import Value, exact_decimal, magnitude_of
+from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
 
 BLANKS = " \t\n\r\f\v"
 StringDType = np.dtypes.StringDType

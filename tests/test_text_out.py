@@ -14,9 +14,9 @@ import pytest
 from texts import INTEGERS, SMALL, edge_codes, named, parse
 
 from lowprec import reference
-from lowprec.formats import FORMATS, Format, Kind
-from lowprec.reference import Value, magnitude_of
-from lowprec.text import format_values
+from lowprec.backends.strings import format_values
+from lowprec.reference.exact_cast import Value, magnitude_of
+from lowprec.spec.formats import FORMATS, Format, Kind
 
 
 def laid_out(number: Decimal) -> str:

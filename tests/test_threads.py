@@ -12,8 +12,9 @@ import pytest
 import torch
 
 import lowprec as lp
-from lowprec import _kernels, threads
-from lowprec.formats import NUMERIC, Format
+from lowprec import _kernels
+from lowprec.backends import threads
+from lowprec.spec.formats import NUMERIC, Format
 
 X = np.random.default_rng(3).normal(0, 100, 1 << 21).astype(np.float32)
 

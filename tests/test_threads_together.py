@@ -16,7 +16,8 @@ import pytest
 import torch
 
 import lowprec as lp
-from lowprec import _kernels, dispatch, threads
+from lowprec import _kernels
+from lowprec.backends import dispatch, threads
 
 X = np.random.default_rng(3).normal(0, 100, 1 << 21).astype(np.float32)
 OPENMP = pytest.mark.skipif(not _kernels.openmp(), reason="built without OpenMP")

@@ -10,8 +10,8 @@ import torch
 from array_api_compat import torch as torch_namespace
 
 import lowprec as lp
-from lowprec import dispatch
-from lowprec.formats import NUMERIC, Format
+from lowprec.backends import dispatch
+from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 

@@ -18,8 +18,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch_calls import CALLS, bits, sample
 
 import lowprec as lp
-from lowprec import torch_ops, torch_state
-from lowprec.formats import NUMERIC, Format
+from lowprec.arrays import torch_state
+from lowprec.ops import torch_operators
+from lowprec.spec.formats import NUMERIC, Format
 
 OPERATORS = torch.ops.lowprec
 
@@ -70,7 +71,7 @@ def test_the_first_call_of_a_process_can_be_compiled() -> None:
     code = """
 import sys
 import lowprec as lp, torch
-assert 'lowprec.torch_ops' not in sys.modules
+assert 'lowprec.ops.torch_operators' not in sys.modules
 x = torch.tensor([0.3, -1000.0, 1e9])
 with torch._dynamo.config.patch(error_on_recompile=True):
     compiled = torch.compile(lambda x: lp.cast(x, 'int4', saturate=True), backend='eager', fullgraph=True)
@@ -87,7 +88,7 @@ import sys
 import lowprec as lp, torch
 x = torch.tensor([0.3, -1000.0, 1e9])
 lp.cast(x, 'int8'), lp.encode(x[::2], 'float16'), lp.quantize_linear(x, 0.5, 3), lp.decode(x.view(torch.uint32), 1)
-print('lowprec.torch_ops' in sys.modules)
+print('lowprec.ops.torch_operators' in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
@@ -353,7 +354,7 @@ def test_undefined_types_count_as_none() -> None:
 
 
 def test_what_holds_the_operators() -> None:
-    assert torch_ops.LIBRARY.ns == "lowprec"
+    assert torch_operators.LIBRARY.ns == "lowprec"
     assert {name.split("::")[1] for name in torch._C._dispatch_get_all_op_names() if name.startswith("lowprec::")} == {
         "bitcast", "cast", "decode", "dequantize_linear", "dynamic_quantize_linear", "encode", "number",
         "quantize_linear",

@@ -26,12 +26,12 @@ from oracle_linear import as_values, spread
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.compared import convert_compared
-from lowprec.formats import NUMERIC, as_format
-from lowprec.opsets import cast_rules
-from lowprec.plan import make_plan
-from lowprec.stages import make_program
-from lowprec.tally import Tally
+from lowprec.backends.program import make_program
+from lowprec.loss.error_stats import Tally
+from lowprec.loss.fused_stats import convert_compared
+from lowprec.plans.cast import make_plan
+from lowprec.spec.formats import NUMERIC, as_format
+from lowprec.spec.opsets import cast_rules
 
 # One scale for a tile, one for every 16 and more, one each in order, one each that is spread over tiles.
 WAYS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [

@@ -7,11 +7,11 @@ import random
 import numpy as np
 
 from lowprec import reference
-from lowprec.dispatch import convert
-from lowprec.formats import FORMATS, NUMERIC, Format, Kind
-from lowprec.opsets import cast_rules
-from lowprec.plan import make_plan
-from lowprec.text import parse_values
+from lowprec.backends.dispatch import convert
+from lowprec.backends.strings import parse_values
+from lowprec.plans.cast import make_plan
+from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
+from lowprec.spec.opsets import cast_rules
 
 FLOATS = [row for row in NUMERIC if row.kind is Kind.FLOAT]
 INTEGERS = [row for row in NUMERIC if row.kind is not Kind.FLOAT]

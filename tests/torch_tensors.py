@@ -28,10 +28,12 @@ from torch.overrides import BaseTorchFunctionMode
 from torch_subclasses import Counting, Deaf, Opaque, Passing, Plain, Wrapper
 
 import lowprec as lp
-from lowprec import reference, reference_linear, torch_ops
+from lowprec import reference
+from lowprec.ops import torch_operators
+from lowprec.reference import exact_quantize
 
 assert array_api_compat.torch
-assert torch_ops.LIBRARY
+assert torch_operators.LIBRARY
 FAKE = "fake"
 X = [0.3, -1000.0, 1e9, float("inf"), -0.0, 5.5]
 _Case = Callable[[], contextlib.AbstractContextManager[tuple[Any, Any]]]
@@ -299,7 +301,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Callable[[float], int], Any]] = {
     ),
     "quantize": (
         lambda x: lp.quantize_linear(x, 0.5, 3, output_dtype="int8"),
-        lambda v: reference_linear.quantize(v, 0.5, 3, "int8", precision="float32"), torch.int8,
+        lambda v: exact_quantize.quantize(v, 0.5, 3, "int8", precision="float32"), torch.int8,
     ),
 }  # fmt: skip
 """Of each call the expected code of an element, and the dtype of the result."""

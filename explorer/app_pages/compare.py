@@ -8,8 +8,8 @@ from lowprec.explorer.controls import Controls
 from lowprec.explorer.state import Compare
 from lowprec.explorer.views import compare as view
 from lowprec.explorer.views.conversion import cast_options
-from lowprec.opsets import NEWEST, ROUND_MODES
-from lowprec.reference import Value
+from lowprec.reference.exact_cast import Value
+from lowprec.spec.opsets import NEWEST, ROUND_MODES
 
 page = Controls(Compare)
 render.heading(

@@ -8,8 +8,8 @@ from lowprec.explorer.controls import Controls
 from lowprec.explorer.state import FORMAT_NAMES, LINES, OPSETS, Rounding
 from lowprec.explorer.views import numberline
 from lowprec.explorer.views import rounding as view
-from lowprec.opsets import NEWEST
-from lowprec.reference import Value
+from lowprec.reference.exact_cast import Value
+from lowprec.spec.opsets import NEWEST
 
 page = Controls(Rounding)
 render.heading(

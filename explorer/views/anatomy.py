@@ -11,9 +11,9 @@ from fractions import Fraction
 from itertools import pairwise
 
 from lowprec import Format, as_format, reference
-from lowprec.explanation import hex_float
-from lowprec.formats import Kind, NaNRule
-from lowprec.reference import Value, decode, ulp
+from lowprec.reference.exact_cast import Value, decode, ulp
+from lowprec.reference.explanation import hex_float
+from lowprec.spec.formats import Kind, NaNRule
 
 from .numbers import Place, apart, code_text, digits_of, exact, exact_text, place, power_form, short
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import lowprec as lp
-from lowprec.explanation import Explanation
-from lowprec.formats import NUMERIC, Format
-from lowprec.opsets import NEWEST
-from lowprec.reference import Value, ulp
+from lowprec.reference.exact_cast import Value, ulp
+from lowprec.reference.explanation import Explanation
+from lowprec.spec.formats import NUMERIC, Format
+from lowprec.spec.opsets import NEWEST
 
 __all__ = [
     "COMPARABLE",

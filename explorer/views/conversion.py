@@ -10,11 +10,11 @@ from typing import Any, TypedDict
 import numpy as np
 
 import lowprec as lp
-from lowprec.explanation import Explanation
-from lowprec.formats import NUMERIC, Format
-from lowprec.opsets import NEWEST, cast_rules
-from lowprec.packing import packed_bytes
-from lowprec.reference import Value, decode
+from lowprec.reference.exact_cast import Value, decode
+from lowprec.reference.explanation import Explanation
+from lowprec.spec.formats import NUMERIC, Format
+from lowprec.spec.opsets import NEWEST, cast_rules
+from lowprec.spec.packing import packed_bytes
 
 from .numbers import place
 

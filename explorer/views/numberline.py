@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from lowprec import Format, as_format, finfo
-from lowprec.reference import Value, decode, magnitude_of
+from lowprec.reference.exact_cast import Value, decode, magnitude_of
 
 from .anatomy import classify
 from .numbers import apart, code_text, power_form

@@ -8,8 +8,8 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 from lowprec import Format
-from lowprec.explanation import hex_float
-from lowprec.reference import Value, encode, exact_decimal
+from lowprec.reference.exact_cast import Value, encode, exact_decimal
+from lowprec.reference.explanation import hex_float
 
 __all__ = ["Place", "apart", "code_text", "digits_of", "exact", "exact_text", "place", "power_form", "short"]
 

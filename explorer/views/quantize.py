@@ -11,7 +11,7 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import Format
-from lowprec.reference import Value, decode
+from lowprec.reference.exact_cast import Value, decode
 
 from .scales import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, axis_of, choose
 

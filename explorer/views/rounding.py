@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from lowprec import Format, as_format, explain, finfo, iinfo
-from lowprec.explanation import Explanation
-from lowprec.formats import Kind
-from lowprec.opsets import ATTRIBUTE_SINCE, NEWEST, ROUND_MODES
-from lowprec.reference import Value, decode, encode, ulp
+from lowprec.reference.exact_cast import Value, decode, encode, ulp
+from lowprec.reference.explanation import Explanation
+from lowprec.spec.formats import Kind
+from lowprec.spec.opsets import ATTRIBUTE_SINCE, NEWEST, ROUND_MODES
 
 from .anatomy import neighbours
 from .numbers import exact_text

@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 
 from lowprec import Format, encode
-from lowprec.formats import NUMERIC, Kind
-from lowprec.opsets import ATTRIBUTE_SINCE, NEWEST, ROUND_MODES
-from lowprec.reference import Value, decode
+from lowprec.reference.exact_cast import Value, decode
+from lowprec.spec.formats import NUMERIC, Kind
+from lowprec.spec.opsets import ATTRIBUTE_SINCE, NEWEST, ROUND_MODES
 
 from .anatomy import classify
 from .numbers import short

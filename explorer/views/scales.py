@@ -11,7 +11,7 @@ import lowprec as lp
 from lowprec import Format, as_format
 from lowprec.checkpoints.recipe import Scaling
 from lowprec.checkpoints.scales import peaks, scales_for
-from lowprec.opsets import NEWEST
+from lowprec.spec.opsets import NEWEST
 
 __all__ = ["GRANULARITIES", "SCALE_FORMATS", "TARGETS", "Settings", "axis_of", "choose"]
 

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 import lowprec as lp
-from lowprec import Format, as_format, npy
+from lowprec import Format, as_format
+from lowprec.checkpoints import npy
 from lowprec.checkpoints.safetensors_files import type_of
-from lowprec.formats import NUMERIC
-from lowprec.reference import Value, encode
+from lowprec.reference.exact_cast import Value, encode
+from lowprec.spec.formats import NUMERIC
 
 __all__ = [
     "DISTRIBUTIONS", "MOST_BYTES", "MOST_ELEMENTS", "MOST_TYPED", "Tensor", "from_file", "names_in", "sampled", "typed",

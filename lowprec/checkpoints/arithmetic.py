@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import operators, quantization
-from ..codes import decode, encode, unpack
-from ..compared import convert_compared
-from ..fenv import default_mode
-from ..formats import Format
-from ..loss import CHUNK
-from ..opsets import cast_rules
-from ..packing import packed_bytes
-from ..tally import Tally, count_beyond, is_within
+from ..loss.error_stats import Tally, count_beyond, is_within
+from ..loss.fused_stats import convert_compared
+from ..loss.measurement import CHUNK
+from ..ops import cast, quantize
+from ..ops.codes import decode, encode, unpack
+from ..spec.float_mode import default_mode
+from ..spec.formats import Format
+from ..spec.opsets import cast_rules
+from ..spec.packing import packed_bytes
 from .boxes import ALIGNMENT, Box, boxes
 from .recipe import Recipe, Scaling
 from .scales import peaks, scales_for
@@ -128,7 +128,7 @@ class Arithmetic:
                 scale = scales[first : first + part.shape[1]] if scaling.kind == "axis" else scales
             found.append(scale.reshape(-1))
             values = self._values(x, fmt)
-            inside = x.view(fmt.dtype) if fmt.bits in (16, 32) else np.asarray(operators.cast(values, _SINGLE))
+            inside = x.view(fmt.dtype) if fmt.bits in (16, 32) else np.asarray(cast.cast(values, _SINGLE))
             codes = self._quantized(inside, scale.view(scaling.fmt.dtype), recipe)
             place = result[bytes_of(part.start, to, packs) : bytes_of(end, to, packs)]
             place[:] = codes
@@ -146,7 +146,7 @@ class Arithmetic:
         """Return the bytes of quantized elements, x and scale being of the box's axes."""
         size = recipe.scaling.block_size if recipe.scaling else 0
         narrow = recipe.scaling is not None and recipe.scaling.fmt.bits == 16  # else it is done in float32 anyway
-        y = quantization.quantize_linear(
+        y = quantize.quantize_linear(
             x[:, :, 0] if size else x, scale, axis=1, block_size=size, output_dtype=recipe.to,
             precision=_SINGLE if narrow else None, saturate=recipe.saturate, packed=recipe.packs, opset=recipe.opset,
         )  # fmt: skip

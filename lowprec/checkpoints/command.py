@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..formats import Format
+from ..spec.formats import Format
 from .conversion import convert, parse_size
 from .inspection import as_text, inspect
 from .progress import STYLES

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..formats import Format
+from ..spec.formats import Format
 from .stored import Stored
 
 __all__ = ["ORDINARY", "TABLE", "Companion", "Row", "concern", "find_companions", "is_codes"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..formats import Format
-from ..npy_header import ZIP_MAGICS, FileError, reason
+from ..spec.formats import Format
 from .folders import Folder
 from .headers import DEFAULT, Limits
 from .layout import Container
 from .npy_files import NpyFile
+from .npy_header import ZIP_MAGICS, FileError, reason
 from .npz_archives import NpzArchive
 from .onnx_models import OnnxModel
 from .safetensors_files import SafetensorsFile

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..formats import NUMERIC, Format, as_format
-from ..opsets import NEWEST, ROUND_MODES
-from ..threads import get_num_threads
+from ..backends.threads import get_num_threads
+from ..spec.formats import NUMERIC, Format, as_format
+from ..spec.opsets import NEWEST, ROUND_MODES
 from .containers import open_container
 from .descriptions import remove
 from .headers import BASE, PER_TENSOR, Limits, parse_size

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..npy_header import FileError, reason
 from .folders import Folder
 from .layout import Container
+from .npy_header import FileError, reason
 from .safetensors_files import SafetensorsFile
 
 __all__ = ["Description", "entries", "find_descriptions", "remove", "without"]

@@ -8,8 +8,8 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..formats import Format
-from ..packing import packed_bytes
+from ..spec.formats import Format
+from ..spec.packing import packed_bytes
 from .links import stays_in
 from .stored import Region
 

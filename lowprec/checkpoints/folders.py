@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..npy_header import FileError, reason
-from ..renaming import exchange as _exchange
-from ..renaming import rename_new
 from .headers import DEFAULT, LONGEST_ENTRY, Limits, decode, entries
 from .layout import Layout, NewFile, Output, Slot
 from .links import files_in
+from .npy_header import FileError, reason
+from .renaming import exchange as _exchange
+from .renaming import rename_new
 from .safetensors_files import SafetensorsFile
 from .stored import Stored
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..codes import decode, unpack
-from ..formats import NUMERIC, as_format
-from ..loss import CHUNK
-from ..tally import Census
+from ..loss.error_stats import Census
+from ..loss.measurement import CHUNK
+from ..ops.codes import decode, unpack
+from ..spec.formats import NUMERIC, as_format
 from .companions import find_companions
 from .containers import open_container
 from .headers import Limits, parse_size

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from ..formats import Format
+from ..spec.formats import Format
 from .recipe import Recipe
 from .stored import Stored
 

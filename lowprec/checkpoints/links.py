@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..npy_header import FileError
+from .npy_header import FileError
 
 __all__ = ["Found", "files_in", "stays_in"]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import npy
-from ..formats import Format, as_format
-from ..npy_header import FileError, header
+from ..spec.formats import Format, as_format
+from . import npy
 from .layout import Layout, NewFile, Output, Slot
+from .npy_header import FileError, header
 from .stored import Region, Stored
 
 __all__ = ["NpyFile", "checksum", "own"]

@@ -12,13 +12,13 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..arrays import format_of
-from ..formats import FORMATS, NUMERIC, Format
-from ..npy_header import BROKEN_ZIP, FileError, find_elements, header, reason
-from ..renaming import rename_new
+from ..arrays.libraries import format_of
+from ..spec.formats import FORMATS, NUMERIC, Format
 from .headers import DEFAULT, Limits
 from .layout import Layout, NewFile, Output, Slot
 from .npy_files import checksum, own
+from .npy_header import BROKEN_ZIP, FileError, find_elements, header, reason
+from .renaming import rename_new
 from .stored import Member, Stored
 
 __all__ = ["NpzArchive"]

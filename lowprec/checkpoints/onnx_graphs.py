@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..formats import FORMATS
-from ..npy_header import FileError
+from ..spec.formats import FORMATS
 from .layout import Output
+from .npy_header import FileError
 
 __all__ = ["opset_of", "revise"]
 

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..codes import pack
-from ..formats import FORMATS, NUMERIC, Format, Kind
-from ..npy_header import FileError, reason
-from ..renaming import identity, rename_new, take_place
+from ..ops.codes import pack
+from ..spec.formats import FORMATS, NUMERIC, Format, Kind
 from .external_data import data_name, is_external, is_ours, nbytes_of, region_of
 from .headers import DEFAULT, Limits
 from .layout import Layout, NewFile, Output, Slot
+from .npy_header import FileError, reason
 from .onnx_graphs import revise
 from .protobuf import GRAPH, INITIALIZER, LARGEST, RAW, dissect, key
+from .renaming import identity, rename_new, take_place
 from .stored import Held, Place, Region, Stored
 
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..codes import encode
-from ..formats import Format
-from ..npy_header import FileError
-from ..packing import packed_bytes
-from ..tally import Tally
+from ..loss.error_stats import Tally
+from ..ops.codes import encode
+from ..spec.formats import Format
+from ..spec.packing import packed_bytes
 from .arithmetic import Arithmetic, bytes_of
 from .boxes import Box
 from .companions import concern, find_companions
 from .descriptions import Description, find_descriptions
 from .layout import Container, Output
+from .npy_header import FileError
 from .recipe import Recipe, Scaling
 from .stored import Stored
 

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from ..npy_header import FileError
+from .npy_header import FileError
 
 __all__ = ["STYLES", "Progress", "make_progress", "size_text"]
 

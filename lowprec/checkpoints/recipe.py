@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from ..formats import NUMERIC, Format
+from ..spec.formats import NUMERIC, Format
 
 __all__ = ["SCALE_FORMATS", "Recipe", "Scaling", "parse_scaling"]
 

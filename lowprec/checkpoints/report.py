@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..tally import Tally
+from ..loss.error_stats import Tally
 from .plan import Job, Plan
 from .progress import size_text
 

@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from .. import npy
-from ..npy_header import FileError, reason
+from . import npy
+from .npy_header import FileError, reason
 
 __all__ = ["ReportFile"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent import futures
 from typing import Any, Protocol
 
-from ..npy_header import FileError
+from .npy_header import FileError
 from .work import Done, Task, Worker
 
 __all__ = ["Cluster", "Runner", "Threads"]

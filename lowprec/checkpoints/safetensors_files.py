@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..formats import FORMATS, NUMERIC, Format, Kind, NaNRule
-from ..npy_header import FileError, reason
-from ..packing import packed_bytes
-from ..renaming import rename_new
+from ..spec.formats import FORMATS, NUMERIC, Format, Kind, NaNRule
+from ..spec.packing import packed_bytes
 from .headers import DEFAULT, LONGEST_ENTRY, Limits, decode, entries
 from .layout import Layout, NewFile, Output, Slot
+from .npy_header import FileError, reason
+from .renaming import rename_new
 from .stored import Region, Stored
 
 __all__ = ["SafetensorsFile", "type_of"]

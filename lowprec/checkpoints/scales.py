@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..codes import decode, encode
-from ..fenv import default_mode
-from ..formats import Format
+from ..ops.codes import decode, encode
+from ..spec.float_mode import default_mode
+from ..spec.formats import Format
 from .recipe import Scaling
 
 __all__ = ["peaks", "scales_for"]

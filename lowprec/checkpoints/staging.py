@@ -10,12 +10,12 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
-from .. import npy
-from ..npy_header import FileError, reason
+from . import npy
 from .folders import may_be_replaced
 from .layout import Container, Layout, Output
 from .links import files_in
 from .npy_files import NpyFile
+from .npy_header import FileError, reason
 from .stored import Region
 
 __all__ = ["Staging", "check_space", "check_target"]

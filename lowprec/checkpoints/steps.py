@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..npy_header import FileError
-from ..tally import Tally
+from ..loss.error_stats import Tally
 from .arithmetic import Array
 from .boxes import ALIGNMENT, Box, boxes
 from .layout import Layout
+from .npy_header import FileError
 from .plan import Job, Plan
 from .progress import Progress
 from .recipe import Scaling

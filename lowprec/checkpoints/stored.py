@@ -10,9 +10,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..formats import Format
-from ..npy_header import BROKEN_ZIP, FileError, reason
-from ..packing import packed_bytes
+from ..spec.formats import Format
+from ..spec.packing import packed_bytes
+from .npy_header import BROKEN_ZIP, FileError, reason
 
 __all__ = ["Held", "Member", "Place", "Reading", "Region", "Stored"]
 

@@ -10,10 +10,10 @@ from typing import IO
 
 import numpy as np
 
-from ..npy_header import FileError, reason
-from ..tally import Tally
+from ..loss.error_stats import Tally
 from .arithmetic import Arithmetic, Array, bytes_of
 from .boxes import Box
+from .npy_header import FileError, reason
 from .recipe import Recipe
 from .stored import Reading, Stored
 from .writeback import start_writing

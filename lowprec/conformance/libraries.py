@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import operators, quantization
 from .._kernels import available_isas, isa, use_isa
-from ..formats import Format, Kind, NaNRule
-from ..opsets import NEWEST
+from ..ops import cast, quantize
+from ..spec.formats import Format, Kind, NaNRule
+from ..spec.opsets import NEWEST
 from .oracle import Codes
 from .trial import Call, Tensor
 
@@ -84,10 +84,10 @@ class Lowprec(Library):
         arrays = [None if one is None else one.array for one in call.inputs]
         attributes = dict(call.attributes)
         if call.operator in ("Cast", "BitCast"):
-            convert: Any = {"Cast": operators.cast, "BitCast": operators.bitcast}[call.operator]
+            convert: Any = {"Cast": cast.cast, "BitCast": cast.bitcast}[call.operator]
             return convert(arrays[0], attributes.pop("to"), opset=call.opset, **attributes)
         linear: Any = {
-            "QuantizeLinear": quantization.quantize_linear, "DequantizeLinear": quantization.dequantize_linear
+            "QuantizeLinear": quantize.quantize_linear, "DequantizeLinear": quantize.dequantize_linear
         }  # fmt: skip
         return linear[call.operator](*arrays, opset=call.opset, **attributes)
 

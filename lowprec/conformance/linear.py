@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..formats import NUMERIC, Format, as_format
-from ..reference import Value, decode
-from ..reference_linear import dequantize, precision_of, quantize
+from ..reference.exact_cast import Value, decode
+from ..reference.exact_quantize import dequantize, precision_of, quantize
+from ..spec.formats import NUMERIC, Format, as_format
 from .oracle import Codes
 from .trial import Call, Tensor, Trial
 

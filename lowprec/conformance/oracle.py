@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import reference
-from ..formats import Format, Kind, as_format
+from ..spec.formats import Format, Kind, as_format
 
 __all__ = ["Codes", "Table", "expected_from_float64", "expected_from_integers", "is_power", "table"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from ..formats import as_format
+from ..spec.formats import as_format
 from .report import Cell, Difference, Report
 from .rules import DECIDED, DISPUTED, RULES
 

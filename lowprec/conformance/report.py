@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..formats import Kind
+from ..spec.formats import Kind
 from .libraries import Library
 from .oracle import Codes
 from .rules import RULES

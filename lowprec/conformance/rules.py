@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..formats import NUMERIC, Format
+from ..spec.formats import NUMERIC, Format
 
 __all__ = ["DECIDED", "DISPUTED", "ONNX", "RULES", "Rule"]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from .. import reference
-from ..formats import FORMATS, NUMERIC, Format, Kind
+from ..spec.formats import FORMATS, NUMERIC, Format, Kind
 from .oracle import Codes
 from .trial import Call, Tensor, Trial
 

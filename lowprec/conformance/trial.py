@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..formats import Format, Kind
-from ..opsets import NEWEST
+from ..spec.formats import Format, Kind
+from ..spec.opsets import NEWEST
 from .oracle import Codes
 
 __all__ = ["Call", "Tensor", "Trial"]

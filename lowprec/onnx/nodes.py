@@ -10,8 +10,8 @@ import onnx
 import onnx.defs
 from onnx.reference.op_run import OpRun
 
-from ..operators import bitcast, cast, cast_like
-from ..quantization import dequantize_linear, dynamic_quantize_linear, quantize_linear
+from ..ops.cast import bitcast, cast, cast_like
+from ..ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
 
 __all__ = ["NODES"]
 

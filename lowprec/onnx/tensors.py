@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from ..arrays import format_of
-from ..codes import pack, unpack
-from ..formats import NUMBERS, Format, Kind, as_format
-from ..packing import packed_bytes
+from ..arrays.libraries import format_of
+from ..ops.codes import pack, unpack
+from ..spec.formats import NUMBERS, Format, Kind, as_format
+from ..spec.packing import packed_bytes
 
 __all__ = ["KINDS", "from_array", "to_array"]
 

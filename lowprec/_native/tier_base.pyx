@@ -1,0 +1,8 @@
+"""The loops compiled for the instruction set every machine of the architecture has."""
+include "elements.pxi"
+include "float_loops.pxi"
+include "integer_loops.pxi"
+include "quantize_loops.pxi"
+include "avx512_loops.pxi"
+include "table.pxi"
+include "error_loops.pxi"

@@ -1,0 +1,8 @@
+"""The loops compiled for x86-64-v3 (AVX2)."""
+include "elements.pxi"
+include "float_loops.pxi"
+include "integer_loops.pxi"
+include "quantize_loops.pxi"
+include "avx512_loops.pxi"
+include "table.pxi"
+include "error_loops.pxi"

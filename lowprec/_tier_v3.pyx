@@ -1,8 +1,0 @@
-"""The loops compiled for x86-64-v3 (AVX2)."""
-include "_elements.pxi"
-include "_loops.pxi"
-include "_bits.pxi"
-include "_linear.pxi"
-include "_lanes.pxi"
-include "_table.pxi"
-include "_losses.pxi"

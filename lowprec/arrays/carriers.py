@@ -1,0 +1,127 @@
+"""Which dtype holds a format in which array library."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import array_api_compat as compat
+
+from ..spec.arguments import shown
+from ..spec.format import own_dtype
+from ..spec.formats import FORMATS, Format, Kind, as_format, is_in_table
+from ..spec.interned import CACHED
+
+__all__ = ["HOLDS", "carrier", "extends", "native"]
+
+
+def _is_numpys(fmt: Format) -> bool:
+    own = own_dtype(fmt)
+    return own is not None and own.isbuiltin == 1
+
+
+HOLDS: dict[str, Callable[[Format], bool]] = {
+    "numpy": lambda fmt: own_dtype(fmt) is not None,
+    "torch": lambda fmt: fmt.torch_name is not None and is_in_table(fmt),
+    "cupy": lambda fmt: _is_numpys(fmt) or (fmt.is_float and fmt.bits == 16),  # from ml_dtypes one type, since 14
+    "jax": lambda fmt: own_dtype(fmt) is not None and fmt.bits != 6,  # XLA names 6-bit types and runs on none
+    "dask": _is_numpys,  # one-byte dtypes of ml_dtypes do not survive every way to a worker
+}
+"""Which formats a library has a dtype for; of other libraries their namespace is asked."""
+
+
+def _library(xp: Any) -> str:
+    """Return the name of a library that `HOLDS` knows, or ''."""
+    asked: dict[str, Callable[[Any], bool]] = {
+        "numpy": compat.is_numpy_namespace, "torch": compat.is_torch_namespace, "cupy": compat.is_cupy_namespace,
+        "jax": compat.is_jax_namespace, "dask": compat.is_dask_namespace,
+    }  # fmt: skip
+    return next((name for name, is_it in asked.items() if is_it(xp)), "")
+
+
+@lru_cache(maxsize=CACHED)
+def native(fmt: Format, xp: Any) -> Any | None:
+    """Return the dtype that library `xp` itself has for the format, or None."""
+    library = _library(xp)
+    if library == "numpy":
+        return fmt.dtype
+    if not (HOLDS[library] if library else is_in_table)(fmt):  # the name alone says nothing
+        return None
+    found = getattr(xp, (library == "torch" and fmt.torch_name) or fmt.name, None)
+    if library in ("cupy", "jax", "dask"):  # NumPy's dtypes, also where the namespace does not list them
+        return fmt.dtype if found is not None or library != "jax" else None
+    return None if isinstance(found, type(sys)) else found
+
+
+def extends(fmt: Format, xp: Any) -> bool:
+    """Whether the library holds the format's integers sign-extended in a wider type."""
+    return fmt.is_integer and native(fmt, xp) is None
+
+
+def carrier(fmt: object, xp: Any, /) -> Any:
+    """Return the dtype in which library `xp` holds a format.
+
+    Parameters
+    ----------
+    fmt : str, int, dtype or Format
+        Any alias of a format.
+    xp : module
+        An array library or array-API namespace: ``numpy``, ``torch``, ``array_api_strict``, …
+
+    Returns
+    -------
+    dtype
+        The library's own dtype for the format. Where it has none: an unsigned integer that holds the codes, or, for
+        integers narrower than a byte, int8 or uint8 that holds the values.
+
+    Raises
+    ------
+    ValueError
+        If `fmt` is no format.
+    TypeError
+        If `xp` is no array library; if `fmt` is string and the library is not NumPy, which holds text as `str` objects;
+        if JAX would need its 64-bit types for it, and they are switched off.
+
+    Notes
+    -----
+    Source: lowprec's own table, README "Carriers".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> lp.carrier("float8_e5m2", np)
+    dtype(float8_e5m2)
+    """
+    row = as_format(fmt)
+    try:
+        found, is_switched = _found(row, xp)
+    except TypeError:  # what cannot be a key of the cache is no namespace
+        found, is_switched = None, False
+    if found is None:
+        text = ": numpy, in arrays of str objects" if row.kind is Kind.STRING else ""
+        raise TypeError(f"`xp` must be an array library that can hold {row.name}{text}; got {shown(xp)}")
+    if is_switched and not sys.modules["jax"].config.jax_enable_x64:
+        how = 'jax.config.update("jax_enable_x64", True)'
+        raise TypeError(f"JAX holds {row.name} only with its 64-bit types switched on: {how}")
+    return found
+
+
+@lru_cache(maxsize=CACHED)
+def _found(row: Format, xp: Any) -> tuple[Any, bool]:
+    """Return the dtype, and whether it is one of those that JAX has only where its 64-bit types are switched on.
+
+    None for what is no array library, and for text in another one than NumPy.
+    """
+    if not hasattr(xp, "__name__"):
+        return None, False
+    library = _library(xp)
+    if row.kind is Kind.STRING and library != "numpy":
+        return None, False
+    found = native(row, xp)
+    if found is None:
+        prefix = "int" if row.is_integer and row.signed else "uint"
+        found = native(FORMATS[f"{prefix}{row.storage_bits}"], xp)
+    return found, library == "jax" and row.bits >= (128 if row.kind is Kind.COMPLEX else 64)

@@ -1,0 +1,330 @@
+"""What lowprec knows of array libraries: which one an array belongs to, what holds a format there, its bytes."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+from ..spec.float_mode import default_mode
+from ..spec.format import own_dtype
+from ..spec.formats import FORMATS, NUMBERS, Format, Kind, as_format
+from .carriers import carrier, extends, native
+from .overlap import overlaps_itself
+from .torch_state import advice, check_tensor
+
+__all__ = [
+    "beside", "call_back", "carrier", "check_out", "check_takes_text", "empty_codes", "extends", "format_of",
+    "from_codes", "handed_over", "is_dask", "is_torch", "is_traced", "namespace", "native", "on_host",
+    "reinterpret", "to_codes", "to_host", "to_torch_memory",
+]  # fmt: skip
+
+
+_known: dict[type, Any] = {np.ndarray: np}
+"""The namespace of the array types met before, where it is one for all arrays of the type."""
+
+
+def namespace(x: Any, parameter: str = "x") -> Any:
+    """Return the array-API namespace of `x`; NumPy scalars count as 0-d arrays."""
+    found = _known.get(type(x))
+    if found is not None:
+        return found
+    refused = (type, bool, int, float, complex, type(None), np.ma.MaskedArray)  # whose mask would be lost silently
+    if isinstance(x, (np.ndarray, np.generic)) and not isinstance(x, np.ma.MaskedArray):
+        _known[type(x)] = np
+        return np
+    if not isinstance(x, refused) and compat.is_array_api_obj(x):
+        found = compat.array_namespace(x)
+        if is_torch(x) or _is_jax(x):
+            _known[type(x)] = found
+        return found
+    kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
+    raise TypeError(f"`{parameter}` must be an array (NumPy, torch, or any array-API library); got {kind}")
+
+
+def is_torch(x: Any) -> bool:
+    """Whether `x` is a torch tensor; torch is not imported to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def _is_jax(x: Any) -> bool:
+    """Whether `x` is a JAX array, traced or not; JAX is not imported to find out."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(x, jax.Array)
+
+
+def is_traced(x: Any) -> bool:
+    """Whether `x` stands for a JAX array that is yet to come: under `jax.jit`, `jax.vmap`, `jax.grad`."""
+    return _is_jax(x) and isinstance(x, sys.modules["jax"].core.Tracer)
+
+
+def is_dask(x: Any) -> bool:
+    """Whether `x` is a Dask array."""
+    return bool(compat.is_dask_array(x))
+
+
+def on_host(x: Any) -> bool:
+    """Whether the kernels convert `x`: NumPy arrays, dense torch tensors on the CPU, JAX arrays that hold something.
+
+    JAX arrays on another device than the CPU make the way through host memory.
+    """
+    if isinstance(x, (np.ndarray, np.generic)):
+        return True
+    if _is_jax(x):
+        if is_traced(x):
+            return False
+        if x.is_deleted() or not x.is_fully_addressable:
+            kind = "deleted" if x.is_deleted() else "spread over processes"
+            raise ValueError(f"`x` must be a JAX array that this process can read; got one that is {kind}")
+        return True
+    if not is_torch(x):
+        return False
+    check_tensor(x)
+    return bool(x.device.type == "cpu")
+
+
+def _held(dtype: Any) -> Format | None:
+    if isinstance(dtype, np.dtype) and dtype.kind in "UTO":
+        return next(row for row in FORMATS.values() if row.kind is Kind.STRING)
+    try:
+        return as_format(dtype)
+    except ValueError:
+        return None
+
+
+def format_of(
+    dtype: Any,
+    source: object = None,
+    names: tuple[str, str] = ("x", "source"),
+    kinds: frozenset[Kind] = NUMBERS,
+) -> Format:
+    """Return the format an array holds: what its dtype says, or `source` where the dtype is only a carrier.
+
+    `names` are the caller's parameters for the array and for `source`, `kinds` what the caller takes.
+    """
+    array, parameter = names
+    held = _held(dtype)
+    if held is None and isinstance(source, Format) and own_dtype(source) == dtype:  # a described row of ml_dtypes
+        held = source
+    if held is None or held.kind not in kinds:
+        more = {Kind.STRING: ", text", Kind.COMPLEX: ", complex numbers"}
+        also = "".join(text for kind, text in more.items() if kind in kinds)
+        raise TypeError(f"`{array}` must hold bools, integers, real floats{also}; got dtype {dtype}{advice(dtype)}")
+    if source is None:
+        return held
+    fmt = as_format(source, parameter=parameter)
+    if fmt.kind not in kinds:
+        raise ValueError(f"`{parameter}` must be a format that `{array}` may hold; got {fmt.name}")
+    codes = held.is_integer and held.bits == fmt.storage_bits and (not held.signed or (fmt.is_integer and fmt.bits < 8))
+    if held != fmt and not codes:
+        held_in = dict.fromkeys([fmt.name, *(["int8"] if fmt.is_integer and fmt.bits < 8 else []), fmt.code_dtype.name])
+        wanted = " or ".join(held_in)
+        raise ValueError(f"`{array}` must hold codes of `{parameter}` {fmt.name} in {wanted}; got dtype {dtype}")
+    return fmt
+
+
+@cache
+def _torch_signed(width: int) -> Any:
+    """Return torch's signed integer of a width: NumPy and every torch dtype can be viewed as it."""
+    return getattr(sys.modules["torch"], f"int{width}")
+
+
+def to_codes(x: Any) -> np.ndarray[Any, Any]:
+    """Return a NumPy view of host memory as unsigned integers of the same width, byte order and strides."""
+    if not is_torch(x):
+        array = np.asarray(x)
+        return array.view(f"u{array.dtype.itemsize}")
+    width = 8 * x.itemsize
+    x = x.detach() if x.requires_grad else x
+    x = x.resolve_neg() if x.is_neg() else x
+    found: np.ndarray[Any, Any] = x.view(_torch_signed(width)).numpy().view(f"u{width // 8}")
+    return found
+
+
+def empty_codes(
+    shape: tuple[int, ...], dtype: np.dtype[Any], like: Any, layout: np.ndarray[Any, Any] | None
+) -> np.ndarray[Any, Any]:
+    """Return new memory that `from_codes` can hand to the library of `like`, in the layout of an array where given."""
+    if _is_jax(like):  # XLA takes memory over where it is aligned to 64 bytes, else it copies
+        n_bytes = math.prod(shape) * dtype.itemsize
+        memory = np.empty(n_bytes + 64, np.uint8)
+        start = -memory.ctypes.data % 64
+        return memory[start : start + n_bytes].view(dtype).reshape(shape)
+    if layout is not None:
+        return np.empty_like(layout, dtype=dtype, order="K", subok=False)
+    return np.empty(shape, dtype)
+
+
+def from_codes(codes: np.ndarray[Any, Any], dtype: Any, like: Any) -> Any:
+    """Hand unsigned codes to the library and device of `like` as its own `dtype`, without a copy on the host."""
+    if is_torch(like):
+        return to_torch_memory(codes, dtype)
+    if not _is_jax(like):
+        return codes.view(dtype)
+    jax = sys.modules["jax"]
+    placed = like.sharding if like.shape == codes.shape else next(iter(like.devices()))
+    if like.committed:
+        return jax.device_put(codes.view(dtype), placed)
+    with jax.default_device(next(iter(like.devices()))):  # no more bound to its device than `like` is
+        return jax.device_put(codes.view(dtype))
+
+
+def call_back(
+    task: Callable[..., Any], shape: tuple[int, ...], dtype: Any, *arrays: Any, elementwise: bool = True
+) -> Any:
+    """Have JAX call `task` with NumPy arrays when a traced computation runs; gradients do not pass."""
+    jax = sys.modules["jax"]
+    dtypes = [array.dtype for array in arrays]
+
+    def sent(array: Any) -> Any:
+        # What calls back is another thread, where 64-bit types may be off and would be rounded: two halves are not.
+        array = jax.lax.stop_gradient(array)
+        return jax.lax.bitcast_convert_type(array, np.uint32) if array.dtype.itemsize == 8 else array
+
+    def host(*given: Any) -> Any:
+        halves = (np.asarray(array) for array in given)
+        pairs = zip(halves, dtypes, strict=True)
+        return task(*(a if a.dtype == dtype else a.view(dtype).reshape(a.shape[:-1]) for a, dtype in pairs))
+
+    result = jax.ShapeDtypeStruct(shape, dtype)
+    how = "expand_dims" if elementwise else "sequential"
+    return jax.pure_callback(host, result, *map(sent, arrays), vmap_method=how)
+
+
+def _exchanged(x: Any) -> np.ndarray[Any, Any]:
+    """Return what another library lets NumPy see of its memory."""
+    try:
+        return np.from_dlpack(x)
+    except (AttributeError, TypeError, RuntimeError, BufferError) as error:
+        name = namespace(x).__name__
+        raise TypeError(f"`x` must let its bits be seen; {name} has no view and no DLPack ({error})") from None
+
+
+def to_host(x: Any) -> np.ndarray[Any, Any]:
+    """Return what `x` holds as unsigned codes in host memory and native byte order: a view where one can be had."""
+    if is_traced(x):
+        raise TypeError("`x` must hold something; got a JAX array that is being traced")
+    if is_dask(x):
+        return to_host(x.compute())
+    if compat.is_cupy_array(x):
+        x = x.get()
+    elif not isinstance(x, (np.ndarray, np.generic)) and not on_host(x):
+        x = x.detach().cpu() if is_torch(x) else _exchanged(x)
+    codes = to_codes(x)
+    return codes.byteswap() if isinstance(x, np.ndarray) and not x.dtype.isnative else codes
+
+
+def to_torch_memory(codes: np.ndarray[Any, Any], dtype: Any) -> Any:
+    """Return a torch tensor over unsigned codes; torch must have been imported."""
+    return sys.modules["torch"].from_numpy(codes.view(f"i{codes.dtype.itemsize}")).view(dtype)
+
+
+def _seen_as(array: np.ndarray[Any, Any], held: Any) -> np.ndarray[Any, Any]:
+    """Return the bits of a NumPy array as a dtype of the same width, in native byte order."""
+    if not array.dtype.isnative:
+        array = array.byteswap().view(array.dtype.newbyteorder("="))
+    return array.view(held)
+
+
+def reinterpret(x: Any, fmt: Format, xp: Any) -> Any:
+    """Return `x` as the library's dtype for a format of the same width, from 8 bits up: a view where one can be had."""
+    dtype = carrier(fmt, xp)
+    if xp is np:
+        return _seen_as(np.asarray(x), dtype)
+    if is_torch(x):
+        on_host(x)  # raises for a tensor without memory
+        return x.detach().resolve_neg().resolve_conj().view(dtype)
+    if is_traced(x):
+        return call_back(partial(_seen_as, held=dtype), x.shape, dtype, x)
+    if is_dask(x):
+        return x.map_blocks(_seen_as, held=dtype, dtype=dtype, token="lowprec-bitcast")
+    if _is_jax(x):
+        return from_codes(to_codes(x), dtype, x) if on_host(x) else x
+    if hasattr(x, "view"):
+        return x.view(dtype)
+    held = fmt.dtype if native(fmt, xp) is not None else fmt.code_dtype
+    return xp.asarray(_exchanged(x).view(held), device=compat.device(x))
+
+
+def beside(other: Any, x: Any, parameter: str) -> Any:
+    """Return `other` as an array of the library and on the device of `x`, which it must be; Dask takes in NumPy's."""
+    xp, wanted = namespace(other, parameter), namespace(x)
+    if is_dask(x) and xp is np:
+        return wanted.asarray(other)
+    if xp is not wanted:
+        raise TypeError(f"`{parameter}` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")
+    if is_torch(other):
+        check_tensor(other, parameter)
+    places_known = xp is not np and not is_traced(other) and not is_traced(x)
+    if places_known and compat.device(other) != compat.device(x):
+        raise ValueError(f"`{parameter}` must be on {compat.device(x)}, as `x` is; got {compat.device(other)}")
+    return other
+
+
+@default_mode
+def _rebuilt(codes: np.ndarray[Any, Any], fmt: Format, dtype: Any, like: Any) -> Any:
+    """Return codes as the values of another library, which takes them as Python numbers."""
+    numbers = codes.view(fmt.dtype).astype(np.float64 if fmt.is_float else fmt.dtype)
+    return namespace(like).asarray(numbers.tolist(), dtype=dtype, device=compat.device(like))
+
+
+def handed_over(codes: np.ndarray[Any, Any], fmt: Format, like: Any) -> Any:
+    """Return a small NumPy array of unsigned codes in the library of `like`, on its device, in its carrier."""
+    xp = namespace(like)
+    dtype = carrier(fmt, xp)
+    if xp is np:
+        return codes.view(fmt.dtype)
+    if _is_jax(like):
+        return xp.asarray(codes.view(dtype)) if is_traced(like) else from_codes(codes, dtype, like)
+    device = compat.device(like)
+    if native(fmt, xp) is None:
+        sign = fmt.sign_mask if extends(fmt, xp) else 0
+        values = (codes.astype(np.int64) ^ sign) - sign
+        return xp.asarray(values.tolist(), dtype=dtype, device=device)
+    if is_torch(like):
+        return from_codes(codes, dtype, like).to(device)
+    return _rebuilt(codes, fmt, dtype, like)
+
+
+def _overlaps_itself(x: Any) -> bool:
+    """Return whether elements of an array share memory, as far as its library says where they lie."""
+    if is_torch(x):
+        return overlaps_itself(x.shape, x.stride(), 1)
+    strides = getattr(x, "strides", None)
+    return strides is not None and overlaps_itself(x.shape, strides, x.dtype.itemsize)
+
+
+def check_takes_text(xp: Any) -> None:
+    """Raise TypeError unless arrays of a library can hold text."""
+    if xp is not np:
+        raise TypeError(f"`x` must be a NumPy array to become text, held in str objects; got one of {xp.__name__}")
+
+
+def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    """Raise unless `out` can take a result of that shape and dtype, beside the input `like`."""
+    xp, wanted = namespace(out, "out"), namespace(like)
+    if xp is not wanted:
+        raise TypeError(f"`out` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")
+    if _is_jax(out) or is_dask(out):
+        raise TypeError(f"`out` must be None where arrays cannot be written to; got one of {xp.__name__}")
+    if is_torch(out):
+        check_tensor(out, "out")
+    same = out.dtype.newbyteorder("=") == dtype if xp is np else out.dtype == dtype
+    if tuple(out.shape) != tuple(shape) or not same:
+        raise ValueError(f"`out` must have shape {tuple(shape)} and dtype {dtype}; got {tuple(out.shape)}, {out.dtype}")
+    if xp is not np and compat.device(out) != compat.device(like):
+        raise ValueError(f"`out` must be on {compat.device(like)}, as `x` is; got {compat.device(out)}")
+    if isinstance(out, np.generic) or (isinstance(out, np.ndarray) and not out.flags.writeable):
+        raise ValueError("`out` must be writable; got a read-only array")
+    if _overlaps_itself(out):
+        raise ValueError("`out` must have memory of its own for every element; got an array that overlaps itself")
+    if is_torch(out) and out.is_neg():
+        raise ValueError("`out` must be plain memory; got a tensor that is negated when it is read")
+    if is_torch(out) and out.requires_grad:
+        raise ValueError("`out` must not require gradients; got requires_grad=True")

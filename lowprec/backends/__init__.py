@@ -1,0 +1,1 @@
+"""Everything that carries out a plan: compiled loops, CUDA, Dask, array-API calls, text."""

@@ -1,0 +1,158 @@
+"""QuantizeLinear and DequantizeLinear in array-API calls only.
+
+Quotients, sums and products are formed in float64 and rounded once more to the precision. That is one rounding in
+effect: float64 has more than twice the digits of a float32, and two more, so no result of one operation on float32
+numbers lies so close to the middle of two of them that float64 would take it for the middle.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import array_api_compat
+
+from ..plans.granularity import Granularity
+from ..plans.quantize import QUANTIZE, LinearPlan
+from ..spec.formats import FORMATS, Format
+from .array_api_cast import require
+from .array_api_values import Library, Values, assembled, encoded, native_values, nearest_values, values_of  # fmt: skip
+
+__all__ = ["convert"]
+
+
+def _in_precision(x: Any, fmt: Format, precision: Format, lib: Library) -> Values:
+    """Return what an array holds, rounded to the precision."""
+    values = values_of(x, fmt, precision, lib)
+    nan = lib.constant(False, lib.xp.bool) if values.nan is None else values.nan
+    magnitude = values.magnitude
+    if fmt != precision and precision.bits < 64:
+        magnitude = nearest_values(magnitude, precision, lib)
+    return Values(magnitude, values.negative, nan)
+
+
+def _beside(field: Any, shape: tuple[int, ...], spread: Granularity, lib: Library) -> Any:
+    """Return an array of the shape of the scales so that it broadcasts to `shape`."""
+    if field.ndim == 0:
+        return field
+    if spread.axis is None:
+        return lib.xp.reshape(field, ())
+    if spread.outer_step or spread.block > 1:
+        blocks = lib.xp.arange(shape[spread.axis], dtype=lib.xp.int64, device=lib.device) // spread.block
+        return lib.xp.take(field, blocks, axis=spread.axis)
+    return lib.xp.reshape(field, tuple(n if axis == spread.axis else 1 for axis, n in enumerate(shape)))
+
+
+def _values_beside(
+    x: Any, fmt: Format, precision: Format, shape: tuple[int, ...], spread: Granularity, lib: Library
+) -> Values:
+    values = _in_precision(x, fmt, precision, lib)
+    fields = (values.magnitude, values.negative, values.nan)
+    return Values(*(_beside(field, shape, spread, lib) for field in fields))
+
+
+def _signed(values: Values, lib: Library) -> Any:
+    """Return values as float64, zeros for NaN."""
+    finite = lib.select(values.nan, 0.0, values.magnitude, lib.xp.float64)
+    return lib.xp.where(values.negative, -finite, finite)
+
+
+def _joined(magnitude: Any, invalid: Any, a: Values, b: Values, lib: Library) -> Values:
+    """Return a quotient or product: the signs multiply; a NaN has the sign of the operand it came from, or none."""
+    nan = a.nan | b.nan | invalid
+    sign = lib.xp.where(a.nan, a.negative, b.negative & b.nan)
+    return Values(magnitude, lib.xp.where(nan, sign, a.negative != b.negative), nan)
+
+
+def _divided(a: Values, b: Values, lib: Library) -> Values:
+    float64 = lib.xp.float64
+    invalid = ((a.magnitude == 0) & (b.magnitude == 0)) | ((a.magnitude == math.inf) & (b.magnitude == math.inf))
+    by_zero = b.magnitude == 0
+    dividend = lib.select(invalid, 0.0, a.magnitude, float64)
+    quotient = dividend / lib.select(by_zero, 1.0, b.magnitude, float64)
+    return _joined(lib.select(by_zero, math.inf, quotient, float64), invalid, a, b, lib)
+
+
+def _multiplied(a: Values, b: Values, lib: Library) -> Values:
+    float64 = lib.xp.float64
+    invalid = ((a.magnitude == 0) & (b.magnitude == math.inf)) | ((a.magnitude == math.inf) & (b.magnitude == 0))
+    product = lib.select(invalid, 1.0, a.magnitude, float64) * lib.select(invalid, 1.0, b.magnitude, float64)
+    return _joined(product, invalid, a, b, lib)
+
+
+def _rounded(values: Values, precision: Format, lib: Library) -> Values:
+    if precision.bits == 64:
+        return values
+    return Values(nearest_values(values.magnitude, precision, lib), values.negative, values.nan)
+
+
+def _added(values: Values, other: Any, lib: Library) -> Values:
+    """Return values plus float64 numbers, rounded to float32; NaN stays."""
+    total = _signed(values, lib) + other
+    magnitude = nearest_values(lib.xp.abs(total), FORMATS["float32"], lib)
+    return Values(magnitude, lib.xp.where(values.nan, values.negative, lib.xp.signbit(total)), values.nan)
+
+
+def _integers(values: Values, zero: Any, target: Format, extend: bool, lib: Library) -> Any:
+    """Return values rounded half to even, plus the zero points, clamped; NaN becomes the lower end."""
+    number = lib.xp.round(_signed(values, lib))
+    number = number if zero is None else number + zero
+    low, high = float(target.min), float(target.max)
+    number = lib.select(values.nan | (number < low), low, number, lib.xp.float64)
+    number = lib.select(number > high, high, number, lib.xp.float64)
+    return assembled(None, lib.integers(number), target, extend, lib)
+
+
+def convert(
+    x: Any,
+    plan: LinearPlan,
+    scale: tuple[Any, Format],
+    zero: tuple[Any, Format] | None,
+    spread: Granularity,
+    xp: Any,
+    *,
+    extend: bool = False,
+) -> Any:
+    """Carry out a quantization with nothing but calls of the array-API namespace.
+
+    Parameters
+    ----------
+    x : array of `xp`, any shape
+        As `portable.convert` takes it.
+    plan : LinearPlan
+        The operator, settled.
+    scale, zero : (array, Format)
+        Scales and zero points, taken as `x` is, and what they hold; the latter None where there are none.
+    spread : Granularity
+        Which scale belongs to which element.
+    xp : module
+        The namespace of `x`, as array-api-compat returns it.
+    extend : bool
+        Whether a sub-byte integer result holds sign-extended values rather than masked codes.
+
+    Returns
+    -------
+    array of `xp`, shape of `x`
+        As `portable.convert` returns it.
+    """
+    require(plan.target, xp)
+    lib = Library(xp, array_api_compat.device(x))
+    shape = tuple(x.shape)
+    factor = _values_beside(scale[0], scale[1], plan.precision, shape, spread, lib)
+    offset = None
+    if zero is not None:
+        offset = _signed(_values_beside(zero[0], zero[1], FORMATS["float32"], shape, spread, lib), lib)
+    if plan.operator == QUANTIZE:
+        values = _in_precision(x, plan.source, plan.precision, lib)
+        values = _rounded(_divided(values, factor, lib), plan.precision, lib)
+        if plan.target.is_integer:
+            return _integers(values, offset, plan.target, extend, lib)
+        if offset is not None:
+            values = _added(_rounded(values, FORMATS["float32"], lib), offset, lib)
+    else:
+        exact = FORMATS["float64"]
+        values = _in_precision(x, plan.source, exact, lib)
+        if offset is not None:
+            values = _added(values, -offset, lib)
+        values = _rounded(_multiplied(_rounded(values, plan.precision, lib), factor, lib), plan.precision, lib)
+    return native_values(values, plan.last, lib) if plan.target.bits > 16 else encoded(values, plan.last, lib)

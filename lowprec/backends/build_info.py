@@ -1,0 +1,52 @@
+"""What this build is and which of its loops are in use."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from .. import _kernels
+from .environment import setting
+from .threads import get_num_threads
+
+__all__ = ["build_info"]
+
+
+def _read(text: str) -> str:
+    known = _kernels.available_isas()
+    if text not in known:
+        raise ValueError(f"LOWPREC_ISA must be one of {', '.join(known)} on this machine; got {text!r}")
+    return text
+
+
+_kernels.use_isa(setting("LOWPREC_ISA", _read, _kernels.available_isas()[-1]))
+
+
+def build_info() -> dict[str, Any]:
+    """Return what is in use.
+
+    Returns
+    -------
+    dict
+        ``version``; ``openmp``: the value of the macro _OPENMP, 0 where built without; ``isa``: ``"base"``, ``"v3"``
+        (AVX2) or ``"v4"`` (AVX-512), the best this machine has unless the environment variable ``LOWPREC_ISA`` names
+        one; ``isas``: those it could use; ``threads``: how many a large conversion takes.
+
+    Notes
+    -----
+    A ``LOWPREC_ISA`` that this machine or build does not have is reported in one line at import, by the logger
+    ``lowprec``, and not used. The command ``lowprec`` ends with status 1 then.
+
+    Examples
+    --------
+    >>> import lowprec as lp
+    >>> sorted(lp.build_info())
+    ['isa', 'isas', 'openmp', 'threads', 'version']
+    """
+    return {
+        "version": version("lowprec"),
+        "openmp": _kernels.openmp(),
+        "isa": _kernels.isa(),
+        "isas": _kernels.available_isas(),
+        "threads": get_num_threads(),
+    }

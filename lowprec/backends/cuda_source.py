@@ -1,0 +1,123 @@
+"""CUDA kernels as text, and what they are launched with: the loops of a program in one function, nothing of a library.
+
+`elements.cuh` and `quantize.cuh` have a function for each loop that `stages` and `linear_stages` compose, `vectors.cuh`
+what a thread does with them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _kernels
+
+__all__ = ["OPTIONS", "Conversion", "arguments", "beside", "conversion", "geometry", "kernel_source"]
+
+OPTIONS = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true")
+"""What the compiler is told: strict IEEE arithmetic, every operation rounded by itself."""
+
+THREADS = 256  # of a block
+BLOCKS = 1 << 16  # the most of a launch; what is left, threads take in further rounds
+
+_VECTOR_BITS = 128  # the most that one instruction loads or stores
+_WORD_BITS = 32
+
+_TEXTS = ("elements.cuh", "quantize.cuh", "vectors.cuh")
+_LINEAR = ("divide", "multiply", "place", "quantize", "shift")
+"""How the names of the loops begin that take a scale and a zero point."""
+
+
+class Conversion(NamedTuple):
+    """What makes a kernel another one: the loops, in order, and the bits of an element at both ends, packed below 8."""
+
+    loops: tuple[str, ...]
+    source_bits: int
+    target_bits: int
+
+    @property
+    def scale_bits(self) -> int:
+        """How wide the scales are that the loops take, 0 where none takes any."""
+        linear = [loop for loop in self.loops if loop.startswith(_LINEAR)]
+        return 64 if any("wide" in loop for loop in linear) else 32 if linear else 0
+
+    @property
+    def group(self) -> int:
+        """How many elements a thread takes at once.
+
+        As many as fill 16 bytes of the wider side, so that the threads of a warp read and write memory side by side;
+        and whole words of a packed side.
+        """
+        fill = _VECTOR_BITS // max(self.source_bits, self.target_bits, 8)
+        packed = [bits for bits in (self.source_bits, self.target_bits) if bits < 8]
+        return max([fill, *(math.lcm(bits, _WORD_BITS) // bits for bits in packed)])
+
+
+def conversion(program: _kernels.Program) -> Conversion:
+    """Return what a program asks of a kernel; packing is a matter of the kernel's two ends."""
+    loops = (name for name in program.names if not name.startswith(("pack", "unpack")))
+    return Conversion(tuple(loops), program.src_bits, program.dst_bits)
+
+
+@cache
+def _text(name: str) -> str:
+    return (Path(_kernels.__file__).parent / "_native" / name).read_text(encoding="utf-8")
+
+
+def _kernel(name: str, made: Conversion) -> str:
+    value, more = "v", ""
+    for loop in made.loops:
+        value = f"{loop}({value}, {'scale, zero, ' if loop.startswith(_LINEAR) else ''}p)"
+    if made.scale_bits:
+        more = ", scale_t scale, u32 zero"
+    return f"""
+struct {name}_conversion {{
+    typedef u{max(made.source_bits, 8)} source_t;
+    typedef u{max(made.target_bits, 8)} target_t;
+    typedef u{max(made.scale_bits, 32)} scale_t;
+    static constexpr int source_bits = {made.source_bits}, target_bits = {made.target_bits}, group = {made.group};
+    static constexpr bool linear = {str(made.scale_bits > 0).lower()};
+    static LP_INLINE target_t of(source_t v, const params_t &p{more}) {{ return {value}; }}
+}};
+LP_KERNEL({name}, {name}_conversion)
+"""
+
+
+def kernel_source(kernels: Mapping[str, Conversion]) -> str:
+    """Return CUDA C++ that defines kernels, by their names; it includes nothing.
+
+    Examples
+    --------
+    >>> text = kernel_source({"convert": Conversion(("load_int32", "narrow_odd", "encode8"), 32, 8)})
+    >>> "return encode8(narrow_odd(load_int32(v, p), p), p);" in text
+    True
+    """
+    return "".join([*map(_text, _TEXTS), *(_kernel(*item) for item in kernels.items())])
+
+
+def geometry(made: Conversion, n: int) -> tuple[int, int]:
+    """Return the blocks of a launch for `n` elements, one at least, and the threads of a block."""
+    groups = -(-n // made.group)
+    return min(max(-(-groups // THREADS), 1), BLOCKS), THREADS
+
+
+def _by_value(held: bytes) -> np.ndarray[Any, Any]:
+    """Return bytes as an array of one element, which is how CuPy takes a struct."""
+    return np.frombuffer(held, np.dtype((np.void, len(held))))
+
+
+def beside(scale: int, zero: int, inner: int, length: int, block: int, outer_step: int, width: int) -> bytes:
+    """Return the struct of operands: the addresses of scales and of zero points, 0 for none, and how they spread."""
+    return np.array([scale, zero, inner, length, block, outer_step, width], np.uint64).tobytes()
+
+
+_NOTHING = beside(0, 0, 1, 1, 1, 0, 1)
+
+
+def arguments(program: _kernels.Program, n: int, operands: bytes = _NOTHING) -> tuple[Any, Any, Any]:
+    """Return what a kernel takes by value after its two pointers: the number of elements, the numbers, the operands."""
+    return np.uint64(n), _by_value(program.numbers), _by_value(operands)

@@ -1,0 +1,195 @@
+"""What a conversion loses: counts and errors of one array in one format."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays.libraries import format_of, namespace
+from ..ops.cast import cast
+from ..ops.codes import encode
+from ..spec.arguments import as_flag
+from ..spec.float_mode import default_mode
+from ..spec.formats import Format, as_format
+from ..spec.packing import packed_bytes
+from .error_stats import Census, Tally, count_beyond
+
+__all__ = ["CHUNK", "Loss", "measure"]
+
+Array = np.ndarray[Any, Any]
+
+CHUNK = 1 << 16
+"""Elements that are looked at together: what is made of them stays in a core's cache."""
+
+_WIDE = 8
+"""Exponent bits of float32: what has as many holds any tensor's range, and is not scaled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What `measure` found; errors are those of finite elements, in units of the input.
+
+    Attributes
+    ----------
+    format : str
+        The format converted to.
+    scale : float
+        What the input was divided by.
+    elements, nan, inf : int
+        Of the input.
+    saturated : int
+        Finite elements that round beyond the ends of the format's range.
+    flushed : int
+        Finite elements other than zero that became zero.
+    max_abs_error, max_rel_error : float
+        Largest error, and largest error over magnitude.
+    sqnr_db : float
+        10 log10 of the input's power over the error's; Inf where nothing was lost, -Inf where a finite element became
+        Inf, NaN where no finite element but zeros is there.
+    bytes_before, bytes_after : int
+        The packed codes of the input, and those of the format.
+    """
+
+    format: str
+    scale: float
+    elements: int
+    nan: int
+    inf: int
+    saturated: int
+    flushed: int
+    max_abs_error: float
+    max_rel_error: float
+    sqnr_db: float
+    bytes_before: int
+    bytes_after: int
+
+
+def _chunks(x: Array) -> Iterator[Array]:
+    """Yield flat pieces of an array, in the order of its memory where it is dense, and never all of it at once."""
+    dense = x.flags.c_contiguous or x.flags.f_contiguous
+    flat = x.reshape(-1, order="A") if dense else x.flat
+    for start in range(0, x.size, CHUNK):
+        yield np.asarray(flat[start : start + CHUNK])
+
+
+def _scale_for(x: Array, fmt: Format, held: Format) -> float:
+    """Return the float32 that takes the largest magnitude to the format's largest value, or 1 where there is none."""
+    if fmt.exponent_bits >= _WIDE:
+        return 1.0
+    seen = Census()
+    for chunk in _chunks(x):
+        high, low = _parts(chunk, held)
+        seen.count(high + low)
+    if math.isinf(seen.low):
+        return 1.0
+    with np.errstate(over="ignore", under="ignore"):
+        scale = float(np.float32(max(seen.high, -seen.low) / float(fmt.max)))
+    return scale if scale > 0 and math.isfinite(scale) else 1.0
+
+
+def _within(values: Array, fmt: Format) -> Array:
+    """Clip to the integers of a format that float64 has."""
+    low, high = float(fmt.min), float(fmt.max)
+    if high > fmt.max:  # compared exactly: float64 has no 2**63 - 1
+        high = math.nextafter(high, 0.0)
+    return np.asarray(np.clip(np.rint(values), low, high))
+
+
+def _is_wide(fmt: Format) -> bool:
+    return fmt.is_integer and fmt.bits > 53
+
+
+def _parts(x: Array, held: Format) -> tuple[Array, Array | float]:
+    """Return an array as the exact sum of two of float64: 64-bit integers have more bits than one of them."""
+    if not _is_wide(held):
+        return np.asarray(cast(x, "float64", source=held)), 0.0
+    whole = np.asarray(cast(x, held, source=held))
+    low = whole & 0xFFFF_FFFF
+    return (whole - low).astype(np.float64), low.astype(np.float64)
+
+
+def _add(found: Tally, x: Array, row: Format, held: Format, scale: float | None) -> None:
+    """Convert a flat chunk to a format and back, and count what was lost; a scale asks for nearest and clipped."""
+    high, low = _parts(x, held)
+    values = high + low
+    finite = np.isfinite(values)
+    if scale is not None:
+        inside = values[finite] / scale
+        codes = np.zeros(x.shape, row.code_dtype)
+        codes[finite] = encode(_within(inside, row) if row.is_integer else inside, row)
+    else:
+        inside = np.asarray(cast(x, held, source=held)) if _is_wide(held) else values[finite]
+        codes = encode(x, row, source=held)
+    back_high, back_low = _parts(codes, row)
+    back = (back_high + back_low) * (scale or 1.0)
+    with np.errstate(all="ignore"):
+        error = np.abs((back_high * (scale or 1.0) - high) + (back_low * (scale or 1.0) - low))
+    found.add(values, back, error)
+    found.saturated += count_beyond(inside, row, nearest=scale is not None)
+
+
+@default_mode
+def measure(x: Array, fmt: object, *, source: object = None, scaled: bool = False) -> Loss:
+    """Convert an array to a format and back, and say what was lost.
+
+    Parameters
+    ----------
+    x : numpy.ndarray
+        Any numeric array, any shape.
+    fmt : str, int, dtype or Format
+        The format.
+    source : str, int, dtype or Format, optional
+        The format of `x` where its dtype only carries the codes.
+    scaled : bool
+        Divide by max|x| / (largest value of the format) first, and multiply by it afterwards; integers are rounded to
+        the nearest and clipped. The scale is a float32, and 1 for formats with 8 exponent bits or more and where that
+        quotient is 0 or Inf. False is the plain Cast, which truncates to integers and wraps.
+
+    Returns
+    -------
+    Loss
+        NaN and Inf are counted and left out of the errors. Elements that round beyond the format's range count as
+        saturated, whatever the format does with them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `lowprec.cast` does.
+
+    Notes
+    -----
+    Source: ONNX Cast-28.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = measure(np.array([1.0, 1.1, 1000.0], np.float32), "float8_e4m3fn")
+    >>> found.saturated, found.max_abs_error
+    (1, 552.0)
+    """
+    if namespace(x) is not np:
+        raise TypeError(f"`x` must be a NumPy array; got one of {namespace(x).__name__}")
+    row, held, scaled = as_format(fmt), format_of(x.dtype, source), as_flag(scaled, "scaled")
+    encode(np.empty(0, x.dtype), row, source=held)  # says what is wrong before anything is read
+    scale = _scale_for(x, row, held) if scaled else 1.0
+    found = Tally()
+    for chunk in _chunks(x):
+        _add(found, chunk, row, held, scale if scaled else None)
+    return Loss(
+        format=row.name,
+        scale=scale,
+        elements=found.elements,
+        nan=found.nan,
+        inf=found.inf,
+        saturated=found.saturated,
+        flushed=found.flushed,
+        max_abs_error=found.max_abs_error,
+        max_rel_error=found.max_rel_error,
+        sqnr_db=found.sqnr_db,
+        bytes_before=packed_bytes(found.elements, held),
+        bytes_after=packed_bytes(found.elements, row),
+    )

@@ -1,0 +1,1 @@
+"""The public functions: documentation, checks, one call to the back ends."""

@@ -1,0 +1,214 @@
+"""The operators: what they promise, the checks at the door, one call to the back ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy import ndarray
+
+from ..arrays.libraries import format_of, namespace, reinterpret
+from ..arrays.torch_state import dispatched, eager, transformed
+from ..backends.cpu import dense_cast
+from ..backends.dispatch import convert, remember
+from ..plans.cast import copy_plan
+from ..plans.resolve import CAST, CAST_LIKE, TEXT, settle, settle_bits
+from ..spec.opsets import NEWEST
+
+__all__ = ["bitcast", "cast", "cast_like"]
+
+
+@eager
+def cast(
+    x: Any,
+    to: object,
+    /,
+    *,
+    source: object = None,
+    saturate: bool = True,
+    round_mode: str | None = None,
+    opset: int = NEWEST,
+    out: Any = None,
+) -> Any:
+    """Convert every element of an array to another format, as ONNX Cast does, rounded once.
+
+    NaN becomes the target's canonical NaN with the source's sign where it has one; the formats without NaN get a zero
+    of the opposite sign (float4, float6), integers get 0. Inf becomes Inf, the largest value or NaN, by the target and
+    `saturate`; integers get 0. -0 keeps its sign where the target has one. Out of range: float16 and wider give Inf,
+    float8 follows `saturate`, float4 and float6 give the largest value, integers keep the low bits.
+
+    Parameters
+    ----------
+    x : array
+        Any shape and strides; bool, integer or float of any format. NumPy scalars count as 0-d arrays. NumPy arrays of
+        text too: fixed-width, StringDType or `str` objects that hold decimals, INF or NaN.
+    to : str, int, dtype or Format
+        The target format (see `as_format`).
+    source : str, int, dtype or Format, optional
+        The format of `x` where its dtype only carries the codes (uint8, uint16, …).
+    saturate : bool
+        Concerns float8 targets: whether too large a magnitude becomes the largest value (True), or Inf or NaN.
+    round_mode : {"up", "down", "nearest"}, optional
+        Concerns float8_e8m0fnu targets; None is ``"up"``.
+    opset : int
+        The ONNX opset, 1 to 28, whose Cast decides what is allowed and what Inf becomes.
+    out : array, optional
+        Where the result goes: of the library, device, shape and dtype that the result would have, each element in
+        memory of its own. It may overlap the other arrays.
+
+    Returns
+    -------
+    array
+        The same shape, in the library and on the device of `x`, with the dtype `carrier` says; dense layouts are kept.
+        To string: `str` objects, the fewest digits that give the value back in its own type (float32 for narrower
+        floats than float16), positional from 1e-4 to 1e16, else scientific.
+
+    Raises
+    ------
+    TypeError
+        If `x` is no array, or holds complex numbers, bytes or objects that are no `str`, or text is asked of a library
+        that has none.
+    ValueError
+        If a parameter is out of its range, the opset lacks the type or attribute, or a text is no number.
+
+    Notes
+    -----
+    Source: ONNX Cast, versions 1 to 28; the two float8 tables and the float8e8m0 table of Cast-24.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> x = np.array([0.3, -1000.0, np.inf], np.float32)
+    >>> lp.cast(x, "float8_e4m3fn").tolist()
+    [0.3125, -448.0, 448.0]
+    >>> lp.cast(x, "float8_e4m3fn", saturate=False).tolist()
+    [0.3125, nan, nan]
+    """
+    usual = source is None and saturate is True and round_mode is None and opset is NEWEST
+    in_numpy = type(x) is ndarray
+    if usual and (in_numpy or not transformed()) and (found := dense_cast(x, to, out)) is not None:
+        return found
+    if not in_numpy and dispatched(x, out):
+        from . import torch_operators
+
+        return torch_operators.cast(
+            x, to, source=source, saturate=saturate, round_mode=round_mode, opset=opset, out=out
+        )
+    plan = settle(x, source, to, CAST, saturate, round_mode, opset)
+    if usual:
+        remember(x, to, plan)
+    return convert(x, plan, out=out)
+
+
+def cast_like(
+    x: Any,
+    like: Any,
+    /,
+    *,
+    source: object = None,
+    saturate: bool = True,
+    round_mode: str | None = None,
+    opset: int = NEWEST,
+    out: Any = None,
+) -> Any:
+    """Convert every element of an array to the format of another array, as ONNX CastLike does.
+
+    NaN, Inf, -0 and out-of-range values become what `cast` makes of them.
+
+    Parameters
+    ----------
+    x : array
+        Any shape and strides; bool, integer or float of any format but float6.
+    like : array
+        Its dtype names the target, in any library; its shape and values do not matter.
+    source, saturate, round_mode, out
+        As in `cast`.
+    opset : int
+        The ONNX opset, 15 to 28.
+
+    Returns
+    -------
+    array
+        As `cast` returns it.
+
+    Raises
+    ------
+    TypeError
+        If `x` or `like` is no array, or holds objects or complex numbers.
+    ValueError
+        If a parameter is out of its range, or the opset lacks the type or attribute.
+
+    Notes
+    -----
+    Source: ONNX CastLike, versions 15, 19, 21, 23, 24 and 25. No version has float6.
+
+    Examples
+    --------
+    >>> import ml_dtypes
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> lp.cast_like(np.array([0.3, 500.0]), np.zeros(1, ml_dtypes.float8_e4m3fn)).tolist()
+    [0.3125, 448.0]
+    """
+    if type(x) is not ndarray and dispatched(x, like, out):
+        from . import torch_operators
+
+        options = {"saturate": saturate, "round_mode": round_mode, "opset": opset}
+        return torch_operators.cast_like(x, like, source=source, out=out, **options)
+    namespace(like, "like")
+    target = format_of(like.dtype, names=("like", "like"), kinds=TEXT)
+    return convert(x, settle(x, source, target, CAST_LIKE, saturate, round_mode, opset), out=out)
+
+
+@eager
+def bitcast(x: Any, to: object, /, *, source: object = None, opset: int = NEWEST) -> Any:
+    """Read the bits of every element as another format of the same width, as ONNX BitCast does.
+
+    No value is looked at: NaN payloads, -0 and codes without a value stay as they are. A bool is a byte wide and keeps
+    it.
+
+    Parameters
+    ----------
+    x : array
+        Any shape and strides; any format but string, complex numbers included.
+    to : str, int, dtype or Format
+        A format of the same width in bits: 2, 4, 8, 16, 32, 64 or 128 (a float4 is 4 bits wide, whatever holds it).
+    source : str, int, dtype or Format, optional
+        The format of `x` where its dtype only carries the codes. float6, which ONNX leaves out, can be read as the
+        other float6 in this way.
+    opset : int
+        The ONNX opset, 26 to 28.
+
+    Returns
+    -------
+    array
+        The same shape, in the library and on the device of `x`, with the dtype `carrier` says. From 8 bits up it is a
+        view of the memory of `x` (a copy where `x` is in the other byte order); narrower formats are copied.
+
+    Raises
+    ------
+    TypeError
+        If `x` is no array or holds strings or objects, or its library cannot see the bits.
+    ValueError
+        If the widths differ, or a parameter is out of its range.
+
+    Notes
+    -----
+    Source: ONNX BitCast-26.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> lp.bitcast(np.array([1.0, -0.0], np.float32), "uint32").tolist()
+    [1065353216, 2147483648]
+    """
+    if type(x) is not ndarray and dispatched(x):
+        from . import torch_operators
+
+        return torch_operators.bitcast(x, to, source=source, opset=opset)
+    xp = namespace(x)
+    held, target = settle_bits(x.dtype, source, to, opset)
+    if target.bits >= 8:
+        return reinterpret(x, target, xp)
+    return convert(convert(x, copy_plan(held), codes=True), copy_plan(target))

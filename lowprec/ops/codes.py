@@ -1,0 +1,281 @@
+"""Codes in and out: `encode` and `decode`, `pack` and `unpack`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from numpy import ndarray
+
+from ..arrays.libraries import namespace
+from ..arrays.torch_state import dispatched, eager
+from ..backends.dispatch import convert
+from ..plans.resolve import DECODE, ENCODE, PACK, UNPACK, settle, unpacking
+from ..spec.arguments import as_flag, as_integer, shown
+from ..spec.formats import Format, as_format
+from ..spec.opsets import NEWEST
+from ..spec.packing import check_packable, packed_bytes
+
+__all__ = ["check_packed", "decode", "encode", "pack", "shape_of", "unpack"]
+
+
+@eager
+def encode(
+    x: Any,
+    fmt: object,
+    /,
+    *,
+    source: object = None,
+    saturate: bool = True,
+    round_mode: str | None = None,
+    opset: int = NEWEST,
+    packed: bool = False,
+    out: Any = None,
+) -> Any:
+    """Return the codes of an array's elements in a format: `cast`, with the bits as unsigned integers.
+
+    NaN, Inf, -0 and out-of-range values become what `cast` makes of them.
+
+    Parameters
+    ----------
+    x : array
+        Any shape and strides; bool, integer or float of any format.
+    fmt : str, int, dtype or Format
+        The format of the codes.
+    source, saturate, round_mode, opset
+        As in `cast`.
+    packed : bool
+        Pack 2-, 4- and 6-bit codes in ONNX's order.
+    out : array, optional
+        Where the result goes: of the library, device, shape and dtype that the result would have, each element in
+        memory of its own. It may overlap the other arrays.
+
+    Returns
+    -------
+    array
+        uint8, uint16, uint32 or uint64, the same shape; sub-byte codes have their upper bits 0. With `packed`: 1-D
+        uint8, ``ceil(bits * size / 8)`` bytes, elements in C order, the first in the lowest bits, the tail zero.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `cast` does; ValueError too if `packed` is asked for another width than 2, 4 or 6 bits.
+
+    Notes
+    -----
+    Source: ONNX Cast; packing: ``onnx.TensorProto.raw_data``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> x = np.array([0.5, -6.0, 1.5], np.float32)
+    >>> lp.encode(x, "float4_e2m1fn").tolist()
+    [1, 15, 3]
+    >>> lp.encode(x, "float4_e2m1fn", packed=True).tolist()
+    [241, 3]
+    """
+    if type(x) is not ndarray and dispatched(x, out):
+        from . import torch_operators
+
+        options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "packed": as_flag(packed, "packed")}
+        return torch_operators.encode(x, fmt, source=source, out=out, **options)
+    plan = settle(x, source, fmt, ENCODE, saturate, round_mode, opset)
+    packs = packed is not False and as_flag(packed, "packed")
+    if packs:
+        check_packable(plan.target, "fmt")
+    return convert(x, plan, codes=True, packed=packs, out=out)
+
+
+_MOST_AXES, _MOST_ELEMENTS = 64, 1 << 59
+"""What NumPy has strides for: 64 axes, and 2**63 bytes."""
+
+
+def shape_of(shape: object) -> tuple[int, ...]:
+    """Return the shape of packed values, or raise ValueError."""
+    is_sequence = isinstance(shape, Sequence) and not isinstance(shape, (str, bytes, bytearray, memoryview))
+    lengths: Sequence[object] = shape if is_sequence else (shape,)  # type: ignore[assignment]
+    found = tuple(length for length in map(as_integer, lengths) if length is not None and length >= 0)
+    if len(found) < len(lengths):
+        wanted = "the number of elements, or a tuple of lengths, where packed"
+        raise ValueError(f"`shape` must be {wanted}; got {shown(shape)}")
+    if len(found) > _MOST_AXES or math.prod(max(length, 1) for length in found) > _MOST_ELEMENTS:
+        wanted = f"at most {_MOST_AXES} lengths, and {_MOST_ELEMENTS} elements where a length of 0 counts as 1"
+        raise ValueError(f"`shape` must have {wanted}; got {shown(shape)}")
+    return found
+
+
+def check_packed(packed: Any, fmt: Format, shape: tuple[int, ...], parameter: str, name: str = "fmt") -> None:
+    """Raise ValueError unless `packed` holds that shape; `parameter` and `name` are the caller's names for both."""
+    check_packable(fmt, name)
+    wanted = packed_bytes(math.prod(shape), fmt)
+    name = str(packed.dtype).rpartition(".")[2]
+    if packed.ndim != 1 or name != "uint8" or packed.shape[0] != wanted:
+        raise ValueError(
+            f"`{parameter}` must be 1-D uint8 of {wanted} bytes for shape {shape} in {fmt.name}; "
+            f"got {name} of shape {tuple(packed.shape)}"
+        )
+
+
+@eager
+def decode(
+    codes: Any,
+    fmt: object,
+    /,
+    *,
+    to: object = "float32",
+    packed: bool = False,
+    shape: int | Sequence[int] | None = None,
+    out: Any = None,
+) -> Any:
+    """Return the values of codes: `cast` from `fmt`, whatever unsigned dtype carries them.
+
+    Every code has one value. NaN becomes the canonical NaN of `to`, with its sign (float8 FNUZ's NaN counts as
+    negative); NaN, Inf, -0 and out-of-range values become what `cast` makes of them by default. float32 holds every
+    value of the formats up to 16 bits.
+
+    Parameters
+    ----------
+    codes : array
+        Codes in the library's own dtype for `fmt` or in unsigned integers of the same width; upper bits beyond the
+        format's are ignored.
+    fmt : str, int, dtype or Format
+        The format of the codes.
+    to : str, int, dtype or Format
+        The format of the values.
+    packed : bool
+        Whether `codes` is 1-D uint8 in ONNX's packed order.
+    shape : int or sequence of int, optional
+        The shape of the values; needed where packed, and only there.
+    out : array, optional
+        Where the result goes: of the library, device, shape and dtype that the result would have, each element in
+        memory of its own. It may overlap the other arrays.
+
+    Returns
+    -------
+    array
+        The shape of `codes`, or `shape`; the dtype `carrier` says for `to`.
+
+    Raises
+    ------
+    TypeError
+        If `codes` is no array.
+    ValueError
+        If a parameter is out of its range, or `codes` do not fit `fmt` or `shape`.
+
+    Notes
+    -----
+    Source: ONNX Cast; packing: ``onnx.TensorProto.raw_data``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> lp.decode(np.array([1, 15, 3], np.uint8), "float4_e2m1fn").tolist()
+    [0.5, -6.0, 1.5]
+    >>> lp.decode(np.array([241, 3], np.uint8), "float4_e2m1fn", packed=True, shape=3).tolist()
+    [0.5, -6.0, 1.5]
+    """
+    if type(codes) is not ndarray and dispatched(codes, out):
+        from . import torch_operators
+
+        return torch_operators.decode(codes, fmt, to=to, packed=packed, shape=shape, out=out)
+    namespace(codes, "codes")
+    source = as_format(fmt)
+    if not as_flag(packed, "packed"):
+        if shape is not None:
+            raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
+        return convert(codes, settle(codes, source, to, DECODE), out=out)
+    lengths = shape_of(shape)
+    check_packed(codes, source, lengths, "codes")
+    return convert(codes, unpacking(source, to, DECODE), shape=lengths, out=out)
+
+
+def pack(x: Any, fmt: object, /) -> Any:
+    """Pack 2-, 4- or 6-bit codes into bytes, in the order of ONNX's raw_data.
+
+    Parameters
+    ----------
+    x : array
+        Codes of `fmt`, in the library's own dtype for it or in uint8 (int8 for signed integers), any shape.
+    fmt : str, int, dtype or Format
+        A 2-, 4- or 6-bit format.
+
+    Returns
+    -------
+    array
+        1-D uint8, ``ceil(bits * size / 8)`` bytes: C order, the first element in the lowest bits, the tail zero.
+
+    Raises
+    ------
+    TypeError
+        If `x` is no array.
+    ValueError
+        If `fmt` has another width, or `x` another dtype.
+
+    Notes
+    -----
+    Source: ``onnx.TensorProto.raw_data``. Bits are moved, values are not looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> lp.pack(np.array([1, 2, 3], np.uint8), "uint4").tolist()
+    [33, 3]
+    """
+    if type(x) is not ndarray and dispatched(x):
+        from . import torch_operators
+
+        return torch_operators.encode(x, fmt, source=fmt, packed=True)
+    namespace(x)
+    row = as_format(fmt)
+    check_packable(row, "fmt")
+    return convert(x, settle(x, row, row, PACK), codes=True, packed=True)
+
+
+def unpack(packed: Any, fmt: object, shape: int | Sequence[int], /) -> Any:
+    """Unpack bytes in the order of ONNX's raw_data into one element a code.
+
+    Parameters
+    ----------
+    packed : array
+        1-D uint8, ``ceil(bits * size / 8)`` bytes; the unused bits of the last one are ignored.
+    fmt : str, int, dtype or Format
+        A 2-, 4- or 6-bit format.
+    shape : int or sequence of int
+        The shape of the result.
+
+    Returns
+    -------
+    array
+        Of `shape`, with the dtype `carrier` says for `fmt`.
+
+    Raises
+    ------
+    TypeError
+        If `packed` is no array.
+    ValueError
+        If `fmt` has another width, or `packed` does not hold that shape.
+
+    Notes
+    -----
+    Source: ``onnx.TensorProto.raw_data``. Bits are moved, values are not looked at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> lp.unpack(np.array([33, 3], np.uint8), "uint4", (3,)).tolist()
+    [1, 2, 3]
+    """
+    if type(packed) is not ndarray and dispatched(packed):
+        from . import torch_operators
+
+        return torch_operators.decode(packed, fmt, to=fmt, packed=True, shape=shape)
+    namespace(packed, "packed")
+    row = as_format(fmt)
+    lengths = shape_of(shape)
+    check_packed(packed, row, lengths, "packed")
+    return convert(packed, unpacking(row, row, UNPACK), shape=lengths)

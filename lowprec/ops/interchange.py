@@ -1,0 +1,138 @@
+"""From one library's carrier of a format to another's, codes unchanged: `to_numpy` and `to_torch`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+from ..arrays.libraries import carrier, extends, format_of, is_torch, namespace, reinterpret, to_host, to_torch_memory
+from ..arrays.torch_state import dispatched
+from ..backends.dispatch import convert
+from ..plans.cast import copy_plan
+from ..spec.formats import Format
+
+__all__ = ["to_numpy", "to_torch"]
+
+
+def _held(x: Any, fmt: object) -> Format:
+    namespace(x)
+    return format_of(x.dtype, fmt, ("x", "fmt"))
+
+
+def _codes(x: Any, row: Format, extend: bool) -> np.ndarray[Any, Any]:
+    """Return codes whose bits beyond the format's are clear or, on request, copies of the sign: `x` if they are."""
+    held = to_host(x)
+    if row.bits >= 8:
+        return held
+    codes = held & np.uint8(row.code_mask)
+    if extend:
+        codes = (codes ^ np.uint8(row.sign_mask)) - np.uint8(row.sign_mask)
+    return held if np.array_equal(codes, held) else codes
+
+
+def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
+    """Return an array of any library as a NumPy array with the dtype of its format.
+
+    Codes do not change: NaN payloads, -0 and Inf stay as they are, and nothing is out of range. For integers narrower
+    than a byte, values in int8 become the codes of ml_dtypes.
+
+    Parameters
+    ----------
+    x : array
+        Any library, shape and strides; bool, integer or float of any format. Dask arrays are computed, arrays on other
+        devices copied to the host; torch tensors that require gradients are detached.
+    fmt : str, int, dtype or Format, optional
+        The format of `x` where its dtype only carries the codes (uint8, uint16, int8).
+
+    Returns
+    -------
+    numpy.ndarray
+        The same shape, with the dtype ``carrier(fmt, numpy)``. It shares the memory of NumPy arrays in native byte
+        order, torch tensors on the CPU, JAX arrays (then it is read-only) and of whatever has DLPack on the CPU; it is
+        a copy where the bytes differ, as those of int4 values do.
+
+    Raises
+    ------
+    TypeError
+        If `x` is no array, holds text or complex numbers, or has nothing in it (torch's meta device, JAX's tracers).
+    ValueError
+        If `fmt` is no format, or does not go with the dtype of `x`.
+
+    Notes
+    -----
+    Source: lowprec's own table, README "Carriers"; docs/interchange.md shows files, DLPack and pickle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> y = lp.to_numpy(np.array([0x38, 0x7E], np.uint8), "float8_e4m3fn")
+    >>> y.dtype, y.tolist()
+    (dtype(float8_e4m3fn), [1.0, 448.0])
+    """
+    row = _held(x, fmt)
+    return _codes(x, row, extend=False).view(row.dtype)
+
+
+def to_torch(x: Any, /, fmt: object = None) -> Any:
+    """Return an array of any library as a torch tensor with the dtype of its format.
+
+    Codes do not change: NaN payloads, -0 and Inf stay as they are, and nothing is out of range. Integers narrower than
+    a byte become values in int8 or uint8.
+
+    Parameters
+    ----------
+    x : array
+        Any library, shape and strides; bool, integer or float of any format. Dask arrays are computed.
+    fmt : str, int, dtype or Format, optional
+        The format of `x` where its dtype only carries the codes (uint8, uint16, int8).
+
+    Returns
+    -------
+    torch.Tensor
+        The same shape, with the dtype ``carrier(fmt, torch)``, detached. Tensors stay on their device, CuPy arrays on
+        theirs, all else is on the CPU. It shares the memory of tensors, CuPy arrays and writable NumPy arrays; memory
+        that must not be written to, JAX's for one, is copied, and so are negative strides.
+
+    Raises
+    ------
+    ImportError
+        If torch is not installed.
+    TypeError
+        If `x` is no array, holds text or complex numbers, or has nothing in it (torch's meta device, JAX's tracers).
+    ValueError
+        If `fmt` is no format, or does not go with the dtype of `x`.
+
+    Notes
+    -----
+    Source: lowprec's own table, README "Carriers"; docs/interchange.md shows files, DLPack and pickle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> lp.to_torch(np.array([0x38, 0x7E], np.uint8), "float8_e4m3fn")
+    tensor([  1., 448.], dtype=torch.float8_e4m3fn)
+    """
+    if dispatched(x):
+        from . import torch_operators
+
+        return torch_operators.to_torch(x, fmt)
+    row = _held(x, fmt)
+    try:
+        torch = importlib.import_module("torch")
+    except ImportError:
+        raise ImportError("`to_torch` needs torch, which is not installed") from None
+    if compat.is_cupy_array(x):
+        x = torch.from_dlpack(x.view(f"i{x.dtype.itemsize}")).view(getattr(torch, row.code_dtype.name))
+    dtype = carrier(row, torch)
+    if is_torch(x):
+        if row.bits < 8 and x.dtype != dtype:
+            return convert(x, copy_plan(row))
+        return reinterpret(x, row, namespace(x))
+    codes = _codes(x, row, extends(row, torch))
+    shared = codes.flags.writeable and all(step >= 0 and step % codes.itemsize == 0 for step in codes.strides)
+    return to_torch_memory(codes if shared else codes.copy(), dtype)

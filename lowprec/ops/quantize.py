@@ -1,0 +1,287 @@
+"""The public QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: documentation, the doors, one call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from numpy import ndarray
+
+from ..arrays.libraries import format_of, namespace
+from ..arrays.torch_state import dispatched, eager
+from ..backends.dispatch_quantize import convert_linear
+from ..plans.resolve_quantize import settle_dequantize, settle_quantize
+from ..spec.arguments import as_flag, shown
+from ..spec.formats import as_format
+from ..spec.opsets import NEWEST, version_of
+from .codes import check_packed, shape_of
+from .dynamic_quantize import range_of
+from .scale_arguments import scale_beside, zero_point_beside
+
+__all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
+
+
+@eager
+def quantize_linear(
+    x: Any,
+    scale: Any,
+    zero_point: Any = None,
+    /,
+    *,
+    source: object = None,
+    scale_format: object = None,
+    axis: int = 1,
+    block_size: int = 0,
+    output_dtype: object = None,
+    precision: object = None,
+    saturate: bool = True,
+    packed: bool = False,
+    opset: int = NEWEST,
+    out: Any = None,
+) -> Any:
+    """Divide by a scale, round, add a zero point and clamp, as ONNX QuantizeLinear does.
+
+    ``x / scale`` is a true division, rounded once in `precision`. To integers: half to even, plus the zero point,
+    clamped; Inf becomes the end of the range, NaN the lower end. To floats: the quotient is cast as `cast` does, NaN,
+    Inf and -0 included; float4 and float6 add the zero point in float32 first. A quotient that is NaN without a NaN
+    operand (0 / 0, Inf / Inf) has no sign.
+
+    Parameters
+    ----------
+    x : array
+        float32, float16, bfloat16 or int32, any shape and strides.
+    scale : array or number
+        float32, float16, bfloat16, int32 or float8_e8m0fnu, in the library and on the device of `x`. One element: per
+        tensor. 1-D, as long as the quantization axis: per axis. With `block_size`: the shape of `x`, the axis divided
+        by the block size and rounded up. A Python number is rounded to the type of `x` (to float32 for int32).
+    zero_point : array or number, optional
+        The shape of `scale`; its dtype is that of the result. 0 for float8. A Python number serves all scales.
+    source : str, int, dtype or Format, optional
+        The format of `x` where its dtype only carries the codes: bfloat16 in uint16.
+    scale_format : str, int, dtype or Format, optional
+        The format of `scale` where its dtype only carries the codes.
+    axis : int
+        The quantization axis, ``-ndim`` to ``ndim - 1``. The default stands for axis 0 where `x` is 1-D; 0-d counts as
+        1-D.
+    block_size : int
+        Elements along `axis` that share a scale, the last of which may be fewer; 0 where there are no blocks.
+    output_dtype : str, int, dtype or Format, optional
+        The format of the result: an integer of 2 to 16 bits, float8, float6 or float4. By default that of `zero_point`,
+        else uint8. Needed beside a zero point in a library that has no dtype of its own for the format. 0, ONNX's
+        UNDEFINED, counts as None.
+    precision : str, int, dtype or Format, optional
+        float16, bfloat16, float32 or float64; by default the type of `scale`, float32 for float8_e8m0fnu and float64
+        for int32. 0 counts as None.
+    saturate : bool
+        Float8 targets: whether overflow becomes the largest value.
+    packed : bool
+        Return 2-, 4- and 6-bit codes packed in ONNX's order: 1-D uint8.
+    opset : int
+        The ONNX opset, 10 to 28.
+    out : array, optional
+        Where the result goes: of the library, device, shape and dtype that the result would have, each element in
+        memory of its own. It may overlap the other arrays.
+
+    Returns
+    -------
+    array
+        The shape of `x`, in its library and on its device, with the dtype `carrier` says.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no array, or holds what is no number.
+    ValueError
+        If shapes do not fit, a parameter is out of its range, or the opset lacks a type or an attribute.
+
+    Notes
+    -----
+    Source: ONNX QuantizeLinear, versions 10, 13, 19, 21, 23, 24, 25 and 28.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> x = np.array([[0.3, -1.0, np.nan], [2.5, 1e9, -np.inf]], np.float32)
+    >>> lp.quantize_linear(x, 0.5, output_dtype="int8").tolist()
+    [[1, -2, -128], [5, 127, -128]]
+    >>> lp.quantize_linear(x, np.array([0.5, 1.0], np.float32), axis=0, output_dtype="int4").tolist()
+    [[1, -2, -8], [2, 7, -8]]
+    """
+    if type(x) is not ndarray and dispatched(x, scale, zero_point, out):
+        from . import torch_operators
+
+        return torch_operators.quantize_linear(
+            x, scale, zero_point, source=source, scale_format=scale_format, axis=axis, block_size=block_size,
+            output_dtype=output_dtype, precision=precision, saturate=saturate,
+            packed=as_flag(packed, "packed"), opset=opset, out=out,
+        )  # fmt: skip
+    xp, packs = namespace(x), packed is not False and as_flag(packed, "packed")
+    factor, named = scale_beside(scale, x, source, scale_format)
+    zero = zero_dtype = zero_shape = None
+    if zero_point is not None:
+        zero = zero_point_beside(zero_point, x, output_dtype, tuple(factor.shape))
+        zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
+    plan, scale_fmt, spread = settle_quantize(
+        xp, x.dtype, tuple(x.shape), factor.dtype, tuple(factor.shape), named, zero_dtype, zero_shape, axis, block_size,
+        output_dtype, source, precision, saturate, packs, opset,
+    )  # fmt: skip
+    return convert_linear(x, plan, (factor, scale_fmt), zero, spread, packed=packs, out=out)
+
+
+@eager
+def dequantize_linear(
+    x: Any,
+    scale: Any,
+    zero_point: Any = None,
+    /,
+    *,
+    source: object = None,
+    scale_format: object = None,
+    axis: int = 1,
+    block_size: int = 0,
+    output_dtype: object = None,
+    packed: bool = False,
+    shape: int | Sequence[int] | None = None,
+    opset: int = NEWEST,
+    out: Any = None,
+) -> Any:
+    """Take a zero point away and multiply by a scale, as ONNX DequantizeLinear does.
+
+    The difference is exact, then rounded to float32; the product is rounded to float32, and once more to the type of
+    the result. NaN, Inf and -0 behave as in IEEE arithmetic; a product that is NaN without a NaN factor (0 * Inf) has
+    no sign.
+
+    Parameters
+    ----------
+    x : array
+        Codes: integers of 2 to 16 bits, int32, float8, float6 or float4, in the library's own dtype or in the one that
+        carries them; 1-D uint8 where `packed`.
+    scale : array or number
+        float32, float16, bfloat16 or float8_e8m0fnu; its shape says how it spreads, as in `quantize_linear`. A Python
+        number is a float32.
+    zero_point : array or number, optional
+        The shape of `scale` and the type of `x`. 0 for float8 and int32. A Python number serves all scales.
+    source : str, int, dtype or Format, optional
+        The format of `x` where its dtype only carries the codes; needed where `packed`.
+    scale_format, axis, block_size
+        As in `quantize_linear`.
+    output_dtype : str, int, dtype or Format, optional
+        float32, float16 or bfloat16; by default the type of `scale`, needed where that is float8_e8m0fnu. 0 counts as
+        None.
+    packed : bool
+        Whether `x` holds 2-, 4- or 6-bit codes packed in ONNX's order.
+    shape : int or sequence of int, optional
+        The shape of the values; needed where packed, and only there.
+    opset : int
+        The ONNX opset, 10 to 28.
+    out : array, optional
+        Where the result goes: of the library, device, shape and dtype that the result would have, each element in
+        memory of its own. It may overlap the other arrays.
+
+    Returns
+    -------
+    array
+        The shape of `x`, or `shape`, in the library and on the device of `x`.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no array, or holds what is no number.
+    ValueError
+        If shapes do not fit, a parameter is out of its range, or the opset lacks a type or an attribute.
+
+    Notes
+    -----
+    Source: ONNX DequantizeLinear, versions 10, 13, 19, 21, 23, 24, 25 and 28.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> lp.dequantize_linear(np.array([-2, 0, 5], np.int8), 0.5, -1).tolist()
+    [-0.5, 0.5, 3.0]
+    """
+    if type(x) is not ndarray and dispatched(x, scale, zero_point, out):
+        from . import torch_operators
+
+        return torch_operators.dequantize_linear(
+            x, scale, zero_point, source=source, scale_format=scale_format, axis=axis, block_size=block_size,
+            output_dtype=output_dtype, packed=as_flag(packed, "packed"), shape=shape, opset=opset, out=out,
+        )  # fmt: skip
+    xp = namespace(x)
+    lengths = None
+    if packed is not False and as_flag(packed, "packed"):
+        if source is None:
+            raise ValueError("`source` must be the format of the packed codes; got None")
+        lengths = shape_of(shape)
+        check_packed(x, as_format(source, parameter="source"), lengths, "x", "source")
+    elif shape is not None:
+        raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
+    factor, named = scale_beside(scale, x, source, scale_format)
+    zero = zero_dtype = zero_shape = None
+    if zero_point is not None:
+        held = format_of(x.dtype, source) if lengths is None else source
+        zero = zero_point_beside(zero_point, x, held, tuple(factor.shape))
+        zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
+    plan, scale_fmt, spread = settle_dequantize(
+        xp, x.dtype, tuple(x.shape) if lengths is None else lengths, factor.dtype, tuple(factor.shape), named,
+        zero_dtype, zero_shape, axis, block_size, output_dtype, source, lengths is not None, opset,
+    )  # fmt: skip
+    return convert_linear(x, plan, (factor, scale_fmt), zero, spread, shape=lengths, out=out)
+
+
+@eager
+def dynamic_quantize_linear(x: Any, /, *, opset: int = NEWEST) -> tuple[Any, Any, Any]:
+    """Quantize to uint8 with the scale and zero point that the range of the values asks for.
+
+    The range is widened to hold 0; ``scale = (max - min) / 255`` and ``zero_point = round(-min / scale)``, clamped to
+    uint8, in float32 as in the operator's function body. A range of 0 gives scale 0; NaN in `x` gives scale NaN, and
+    zeros; a range beyond float32 gives scale Inf.
+
+    Parameters
+    ----------
+    x : array
+        float32, any shape, at least one element.
+    opset : int
+        The ONNX opset, 11 to 28.
+
+    Returns
+    -------
+    y, scale, zero_point : array
+        uint8 of the shape of `x`, float32 0-d, uint8 0-d, in the library and on the device of `x`.
+
+    Raises
+    ------
+    TypeError
+        If `x` is no array.
+    ValueError
+        If `x` is not float32 or is empty, or the opset lacks the operator.
+
+    Notes
+    -----
+    Source: ONNX DynamicQuantizeLinear, version 11.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> y, scale, zero_point = lp.dynamic_quantize_linear(np.array([-1.0, 0.0, 1.55], np.float32))
+    >>> y.tolist(), float(scale), int(zero_point)
+    ([0, 100, 255], 0.009999999776482582, 100)
+    """
+    if type(x) is not ndarray and dispatched(x):
+        from . import torch_operators
+
+        found: tuple[Any, Any, Any] = torch_operators.dynamic_quantize_linear(x, opset=opset)
+        return found
+    namespace(x)
+    version_of(opset, "DynamicQuantizeLinear")
+    held = format_of(x.dtype)
+    if not (held.is_float and held.bits == 32):
+        raise ValueError(f"`x` must be float32; got {held.name}")
+    if math.prod(x.shape) == 0:
+        raise ValueError(f"`x` must have an element; got shape {tuple(x.shape)}")
+    scale, zero_point = range_of(x)
+    return quantize_linear(x, scale, zero_point), scale, zero_point

@@ -1,0 +1,257 @@
+"""The conversions as operators of torch, `torch.ops.lowprec`, for calls that torch's dispatcher must see.
+
+Importing this module registers them: lowprec imports it at the first call that needs one, and a program that was saved
+needs it before it is loaded. An operator is the public function of its name, called once the tensors have memory; a
+fake kernel, which makes an empty result; and a rule for `torch.vmap`. Autograd passes it by: results are detached.
+
+They are defined in a `torch.library.Library`: the results of a `torch.library.custom_op` require gradients where an
+argument does, and raise in the backward pass.
+
+The functions here stand for the public ones where a call is traced; `torch.compile` reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from ..arrays.libraries import carrier, format_of
+from ..arrays.torch_state import EAGER, check_tensor, transformed
+from ..plans.resolve import TEXT, settle_bits
+from ..spec.arguments import as_flag
+from ..spec.formats import FORMATS, as_format
+from ..spec.opsets import NEWEST, cast_rules
+from .scale_arguments import number_format, scale_beside, zero_point_beside
+from .torch_fakes import FAKES
+from .torch_vmap import RULES
+
+__all__ = [
+    "LIBRARY", "bitcast", "cast", "cast_like", "decode", "dequantize_linear", "dynamic_quantize_linear", "encode",
+    "quantize_linear", "to_torch",
+]  # fmt: skip
+
+torch: Any = import_module("torch")
+
+LIBRARY: Any = torch.library.Library("lowprec", "DEF")
+"""The operators; torch forgets them when it is deleted."""
+
+_CAST = f"str? source=None, bool saturate=True, str? round_mode=None, int opset={NEWEST}"
+_LINEAR = (
+    "(Tensor x, Tensor scale, Tensor? zero_point=None, *, str? source=None, str? scale_format=None, int axis=1, "
+    f"int block_size=0, str? output_dtype=None, int opset={NEWEST}, bool packed=False"
+)
+_SCHEMAS = {
+    "cast": f"(Tensor x, str to, *, {_CAST}) -> Tensor",
+    "bitcast": f"(Tensor x, str to, *, str? source=None, int opset={NEWEST}) -> Tensor",
+    "encode": f"(Tensor x, str fmt, *, {_CAST}, bool packed=False) -> Tensor",
+    "decode": "(Tensor codes, str fmt, *, str to='float32', bool packed=False, SymInt[]? shape=None) -> Tensor",
+    "quantize_linear": f"{_LINEAR}, str? precision=None, bool saturate=True) -> Tensor",
+    "dequantize_linear": f"{_LINEAR}, SymInt[]? shape=None) -> Tensor",
+    "dynamic_quantize_linear": f"(Tensor x, *, int opset={NEWEST}) -> (Tensor, Tensor, Tensor)",
+    "number": "(Tensor x, Scalar value, str fmt, *, str parameter='scale') -> Tensor",
+}
+
+
+# ---- kernels
+
+
+def _kernel(name: str) -> Callable[..., Any]:
+    """Return a public function as a kernel: its result has the strides that the fake kernel promises."""
+
+    def kernel(x: Any, *operands: Any, **options: Any) -> Any:
+        check_tensor(x)
+        if not x.is_contiguous():
+            options["out"] = FAKES[name](x, *operands, **options)
+        return EAGER[name](x, *operands, **options)
+
+    return kernel
+
+
+def _dynamic_quantize_linear(x: Any, *, opset: int = NEWEST) -> Any:
+    check_tensor(x)
+    return EAGER["dynamic_quantize_linear"](x.contiguous(), opset=opset)
+
+
+def _bitcast(x: Any, to: str, **options: Any) -> Any:
+    check_tensor(x)
+    result = FAKES["bitcast"](x, to, **options)
+    return result.copy_(EAGER["bitcast"](x, to, **options))  # the public function returns a view
+
+
+def _number(x: Any, value: Any, fmt: str, *, parameter: str = "scale") -> Any:
+    """Return the tensor of a scale or a zero point that is a number, in the carrier and on the device for `x`."""
+    if parameter == "scale":
+        return scale_beside(value, x, None, fmt)[0]
+    return zero_point_beside(value, x, fmt, ())
+
+
+_OWN_KERNELS = {"bitcast": _bitcast, "dynamic_quantize_linear": _dynamic_quantize_linear, "number": _number}
+
+
+def _register(name: str) -> None:
+    LIBRARY.define(name + _SCHEMAS[name], tags=(torch.Tag.pt2_compliant_tag,))
+    LIBRARY.impl(name, _OWN_KERNELS.get(name) or _kernel(name), "CompositeExplicitAutograd")
+    LIBRARY.impl(name, torch.library.fallthrough_kernel, "Autograd")
+    torch.library.register_fake(f"lowprec::{name}", FAKES[name], lib=LIBRARY)
+    torch.library.register_vmap(f"lowprec::{name}", RULES[name], lib=LIBRARY)
+
+
+for _operator in _SCHEMAS:
+    _register(_operator)
+
+
+# ---- the public functions, traced: names for formats, tensors for numbers, one operator
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _name(fmt: object, parameter: str) -> str:
+    row = as_format(fmt, parameter=parameter)
+    if FORMATS.get(row.name) is not row:
+        raise ValueError(f"`{parameter}` must be one of lowprec.formats where torch traces; got {row!r}")
+    return row.name
+
+
+def _optional(fmt: object, parameter: str) -> str | None:
+    undefined = parameter in ("output_dtype", "precision") and type(fmt) is int and fmt == 0  # ONNX's "not given"
+    return None if fmt is None or undefined else _name(fmt, parameter)
+
+
+def _delivered(result: Any, out: Any) -> Any:
+    """Return a result, in `out` where there is one."""
+    if out is None:
+        return result
+    if not isinstance(out, torch.Tensor):
+        raise TypeError(f"`out` must be a torch tensor, as `x` is; got {type(out).__name__}")
+    if not transformed() and out._is_zerotensor():
+        check_tensor(out, "out")
+    same = torch.jit.is_tracing() or out.shape == result.shape  # torch.jit traces comparisons of lengths as well
+    if not same or out.dtype != result.dtype:
+        wanted = f"shape {tuple(result.shape)} and dtype {result.dtype}"
+        raise ValueError(f"`out` must have {wanted}; got {tuple(out.shape)}, {out.dtype}")
+    if out.requires_grad:
+        raise ValueError("`out` must not require gradients; got requires_grad=True")
+    out.copy_(result)
+    return out
+
+
+def cast(x: Any, to: object, *, source: object = None, out: Any = None, **options: Any) -> Any:
+    """Stand for `lowprec.cast`."""
+    named = _optional(source, "source")
+    return _delivered(torch.ops.lowprec.cast.default(x, _name(to, "to"), source=named, **options), out)
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _check_like(dtype: Any, like: Any, source: object, saturate: bool, round_mode: str | None, opset: int) -> str:
+    target = format_of(like, names=("like", "like"), kinds=TEXT)
+    names = ("source", "like")
+    cast_rules(format_of(dtype, source), target, saturate, round_mode, opset, names, "CastLike", TEXT)
+    return target.name
+
+
+def cast_like(x: Any, like: Any, *, source: object = None, out: Any = None, **options: Any) -> Any:
+    """Stand for `lowprec.cast_like`."""
+    to = _check_like(x.dtype, like.dtype, source, **options)
+    return cast(x, to, source=source, out=out, **options)
+
+
+def encode(x: Any, fmt: object, *, source: object = None, out: Any = None, **options: Any) -> Any:
+    """Stand for `lowprec.encode`, and for `lowprec.pack`."""
+    named = _optional(source, "source")
+    return _delivered(torch.ops.lowprec.encode.default(x, _name(fmt, "fmt"), source=named, **options), out)
+
+
+def _lengths(shape: Any) -> Any:
+    """Return the lengths of a shape; torch.jit, which has tensors for them, warns that they are taken as constants."""
+    lengths = [shape] if isinstance(shape, int) else shape
+    return [int(length) for length in lengths] if lengths is not None and torch.jit.is_tracing() else lengths
+
+
+def decode(codes: Any, fmt: object, *, to: object, packed: bool = False, shape: Any = None, out: Any = None) -> Any:
+    """Stand for `lowprec.decode`, and for `lowprec.unpack`."""
+    options = {"to": _name(to, "to"), "packed": as_flag(packed, "packed"), "shape": _lengths(shape)}
+    return _delivered(torch.ops.lowprec.decode.default(codes, _name(fmt, "fmt"), **options), out)
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _bits(dtype: Any, to: object, source: object, opset: int) -> tuple[str, Any]:
+    """Return the name of the target, and the dtype under which the bits can be seen, None for less than 8 bits."""
+    _, target = settle_bits(dtype, source, to, opset)
+    return target.name, carrier(target, torch) if target.bits >= 8 else None
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _own(dtype: Any, fmt: object) -> tuple[str, Any]:
+    """Return the name of the format of an array, and the dtype under which its bits can be seen."""
+    row = format_of(dtype, fmt, ("x", "fmt"))
+    return row.name, carrier(row, torch) if row.bits >= 8 else None
+
+
+def _viewed(x: Any, dtype: Any) -> Any:
+    if not transformed() and x._is_zerotensor():
+        x = x.clone()
+    return x.detach().resolve_neg().resolve_conj().view(dtype)
+
+
+def bitcast(x: Any, to: object, *, source: object = None, opset: int = NEWEST) -> Any:
+    """Stand for `lowprec.bitcast`."""
+    target, dtype = _bits(x.dtype, to, source, opset)
+    if dtype is not None and not torch.jit.is_tracing():  # torch.jit has no view of another dtype
+        return _viewed(x, dtype)
+    return torch.ops.lowprec.bitcast.default(x, target, source=_optional(source, "source"), opset=opset)
+
+
+def to_torch(x: Any, fmt: object) -> Any:
+    """Stand for `lowprec.to_torch`."""
+    own, dtype = _own(x.dtype, fmt)
+    if dtype is None:
+        return torch.ops.lowprec.decode.default(x, own, to=own)
+    return torch.ops.lowprec.bitcast.default(x, own) if torch.jit.is_tracing() else _viewed(x, dtype)
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _number_names(dtype: Any, source: object, scale_format: object, output_dtype: object) -> tuple[str, str, str]:
+    """Return the formats of a scale and of a zero point that are numbers; the latter's where x has none, and x's."""
+    zero = "uint8" if output_dtype is None else as_format(output_dtype, parameter="output_dtype").name
+    return number_format(dtype, source, scale_format).name, zero, format_of(dtype, source).name
+
+
+def _operand(x: Any, value: Any, fmt: str, parameter: str) -> Any:
+    """Return a scale or a zero point as a tensor on the device of `x`."""
+    if isinstance(value, torch.Tensor):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"`{parameter}` must be a torch tensor, as `x` is, or a number; got {type(value).__name__}")
+    return torch.ops.lowprec.number.default(x, value, fmt, parameter=parameter)
+
+
+def _operands(x: Any, scale: Any, zero_point: Any, names: tuple[str, str]) -> tuple[Any, Any]:
+    factor = _operand(x, scale, names[0], "scale")
+    if zero_point is None:
+        return factor, None
+    zero = _operand(x, zero_point, names[1], "zero_point")
+    return factor, zero if isinstance(zero_point, torch.Tensor) else zero.expand(factor.shape)
+
+
+def quantize_linear(x: Any, scale: Any, zero_point: Any, *, out: Any = None, **options: Any) -> Any:
+    """Stand for `lowprec.quantize_linear`."""
+    for name in ("source", "scale_format", "output_dtype", "precision"):
+        options[name] = _optional(options[name], name)
+    numbers = _number_names(x.dtype, options["source"], options["scale_format"], options["output_dtype"])
+    operands = _operands(x, scale, zero_point, numbers[:2])
+    return _delivered(torch.ops.lowprec.quantize_linear.default(x, *operands, **options), out)
+
+
+def dequantize_linear(x: Any, scale: Any, zero_point: Any, *, out: Any = None, **options: Any) -> Any:
+    """Stand for `lowprec.dequantize_linear`."""
+    for name in ("source", "scale_format", "output_dtype"):
+        options[name] = _optional(options[name], name)
+    numbers = _number_names(x.dtype, options["source"], options["scale_format"], None)
+    operands = _operands(x, scale, zero_point, (numbers[0], numbers[2]))
+    options["shape"] = _lengths(options["shape"])
+    return _delivered(torch.ops.lowprec.dequantize_linear.default(x, *operands, **options), out)
+
+
+def dynamic_quantize_linear(x: Any, *, opset: int = NEWEST) -> Any:
+    """Stand for `lowprec.dynamic_quantize_linear`."""
+    return torch.ops.lowprec.dynamic_quantize_linear.default(x, opset=opset)

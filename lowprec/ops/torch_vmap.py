@@ -1,0 +1,173 @@
+"""How `torch.vmap` batches lowprec's operators: the batch becomes the first axis; scales and packed rows go with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from ..plans.granularity import granularity_of
+from ..plans.quantize import DEQUANTIZE, QUANTIZE
+from ..spec.formats import Format, as_format
+from ..spec.opsets import NEWEST, version_of
+from ..spec.packing import group, packed_bytes
+from .torch_fakes import quantize_plan_of
+
+__all__ = ["RULES"]
+
+torch: Any = import_module("torch")
+_Dims = tuple[int | None, ...]
+_ONNX = {"quantize_linear": QUANTIZE, "dequantize_linear": DEQUANTIZE}
+
+
+def _first(x: Any, dim: int | None, size: Any) -> Any:
+    """Return a tensor with the batch as its first axis, repeated without memory where it has none."""
+    return x.unsqueeze(0).expand(size, *x.shape) if dim is None else x.movedim(dim, 0)
+
+
+def _one_by_one(name: str, size: int, dims: _Dims, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Call an operator on each element of the batch, where no single call does the same."""
+    operator = getattr(torch.ops.lowprec, name)
+    rows = [
+        operator(*(x if dim is None else x.select(dim, row) for x, dim in zip(operands, dims, strict=True)), **options)
+        for row in range(size)
+    ]
+    if isinstance(rows[0], torch.Tensor):
+        return torch.stack(rows), 0
+    return tuple(torch.stack(column) for column in zip(*rows, strict=True)), (0,) * len(rows[0])
+
+
+# ---- packed codes: every element of the batch ends on a whole byte, so it is filled up with codes that are cut off
+
+
+def _padded(rows: Any, multiple: int) -> Any:
+    return torch.nn.functional.pad(rows, (0, -rows.shape[1] % multiple))
+
+
+def _packed_rows(codes: Any, fmt: Format) -> Any:
+    """Pack what each element of the batch holds."""
+    size, n = codes.shape[0], math.prod(codes.shape[1:])
+    rows = _padded(codes.reshape(size, n), group(fmt)[0])
+    packed = torch.ops.lowprec.encode(rows, fmt.name, source=fmt.name, packed=True)
+    return packed.reshape(size, packed_bytes(rows.shape[1], fmt))[:, : packed_bytes(n, fmt)]
+
+
+def _unpacked_rows(packed: Any, fmt: Format, to: str, shape: tuple[Any, ...]) -> Any:
+    """Unpack each row of bytes to an element of the batch, of that shape."""
+    size, n = packed.shape[0], math.prod(shape)
+    if packed.ndim != 2 or packed.shape[1] != packed_bytes(n, fmt):
+        raise ValueError(
+            f"packed codes must be 1-D uint8 of {packed_bytes(n, fmt)} bytes for shape {tuple(shape)} in {fmt.name}; "
+            f"got shape {tuple(packed.shape[1:])}"
+        )
+    rows = _padded(packed, group(fmt)[1])
+    padded = size, rows.shape[1] * 8 // fmt.bits
+    values = torch.ops.lowprec.decode(rows.reshape(-1), fmt.name, to=to, packed=True, shape=padded)
+    return values[:, :n].reshape(size, *shape)
+
+
+# ---- the rules: (information, batch dimensions, the arguments) -> the result, its batch dimension
+
+
+def _cast(info: Any, dims: _Dims, x: Any, to: str, **options: Any) -> Any:
+    return torch.ops.lowprec.cast(x, to, **options), dims[0]
+
+
+def _bitcast(info: Any, dims: _Dims, x: Any, to: str, **options: Any) -> Any:
+    return torch.ops.lowprec.bitcast(x, to, **options), dims[0]
+
+
+def _encode(info: Any, dims: _Dims, x: Any, fmt: str, *, packed: bool = False, **options: Any) -> Any:
+    codes = torch.ops.lowprec.encode(x, fmt, **options)
+    return (_packed_rows(codes.movedim(dims[0], 0), as_format(fmt)), 0) if packed else (codes, dims[0])
+
+
+def _decode(
+    info: Any, dims: _Dims, codes: Any, fmt: str, *, to: str = "float32", packed: bool = False, shape: Any = None
+) -> Any:
+    if not packed or shape is None:
+        return torch.ops.lowprec.decode(codes, fmt, to=to, packed=packed, shape=shape), dims[0]
+    return _unpacked_rows(codes.movedim(dims[0], 0), as_format(fmt), to, shape), 0
+
+
+def _shape(operand: Any, dim: int | None) -> tuple[Any, ...]:
+    """Return the shape that an operand has within the batch."""
+    if operand is None:
+        return ()
+    shape = tuple(operand.shape)
+    return shape if dim is None else (*shape[:dim], *shape[dim + 1 :])
+
+
+def _linear(name: str, size: Any, dims: _Dims, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Return what the operator of that name makes of an unpacked array, a scale and a zero point, the batch first."""
+    operator, opset = getattr(torch.ops.lowprec, name), options.get("opset", NEWEST)
+    version, dims = version_of(opset, _ONNX[name]), (*dims[:3], None, None)[:3]
+    each = any(dim is not None for dim in dims[1:])  # element of the batch has scales of its own
+    if each and version < 21:  # too old for the scales that are put below
+        return _one_by_one(name, size, dims, operands, options)[0]
+    axis, block_size = options.pop("axis", 1), options.pop("block_size", 0)
+    shape, scale, zero = map(_shape, operands, dims)
+    if operands[2] is not None and zero != scale and not math.prod(zero) == math.prod(scale) == 1:
+        raise ValueError(f"`zero_point` must have the shape of `scale`, {scale}; got {zero}")
+    spread = granularity_of(shape, scale, axis, block_size, blocks=version >= 21, axes=version >= 13)
+    x, params = _first(operands[0], dims[0], size), [a for a in operands[1:] if a is not None]
+    if each or block_size:
+        params = [_first(a, dim, size) for a, dim in zip(params, dims[1:], strict=False)]
+    if spread.axis is None:
+        params = [a.reshape((size,) if each else ()) for a in params]
+        return operator(x, *params, **({"axis": 0} if each else {}), **options)
+    if block_size:
+        return operator(x, *params, axis=spread.axis + 1, block_size=block_size, **options)
+    if not each:
+        return operator(x, *params, axis=spread.axis + 1, **options)
+    rows = x.movedim(spread.axis + 1, 1)  # a scale for each pair of batch and axis, which become one axis
+    found = operator(rows.flatten(0, 1), *(a.flatten() for a in params), axis=0, **options)
+    return found.unflatten(0, rows.shape[:2]).movedim(1, spread.axis + 1)
+
+
+def _quantize_linear(
+    info: Any, dims: _Dims, x: Any, scale: Any, zero_point: Any = None, *, packed: bool = False, **options: Any
+) -> Any:
+    formats = {name: value for name, value in options.items() if name not in ("axis", "block_size")}
+    found = _linear("quantize_linear", info.batch_size, dims, (x, scale, zero_point), options)
+    if packed:
+        scale, zero = scale.new_empty(()), None if zero_point is None else zero_point.new_empty(())
+        found = _packed_rows(found, quantize_plan_of(x, scale, zero, packed=True, **formats).target)
+    return found, 0
+
+
+def _dequantize_linear(
+    info: Any,
+    dims: _Dims,
+    x: Any,
+    scale: Any,
+    zero_point: Any = None,
+    *,
+    source: str | None = None,
+    packed: bool = False,
+    shape: Any = None,
+    **options: Any,
+) -> Any:
+    if packed and source is not None and shape is not None:
+        fmt = as_format(source, parameter="source")
+        rows = _first(x, dims[0], info.batch_size)
+        x, dims = _unpacked_rows(rows, fmt, source, shape), (0, *dims[1:])
+        packed, shape = False, None
+    options |= {"source": source, "packed": packed, "shape": shape}
+    return _linear("dequantize_linear", info.batch_size, dims, (x, scale, zero_point), options), 0
+
+
+def _dynamic_quantize_linear(info: Any, dims: _Dims, x: Any, **options: Any) -> Any:
+    return _one_by_one("dynamic_quantize_linear", info.batch_size, dims, (x,), options)
+
+
+def _number(info: Any, dims: _Dims, x: Any, value: Any, fmt: str, **options: Any) -> Any:
+    return torch.ops.lowprec.number(x, value, fmt, **options), None
+
+
+RULES: dict[str, Callable[..., Any]] = {
+    "cast": _cast, "bitcast": _bitcast, "encode": _encode, "decode": _decode, "quantize_linear": _quantize_linear,
+    "dequantize_linear": _dequantize_linear, "dynamic_quantize_linear": _dynamic_quantize_linear, "number": _number,
+}  # fmt: skip
+"""The batch rule of each operator."""

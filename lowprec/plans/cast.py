@@ -1,0 +1,166 @@
+"""One conversion as plain numbers: (source, target, saturate, round_mode, opset) -> Plan."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ..spec.formats import FORMATS, Format, Kind, NaNRule, is_in_table
+from ..spec.interned import CACHED, Interned, reduced
+from ..spec.opsets import CastRules
+
+__all__ = ["Plan", "Rule", "check_convertible", "copy_plan", "make_plan"]
+
+
+class Rule(enum.Enum):
+    """How values become codes of the target."""
+
+    COPY = "copy"  # the bits, unchanged
+    NEAREST_EVEN = "nearest-even"  # to a float, rounded once
+    POWER = "power"  # to a power of two, by the round_mode
+    TRUNCATE = "truncate"  # to an integer: toward zero, then modulo 2**bits
+    NONZERO = "nonzero"  # to a bool
+    TEXT = "text"  # to or from strings
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Plan(metaclass=Interned):
+    """What a back end needs to know of one conversion; every option is settled. Equal plans are one object.
+
+    Attributes
+    ----------
+    rule : Rule
+        How values become codes.
+    source, target : Format
+        The rows; a back end takes field widths, bias and masks from them.
+    round_mode : str
+        ``"up"``, ``"down"`` or ``"nearest"``; concerns `Rule.POWER` alone.
+    overflow_code : int
+        Magnitude code where the rounded value is beyond the largest; the sign bit is added.
+    underflow_code : int
+        Code below the smallest value, zero included; concerns `Rule.POWER` alone.
+    infinity_code : int
+        Magnitude code for an infinite source; the sign bit is added.
+    nan_codes : tuple of int
+        Whole codes for NaN without and with the sign.
+    through : Plan or None
+        From strings: the plan from float64, whose single rounding is the decimal's.
+    """
+
+    rule: Rule
+    source: Format
+    target: Format
+    round_mode: str = "up"
+    overflow_code: int = 0
+    underflow_code: int = 0
+    infinity_code: int = 0
+    nan_codes: tuple[int, int] = (0, 0)
+    through: Plan | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the class and the values: a copy is the plan itself."""
+        return reduced(self)
+
+
+def _nan_codes(fmt: Format) -> tuple[int, int]:
+    nan = fmt.nan_code
+    if nan is None:  # no NaN: zero of the opposite sign, as ONNX's node data hold
+        return fmt.sign_mask, 0
+    return nan, nan | fmt.sign_mask
+
+
+def _is_copy(source: Format, target: Format, saturate: bool) -> bool:
+    # A saturating float8 cast applies the table to its own format too; it is the identity but for Inf and NaN payloads.
+    applies_table = target.saturates == "asked" and (target.has_inf or target.nan_count > 1) and saturate
+    return source == target and not applies_table
+
+
+# The loops round by an adder: a power of two as many exponents above a value as its format lacks mantissa bits.
+_FLOAT32_MANTISSA = 23
+_SMALLEST = -126  # exponents of normal float32 numbers
+_LARGEST = 127
+
+
+def check_convertible(fmt: Format, parameter: str) -> None:
+    """Raise ValueError, which says why, for a described float that no back end converts."""
+    if not fmt.is_float or is_in_table(fmt):
+        return
+
+    def require(holds: bool, wanted: str, came: str) -> None:
+        if not holds:
+            raise ValueError(f"`{parameter}` must {wanted} to be converted; got {fmt.name}, {came}")
+
+    require(fmt.bits <= 16, "have 16 bits or fewer", f"which has {fmt.bits}")
+    if not fmt.has_zero:
+        is_scale = (fmt.exponent_bits, fmt.bias, fmt.has_inf, fmt.nan) == (8, 127, False, NaNRule.ALL_ONES)
+        wanted = "have 8 exponent bits, bias 127, a NaN and no Inf where it has no zero"
+        require(is_scale, wanted, f"which has {fmt.exponent_bits}, bias {fmt.bias}, NaN {fmt.nan.value}")
+        return
+    require(fmt.signed, "have a sign", "which is unsigned")
+    require(fmt.mantissa_bits > 0, "have a mantissa", "which has none")
+    require(fmt.emin >= _SMALLEST, f"have exponents from {_SMALLEST} up", f"whose smallest is {fmt.emin}")
+    is_half_of_single = (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.has_inf, fmt.nan) == (
+        8, 7, _LARGEST, True, NaNRule.IEEE
+    )  # fmt: skip
+    limit = _LARGEST - 1 - _FLOAT32_MANTISSA + fmt.mantissa_bits
+    wanted = f"have exponents up to {limit} with {fmt.mantissa_bits} mantissa bits"
+    require(fmt.emax <= limit or is_half_of_single, wanted, f"whose largest is {fmt.emax}")
+
+
+@lru_cache(maxsize=CACHED)
+def copy_plan(fmt: Format) -> Plan:
+    """Return the plan that leaves the codes of a format as they are."""
+    return Plan(Rule.COPY, fmt, fmt)
+
+
+def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str, str] = ("source", "to")) -> Plan:
+    """Settle one conversion.
+
+    Parameters
+    ----------
+    source, target : Format
+        Two numeric, bool or string formats.
+    rules : CastRules
+        The options as `opsets.cast_rules` settled them.
+    names : tuple of str
+        The caller's parameters for both formats.
+
+    Returns
+    -------
+    Plan
+        Plain numbers for the back ends.
+
+    Raises
+    ------
+    ValueError
+        If no back end converts one of the formats.
+    """
+    if target.kind is not Kind.STRING and _is_copy(source, target, rules.saturate):
+        return copy_plan(source)
+    check_convertible(source, names[0])
+    check_convertible(target, names[1])
+    if target.kind is Kind.STRING:
+        return Plan(Rule.TEXT, source, target)
+    if source.kind is Kind.STRING:
+        return Plan(Rule.TEXT, source, target, through=make_plan(FORMATS["float64"], target, rules, names))
+    if target.kind is Kind.BOOL:
+        return Plan(Rule.NONZERO, source, target)
+    if target.kind is Kind.INT:
+        return Plan(Rule.TRUNCATE, source, target)
+    saturates = {"never": False, "always": True, "asked": rules.saturate}[target.saturates]
+    beyond = target.inf_code if target.has_inf else target.nan_code
+    overflow = target.max_code if saturates or beyond is None else beyond
+    nan = _nan_codes(target)
+    inf_is_nan = saturates and rules.inf_is_nan and target.nan is NaNRule.NEGATIVE_ZERO
+    return Plan(
+        rule=Rule.NEAREST_EVEN if target.has_zero else Rule.POWER,
+        source=source,
+        target=target,
+        round_mode=rules.round_mode,
+        overflow_code=overflow,
+        underflow_code=0 if saturates else nan[0],
+        infinity_code=nan[0] if inf_is_nan else overflow,
+        nan_codes=nan,
+    )

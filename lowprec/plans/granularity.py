@@ -1,0 +1,100 @@
+"""Which scale belongs to which element: per tensor, per axis or per block, from the shapes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..spec.arguments import as_integer, shown
+
+__all__ = ["Granularity", "expanded", "granularity_of"]
+
+_Array = np.ndarray[Any, Any]
+
+_PATTERN = 4096
+"""Scales of a short pattern are repeated up to about so many, so that the kernels meet long runs."""
+
+
+class Granularity(NamedTuple):
+    """How scales spread over an array in C order, its axes merged to (outer, the quantization axis, inner).
+
+    Element (outer, position, inner) has the scale number
+    ``(outer * outer_step + position // block) * width + (inner if width > 1 else 0)``.
+    """
+
+    axis: int | None  # None per tensor
+    inner: int
+    length: int
+    block: int
+    outer_step: int
+    width: int
+
+
+def _axis_of(axis: object, rank: int) -> int:
+    number = as_integer(axis)
+    if number is None:
+        raise ValueError(f"`axis` must be an integer; got {shown(axis)}")
+    if rank <= 1 and number == 1:  # the default, where there is but one axis or none
+        return 0
+    axes = max(rank, 1)  # ONNX's range for 0-d is empty, its default included: 0-d counts as 1-D, as NumPy has it
+    if not -axes <= number < axes:
+        raise ValueError(f"`axis` must be from {-axes} to {axes - 1} for `x` of {rank} dimensions; got {shown(number)}")
+    return number % axes
+
+
+def _block_of(block_size: object) -> int:
+    number = as_integer(block_size)
+    if number is None or number < 0:
+        wanted = "an integer from 0 up, 0 where there are no blocks"
+        raise ValueError(f"`block_size` must be {wanted}; got {shown(block_size)}")
+    return number
+
+
+def granularity_of(
+    shape: tuple[int, ...], scale: tuple[int, ...], axis: object, block_size: object, blocks: bool, axes: bool
+) -> Granularity:
+    """Return how a scale of one shape spreads over an array of another, or raise ValueError.
+
+    `blocks` and `axes` tell whether the opset has blocked and per-axis scales.
+    """
+    where, block = _axis_of(axis, len(shape)), _block_of(block_size)
+    inner = math.prod(shape[where + 1 :])
+    if block:
+        if not blocks:
+            raise ValueError(f"`block_size` must be 0 before opset 21; got {shown(block)}")
+        wanted = (*shape[:where], -(-shape[where] // block), *shape[where + 1 :]) if shape else None
+        if scale != wanted:
+            raise ValueError(
+                f"`scale` must have shape {wanted or '(n,) beside an axis'} for `x` of shape {shape}, axis {where}, "
+                f"block_size {shown(block)}; got {scale}"
+            )
+        length = max(shape[where], 1)
+        return Granularity(where, max(inner, 1), length, min(block, length), max(wanted[where], 1), max(inner, 1))
+    if math.prod(scale) == 1 and (len(scale) <= 1 or scale == (1,) * len(shape)):
+        return Granularity(None, max(math.prod(shape), 1), 1, 1, 0, 1)
+    if not axes:
+        raise ValueError(f"`scale` must have one element before opset 13; got shape {scale}")
+    if len(scale) != 1 or not shape or scale[0] != shape[where]:
+        per_axis = f", shape ({shape[where]},) for axis {where}" if shape else ""
+        raise ValueError(
+            f"`scale` must have one element{per_axis}, or a `block_size` and the rank of `x`, "
+            f"for `x` of shape {shape}; got shape {scale}"
+        )
+    return Granularity(where, max(inner, 1), max(shape[where], 1), 1, 0, 1)
+
+
+def expanded(spread: Granularity, n: int, operands: tuple[_Array | None, ...]) -> tuple[Granularity, tuple[Any, ...]]:
+    """Repeat the scales of a short per-axis pattern, so that few long runs take the place of many short ones."""
+    axis, inner, length, block, outer_step, width = spread
+    if axis is None or outer_step or length * inner > 16 * _PATTERN:
+        return spread, operands
+    if 1 < inner < 64:
+        operands = tuple(None if a is None else np.repeat(a, inner) for a in operands)
+        length, inner = length * inner, 1
+    if inner == 1 and length < _PATTERN and n > length:
+        times = -(-min(_PATTERN, n) // length)
+        operands = tuple(None if a is None else np.tile(a, times) for a in operands)
+        length *= times
+    return Granularity(axis, inner, length, block, outer_step, width), operands

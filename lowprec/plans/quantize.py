@@ -1,0 +1,184 @@
+"""One quantization as plain formats: types, precision and rules at an opset -> LinearPlan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from ..spec.formats import FORMATS, NUMERIC, Format, NaNRule, as_format
+from ..spec.interned import Interned, reduced
+from ..spec.opsets import VERSIONS, CastRules, check_attribute, check_saturate, version_of
+from .cast import Plan, check_convertible, make_plan
+
+__all__ = ["DEQUANTIZE", "QUANTIZE", "LinearPlan", "dequantize_plan", "quantize_plan", "scale_plans"]
+
+QUANTIZE = "QuantizeLinear"
+DEQUANTIZE = "DequantizeLinear"
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class LinearPlan(metaclass=Interned):
+    """What a back end needs to know of one QuantizeLinear or DequantizeLinear; every option is settled.
+
+    Equal plans are one object.
+
+    Attributes
+    ----------
+    operator : str
+        `QUANTIZE` or `DEQUANTIZE`.
+    source, target : Format
+        Of the array and of the result.
+    precision : Format
+        In which the division, or the multiplication, is rounded.
+    zero_point : Format or None
+        The type in which zero points enter the arithmetic: int32 beside integers, float32 beside the floats that have
+        them, None if there are none.
+    last : Plan
+        From a value in `precision` to a float target; for integer targets it is not used.
+    """
+
+    operator: str
+    source: Format
+    target: Format
+    precision: Format
+    zero_point: Format | None
+    last: Plan
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the class and the values: a copy is the plan itself."""
+        return reduced(self)
+
+
+# ---- types by operator and parameter: the first version that takes a format, None if no version does
+
+
+def _code_since(fmt: Format) -> int | None:
+    if fmt.is_integer and fmt.bits <= 16:
+        return max(fmt.since, 21 if fmt.bits == 16 else 10)
+    return fmt.since if fmt.is_float and fmt.bits <= 8 and fmt.has_zero else None
+
+
+def _wide_since(fmt: Format) -> int | None:
+    """int32, and the floats of 16 and 32 bits."""
+    if fmt.is_float and fmt.bits in (16, 32):
+        return 10 if fmt.bits == 32 else 19
+    return _int32_since(fmt)
+
+
+def _int32_since(fmt: Format) -> int | None:
+    return 10 if fmt.is_integer and fmt.signed and fmt.bits == 32 else None
+
+
+def _scale_since(fmt: Format) -> int | None:
+    return fmt.since if fmt.is_float and not fmt.has_zero else _wide_since(fmt)
+
+
+_Since = Callable[[Format], int | None]
+_TYPES: Mapping[tuple[str, str], _Since] = {
+    (QUANTIZE, "x"): _wide_since,
+    (QUANTIZE, "scale"): lambda fmt: 19 if _int32_since(fmt) else _scale_since(fmt),
+    (QUANTIZE, "output_dtype"): _code_since,
+    (QUANTIZE, "precision"): lambda fmt: 23 if fmt.is_float and fmt.bits >= 16 else None,
+    (DEQUANTIZE, "x"): lambda fmt: _code_since(fmt) or _int32_since(fmt),
+    (DEQUANTIZE, "scale"): lambda fmt: None if _int32_since(fmt) else _scale_since(fmt),
+    (DEQUANTIZE, "output_dtype"): lambda fmt: 23 if fmt.is_float and fmt.bits in (16, 32) else None,
+}
+
+
+def _check(fmt: Format, version: int, operator: str, parameter: str, name: str | None = None) -> None:
+    """Raise ValueError unless that version of the operator takes the format for the parameter."""
+    since_of = _TYPES[operator, parameter]
+    since = since_of(fmt)
+    if since is not None and since <= version:
+        check_convertible(fmt, name or parameter)
+        return
+    taken = ", ".join(row.name for row in NUMERIC if (found := since_of(row)) is not None and found <= version)
+    later = "" if since is None else f", which it has since opset {min(v for v in VERSIONS[operator] if v >= since)}"
+    has = f"a type that {operator}-{version} has there: {taken}"
+    codes = parameter == "scale" and fmt.is_integer and not fmt.signed
+    hint = " (if it holds codes, say of which format with `scale_format=`)" if codes else ""
+    raise ValueError(f"`{name or parameter}` must be {has}; got {fmt.name}{later}{hint}")
+
+
+def _float32() -> Format:
+    return FORMATS["float32"]
+
+
+def quantize_plan(
+    source: Format,
+    scale: Format,
+    zero_point: Format | None,
+    output_dtype: object,
+    precision: object,
+    saturate: bool,
+    opset: int,
+) -> LinearPlan:
+    """Check the types of a QuantizeLinear against its version at `opset`, and settle it.
+
+    `zero_point` and `output_dtype` name the target; they have been checked to agree.
+    """
+    version = version_of(opset, QUANTIZE)
+    check_saturate(saturate, opset, QUANTIZE)
+    check_attribute("output_dtype", output_dtype, None, opset, QUANTIZE)
+    check_attribute("precision", precision, None, opset, QUANTIZE)
+    _check(source, version, QUANTIZE, "x")
+    _check(scale, version, QUANTIZE, "scale")
+    if version in (19, 21) and scale != source:
+        raise ValueError(f"`scale` must be {source.name}, as `x` is, before opset 23; got {scale.name}")
+    if zero_point is not None:
+        target, name = zero_point, "zero_point"
+    else:
+        chosen = FORMATS["uint8"] if output_dtype is None else output_dtype
+        target, name = as_format(chosen, parameter="output_dtype"), "output_dtype"
+    _check(target, version, QUANTIZE, "output_dtype", name)
+    if precision is not None:
+        working = as_format(precision, parameter="precision")
+        _check(working, version, QUANTIZE, "precision")
+    elif scale.is_integer:
+        working = FORMATS["float64"]
+    else:
+        working = scale if scale.has_zero else _float32()
+    if not (working.has_inf and working.nan in (NaNRule.IEEE, NaNRule.ALL_ONES)):
+        came = f"of `scale`, {working.name}" if precision is None else working.name
+        raise ValueError(f"`precision` must be a float that has Inf, -0 and NaN; got {came}")
+    has_zero = zero_point is not None and (target.is_integer or target.saturates == "always")
+    beside = None if not has_zero else FORMATS["int32"] if target.is_integer else _float32()
+    cast_version = version_of(opset)
+    rules = CastRules(cast_version, bool(saturate), "up")
+    wide = working.bits == 64 and beside is None
+    return LinearPlan(
+        QUANTIZE, source, target, working, beside, make_plan(FORMATS["float64"] if wide else _float32(), target, rules)
+    )
+
+
+def dequantize_plan(
+    source: Format, scale: Format, zero_point: Format | None, output_dtype: object, opset: int
+) -> LinearPlan:
+    """Check the types of a DequantizeLinear against its version at `opset`, and settle it."""
+    version = version_of(opset, DEQUANTIZE)
+    check_attribute("output_dtype", output_dtype, None, opset, DEQUANTIZE)
+    _check(source, version, DEQUANTIZE, "x")
+    _check(scale, version, DEQUANTIZE, "scale")
+    if output_dtype is not None:
+        target = as_format(output_dtype, parameter="output_dtype")
+        _check(target, version, DEQUANTIZE, "output_dtype")
+    elif scale.has_zero:
+        target = scale
+    else:
+        raise ValueError(f"`output_dtype` must be given where `scale` is {scale.name}; got None")
+    single = _float32()
+    # Zero points of float8 and int32 can but be 0.
+    has_zero = zero_point is not None and source.saturates != "asked" and source.bits < 32
+    return LinearPlan(
+        DEQUANTIZE, source, target, single, single if has_zero else None,
+        make_plan(single, target, CastRules(version_of(opset), True, "up")),
+    )  # fmt: skip
+
+
+def scale_plans(plan: LinearPlan, scale: Format) -> tuple[Plan, ...]:
+    """Return the casts that bring a scale to what the loops read: to the precision, and on to float32 from 16 bits."""
+    rules = CastRules(version_of(max(row.since for row in NUMERIC)), True, "up")
+    steps = [scale, plan.precision, FORMATS["float64" if plan.precision.bits == 64 else "float32"]]
+    return tuple(make_plan(a, b, rules) for a, b in pairwise(steps) if a != b)

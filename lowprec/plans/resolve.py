@@ -1,0 +1,111 @@
+"""From the options at a public function's door to a plan, checked once and remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from numpy import ndarray
+
+from ..arrays.libraries import format_of, namespace
+from ..spec.formats import NUMBERS, Format, Kind, as_format
+from ..spec.opsets import NEWEST, cast_rules, check_type, version_of
+from .cast import Plan, copy_plan, make_plan
+
+__all__ = [
+    "CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "remembered", "settle", "settle_bits",
+    "unpacking",
+]  # fmt: skip
+
+
+class _Door(NamedTuple):
+    """The caller's parameters, the ONNX operator whose rules hold, and the kinds of format it takes."""
+
+    array: str
+    source: str
+    target: str
+    operator: str = "Cast"
+    kinds: frozenset[Kind] = NUMBERS
+    moves_bits: bool = False  # whether codes are moved as they are, whatever a cast of the format to itself does
+
+
+TEXT = NUMBERS | {Kind.STRING}
+CAST = _Door("x", "source", "to", kinds=TEXT)
+CAST_LIKE = _Door("x", "source", "like", "CastLike", TEXT)
+ENCODE = _Door("x", "source", "fmt")
+DECODE = _Door("codes", "fmt", "to")
+PACK = _Door("x", "fmt", "fmt", moves_bits=True)
+UNPACK = _Door("packed", "fmt", "fmt", moves_bits=True)
+
+
+def _make(
+    dtype: Any, source: object, to: object, door: _Door, saturate: bool, round_mode: str | None, opset: int
+) -> Plan:
+    held = format_of(dtype, source, (door.array, door.source), door.kinds)
+    target = as_format(to, parameter=door.target)
+    names = (door.array if held.kind is Kind.STRING else door.source, door.target)
+    rules = cast_rules(held, target, saturate, round_mode, opset, names, door.operator, door.kinds)
+    return copy_plan(target) if door.moves_bits else _shared(held, target, rules, names)
+
+
+def remembered(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Remember what `make` returned for the same arguments."""
+    cached = lru_cache(maxsize=4096, typed=True)(make)  # typed: True must not find what 1 left
+
+    def settled(*arguments: Any) -> Any:
+        try:
+            return cached(*arguments)
+        except TypeError:  # an argument that cannot be a key cannot be right: let the checks name it
+            return make(*arguments)
+
+    return settled
+
+
+_shared = lru_cache(maxsize=4096)(make_plan)
+_cached = lru_cache(maxsize=4096, typed=True)(_make)  # typed: True must not find what 1, the enum of float32, left
+
+
+def settle(
+    x: Any,
+    source: object,
+    to: object,
+    door: _Door,
+    saturate: bool = True,
+    round_mode: str | None = None,
+    opset: int = NEWEST,
+) -> Plan:
+    """Return the plan of a conversion of `x`, or raise what its door promises."""
+    if type(x) is not ndarray:
+        namespace(x, door.array)
+    try:
+        return _cached(x.dtype, source, to, door, saturate, round_mode, opset)
+    except TypeError:  # an option that cannot be a key of the cache cannot be right: let the checks name it
+        return _make(x.dtype, source, to, door, saturate, round_mode, opset)
+
+
+def unpacking(source: Format, to: object, door: _Door) -> Plan:
+    """Return the plan of a conversion from packed codes, whose dtype says nothing."""
+    target, names = as_format(to, parameter=door.target), (door.source, door.target)
+    rules = cast_rules(source, target, names=names)
+    return copy_plan(target) if door.moves_bits else _shared(source, target, rules, names)
+
+
+_BITS = NUMBERS | {Kind.COMPLEX}
+"""The kinds whose bits BitCast reads."""
+
+
+def settle_bits(dtype: Any, source: object, to: object, opset: int) -> tuple[Format, Format]:
+    """Return the two formats of a BitCast, or raise what `bitcast` promises."""
+    version = version_of(opset, "BitCast")
+    held = format_of(dtype, source, kinds=_BITS)
+    target = as_format(to, parameter="to")
+    if not (source is not None and held.bits == target.bits == 6):
+        check_type(held, version, "source", "BitCast", _BITS)
+        check_type(target, version, "to", "BitCast", _BITS)
+    if held.bits != target.bits or target.bits == 0:
+        codes = source is None and held.is_integer and target.bits < held.bits
+        hint = " (if `x` holds codes, say of which format with `source=`)" if codes else ""
+        wanted = f"{held.bits} bits wide, as {held.name} is"
+        raise ValueError(f"`to` must be {wanted}; got {target.name} of {target.bits}{hint}")
+    return held, target

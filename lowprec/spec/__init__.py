@@ -1,0 +1,1 @@
+"""What formats, opsets and packing are: facts, nothing is converted here."""
