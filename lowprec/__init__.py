@@ -16,6 +16,7 @@ from .ops.cast import bitcast, cast, cast_like
 from .ops.codes import decode, encode, pack, unpack
 from .ops.interchange import to_numpy, to_torch
 from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
+from .ops.scales import absmax_scale, minmax_scale
 from .reference.explanation import explain
 from .spec.finfo import finfo, iinfo
 from .spec.formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
@@ -27,6 +28,7 @@ if _TYPE_CHECKING:
 __version__ = _version("lowprec")
 __all__ = [
     "Format",
+    "absmax_scale",
     "as_format",
     "bitcast",
     "build_info",
@@ -43,6 +45,7 @@ __all__ = [
     "formats",
     "get_num_threads",
     "iinfo",
+    "minmax_scale",
     "pack",
     "quantize_linear",
     "set_num_threads",

@@ -14,6 +14,19 @@ def run_compared(
     n: int,
 ) -> tuple[float, float, float, float, float, int, float, float] | None: ...
 def compare(x: Any, y: Any) -> tuple[float, float, float, float, float, int, float, float] | None: ...
+def find_ranges(
+    src: Any,
+    bits: int,
+    outer: int,
+    length: int,
+    inner: int,
+    block: int,
+    mask: int,
+    last: int,
+    low: Any,
+    high: Any,
+    n_threads: int,
+) -> None: ...
 def in_default_mode(function: Callable[[], Any]) -> Any: ...
 
 class Program:

@@ -14,7 +14,8 @@ from libc.string cimport memcpy, memset
 cimport numpy as cnp
 
 from lowprec._native.params cimport (
-    EACH, ROW, RUNS, SPREAD, beside_t, compare_t, inverses_t, linear_t, params_t, rest_t, seen_t, spread_t, stage_t,
+    EACH, ROW, RUNS, SPREAD, beside_t, compare_t, inverses_t, linear_t, params_t, range_t, rest_t, seen_t, spread_t,
+    stage_t,
 )
 
 cdef extern from "_native/machine.h" nogil:
@@ -59,6 +60,7 @@ cdef linear_t linear[3][MAX_LINEAR]  # by the way in which scales stand beside t
 cdef compare_t compare_in_use
 cdef inverses_t inverses_in_use  # NULL where no loop takes them
 cdef spread_t spread_in_use[2]  # of 4 and of 8 bytes
+cdef range_t ranges_in_use[4][2]  # by the width of a code; the largest magnitude, both ends
 cdef dict loop_index = {}
 cdef str isa_in_use = ""
 
@@ -93,6 +95,9 @@ def use_isa(str name) -> None:
     spread_in_use[0], spread_in_use[1] = <spread_t><size_t>tier.SPREADS[0], <spread_t><size_t>tier.SPREADS[1]
     compare_in_use = <compare_t><size_t>tier.COMPARE
     inverses_in_use = <inverses_t><size_t>tier.INVERT
+    for width in range(4):
+        for ends in range(2):
+            ranges_in_use[width][ends] = <range_t><size_t>tier.RANGES[width][ends]
     isa_in_use = name
 
 
@@ -270,3 +275,4 @@ def run_same_shape(Program program not None, cnp.ndarray x, cnp.dtype dtype, out
 
 
 include "_native/error_stats.pxi"
+include "_native/ranges.pxi"

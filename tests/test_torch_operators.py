@@ -107,6 +107,15 @@ def test_shapes_and_numbers_may_change(backend: str) -> None:
             assert bits(compiled(x, scale, zero_point, block)) == bits(call(x, scale, zero_point, block))
 
 
+def test_onnxs_undefined_is_no_type() -> None:
+    def call(x: Any) -> Any:
+        y = lp.quantize_linear(x, 0.5, output_dtype=0, precision=0)
+        return y, lp.dequantize_linear(y, 0.5, output_dtype=0)
+
+    x = sample()
+    assert bits(torch.compile(call, backend="eager", fullgraph=True)(x)) == bits(call(x))
+
+
 @pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
 @pytest.mark.parametrize("name", CALLS)
 def test_made_into_a_graph(name: str, mode: str) -> None:

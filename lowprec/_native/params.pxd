@@ -99,3 +99,8 @@ cdef struct seen_t:
 
 
 ctypedef void (*compare_t)(const float *x, const float *y, Py_ssize_t n, seen_t *seen) noexcept nogil
+
+ctypedef void (*range_t)(
+    const void *src, Py_ssize_t rows, Py_ssize_t inner, Py_ssize_t block, uint64_t mask, uint64_t last,
+    void *low, void *high,
+) noexcept nogil

@@ -1,4 +1,4 @@
-"""The oracle: what every conversion gives, in exact fractions, one value at a time. It reads formats and opsets only."""
+"""The oracle: every conversion in exact fractions, one value at a time. It reads formats and opsets only."""
 
 from .exact_cast import Value, cast, decode, encode, exact_decimal, finite_count
 from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize

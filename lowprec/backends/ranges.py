@@ -1,0 +1,166 @@
+"""The range of the finite values that share a scale: the largest magnitude, or both ends, in float64."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import array_api_compat as compat
+import numpy as np
+
+from .. import _kernels
+from ..arrays.libraries import is_dask, namespace, on_host, to_host
+from ..plans.cast import make_plan
+from ..spec.formats import FORMATS, Format
+from ..spec.opsets import cast_rules
+from .dispatch import convert
+from .threads import shared
+
+__all__ = ["Groups", "find_range"]
+
+_Array = np.ndarray[Any, Any]
+_BYTE = np.dtype(np.uint8)
+_DOUBLE = FORMATS["float64"]
+
+_SHORT = 64
+"""Inner lengths below which rows are compared element by element, not reduced one by one."""
+
+_PART = 1 << 16
+"""Elements that are reduced to one partial result where a group has more."""
+
+
+class Groups(NamedTuple):
+    """Which elements share a scale: all, those at one index of an axis, or blocks along an axis or two."""
+
+    axes: tuple[int, ...]  # none where all elements share one
+    blocks: tuple[int, ...]  # the block length along each axis; none for whole slices along one axis
+
+    def shape_of(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of the scales of an array."""
+        if not self.axes:
+            return ()
+        if not self.blocks:
+            return (shape[self.axes[0]],)
+        lengths = list(shape)
+        for axis, block in zip(self.axes, self.blocks, strict=True):
+            lengths[axis] = -(-shape[axis] // block)
+        return tuple(lengths)
+
+
+class _Ends(NamedTuple):
+    """The ends of ranges; `low` is None where `high` is the largest magnitude."""
+
+    low: Any | None
+    high: Any
+
+    def combine(self, smallest: Callable[[Any], Any], largest: Callable[[Any], Any]) -> _Ends:
+        """Return the ends of the ranges of several."""
+        return _Ends(None if self.low is None else smallest(self.low), largest(self.high))
+
+    def over(self, axes: tuple[int, ...]) -> _Ends:
+        """Return the ends over some axes."""
+        return self.combine(lambda low: low.min(axis=axes), lambda high: high.max(axis=axes))
+
+
+def _to_double(x: Any, fmt: Format) -> Any:
+    return convert(x, make_plan(fmt, _DOUBLE, cast_rules(fmt, _DOUBLE)))
+
+
+def _reduce(codes: _Array, fmt: Format, shape: tuple[int, int, int], block: int, both: bool) -> _Ends:
+    """Return the ranges of blocks along the middle axis of dense codes."""
+    outer, length, inner = shape
+    high = np.empty((outer, -(-length // block), inner), fmt.code_dtype)
+    low = np.empty_like(high) if both else None
+    shared(
+        codes.size, _kernels.find_ranges, codes.reshape(-1).view(_BYTE), fmt.storage_bits, *shape, block,
+        fmt.magnitude_mask, fmt.max_code, None if low is None else low.reshape(-1).view(_BYTE),
+        high.reshape(-1).view(_BYTE),
+    )  # fmt: skip
+    ends = (None if one is None else _to_double(one.view(fmt.dtype), fmt) for one in (low, high))
+    return _Ends(*ends)
+
+
+def _of_codes(codes: _Array, fmt: Format, groups: Groups, both: bool) -> _Ends:
+    """Return the ranges of codes in host memory: floats with a sign and a zero, whose codes have an order."""
+    shape, codes = codes.shape, np.ascontiguousarray(codes)
+    if not groups.axes:
+        return _reduce(codes, fmt, (1, codes.size, 1), _PART, both).over((0, 1, 2))
+    axis = groups.axes[-1]
+    outer, length, inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+    if not groups.blocks:
+        if inner >= _SHORT or outer == 1:
+            rows = _reduce(codes, fmt, (outer * length, inner, 1), inner, both)
+            return rows.combine(*2 * [lambda one: one.reshape(outer, length)]).over((0,))
+        count = max(_SHORT, _PART // (length * inner))
+        parts = _reduce(codes, fmt, (1, outer, length * inner), count, both)
+        return parts.combine(*2 * [lambda one: one.reshape(-1, length, inner)]).over((0, 2))
+    parts = _reduce(codes, fmt, (outer, length, inner), groups.blocks[-1], both)
+    lengths = Groups(groups.axes[-1:], groups.blocks[-1:]).shape_of(shape)
+    parts = parts.combine(*2 * [lambda one: one.reshape(lengths)])
+    if len(groups.axes) == 1:
+        return parts
+    first = groups.axes[0]
+    starts = np.arange(0, shape[first], groups.blocks[0])
+    return parts.combine(
+        lambda low: np.minimum.reduceat(low, starts, axis=first),
+        lambda high: np.maximum.reduceat(high, starts, axis=first),
+    )
+
+
+def _of_values(values: Any, groups: Groups, both: bool, xp: Any) -> _Ends:
+    """Return the ranges of float64 values in calls of their library."""
+    zero = xp.zeros((), dtype=values.dtype, device=compat.device(values))
+    values = xp.where(xp.isfinite(values), values, zero)
+    ends = _Ends(xp.minimum(values, zero), xp.maximum(values, zero)) if both else _Ends(None, xp.abs(values))
+    if not groups.blocks:
+        others = tuple(axis for axis in range(values.ndim) if axis not in groups.axes)
+        return ends.combine(lambda low: xp.min(low, axis=others), lambda high: xp.max(high, axis=others))
+
+    def cut(one: Any, reduction: Callable[..., Any]) -> Any:
+        for axis, block in zip(groups.axes, groups.blocks, strict=True):
+            before, length, after = one.shape[:axis], one.shape[axis], one.shape[axis + 1 :]
+            missing = xp.zeros((*before, -length % block, *after), dtype=one.dtype, device=compat.device(one))
+            whole = xp.concat([one, missing], axis=axis)
+            one = reduction(xp.reshape(whole, (*before, -(-length // block), block, *after)), axis=axis + 1)
+        return one
+
+    return ends.combine(partial(cut, reduction=xp.min), partial(cut, reduction=xp.max))
+
+
+def _on_host(x: Any, fmt: Format, groups: Groups, both: bool) -> _Ends:
+    codes = to_host(x)
+    if codes.size == 0:
+        empty = np.zeros(groups.shape_of(codes.shape))
+        return _Ends(empty if both else None, empty)
+    if fmt.is_float and fmt.signed and fmt.has_zero:
+        return _of_codes(codes, fmt, groups, both)
+    return _of_values(np.asarray(_to_double(codes.view(fmt.dtype), fmt)), groups, both, np)
+
+
+def find_range(x: Any, fmt: Format, groups: Groups, *, both: bool = False) -> tuple[Any, ...]:
+    """Return the largest finite magnitudes of groups of elements, or the ends of ranges that are widened to hold 0.
+
+    Parameters
+    ----------
+    x : array
+        Any library; holds `fmt`. No array that JAX traces.
+    fmt : Format
+        A format of numbers.
+    groups : Groups
+        Which elements belong together.
+    both : bool
+        Whether both ends are wanted.
+
+    Returns
+    -------
+    tuple of array
+        The magnitudes, or the least and the greatest values, in float64: NumPy arrays where `x` is in host memory, else
+        arrays of its library. 0 where no element is finite.
+    """
+    if not is_dask(x) and on_host(x):
+        ends = _on_host(x, fmt, groups, both)
+    else:
+        ends = _of_values(_to_double(x, fmt), groups, both, namespace(x))
+    return (ends.high,) if ends.low is None else (ends.low, ends.high)

@@ -1,0 +1,296 @@
+"""Scales from values: `absmax_scale` and `minmax_scale`, and the rules for scales that are powers of two."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .. import _kernels
+from ..arrays.libraries import call_back, carrier, format_of, handed_over, is_dask, is_traced, namespace, to_host
+from ..backends.ranges import Groups, find_range
+from ..spec.formats import FORMATS, Format, as_format
+from .codes import encode
+
+__all__ = ["SCALE_RULES", "absmax_scale", "minmax_scale"]
+
+_SINGLE = FORMATS["float32"]
+_FRACTION_BITS = 52
+_ONE = 1 << _FRACTION_BITS
+_SQRT2_FRACTION = (
+    math.isqrt(2 << 2 * _FRACTION_BITS) + 1 - _ONE
+)  # the first fraction above that of the square root of 2
+
+SCALE_RULES = ("floor", "ceil", "rceil", "even", "nearest")
+"""How the largest magnitude of a block becomes the exponent of its scale (OCP MX 1.0, 6.3, is floor)."""
+
+
+def _groups(shape: tuple[int, ...], axis: object, block_size: object) -> Groups:
+    """Return which elements of an array share a scale, or raise ValueError."""
+    if axis is None:
+        if block_size != 0:
+            raise ValueError(f"`axis` must be given with a `block_size`; got None with {block_size!r:.80}")
+        return Groups((), ())
+    axes = tuple(axis) if isinstance(axis, Sequence) and not isinstance(axis, str) else (axis,)
+    blocks = (
+        tuple(block_size) if isinstance(block_size, Sequence) and not isinstance(block_size, str) else (block_size,)
+    )
+    rank = len(shape)
+    if len(axes) not in (1, 2) or not all(_is_integer(one) and -rank <= one < rank for one in axes):
+        raise ValueError(f"`axis` must be an axis of `x`, from {-rank} to {rank - 1}, or two; got {axis!r:.80}")
+    axes = tuple(int(one) % rank for one in axes)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"`axis` must be two different axes; got {axis!r:.80}")
+    if not all(_is_integer(block) and block >= 0 for block in blocks) or (len(blocks) != len(axes)):
+        wanted = "an integer from 0 up" if len(axes) == 1 else "two positive integers, as `axis` has two axes"
+        raise ValueError(f"`block_size` must be {wanted}; got {block_size!r:.80}")
+    if len(axes) == 1 and blocks[0] == 0:
+        return Groups(axes, ())
+    if 0 in blocks:
+        raise ValueError(f"`block_size` must be positive along each axis; got {block_size!r:.80}")
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    # A block longer than its axis is one that is as long.
+    lengths = tuple(min(int(blocks[index]), max(shape[axes[index]], 1)) for index in order)
+    return Groups(tuple(axes[index] for index in order), lengths)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _power_codes(largest: Any, to: Format, fmt: Format, rule: str) -> Any:
+    """Return the codes of powers of two for magnitudes in float64, NumPy arrays; 0 where there is no magnitude."""
+    significand, exponent = math.frexp(float(to.max))
+    emax, fraction = exponent - 1, int(math.ldexp(2 * significand - 1, _FRACTION_BITS))
+    mantissa_bits = to.mantissa_bits if to.is_float else emax
+    addend = {  # what carries into the exponent where the rule rounds up
+        "floor": 0,
+        "ceil": _ONE - 1,
+        "rceil": _ONE - 1 - fraction,
+        "even": _ONE >> (mantissa_bits + 1),
+        "nearest": _ONE - _SQRT2_FRACTION,
+    }[rule]
+    bits = np.asarray(largest).view(np.int64)
+    exponents = ((bits + addend) >> _FRACTION_BITS) - 1023 - emax + fmt.bias
+    codes = np.clip(exponents, 0, fmt.max_code)
+    return np.where(bits == 0, 0, codes).astype(fmt.code_dtype)
+
+
+def _scale_codes(largest: Any, to: Format, fmt: Format, rule: str) -> np.ndarray[Any, Any]:
+    """Return the codes of the scales of magnitudes, both NumPy arrays."""
+    if not fmt.has_zero:
+        return np.asarray(_power_codes(largest, to, fmt, rule))
+
+    def quotient() -> Any:
+        with np.errstate(under="ignore"):
+            return np.clip(largest / float(to.max), fmt.smallest_subnormal, float(fmt.max))
+
+    scale = np.where(largest == 0, 1.0, _kernels.in_default_mode(quotient))
+    return np.asarray(encode(scale, fmt))
+
+
+def _checked_target(to: object, kinds: str) -> Format:
+    fmt = as_format(to, parameter="to")
+    if kinds == "signed" and not ((fmt.is_float or fmt.is_integer) and fmt.signed and fmt.has_zero):
+        hint = " (`minmax_scale` is for unsigned integers)" if fmt.is_integer else ""
+        raise ValueError(f"`to` must be a signed format of numbers, since the scale is symmetric; got {fmt.name}{hint}")
+    if kinds == "integer" and not (fmt.is_integer and fmt.bits <= 16):
+        raise ValueError(f"`to` must be an integer of 2 to 16 bits; got {fmt.name}")
+    return fmt
+
+
+def absmax_scale(
+    x: Any,
+    to: object,
+    /,
+    *,
+    axis: int | Sequence[int] | None = None,
+    block_size: int | Sequence[int] = 0,
+    scale_format: object = "float32",
+    scale_rule: str | None = None,
+) -> Any:
+    """Return the scales that take the largest magnitudes to the largest value of a format; for `quantize_linear`.
+
+    The scale is the largest finite magnitude of the elements that share it, over the largest value of `to`: computed in
+    float64, rounded once to `scale_format` and kept between its smallest and its largest positive value. NaN and Inf
+    are left out. Where no element is finite and not zero the scale is 1; code 00 of float8_e8m0fnu. -0 is 0.
+
+    Parameters
+    ----------
+    x : array
+        Integers or floats of any format, any shape and strides.
+    to : str, int, dtype or Format
+        The format that `x` will be quantized to: a signed one.
+    axis : int or two ints, optional
+        None: one scale. An axis: a scale for each of its indices, or with `block_size` for each block along it. Two
+        axes: a scale for each tile of two block sizes.
+    block_size : int or two ints
+        Elements along each axis that share a scale, the last of which may be fewer; 0 for whole slices.
+    scale_format : str, int, dtype or Format
+        float32, float16, bfloat16 or float8_e8m0fnu.
+    scale_rule : {"floor", "ceil", "rceil", "even", "nearest"}, optional
+        For float8_e8m0fnu; None is ``"floor"``. With the largest magnitude a and the largest value M = 2**emax * m of
+        `to`, the exponent is floor(log2 a) - emax, ceil(log2 a) - emax, the least E with a <= M * 2**E,
+        floor(log2 a') - emax with a' rounded to the mantissa of `to`, ties away, or floor(log2 a + 1/2) - emax.
+
+    Returns
+    -------
+    array
+        The scales, in the library and on the device of `x`, in its carrier of `scale_format`: 0-d, 1-D, or of the shape
+        of `x` with the axes divided by the block sizes and rounded up.
+
+    Raises
+    ------
+    TypeError
+        If `x` is no array, or holds what is no number.
+    ValueError
+        If `to` is unsigned, or a parameter is out of its range.
+
+    Notes
+    -----
+    Source: OCP Microscaling Formats (MX) 1.0, section 6.3, for ``"floor"``; docs/quantization.md for the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> x = np.array([[0.5, -1.5, 3.0, 6.5], [100.0, -30.0, np.inf, 0.0]], np.float32)
+    >>> scale = lp.absmax_scale(x, "int8", axis=0)
+    >>> lp.quantize_linear(x, scale, axis=0, output_dtype="int8").tolist()
+    [[10, -29, 59, 127], [127, -38, 127, 0]]
+    >>> lp.absmax_scale(x, "float4_e2m1fn", axis=1, block_size=2, scale_format="float8_e8m0fnu").tolist()
+    [[0.25, 1.0], [16.0, 5.877471754111438e-39]]
+    """
+    namespace(x)
+    held, target = format_of(x.dtype), _checked_target(to, "signed")
+    fmt = as_format(scale_format, parameter="scale_format")
+    if not fmt.is_float or not (fmt.bits in (16, 32) or not fmt.has_zero):
+        raise ValueError(f"`scale_format` must be float32, float16, bfloat16 or a power of two; got {fmt.name}")
+    if scale_rule is not None and (scale_rule not in SCALE_RULES or fmt.has_zero):
+        where = f"one of {', '.join(SCALE_RULES)}" if not fmt.has_zero else f"None where `scale_format` is {fmt.name}"
+        raise ValueError(f"`scale_rule` must be {where}; got {scale_rule!r:.80}")
+    rule = partial(_scale_codes, to=target, fmt=fmt, rule="floor" if scale_rule is None else scale_rule)
+    (scale,) = _found(x, held, _groups(tuple(x.shape), axis, block_size), {rule: fmt})
+    return scale
+
+
+def minmax_scale(
+    x: Any, to: object, /, *, axis: int | Sequence[int] | None = None, block_size: int | Sequence[int] = 0
+) -> tuple[Any, Any]:
+    """Return the scales and zero points that take ranges to the range of an integer format; for `quantize_linear`.
+
+    As DynamicQuantizeLinear computes them, with the range of `to`: the range of the finite elements is widened to hold
+    0, ``scale = (max - min) / (qmax - qmin)``, ``zero_point = round(qmin - min / scale)``, clamped; in float32. NaN and
+    Inf are left out, -0 is 0. Where no element is finite and not zero, and where the scale rounds to 0, they are 1 and
+    0. A range beyond float32 gives the largest float32.
+
+    Parameters
+    ----------
+    x : array
+        Integers or floats of any format, any shape and strides; rounded to float32.
+    to : str, int, dtype or Format
+        The integer format of 2 to 16 bits that `x` will be quantized to.
+    axis, block_size
+        As in `absmax_scale`.
+
+    Returns
+    -------
+    scale, zero_point : array
+        float32 and `to`, in the library and on the device of `x`; shaped as `absmax_scale` shapes them.
+
+    Raises
+    ------
+    TypeError
+        If `x` is no array, or holds what is no number.
+    ValueError
+        If a parameter is out of its range.
+
+    Notes
+    -----
+    Source: ONNX DynamicQuantizeLinear, version 11.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> x = np.array([-1.0, 0.0, 1.55, np.nan], np.float32)
+    >>> scale, zero_point = lp.minmax_scale(x, "uint8")
+    >>> scale.item(), zero_point.item()
+    (0.009999999776482582, 100)
+    >>> lp.quantize_linear(x[:3], scale, zero_point).tolist()
+    [0, 100, 255]
+    """
+    namespace(x)
+    held, target = format_of(x.dtype), _checked_target(to, "integer")
+    groups = _groups(tuple(x.shape), axis, block_size)
+    rules: dict[_Rule, Format] = {partial(_range_scale, to=target): _SINGLE, partial(_range_zero, to=target): target}
+    scale, zero = _found(x, held, groups, rules, both=True)
+    return scale, zero
+
+
+def _range_parts(low: Any, high: Any, to: Format) -> tuple[Any, Any]:
+    """Return the scales and the zero points of ranges, as float32."""
+
+    def parts() -> tuple[Any, Any]:
+        least, most = (np.asarray(end).astype(np.float32) for end in (low, high))
+        with np.errstate(all="ignore"):
+            scale = np.minimum((most - least) / np.float32(int(to.max) - int(to.min)), np.finfo(np.float32).max)
+            scale = np.where(scale == 0, np.float32(1), scale)
+            zero = np.rint(np.float32(to.min) - np.where(least == most, 0, least) / scale)
+        return scale, np.where(least == most, 0, np.clip(zero, to.min, to.max))
+
+    found: tuple[Any, Any] = _kernels.in_default_mode(parts)
+    return found
+
+
+def _range_scale(low: Any, high: Any, *, to: Format) -> np.ndarray[Any, Any]:
+    return np.asarray(_range_parts(low, high, to)[0]).view(np.uint32)
+
+
+def _range_zero(low: Any, high: Any, *, to: Format) -> np.ndarray[Any, Any]:
+    return np.asarray(_range_parts(low, high, to)[1].astype(np.int64) & to.code_mask).astype(to.code_dtype)
+
+
+_Rule = Callable[..., "np.ndarray[Any, Any]"]
+
+
+def _carried(codes: np.ndarray[Any, Any], fmt: Format, dtype: Any) -> np.ndarray[Any, Any]:
+    """Return codes as a NumPy dtype that carries the format: its own, its codes', or its values' where it is narrow."""
+    if fmt.is_integer and fmt.bits < 8 and dtype != fmt.dtype:
+        codes = ((codes.astype(np.int16) ^ fmt.sign_mask) - fmt.sign_mask).astype(codes.dtype)
+    return codes.view(dtype)
+
+
+def _from_ends(*ends: Any, rule: _Rule, fmt: Format, carrier_dtype: Any) -> np.ndarray[Any, Any]:
+    return _carried(rule(*(np.asarray(end) for end in ends)), fmt, carrier_dtype)
+
+
+def _from_host(x: Any, *, held: Format, groups: Groups, both: bool, **how: Any) -> np.ndarray[Any, Any]:
+    return _from_ends(*find_range(x, held, groups, both=both), **how)
+
+
+def _found(
+    x: Any, held: Format, groups: Groups, rules: Mapping[_Rule, Format], *, both: bool = False
+) -> tuple[Any, ...]:
+    """Return what each rule makes of the ranges of groups of `x`, in the library of `x`."""
+    xp = namespace(x)
+    how = [{"rule": rule, "fmt": fmt, "carrier_dtype": carrier(fmt, xp)} for rule, fmt in rules.items()]
+    if is_traced(x):
+        shape = groups.shape_of(tuple(x.shape))
+        tasks = [partial(_from_host, held=held, groups=groups, both=both, **one) for one in how]
+        return tuple(
+            call_back(task, shape, one["carrier_dtype"], x, elementwise=False)
+            for task, one in zip(tasks, how, strict=True)
+        )
+    ends = find_range(x, held, groups, both=both)
+    if is_dask(x):
+        mapped = importlib.import_module("dask.array").map_blocks
+        return tuple(
+            mapped(_from_ends, *ends, meta=np.empty((0,) * ends[0].ndim, one["carrier_dtype"]), **one) for one in how
+        )
+    on_host = [to_host(end).view(np.float64) for end in ends]
+    return tuple(handed_over(np.asarray(rule(*on_host)), fmt, x) for rule, fmt in rules.items())

@@ -1,0 +1,295 @@
+"""Scales from values, against fractions: every rule, granularity, source and library."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import array_api_strict as strict
+import dask.array as da
+import jax
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lowprec as lp
+from lowprec import _kernels, reference
+
+RULES = ("floor", "ceil", "rceil", "even", "nearest")
+SOURCES = ("float32", "float16", "bfloat16", "float64", "float8_e4m3fn", "float8_e5m2fnuz", "int32", "float4_e2m1fn")
+
+
+def exponent_of(value: Fraction) -> int:
+    """Return the floor of the binary logarithm of a positive number."""
+    found = value.numerator.bit_length() - value.denominator.bit_length()
+    return found if value >= Fraction(2) ** found else found - 1
+
+
+def power_code(a: Fraction, to: lp.Format, rule: str) -> int:
+    """Return the code of an e8m0 scale by its definition."""
+    if a == 0:
+        return 0
+    largest = Fraction(to.max)
+    emax, e = exponent_of(largest), exponent_of(a)
+    mantissa_bits = to.mantissa_bits if to.is_float else emax
+    if rule == "floor":
+        found = e - emax
+    elif rule == "ceil":
+        found = e - emax + (a > Fraction(2) ** e)
+    elif rule == "rceil":
+        found = next(n for n in range(e - emax - 2, e - emax + 3) if a <= largest * Fraction(2) ** n)
+    elif rule == "even":
+        step = Fraction(2) ** (e - mantissa_bits)
+        found = exponent_of(math.floor(a / step + Fraction(1, 2)) * step) - emax
+    else:
+        found = e - emax + (a * a >= 2 * Fraction(4) ** e)
+    return min(max(found, -127), 127) + 127
+
+
+def scale_code(a: Fraction, to: lp.Format, fmt: lp.Format, rule: str) -> int:
+    """Return the code of a scale by its definition; the quotient is rounded to float64, then to the format."""
+    if not fmt.has_zero:
+        return power_code(a, to, rule)
+    if a == 0:
+        return reference.encode(1.0, fmt)
+    quotient = float(a / Fraction(to.max)) if a / Fraction(to.max) < Fraction(2) ** 1024 else math.inf
+    return reference.encode(min(max(quotient, fmt.smallest_subnormal), float(fmt.max)), fmt)
+
+
+def finite(x: np.ndarray[Any, Any], fmt: lp.Format) -> np.ndarray[Any, Any]:
+    """Return every element as a fraction, 0 for NaN and Inf."""
+    codes = np.asarray(x).view(fmt.code_dtype)
+    values = [reference.decode(int(code), fmt) for code in codes.reshape(-1)]
+    parts = [
+        0 if isinstance(v, reference.Value) and v.special else Fraction(v if isinstance(v, int) else float(v))
+        for v in values
+    ]
+    return np.array([Fraction(part) for part in parts] + [None], object)[:-1].reshape(codes.shape)
+
+
+def grouped(shape: tuple[int, ...], axis: Any, block_size: Any) -> np.ndarray[Any, Any]:
+    """Return the number of the scale of each element, in the order of the scales."""
+    if axis is None:
+        return np.zeros(shape, int)
+    axes, blocks = (one if isinstance(one, tuple) else (one,) for one in (axis, block_size))
+    index = np.indices(shape)
+    if blocks == (0,):
+        return index[axes[0]]
+    sizes, places = list(shape), list(index)
+    for one, block in zip(axes, blocks, strict=True):
+        sizes[one], places[one] = -(-shape[one] // block), index[one] // block
+    return np.ravel_multi_index(tuple(places), tuple(sizes))
+
+
+def sample(rng: np.random.Generator, fmt: lp.Format, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Return elements of many magnitudes, some of them NaN, Inf, zero and subnormal."""
+    if fmt.is_integer:
+        return rng.integers(fmt.min, fmt.max, shape, dtype=np.int64).astype(fmt.dtype)
+    if fmt.bits <= 16:
+        return rng.integers(0, fmt.code_mask + 1, shape).astype(fmt.code_dtype).view(fmt.dtype)
+    x = np.ldexp(rng.standard_normal(shape), rng.integers(-150, 128, shape))
+    x[rng.random(shape) < 0.1] = 0
+    with np.errstate(over="ignore", under="ignore"):
+        found = x.astype(fmt.dtype)
+    found[rng.random(shape) < 0.05] = np.nan
+    found[rng.random(shape) < 0.05] = -np.inf
+    return found
+
+
+CASES = [
+    ((37,), None, 0), ((37,), 0, 0), ((37,), 0, 8), ((5, 33), None, 0), ((5, 33), 0, 0), ((5, 33), 1, 0), ((5, 33), 1, 16),
+    ((33, 5), 0, 16), ((4, 3, 70), 2, 32), ((4, 3, 70), 1, 2), ((70, 3, 4), 1, 0), ((3, 2, 80), 1, 0), ((9, 70), (0, 1), (4, 32)),
+    ((9, 7, 5), (0, 2), (4, 2)), ((70, 9), (1, 0), (4, 32)), ((1, 1), 1, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.parametrize("source", SOURCES)
+def test_absmax_scales_are_those_of_fractions(source: str, isa: str) -> None:
+    _kernels.use_isa(isa)
+    held, rng = lp.as_format(source), np.random.default_rng(1)
+    for shape, axis, block_size in CASES:
+        x = sample(rng, held, shape)
+        values, numbers = finite(x, held), grouped(shape, axis, block_size)
+        largest = [max(abs(one) for one in values[numbers == n]) for n in range(numbers.max() + 1)]
+        for to, fmt in (
+            ("int8", "float32"),
+            ("float8_e4m3fn", "bfloat16"),
+            ("int4", "float16"),
+            ("float4_e2m1fn", "float8_e8m0fnu"),
+        ):
+            target, scale_format = lp.as_format(to), lp.as_format(fmt)
+            scale = lp.absmax_scale(x, to, axis=axis, block_size=block_size, scale_format=fmt)
+            wanted = [scale_code(a, target, scale_format, "floor") for a in largest]
+            assert scale.view(scale_format.code_dtype).reshape(-1).tolist() == wanted, (shape, axis, block_size, to)
+            if axis is not None and block_size and not isinstance(axis, tuple) and held.bits in (16, 32):
+                assert (
+                    lp.quantize_linear(
+                        x, scale, axis=axis, block_size=block_size, output_dtype=to, precision="float32"
+                    ).shape
+                    == shape
+                )
+
+
+@pytest.mark.parametrize(
+    "to", ["float4_e2m1fn", "float8_e4m3fn", "float8_e5m2", "float6_e2m3fn", "float6_e3m2fn", "int8", "int4"]
+)
+@pytest.mark.parametrize("rule", RULES)
+def test_powers_of_two_at_every_edge(rule: str, to: str) -> None:
+    """Around each power of two, the largest value, the roundings to the mantissa and the square root of 2."""
+    target = lp.as_format(to)
+    edges = [
+        1.0,
+        1.25,
+        1.5,
+        1.75,
+        1.875,
+        1.9375,
+        448 / 256,
+        math.sqrt(2),
+        float(target.max) / 2.0 ** exponent_of(Fraction(target.max)),
+    ]
+    base = np.array(
+        [math.ldexp(edge, e) for edge in edges for e in (-1074, -200, -149, -127, -126, -5, 0, 1, 100, 127, 128, 500)]
+    )
+    x = np.concatenate([base, np.nextafter(base, 0), np.nextafter(base, np.inf), [0.0]])
+    for values in (x, x[np.abs(x) < 3e38].astype(np.float32)):
+        fractions = [Fraction(float(value)) for value in values]
+        scale = lp.absmax_scale(values, to, axis=0, block_size=1, scale_format="float8_e8m0fnu", scale_rule=rule)
+        assert scale.view(np.uint8).tolist() == [power_code(a, target, rule) for a in fractions]
+
+
+@pytest.mark.parametrize("to", ["uint8", "int8", "uint4", "int4", "int2", "uint16", "int16"])
+def test_minmax_is_dynamic_quantize_linear_with_another_range(to: str) -> None:
+    target, rng = lp.as_format(to), np.random.default_rng(2)
+    for shape, axis, block_size in CASES:
+        x = (rng.standard_normal(shape) * 3 + rng.integers(-2, 3)).astype(np.float32)
+        x.reshape(-1)[::11] = np.nan
+        numbers = grouped(shape, axis, block_size)
+        scale, zero = lp.minmax_scale(x, to, axis=axis, block_size=block_size)
+        for n in range(numbers.max() + 1):
+            part = x[numbers == n]
+            part = part[np.isfinite(part)]
+            low, high = np.float32(min(part.min(initial=0), 0)), np.float32(max(part.max(initial=0), 0))
+            if low == high:
+                wanted = 1.0, 0
+            else:  # the operator's function body, in float32
+                step = (high - low) / np.float32(int(target.max) - int(target.min))
+                wanted = (
+                    step,
+                    int(np.clip(np.rint(np.float32(int(target.min)) - low / step), int(target.min), int(target.max))),
+                )
+            assert (scale.reshape(-1)[n], int(zero.reshape(-1)[n])) == wanted, (shape, axis, block_size)
+    x = rng.standard_normal(1000).astype(np.float32)
+    _, theirs, zero_point = lp.dynamic_quantize_linear(x)
+    if to == "uint8":
+        assert [one.item() for one in lp.minmax_scale(x, to)] == [theirs.item(), zero_point.item()]
+
+
+@pytest.mark.parametrize(("axis", "block_size"), [(None, 0), (0, 0), (1, 0), (1, 3), ((0, 1), (2, 3))])
+def test_every_library_gives_the_same(axis: Any, block_size: Any) -> None:
+    x = np.random.default_rng(3).standard_normal((4, 7)).astype(np.float32)
+    x[1, 2], x[3, :] = np.nan, 0
+    group: dict[str, Any] = {"axis": axis, "block_size": block_size}
+    for to, fmt in (("int8", "float32"), ("int4", "bfloat16"), ("float4_e2m1fn", "float8_e8m0fnu")):
+        wanted = lp.absmax_scale(x, to, scale_format=fmt, **group)
+        for array in (
+            torch.from_numpy(x),
+            jax.numpy.asarray(x),
+            da.from_array(x, chunks=3),
+            strict.asarray(x),
+            x[:, ::-1][:, ::-1],
+            np.asfortranarray(x),
+            x.astype(">f4"),
+        ):
+            scale = lp.to_numpy(lp.absmax_scale(array, to, scale_format=fmt, **group), fmt)
+            assert scale.tobytes() == wanted.tobytes(), type(array)
+        traced = jax.jit(lambda x, to=to, fmt=fmt: lp.absmax_scale(x, to, scale_format=fmt, **group))(x)
+        assert np.asarray(traced).tobytes() == wanted.tobytes()
+    both = lp.minmax_scale(x, "int4", **group)
+    for array in (torch.from_numpy(x), jax.numpy.asarray(x), da.from_array(x, chunks=3), strict.asarray(x)):
+        scale, zero = lp.minmax_scale(array, "int4", **group)
+        assert lp.to_numpy(scale).tobytes() == both[0].tobytes()
+        assert lp.to_numpy(zero, "int4").tobytes() == both[1].tobytes()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_the_largest_magnitude_is_never_lost(data: st.DataObject) -> None:
+    """With a scale that is not rounded the largest magnitude of each group gets the largest code."""
+    shape = tuple(data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3)))
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    block = data.draw(st.integers(1, 10))
+    x = np.array(
+        data.draw(st.lists(st.integers(-1000, 1000), min_size=math.prod(shape), max_size=math.prod(shape)))
+    ).reshape(shape)
+    scale = lp.absmax_scale(x.astype(np.float64) * 127, "int8", axis=axis, block_size=block, scale_format="float32")
+    numbers = grouped(shape, axis, block)
+    largest = [np.abs(x)[numbers == n].max() for n in range(numbers.max() + 1)]
+    assert scale.reshape(-1).tolist() == [value or 1 for value in largest]
+
+
+def test_threads_and_large_arrays_agree_with_numpy() -> None:
+    x = np.random.default_rng(4).standard_normal((1030, 2050)).astype(np.float32)
+    for threads in (1, 2):
+        lp.set_num_threads(threads)
+        assert lp.absmax_scale(x, "int8") == np.float32(np.abs(x).max().astype(np.float64) / 127)
+        for axis in (0, 1):
+            wanted = (np.abs(x).max(axis=1 - axis).astype(np.float64) / 127).astype(np.float32)
+            assert np.array_equal(lp.absmax_scale(x, "int8", axis=axis), wanted)
+        tiles = lp.absmax_scale(x, "int8", axis=(0, 1), block_size=(128, 128))
+        assert tiles[8, 16] == np.float32(np.abs(x[1024:, 2048:]).max().astype(np.float64) / 127)
+        assert tiles.shape == (9, 17)
+
+
+def test_nothing_finite() -> None:
+    for x in (
+        np.zeros(4, np.float32),
+        np.full(4, np.nan, np.float32),
+        np.array([np.inf, -0.0], np.float16),
+        np.empty(0, np.float32),
+    ):
+        assert lp.absmax_scale(x, "int8") == 1
+        assert lp.absmax_scale(x, "int8", scale_format="float8_e8m0fnu").view(np.uint8) == 0
+        assert [one.item() for one in lp.minmax_scale(x, "uint8")] == [1, 0]
+    assert lp.minmax_scale(np.array([1e-45], np.float32), "uint8")[0] == 1  # the quotient would be 0
+    assert lp.minmax_scale(np.array([-3e38, 3e38], np.float32), "uint8")[0] == np.finfo(np.float32).max
+    assert lp.absmax_scale(np.array([1e-45], np.float32), "int8") == np.float32(1e-45)
+    assert lp.absmax_scale(np.array([1e300]), "int8", scale_format="float16") == 65504
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"to": "uint8"}, r"`to` must be a signed format .* got uint8 \(`minmax_scale`"),
+        ({"to": "float8_e8m0fnu"}, "`to` must be a signed format"),
+        ({"to": "bool"}, "`to` must be a signed format"),
+        ({"axis": 2}, "`axis` must be an axis of `x`, from -2 to 1"),
+        ({"axis": True}, "`axis` must be an axis"),
+        ({"axis": (0, 0), "block_size": (1, 1)}, "`axis` must be two different axes"),
+        ({"axis": (0, 1)}, "`block_size` must be two positive integers"),
+        ({"axis": (0, 1), "block_size": (0, 4)}, "`block_size` must be positive"),
+        ({"axis": 0, "block_size": -1}, "`block_size` must be an integer from 0 up"),
+        ({"block_size": 32}, "`axis` must be given with a `block_size`"),
+        ({"scale_format": "float64"}, "`scale_format` must be float32"),
+        ({"scale_format": "int8"}, "`scale_format` must be float32"),
+        ({"scale_rule": "floor"}, "`scale_rule` must be None where `scale_format` is float32"),
+        ({"scale_rule": "up", "scale_format": "float8_e8m0fnu"}, "`scale_rule` must be one of floor, ceil, rceil"),
+    ],
+)
+def test_refusals(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        lp.absmax_scale(np.zeros((2, 3), np.float32), options.pop("to", "int8"), **options)
+
+
+def test_refused_arrays_and_targets() -> None:
+    with pytest.raises(TypeError, match="`x` must be an array"):
+        lp.absmax_scale([1.0], "int8")
+    with pytest.raises(TypeError, match="`x` must hold"):
+        lp.absmax_scale(np.zeros(2, complex), "int8")
+    for to in ("float8_e4m3fn", "int32", "bool"):
+        with pytest.raises(ValueError, match="`to` must be an integer of 2 to 16 bits"):
+            lp.minmax_scale(np.zeros(2, np.float32), to)
