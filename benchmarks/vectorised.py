@@ -19,10 +19,10 @@ LITERALS = {
 }
 FLAGS, TIERS = LITERALS["GNU_FLAGS"], LITERALS["TIERS"]  # those that the build uses
 
-# SSE2 has no shift by a vector, no 64-bit comparison and no byte shuffle: these stay scalar there, and only there.
+# SSE2 has no shift by a vector, no 64-bit comparison, no 32-bit maximum and no byte shuffle: these stay scalar there.
 SCALAR_ON_BASE = {
     "sticky_int64", "sticky_uint64", "narrow_odd", "widen", "truncate_wide", "nonzero", "pack6", "unpack6", "swap32",
-    "swap64", "divide_wide_each",
+    "swap64", "divide_wide_each", "absmax",
 }  # fmt: skip
 
 

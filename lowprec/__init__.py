@@ -2,8 +2,8 @@ r"""lowprec: ONNX's low-precision conversions, bit-exact, on the array the calle
 
 A format is a row, a conversion is a plan, a kernel knows neither:
 
-    operators -> opsets -> formats -> plan -> dispatch -> _kernels   (host memory: NumPy, torch on the CPU)
-                                                     \-> portable   (any other array-API library)
+    ops -> plans -> backends -> _kernels   (host memory: NumPy, torch and JAX on the CPU)
+                           \-> CUDA, Dask, text, array-API calls (any other library)
 """
 
 from importlib.metadata import version as _version
@@ -56,7 +56,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Return `convert` at its first use: its modules would take a third of the time that importing lowprec takes."""
+    """Return `convert` at its first use: its modules would take a third of the time that importing lowprec takes.
+
+    `lowprec.npy`, as the documentation once named it, still works and warns.
+    """
+    if name == "npy":
+        import warnings
+
+        from .checkpoints import npy
+
+        warnings.warn("lowprec.npy is lowprec.checkpoints.npy now", DeprecationWarning, stacklevel=2)
+        return npy
     if name != "convert":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .checkpoints import convert

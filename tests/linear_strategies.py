@@ -111,7 +111,7 @@ def _each(array: np.ndarray, fmt: Format, call: Call) -> list[reference.Value]:
     return [reference.decode(int(code) & fmt.code_mask, fmt) for code in found.reshape(-1)]
 
 
-def exact_quantize(call: Call) -> list[int]:
+def exactly_quantized(call: Call) -> list[int]:
     """Return the codes of every element by the exact oracle."""
     types, options = call["types"], call["options"]
     x = [reference.decode(int(code), types.x) for code in call["x"].view(types.x.code_dtype).reshape(-1)]

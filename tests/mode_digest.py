@@ -28,10 +28,9 @@ import lowprec as lp
 from lowprec import _kernels, loss, reference
 from lowprec.backends.array_api_values import _magnitudes, _quanta
 from lowprec.backends.program import make_program
-from lowprec.backends.quantize_program import make_linear_program
 from lowprec.checkpoints.scales import scales_for
 from lowprec.loss.error_stats import Tally
-from lowprec.ops.scale_arguments import scale_beside
+from lowprec.ops.scale_arguments import scale_argument
 from lowprec.plans import cast, quantize
 from lowprec.reference import exact_quantize
 from lowprec.spec import opsets
@@ -75,7 +74,7 @@ def bits(value: object) -> object:
     return struct.pack("<d", value).hex() if isinstance(value, float) else value
 
 
-_STRUCTS = (Path(lp.__file__).parent / "params.pxd").read_text(encoding="utf-8").split("cdef struct ")
+_STRUCTS = (Path(lp.__file__).parent / "_native" / "params.pxd").read_text(encoding="utf-8").split("cdef struct ")
 _NUMBERS = next(text for text in _STRUCTS if text.startswith("params_t:"))
 _FIELDS = re.findall(r"^    (uint32_t|int32_t|uint64_t) \w+", _NUMBERS, re.M)
 _LAYOUT = "@" + "".join({"uint32_t": "I", "int32_t": "i", "uint64_t": "Q"}[field] for field in _FIELDS)
@@ -137,11 +136,11 @@ def _taken(operator: str, parameter: str, version: int) -> list[Format]:
     return [fmt for fmt, first in since.items() if first is not None and first <= version]
 
 
-def linear_plans() -> set[tuple[quantize.LinearPlan, Format]]:
+def linear_plans() -> set[tuple[cast.Plan, Format]]:
     """Return every plan of the linear operators, once for each format of scales."""
     found = set()
 
-    def add(made: quantize.LinearPlan, scale: Format) -> None:
+    def add(made: cast.Plan, scale: Format) -> None:
         found.add((made, scale))
 
     for version in opsets.VERSIONS[quantize.QUANTIZE]:
@@ -177,9 +176,9 @@ def linear_programs() -> Part:
     """Yield every program of the linear operators, and the casts of their scales."""
     pairs = linear_plans()
     for name, made in _sorted((_named(made), made) for made in {made for made, _ in pairs}):
-        for one in _programs(make_linear_program, made, made.source, made.target):
+        for one in _programs(make_program, made, made.source, made.target):
             yield name, one
-    steps = {step for made, scale in pairs for step in quantize.scale_plans(made, scale)}
+    steps = {step for made, scale in pairs for step in quantize.scale_plans(made.scaling, scale)}
     for name, step in _sorted((_named(step), step) for step in steps):
         yield name, _spelled(make_program(step))
 
@@ -237,9 +236,9 @@ def scales() -> Part:
                 yield lp.quantize_linear(values, scale, 3, output_dtype=target).tobytes().hex()
         yield lp.dequantize_linear(np.arange(256).astype(np.uint8), scale, 1).tobytes().hex()
         for name in (None, "float16", "bfloat16", "float32", "float8_e8m0fnu"):
-            yield np.asarray(scale_beside(scale, values, None, name)[0]).tobytes().hex()
+            yield np.asarray(scale_argument(scale, values, None, name)[0]).tobytes().hex()
         if values.dtype in (np.float32, np.int32):
-            yield np.asarray(scale_beside(scale, strict.asarray(values), None, None)[0]).tobytes().hex()
+            yield np.asarray(scale_argument(scale, strict.asarray(values), None, None)[0]).tobytes().hex()
     for zero in (0.0, -0.0, 0.1, 5e-324, 1e-310, -1e-40, 0.25):
         for target in ("float4_e2m1fn", "float6_e2m3fn", "int4", "float8_e5m2"):
             try:

@@ -79,8 +79,9 @@ def test_an_unknown_instruction_set() -> None:
 
 
 OVERFULL = """
-from lowprec import _kernels, _tier_base
-_tier_base.{table} = dict.fromkeys(map(str, range({count})), {entry})
+from lowprec import _kernels
+from lowprec._native import tier_base
+tier_base.{table} = dict.fromkeys(map(str, range({count})), {entry})
 try:
     _kernels.use_isa("base")
 except ImportError as error:

@@ -15,8 +15,7 @@ from commands import X, fail, run
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.cli import tables
-from lowprec.cli.main import main
+from lowprec.cli import main, tables
 from lowprec.spec.formats import NUMERIC, Format, Kind, NaNRule
 
 SMALL = [fmt for fmt in NUMERIC if fmt.bits <= 8 and fmt.name != "bool"]
@@ -170,7 +169,7 @@ def test_cast_to_a_row_that_ml_dtypes_lacks(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = Format("float5_e2m2fn", "F5", 1001, Kind.FLOAT, 2, 2, 1, True, False, NaNRule.NONE, True, None, 28, "a test")
-    monkeypatch.setattr("lowprec.cli.main._format", lambda text, parameter: row)
+    monkeypatch.setattr("lowprec.cli.commands._format", lambda text, parameter: row)
     out = run("cast", "x.npy", "y.npy", "--to", row.name, capsys=capsys)
     assert out.endswith("(codes in uint8, named in y.npy.json)\n")
     assert f'"{row.name}"' in Path("y.npy.json").read_text()
@@ -275,7 +274,7 @@ def test_out_of_memory(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     def full(*arguments: Any, **options: Any) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr("lowprec.cli.main.encode", full)
+    monkeypatch.setattr("lowprec.cli.commands.encode", full)
     assert fail("cast", "x.npy", "y.npy", "--to", "int4", capsys=capsys) == "not enough memory"
 
 

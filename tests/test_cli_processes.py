@@ -14,7 +14,7 @@ import pytest
 from commands import X, fail, listing, run
 
 import lowprec as lp
-from lowprec.cli.main import main
+from lowprec.cli import main
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.cli.main import main
+from lowprec.cli import main
 from lowprec.conformance import command, libraries, render
 from lowprec.conformance.libraries import Library, Lowprec, installed
 from lowprec.conformance.report import Report, compare

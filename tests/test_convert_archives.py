@@ -16,7 +16,7 @@ from lowprec.checkpoints import convert, inspect, runners
 from lowprec.checkpoints.boxes import Box
 from lowprec.checkpoints.stored import Member, Stored
 from lowprec.checkpoints.work import Done, Spot, Task
-from lowprec.cli.main import main
+from lowprec.cli import main
 from lowprec.loss.error_stats import Tally
 
 X = values((40, 50), 7)

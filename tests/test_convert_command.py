@@ -18,7 +18,7 @@ import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.conversion import parse_size
 from lowprec.checkpoints.progress import Progress, make_progress, size_text
-from lowprec.cli.main import main
+from lowprec.cli import main
 
 QUIET = ("--progress", "none")
 

@@ -21,7 +21,7 @@ from lowprec.checkpoints import convert, headers, inspect
 from lowprec.checkpoints.headers import Limits, decode, entries
 from lowprec.checkpoints.npy import FileError
 from lowprec.checkpoints.protobuf import dissect
-from lowprec.cli.main import main
+from lowprec.cli import main
 
 # --- JSON, entry by entry ---
 
@@ -152,7 +152,7 @@ MEASURED = """
 import resource, sys
 from pathlib import Path
 from lowprec.checkpoints import inspect
-from lowprec.npy import FileError
+from lowprec.checkpoints.npy_header import FileError
 def anonymous():
     text = Path("/proc/self/status").read_text()
     return int(text.partition("RssAnon:")[2].split()[0])

@@ -16,7 +16,7 @@ from test_convert_folders import INDEX, SHARD, SHARDS, checkpoint
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect, links
 from lowprec.checkpoints.npy import FileError
-from lowprec.cli.main import main
+from lowprec.cli import main
 
 
 @pytest.fixture

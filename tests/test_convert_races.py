@@ -19,7 +19,7 @@ import lowprec as lp
 from lowprec.checkpoints import convert, npy, renaming
 from lowprec.checkpoints.npy import FileError, read, sidecar, write
 from lowprec.checkpoints.staging import Staging
-from lowprec.cli.main import main
+from lowprec.cli import main
 
 
 def states(kind: str, source: Path, folder: Path, *formats: str) -> list[Any]:

@@ -17,7 +17,7 @@ from commands import fail, run
 from onnx import helper, numpy_helper
 from quantized_checkpoints import LAYOUTS, SHARDS, write_folder
 
-from lowprec.cli.main import main
+from lowprec.cli import main
 
 CONVERT = ("convert", "x.safetensors", "y.safetensors", "--to", "float16", "--progress", "none")
 

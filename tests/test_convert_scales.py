@@ -57,7 +57,7 @@ def scale_of(group: Array, to: Format, fmt: Format) -> int:
     peak = max(finite, default=0.0)
     largest = Fraction(to.max)
     if peak == 0:
-        return reference.encode(1, fmt)
+        return reference.encode(1, fmt) if fmt.has_zero else 0
     if not fmt.has_zero:
         exponent = math.floor(math.log2(Fraction(peak))) if peak > 1e-300 else -2000
         exponent -= math.floor(math.log2(largest))

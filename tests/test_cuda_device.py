@@ -12,6 +12,8 @@ from sweeping import NARROW, options_for
 
 import lowprec as lp
 from lowprec.backends import cuda
+from lowprec.backends.job import Job
+from lowprec.plans.cast import copy_plan
 from lowprec.spec.formats import NUMERIC, Format
 
 cupy = pytest.importorskip("cupy")
@@ -38,7 +40,7 @@ def _codes(fmt: Format) -> np.ndarray:
 def test_cupy_gives_numpys_bits(source: Format, target: Format) -> None:
     codes = _codes(source)
     x = cupy.asarray(codes)
-    assert cuda.holds(x)
+    assert cuda.accepts(Job(x, copy_plan(source)))
     for options in options_for(target):
         if options.get("opset", 28) < source.since:
             continue
@@ -204,7 +206,7 @@ def test_torch_tensors_stay_on_the_device(torch: Any, target: Format) -> None:
         codes = _codes(source)
         held = torch.from_numpy(codes.view(f"i{codes.itemsize}").copy()).view(getattr(torch, source.torch_name))
         x = held.cuda()
-        assert cuda.holds(x)
+        assert cuda.accepts(Job(x, copy_plan(source)))
         got = lp.cast(x, target)
         assert got.device == x.device
         assert got.dtype == lp.carrier(target, torch)

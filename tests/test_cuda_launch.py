@@ -15,8 +15,9 @@ import torch
 
 import lowprec as lp
 from lowprec.backends import cuda, cuda_source
+from lowprec.backends.job import Job
 from lowprec.backends.program import make_program
-from lowprec.plans.cast import make_plan
+from lowprec.plans.cast import copy_plan, make_plan
 from lowprec.plans.granularity import Granularity
 from lowprec.spec.formats import FORMATS
 from lowprec.spec.opsets import cast_rules
@@ -104,7 +105,7 @@ def test_loops_that_take_scales_are_told_by_their_names() -> None:
 
 
 def test_operands_are_passed_by_value() -> None:
-    held = cuda_source.beside(2**40, 0, 3, 4, 1, 0, 1)
+    held = cuda_source.operands_bytes(2**40, 0, 3, 4, 1, 0, 1)
     assert np.frombuffer(held, np.uint64).tolist() == [2**40, 0, 3, 4, 1, 0, 1]
     fields = re.findall(r"\w+(?=[,;])", re.sub("//.*", "", _between("vectors.cuh", "struct operands_t {", "};")))
     assert fields == ["scale", "zero", "inner", "length", "block", "outer_step", "width"]
@@ -156,7 +157,7 @@ def test_memory_with_gaps_or_overlaps_has_no_order(view: object) -> None:
 
 def test_other_arrays_stay_where_they_were() -> None:
     for x in (np.zeros(2), torch.zeros(2), strict.zeros(2)):
-        assert not cuda.holds(x)
+        assert not cuda.accepts(Job(x, copy_plan(FORMATS["float64"])))
 
 
 def test_cupy_is_not_imported_for_others() -> None:

@@ -24,9 +24,10 @@ from linear_cases import (
 )
 from oracle_linear import as_values, rounded, spread
 
-from lowprec.backends.quantize_program import make_linear_program
+from lowprec.backends.program import make_program
+from lowprec.plans.cast import Plan
 from lowprec.plans.granularity import granularity_of
-from lowprec.plans.quantize import LinearPlan, dequantize_plan, quantize_plan
+from lowprec.plans.quantize import dequantize_plan, quantize_plan
 from lowprec.spec.formats import Format, as_format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -45,7 +46,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
 
 def _run(
     host: Host,
-    plan: LinearPlan,
+    plan: Plan,
     x: np.ndarray,
     operands: tuple[np.ndarray, Format, np.ndarray | None, Format],
     options: dict[str, Any],
@@ -53,16 +54,18 @@ def _run(
 ) -> np.ndarray:
     """Return the flat codes that the kernel of a plan gives; scales and zero points are brought to their types here."""
     scale, scale_format, zero_point, code = operands
-    wide = plan.precision.bits == 64
+    scaling = plan.scaling
+    assert scaling is not None
+    wide = scaling.precision.bits == 64
     with np.errstate(over="ignore"):
-        factor = rounded(as_values(scale, scale_format), plan.precision).astype(np.float64 if wide else np.float32)
+        factor = rounded(as_values(scale, scale_format), scaling.precision).astype(np.float64 if wide else np.float32)
     zero = None
-    if zero_point is not None and plan.zero_point is not None:
-        zero = np.ascontiguousarray(as_values(zero_point, code).astype(plan.zero_point.dtype))
+    if zero_point is not None and scaling.zero_point is not None:
+        zero = np.ascontiguousarray(as_values(zero_point, code).astype(scaling.zero_point.dtype))
     where = granularity_of(x.shape, scale.shape, options.get("axis", 1), options.get("block_size", 0), True, True)
     codes = np.ascontiguousarray(x).view(plan.source.code_dtype).reshape(-1)
     there = (np.ascontiguousarray(factor), zero, where[1:])
-    return host(codes, make_linear_program(plan, **ends), x.size, operands=there)
+    return host(codes, make_program(plan, **ends), x.size, operands=there)
 
 
 def _quantize(
@@ -150,7 +153,7 @@ def test_packed_ends(host: Host, fmt: Format, shape: tuple[int, ...]) -> None:
     where = granularity_of(shape, scale.shape, 1, 2, True, True)
     got = host(
         np.frombuffer(packed, np.uint8),
-        make_linear_program(back, unpacked=True),
+        make_program(back, unpacked=True),
         codes.size,
         operands=(np.ascontiguousarray(scale), None, where[1:]),
     )

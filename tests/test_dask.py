@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import lowprec as lp
-from lowprec.backends import dispatch, threads
+from lowprec.backends import dask as backend
+from lowprec.backends import threads
 from lowprec.spec.formats import NUMERIC, Format, Kind, NaNRule
 
 da = pytest.importorskip("dask.array")
@@ -29,7 +30,7 @@ def x() -> Any:
 
 def test_nothing_is_computed_before(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(dispatch, "_block", lambda block, **names: seen.append(names) or block)
+    monkeypatch.setattr(backend, "_cast_block", lambda block, **names: seen.append(names) or block)
     x = da.from_array(X, chunks=(5, 7))
     lazy = lp.cast(x, "float8_e5m2")
     packed = lp.encode(x, "int4", packed=True)

@@ -16,7 +16,8 @@ from oracle_linear import quantized
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.backends import dispatch, dispatch_quantize
+from lowprec.backends import cpu
+from lowprec.ops import dynamic_quantize as implementation
 from lowprec.reference.exact_quantize import dynamic_quantize
 from lowprec.spec.formats import as_format
 
@@ -122,8 +123,8 @@ def test_shapes_and_layouts(shape: tuple[int, ...], tally: Counter[str]) -> None
 def test_libraries(library: str, name: str, tally: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.array(DIRECTED[name], np.float32)
     if library == "torch off the host":
-        for module in (dispatch, dispatch_quantize):
-            monkeypatch.setattr(module, "on_host", lambda x: False)
+        for module in (cpu, implementation):
+            monkeypatch.setattr(module, "has_host_memory", lambda x: False)
     held = strict.asarray(x) if library == "array_api_strict" else torch.from_numpy(x.copy())
     got = lp.dynamic_quantize_linear(held)
     assert all(type(part) is type(held) for part in got)

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 from browser import free_port, server, wait_for
 
-from lowprec.cli import explore
-from lowprec.cli.main import main
+from lowprec.cli import explore, main
 from lowprec.explorer import theme
 
 

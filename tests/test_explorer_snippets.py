@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from lowprec import reference
+from lowprec import as_format, reference
 from lowprec.explorer import snippets
 from lowprec.explorer.views.anatomy import anatomy
 from lowprec.spec.formats import NUMERIC, Format
@@ -74,7 +74,7 @@ def test_of_a_number(fmt: Format, saturate: bool, opset: int, capsys: pytest.Cap
 def test_of_a_typed_number(capsys: pytest.CaptureFixture[str]) -> None:
     python, node = snippets.of_code(anatomy("0.3", "float8_e4m3fn"))
     assert "nearer to the upper neighbour" in run(python, capsys)[1]
-    check_node(run(node, capsys)[0], onnx.TensorProto.FLOAT, reference.as_format("float8_e4m3fn"))
+    check_node(run(node, capsys)[0], onnx.TensorProto.FLOAT, as_format("float8_e4m3fn"))
 
 
 @pytest.mark.parametrize("opset", [19, 23, 24, 28])
@@ -85,4 +85,4 @@ def test_of_an_opset(opset: int, capsys: pytest.CaptureFixture[str]) -> None:
     fnuz = next(line for line in lines if line.startswith("float8_e4m3fnuz True"))
     infinite = "128 128" if opset < 24 else "127 255"
     assert fnuz.endswith(f"[  0   0 128 128 {infinite} 127 255]")
-    check_node(run(node, capsys)[0], onnx.TensorProto.FLOAT, reference.as_format("float8_e4m3fn"), opset)
+    check_node(run(node, capsys)[0], onnx.TensorProto.FLOAT, as_format("float8_e4m3fn"), opset)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lowprec as lp
-from lowprec.backends import dispatch
+from lowprec.backends import cpu
 from lowprec.spec.formats import NUMERIC
 
 jax = pytest.importorskip("jax")
@@ -24,13 +24,13 @@ def _bits(x: Any) -> list[int]:
 
 def test_results_are_handed_over_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    run = dispatch._kernels.run
+    run = cpu._kernels.run
 
     def spy(program: Any, src: np.ndarray, dst: np.ndarray, *more: Any) -> None:
         seen.append((src.ctypes.data, dst.ctypes.data))
         run(program, src, dst, *more)
 
-    monkeypatch.setattr(dispatch._kernels, "run", spy)
+    monkeypatch.setattr(cpu._kernels, "run", spy)
     x = jnp.linspace(-3, 3, 1000)
     y = lp.cast(x, "float8_e4m3fn")
     assert seen == [(x.unsafe_buffer_pointer(), y.unsafe_buffer_pointer())]

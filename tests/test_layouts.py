@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lowprec as lp
-from lowprec.backends import dispatch
+from lowprec.backends import cpu
 from lowprec.spec.formats import NUMERIC, Format
 
 PAIRS = [("float32", "float8_e4m3fn"), ("float64", "bfloat16"), ("int64", "float16"), ("float8_e5m2", "float64"),
@@ -93,13 +93,13 @@ def test_large_strided_arrays(order: str, threads: int) -> None:
 
 def test_dense_layouts_become_one_axis(monkeypatch: pytest.MonkeyPatch) -> None:
     shapes = []
-    run = dispatch._kernels.run_strided
+    run = cpu._kernels.run_strided
 
     def spy(program: Any, src: np.ndarray, dst: np.ndarray, operands: None, n_threads: int) -> None:
         shapes.append((src.shape, dst.shape))
         run(program, src, dst, operands, n_threads)
 
-    monkeypatch.setattr(dispatch._kernels, "run_strided", spy)
+    monkeypatch.setattr(cpu._kernels, "run_strided", spy)
     lp.cast(np.ones((5, 1, 3, 4), np.float32).transpose(3, 0, 2, 1), "float16")
     lp.cast(np.ones((6, 4), np.float32)[::2], "float16")
     assert shapes == [((60,), (60,)), ((3, 4), (3, 4))]

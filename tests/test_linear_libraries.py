@@ -27,7 +27,7 @@ from linear_cases import (
 from oracle_linear import as_values, spread
 
 import lowprec as lp
-from lowprec.backends import dispatch, dispatch_quantize
+from lowprec.backends import cpu
 from lowprec.spec.formats import Format, as_format
 
 QUANTIZE, DEQUANTIZE = type_table("QuantizeLinear", 28), type_table("DequantizeLinear", 28)
@@ -46,8 +46,7 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def leave_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (dispatch, dispatch_quantize):
-        monkeypatch.setattr(module, "on_host", lambda x: False)
+    monkeypatch.setattr(cpu, "has_host_memory", lambda x: False)
 
 
 def _own(fmt: Format, library: Any) -> bool:

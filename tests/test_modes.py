@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import lowprec as lp
+from lowprec.plans import cast
 from lowprec.spec.float_mode import default_mode
 
 IS_GLIBC = os.uname().machine == "x86_64" and platform.libc_ver()[0] == "glibc"
@@ -51,7 +52,7 @@ def test_every_plan_is_there(nearest: dict[str, Any]) -> None:
     assert len({(made.source, made.target) for made in casts}) == 26 * 26
     assert nearest["programs"][0] > len(casts) > 26 * 26
     quantizations = {made for made, _ in mode_digest.linear_plans()}
-    assert {made.operator for made in quantizations} == {"QuantizeLinear", "DequantizeLinear"}
+    assert {made.rule for made in quantizations} == {cast.Rule.QUANTIZE, cast.Rule.DEQUANTIZE}
     assert nearest["linear_programs"][0] > len(quantizations) > 600
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 from hypothesis import given
 from linear_cases import codes, expect_quantized, opinions
-from linear_strategies import FEW_ELEMENTS, MANY, Call, exact_quantize, quantize_calls
+from linear_strategies import FEW_ELEMENTS, MANY, Call, exactly_quantized, quantize_calls
 
 import lowprec as lp
 
@@ -18,7 +18,7 @@ def test_random_calls(tally: Counter[str], call: Call) -> None:
     result = call["types"].y
     expected = expect_quantized(*inputs, call["types"], call["options"])
     if expected.size <= FEW_ELEMENTS:
-        assert expected.reshape(-1).tolist() == exact_quantize(call)
+        assert expected.reshape(-1).tolist() == exactly_quantized(call)
     tally["QuantizeLinear, random calls"] += 1
     for who in opinions(threads=(2,)):
         got = codes(lp.quantize_linear(*inputs, **call["options"]), result)

@@ -18,10 +18,10 @@ from described import ROWS, p3109, row
 import lowprec as lp
 from lowprec import reference
 from lowprec._kernels import Program
-from lowprec.backends import dispatch
+from lowprec.backends.program import make_program
 from lowprec.plans import resolve
-from lowprec.plans.cast import Plan, make_plan
-from lowprec.plans.quantize import LinearPlan, dequantize_plan, quantize_plan
+from lowprec.plans.cast import Plan, Scaling, make_plan
+from lowprec.plans.quantize import dequantize_plan, quantize_plan
 from lowprec.spec.formats import Format, Kind, NaNRule
 from lowprec.spec.opsets import cast_rules
 
@@ -232,22 +232,22 @@ def test_threads_make_one_row() -> None:
 def test_an_equal_row_finds_the_same_plan() -> None:
     fmt, x = _row(name="found_again", bias=14), np.ones(3, np.float32)
     lp.encode(x, fmt)
-    before = resolve._cached.cache_info(), dispatch._program.cache_info()
+    before = resolve._cached.cache_info(), make_program.cache_info()
     lp.encode(x, pickle.loads(pickle.dumps(fmt)))
     lp.encode(x, Format(**{**E5M2, "name": "found_again", "bias": 14}))
-    after = resolve._cached.cache_info(), dispatch._program.cache_info()
+    after = resolve._cached.cache_info(), make_program.cache_info()
     assert after[0].hits == before[0].hits + 2
     assert [info.misses for info in after] == [info.misses for info in before]
 
 
 def _alive() -> dict[type, int]:
     gc.collect()
-    kinds = (Format, Plan, LinearPlan, Program)
+    kinds = (Format, Plan, Scaling, Program)
     found = dict.fromkeys(kinds, 0)
     for one in gc.get_objects():
         if type(one) in found:
             found[type(one)] += 1
-    found[Program] = dispatch._program.cache_info().currsize  # it is no container that the collector knows
+    found[Program] = make_program.cache_info().currsize  # it is no container that the collector knows
     found[Format] = max(found[Format], len(Format._instances))
     return found
 
@@ -265,5 +265,5 @@ def test_formats_made_in_a_loop_do_not_stay() -> None:
     alive = _alive()
     assert alive[Format] <= 4096 + 1024
     assert alive[Plan] <= 3 * 4096
-    assert alive[LinearPlan] <= 2 * 4096
+    assert alive[Scaling] <= 2 * 4096
     assert alive[Program] <= 1024

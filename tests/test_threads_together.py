@@ -17,7 +17,7 @@ import torch
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.backends import dispatch, threads
+from lowprec.backends import cpu, threads
 
 X = np.random.default_rng(3).normal(0, 100, 1 << 21).astype(np.float32)
 OPENMP = pytest.mark.skipif(not _kernels.openmp(), reason="built without OpenMP")
@@ -26,7 +26,7 @@ OPENMP = pytest.mark.skipif(not _kernels.openmp(), reason="built without OpenMP"
 @OPENMP
 def test_one_caller_at_a_time_takes_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     lock, running, most = threading.Lock(), 0, 0
-    run = dispatch._kernels.run_arrays
+    run = cpu._kernels.run_arrays
 
     def spy(program: Any, src: Any, dst: Any, n: int, operands: Any, count: int) -> bool:
         nonlocal running, most
@@ -38,7 +38,7 @@ def test_one_caller_at_a_time_takes_several_threads(monkeypatch: pytest.MonkeyPa
             running -= count
         return done
 
-    monkeypatch.setattr(dispatch._kernels, "run_arrays", spy)
+    monkeypatch.setattr(cpu._kernels, "run_arrays", spy)
     lp.set_num_threads(4)
     expected = lp.encode(X, "float8_e5m2")
     assert most == 4

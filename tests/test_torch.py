@@ -10,7 +10,7 @@ import torch
 from array_api_compat import torch as torch_namespace
 
 import lowprec as lp
-from lowprec.backends import dispatch
+from lowprec.backends import cpu
 from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -59,7 +59,7 @@ def test_negative_views() -> None:
 
 def test_input_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    run, run_addresses = dispatch._kernels.run, dispatch._kernels.run_addresses
+    run, run_addresses = cpu._kernels.run, cpu._kernels.run_addresses
 
     def spy(program: Any, src: np.ndarray, dst: np.ndarray, *rest: Any) -> None:
         seen.append((src.__array_interface__["data"][0], dst.__array_interface__["data"][0]))
@@ -69,8 +69,8 @@ def test_input_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append((src, dst))
         run_addresses(program, src, src_size, dst, *rest)
 
-    monkeypatch.setattr(dispatch._kernels, "run", spy)
-    monkeypatch.setattr(dispatch._kernels, "run_addresses", spy_addresses)
+    monkeypatch.setattr(cpu._kernels, "run", spy)
+    monkeypatch.setattr(cpu._kernels, "run_addresses", spy_addresses)
     for n in (0, 10, 1 << 20):  # empty, a small call, one whose result NumPy has memory for
         x = torch.arange(n).to(torch.bfloat16)
         got = lp.cast(x, "float8_e5m2")
@@ -94,7 +94,7 @@ def test_off_the_host_takes_the_portable_path(target: Format, monkeypatch: pytes
     expected = lp.encode(x.numpy(), target)
     if target.is_integer and target.bits < 8:
         expected = lp.decode(expected, target, to="int8" if target.signed else "uint8").view(np.uint8)
-    monkeypatch.setattr(dispatch, "on_host", lambda x: False)
+    monkeypatch.setattr(cpu, "has_host_memory", lambda x: False)
     got = lp.cast(x, target)
     assert got.dtype == lp.carrier(target, torch_namespace)
     assert _bits(got) == expected.tolist()

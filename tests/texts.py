@@ -7,7 +7,6 @@ import random
 import numpy as np
 
 from lowprec import reference
-from lowprec.backends.dispatch import convert
 from lowprec.backends.strings import parse_values
 from lowprec.plans.cast import make_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
@@ -26,7 +25,7 @@ def parse(texts: object, target: Format | str, **options: object) -> np.ndarray:
     x = texts if isinstance(texts, np.ndarray) else np.array(texts, object)
     fmt = FORMATS[target] if isinstance(target, str) else target
     source = FORMATS["float64"]
-    return parse_values(x, make_plan(source, fmt, cast_rules(source, fmt, **options)), convert)
+    return parse_values(x, make_plan(source, fmt, cast_rules(source, fmt, **options)))
 
 
 def edge_codes(target: Format) -> list[int]:

@@ -19,10 +19,29 @@ from .overlap import overlaps_itself
 from .torch_state import advice, check_tensor
 
 __all__ = [
-    "beside", "call_back", "carrier", "check_out", "check_takes_text", "empty_codes", "extends", "format_of",
-    "from_codes", "handed_over", "is_dask", "is_torch", "is_traced", "namespace", "native", "on_host",
-    "reinterpret", "to_codes", "to_host", "to_torch_memory",
-]  # fmt: skip
+    "call_back",
+    "carrier",
+    "check_out",
+    "check_readable",
+    "check_takes_text",
+    "empty_codes",
+    "extends",
+    "format_of",
+    "from_codes",
+    "has_host_memory",
+    "is_dask",
+    "is_jax",
+    "is_torch",
+    "is_traced",
+    "match_library",
+    "namespace",
+    "native",
+    "reinterpret",
+    "to_codes",
+    "to_host",
+    "to_library",
+    "to_torch_memory",
+]
 
 
 _known: dict[type, Any] = {np.ndarray: np}
@@ -40,7 +59,7 @@ def namespace(x: Any, parameter: str = "x") -> Any:
         return np
     if not isinstance(x, refused) and compat.is_array_api_obj(x):
         found = compat.array_namespace(x)
-        if is_torch(x) or _is_jax(x):
+        if is_torch(x) or is_jax(x):
             _known[type(x)] = found
         return found
     kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
@@ -53,7 +72,7 @@ def is_torch(x: Any) -> bool:
     return torch is not None and isinstance(x, torch.Tensor)
 
 
-def _is_jax(x: Any) -> bool:
+def is_jax(x: Any) -> bool:
     """Whether `x` is a JAX array, traced or not; JAX is not imported to find out."""
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(x, jax.Array)
@@ -61,7 +80,7 @@ def _is_jax(x: Any) -> bool:
 
 def is_traced(x: Any) -> bool:
     """Whether `x` stands for a JAX array that is yet to come: under `jax.jit`, `jax.vmap`, `jax.grad`."""
-    return _is_jax(x) and isinstance(x, sys.modules["jax"].core.Tracer)
+    return is_jax(x) and isinstance(x, sys.modules["jax"].core.Tracer)
 
 
 def is_dask(x: Any) -> bool:
@@ -69,24 +88,22 @@ def is_dask(x: Any) -> bool:
     return bool(compat.is_dask_array(x))
 
 
-def on_host(x: Any) -> bool:
-    """Whether the kernels convert `x`: NumPy arrays, dense torch tensors on the CPU, JAX arrays that hold something.
-
-    JAX arrays on another device than the CPU make the way through host memory.
-    """
+def has_host_memory(x: Any) -> bool:
+    """Whether the elements lie in host memory: of NumPy arrays, of torch tensors and JAX arrays on the CPU."""
     if isinstance(x, (np.ndarray, np.generic)):
         return True
-    if _is_jax(x):
-        if is_traced(x):
-            return False
-        if x.is_deleted() or not x.is_fully_addressable:
-            kind = "deleted" if x.is_deleted() else "spread over processes"
-            raise ValueError(f"`x` must be a JAX array that this process can read; got one that is {kind}")
-        return True
-    if not is_torch(x):
-        return False
-    check_tensor(x)
-    return bool(x.device.type == "cpu")
+    if is_jax(x):
+        return not is_traced(x) and all(device.platform == "cpu" for device in x.devices())
+    return is_torch(x) and x.device.type == "cpu"
+
+
+def check_readable(x: Any) -> None:
+    """Raise an error for an array whose elements this process cannot read."""
+    if is_torch(x):
+        check_tensor(x)
+    elif is_jax(x) and not is_traced(x) and (x.is_deleted() or not x.is_fully_addressable):
+        kind = "deleted" if x.is_deleted() else "spread over processes"
+        raise ValueError(f"`x` must be a JAX array that this process can read; got one that is {kind}")
 
 
 def _held(dtype: Any) -> Format | None:
@@ -151,7 +168,7 @@ def empty_codes(
     shape: tuple[int, ...], dtype: np.dtype[Any], like: Any, layout: np.ndarray[Any, Any] | None
 ) -> np.ndarray[Any, Any]:
     """Return new memory that `from_codes` can hand to the library of `like`, in the layout of an array where given."""
-    if _is_jax(like):  # XLA takes memory over where it is aligned to 64 bytes, else it copies
+    if is_jax(like):  # XLA takes memory over where it is aligned to 64 bytes, else it copies
         n_bytes = math.prod(shape) * dtype.itemsize
         memory = np.empty(n_bytes + 64, np.uint8)
         start = -memory.ctypes.data % 64
@@ -165,7 +182,7 @@ def from_codes(codes: np.ndarray[Any, Any], dtype: Any, like: Any) -> Any:
     """Hand unsigned codes to the library and device of `like` as its own `dtype`, without a copy on the host."""
     if is_torch(like):
         return to_torch_memory(codes, dtype)
-    if not _is_jax(like):
+    if not is_jax(like):
         return codes.view(dtype)
     jax = sys.modules["jax"]
     placed = like.sharding if like.shape == codes.shape else next(iter(like.devices()))
@@ -214,8 +231,11 @@ def to_host(x: Any) -> np.ndarray[Any, Any]:
         return to_host(x.compute())
     if compat.is_cupy_array(x):
         x = x.get()
-    elif not isinstance(x, (np.ndarray, np.generic)) and not on_host(x):
+    elif not isinstance(x, (np.ndarray, np.generic)) and not is_jax(x):
+        check_readable(x)
         x = x.detach().cpu() if is_torch(x) else _exchanged(x)
+    else:
+        check_readable(x)
     codes = to_codes(x)
     return codes.byteswap() if isinstance(x, np.ndarray) and not x.dtype.isnative else codes
 
@@ -238,21 +258,22 @@ def reinterpret(x: Any, fmt: Format, xp: Any) -> Any:
     if xp is np:
         return _seen_as(np.asarray(x), dtype)
     if is_torch(x):
-        on_host(x)  # raises for a tensor without memory
+        check_readable(x)
         return x.detach().resolve_neg().resolve_conj().view(dtype)
     if is_traced(x):
         return call_back(partial(_seen_as, held=dtype), x.shape, dtype, x)
     if is_dask(x):
         return x.map_blocks(_seen_as, held=dtype, dtype=dtype, token="lowprec-bitcast")
-    if _is_jax(x):
-        return from_codes(to_codes(x), dtype, x) if on_host(x) else x
+    if is_jax(x):
+        check_readable(x)
+        return from_codes(to_codes(x), dtype, x)
     if hasattr(x, "view"):
         return x.view(dtype)
     held = fmt.dtype if native(fmt, xp) is not None else fmt.code_dtype
     return xp.asarray(_exchanged(x).view(held), device=compat.device(x))
 
 
-def beside(other: Any, x: Any, parameter: str) -> Any:
+def match_library(other: Any, x: Any, parameter: str) -> Any:
     """Return `other` as an array of the library and on the device of `x`, which it must be; Dask takes in NumPy's."""
     xp, wanted = namespace(other, parameter), namespace(x)
     if is_dask(x) and xp is np:
@@ -274,13 +295,13 @@ def _rebuilt(codes: np.ndarray[Any, Any], fmt: Format, dtype: Any, like: Any) ->
     return namespace(like).asarray(numbers.tolist(), dtype=dtype, device=compat.device(like))
 
 
-def handed_over(codes: np.ndarray[Any, Any], fmt: Format, like: Any) -> Any:
+def to_library(codes: np.ndarray[Any, Any], fmt: Format, like: Any) -> Any:
     """Return a small NumPy array of unsigned codes in the library of `like`, on its device, in its carrier."""
     xp = namespace(like)
     dtype = carrier(fmt, xp)
     if xp is np:
         return codes.view(fmt.dtype)
-    if _is_jax(like):
+    if is_jax(like):
         return xp.asarray(codes.view(dtype)) if is_traced(like) else from_codes(codes, dtype, like)
     device = compat.device(like)
     if native(fmt, xp) is None:
@@ -311,7 +332,7 @@ def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
     xp, wanted = namespace(out, "out"), namespace(like)
     if xp is not wanted:
         raise TypeError(f"`out` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")
-    if _is_jax(out) or is_dask(out):
+    if is_jax(out) or is_dask(out):
         raise TypeError(f"`out` must be None where arrays cannot be written to; got one of {xp.__name__}")
     if is_torch(out):
         check_tensor(out, "out")

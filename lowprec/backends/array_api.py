@@ -1,4 +1,4 @@
-"""Conversions in array-API calls: the caller's array as `portable` reads it, its result as the library carries it."""
+"""Jobs in array-API calls: the caller's array as `array_api_cast` reads it, the result as its library carries it."""
 
 from __future__ import annotations
 
@@ -7,45 +7,46 @@ from typing import Any
 import numpy as np
 
 from ..arrays.libraries import check_out, namespace, native, reinterpret
-from ..plans.cast import Plan, make_plan
-from ..plans.granularity import Granularity
-from ..plans.quantize import LinearPlan
+from ..plans.cast import make_plan
 from ..spec import packing
 from ..spec.formats import NUMERIC, Format
 from ..spec.opsets import CastRules, version_of
 from . import array_api_cast, array_api_quantize
+from .job import Job, Scales
+from .operands import check_zero_point
 
-__all__ = ["convert_elsewhere", "convert_linear_elsewhere"]
+__all__ = ["accepts", "run"]
 
 _NEWEST_RULES = CastRules(version_of(max(row.since for row in NUMERIC)), True, "up")
 
 
-def _twin(fmt: Format) -> Format:
+def _unsigned(fmt: Format) -> Format:
     """Return the unsigned integer as wide as the format's carrier."""
     return next(row for row in NUMERIC if row.is_integer and not row.signed and row.bits == fmt.storage_bits)
 
 
-def _held(x: Any, source: Format, xp: Any) -> Any:
-    """Return `x` as `portable` takes it: in the format's own dtype, or as uint8 / uint16 codes."""
+def _read(x: Any, source: Format, xp: Any) -> Any:
+    """Return `x` as `array_api_cast` takes it: in the format's own dtype, or as uint8 / uint16 codes."""
     own = native(source, xp)
     guest = isinstance(own, np.dtype) and own.isbuiltin != 1  # a dtype of ml_dtypes, which CuPy may not compute with
     if source.is_float and (source.bits <= 8 or guest) and own is not None and x.dtype == own:
         return x.view(getattr(xp, source.code_dtype.name))
-    held = own is None or x.dtype == own
-    if held or (source.is_float and source.bits <= 16):
+    is_direct = own is None or x.dtype == own
+    if is_direct or (source.is_float and source.bits <= 16):
         return x
     if source.is_float:
         return reinterpret(x, source, xp)
-    return array_api_cast.convert(x, make_plan(_twin(source), source, _NEWEST_RULES), xp)
+    return array_api_cast.convert(x, make_plan(_unsigned(source), source, _NEWEST_RULES), xp)
 
 
-def _delivered(result: Any, target: Format, x: Any, dtype: Any, packed: bool, out: Any) -> Any:
-    """Return codes, or values, of the target as `dtype`, in `out` where it is given."""
+def _deliver(job: Job, result: Any, dtype: Any) -> Any:
+    """Return codes, or values, of the target as `dtype`, in `out` where there is one."""
+    x, target, out = job.x, job.plan.target, job.out
     xp = namespace(x)
-    if packed:
+    if job.packed:
         result = packing.pack(result, target, xp)
     elif result.dtype != dtype and target.is_float:
-        result = reinterpret(result, target if dtype == native(target, xp) else _twin(target), xp)
+        result = reinterpret(result, target if dtype == native(target, xp) else _unsigned(target), xp)
     elif result.dtype != dtype:
         result = xp.astype(result, dtype)  # masked codes from int8, or bools
     if out is None:
@@ -58,34 +59,30 @@ def _delivered(result: Any, target: Format, x: Any, dtype: Any, packed: bool, ou
     return out
 
 
-def convert_elsewhere(
-    x: Any, plan: Plan, dtype: Any, extend: bool, packed: bool, shape: tuple[int, ...] | None, out: Any
-) -> Any:
-    """Carry out a plan in the library and on the device of `x`; `shape` is that of the values where `x` is packed."""
-    xp = namespace(x)
-    source, target = plan.source, plan.target
-    codes = packing.unpack(x, source, shape, xp) if shape is not None else _held(x, source, xp)
-    if dtype != native(target, xp) and not extend and target.is_integer and target.bits >= 8:
-        plan = make_plan(source, _twin(target), _NEWEST_RULES)  # the code of an integer is the number modulo its width
-    return _delivered(array_api_cast.convert(codes, plan, xp, extend=extend), target, x, dtype, packed, out)
+def accepts(job: Job) -> bool:
+    """Whether the library can do it: every one is tried, and lacks a dtype at most."""
+    return True
 
 
-def convert_linear_elsewhere(
-    x: Any,
-    plan: LinearPlan,
-    scale: tuple[Any, Format],
-    zero: tuple[Any, Format] | None,
-    spread: Granularity,
-    dtype: Any,
-    extend: bool,
-    packed: bool,
-    shape: tuple[int, ...] | None,
-    out: Any,
-) -> Any:
-    """Carry out a quantization in the library and on the device of `x`; as `convert_elsewhere`."""
-    xp = namespace(x)
-    codes = packing.unpack(x, plan.source, shape, xp) if shape is not None else _held(x, plan.source, xp)
-    factor = (_held(*scale, xp), scale[1])
-    offset = None if zero is None else (_held(*zero, xp), zero[1])
-    result = array_api_quantize.convert(codes, plan, factor, offset, spread, xp, extend=extend)
-    return _delivered(result, plan.target, x, dtype, packed, out)
+def run(job: Job) -> Any:
+    """Carry out a job in the library and on the device of the array."""
+    x, plan, dtype, extend = job.x, job.plan, job.dtype, job.extend
+    xp, target = namespace(x), plan.target
+    codes = packing.unpack(x, plan.source, job.shape, xp) if job.shape is not None else _read(x, plan.source, xp)
+    if job.scales is not None:
+        check_zero_point(job, run)
+        result = array_api_quantize.convert(codes, plan, _readable(job, job.scales, xp), xp, extend=extend)
+    else:
+        if dtype != native(target, xp) and not extend and target.is_integer and target.bits >= 8:
+            plan = make_plan(plan.source, _unsigned(target), _NEWEST_RULES)  # an integer's code: the number mod 2**bits
+        result = array_api_cast.convert(codes, plan, xp, extend=extend)
+    return _deliver(job, result, dtype)
+
+
+def _readable(job: Job, scales: Scales, xp: Any) -> Scales:
+    """Return scales whose arrays `array_api_quantize` reads."""
+    zero_point = scales.zero_point
+    if zero_point is not None:
+        has_use = job.plan.scaling is not None and job.plan.scaling.zero_point is not None
+        zero_point = _read(zero_point, job.plan.codes, xp) if has_use else None
+    return scales._replace(scale=_read(scales.scale, scales.format, xp), zero_point=zero_point)

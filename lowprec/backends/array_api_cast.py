@@ -61,9 +61,9 @@ def convert(x: Any, plan: Plan, xp: Any, *, extend: bool = False) -> Any:
     Examples
     --------
     >>> import array_api_compat.numpy as xp
-    >>> from lowprec.formats import FORMATS
-    >>> from lowprec.opsets import cast_rules
-    >>> from lowprec.plan import make_plan
+    >>> from lowprec.spec.formats import FORMATS
+    >>> from lowprec.spec.opsets import cast_rules
+    >>> from lowprec.plans.cast import make_plan
     >>> rows = FORMATS["float64"], FORMATS["float8_e4m3fn"]
     >>> convert(xp.asarray([1.0, 1e9, -0.0]), make_plan(*rows, cast_rules(*rows)), xp).tolist()
     [56, 126, 128]

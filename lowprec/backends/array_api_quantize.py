@@ -12,11 +12,12 @@ from typing import Any
 
 import array_api_compat
 
+from ..plans.cast import Plan, Rule
 from ..plans.granularity import Granularity
-from ..plans.quantize import QUANTIZE, LinearPlan
 from ..spec.formats import FORMATS, Format
 from .array_api_cast import require
-from .array_api_values import Library, Values, assembled, encoded, native_values, nearest_values, values_of  # fmt: skip
+from .array_api_values import Library, Values, assembled, encoded, native_values, nearest_values, values_of
+from .job import Scales
 
 __all__ = ["convert"]
 
@@ -31,24 +32,24 @@ def _in_precision(x: Any, fmt: Format, precision: Format, lib: Library) -> Value
     return Values(magnitude, values.negative, nan)
 
 
-def _beside(field: Any, shape: tuple[int, ...], spread: Granularity, lib: Library) -> Any:
+def _broadcast(field: Any, shape: tuple[int, ...], granularity: Granularity, lib: Library) -> Any:
     """Return an array of the shape of the scales so that it broadcasts to `shape`."""
     if field.ndim == 0:
         return field
-    if spread.axis is None:
+    if granularity.axis is None:
         return lib.xp.reshape(field, ())
-    if spread.outer_step or spread.block > 1:
-        blocks = lib.xp.arange(shape[spread.axis], dtype=lib.xp.int64, device=lib.device) // spread.block
-        return lib.xp.take(field, blocks, axis=spread.axis)
-    return lib.xp.reshape(field, tuple(n if axis == spread.axis else 1 for axis, n in enumerate(shape)))
+    if granularity.outer_step or granularity.block > 1:
+        blocks = lib.xp.arange(shape[granularity.axis], dtype=lib.xp.int64, device=lib.device) // granularity.block
+        return lib.xp.take(field, blocks, axis=granularity.axis)
+    return lib.xp.reshape(field, tuple(n if axis == granularity.axis else 1 for axis, n in enumerate(shape)))
 
 
-def _values_beside(
-    x: Any, fmt: Format, precision: Format, shape: tuple[int, ...], spread: Granularity, lib: Library
+def _broadcast_values(
+    x: Any, fmt: Format, precision: Format, shape: tuple[int, ...], granularity: Granularity, lib: Library
 ) -> Values:
     values = _in_precision(x, fmt, precision, lib)
     fields = (values.magnitude, values.negative, values.nan)
-    return Values(*(_beside(field, shape, spread, lib) for field in fields))
+    return Values(*(_broadcast(field, shape, granularity, lib) for field in fields))
 
 
 def _signed(values: Values, lib: Library) -> Any:
@@ -103,28 +104,17 @@ def _integers(values: Values, zero: Any, target: Format, extend: bool, lib: Libr
     return assembled(None, lib.integers(number), target, extend, lib)
 
 
-def convert(
-    x: Any,
-    plan: LinearPlan,
-    scale: tuple[Any, Format],
-    zero: tuple[Any, Format] | None,
-    spread: Granularity,
-    xp: Any,
-    *,
-    extend: bool = False,
-) -> Any:
-    """Carry out a quantization with nothing but calls of the array-API namespace.
+def convert(x: Any, plan: Plan, scales: Scales, xp: Any, *, extend: bool = False) -> Any:
+    """Quantize or dequantize with nothing but calls of the array-API namespace.
 
     Parameters
     ----------
     x : array of `xp`, any shape
-        As `portable.convert` takes it.
-    plan : LinearPlan
-        The operator, settled.
-    scale, zero : (array, Format)
-        Scales and zero points, taken as `x` is, and what they hold; the latter None where there are none.
-    spread : Granularity
-        Which scale belongs to which element.
+        As `array_api_cast.convert` takes it.
+    plan : Plan
+        With a scale part.
+    scales : Scales
+        Scales and zero points, in the dtypes that `x` may have.
     xp : module
         The namespace of `x`, as array-api-compat returns it.
     extend : bool
@@ -133,18 +123,21 @@ def convert(
     Returns
     -------
     array of `xp`, shape of `x`
-        As `portable.convert` returns it.
+        As `array_api_cast.convert` returns it.
     """
+    scaling, granularity = plan.scaling, scales.granularity
+    assert scaling is not None
     require(plan.target, xp)
     lib = Library(xp, array_api_compat.device(x))
     shape = tuple(x.shape)
-    factor = _values_beside(scale[0], scale[1], plan.precision, shape, spread, lib)
+    factor = _broadcast_values(scales.scale, scales.format, scaling.precision, shape, granularity, lib)
     offset = None
-    if zero is not None:
-        offset = _signed(_values_beside(zero[0], zero[1], FORMATS["float32"], shape, spread, lib), lib)
-    if plan.operator == QUANTIZE:
-        values = _in_precision(x, plan.source, plan.precision, lib)
-        values = _rounded(_divided(values, factor, lib), plan.precision, lib)
+    if scales.zero_point is not None:
+        zero = scales.zero_point, plan.codes, FORMATS["float32"]
+        offset = _signed(_broadcast_values(*zero, shape, granularity, lib), lib)
+    if plan.rule is Rule.QUANTIZE:
+        values = _in_precision(x, plan.source, scaling.precision, lib)
+        values = _rounded(_divided(values, factor, lib), scaling.precision, lib)
         if plan.target.is_integer:
             return _integers(values, offset, plan.target, extend, lib)
         if offset is not None:
@@ -154,5 +147,5 @@ def convert(
         values = _in_precision(x, plan.source, exact, lib)
         if offset is not None:
             values = _added(values, -offset, lib)
-        values = _rounded(_multiplied(_rounded(values, plan.precision, lib), factor, lib), plan.precision, lib)
-    return native_values(values, plan.last, lib) if plan.target.bits > 16 else encoded(values, plan.last, lib)
+        values = _rounded(_multiplied(_rounded(values, scaling.precision, lib), factor, lib), scaling.precision, lib)
+    return native_values(values, scaling.last, lib) if plan.target.bits > 16 else encoded(values, scaling.last, lib)

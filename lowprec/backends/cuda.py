@@ -11,25 +11,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import array_api_compat as compat
 
 from .. import _kernels
 from ..arrays.libraries import check_out, is_torch, namespace
 from ..arrays.torch_state import mark_written
-from ..plans.granularity import Granularity
-from .cuda_source import OPTIONS, Conversion, arguments, beside, conversion, geometry, kernel_source
+from .cuda_source import OPTIONS, Conversion, arguments, conversion, geometry, kernel_source, operands_bytes
+from .job import Job, Scales
+from .operands import loop_operands
+from .program import make_program
 
-__all__ = ["Operands", "convert", "holds", "memory_order"]
-
-
-class Operands(NamedTuple):
-    """What stands beside the elements of a quantization, in the library and on the device of the array."""
-
-    scale: Any  # float32 or float64, as the loops take it
-    zero: Any | None  # int32 or float32
-    spread: Granularity
+__all__ = ["accepts", "memory_order", "run"]
 
 
 @cache
@@ -42,9 +36,9 @@ def _cupy() -> Any | None:
     return cupy if cupy.is_available() and not cupy.cuda.runtime.is_hip else None
 
 
-def holds(x: Any) -> bool:
-    """Whether the kernels here can convert `x`: CuPy arrays, and torch's CUDA tensors where CuPy is at hand."""
-    on_device = x.device.type == "cuda" if is_torch(x) else compat.is_cupy_array(x)
+def accepts(job: Job) -> bool:
+    """Whether the kernels here convert the array: a CuPy array, or a CUDA tensor of torch's where CuPy is installed."""
+    on_device = job.x.device.type == "cuda" if is_torch(job.x) else compat.is_cupy_array(job.x)
     return bool(on_device and _cupy() is not None)
 
 
@@ -112,79 +106,53 @@ def _dense(x: Any, packed: bool, rank: int, cupy: Any) -> tuple[Any, tuple[int, 
     return codes.transpose(axes), axes
 
 
-def _beside(
-    operands: Operands, axes: tuple[int, ...] | None, shape: tuple[int, ...], cupy: Any
-) -> tuple[list[Any], Granularity]:
-    """Return scales and zero points as codes, and their spread over an array of `shape`, whose axes were in C order.
+def _operands(job: Job, scales: Scales, axes: tuple[int, ...] | None, shape: tuple[int, ...], cupy: Any) -> bytes:
+    """Return what a kernel reads of scales, for an array of `shape` whose axes were put in the order of `axes`.
 
-    They follow the array where its axes were put in another order, which `axes` tells.
+    Scales follow the array where its axes were put in another order.
     """
-    arrays, spread = [_codes(array, cupy) for array in operands[:2] if array is not None], operands.spread
-    if axes is not None and spread.axis is not None:
-        inner = max(math.prod(shape[axes.index(spread.axis) + 1 :]), 1)
-        if spread.outer_step:  # a scale for each block: they have the axes of the array
+    arrays = [_codes(array, cupy) for array in loop_operands(job.plan, scales, run) if array is not None]
+    granularity = scales.granularity
+    if axes is not None and granularity.axis is not None:
+        inner = max(math.prod(shape[axes.index(granularity.axis) + 1 :]), 1)
+        if granularity.outer_step:  # a scale for each block: they have the axes of the array
             arrays = [array.transpose(axes) for array in arrays]
-        spread = spread._replace(inner=inner, width=inner if spread.outer_step else 1)
-    return [cupy.ascontiguousarray(array) for array in arrays], spread
+        granularity = granularity._replace(inner=inner, width=inner if granularity.outer_step else 1)
+    arrays = [cupy.ascontiguousarray(array) for array in arrays]
+    if job.out is not None:  # which may be written over them
+        arrays = [array.copy() for array in arrays]
+    scale, zero_point = (*(array.data.ptr for array in arrays), 0)[:2]
+    return operands_bytes(scale, zero_point, *granularity[1:])
 
 
-def convert(
-    x: Any,
-    program: _kernels.Program,
-    n: int,
-    shape: tuple[int, ...],
-    dtype: Any,
-    out: Any = None,
-    operands: Operands | None = None,
-) -> Any:
-    """Carry out a program on an array of a CUDA device.
+def run(job: Job) -> Any:
+    """Carry out a job on a CUDA device.
 
-    Parameters
-    ----------
-    x : array
-        For which `holds` is true; dense layouts in any order of the axes are kept, others copied to C order first.
-    program : Program
-        The loops, as for the CPU.
-    n : int
-        The number of elements.
-    shape : tuple of int
-        That of the result.
-    dtype
-        That of the result, in the library of `x`.
-    out : array, optional
-        Where the result goes.
-    operands : Operands, optional
-        What stands beside the elements, where the program has loops that take it.
-
-    Returns
-    -------
-    array
-        In the library and on the device of `x`.
+    Dense layouts in any order of the axes are kept; others are copied to C order first.
     """
     cupy: Any = _cupy()
+    x, out, shape, dtype = job.x, job.out, job.result_shape, job.dtype
+    program = make_program(job.plan, extend=job.extend, packed=job.packed, unpacked=job.shape is not None)
+    n = math.prod(job.values_shape)
     with _stream_of(x, cupy):
         packed = program.src_bits < 8 or program.dst_bits < 8
         src, axes = _dense(x, packed, len(shape), cupy)
-        given = []
-        if operands is not None:
-            arrays, spread = _beside(operands, None if packed else axes, src.shape, cupy)
-            if out is not None:  # which may be written over them
-                arrays = [array.copy() for array in arrays]
-            scale, zero = (*(array.data.ptr for array in arrays), 0)[:2]
-            given = [beside(scale, zero, *spread[1:])]
+        operands = []
+        if job.scales is not None:
+            operands = [_operands(job, job.scales, None if packed else axes, src.shape, cupy)]
         if out is not None:
             check_out(out, x, shape, dtype)
-            held = _codes(out, cupy).transpose(axes)
-            if cupy.may_share_memory(src, held):
+            codes = _codes(out, cupy).transpose(axes)
+            if cupy.may_share_memory(src, codes):
                 src = src.copy()
-            dst = held if held.flags.c_contiguous else cupy.empty(held.shape, held.dtype)
-            _launch(program, src, dst, n, *given)
-            if dst is not held:
-                held[...] = dst
+            dst = codes if codes.flags.c_contiguous else cupy.empty(codes.shape, codes.dtype)
+            _launch(program, src, dst, n, *operands)
+            if dst is not codes:
+                codes[...] = dst
             if is_torch(out):
                 mark_written(out)
             return out
         xp = namespace(x)
         result = xp.empty(tuple(shape[axis] for axis in axes), dtype=dtype, device=compat.device(x))
-        _launch(program, src, _codes(result, cupy), n, *given)
+        _launch(program, src, _codes(result, cupy), n, *operands)
         return xp.permute_dims(result, tuple(axes.index(axis) for axis in range(len(axes))))

@@ -1,4 +1,4 @@
-"""Dask arrays: one task a block, whose arguments are plans and numbers, nothing computed before it is asked for.
+"""Dask arrays: a task for each block, whose arguments are plans and numbers; nothing is computed here.
 
 Dask hashes the arguments of a task into its key, all fields of a plan and its formats, so two formats never share one.
 No dtype of ml_dtypes is among them: codes travel between tasks in uint8 and uint16.
@@ -14,12 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.libraries import namespace
-from ..plans.granularity import Granularity
-from ..spec.formats import Format
+from ..arrays.libraries import carrier, check_out, extends, is_dask, namespace
+from ..plans.cast import Plan, copy_plan
+from ..plans.granularity import Granularity, granularity_of
+from ..spec.formats import Format, as_format
 from ..spec.packing import group, packed_bytes
+from . import eager
+from .job import Job, Scales
+from .threads import one_thread
 
-__all__ = ["beside", "each", "joined", "pack", "unpack"]
+__all__ = ["accepts", "blockwise", "run"]
 
 _Task = Callable[..., Any]
 
@@ -30,7 +34,7 @@ def _meta(x: Any, ndim: int, dtype: Any) -> Any:
     return np.empty_like(x._meta, shape=(0,) * ndim, dtype=dtype)
 
 
-def each(task: _Task, x: Any, dtype: Any, label: str, /, **names: object) -> Any:
+def _map_blocks(task: _Task, x: Any, dtype: Any, label: str, /, **names: object) -> Any:
     """Return the Dask array of what `task` makes of every block, its shape kept."""
     return x.map_blocks(task, dtype=dtype, meta=_meta(x, x.ndim, dtype), token=f"lowprec-{label}", **names)
 
@@ -40,7 +44,7 @@ def _check_known(x: Any, parameter: str) -> None:
         raise ValueError(f"`{parameter}` must have chunks of known sizes (see its compute_chunk_sizes); got {x.chunks}")
 
 
-def _cut(x: Any, multiple: int, axis: int = 0) -> Any:
+def _rechunk_multiples(x: Any, multiple: int, axis: int = 0) -> Any:
     """Move the borders between the chunks along an axis down to multiples of a number."""
     borders = itertools.accumulate(x.chunks[axis][:-1])
     ends = [0, *(border // multiple * multiple for border in borders), x.shape[axis]]
@@ -48,44 +52,46 @@ def _cut(x: Any, multiple: int, axis: int = 0) -> Any:
     return x.rechunk({axis: lengths or (0,)})
 
 
-def pack(task: _Task, x: Any, fmt: Format, label: str, /, **names: object) -> Any:
+def _pack(task: _Task, x: Any, fmt: Format, label: str, /, **names: object) -> Any:
     """Return the packed codes that `task` makes of blocks of whole bytes, in C order of the whole array."""
     _check_known(x, "x")
-    flat = _cut(x.reshape(-1), group(fmt)[0])
+    flat = _rechunk_multiples(x.reshape(-1), group(fmt)[0])
     lengths = tuple(packed_bytes(length, fmt) for length in flat.chunks[0])
     meta = _meta(x, 1, np.uint8)
     return flat.map_blocks(task, dtype=np.uint8, chunks=(lengths,), meta=meta, token=f"lowprec-{label}", **names)
 
 
-def unpack(
+def _unpack(
     task: _Task, packed: Any, fmt: Format, shape: tuple[int, ...], dtype: Any, label: str, /, **names: object
 ) -> Any:
     """Return the array of `shape` from packed codes, of which `task` unpacks as many as the bytes of a block hold."""
-    cut = _cut(packed, group(fmt)[1])
+    cut = _rechunk_multiples(packed, group(fmt)[1])
     lengths = tuple(length * 8 // fmt.bits for length in cut.chunks[0])
     meta = _meta(packed, 1, dtype)
     flat = cut.map_blocks(task, dtype=dtype, chunks=(lengths,), meta=meta, token=f"lowprec-{label}", **names)
     return flat[: math.prod(shape)].reshape(shape)
 
 
-def beside(x: Any, operands: Sequence[Any], spread: Granularity) -> tuple[Any, list[tuple[Any, tuple[int, ...]]]]:
+def _align_scales(
+    x: Any, operands: Sequence[Any], granularity: Granularity
+) -> tuple[Any, list[tuple[Any, tuple[int, ...]]]]:
     """Return `x` and its scales and zero points in blocks that belong together, the latter with their axes in `x`.
 
     Where scales go by blocks along an axis, no chunk of `x` may end within one: such borders are moved.
     """
     _check_known(x, "x")
-    axis, blocked = spread.axis, spread.outer_step > 0
+    axis, blocked = granularity.axis, granularity.outer_step > 0
     if axis is None:
         return x, [(operand.reshape(()), ()) for operand in operands]
     if not blocked:
         return x, [(operand.rechunk((x.chunks[axis],)), (axis,)) for operand in operands]
-    x = _cut(x, spread.block, axis)
-    lengths = tuple(-(-length // spread.block) for length in x.chunks[axis])
+    x = _rechunk_multiples(x, granularity.block, axis)
+    lengths = tuple(-(-length // granularity.block) for length in x.chunks[axis])
     chunks = (*x.chunks[:axis], lengths, *x.chunks[axis + 1 :])
     return x, [(operand.rechunk(chunks), tuple(range(x.ndim))) for operand in operands]
 
 
-def joined(
+def blockwise(
     task: _Task,
     x: Any,
     operands: Sequence[tuple[Any, tuple[int, ...]]],
@@ -101,3 +107,78 @@ def joined(
         task, axes, *pairs, dtype=dtype, meta=_meta(x, x.ndim, dtype), token=f"lowprec-{label}",
         align_arrays=False, **names,
     )  # fmt: skip
+
+
+# ---- jobs
+
+
+def accepts(job: Job) -> bool:
+    """Whether the array is one of Dask's."""
+    return is_dask(job.x)
+
+
+def run(job: Job) -> Any:
+    """Leave a job to a task for each block."""
+    if job.out is not None:
+        check_out(job.out, job.x, job.x.shape, job.dtype)
+    return _run_cast(job) if job.scales is None else _run_quantization(job, job.scales)
+
+
+def _label(plan: Plan) -> str:
+    return f"{plan.source.name}-{plan.target.name}"
+
+
+def _cast_block(x: Any, *, plan: Plan, result: str, source: str, extend: bool, packed: bool, unpacked: bool) -> Any:
+    """Convert one block, on one thread: Dask runs many at a time.
+
+    Dtypes come by the names of formats: that of the `result`, and that of `x`. A block of packed codes is unpacked to
+    as many as its bytes hold.
+    """
+    if as_format(x.dtype).name != source:
+        raise TypeError(f"the blocks of `x` must hold {source}, as the whole array says; one has dtype {x.dtype}")
+    shape = (x.size * 8 // plan.source.bits,) if unpacked else None
+    with one_thread():
+        return eager.run(Job(x, plan, packed=packed, shape=shape, carrier=(as_format(result).dtype, extend)))
+
+
+def _run_cast(job: Job) -> Any:
+    x, plan, dtype = job.x, job.plan, job.dtype
+    options = {
+        "plan": plan, "result": as_format(dtype).name, "source": as_format(x.dtype).name, "extend": job.extend,
+        "packed": job.packed, "unpacked": job.shape is not None,
+    }  # fmt: skip
+    if job.packed:
+        return _pack(_cast_block, x, plan.target, _label(plan), **options)
+    if job.shape is not None:
+        return _unpack(_cast_block, x, plan.source, job.shape, dtype, _label(plan), **options)
+    return _map_blocks(_cast_block, x, dtype, _label(plan), **options)
+
+
+def _quantize_block(
+    x: Any, scale: Any, zero_point: Any = None, *, plan: Plan, result: str, scale_format: Format, extend: bool,
+    axis: int, block: int,
+) -> Any:  # fmt: skip
+    """Quantize or dequantize one block, on one thread; the dtype of the `result` comes by the name of its format."""
+    granularity = granularity_of(x.shape, scale.shape, axis, block, blocks=True, axes=True)
+    scales = Scales(scale, scale_format, zero_point, granularity)
+    with one_thread():
+        return eager.run(Job(x, plan, scales, carrier=(as_format(result).dtype, extend)))
+
+
+def _run_quantization(job: Job, scales: Scales) -> Any:
+    """Codes are unpacked before the tasks, or packed after them."""
+    x, plan, granularity = job.x, job.plan, scales.granularity
+    dtype, extend = job.dtype, job.extend
+    if job.shape is not None:
+        x = _run_cast(Job(x, copy_plan(plan.source), shape=job.shape))
+    if job.packed:
+        xp = namespace(x)
+        dtype, extend = carrier(plan.target, xp), extends(plan.target, xp)
+    x, operands = _align_scales(x, scales.arrays, granularity)
+    options = {
+        "plan": plan, "result": as_format(dtype).name, "scale_format": scales.format, "extend": extend,
+        "axis": 1 if granularity.axis is None else granularity.axis,
+        "block": granularity.block if granularity.outer_step else 0,
+    }  # fmt: skip
+    result = blockwise(_quantize_block, x, operands, dtype, _label(plan), **options)
+    return _run_cast(Job(result, copy_plan(plan.target), codes=True, packed=True)) if job.packed else result

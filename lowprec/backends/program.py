@@ -1,267 +1,30 @@
-"""From a plan to the compiled loops that carry it out: their names, in order, and their numbers."""
+"""From a plan to the program that the kernels run: loops, their numbers, byte order and packing at both ends."""
 
 from __future__ import annotations
 
-import math
-import struct
+from functools import lru_cache
 
 from .. import _kernels
-from ..plans.cast import Plan, Rule
+from ..plans.cast import Plan
 from ..spec.float_mode import default_mode
-from ..spec.formats import Format, Kind, NaNRule
+from ..spec.interned import CACHED
+from .cast_loops import cast_loops, from_mask
+from .quantize_loops import quantize_loops
 
-__all__ = [
-    "compose",
-    "_encode_numbers",
-    "encode_stages",
-    "integer_numbers",
-    "is_upper_half",
-    "load_stages",
-    "make_program",
-    "single_stages",
-]
-
-_F32_BIAS = 127
-_F32_MANTISSA = 23
-_F32_INF = 0x7F80_0000
-_F32_NAN = 0x7FC0_0000
-_F32_SIGN = 1 << 31
-_NEVER = 1 << 30  # above any code, so no comparison with it is ever true
-
-_Stages = tuple[list[str], dict[str, int]]
+__all__ = ["make_program"]
 
 
-def _bits(value: float) -> int:
-    """Return the float32 bits of a value that float32 holds exactly."""
-    return int(struct.unpack("<I", struct.pack("<f", value))[0])
-
-
-def _signed(word: int) -> int:
-    """Read 32 bits as a two's complement number."""
-    word &= 0xFFFF_FFFF
-    return word - (1 << 32) if word >= _F32_SIGN else word
-
-
-def _decode_numbers(fmt: Format, scale: int = 0) -> dict[str, int]:
-    """Return the numbers that decode a code to the float32 of its value times 2**scale."""
-    whole = fmt.nan is NaNRule.NEGATIVE_ZERO  # there the sign belongs to the NaN code
-    first_nan = fmt.sign_mask if whole else fmt.magnitude_mask - fmt.nan_count + 1
-    return {
-        "magnitude": fmt.magnitude_mask,
-        "shift": _F32_MANTISSA - fmt.mantissa_bits,
-        "rebias": (_F32_BIAS - fmt.bias + scale) << _F32_MANTISSA,
-        "hidden": 1 << fmt.mantissa_bits,
-        "one": _bits(math.ldexp(fmt.smallest_normal, scale)),
-        "nan_mask": fmt.code_mask if whole else fmt.magnitude_mask,
-        "nan_match": _NEVER if fmt.nan is NaNRule.NONE else first_nan,
-        "nan_span": max(fmt.nan_count - 1, 0),
-        "inf_match": _NEVER if fmt.inf_code is None else fmt.inf_code,
-        "infinity": _F32_INF,
-        "quiet": _F32_NAN,
-        "sign": fmt.sign_mask,
-        "sign_shift": 32 - fmt.bits,
-    }
-
-
-def load_stages(fmt: Format) -> _Stages:
-    """Loops from a code to its value: float32 bits, or float64 for what float32 cannot hold."""
-    if fmt.kind is Kind.BOOL:
-        return ["nonzero8", "load8"], {"from_mask": 0xFF, "from_sign": 0}
-    if fmt.is_integer:
-        if fmt.bits <= 16:
-            return [f"load{fmt.storage_bits}"], {}
-        return [f"load_{_integer_name(fmt)}"], {}
-    if fmt.storage_bits >= 32:
-        return [], {}
-    if not fmt.has_zero:
-        return ["decode_power8"], {}
-    if is_upper_half(fmt):
-        return ["decode_upper16"], {}
-    family = "_half" if _is_half(fmt) else _family(fmt)
-    return [f"decode{family}{fmt.storage_bits}"], _decode_numbers(fmt)
-
-
-def _family(fmt: Format) -> str:
-    """Return which loops decode a float: those for Inf and a range of NaN codes, or those for one NaN at most."""
-    return "_ieee" if fmt.has_inf or fmt.nan_count > 1 else ""
-
-
-def _integer_name(fmt: Format) -> str:
-    return f"{'int' if fmt.signed else 'uint'}{fmt.bits}"
-
-
-def single_stages(fmt: Format) -> _Stages:
-    """Loops from a code to float32: of a wide integer the nearest."""
-    return ([f"single_{_integer_name(fmt)}"], {}) if fmt.is_integer and fmt.bits >= 32 else load_stages(fmt)
-
-
-def is_upper_half(fmt: Format) -> bool:
-    """Whether a code is the upper half of a float32."""
-    return _is_ieee(fmt, 8, 7, _F32_BIAS)
-
-
-def _is_half(fmt: Format) -> bool:
-    """Whether a code is what the machines that convert 16-bit floats take it for: IEEE's, bias and all."""
-    return _is_ieee(fmt, 5, 10, 15)
-
-
-def _is_ieee(fmt: Format, exponent_bits: int, mantissa_bits: int, bias: int) -> bool:
-    fields = (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.has_inf, fmt.nan)
-    return fields == (exponent_bits, mantissa_bits, bias, True, NaNRule.IEEE)
-
-
-def _is_wide(fmt: Format) -> bool:
-    """Whether values of the format travel as float64."""
-    return fmt.bits >= 32 and not (fmt.is_float and fmt.bits == 32)
-
-
-def _encode_numbers(plan: Plan, scale: int = 0, infinity: int = _F32_INF) -> dict[str, int]:
-    """Return the numbers that encode the float32 of a value times 2**scale; `infinity` are the bits of Inf there."""
-    fmt = plan.target
-    keep = _F32_MANTISSA - fmt.mantissa_bits
-    nan, negative_nan = plan.nan_codes
-
-    def scaled(value: float) -> int:
-        return _bits(math.ldexp(value, scale))
-
-    largest = scaled(float(fmt.max))
-    after = fmt.magnitude(fmt.max_code + 1)
-    beyond = scaled(after)  # encodes as the code after the largest: Inf, where there is one
-    first_beyond = scaled((float(fmt.max) + after) / 2)  # a tie, and the largest value may be the even one
-    if plan.overflow_code == fmt.max_code:
-        clamp, nan_above = largest, infinity if plan.infinity_code == fmt.max_code else infinity - 1
-    elif plan.overflow_code == fmt.inf_code:
-        clamp, nan_above = beyond, infinity
-    else:
-        clamp, nan_above = largest, first_beyond - fmt.max_code % 2
-    # The sign is wanted from the first negative magnitude that has a code with a sign, up to the last one below NaN;
-    # and at NaN where a negative NaN is the positive one with the other sign.
-    tiny = 0 if fmt.has_negative_zero else scaled(fmt.smallest_subnormal / 2) + 1
-    top = _F32_SIGN - 1 if negative_nan == nan ^ fmt.sign_mask else nan_above
-    exponent = fmt.emin + scale + keep + _F32_BIAS  # of the power of two that stands in the adder at emin
-    offset = (-(exponent << fmt.mantissa_bits)) % 256 if fmt.storage_bits == 8 else 0
-    return {
-        "clamp": clamp,
-        "floor": scaled(fmt.smallest_normal),
-        "magic": (keep << _F32_MANTISSA) + offset,
-        "keep": keep,
-        "base": exponent << fmt.mantissa_bits,
-        "nan_above": nan_above,
-        "nan_code": nan,
-        "sign_bit": fmt.sign_mask,
-        "sign_bias": (-tiny) % (1 << 32),
-        "sign_last": _signed(_F32_SIGN + top - tiny),
-    }
-
-
-def _power_numbers(plan: Plan) -> dict[str, int]:
-    below_one = (1 << _F32_MANTISSA) - 1
-    half = 1 << (_F32_MANTISSA - 1)
-    add, first = {
-        "up": (below_one, half),  # 2**-127 itself, half of the fraction
-        "nearest": (half, half + half // 2 - 1),
-        "down": (0, below_one),
-    }[plan.round_mode]
-    fmt, nan = plan.target, plan.nan_codes[0]
-    largest = _bits(float(fmt.max))
-    low = half if plan.underflow_code == nan else 0
-    high = largest if plan.overflow_code == nan else _F32_INF
-    return {
-        "clamp": largest,
-        "power_add": add,
-        "power_first": first,
-        "power_low": low,
-        "power_span": high - low,
-        "nan_code": nan,
-    }
-
-
-def _half_scale(fmt: Format) -> int | None:
-    """Return the scale at which a 16-bit code, shifted to bit 30, is a float32: 0 or -112; None for other layouts."""
-    if is_upper_half(fmt):
-        return 0
-    return fmt.bias - _F32_BIAS if _is_ieee(fmt, 5, 10, fmt.bias) else None
-
-
-def _direct(plan: Plan) -> _Stages | None:
-    """Return the one loop between 8 and 16 bits that needs no float32 between, where there is one for the pair."""
-    source, target = plan.source, plan.target
-    narrow, half = (source, target) if source.bits <= 8 else (target, source)
-    scale = _half_scale(half)
-    if scale is None or not narrow.is_float or narrow.bits > 8 or not narrow.has_zero:
-        return None
-    if narrow.emin + scale < 1 - _F32_BIAS:  # its smallest normal value would be a subnormal float32
-        return None
-    if narrow.max > half.max or narrow.mantissa_bits > half.mantissa_bits:  # Inf must lie above, every value fit
-        return None
-    lift = _F32_MANTISSA - half.mantissa_bits
-    if target == narrow:
-        infinity = half.exponent_mask << lift
-        return ["encode8_from16"], _encode_numbers(plan, scale, infinity) | {"lift": lift}
-    specials = {"infinity": half.exponent_mask << lift, "quiet": (half.nan_code or 0) << lift}
-    sign = {"sign_shift": 16 + lift - narrow.bits, "lift": lift}
-    return [f"decode{_family(narrow)}8_to16"], _decode_numbers(narrow, scale) | specials | sign
-
-
-def _to_float(plan: Plan) -> _Stages:
-    source = plan.source
-    direct = _direct(plan) if source.is_float else None
-    if direct is not None:
-        return direct
-    if _is_wide(source) and source.is_integer and plan.target.bits == 32:
-        return single_stages(source)
-    names, numbers = load_stages(source)
-    wide = _is_wide(source)
-    if wide and source.bits == 64 and source.is_integer and plan.target.bits < 64:
-        names = [name.replace("load", "sticky") for name in names]
-    last, more = encode_stages(plan, wide)
-    return names + last, numbers | more
-
-
-def encode_stages(plan: Plan, wide: bool) -> _Stages:
-    """Loops from a value, float32 bits or `wide` float64, to the codes of a float target."""
-    target = plan.target
-    if target.bits >= 32:
-        return ([] if wide == (target.bits == 64) else ["narrow" if wide else "widen"]), {}
-    names = []
-    if wide:
-        reaches_less = target.emin - target.mantissa_bits > 2 - _F32_BIAS and target.emax < _F32_BIAS
-        same = plan.overflow_code == plan.infinity_code and plan.rule is Rule.NEAREST_EVEN
-        names = ["narrow_sticky" if reaches_less and same else "narrow_odd"]
-    if plan.rule is Rule.POWER:
-        return [*names, "encode_power8"], _power_numbers(plan)
-    if is_upper_half(target):
-        return [*names, "encode_upper16"], {}
-    if names == ["narrow_sticky"] and target.storage_bits == 8:
-        return ["encode8_from64"], _encode_numbers(plan)
-    half = "_half" if _is_half(target) and plan.overflow_code == target.inf_code else ""
-    return [*names, f"encode{half}{target.storage_bits}"], _encode_numbers(plan)
-
-
-def _to_integer(plan: Plan) -> _Stages:
-    source, target = plan.source, plan.target
-    if not source.is_float:
-        first = ["nonzero8"] if source.kind is Kind.BOOL else []
-        return [*first, f"wrap{source.storage_bits}_{target.storage_bits}"], {}
-    names, numbers = load_stages(source)
-    if _is_wide(source):
-        return [*names, f"truncate_wide{target.storage_bits}"], numbers
-    if target.bits == 64:
-        return [*names, "widen", "truncate_wide64"], numbers
-    return [*names, f"truncate{target.storage_bits}"], numbers
-
-
-def _from_mask(plan: Plan) -> int:
-    """Return the bits of a source code that count: of an integer all, of a float tested for zero all but the sign."""
-    source = plan.source
-    if plan.rule is Rule.NONZERO and source.has_negative_zero:
-        return source.magnitude_mask
-    return source.code_mask
-
-
+@lru_cache(maxsize=CACHED)
 @default_mode
-def make_program(plan: Plan, *, extend: bool = False, swap: bool = False, swap_out: bool = False,
-                 packed: bool = False, unpacked: bool = False) -> _kernels.Program:  # fmt: skip
+def make_program(
+    plan: Plan,
+    *,
+    extend: bool = False,
+    swap: bool = False,
+    swap_out: bool = False,
+    packed: bool = False,
+    unpacked: bool = False,
+) -> _kernels.Program:
     """Compose the loops of one conversion.
 
     Parameters
@@ -283,40 +46,18 @@ def make_program(plan: Plan, *, extend: bool = False, swap: bool = False, swap_o
         What `_kernels.run` and `_kernels.run_strided` carry out.
     """
     source, target = plan.source, plan.target
-    if plan.rule is Rule.COPY:
-        names, numbers = [f"wrap{source.storage_bits}_{target.storage_bits}"], {}
-    elif plan.rule is Rule.NONZERO:
-        names, numbers = [f"nonzero{source.storage_bits}"], {"always": int(not source.has_zero)}
-    elif plan.rule is Rule.TRUNCATE:
-        names, numbers = _to_integer(plan)
-    else:
-        names, numbers = _to_float(plan)
-    return compose(
-        names, integer_numbers(source, target, extend, _from_mask(plan)) | numbers, source, target,
-        swap=swap, swap_out=swap_out, packed=packed, unpacked=unpacked,
-    )  # fmt: skip
-
-
-def integer_numbers(source: Format, target: Format, extend: bool, from_mask: int) -> dict[str, int]:
-    """Return the masks and signs of integers at both ends, those of the target sign-extended or bare codes."""
-    return {
-        "from_mask": from_mask,
+    names, numbers = cast_loops(plan) if plan.scaling is None else quantize_loops(plan, plan.scaling)
+    integers = {
+        "from_mask": from_mask(plan),
         "from_sign": source.sign_mask if source.is_integer else 0,
         "to_mask": target.code_mask,
         "to_sign": target.sign_mask if target.is_integer and extend else 0,
     }
-
-
-def compose(
-    names: list[str], numbers: dict[str, int], source: Format, target: Format, *,
-    swap: bool, swap_out: bool, packed: bool, unpacked: bool,
-) -> _kernels.Program:  # fmt: skip
-    """Put the loops for byte order and packing around the others."""
     before = ([f"swap{source.storage_bits}"] if swap else []) + ([f"unpack{source.bits}"] if unpacked else [])
     after = ([f"pack{target.bits}"] if packed else []) + ([f"swap{target.storage_bits}"] if swap_out else [])
     return _kernels.Program(
-        tuple(before + names + after),
+        (*before, *names, *after),
         source.bits if unpacked else source.storage_bits,
         target.bits if packed else target.storage_bits,
-        numbers,
+        integers | numbers,
     )

@@ -11,11 +11,12 @@ import array_api_compat as compat
 import numpy as np
 
 from .. import _kernels
-from ..arrays.libraries import is_dask, namespace, on_host, to_host
+from ..arrays.libraries import has_host_memory, is_jax, namespace, to_host
 from ..plans.cast import make_plan
 from ..spec.formats import FORMATS, Format
 from ..spec.opsets import cast_rules
-from .dispatch import convert
+from .dispatch import dispatch
+from .job import Job
 from .threads import shared
 
 __all__ = ["Groups", "find_range"]
@@ -65,7 +66,7 @@ class _Ends(NamedTuple):
 
 
 def _to_double(x: Any, fmt: Format) -> Any:
-    return convert(x, make_plan(fmt, _DOUBLE, cast_rules(fmt, _DOUBLE)))
+    return dispatch(Job(x, make_plan(fmt, _DOUBLE, cast_rules(fmt, _DOUBLE))))
 
 
 def _reduce(codes: _Array, fmt: Format, shape: tuple[int, int, int], block: int, both: bool) -> _Ends:
@@ -159,7 +160,7 @@ def find_range(x: Any, fmt: Format, groups: Groups, *, both: bool = False) -> tu
         The magnitudes, or the least and the greatest values, in float64: NumPy arrays where `x` is in host memory, else
         arrays of its library. 0 where no element is finite.
     """
-    if not is_dask(x) and on_host(x):
+    if has_host_memory(x) or is_jax(x):
         ends = _on_host(x, fmt, groups, both)
     else:
         ends = _of_values(_to_double(x, fmt), groups, both, namespace(x))

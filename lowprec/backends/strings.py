@@ -4,24 +4,49 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from ..arrays.libraries import carrier, check_out, check_takes_text, namespace
 from ..plans.cast import Plan, Rule
 from ..spec.float_mode import default_mode
 from ..spec.format import own_dtype
 from ..spec.formats import FORMATS, Format, Kind
+from . import cpu
+from .job import Job
 
-__all__ = ["copy_texts", "format_values", "parse_values"]
+__all__ = ["accepts", "copy_texts", "format_values", "parse_values", "run"]
 
 _Array = np.ndarray[Any, Any]
 
 _WIDEST = FORMATS["float64"]
 _BLOCK = 1 << 16  # elements at a time: what lives as Python objects stays in the cache
 _SHOWN = 40  # characters of a text that a message repeats
+
+
+def accepts(job: Job) -> bool:
+    """Whether there is text at one end."""
+    return job.plan.rule is Rule.TEXT
+
+
+def run(job: Job) -> Any:
+    """Convert from or to text, which only NumPy arrays hold."""
+    x, source, target, out = job.x, job.plan.source, job.plan.target, job.out
+    xp = namespace(x)
+    check_takes_text(xp)
+    if source.kind is target.kind:
+        result = copy_texts(x)
+    elif job.plan.through is None:
+        result = format_values(x, source)
+    else:
+        result = parse_values(x, job.plan.through).view(carrier(target, xp))
+    if out is None:
+        return result
+    check_out(out, x, result.shape, carrier(target, xp))
+    out[...] = result
+    return out
 
 
 @default_mode
@@ -52,7 +77,7 @@ def format_values(x: _Array, source: Format) -> _Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from lowprec.formats import FORMATS
+    >>> from lowprec.spec.formats import FORMATS
     >>> format_values(np.array([0.1, -1e-5, 3e4], np.float16), FORMATS["float16"]).tolist()
     ['0.1', '-1e-05', '30000.0']
     """
@@ -126,7 +151,7 @@ _FLOAT_TAKES_TOO = "_yY\0"
 
 
 @default_mode
-def parse_values(x: _Array, plan: Plan, convert: Callable[..., Any]) -> _Array:
+def parse_values(x: _Array, plan: Plan) -> _Array:
     """Return the codes of numbers given as text, as ONNX Cast from string does: the decimal is rounded once.
 
     A text is a decimal, plain or scientific, ``INF`` or ``NaN`` in any case; signs and surrounding ASCII blanks are
@@ -140,8 +165,6 @@ def parse_values(x: _Array, plan: Plan, convert: Callable[..., Any]) -> _Array:
         Any shape and strides; fixed-width ``str``, ``StringDType``, or objects that are all `str`.
     plan : Plan
         From float64 to the target.
-    convert : callable
-        `lowprec.dispatch.convert`, which carries the plan out.
 
     Returns
     -------
@@ -162,13 +185,12 @@ def parse_values(x: _Array, plan: Plan, convert: Callable[..., Any]) -> _Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from lowprec.dispatch import convert
-    >>> from lowprec.formats import FORMATS
-    >>> from lowprec.opsets import cast_rules
-    >>> from lowprec.plan import make_plan
+    >>> from lowprec.spec.formats import FORMATS
+    >>> from lowprec.spec.opsets import cast_rules
+    >>> from lowprec.plans.cast import make_plan
     >>> source, target = FORMATS["float64"], FORMATS["float16"]
     >>> plan = make_plan(source, target, cast_rules(source, target))
-    >>> parse_values(np.array(["1e3", "-0.5", " inf"]), plan, convert).view(np.float16).tolist()
+    >>> parse_values(np.array(["1e3", "-0.5", " inf"]), plan).view(np.float16).tolist()
     [1000.0, -0.5, inf]
     """
     x = np.asarray(x)
@@ -182,7 +204,7 @@ def parse_values(x: _Array, plan: Plan, convert: Callable[..., Any]) -> _Array:
             numbers = _nearest(texts)
         except (TypeError, ValueError):
             raise _refusal(texts, start, x.shape) from None
-        codes[start : start + _BLOCK] = _codes(texts, numbers, plan, convert)
+        codes[start : start + _BLOCK] = _codes(texts, numbers, plan)
     result = np.empty_like(x, dtype=codes.dtype)
     result[...] = codes.reshape(x.shape)
     return result
@@ -208,7 +230,7 @@ def _refusal(texts: list[object], start: int, shape: tuple[int, ...]) -> TypeErr
     return ValueError(f"`x` must hold numbers as text; got {shown} {where}")
 
 
-def _codes(texts: list[str], numbers: _Array, plan: Plan, convert: Callable[..., Any]) -> _Array:
+def _codes(texts: list[str], numbers: _Array, plan: Plan) -> _Array:
     """Return the codes of decimals, given the float64 nearest to each.
 
     A decimal and its nearest float64 lie on the same side of every float64, unless the nearest is that float64 itself.
@@ -221,7 +243,7 @@ def _codes(texts: list[str], numbers: _Array, plan: Plan, convert: Callable[...,
     places = np.flatnonzero(doubtful).tolist()
     if plan.rule is not Rule.TRUNCATE:
         numbers[places] = [_off_the_edge(texts[i], float(numbers[i])) for i in places]
-    codes: _Array = convert(numbers, plan, codes=True)
+    codes: _Array = cpu.run(Job(numbers, plan, codes=True))
     if plan.rule is Rule.TRUNCATE:
         codes[places] = [_wrapped(texts[i], plan.target.bits) for i in places]
     return codes

@@ -108,10 +108,8 @@ def convert(
     """Convert the floating-point tensors of a checkpoint to another format, piece by piece, in bounded memory.
 
     Without `scale` every element becomes what `cast` makes of it: NaN, Inf, -0 and out-of-range values too. With
-    `scale` it becomes what `quantize_linear` makes of it and of a scale: the largest finite magnitude that shares the
-    scale, over the largest value of `to`, in float64, rounded to `scale_format`; for scales that are powers of two,
-    2**(floor(log2(largest magnitude)) - exponent of the largest value of `to`). Where there is no magnitude the scale
-    is 1. float64 is cast to float32 first, and the division done in float32.
+    `scale` it becomes what `quantize_linear` makes of it and of the scales of `absmax_scale`; float64 is cast to
+    float32 first, and the division done in float32.
 
     The output is written beside `dst` and renamed when it is whole and on the disk.
 

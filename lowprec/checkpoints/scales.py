@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from ..ops.codes import decode, encode
-from ..spec.float_mode import default_mode
+from ..ops.codes import decode
+from ..ops.scales import scale_codes
 from ..spec.formats import Format
 from .recipe import Scaling
 
@@ -53,13 +52,8 @@ def peaks(codes: Array, fmt: Format, scaling: Scaling, scratch: Array) -> Array:
     return np.ascontiguousarray(found)
 
 
-@default_mode
 def scales_for(largest: Array, source: Format, to: Format, fmt: Format) -> Array:
-    """Return the codes of scales.
-
-    For formats with a mantissa: the largest magnitude over the largest value of `to`, both in float64, rounded once and
-    kept between the smallest and the largest positive value of the format. For powers of two, the rule of OCP MX:
-    floor(log2(largest magnitude)) less the exponent of the largest value of `to`. 1 where there is no magnitude.
+    """Return the codes of scales by the rules of `lowprec.absmax_scale`.
 
     Parameters
     ----------
@@ -72,17 +66,5 @@ def scales_for(largest: Array, source: Format, to: Format, fmt: Format) -> Array
     -------
     numpy.ndarray
         Unsigned codes of `fmt`, the shape of `largest`.
-
-    Notes
-    -----
-    Source: OCP Microscaling Formats (MX) 1.0, section 6.3.
     """
-    magnitude = np.asarray(decode(largest, source, to="float64"))
-    if fmt.has_zero:
-        with np.errstate(under="ignore"):
-            quotient = np.clip(magnitude / float(to.max), fmt.smallest_subnormal, fmt.max)
-        return np.asarray(encode(np.where(magnitude == 0, 1.0, quotient), fmt))
-    exponents = np.frexp(magnitude)[1] - 1 - (math.frexp(to.max)[1] - 1)
-    lowest, highest = -fmt.bias, fmt.max_code - fmt.bias
-    exponents = np.where(magnitude == 0, 0, np.clip(exponents, lowest, highest))
-    return np.asarray((exponents + fmt.bias).astype(fmt.code_dtype))
+    return scale_codes(np.asarray(decode(largest, source, to="float64")), to, fmt)

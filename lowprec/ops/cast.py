@@ -8,8 +8,9 @@ from numpy import ndarray
 
 from ..arrays.libraries import format_of, namespace, reinterpret
 from ..arrays.torch_state import dispatched, eager, transformed
-from ..backends.cpu import dense_cast
-from ..backends.dispatch import convert, remember
+from ..backends.cpu import cast_as_before, remember_cast
+from ..backends.dispatch import dispatch
+from ..backends.job import Job
 from ..plans.cast import copy_plan
 from ..plans.resolve import CAST, CAST_LIKE, TEXT, settle, settle_bits
 from ..spec.opsets import NEWEST
@@ -86,7 +87,7 @@ def cast(
     """
     usual = source is None and saturate is True and round_mode is None and opset is NEWEST
     in_numpy = type(x) is ndarray
-    if usual and (in_numpy or not transformed()) and (found := dense_cast(x, to, out)) is not None:
+    if usual and (in_numpy or not transformed()) and (found := cast_as_before(x, to, out)) is not None:
         return found
     if not in_numpy and dispatched(x, out):
         from . import torch_operators
@@ -96,8 +97,8 @@ def cast(
         )
     plan = settle(x, source, to, CAST, saturate, round_mode, opset)
     if usual:
-        remember(x, to, plan)
-    return convert(x, plan, out=out)
+        remember_cast(x, to, plan)
+    return dispatch(Job(x, plan, out=out))
 
 
 def cast_like(
@@ -157,7 +158,8 @@ def cast_like(
         return torch_operators.cast_like(x, like, source=source, out=out, **options)
     namespace(like, "like")
     target = format_of(like.dtype, names=("like", "like"), kinds=TEXT)
-    return convert(x, settle(x, source, target, CAST_LIKE, saturate, round_mode, opset), out=out)
+    plan = settle(x, source, target, CAST_LIKE, saturate, round_mode, opset)
+    return dispatch(Job(x, plan, out=out))
 
 
 @eager
@@ -211,4 +213,5 @@ def bitcast(x: Any, to: object, /, *, source: object = None, opset: int = NEWEST
     held, target = settle_bits(x.dtype, source, to, opset)
     if target.bits >= 8:
         return reinterpret(x, target, xp)
-    return convert(convert(x, copy_plan(held), codes=True), copy_plan(target))
+    codes = dispatch(Job(x, copy_plan(held), codes=True))
+    return dispatch(Job(codes, copy_plan(target)))

@@ -10,7 +10,8 @@ from numpy import ndarray
 
 from ..arrays.libraries import namespace
 from ..arrays.torch_state import dispatched, eager
-from ..backends.dispatch import convert
+from ..backends.dispatch import dispatch
+from ..backends.job import Job
 from ..plans.resolve import DECODE, ENCODE, PACK, UNPACK, settle, unpacking
 from ..spec.arguments import as_flag, as_integer, shown
 from ..spec.formats import Format, as_format
@@ -85,7 +86,7 @@ def encode(
     packs = packed is not False and as_flag(packed, "packed")
     if packs:
         check_packable(plan.target, "fmt")
-    return convert(x, plan, codes=True, packed=packs, out=out)
+    return dispatch(Job(x, plan, codes=True, packed=packs, out=out))
 
 
 _MOST_AXES, _MOST_ELEMENTS = 64, 1 << 59
@@ -186,10 +187,10 @@ def decode(
     if not as_flag(packed, "packed"):
         if shape is not None:
             raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
-        return convert(codes, settle(codes, source, to, DECODE), out=out)
+        return dispatch(Job(codes, settle(codes, source, to, DECODE), out=out))
     lengths = shape_of(shape)
     check_packed(codes, source, lengths, "codes")
-    return convert(codes, unpacking(source, to, DECODE), shape=lengths, out=out)
+    return dispatch(Job(codes, unpacking(source, to, DECODE), shape=lengths, out=out))
 
 
 def pack(x: Any, fmt: object, /) -> Any:
@@ -232,7 +233,7 @@ def pack(x: Any, fmt: object, /) -> Any:
     namespace(x)
     row = as_format(fmt)
     check_packable(row, "fmt")
-    return convert(x, settle(x, row, row, PACK), codes=True, packed=True)
+    return dispatch(Job(x, settle(x, row, row, PACK), codes=True, packed=True))
 
 
 def unpack(packed: Any, fmt: object, shape: int | Sequence[int], /) -> Any:
@@ -278,4 +279,4 @@ def unpack(packed: Any, fmt: object, shape: int | Sequence[int], /) -> Any:
     row = as_format(fmt)
     lengths = shape_of(shape)
     check_packed(packed, row, lengths, "packed")
-    return convert(packed, unpacking(row, row, UNPACK), shape=lengths)
+    return dispatch(Job(packed, unpacking(row, row, UNPACK), shape=lengths))

@@ -8,9 +8,10 @@ import array_api_compat as compat
 import numpy as np
 
 from .. import _kernels
-from ..arrays.libraries import call_back, handed_over, is_dask, is_traced, namespace, on_host, to_host
+from ..arrays.libraries import call_back, has_host_memory, is_dask, is_traced, namespace, to_host, to_library
 from ..backends import dask
-from ..backends.dispatch import convert
+from ..backends.dispatch import dispatch
+from ..backends.job import Job
 from ..plans.cast import make_plan
 from ..spec.formats import FORMATS
 from ..spec.opsets import cast_rules
@@ -27,7 +28,7 @@ def _steps(x: Any, xp: Any) -> tuple[Any, Any]:
     with np.errstate(all="ignore"):
         scale = xp.asarray((high - low) / 255)
         initial = xp.asarray(xp.round(xp.clip(zero - low / scale, 0, 255)))
-    return scale, convert(initial, make_plan(_SINGLE, _BYTE, cast_rules(_SINGLE, _BYTE)))
+    return scale, dispatch(Job(initial, make_plan(_SINGLE, _BYTE, cast_rules(_SINGLE, _BYTE))))
 
 
 def _both(x: Any, xp: Any) -> tuple[Any, Any]:
@@ -47,7 +48,7 @@ def range_of(x: Any) -> tuple[Any, Any]:
     if is_dask(x):
         ends = x.min(), [(x.max(), ())]
         kinds = (("scale", _SINGLE), ("zero_point", _BYTE))
-        scale, zero = (dask.joined(_of_block, *ends, fmt.dtype, name, wanted=name) for name, fmt in kinds)
+        scale, zero = (dask.blockwise(_of_block, *ends, fmt.dtype, name, wanted=name) for name, fmt in kinds)
         return scale, zero
     if is_traced(x):
         tasks = (lambda host: _both(host, np)[0]), (lambda host: _both(host, np)[1])
@@ -56,8 +57,8 @@ def range_of(x: Any) -> tuple[Any, Any]:
             for task, fmt in zip(tasks, (_SINGLE, _BYTE), strict=True)
         )
         return scale, zero
-    if on_host(x):
+    if has_host_memory(x):
         values = to_host(x).view(_SINGLE.dtype)
         scale, zero = (np.asarray(found) for found in _both(values, np))
-        return handed_over(scale.view(np.uint32), _SINGLE, x), handed_over(zero, _BYTE, x)
+        return to_library(scale.view(np.uint32), _SINGLE, x), to_library(zero, _BYTE, x)
     return _both(x, namespace(x))

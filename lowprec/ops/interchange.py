@@ -10,7 +10,8 @@ import numpy as np
 
 from ..arrays.libraries import carrier, extends, format_of, is_torch, namespace, reinterpret, to_host, to_torch_memory
 from ..arrays.torch_state import dispatched
-from ..backends.dispatch import convert
+from ..backends.dispatch import dispatch
+from ..backends.job import Job
 from ..plans.cast import copy_plan
 from ..spec.formats import Format
 
@@ -131,7 +132,7 @@ def to_torch(x: Any, /, fmt: object = None) -> Any:
     dtype = carrier(row, torch)
     if is_torch(x):
         if row.bits < 8 and x.dtype != dtype:
-            return convert(x, copy_plan(row))
+            return dispatch(Job(x, copy_plan(row)))
         return reinterpret(x, row, namespace(x))
     codes = _codes(x, row, extends(row, torch))
     shared = codes.flags.writeable and all(step >= 0 and step % codes.itemsize == 0 for step in codes.strides)

@@ -10,14 +10,15 @@ from numpy import ndarray
 
 from ..arrays.libraries import format_of, namespace
 from ..arrays.torch_state import dispatched, eager
-from ..backends.dispatch_quantize import convert_linear
+from ..backends.dispatch import dispatch
+from ..backends.job import Job, Scales
 from ..plans.resolve_quantize import settle_dequantize, settle_quantize
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opsets import NEWEST, version_of
 from .codes import check_packed, shape_of
 from .dynamic_quantize import range_of
-from .scale_arguments import scale_beside, zero_point_beside
+from .scale_arguments import scale_argument, zero_point_argument
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
 
@@ -118,16 +119,16 @@ def quantize_linear(
             packed=as_flag(packed, "packed"), opset=opset, out=out,
         )  # fmt: skip
     xp, packs = namespace(x), packed is not False and as_flag(packed, "packed")
-    factor, named = scale_beside(scale, x, source, scale_format)
+    factor, named = scale_argument(scale, x, source, scale_format)
     zero = zero_dtype = zero_shape = None
     if zero_point is not None:
-        zero = zero_point_beside(zero_point, x, output_dtype, tuple(factor.shape))
+        zero = zero_point_argument(zero_point, x, output_dtype, tuple(factor.shape))
         zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
-    plan, scale_fmt, spread = settle_quantize(
+    plan, scale_fmt, granularity = settle_quantize(
         xp, x.dtype, tuple(x.shape), factor.dtype, tuple(factor.shape), named, zero_dtype, zero_shape, axis, block_size,
         output_dtype, source, precision, saturate, packs, opset,
     )  # fmt: skip
-    return convert_linear(x, plan, (factor, scale_fmt), zero, spread, packed=packs, out=out)
+    return dispatch(Job(x, plan, Scales(factor, scale_fmt, zero, granularity), packed=packs, out=out))
 
 
 @eager
@@ -219,17 +220,17 @@ def dequantize_linear(
         check_packed(x, as_format(source, parameter="source"), lengths, "x", "source")
     elif shape is not None:
         raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
-    factor, named = scale_beside(scale, x, source, scale_format)
+    factor, named = scale_argument(scale, x, source, scale_format)
     zero = zero_dtype = zero_shape = None
     if zero_point is not None:
         held = format_of(x.dtype, source) if lengths is None else source
-        zero = zero_point_beside(zero_point, x, held, tuple(factor.shape))
+        zero = zero_point_argument(zero_point, x, held, tuple(factor.shape))
         zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
-    plan, scale_fmt, spread = settle_dequantize(
+    plan, scale_fmt, granularity = settle_dequantize(
         xp, x.dtype, tuple(x.shape) if lengths is None else lengths, factor.dtype, tuple(factor.shape), named,
         zero_dtype, zero_shape, axis, block_size, output_dtype, source, lengths is not None, opset,
     )  # fmt: skip
-    return convert_linear(x, plan, (factor, scale_fmt), zero, spread, shape=lengths, out=out)
+    return dispatch(Job(x, plan, Scales(factor, scale_fmt, zero, granularity), shape=lengths, out=out))
 
 
 @eager

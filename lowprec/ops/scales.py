@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import _kernels
-from ..arrays.libraries import call_back, carrier, format_of, handed_over, is_dask, is_traced, namespace, to_host
+from ..arrays.libraries import call_back, carrier, format_of, is_dask, is_traced, namespace, to_host, to_library
 from ..backends.ranges import Groups, find_range
+from ..spec.arguments import as_integer, shown
+from ..spec.float_mode import default_mode
 from ..spec.formats import FORMATS, Format, as_format
 from .codes import encode
 
-__all__ = ["SCALE_RULES", "absmax_scale", "minmax_scale"]
+__all__ = ["SCALE_RULES", "absmax_scale", "minmax_scale", "scale_codes"]
 
 _SINGLE = FORMATS["float32"]
 _FRACTION_BITS = 52
@@ -32,34 +33,32 @@ SCALE_RULES = ("floor", "ceil", "rceil", "even", "nearest")
 def _groups(shape: tuple[int, ...], axis: object, block_size: object) -> Groups:
     """Return which elements of an array share a scale, or raise ValueError."""
     if axis is None:
-        if block_size != 0:
-            raise ValueError(f"`axis` must be given with a `block_size`; got None with {block_size!r:.80}")
+        if as_integer(block_size) != 0:
+            raise ValueError(f"`axis` must be given with a `block_size`; got None with {shown(block_size)}")
         return Groups((), ())
-    axes = tuple(axis) if isinstance(axis, Sequence) and not isinstance(axis, str) else (axis,)
-    blocks = (
-        tuple(block_size) if isinstance(block_size, Sequence) and not isinstance(block_size, str) else (block_size,)
+    axes, blocks = (
+        tuple(map(as_integer, one if isinstance(one, (tuple, list)) else (one,))) for one in (axis, block_size)
     )
     rank = len(shape)
-    if len(axes) not in (1, 2) or not all(_is_integer(one) and -rank <= one < rank for one in axes):
-        raise ValueError(f"`axis` must be an axis of `x`, from {-rank} to {rank - 1}, or two; got {axis!r:.80}")
-    axes = tuple(int(one) % rank for one in axes)
-    if len(set(axes)) != len(axes):
-        raise ValueError(f"`axis` must be two different axes; got {axis!r:.80}")
-    if not all(_is_integer(block) and block >= 0 for block in blocks) or (len(blocks) != len(axes)):
-        wanted = "an integer from 0 up" if len(axes) == 1 else "two positive integers, as `axis` has two axes"
-        raise ValueError(f"`block_size` must be {wanted}; got {block_size!r:.80}")
-    if len(axes) == 1 and blocks[0] == 0:
-        return Groups(axes, ())
+    if len(axes) not in (1, 2) or any(one is None or not -rank <= one < rank for one in axes):
+        raise ValueError(f"`axis` must be an axis of `x`, from {-rank} to {rank - 1}, or two; got {shown(axis)}")
+    numbers = [one % rank for one in axes if one is not None]
+    if len(set(numbers)) != len(numbers):
+        raise ValueError(f"`axis` must be two different axes; got {shown(axis)}")
+    if len(blocks) != len(numbers) or any(block is None or block < 0 for block in blocks):
+        wanted = "an integer from 0 up" if len(numbers) == 1 else "two positive integers, as `axis` has two axes"
+        raise ValueError(f"`block_size` must be {wanted}; got {shown(block_size)}")
+    if blocks == (0,):
+        return Groups(tuple(numbers), ())
     if 0 in blocks:
-        raise ValueError(f"`block_size` must be positive along each axis; got {block_size!r:.80}")
-    order = sorted(range(len(axes)), key=axes.__getitem__)
+        raise ValueError(f"`block_size` must be positive along each axis; got {shown(block_size)}")
     # A block longer than its axis is one that is as long.
-    lengths = tuple(min(int(blocks[index]), max(shape[axes[index]], 1)) for index in order)
-    return Groups(tuple(axes[index] for index in order), lengths)
+    pairs = sorted((axis, min(block or 0, max(shape[axis], 1))) for axis, block in zip(numbers, blocks, strict=True))
+    return Groups(tuple(axis for axis, _ in pairs), tuple(block for _, block in pairs))
 
 
-def _is_integer(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+def _is_rule(rule: object) -> bool:
+    return isinstance(rule, str) and rule in SCALE_RULES
 
 
 def _power_codes(largest: Any, to: Format, fmt: Format, rule: str) -> Any:
@@ -80,17 +79,14 @@ def _power_codes(largest: Any, to: Format, fmt: Format, rule: str) -> Any:
     return np.where(bits == 0, 0, codes).astype(fmt.code_dtype)
 
 
-def _scale_codes(largest: Any, to: Format, fmt: Format, rule: str) -> np.ndarray[Any, Any]:
-    """Return the codes of the scales of magnitudes, both NumPy arrays."""
+@default_mode
+def scale_codes(largest: Any, to: Format, fmt: Format, rule: str = "floor") -> np.ndarray[Any, Any]:
+    """Return the codes of the scales that take the largest magnitudes, float64, to the largest value of a format."""
     if not fmt.has_zero:
         return np.asarray(_power_codes(largest, to, fmt, rule))
-
-    def quotient() -> Any:
-        with np.errstate(under="ignore"):
-            return np.clip(largest / float(to.max), fmt.smallest_subnormal, float(fmt.max))
-
-    scale = np.where(largest == 0, 1.0, _kernels.in_default_mode(quotient))
-    return np.asarray(encode(scale, fmt))
+    with np.errstate(under="ignore"):
+        quotient = np.clip(largest / float(to.max), fmt.smallest_subnormal, float(fmt.max))
+    return np.asarray(encode(np.where(largest == 0, 1.0, quotient), fmt))
 
 
 def _checked_target(to: object, kinds: str) -> Format:
@@ -169,11 +165,11 @@ def absmax_scale(
     held, target = format_of(x.dtype), _checked_target(to, "signed")
     fmt = as_format(scale_format, parameter="scale_format")
     if not fmt.is_float or not (fmt.bits in (16, 32) or not fmt.has_zero):
-        raise ValueError(f"`scale_format` must be float32, float16, bfloat16 or a power of two; got {fmt.name}")
-    if scale_rule is not None and (scale_rule not in SCALE_RULES or fmt.has_zero):
+        raise ValueError(f"`scale_format` must be a float of 16 or 32 bits, or a power of two; got {fmt.name}")
+    if scale_rule is not None and (not _is_rule(scale_rule) or fmt.has_zero):
         where = f"one of {', '.join(SCALE_RULES)}" if not fmt.has_zero else f"None where `scale_format` is {fmt.name}"
-        raise ValueError(f"`scale_rule` must be {where}; got {scale_rule!r:.80}")
-    rule = partial(_scale_codes, to=target, fmt=fmt, rule="floor" if scale_rule is None else scale_rule)
+        raise ValueError(f"`scale_rule` must be {where}; got {shown(scale_rule)}")
+    rule = partial(scale_codes, to=target, fmt=fmt, rule="floor" if scale_rule is None else scale_rule)
     (scale,) = _found(x, held, _groups(tuple(x.shape), axis, block_size), {rule: fmt})
     return scale
 
@@ -232,19 +228,15 @@ def minmax_scale(
     return scale, zero
 
 
+@default_mode
 def _range_parts(low: Any, high: Any, to: Format) -> tuple[Any, Any]:
     """Return the scales and the zero points of ranges, as float32."""
-
-    def parts() -> tuple[Any, Any]:
-        least, most = (np.asarray(end).astype(np.float32) for end in (low, high))
-        with np.errstate(all="ignore"):
-            scale = np.minimum((most - least) / np.float32(int(to.max) - int(to.min)), np.finfo(np.float32).max)
-            scale = np.where(scale == 0, np.float32(1), scale)
-            zero = np.rint(np.float32(to.min) - np.where(least == most, 0, least) / scale)
-        return scale, np.where(least == most, 0, np.clip(zero, to.min, to.max))
-
-    found: tuple[Any, Any] = _kernels.in_default_mode(parts)
-    return found
+    least, most = (np.asarray(end).astype(np.float32) for end in (low, high))
+    with np.errstate(all="ignore"):
+        scale = np.minimum((most - least) / np.float32(int(to.max) - int(to.min)), np.finfo(np.float32).max)
+        scale = np.where(scale == 0, np.float32(1), scale)
+        zero = np.rint(np.float32(to.min) - np.where(least == most, 0, least) / scale)
+    return scale, np.where(least == most, 0, np.clip(zero, to.min, to.max))
 
 
 def _range_scale(low: Any, high: Any, *, to: Format) -> np.ndarray[Any, Any]:
@@ -292,5 +284,5 @@ def _found(
         return tuple(
             mapped(_from_ends, *ends, meta=np.empty((0,) * ends[0].ndim, one["carrier_dtype"]), **one) for one in how
         )
-    on_host = [to_host(end).view(np.float64) for end in ends]
-    return tuple(handed_over(np.asarray(rule(*on_host)), fmt, x) for rule, fmt in rules.items())
+    host_ends = [to_host(end).view(np.float64) for end in ends]
+    return tuple(to_library(np.asarray(rule(*host_ends)), fmt, x) for rule, fmt in rules.items())

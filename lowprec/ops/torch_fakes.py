@@ -11,7 +11,6 @@ from typing import Any
 
 from ..arrays.libraries import carrier, check_takes_text, namespace
 from ..plans.cast import Plan, Rule
-from ..plans.quantize import LinearPlan
 from ..plans.resolve import CAST, DECODE, ENCODE, settle, settle_bits, unpacking
 from ..plans.resolve_quantize import settle_dequantize, settle_quantize
 from ..spec.formats import as_format
@@ -23,8 +22,8 @@ __all__ = ["FAKES", "quantize_plan_of"]
 torch: Any = import_module("torch")
 
 
-def _empty(x: Any, plan: Plan | LinearPlan, codes: bool = False, packed: bool = False, shape: Any = None) -> Any:
-    if isinstance(plan, Plan) and plan.rule is Rule.TEXT:
+def _empty(x: Any, plan: Plan, codes: bool = False, packed: bool = False, shape: Any = None) -> Any:
+    if plan.rule is Rule.TEXT:
         check_takes_text(torch)
     if packed:
         return x.new_empty((packed_bytes(x.numel(), plan.target),), dtype=torch.uint8)
@@ -80,10 +79,10 @@ def quantize_plan_of(
     packed: bool = False,
     opset: int = NEWEST,
     **formats: Any,
-) -> LinearPlan:
+) -> Plan:
     """Return the plan of `quantize_linear` on tensors; what is in `formats` may be left out."""
     shape, scale_shape, zero_shape, axis, block_size = _shapes(x.shape, scale, zero, axis, block_size)
-    plan: LinearPlan = settle_quantize(
+    plan: Plan = settle_quantize(
         namespace(x), x.dtype, shape, scale.dtype, scale_shape, formats.get("scale_format"),
         None if zero is None else zero.dtype, zero_shape, axis, block_size, formats.get("output_dtype"),
         formats.get("source"), formats.get("precision"), saturate, packed, opset,

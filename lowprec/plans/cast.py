@@ -1,4 +1,4 @@
-"""One conversion as plain numbers: (source, target, saturate, round_mode, opset) -> Plan."""
+"""The plan of a conversion, and how a cast gets one: (source, target, options) -> Plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..spec.formats import FORMATS, Format, Kind, NaNRule, is_in_table
 from ..spec.interned import CACHED, Interned, reduced
 from ..spec.opsets import CastRules
 
-__all__ = ["Plan", "Rule", "check_convertible", "copy_plan", "make_plan"]
+__all__ = ["Plan", "Rule", "Scaling", "check_convertible", "copy_plan", "make_plan"]
 
 
 class Rule(enum.Enum):
@@ -23,6 +23,32 @@ class Rule(enum.Enum):
     TRUNCATE = "truncate"  # to an integer: toward zero, then modulo 2**bits
     NONZERO = "nonzero"  # to a bool
     TEXT = "text"  # to or from strings
+    QUANTIZE = "quantize"  # divided by a scale, see `Scaling`
+    DEQUANTIZE = "dequantize"  # multiplied by a scale
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Scaling(metaclass=Interned):
+    """The scale part of the plan of a quantization.
+
+    Attributes
+    ----------
+    precision : Format
+        In which the quotient or the product is rounded.
+    zero_point : Format or None
+        The type in which zero points enter the arithmetic: int32 with integer codes, float32 with the floats that have
+        them, None if there are none.
+    last : Plan
+        From a value in `precision` to a float target; for integer targets it is not used.
+    """
+
+    precision: Format
+    zero_point: Format | None
+    last: Plan
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the class and the values: a copy is the instance itself."""
+        return reduced(self)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -47,6 +73,8 @@ class Plan(metaclass=Interned):
         Whole codes for NaN without and with the sign.
     through : Plan or None
         From strings: the plan from float64, whose single rounding is the decimal's.
+    scaling : Scaling or None
+        The scale part of `Rule.QUANTIZE` and `Rule.DEQUANTIZE`.
     """
 
     rule: Rule
@@ -58,6 +86,12 @@ class Plan(metaclass=Interned):
     infinity_code: int = 0
     nan_codes: tuple[int, int] = (0, 0)
     through: Plan | None = None
+    scaling: Scaling | None = None
+
+    @property
+    def codes(self) -> Format:
+        """The format of the quantized side."""
+        return self.source if self.rule is Rule.DEQUANTIZE else self.target
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the class and the values: a copy is the plan itself."""

@@ -1,54 +1,18 @@
-"""One quantization as plain formats: types, precision and rules at an opset -> LinearPlan."""
+"""The plan of a quantization: types, precision and rules at an opset -> Plan."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from ..spec.formats import FORMATS, NUMERIC, Format, NaNRule, as_format
-from ..spec.interned import Interned, reduced
 from ..spec.opsets import VERSIONS, CastRules, check_attribute, check_saturate, version_of
-from .cast import Plan, check_convertible, make_plan
+from .cast import Plan, Rule, Scaling, check_convertible, make_plan
 
-__all__ = ["DEQUANTIZE", "QUANTIZE", "LinearPlan", "dequantize_plan", "quantize_plan", "scale_plans"]
+__all__ = ["DEQUANTIZE", "QUANTIZE", "dequantize_plan", "quantize_plan", "scale_plans"]
 
 QUANTIZE = "QuantizeLinear"
 DEQUANTIZE = "DequantizeLinear"
-
-
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class LinearPlan(metaclass=Interned):
-    """What a back end needs to know of one QuantizeLinear or DequantizeLinear; every option is settled.
-
-    Equal plans are one object.
-
-    Attributes
-    ----------
-    operator : str
-        `QUANTIZE` or `DEQUANTIZE`.
-    source, target : Format
-        Of the array and of the result.
-    precision : Format
-        In which the division, or the multiplication, is rounded.
-    zero_point : Format or None
-        The type in which zero points enter the arithmetic: int32 beside integers, float32 beside the floats that have
-        them, None if there are none.
-    last : Plan
-        From a value in `precision` to a float target; for integer targets it is not used.
-    """
-
-    operator: str
-    source: Format
-    target: Format
-    precision: Format
-    zero_point: Format | None
-    last: Plan
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return the class and the values: a copy is the plan itself."""
-        return reduced(self)
 
 
 # ---- types by operator and parameter: the first version that takes a format, None if no version does
@@ -114,7 +78,7 @@ def quantize_plan(
     precision: object,
     saturate: bool,
     opset: int,
-) -> LinearPlan:
+) -> Plan:
     """Check the types of a QuantizeLinear against its version at `opset`, and settle it.
 
     `zero_point` and `output_dtype` name the target; they have been checked to agree.
@@ -144,18 +108,15 @@ def quantize_plan(
         came = f"of `scale`, {working.name}" if precision is None else working.name
         raise ValueError(f"`precision` must be a float that has Inf, -0 and NaN; got {came}")
     has_zero = zero_point is not None and (target.is_integer or target.saturates == "always")
-    beside = None if not has_zero else FORMATS["int32"] if target.is_integer else _float32()
+    added = None if not has_zero else FORMATS["int32"] if target.is_integer else _float32()
     cast_version = version_of(opset)
     rules = CastRules(cast_version, bool(saturate), "up")
-    wide = working.bits == 64 and beside is None
-    return LinearPlan(
-        QUANTIZE, source, target, working, beside, make_plan(FORMATS["float64"] if wide else _float32(), target, rules)
-    )
+    wide = working.bits == 64 and added is None
+    last = make_plan(FORMATS["float64"] if wide else _float32(), target, rules)
+    return Plan(Rule.QUANTIZE, source, target, scaling=Scaling(working, added, last))
 
 
-def dequantize_plan(
-    source: Format, scale: Format, zero_point: Format | None, output_dtype: object, opset: int
-) -> LinearPlan:
+def dequantize_plan(source: Format, scale: Format, zero_point: Format | None, output_dtype: object, opset: int) -> Plan:
     """Check the types of a DequantizeLinear against its version at `opset`, and settle it."""
     version = version_of(opset, DEQUANTIZE)
     check_attribute("output_dtype", output_dtype, None, opset, DEQUANTIZE)
@@ -171,14 +132,12 @@ def dequantize_plan(
     single = _float32()
     # Zero points of float8 and int32 can but be 0.
     has_zero = zero_point is not None and source.saturates != "asked" and source.bits < 32
-    return LinearPlan(
-        DEQUANTIZE, source, target, single, single if has_zero else None,
-        make_plan(single, target, CastRules(version_of(opset), True, "up")),
-    )  # fmt: skip
+    last = make_plan(single, target, CastRules(version_of(opset), True, "up"))
+    return Plan(Rule.DEQUANTIZE, source, target, scaling=Scaling(single, single if has_zero else None, last))
 
 
-def scale_plans(plan: LinearPlan, scale: Format) -> tuple[Plan, ...]:
+def scale_plans(scaling: Scaling, scale: Format) -> tuple[Plan, ...]:
     """Return the casts that bring a scale to what the loops read: to the precision, and on to float32 from 16 bits."""
     rules = CastRules(version_of(max(row.since for row in NUMERIC)), True, "up")
-    steps = [scale, plan.precision, FORMATS["float64" if plan.precision.bits == 64 else "float32"]]
+    steps = [scale, scaling.precision, FORMATS["float64" if scaling.precision.bits == 64 else "float32"]]
     return tuple(make_plan(a, b, rules) for a, b in pairwise(steps) if a != b)

@@ -10,14 +10,15 @@ from ..spec.arguments import as_integer
 from ..spec.formats import Format, as_format, is_in_table
 from ..spec.opsets import check_attribute, unless_undefined, version_of
 from ..spec.packing import check_packable
+from .cast import Plan
 from .granularity import Granularity, granularity_of
-from .quantize import DEQUANTIZE, QUANTIZE, LinearPlan, dequantize_plan, quantize_plan
+from .quantize import DEQUANTIZE, QUANTIZE, dequantize_plan, quantize_plan
 from .resolve import remembered
 
 __all__ = ["settle_dequantize", "settle_quantize"]
 
 _Shape = tuple[int, ...]
-_Settled = tuple[LinearPlan, Format, Granularity]
+_Settled = tuple[Plan, Format, Granularity]
 
 
 def _spread(

@@ -1,6 +1,16 @@
 """The oracle: every conversion in exact fractions, one value at a time. It reads formats and opsets only."""
 
-from .exact_cast import Value, cast, decode, encode, exact_decimal, finite_count
+from .exact_cast import (
+    Value,
+    cast,
+    decode,
+    encode,
+    exact_decimal,
+    finite_count,
+    magnitude_of,
+    neighbours,
+    ulp,
+)
 from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize
 
 __all__ = [
@@ -12,6 +22,9 @@ __all__ = [
     "encode",
     "exact_decimal",
     "finite_count",
+    "magnitude_of",
+    "neighbours",
     "precision_of",
     "quantize",
+    "ulp",
 ]

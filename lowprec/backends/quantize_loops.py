@@ -1,20 +1,18 @@
-"""From the plan of a quantization to the compiled loops that carry it out."""
+"""The compiled loops of a quantization: their names, in order, and their numbers."""
 
 from __future__ import annotations
 
 import math
 import struct
 
-from .. import _kernels
-from ..plans.quantize import QUANTIZE, LinearPlan
-from ..spec.float_mode import default_mode
+from ..plans.cast import Plan, Rule, Scaling
 from ..spec.formats import Format
-from .program import compose, encode_stages, integer_numbers, is_upper_half, load_stages, single_stages
+from .cast_loops import Loops, decode_loops, encode_loops, float32_loops, is_upper_half
 
-__all__ = ["make_linear_program"]
+__all__ = ["quantize_loops"]
 
 
-def _grid(precision: Format) -> tuple[list[str], dict[str, int]]:
+def _grid(precision: Format) -> Loops:
     """Loop that rounds float32 bits to a 16-bit precision, and its numbers; none where there is nothing to round."""
     if precision.bits >= 32:
         return [], {}
@@ -32,11 +30,11 @@ def _grid(precision: Format) -> tuple[list[str], dict[str, int]]:
     }
 
 
-def _quantize(plan: LinearPlan) -> tuple[list[str], dict[str, int]]:
-    source, target, precision = plan.source, plan.target, plan.precision
+def _quantize(plan: Plan, scaling: Scaling) -> Loops:
+    source, target, precision = plan.source, plan.target, scaling.precision
     wide = precision.bits == 64
     grid, numbers = _grid(precision)
-    names, more = (load_stages if wide or grid else single_stages)(source)
+    names, more = (decode_loops if wide or grid else float32_loops)(source)
     numbers = numbers | more
     if source.is_integer and grid and not wide:
         names = [*names, "narrow_odd"]
@@ -50,27 +48,20 @@ def _quantize(plan: LinearPlan) -> tuple[list[str], dict[str, int]]:
             return [*names, "divide", *grid, f"place{target.storage_bits}"], numbers
         return [*names, f"quantize_wide{target.storage_bits}" if wide else f"quantize{target.storage_bits}"], numbers
     names = [*names, "divide_wide" if wide else "divide", *grid]
-    if plan.zero_point is not None:
+    if scaling.zero_point is not None:
         names, wide = [*names, *(["narrow"] if wide else []), "shift"], False
-    last, more = encode_stages(plan.last, wide)
+    last, more = encode_loops(scaling.last, wide)
     if names[-1] == "divide" and last == ["encode8"]:
         names, last = names[:-1], ["divide_encode8"]
     return names + last, numbers | more
 
 
-def _dequantize(plan: LinearPlan) -> tuple[list[str], dict[str, int]]:
-    names, numbers = single_stages(plan.source)
-    last, more = encode_stages(plan.last, wide=False)
+def _dequantize(plan: Plan, scaling: Scaling) -> Loops:
+    names, numbers = float32_loops(plan.source)
+    last, more = encode_loops(scaling.last, wide=False)
     return [*names, "multiply", *last], numbers | more
 
 
-@default_mode
-def make_linear_program(plan: LinearPlan, *, extend: bool = False, swap: bool = False, swap_out: bool = False,
-                        packed: bool = False, unpacked: bool = False) -> _kernels.Program:  # fmt: skip
-    """Compose the loops of one quantization; the options are those of `stages.make_program`."""
-    source, target = plan.source, plan.target
-    names, numbers = (_quantize if plan.operator == QUANTIZE else _dequantize)(plan)
-    numbers = integer_numbers(source, target, extend, source.code_mask) | numbers
-    return compose(
-        names, numbers, source, target, swap=swap, swap_out=swap_out, packed=packed, unpacked=unpacked
-    )  # fmt: skip
+def quantize_loops(plan: Plan, scaling: Scaling) -> Loops:
+    """Return the loops of a plan with scales, and their numbers."""
+    return (_quantize if plan.rule is Rule.QUANTIZE else _dequantize)(plan, scaling)

@@ -1,0 +1,39 @@
+"""JAX arrays that are traced, called back when the computation runs, or lie on an accelerator, by way of the host."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays.libraries import call_back, check_out, from_codes, is_jax, is_traced, to_host
+from . import eager
+from .job import Job
+
+__all__ = ["accepts", "run"]
+
+
+def accepts(job: Job) -> bool:
+    """Whether one of the arrays is JAX's."""
+    return any(map(is_jax, job.arrays))
+
+
+def run(job: Job) -> Any:
+    """Leave a job to the moment when a traced computation runs, or carry it out in host memory."""
+    shape, dtype = job.result_shape, job.dtype
+    if job.out is not None:
+        check_out(job.out, job.x, shape, dtype)
+
+    def task(x: Any, *operands: Any) -> Any:
+        scales = job.scales
+        if scales is not None:
+            scale, zero_point = (*operands, None)[:2]
+            scales = scales._replace(scale=scale, zero_point=zero_point)
+        return eager.run(replace(job, x=x, scales=scales, out=None, carrier=(dtype, job.extend)))
+
+    if any(map(is_traced, job.arrays)):
+        elementwise = job.scales is None and not job.packed and job.shape is None
+        return call_back(task, shape, dtype, *job.arrays, elementwise=elementwise)
+    result = task(*(np.asarray(array) for array in job.arrays))
+    return from_codes(to_host(result), dtype, job.x)

@@ -1,0 +1,107 @@
+"""One conversion to be carried out: an array, its plan, and how the result is wanted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..arrays.libraries import carrier, extends, namespace
+from ..plans.cast import Plan
+from ..plans.granularity import Granularity
+from ..spec.formats import Format
+from ..spec.packing import packed_bytes
+
+__all__ = ["Job", "Scales"]
+
+
+class Scales(NamedTuple):
+    """The scales of a quantization, and its zero points.
+
+    Attributes
+    ----------
+    scale : array
+        Of the library of the quantized array.
+    format : Format
+        What the scales hold.
+    zero_point : array or None
+        Holds codes of the plan. Where the plan has no use for zero points they must be zero.
+    granularity : Granularity
+        Which scale belongs to which element.
+    """
+
+    scale: Any
+    format: Format
+    zero_point: Any | None
+    granularity: Granularity
+
+    @property
+    def arrays(self) -> list[Any]:
+        """The scales, and the zero points where there are some."""
+        return [self.scale] if self.zero_point is None else [self.scale, self.zero_point]
+
+
+@dataclass(slots=True)
+class Job:
+    """One conversion, for the first back end that accepts it.
+
+    Attributes
+    ----------
+    x : array
+        Holds the source of the plan; 1-D uint8 of packed codes where `shape` is not None.
+    plan : Plan
+        The conversion.
+    scales : Scales or None
+        Where the plan has a scale part.
+    codes : bool
+        Whether the result is unsigned codes instead of the library's own dtype for the target.
+    packed : bool
+        Whether the result is packed codes: 1-D, uint8, in C order.
+    shape : tuple of int or None
+        The shape that packed codes are unpacked to, in C order.
+    out : array or None
+        Where the result goes.
+    carrier : (dtype, bool) or None
+        The dtype of the result, and whether narrow integers are sign-extended in it, where another library than that of
+        `x` will hold it: the block of a lazy array, the contents of a traced one.
+    """
+
+    x: Any
+    plan: Plan
+    scales: Scales | None = None
+    codes: bool = False
+    packed: bool = False
+    shape: tuple[int, ...] | None = None
+    out: Any = None
+    carrier: tuple[Any, bool] | None = None
+
+    @property
+    def arrays(self) -> list[Any]:
+        """The array, its scales and zero points."""
+        return [self.x] if self.scales is None else [self.x, *self.scales.arrays]
+
+    @property
+    def values_shape(self) -> tuple[int, ...]:
+        """The shape of the values, however `x` holds them."""
+        return tuple(self.x.shape) if self.shape is None else self.shape
+
+    @property
+    def result_shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        shape = self.values_shape
+        return (packed_bytes(math.prod(shape), self.plan.target),) if self.packed else shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the result, in the library of `x`."""
+        if self.carrier is not None:
+            return self.carrier[0]
+        target = self.plan.target
+        return carrier(target.code_dtype.name if self.codes or self.packed else target, namespace(self.x))
+
+    @property
+    def extend(self) -> bool:
+        """Whether integers narrower than a byte are sign-extended in the result."""
+        if self.carrier is not None:
+            return self.carrier[1]
+        return not (self.codes or self.packed) and extends(self.plan.target, namespace(self.x))

@@ -1,0 +1,47 @@
+"""Scales and zero points in the types that the loops read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from ..arrays.libraries import namespace
+from ..plans.cast import Plan, make_plan
+from ..plans.quantize import scale_plans
+from ..spec.formats import FORMATS, Format
+from ..spec.interned import CACHED
+from ..spec.opsets import cast_rules
+from .job import Job, Scales
+
+__all__ = ["check_zero_point", "loop_operands"]
+
+_Run = Callable[[Job], Any]
+_scale_plans = lru_cache(maxsize=CACHED)(scale_plans)
+
+
+@lru_cache(maxsize=CACHED)
+def _cast_plan(source: Format, target: Format) -> Plan:
+    return make_plan(source, target, cast_rules(source, target))
+
+
+def check_zero_point(job: Job, run: _Run) -> None:
+    """Raise ValueError unless every zero point is zero, where the plan has no use for another one."""
+    plan, scales = job.plan, job.scales
+    if plan.scaling is None or plan.scaling.zero_point is not None or scales is None or scales.zero_point is None:
+        return
+    is_other = run(Job(scales.zero_point, _cast_plan(plan.codes, FORMATS["bool"])))
+    if bool(namespace(is_other).any(is_other)):
+        raise ValueError(f"`zero_point` must be 0 for {plan.codes.name}; got another value")
+
+
+def loop_operands(plan: Plan, scales: Scales, run: _Run) -> tuple[Any, Any | None]:
+    """Return the scales and the zero points as the loops read them, converted by a back end's `run`."""
+    assert plan.scaling is not None  # a job has scales where its plan has a scale part
+    check_zero_point(Job(scales.scale, plan, scales), run)
+    scale, zero_point = scales.scale, None
+    for step in _scale_plans(plan.scaling, scales.format):
+        scale = run(Job(scale, step))
+    if scales.zero_point is not None and plan.scaling.zero_point is not None:
+        zero_point = run(Job(scales.zero_point, _cast_plan(plan.codes, plan.scaling.zero_point)))
+    return scale, zero_point
