@@ -1,4 +1,4 @@
-"""Carriers: the table in the README beside the code, what libraries really hold beside the table, errors."""
+"""Carriers: the table in docs/formats.md beside the code, what libraries really hold beside the table, errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _cells() -> dict[str, dict[str, str]]:
 
 
 def test_the_readmes_table_is_current() -> None:
-    assert tables.carrier_table() in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert tables.carrier_table() in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 
 
 def test_every_format_has_one_row() -> None:

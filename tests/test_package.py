@@ -202,8 +202,8 @@ def test_iinfo_against_ml_dtypes(fmt: lp.Format) -> None:
     assert (ours.bits, ours.min, ours.max, ours.dtype) == (theirs.bits, theirs.min, theirs.max, fmt.dtype)
 
 
-def test_readme_table_is_current() -> None:
-    assert tables.markdown_table() in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_formats_page_is_current() -> None:
+    assert tables.markdown_table() in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 
 
 def test_build_info() -> None:

@@ -86,7 +86,7 @@ def carrier(fmt: object, xp: Any, /) -> Any:
 
     Notes
     -----
-    Source: lowprec's own table, README "Carriers".
+    Source: lowprec's own table, docs/formats.md.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The formats as tables of text, for the command line and the README."""
+"""The formats as tables of text, for the command line and docs/formats.md."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
 
     Notes
     -----
-    Source: lowprec's own table, README "Carriers"; docs/interchange.md shows files, DLPack and pickle.
+    Source: lowprec's own table, docs/formats.md; docs/interchange.md shows files, DLPack and pickle.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def to_torch(x: Any, /, fmt: object = None) -> Any:
 
     Notes
     -----
-    Source: lowprec's own table, README "Carriers"; docs/interchange.md shows files, DLPack and pickle.
+    Source: lowprec's own table, docs/formats.md; docs/interchange.md shows files, DLPack and pickle.
 
     Examples
     --------
