@@ -1,4 +1,4 @@
-"""The doors to the compiled loops: memoryviews in, chunks over threads, the table of loops in use."""
+"""The entry points of the compiled loops: memoryviews in, chunks over threads, the table of loops in use."""
 import importlib.util
 
 from cpython.buffer cimport (
@@ -107,7 +107,7 @@ def isa() -> str:
 
 
 def openmp() -> int:
-    """Return the OpenMP version the doors were compiled with, as the macro _OPENMP has it; 0 without."""
+    """Return the OpenMP version the kernels were compiled with, as the macro _OPENMP has it; 0 without."""
     return LP_OPENMP
 
 

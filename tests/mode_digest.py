@@ -29,7 +29,7 @@ from lowprec import _kernels, loss, reference
 from lowprec.backends.array_api_values import _magnitudes, _quanta
 from lowprec.backends.program import make_program
 from lowprec.checkpoints.scales import scales_for
-from lowprec.loss.error_stats import Tally
+from lowprec.loss.error_stats import ErrorStats
 from lowprec.ops.scale_arguments import scale_argument
 from lowprec.plans import cast, quantize
 from lowprec.reference import exact_quantize
@@ -320,9 +320,9 @@ def losses() -> Part:
         for fmt, scaled in itertools.product(("float8_e4m3fn", "int8", "float4_e2m1fn", "bfloat16"), (True, False)):
             found = loss.measure(x, fmt, scaled=scaled)
             yield [(name, bits(getattr(found, name))) for name in found.__slots__]
-    total = Tally()
+    total = ErrorStats()
     for power in POWERS:
-        part = Tally()
+        part = ErrorStats()
         part.take(1, 0.0, 1.0, 1.0, 1.0, 1.0, 0, power, power / 4)
         total.merge(part)
     yield bits(total.sqnr_db)

@@ -17,7 +17,7 @@ from lowprec.checkpoints.boxes import Box
 from lowprec.checkpoints.stored import Member, Stored
 from lowprec.checkpoints.work import Done, Spot, Task
 from lowprec.cli import main
-from lowprec.loss.error_stats import Tally
+from lowprec.loss.error_stats import ErrorStats
 
 X = values((40, 50), 7)
 METHODS = {"deflate": zipfile.ZIP_DEFLATED, "bzip2": zipfile.ZIP_BZIP2, "LZMA": zipfile.ZIP_LZMA}
@@ -62,7 +62,7 @@ def test_tasks_of_few_pieces_travel_together() -> None:
     bundles = list(runners._bundles(iter(tasks), 32))
     assert [len(bundle) for bundle in bundles] == [32, 32, 6, 1, 1, 1]
     assert [task.number for bundle in bundles for task in bundle] == list(range(73))
-    done = runners._carry_out(lambda worker, task: Done(task.number, Tally(), [], 0, 0.0), bundles[2])
+    done = runners._carry_out(lambda worker, task: Done(task.number, ErrorStats(), [], 0, 0.0), bundles[2])
     assert [one.number for one in done] == [64, 65, 66, 67, 68, 69]
 
 

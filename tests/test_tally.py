@@ -12,7 +12,7 @@ import lowprec as lp
 from lowprec import _kernels
 from lowprec.checkpoints.arithmetic import PART, Arithmetic
 from lowprec.checkpoints.recipe import Recipe
-from lowprec.loss.error_stats import Census, Tally, count_beyond
+from lowprec.loss.error_stats import ElementStats, ErrorStats, count_beyond
 from lowprec.loss.fused_stats import convert_compared
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
 from lowprec.spec.opsets import cast_rules
@@ -24,11 +24,11 @@ def test_pieces_add_up() -> None:
     x[::1000] = np.nan
     x[1::1000] = np.inf
     back = np.rint(x)
-    whole, parts = Tally(), Tally()
+    whole, parts = ErrorStats(), ErrorStats()
     whole.add(x, back.copy())
     whole.saturated += 7
     for start in range(0, x.size, 777):
-        part = Tally()
+        part = ErrorStats()
         part.add(x[start : start + 777], back[start : start + 777].copy())
         parts.merge(part)
     parts.saturated += 7
@@ -47,10 +47,10 @@ def test_pieces_add_up() -> None:
 def test_squares_neither_overflow_nor_vanish(size: float) -> None:
     for dtype in (np.float64, np.float32) if 1e-45 < size < 1e39 else (np.float64,):
         x = np.full(10_000, size, dtype)
-        found = Tally()
+        found = ErrorStats()
         found.add(x, x * dtype(0.5))
         assert found.sqnr_db == pytest.approx(20 * math.log10(2), abs=1e-4)
-    mixed = Tally()
+    mixed = ErrorStats()
     for value in (1e-200, 1e200, 1e-100):
         mixed.add(np.array([value]), np.array([0.0]))
     assert mixed.sqnr_db == 0
@@ -58,7 +58,7 @@ def test_squares_neither_overflow_nor_vanish(size: float) -> None:
 
 
 def test_nothing_and_infinity() -> None:
-    found = Tally()
+    found = ErrorStats()
     found.add(np.zeros(0), np.zeros(0))
     found.add(np.zeros(3), np.zeros(3))
     assert math.isnan(found.sqnr_db)
@@ -66,13 +66,13 @@ def test_nothing_and_infinity() -> None:
     found.add(np.ones(2), np.array([1.0, np.inf]))
     assert found.sqnr_db == -math.inf
     assert found.max_rel_error == math.inf
-    found = Tally()
+    found = ErrorStats()
     found.add(np.zeros(2), np.array([0.5, 0.0]))  # a format without a zero
     assert (found.max_abs_error, found.max_rel_error, found.flushed) == (0.5, 0.0, 0)
 
 
 def test_census_of_integers_is_exact() -> None:
-    found = Census()
+    found = ElementStats()
     found.count(np.array([2**63 - 1, -(2**63)]))
     found.count(np.array([2**64 - 1], np.uint64))
     assert (found.low, found.high, found.elements) == (-(2**63), 2**64 - 1, 3)
@@ -90,7 +90,7 @@ def test_the_loop_and_its_twin_agree(isa: str, n: int, exponents: tuple[int, int
     nearly = (x.view(np.uint32) ^ rng.integers(0, 2, n, np.uint32)).view(np.float32)  # errors of one unit, or none
     beyond = np.where(x > 0, np.inf, x).astype(np.float32)
     for back in (np.rint(x), x, nearly, x * np.float32(0.75), beyond, np.zeros_like(x)):
-        loop, twin = Tally(), Tally()
+        loop, twin = ErrorStats(), ErrorStats()
         with np.errstate(over="ignore"):
             peaks = loop.add(x, back.copy()), twin.add(x, back.copy(), np.abs(x - back))
         assert peaks[0] == peaks[1] == np.abs(x).max()
@@ -116,7 +116,7 @@ def test_one_pass_gives_what_several_do(isa: str, target: str) -> None:
                 assert np.array_equal(out, wanted.view(np.uint8))
                 back = lp.decode(lp.encode(x, to, source=held), to)
                 values = lp.decode(x, held)
-                loop, twin = Tally(), Tally()
+                loop, twin = ErrorStats(), ErrorStats()
                 assert seen is not None
                 loop.take(n, *seen)
                 twin.add(values, back.copy(), np.abs(values - back))
@@ -166,7 +166,7 @@ def test_a_cast_of_a_piece_counts_what_saturates_part_by_part(source: str) -> No
     values[[4, PART, 2 * PART + 1]] = [464, -448, 0.0001]  # within; within; too small
     values[PART + 7] = np.nan
     x = lp.encode(values, held)
-    result, tally = np.zeros(x.size, np.uint8), Tally()
+    result, tally = np.zeros(x.size, np.uint8), ErrorStats()
     recipe = Recipe(to, saturate=True, round_mode=None, opset=28)
     Arithmetic().cast(x.view(np.uint8), x.size, held, False, recipe, result, tally)
     assert (tally.elements, tally.saturated, tally.nan, tally.flushed) == (x.size, 4, 1, 1)

@@ -27,7 +27,7 @@ from oracle_linear import as_values, spread
 import lowprec as lp
 from lowprec import _kernels
 from lowprec.backends.program import make_program
-from lowprec.loss.error_stats import Tally
+from lowprec.loss.error_stats import ErrorStats
 from lowprec.loss.fused_stats import convert_compared
 from lowprec.plans.cast import make_plan
 from lowprec.spec.formats import NUMERIC, as_format
@@ -138,7 +138,7 @@ def test_losses(source: str, target: str) -> None:
     values = lp.cast(x, "float32", source=here)
     tallies = []
     for by in (0, 1):
-        tally = Tally()
+        tally = ErrorStats()
         tally.add(moved(values, by), moved(np.roll(values, 1), by))
         tallies.append((tally.max_abs_error, tally.max_rel_error, tally.flushed, tally.sqnr_db))
     assert tallies[0] == tallies[1]

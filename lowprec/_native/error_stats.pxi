@@ -1,4 +1,4 @@
-# The doors to the account of losses: values beside what became of them, or converted and compared on the way.
+# The entry points of the error statistics: values and what became of them, or converted and compared on the way.
 
 cdef seen_t nothing_seen() noexcept nogil:
     cdef seen_t seen

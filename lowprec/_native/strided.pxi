@@ -1,4 +1,4 @@
-# The door for arrays that are not dense: tiles are gathered and scattered, the whole array is never copied.
+# The entry point for arrays that are not dense: tiles are gathered and scattered, the whole array is never copied.
 #
 # It asks the buffer protocol itself, since a typed memoryview has a fixed number of dimensions.
 

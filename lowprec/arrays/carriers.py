@@ -14,7 +14,7 @@ from ..spec.format import own_dtype
 from ..spec.formats import FORMATS, Format, Kind, as_format, is_in_table
 from ..spec.interned import CACHED
 
-__all__ = ["HOLDS", "carrier", "extends", "native"]
+__all__ = ["LIBRARY_FORMATS", "carrier", "extends", "native"]
 
 
 def _is_numpys(fmt: Format) -> bool:
@@ -22,7 +22,7 @@ def _is_numpys(fmt: Format) -> bool:
     return own is not None and own.isbuiltin == 1
 
 
-HOLDS: dict[str, Callable[[Format], bool]] = {
+LIBRARY_FORMATS: dict[str, Callable[[Format], bool]] = {
     "numpy": lambda fmt: own_dtype(fmt) is not None,
     "torch": lambda fmt: fmt.torch_name is not None and is_in_table(fmt),
     "cupy": lambda fmt: _is_numpys(fmt) or (fmt.is_float and fmt.bits == 16),  # from ml_dtypes one type, since 14
@@ -33,7 +33,7 @@ HOLDS: dict[str, Callable[[Format], bool]] = {
 
 
 def _library(xp: Any) -> str:
-    """Return the name of a library that `HOLDS` knows, or ''."""
+    """Return the name of a library that `LIBRARY_FORMATS` knows, or ''."""
     asked: dict[str, Callable[[Any], bool]] = {
         "numpy": compat.is_numpy_namespace, "torch": compat.is_torch_namespace, "cupy": compat.is_cupy_namespace,
         "jax": compat.is_jax_namespace, "dask": compat.is_dask_namespace,
@@ -47,7 +47,7 @@ def native(fmt: Format, xp: Any) -> Any | None:
     library = _library(xp)
     if library == "numpy":
         return fmt.dtype
-    if not (HOLDS[library] if library else is_in_table)(fmt):  # the name alone says nothing
+    if not (LIBRARY_FORMATS[library] if library else is_in_table)(fmt):  # the name alone says nothing
         return None
     found = getattr(xp, (library == "torch" and fmt.torch_name) or fmt.name, None)
     if library in ("cupy", "jax", "dask"):  # NumPy's dtypes, also where the namespace does not list them

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..loss.error_stats import Tally, count_beyond, is_within
+from ..loss.error_stats import ErrorStats, count_beyond, is_within
 from ..loss.fused_stats import convert_compared
 from ..loss.measurement import CHUNK
 from ..ops import cast, quantize
@@ -55,7 +55,7 @@ class Arithmetic:
 
     @default_mode
     def cast(
-        self, piece: Array, n: int, fmt: Format, packed: bool, recipe: Recipe, result: Array, tally: Tally
+        self, piece: Array, n: int, fmt: Format, packed: bool, recipe: Recipe, result: Array, tally: ErrorStats
     ) -> None:
         """Cast `n` elements to codes in `result`."""
         to, packs = recipe.to, recipe.packs
@@ -74,7 +74,7 @@ class Arithmetic:
 
     def _cast_chunks(
         self, piece: Array, first: int, last: int, fmt: Format, packed: bool, recipe: Recipe, result: Array,
-        tally: Tally,
+        tally: ErrorStats,
     ) -> None:  # fmt: skip
         """Cast elements with NaN or Inf to be told apart, or in float64."""
         to, packs = recipe.to, recipe.packs
@@ -109,7 +109,7 @@ class Arithmetic:
     @default_mode
     def quantize(
         self, piece: Array, box: Box, fmt: Format, packed: bool, recipe: Recipe, scales: Array | None, result: Array,
-        tally: Tally,
+        tally: ErrorStats,
     ) -> Array:  # fmt: skip
         """Quantize a box to codes in `result`; return the codes of the scales.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..loss.error_stats import Census
+from ..loss.error_stats import ElementStats
 from ..loss.measurement import CHUNK
 from ..ops.codes import decode, unpack
 from ..spec.formats import NUMERIC, as_format
@@ -114,8 +114,8 @@ def _entry(stored: Stored, reading: Reading | None) -> Entry:
     return Entry(*head, found.nan, found.inf, None if empty else found.low, None if empty else found.high)
 
 
-def _census(stored: Stored, reading: Reading) -> Census:
-    found, fmt = Census(), stored.fmt
+def _census(stored: Stored, reading: Reading) -> ElementStats:
+    found, fmt = ElementStats(), stored.fmt
     buffer = np.empty(stored.bytes_of(CHUNK), np.uint8)
     for start in range(0, stored.size, CHUNK):
         n = min(CHUNK, stored.size - start)

@@ -1,4 +1,4 @@
-"""What a container is asked to hold, and where it will lie: settled before anything is written."""
+"""What a container is asked to hold, and where it will lie: decided before anything is written."""
 
 from __future__ import annotations
 

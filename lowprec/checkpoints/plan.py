@@ -1,4 +1,4 @@
-"""Which tensors are converted and how, what is kept and why: settled before anything is read or written."""
+"""Which tensors are converted and how, what is kept and why: decided before anything is read or written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..loss.error_stats import Tally
+from ..loss.error_stats import ErrorStats
 from ..ops.codes import encode
 from ..spec.formats import Format
 from ..spec.packing import packed_bytes
@@ -96,14 +96,14 @@ def _check_rules(fmt: Format, recipe: Recipe) -> None:
     arithmetic, element = Arithmetic(), np.zeros(1, fmt.code_dtype).view(np.uint8)
     result = np.empty(bytes_of(1, recipe.to, recipe.packs), np.uint8)
     if recipe.scaling is None:
-        arithmetic.cast(element, 1, fmt, False, recipe, result, Tally())
+        arithmetic.cast(element, 1, fmt, False, recipe, result, ErrorStats())
         return
     if not recipe.to.signed or not recipe.to.has_zero:
         raise ValueError(f"`to` must be a signed format to be scaled, since scales are symmetric; got {recipe.to.name}")
     scales = np.asarray(encode(np.ones(1, np.float32), recipe.scaling.fmt))
     box = Box(0, (1, 1, 1), 0)
     arithmetic.quantize(
-        element, box, fmt, False, recipe, None if recipe.scaling.block_size else scales, result, Tally()
+        element, box, fmt, False, recipe, None if recipe.scaling.block_size else scales, result, ErrorStats()
     )
 
 

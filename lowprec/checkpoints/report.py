@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..loss.error_stats import Tally
+from ..loss.error_stats import ErrorStats
 from .plan import Job, Plan
 from .progress import size_text
 
@@ -63,7 +63,7 @@ class TensorReport:
         """Take over the time it took."""
         self.seconds, self.bytes_per_second = seconds, self.bytes_before / max(seconds, 1e-9)
 
-    def set_losses(self, tally: Tally) -> None:
+    def set_losses(self, tally: ErrorStats) -> None:
         """Take over what was counted."""
         self.nan, self.inf = tally.nan, tally.inf
         self.saturated, self.flushed = tally.saturated, tally.flushed
@@ -120,9 +120,9 @@ class Report:
         )
         self.total = TensorReport("total", "converted", "", "", self.to, (), n, before, after)
 
-    def set_results(self, tallies: Sequence[Tally], seconds: Sequence[float], wall: float) -> None:
+    def set_results(self, tallies: Sequence[ErrorStats], seconds: Sequence[float], wall: float) -> None:
         """Enter what was counted, and the times."""
-        everything = Tally()
+        everything = ErrorStats()
         for one, tally, time in zip(self.tensors, tallies, seconds, strict=True):
             one.set_time(time)
             if one.action == "converted":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..loss.error_stats import Tally
+from ..loss.error_stats import ErrorStats
 from .arithmetic import Array
 from .boxes import ALIGNMENT, Box, boxes
 from .layout import Layout
@@ -57,7 +57,7 @@ class Steps:
         self._plan, self._layout, self._paths = plan, layout, paths
         self._runner, self._piece = runner, piece
         self._scales: dict[int, Array] = {}
-        self.tallies = [Tally() for _ in plan.jobs]
+        self.tallies = [ErrorStats() for _ in plan.jobs]
         self.seconds = [0.0] * len(plan.jobs)
 
     def _spot(self, output: int) -> Spot:

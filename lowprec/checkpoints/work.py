@@ -10,7 +10,7 @@ from typing import IO
 
 import numpy as np
 
-from ..loss.error_stats import Tally
+from ..loss.error_stats import ErrorStats
 from .arithmetic import Arithmetic, Array, bytes_of
 from .boxes import Box
 from .npy_header import FileError, reason
@@ -61,7 +61,7 @@ class Done:
     """What came of a task: counts; largest magnitudes by the index of the first; bytes read; seconds it took."""
 
     number: int
-    tally: Tally
+    tally: ErrorStats
     peaks: list[tuple[int, Array]]
     nbytes: int
     seconds: float
@@ -87,7 +87,7 @@ class Worker:
 
     def find_peaks(self, task: Task) -> Done:
         """Look for the largest magnitudes of a tensor whose scales are shared by the whole of it, or along an axis."""
-        done, started = Done(task.number, Tally(), [], 0, 0.0), time.perf_counter()
+        done, started = Done(task.number, ErrorStats(), [], 0, 0.0), time.perf_counter()
         stored, recipe = task.stored, task.recipe
         if stored.fmt is None or recipe is None or recipe.scaling is None:
             raise ValueError(f"{stored.name} cannot be scaled")
@@ -107,7 +107,7 @@ class Worker:
         return self._each(task, self._compare)
 
     def _each(self, task: Task, deliver: _Deliver) -> Done:
-        done, started = Done(task.number, Tally(), [], 0, 0.0), time.perf_counter()
+        done, started = Done(task.number, ErrorStats(), [], 0, 0.0), time.perf_counter()
         for box in task.pieces:
             if task.recipe is None or task.stored.fmt is None:
                 piece = self._read(task.stored, box.start, box.size)
@@ -119,7 +119,9 @@ class Worker:
         done.seconds = time.perf_counter() - started
         return done
 
-    def _converted(self, task: Task, recipe: Recipe, box: Box, piece: Array, tally: Tally, deliver: _Deliver) -> None:
+    def _converted(
+        self, task: Task, recipe: Recipe, box: Box, piece: Array, tally: ErrorStats, deliver: _Deliver
+    ) -> None:
         stored, to = task.stored, recipe.to
         if stored.fmt is None:
             return

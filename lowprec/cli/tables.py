@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..arrays.carriers import HOLDS
+from ..arrays.carriers import LIBRARY_FORMATS
 from ..spec.format import own_dtype
 from ..spec.formats import FORMATS, Format, Kind, NaNRule
 
@@ -70,7 +70,7 @@ _LIBRARIES = {"numpy": "NumPy", "torch": "torch", "cupy": "CuPy", "jax": "JAX", 
 
 
 def _held_in(fmt: Format, library: str) -> str:
-    """Return in one or two words what holds a format in a library of `HOLDS`; '' is one that nothing is known of."""
+    """Return in one or two words what holds a format in a library of `LIBRARY_FORMATS`; '' is an unknown one."""
     own = own_dtype(fmt)
     if fmt.kind is Kind.STRING:
         return "`str` objects" if library == "numpy" else "none"
@@ -79,7 +79,7 @@ def _held_in(fmt: Format, library: str) -> str:
     if not library:  # the array API has floats of 32 and 64 bits, and integers from 8 bits up
         standard = fmt.bits >= (32 if fmt.is_float else 8)
         return "its own" if standard else f"its own, else {other}"
-    if not HOLDS[library](fmt):
+    if not LIBRARY_FORMATS[library](fmt):
         return other
     return "its own" if library == "torch" or own is None or own.isbuiltin == 1 else "ml_dtypes"
 

@@ -11,7 +11,7 @@ from .. import _kernels
 from ..spec.float_mode import default_mode
 from ..spec.formats import Format
 
-__all__ = ["Census", "Tally", "count_beyond", "is_within"]
+__all__ = ["ElementStats", "ErrorStats", "count_beyond", "is_within"]
 
 Array = np.ndarray[Any, Any]
 
@@ -100,7 +100,7 @@ class Power:
         return 10 * math.log10(self.total) + 20 * self.exponent * math.log10(2)
 
 
-class Census:
+class ElementStats:
     """How many elements there are, how many are NaN or Inf, and the ends of the others.
 
     Attributes
@@ -136,7 +136,7 @@ class Census:
         self.low, self.high = min(self.low, low), max(self.high, high)
         return finite, max(high, -low)
 
-    def merge(self, other: Census) -> None:
+    def merge(self, other: ElementStats) -> None:
         """Add what another one counted."""
         self.elements += other.elements
         self.nan += other.nan
@@ -144,7 +144,7 @@ class Census:
         self.low, self.high = min(self.low, other.low), max(self.high, other.high)
 
 
-class Tally(Census):
+class ErrorStats(ElementStats):
     """What became of the elements; errors are those of finite ones, in units of the input.
 
     Attributes
@@ -219,10 +219,10 @@ class Tally(Census):
         return peak
 
     @default_mode
-    def merge(self, other: Census) -> None:
+    def merge(self, other: ElementStats) -> None:
         """Add what another one counted."""
         super().merge(other)
-        if isinstance(other, Tally):
+        if isinstance(other, ErrorStats):
             self.saturated += other.saturated
             self.flushed += other.flushed
             self.max_abs_error = max(self.max_abs_error, other.max_abs_error)

@@ -50,7 +50,7 @@ def convert_compared(
     source, target : Format
         The rows.
     rules : CastRules
-        The options, settled.
+        The options, resolved.
     packed : bool
         Whether `out` is packed.
     out : numpy.ndarray

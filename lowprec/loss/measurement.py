@@ -16,7 +16,7 @@ from ..spec.arguments import as_flag
 from ..spec.float_mode import default_mode
 from ..spec.formats import Format, as_format
 from ..spec.packing import packed_bytes
-from .error_stats import Census, Tally, count_beyond
+from .error_stats import ElementStats, ErrorStats, count_beyond
 
 __all__ = ["CHUNK", "Loss", "measure"]
 
@@ -80,7 +80,7 @@ def _scale_for(x: Array, fmt: Format, held: Format) -> float:
     """Return the float32 that takes the largest magnitude to the format's largest value, or 1 where there is none."""
     if fmt.exponent_bits >= _WIDE:
         return 1.0
-    seen = Census()
+    seen = ElementStats()
     for chunk in _chunks(x):
         high, low = _parts(chunk, held)
         seen.count(high + low)
@@ -112,7 +112,7 @@ def _parts(x: Array, held: Format) -> tuple[Array, Array | float]:
     return (whole - low).astype(np.float64), low.astype(np.float64)
 
 
-def _add(found: Tally, x: Array, row: Format, held: Format, scale: float | None) -> None:
+def _add(found: ErrorStats, x: Array, row: Format, held: Format, scale: float | None) -> None:
     """Convert a flat chunk to a format and back, and count what was lost; a scale asks for nearest and clipped."""
     high, low = _parts(x, held)
     values = high + low
@@ -176,7 +176,7 @@ def measure(x: Array, fmt: object, *, source: object = None, scaled: bool = Fals
     row, held, scaled = as_format(fmt), format_of(x.dtype, source), as_flag(scaled, "scaled")
     encode(np.empty(0, x.dtype), row, source=held)  # says what is wrong before anything is read
     scale = _scale_for(x, row, held) if scaled else 1.0
-    found = Tally()
+    found = ErrorStats()
     for chunk in _chunks(x):
         _add(found, chunk, row, held, scale if scaled else None)
     return Loss(

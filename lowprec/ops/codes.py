@@ -12,7 +12,7 @@ from ..arrays.libraries import namespace
 from ..arrays.torch_state import dispatched, eager
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
-from ..plans.resolve import DECODE, ENCODE, PACK, UNPACK, settle, unpacking
+from ..plans.resolve import DECODE, ENCODE, PACK, UNPACK, resolve, resolve_unpacked
 from ..spec.arguments import as_flag, as_integer, shown
 from ..spec.formats import Format, as_format
 from ..spec.opsets import NEWEST
@@ -82,7 +82,7 @@ def encode(
 
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "packed": as_flag(packed, "packed")}
         return torch_operators.encode(x, fmt, source=source, out=out, **options)
-    plan = settle(x, source, fmt, ENCODE, saturate, round_mode, opset)
+    plan = resolve(x, source, fmt, ENCODE, saturate, round_mode, opset)
     packs = packed is not False and as_flag(packed, "packed")
     if packs:
         check_packable(plan.target, "fmt")
@@ -187,10 +187,10 @@ def decode(
     if not as_flag(packed, "packed"):
         if shape is not None:
             raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
-        return dispatch(Job(codes, settle(codes, source, to, DECODE), out=out))
+        return dispatch(Job(codes, resolve(codes, source, to, DECODE), out=out))
     lengths = shape_of(shape)
     check_packed(codes, source, lengths, "codes")
-    return dispatch(Job(codes, unpacking(source, to, DECODE), shape=lengths, out=out))
+    return dispatch(Job(codes, resolve_unpacked(source, to, DECODE), shape=lengths, out=out))
 
 
 def pack(x: Any, fmt: object, /) -> Any:
@@ -233,7 +233,7 @@ def pack(x: Any, fmt: object, /) -> Any:
     namespace(x)
     row = as_format(fmt)
     check_packable(row, "fmt")
-    return dispatch(Job(x, settle(x, row, row, PACK), codes=True, packed=True))
+    return dispatch(Job(x, resolve(x, row, row, PACK), codes=True, packed=True))
 
 
 def unpack(packed: Any, fmt: object, shape: int | Sequence[int], /) -> Any:
@@ -279,4 +279,4 @@ def unpack(packed: Any, fmt: object, shape: int | Sequence[int], /) -> Any:
     row = as_format(fmt)
     lengths = shape_of(shape)
     check_packed(packed, row, lengths, "packed")
-    return dispatch(Job(packed, unpacking(row, row, UNPACK), shape=lengths))
+    return dispatch(Job(packed, resolve_unpacked(row, row, UNPACK), shape=lengths))

@@ -1,4 +1,4 @@
-"""The public QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: documentation, the doors, one call."""
+"""The public QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: documentation, checks, one call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..arrays.libraries import format_of, namespace
 from ..arrays.torch_state import dispatched, eager
 from ..backends.dispatch import dispatch
 from ..backends.job import Job, Scales
-from ..plans.resolve_quantize import settle_dequantize, settle_quantize
+from ..plans.resolve_quantize import resolve_dequantize, resolve_quantize
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opsets import NEWEST, version_of
@@ -124,7 +124,7 @@ def quantize_linear(
     if zero_point is not None:
         zero = zero_point_argument(zero_point, x, output_dtype, tuple(factor.shape))
         zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
-    plan, scale_fmt, granularity = settle_quantize(
+    plan, scale_fmt, granularity = resolve_quantize(
         xp, x.dtype, tuple(x.shape), factor.dtype, tuple(factor.shape), named, zero_dtype, zero_shape, axis, block_size,
         output_dtype, source, precision, saturate, packs, opset,
     )  # fmt: skip
@@ -226,7 +226,7 @@ def dequantize_linear(
         held = format_of(x.dtype, source) if lengths is None else source
         zero = zero_point_argument(zero_point, x, held, tuple(factor.shape))
         zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
-    plan, scale_fmt, granularity = settle_dequantize(
+    plan, scale_fmt, granularity = resolve_dequantize(
         xp, x.dtype, tuple(x.shape) if lengths is None else lengths, factor.dtype, tuple(factor.shape), named,
         zero_dtype, zero_shape, axis, block_size, output_dtype, source, lengths is not None, opset,
     )  # fmt: skip

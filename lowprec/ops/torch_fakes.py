@@ -11,8 +11,8 @@ from typing import Any
 
 from ..arrays.libraries import carrier, check_takes_text, namespace
 from ..plans.cast import Plan, Rule
-from ..plans.resolve import CAST, DECODE, ENCODE, settle, settle_bits, unpacking
-from ..plans.resolve_quantize import settle_dequantize, settle_quantize
+from ..plans.resolve import CAST, DECODE, ENCODE, resolve, resolve_bits, resolve_unpacked
+from ..plans.resolve_quantize import resolve_dequantize, resolve_quantize
 from ..spec.formats import as_format
 from ..spec.opsets import NEWEST
 from ..spec.packing import check_packable, packed_bytes
@@ -38,16 +38,16 @@ def _check_shape(packed: bool, shape: Any) -> None:
 
 
 def _cast(x: Any, to: str, *, source: Any = None, **options: Any) -> Any:
-    return _empty(x, settle(x, source, to, CAST, **options))
+    return _empty(x, resolve(x, source, to, CAST, **options))
 
 
 def _bitcast(x: Any, to: str, *, source: Any = None, opset: int = NEWEST) -> Any:
-    _, target = settle_bits(x.dtype, source, to, opset)
+    _, target = resolve_bits(x.dtype, source, to, opset)
     return torch.empty_like(x, dtype=carrier(target, torch))
 
 
 def _encode(x: Any, fmt: str, *, source: Any = None, packed: bool = False, **options: Any) -> Any:
-    plan = settle(x, source, fmt, ENCODE, **options)
+    plan = resolve(x, source, fmt, ENCODE, **options)
     if packed:
         check_packable(plan.target, "fmt")
     return _empty(x, plan, codes=True, packed=packed)
@@ -56,7 +56,7 @@ def _encode(x: Any, fmt: str, *, source: Any = None, packed: bool = False, **opt
 def _decode(codes: Any, fmt: str, *, to: str = "float32", packed: bool = False, shape: Any = None) -> Any:
     _check_shape(packed, shape)
     source = as_format(fmt)
-    plan = unpacking(source, to, DECODE) if packed else settle(codes, source, to, DECODE)
+    plan = resolve_unpacked(source, to, DECODE) if packed else resolve(codes, source, to, DECODE)
     return _empty(codes, plan, shape=shape)
 
 
@@ -82,7 +82,7 @@ def quantize_plan_of(
 ) -> Plan:
     """Return the plan of `quantize_linear` on tensors; what is in `formats` may be left out."""
     shape, scale_shape, zero_shape, axis, block_size = _shapes(x.shape, scale, zero, axis, block_size)
-    plan: Plan = settle_quantize(
+    plan: Plan = resolve_quantize(
         namespace(x), x.dtype, shape, scale.dtype, scale_shape, formats.get("scale_format"),
         None if zero is None else zero.dtype, zero_shape, axis, block_size, formats.get("output_dtype"),
         formats.get("source"), formats.get("precision"), saturate, packed, opset,
@@ -109,7 +109,7 @@ def _dequantize_linear(
     _check_shape(packed, shape)
     checked = _shapes(x.shape if shape is None else shape, scale, zero_point, axis, block_size)
     x_shape, scale_shape, zero_shape, axis, block_size = checked
-    plan, _, _ = settle_dequantize(
+    plan, _, _ = resolve_dequantize(
         namespace(x), x.dtype, x_shape, scale.dtype, scale_shape, formats.get("scale_format"),
         None if zero_point is None else zero_point.dtype, zero_shape, axis, block_size, formats.get("output_dtype"),
         formats.get("source"), packed, opset,

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..arrays.libraries import carrier, format_of
 from ..arrays.torch_state import EAGER, check_tensor, transformed
-from ..plans.resolve import TEXT, settle_bits
+from ..plans.resolve import TEXT, resolve_bits
 from ..spec.arguments import as_flag
 from ..spec.formats import FORMATS, as_format
 from ..spec.opsets import NEWEST, cast_rules
@@ -176,7 +176,7 @@ def decode(codes: Any, fmt: object, *, to: object, packed: bool = False, shape: 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _bits(dtype: Any, to: object, source: object, opset: int) -> tuple[str, Any]:
     """Return the name of the target, and the dtype under which the bits can be seen, None for less than 8 bits."""
-    _, target = settle_bits(dtype, source, to, opset)
+    _, target = resolve_bits(dtype, source, to, opset)
     return target.name, carrier(target, torch) if target.bits >= 8 else None
 
 

@@ -53,7 +53,7 @@ class Scaling(metaclass=Interned):
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Plan(metaclass=Interned):
-    """What a back end needs to know of one conversion; every option is settled. Equal plans are one object.
+    """What a back end needs to know of one conversion; every option is resolved. Equal plans are one object.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str
     source, target : Format
         Two numeric, bool or string formats.
     rules : CastRules
-        The options as `opsets.cast_rules` settled them.
+        The options as `opsets.cast_rules` resolved them.
     names : tuple of str
         The caller's parameters for both formats.
 

@@ -79,7 +79,7 @@ def quantize_plan(
     saturate: bool,
     opset: int,
 ) -> Plan:
-    """Check the types of a QuantizeLinear against its version at `opset`, and settle it.
+    """Check the types of a QuantizeLinear against its version at `opset`, and return its plan.
 
     `zero_point` and `output_dtype` name the target; they have been checked to agree.
     """
@@ -117,7 +117,7 @@ def quantize_plan(
 
 
 def dequantize_plan(source: Format, scale: Format, zero_point: Format | None, output_dtype: object, opset: int) -> Plan:
-    """Check the types of a DequantizeLinear against its version at `opset`, and settle it."""
+    """Check the types of a DequantizeLinear against its version at `opset`, and return its plan."""
     version = version_of(opset, DEQUANTIZE)
     check_attribute("output_dtype", output_dtype, None, opset, DEQUANTIZE)
     _check(source, version, DEQUANTIZE, "x")

@@ -1,4 +1,4 @@
-"""From the options at a public function's door to a plan, checked once and remembered."""
+"""From the arguments of a public function to a plan, checked once and cached."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..spec.opsets import NEWEST, cast_rules, check_type, version_of
 from .cast import Plan, copy_plan, make_plan
 
 __all__ = [
-    "CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "remembered", "settle", "settle_bits",
-    "unpacking",
+    "CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "memoized", "resolve", "resolve_bits",
+    "resolve_unpacked",
 ]  # fmt: skip
 
 
-class _Door(NamedTuple):
+class EntryPoint(NamedTuple):
     """The caller's parameters, the ONNX operator whose rules hold, and the kinds of format it takes."""
 
     array: str
@@ -31,71 +31,71 @@ class _Door(NamedTuple):
 
 
 TEXT = NUMBERS | {Kind.STRING}
-CAST = _Door("x", "source", "to", kinds=TEXT)
-CAST_LIKE = _Door("x", "source", "like", "CastLike", TEXT)
-ENCODE = _Door("x", "source", "fmt")
-DECODE = _Door("codes", "fmt", "to")
-PACK = _Door("x", "fmt", "fmt", moves_bits=True)
-UNPACK = _Door("packed", "fmt", "fmt", moves_bits=True)
+CAST = EntryPoint("x", "source", "to", kinds=TEXT)
+CAST_LIKE = EntryPoint("x", "source", "like", "CastLike", TEXT)
+ENCODE = EntryPoint("x", "source", "fmt")
+DECODE = EntryPoint("codes", "fmt", "to")
+PACK = EntryPoint("x", "fmt", "fmt", moves_bits=True)
+UNPACK = EntryPoint("packed", "fmt", "fmt", moves_bits=True)
 
 
 def _make(
-    dtype: Any, source: object, to: object, door: _Door, saturate: bool, round_mode: str | None, opset: int
+    dtype: Any, source: object, to: object, entry: EntryPoint, saturate: bool, round_mode: str | None, opset: int
 ) -> Plan:
-    held = format_of(dtype, source, (door.array, door.source), door.kinds)
-    target = as_format(to, parameter=door.target)
-    names = (door.array if held.kind is Kind.STRING else door.source, door.target)
-    rules = cast_rules(held, target, saturate, round_mode, opset, names, door.operator, door.kinds)
-    return copy_plan(target) if door.moves_bits else _shared(held, target, rules, names)
+    held = format_of(dtype, source, (entry.array, entry.source), entry.kinds)
+    target = as_format(to, parameter=entry.target)
+    names = (entry.array if held.kind is Kind.STRING else entry.source, entry.target)
+    rules = cast_rules(held, target, saturate, round_mode, opset, names, entry.operator, entry.kinds)
+    return copy_plan(target) if entry.moves_bits else _shared(held, target, rules, names)
 
 
-def remembered(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Remember what `make` returned for the same arguments."""
+def memoized(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Cache what `make` returns for the same arguments."""
     cached = lru_cache(maxsize=4096, typed=True)(make)  # typed: True must not find what 1 left
 
-    def settled(*arguments: Any) -> Any:
+    def resolved(*arguments: Any) -> Any:
         try:
             return cached(*arguments)
         except TypeError:  # an argument that cannot be a key cannot be right: let the checks name it
             return make(*arguments)
 
-    return settled
+    return resolved
 
 
 _shared = lru_cache(maxsize=4096)(make_plan)
 _cached = lru_cache(maxsize=4096, typed=True)(_make)  # typed: True must not find what 1, the enum of float32, left
 
 
-def settle(
+def resolve(
     x: Any,
     source: object,
     to: object,
-    door: _Door,
+    entry: EntryPoint,
     saturate: bool = True,
     round_mode: str | None = None,
     opset: int = NEWEST,
 ) -> Plan:
-    """Return the plan of a conversion of `x`, or raise what its door promises."""
+    """Return the plan of a conversion of `x`, or raise what its function promises."""
     if type(x) is not ndarray:
-        namespace(x, door.array)
+        namespace(x, entry.array)
     try:
-        return _cached(x.dtype, source, to, door, saturate, round_mode, opset)
+        return _cached(x.dtype, source, to, entry, saturate, round_mode, opset)
     except TypeError:  # an option that cannot be a key of the cache cannot be right: let the checks name it
-        return _make(x.dtype, source, to, door, saturate, round_mode, opset)
+        return _make(x.dtype, source, to, entry, saturate, round_mode, opset)
 
 
-def unpacking(source: Format, to: object, door: _Door) -> Plan:
+def resolve_unpacked(source: Format, to: object, entry: EntryPoint) -> Plan:
     """Return the plan of a conversion from packed codes, whose dtype says nothing."""
-    target, names = as_format(to, parameter=door.target), (door.source, door.target)
+    target, names = as_format(to, parameter=entry.target), (entry.source, entry.target)
     rules = cast_rules(source, target, names=names)
-    return copy_plan(target) if door.moves_bits else _shared(source, target, rules, names)
+    return copy_plan(target) if entry.moves_bits else _shared(source, target, rules, names)
 
 
 _BITS = NUMBERS | {Kind.COMPLEX}
 """The kinds whose bits BitCast reads."""
 
 
-def settle_bits(dtype: Any, source: object, to: object, opset: int) -> tuple[Format, Format]:
+def resolve_bits(dtype: Any, source: object, to: object, opset: int) -> tuple[Format, Format]:
     """Return the two formats of a BitCast, or raise what `bitcast` promises."""
     version = version_of(opset, "BitCast")
     held = format_of(dtype, source, kinds=_BITS)

@@ -1,4 +1,4 @@
-"""From dtypes, shapes and options at the door of a quantization to its plan, checked once and remembered."""
+"""From the dtypes, shapes and options of a quantization to its plan, checked once and cached."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..spec.packing import check_packable
 from .cast import Plan
 from .granularity import Granularity, granularity_of
 from .quantize import DEQUANTIZE, QUANTIZE, dequantize_plan, quantize_plan
-from .resolve import remembered
+from .resolve import memoized
 
-__all__ = ["settle_dequantize", "settle_quantize"]
+__all__ = ["resolve_dequantize", "resolve_quantize"]
 
 _Shape = tuple[int, ...]
 _Settled = tuple[Plan, Format, Granularity]
@@ -74,5 +74,5 @@ def _dequantize(
     return dequantize_plan(held, scale, zero, output_dtype, opset), scale, spread
 
 
-settle_quantize = remembered(_quantize)
-settle_dequantize = remembered(_dequantize)
+resolve_quantize = memoized(_quantize)
+resolve_dequantize = memoized(_dequantize)

@@ -44,7 +44,7 @@ ROUND_MODES = ("up", "down", "nearest")
 
 @dataclass(frozen=True, slots=True)
 class CastRules:
-    """The settled options of one Cast: what remains once the opset has been asked."""
+    """The resolved options of one Cast: what the version of the operator leaves of them."""
 
     version: int
     saturate: bool
