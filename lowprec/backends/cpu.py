@@ -105,11 +105,12 @@ def remember_cast(x: Any, to: object, plan: Plan) -> None:
 def cast_as_before(x: Any, to: object, out: Any) -> Any:
     """Cast a NumPy array or a torch tensor the way its dtype was cast before; None if it was not."""
     try:
-        plan, program, dtype, *widths = _programs[type(x)][x.dtype, to]
+        found = _programs[type(x)][x.dtype, to]
     except (KeyError, TypeError):  # TypeError: what cannot be a key is named by the checks
         return None
     if type(x) is not np.ndarray:
-        return _run_tensor(x, program, dtype, *widths) if out is None else None
+        return _run_tensor(x, *found[1:]) if out is None else None
+    plan, program, dtype = found
     n = x.size
     if is_small(n):
         result = _kernels.run_same_shape(program, x, dtype, out, 1)
