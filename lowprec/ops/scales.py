@@ -75,8 +75,7 @@ def _power_codes(largest: Any, to: Format, fmt: Format, rule: str) -> Any:
     }[rule]
     bits = np.asarray(largest).view(np.int64)
     exponents = ((bits + addend) >> _FRACTION_BITS) - 1023 - emax + fmt.bias
-    codes = np.clip(exponents, 0, fmt.max_code)
-    return np.where(bits == 0, 0, codes).astype(fmt.code_dtype)
+    return np.clip(exponents, 0, fmt.max_code).astype(fmt.code_dtype)  # 0 for no magnitude, whose exponent is the least
 
 
 @default_mode
