@@ -10,6 +10,7 @@ import pytest
 
 import lowprec as lp
 from lowprec.backends import cpu
+from lowprec.backends import jax as backend
 from lowprec.spec.formats import NUMERIC
 
 jax = pytest.importorskip("jax")
@@ -130,3 +131,21 @@ def test_keys_are_no_numbers() -> None:
 def test_jaxs_own_names_are_formats(fmt: lp.Format) -> None:
     assert lp.as_format(getattr(jnp, fmt.name)) is fmt
     assert lp.cast(jnp.asarray(X), getattr(jnp, fmt.name)).dtype == lp.carrier(fmt, jnp)
+
+
+def test_arrays_off_the_host_go_by_way_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an accelerator's arrays take, on the CPU's: the back end of JAX, not that of host memory."""
+    monkeypatch.setattr(cpu, "has_host_memory", lambda x: False)
+    taken = []
+    run = backend.run
+    monkeypatch.setattr(backend, "run", lambda job: taken.append(job) or run(job))
+    values = np.linspace(-9, 9, 24, dtype=np.float32).reshape(4, 6)
+    x, scale = jnp.asarray(values), np.linspace(0.1, 2, 6, dtype=np.float32)
+    for to in ("float8_e4m3fn", "float6_e2m3fn", "int4", "bfloat16", "bool"):
+        got = lp.cast(x, to)
+        assert (got.dtype, got.shape, got.devices()) == (lp.carrier(to, jnp), x.shape, x.devices())
+        assert lp.to_numpy(got, to).tobytes() == lp.cast(values, to).tobytes()
+    assert np.array_equal(lp.encode(x, "int4", packed=True), lp.encode(values, "int4", packed=True))
+    got = lp.quantize_linear(x, jnp.asarray(scale), output_dtype="int4")
+    assert lp.to_numpy(got, "int4").tobytes() == lp.quantize_linear(values, scale, output_dtype="int4").tobytes()
+    assert len(taken) >= 7

@@ -1,7 +1,7 @@
 """CUDA kernels as text, and what they are launched with: the loops of a program in one function, nothing of a library.
 
-`elements.cuh` and `quantize.cuh` have a function for each loop that `stages` and `linear_stages` compose, `vectors.cuh`
-what a thread does with them.
+`elements.cuh` and `quantize.cuh` have a function for each loop that `cast_loops` and `quantize_loops` name,
+`vectors.cuh` what a thread does with them.
 """
 
 from __future__ import annotations
