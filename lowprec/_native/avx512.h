@@ -270,7 +270,7 @@ static inline lp_places lp_places_of(int32_t zero, int32_t low, int32_t high, ui
    right once. Not every bit is that of a division: the product is up to 1.5 units off, so what is rounded last lies up to
    3.5 * 2**-24 units beside x / scale and may be rounded to the other neighbour where a midpoint of two float32 lies
    between. The integer differs only if one of the two is a half of an integer. All such x and scale with quotients up to
-   256 can be listed (tests/test_quotients.py does so), and none of them differs; a second correction, which makes every
+   256 can be listed (test_quotients.py does so), and none of them differs; a second correction, which makes every
    bit that of a division (Markstein), therefore changes no code of 8 bits. What is beyond any range is brought back
    first; the other end, and NaN, may become NaN or anything below the range. */
 static inline __m512 lp_quotient(__m512 x, __m512 scale, __m512 inverse, __m512 far) {

@@ -1,0 +1,58 @@
+"""Kernels against other libraries, where those are right: one rounding from float32, every code decoded."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+from support import oracle
+
+import lowprec as lp
+from lowprec.spec.formats import NUMERIC, Format
+
+NARROW = [fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 16]
+BY_NAME = {"ids": lambda fmt: fmt.name}
+
+
+@pytest.mark.parametrize("fmt", NARROW, **BY_NAME)
+def test_decode_is_ml_dtypes(fmt: Format) -> None:
+    codes = np.arange(1 << fmt.bits).astype(fmt.code_dtype)
+    for wide in (np.float32, np.float64):
+        with np.errstate(invalid="ignore"):  # signalling NaNs
+            theirs = codes.view(fmt.dtype).astype(wide)
+        ours = lp.decode(codes, fmt, to=wide)
+        assert np.array_equal(ours, theirs, equal_nan=True)
+        number = ~np.isnan(ours)
+        assert np.array_equal(np.signbit(ours)[number], np.signbit(theirs)[number])
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NARROW if fmt.has_zero], **BY_NAME)
+def test_encode_without_saturation_is_ml_dtypes(fmt: Format) -> None:
+    x = oracle.sweep_float32(fmt, count=300_000)
+    x = x[np.isfinite(x)]
+    with np.errstate(over="ignore"):
+        theirs = x.astype(fmt.dtype).view(fmt.code_dtype)
+    ours = lp.encode(x, fmt, saturate=False)
+    wrong = np.flatnonzero(ours != theirs)
+    assert not wrong.size, (x[wrong[0]], ours[wrong[0]], theirs[wrong[0]])
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "bfloat16", "float16"])
+def test_encode_is_torch(name: str) -> None:
+    x = oracle.sweep_float32(name, count=300_000)
+    x = x[np.isfinite(x)]
+    theirs = torch.from_numpy(x.copy()).to(getattr(torch, name))
+    theirs = theirs.view(getattr(torch, f"int{8 * theirs.element_size()}")).numpy().view(lp.formats[name].code_dtype)
+    assert np.array_equal(lp.encode(x, name), theirs)
+
+
+def test_integers_are_numpys() -> None:
+    x = np.random.default_rng(0).integers(-(2**63), 2**63, 100_000)
+    for fmt in NUMERIC:
+        if fmt.is_integer and fmt.bits >= 8:
+            assert np.array_equal(lp.cast(x, fmt), x.astype(fmt.dtype))
+    for name in ("int4", "uint4", "int2", "uint2"):
+        theirs = x.astype(getattr(ml_dtypes, name)).view(np.uint8) & np.uint8(lp.formats[name].code_mask)
+        assert np.array_equal(lp.encode(x, name), theirs)
+    assert np.array_equal(lp.cast(x, "float64"), x.astype(np.float64))

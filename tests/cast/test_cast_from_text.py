@@ -1,0 +1,318 @@
+"""Text against fractions: every edge of every target, the fewest digits, the layout of numbers, what is refused."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from support.number_texts import FLOATS, INTEGERS, edge_codes, named, parse
+
+import lowprec as lp
+from lowprec import reference
+from lowprec.backends.strings import format_values
+from lowprec.reference.exact_cast import Value, exact_decimal, magnitude_of
+from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
+
+BLANKS = " \t\n\r\f\v"
+StringDType = np.dtypes.StringDType
+
+
+def value_of(text: str) -> Value:
+    """Read a text exactly, in fractions."""
+    text = text.strip(BLANKS)
+    body = text.lstrip("+-").lower()
+    if body in ("inf", "nan"):
+        return Value(Fraction(0), text.startswith("-"), body)
+    return Value(abs(Fraction(text)), text.startswith("-"))
+
+
+def options_of(target: Format) -> list[dict[str, object]]:
+    opsets = [{"opset": opset} for opset in dict.fromkeys((max(9, target.since), 28))]
+    if target.kind is not Kind.FLOAT or target.bits != 8:
+        return opsets
+    if not target.has_zero:
+        return [{"round_mode": mode, "saturate": s} for mode in ("up", "down", "nearest") for s in (True, False)]
+    return [*opsets, {"saturate": False}]
+
+
+def check(texts: list[str], target: Format) -> None:
+    values = [value_of(text) for text in texts]
+    for options in options_of(target):
+        codes = parse(texts, target, **options)
+        assert codes.dtype == f"u{max(8, target.bits) // 8}"
+        expected = [reference.encode(value, target, **options) for value in values]
+        wrong = [
+            (text[:60], have, want)
+            for text, have, want in zip(texts, codes.tolist(), expected, strict=True)
+            if have != want
+        ]
+        assert not wrong, (target.name, options, wrong[:5])
+
+
+def spellings(number: Fraction) -> list[str]:
+    plain = exact_decimal(number)
+    return [plain, f"{Decimal(plain):e}"]
+
+
+@pytest.mark.parametrize("target", FLOATS, ids=named)
+def test_decimals_beside_every_edge_are_rounded_once(target: Format) -> None:
+    texts = ["0", "-0", "0e9999", "1e400", "-1e400", "1e-400", "-1e-400", "inf", "-INF", "nan", "-NaN", "1e30"]
+    for code in edge_codes(target):
+        value, after = magnitude_of(code, target), magnitude_of(code + 1, target)
+        for edge in (value, (value + after) / 2):  # the midpoint above the largest value is the limit of overflow
+            for number in (edge, edge * (1 - Fraction(1, 10**30)), edge + Fraction(1, 10**400)):
+                plain, scientific = spellings(number)
+                texts += [plain, "-" + scientific]
+    check(texts, target)
+
+
+@pytest.mark.parametrize("target", INTEGERS, ids=named)
+def test_decimals_become_integers_exactly(target: Format) -> None:
+    texts = ["100.5", "-0.9", "1e30", "-1e30", "1.5e1", "12345e-2", "+7.", "nan", "-inf", "INF", "1e-400", "-0.0"]
+    texts += ["-9223372036854775808", "9223372036854775807.99999", "123456789012345678901234e-5"]
+    for power in (0, 1, 2, 4, 7, 8, 16, 31, 32, 52, 53, 54, 63, 64, 65, 200):
+        for number in (2**power - 1, 2**power, 2**power + 1):
+            texts += [str(number), f"-{number}", f"{number}.0", f"{Decimal(number):e}", f"{number}e3", f"-{number}e-3"]
+            texts += [f"{number}.{'0' * 30}1", f"-{number}.{'9' * 30}"]
+    check(texts, target)
+
+
+DIGITS = st.text("0123456789", min_size=1, max_size=40)
+DECIMALS = st.builds(
+    lambda sign, whole, fraction, power: f"{sign}{whole}.{fraction}{power}",
+    st.sampled_from(["", "+", "-"]), DIGITS, DIGITS | st.just(""),
+    st.just("") | st.builds("{}{}".format, st.sampled_from(["e", "E+", "e-", "E-0"]), st.integers(0, 400)),
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts=st.lists(DECIMALS, min_size=1, max_size=8), target=st.sampled_from(NUMERIC))
+def test_any_decimal(texts: list[str], target: Format) -> None:
+    check(texts, target)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    data=st.data(),
+    target=st.sampled_from(FLOATS),
+    step=st.sampled_from([-1, 0, 1]),
+    places=st.integers(1, 1200),
+    half=st.booleans(),
+)
+def test_any_edge(data: st.DataObject, target: Format, step: int, places: int, half: bool) -> None:
+    code = data.draw(st.integers(0, reference.finite_count(target) - 1))
+    edge = (magnitude_of(code, target) + magnitude_of(code + half, target)) / 2
+    check(spellings(abs(edge + Fraction(step, 10**places))), target)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "code"),
+    [  # typed from IEEE 754 and the Cast page
+        ("1.00048828125", "float16", 0x3C00),  # half way between 1 and the next
+        ("1.00048828125000000000000000001", "float16", 0x3C01),
+        ("65519.99999999999999999999999", "float16", 0x7BFF),
+        ("65520", "float16", 0x7C00),
+        ("1.00390625000000000000000000001", "bfloat16", 0x3F81),
+        ("464.000000000000000000000001", "float8_e4m3fn", 0x7E),
+        ("1.0000000000000000000000001", "float8_e8m0fnu", 0x80),
+        ("-1e-500", "float16", 0x8000),
+        ("-1e-500", "float64", 0x8000_0000_0000_0000),
+        ("1e-500", "bool", 1),
+        ("-0.0", "bool", 0),
+        ("NaN", "bool", 1),
+        ("-nan", "float64", 0xFFF8_0000_0000_0000),
+        ("nan", "float4_e2m1fn", 0b1000),
+        ("9007199254740993", "float64", 0x4340_0000_0000_0000),
+        ("9007199254740993.0000000000001", "float64", 0x4340_0000_0000_0001),
+        ("18446744073709551615", "uint64", 2**64 - 1),
+        ("200", "int4", 8),
+        ("1e999999999", "int64", 0),  # a multiple of 10**64
+        ("3e63", "uint64", 2**63),
+    ],
+)
+def test_examples(text: str, target: str, code: int) -> None:
+    assert parse(text, target).item() == code
+
+
+def test_large_and_infinite_differ_where_the_opset_says_so() -> None:
+    texts = ["1e400", "inf", "-1e9999", "-INF"]
+    assert parse(texts, "float8_e4m3fnuz", opset=19).tolist() == [0x7F, 0x80, 0xFF, 0x80]
+    assert parse(texts, "float8_e4m3fnuz", opset=24).tolist() == [0x7F, 0x7F, 0xFF, 0xFF]
+    assert parse(texts, "float8_e5m2", saturate=False).tolist() == [0x7C, 0x7C, 0xFC, 0xFC]
+
+
+@pytest.mark.parametrize("target", ["uint64", "int2", "float16", "float64", "float8_e8m0fnu", "bool"])
+def test_huge_texts_cost_what_their_length_costs(target: str) -> None:
+    nines, zeros = "9" * 100_000, "0" * 100_000
+    same = {
+        f"1e{nines}": "1e400", f"-1e-{nines}": "-1e-400", f"0e{nines}": "0", f"{zeros}5": "5", f"1e+{zeros}2": "100",
+        f"1{zeros}e-100000": "1", f"0.{zeros}25e100001": "2.5", f"-3.{zeros}": "-3", f"1e-{zeros}1": "0.1",
+        f"1.5{zeros}": "1.5", f"7{zeros}e-99999": "70",
+    }  # fmt: skip
+    expected = [reference.encode(value_of(text), target) for text in same.values()]
+    assert parse(list(same), target).tolist() == expected
+
+
+def is_number(text: str) -> bool:
+    """Say what a number is, again and in other words."""
+    text = text.strip(BLANKS)
+    body = (text[1:] if text[:1] in ("+", "-") else text).lower()
+    if not body.isascii() or body in ("inf", "nan"):
+        return body in ("inf", "nan")
+    significand, e, power = body.partition("e")
+    whole, _, fraction = significand.partition(".")
+    power = power[1:] if power[:1] in ("+", "-") else power
+    return (whole + fraction).isdigit() and (power.isdigit() or not e)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.text("0123456789+-.eEiInNfFaAtTyY_x \t\n\v\x1c\0\x85\u00a0\u0663\u2212\uff11\u212a", max_size=8))
+@example("infinity")
+@example("1_000")
+@example("0x10")
+@example("1\0")
+@example("\u0663")
+@example("\u00a01")
+def test_what_is_a_number(text: str) -> None:
+    for target in ("float32", "uint8"):
+        if is_number(text):
+            assert parse(text, target).item() == reference.encode(value_of(text), target)
+        else:
+            with pytest.raises(ValueError, match=r"`x` must hold numbers as text; got .* at index"):
+                parse(text, target)
+
+
+@pytest.mark.parametrize("text", [
+    "", " ", "Hello", "True", "False", "1_0", "0x10", "1e", "e5", ".", "+", "--1", "1 2", "1,5", "1.2.3", "1e5.5", "1f",
+    "infinity", "+Infinity", "in", "nan(1)", "٣", "１", "−1", "1\u00a0", "1\0",
+])  # fmt: skip
+def test_no_numbers(text: str) -> None:
+    x = np.array([["1", "2"], [text, "3"]], object)
+    for target in ("float16", "int64", "bool"):
+        with pytest.raises(ValueError, match=r"`x` must hold numbers as text; got .* at index \(1, 0\)$") as caught:
+            parse(x, target)
+        assert repr(text) in str(caught.value)
+
+
+def test_an_error_names_the_first_one_and_not_all_of_it() -> None:
+    x = np.full((70, 1000), "1", object)
+    x[66, 1] = "x" * 1000
+    x[67] = "also bad"
+    with pytest.raises(ValueError, match=r"got 'x{37}\.\.\.' at index \(66, 1\)$"):
+        parse(x, "float16")
+    with pytest.raises(ValueError, match=r"got 'a' at index \(0, 1\)$"):
+        parse(np.asfortranarray([["1", "a"], ["b", "2"]]), "float16")
+    with pytest.raises(ValueError, match=r"got 'a' at index \(\)$"):
+        parse(np.array("a"), "float16")
+
+
+@pytest.mark.parametrize("stray", [1, 1.5, None, b"1", np.float32(1), True])
+def test_objects_that_are_no_text(stray: object) -> None:
+    x = np.array([["bad", "2"], ["3", stray]], object)  # what is no text is found before what is no number
+    with pytest.raises(TypeError, match=rf"`x` must hold text as str; got {type(stray).__name__} at index \(1, 1\)$"):
+        parse(x, "float16")
+
+
+@pytest.mark.parametrize("x", [np.array([b"1"]), np.ones(2), np.array(["2020"], "M8[Y]")])
+def test_arrays_that_are_no_text(x: np.ndarray) -> None:
+    with pytest.raises(TypeError, match="`x` must hold text as str; got dtype"):
+        parse(x, "float16")
+
+
+def test_missing_strings() -> None:
+    for missing in (None, math.nan):
+        x = np.array(["1", missing], StringDType(na_object=missing))
+        with pytest.raises(TypeError, match=rf"got {type(missing).__name__} at index \(1,\)$"):
+            parse(x, "float16")
+
+
+def test_options_are_checked() -> None:
+    for options, target in [
+        ({"round_mode": "even"}, "float16"), ({"opset": 29}, "float16"), ({"opset": 18}, "float8_e5m2"),
+        ({"saturate": False, "opset": 13}, "float16"), ({"saturate": 2}, "float8_e5m2"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match="must be"):
+            parse(["1"], target, **options)
+
+
+TEXTS = np.array([["1.5", "-2", " 448 "], ["1e-3", "NaN", "-INF"]])
+
+
+@pytest.mark.parametrize("dtype", ["U6", ">U6", "<U9", object, StringDType(), StringDType(na_object=None)], ids=str)
+def test_arrays_of_text(dtype: object) -> None:
+    x = TEXTS.astype(dtype)
+    expected = np.array([[reference.encode(value_of(t), "float16") for t in row] for row in TEXTS.tolist()], np.uint16)
+    fortran = parse(np.asfortranarray(x), "float16")
+    assert fortran.flags.f_contiguous
+    assert np.array_equal(fortran, expected)
+    assert np.array_equal(parse(x, "float16"), expected)
+    assert np.array_equal(parse(x[::-1, ::2], "float16"), expected[::-1, ::2])
+    assert np.array_equal(parse(np.broadcast_to(x[0], (4, 3)), "float16"), np.broadcast_to(expected[0], (4, 3)))
+    scalar = parse(x[0, 0].reshape(()) if isinstance(x[0, 0], np.ndarray) else np.array(x[0, 0], dtype), "float16")
+    assert (scalar.shape, scalar.item()) == ((), expected[0, 0])
+    for shape in ((0,), (2, 0, 3)):
+        empty = parse(np.empty(shape, dtype), "float16")
+        assert (empty.shape, empty.dtype) == (shape, np.uint16)
+
+
+def test_a_numpy_str_is_a_str() -> None:
+    x = np.array([np.str_("1.5"), np.str_("2.00048828125000000000000001"), "9" * 30], object)
+    assert parse(x, "float16").tolist() == [0x3E00, 0x4000, 0x7C00]
+    assert parse(np.str_("7"), "int8").item() == 7
+
+
+def test_more_than_a_block() -> None:
+    texts = ["1.00048828125000000000000000001", "1.00048828125", "3", "0.1"] * 20_000
+    expected = [reference.encode(value_of(text), "float16") for text in texts[:4]]
+    assert parse(texts, "float16").tolist() == expected * 20_000
+    x = np.arange(80_000, dtype=np.int32)
+    assert format_values(x.reshape(200, 400), FORMATS["int32"]).ravel().tolist() == [str(i) for i in range(80_000)]
+
+
+def test_through_the_operators() -> None:
+    texts = np.array([["1.00048828125000000000000000001", " -INF"], ["nan", "3e9"]])
+    assert np.array_equal(
+        lp.cast(texts, "float16"), np.array([[1.0009765625, -np.inf], [np.nan, np.inf]]), equal_nan=True
+    )
+    assert lp.cast(texts, "float8_e4m3fn").dtype == FORMATS["float8_e4m3fn"].dtype
+    assert lp.cast(texts[:1], "float8_e4m3fn").tolist() == [[1.0, -448.0]]
+    assert lp.cast(np.array(["3"]), "float8_e8m0fnu", round_mode="down").tolist() == [2.0]
+    assert np.isnan(lp.cast(np.array(["inf"]), "float8_e5m2fnuz", opset=19).astype(np.float32)).all()
+    assert lp.cast(np.array(["1e9"], dtype=object), "int8").tolist() == [0]
+    assert lp.cast(np.array("100.5"), "int32").item() == 100
+    assert lp.cast(np.str_("-2"), "int4").item() == -2
+    assert lp.cast_like(np.array(["7"]), np.zeros(1, np.uint8)).tolist() == [7]
+    assert lp.cast_like(np.array([1.5, 2.0]), np.array(["like"])).tolist() == ["1.5", "2.0"]
+    out = np.empty((2, 2), object)
+    assert lp.cast(np.array([[1, -2], [3, 4]], np.int8), "string", out=out) is out
+    assert out.tolist() == [["1", "-2"], ["3", "4"]]
+    same = lp.cast(np.array(["x", "y"]), "string")
+    assert same.dtype == object
+    assert same.tolist() == ["x", "y"]
+    codes = np.array([0x7E, 0x81], np.uint8)
+    assert lp.cast(codes, "STRING", source="float8_e4m3fn").tolist() == ["448.0", "-0.001953125"]
+    assert lp.carrier("string", np) == np.dtype(object)
+
+
+def test_what_the_operators_refuse() -> None:
+    import torch
+
+    with pytest.raises(ValueError, match=r"`x` must be a type that Cast-6 has; got string, which .* since opset 9"):
+        lp.cast(np.array(["1"]), "float32", opset=8)
+    with pytest.raises(ValueError, match="got 'one' at index"):
+        lp.cast(np.array(["1", "one"]), "float32")
+    with pytest.raises(TypeError, match="got int at index"):
+        lp.cast(np.array(["1", 1], dtype=object), "string")
+    with pytest.raises(TypeError, match=r"`x` must be a NumPy array to become text, .*; got one of .*torch"):
+        lp.cast(torch.zeros(2), "string")
+    with pytest.raises(ValueError, match="`saturate` must be True before opset 19"):
+        lp.cast(np.array(["1"]), "float32", opset=9, saturate=False)
+    with pytest.raises(ValueError, match="`out` must have shape"):
+        lp.cast(np.array(["1"]), "float32", out=np.empty(2, np.float32))
+    with pytest.raises(TypeError, match="`x` must hold"):
+        lp.bitcast(np.array(["1"]), "float32")

@@ -1,0 +1,126 @@
+"""Archives: the directory is read once by each worker, and a broken member is one line whatever it is packed with."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.checkpoint_files import leftovers, values
+
+import lowprec as lp
+from lowprec.checkpoints import convert, inspect, runners
+from lowprec.checkpoints.boxes import Box
+from lowprec.checkpoints.stored import Member, Stored
+from lowprec.checkpoints.work import Done, Spot, Task
+from lowprec.cli import main
+from lowprec.loss.error_stats import ErrorStats
+
+X = values((40, 50), 7)
+METHODS = {"deflate": zipfile.ZIP_DEFLATED, "bzip2": zipfile.ZIP_BZIP2, "LZMA": zipfile.ZIP_LZMA}
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return a list that grows by one whenever an archive's directory is read."""
+    found: list[object] = []
+
+    class Counted(zipfile.ZipFile):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            found.append(arguments)
+            super().__init__(*arguments, **options)
+
+    monkeypatch.setattr(zipfile, "ZipFile", Counted)
+    return found
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_worker_reads_the_directory_once(threads: int, tmp_path: Path, opened: list[object]) -> None:
+    arrays = {f"t{index}": np.full(3, index, np.float32) for index in range(60)}
+    np.savez(tmp_path / "x.npz", **arrays)
+    opened.clear()
+    convert(tmp_path / "x.npz", tmp_path / "y.npz", to="int16", raw=True, threads=threads, verify=True)
+    assert 2 <= len(opened) <= 1 + threads
+    opened.clear()
+    assert [one.low for one in inspect(tmp_path / "x.npz", stats=True)] == list(range(60))
+    assert len(opened) == 2
+    with np.load(tmp_path / "y.npz") as y:
+        assert {name: y[name].tolist() for name in y.files} == {f"t{index}": [index] * 3 for index in range(60)}
+
+
+def test_tasks_of_few_pieces_travel_together() -> None:
+    """A worker of Dask's opens its files anew for each bundle."""
+    stored = Stored("w", (1,), lp.formats["float32"], "<f4", Member(Path("x.npz"), 0, 128, 4))
+    lengths = [1] * 70 + [40] + [20, 20]
+    tasks = [
+        Task(number, stored, None, (Box(0, (1, 1, 1), 0),) * length, Spot(Path("y.npz"), 0))
+        for number, length in enumerate(lengths)
+    ]
+    bundles = list(runners._bundles(iter(tasks), 32))
+    assert [len(bundle) for bundle in bundles] == [32, 32, 6, 1, 1, 1]
+    assert [task.number for bundle in bundles for task in bundle] == list(range(73))
+    done = runners._carry_out(lambda worker, task: Done(task.number, ErrorStats(), [], 0, 0.0), bundles[2])
+    assert [one.number for one in done] == [64, 65, 66, 67, 68, 69]
+
+
+def broken(path: Path, method: int) -> Path:
+    """Write an archive whose second member's packed bytes are damaged in their middle."""
+    np.savez(path, good=np.arange(3, dtype=np.float32))
+    np.save(path.with_suffix(".npy"), X)
+    with zipfile.ZipFile(path, "a", method) as archive:
+        archive.write(path.with_suffix(".npy"), "bad.npy")
+        info = archive.getinfo("bad.npy")
+    path.with_suffix(".npy").unlink()
+    content = bytearray(path.read_bytes())
+    middle = info.header_offset + 30 + len("bad.npy") + info.compress_size // 2
+    content[middle : middle + 40] = b"\xff" * 40
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "command",
+    [["convert", "x.npz", "y.npz", "--to", "float8_e4m3fn", "--progress", "none"], ["inspect", "x.npz", "--stats"]],
+)
+def test_a_broken_member(
+    method: str, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    broken(Path("x.npz"), METHODS[method])
+    assert main(command) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(("lowprec: x.npz: cannot be read; ", "lowprec: x.npz: must be a readable .npz archive; "))
+    assert err.count("\n") == 1
+    assert os.listdir() == ["x.npz"]
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_loss_leaves_a_broken_member_out(
+    method: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    broken(Path("x.npz"), METHODS[method])
+    assert main(["loss", "x.npz", "--to", "int8"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "x.npz:good: float32 (3,), 12 bytes" in out
+    assert out.splitlines()[-1].startswith("x.npz:bad: left out; ")
+
+
+def test_a_broken_lzma_header(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What describes the packing, before the packed bytes, is read with the .npy header."""
+    np.save(tmp_path / "bad.npy", X)
+    with zipfile.ZipFile(tmp_path / "x.npz", "w", zipfile.ZIP_LZMA) as archive:
+        archive.write(tmp_path / "bad.npy", "bad.npy")
+    content = bytearray((tmp_path / "x.npz").read_bytes())
+    content[30 + len("bad.npy") + 4] = 0xFF  # lc, lp and pb, which must be below 225 together
+    (tmp_path / "x.npz").write_bytes(content)
+    for command, *options in (["inspect"], ["convert", str(tmp_path / "y.npz"), "--to", "float16"]):
+        assert main([command, str(tmp_path / "x.npz"), *options]) == 1
+        assert capsys.readouterr().err.startswith(f"lowprec: {tmp_path / 'x.npz'}: must be a readable .npz archive; ")

@@ -1,0 +1,178 @@
+"""Converting .npy and .npz files: NumPy reads what is written, and the formats that it lacks are named."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.checkpoint_files import Array, codes_of, everything, values
+
+import lowprec as lp
+from lowprec.checkpoints import convert, inspect, npy
+from lowprec.checkpoints.npy import FileError
+from lowprec.spec.formats import NUMERIC, Format
+
+BY_NAME = {"ids": lambda fmt: fmt.name}
+X = values((6, 10))
+HALF = values((6, 10), dtype=np.float16)
+
+
+@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+def test_npy_there_and_back(fmt: Format, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    convert(tmp_path / "x.npy", tmp_path / "y.npy", to=fmt, raw=True, verify=True)
+    codes = lp.encode(X, fmt)
+    loaded = np.load(tmp_path / "y.npy")
+    assert codes_of(loaded).tolist() == codes.tolist()
+    assert loaded.dtype == (fmt.dtype if hasattr(np, fmt.name) else fmt.code_dtype)
+    array, found = npy.read(tmp_path / "y.npy")
+    assert found is fmt
+    assert codes_of(array).tolist() == codes.tolist()
+    convert(tmp_path / "y.npy", tmp_path / "z.npy", to="float32")
+    back = lp.decode(codes, fmt) if fmt.is_float else codes  # integers are kept
+    assert codes_of(np.load(tmp_path / "z.npy")).tolist() == codes_of(back).tolist()
+
+
+@pytest.mark.parametrize(
+    "x",
+    [np.asfortranarray(X), X.astype(">f4"), X.astype(">f8"), X[0, 0].reshape(()), X[:0], HALF,
+     np.asfortranarray(HALF.astype(">f2"))],
+    ids=["Fortran", "big-endian", "big-endian double", "0-d", "empty", "half", "Fortran, big-endian half"],
+)  # fmt: skip
+def test_npy_of_every_layout(x: Array, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", x)
+    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="bfloat16")
+    array, _ = npy.read(tmp_path / "y.npy")
+    assert array.shape == x.shape
+    assert array.flags.f_contiguous == x.flags.f_contiguous
+    assert codes_of(array).tolist() == codes_of(lp.cast(x, "bfloat16")).tolist()
+
+
+def test_npy_of_integers_is_kept(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(5, dtype=">i4"))
+    report = convert(tmp_path / "x.npy", tmp_path / "y.npy", to="int8")
+    assert [(one.action, one.why) for one in report.tensors] == [("kept", "no floats")]
+    assert everything(tmp_path)["y.npy"] == everything(tmp_path)["x.npy"]
+
+
+def test_npy_codes_that_only_the_caller_knows(tmp_path: Path) -> None:
+    x = X.astype(ml_dtypes.float8_e4m3fn)
+    np.save(tmp_path / "x.npy", x)
+    with pytest.raises(FileError, match=r"does not name the format of its uint8 codes; say it with --from"):
+        convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16")
+    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16", source="float8_e4m3fn")
+    assert codes_of(np.load(tmp_path / "y.npy")).tolist() == codes_of(lp.cast(x, "float16")).tolist()
+
+
+def test_npy_has_no_room_for_scales(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    with pytest.raises(FileError, match=r"an \.npy file holds one array, and scales are another; save it in an \.npz"):
+        convert(tmp_path / "x.npy", tmp_path / "y.npy", to="int8", scale="tensor")
+
+
+def test_npy_replaces_the_old_sidecar(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float4_e2m1fn")
+    with pytest.raises(FileError, match="exists; say --overwrite"):
+        convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16")
+    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16", overwrite=True)
+    assert sorted(everything(tmp_path)) == ["x.npy", "y.npy"]
+    assert np.load(tmp_path / "y.npy").dtype == np.float16
+
+
+# --- archives ---
+
+
+def archive(path: Path, *, compressed: bool = False) -> dict[str, Any]:
+    arrays: dict[str, Any] = {
+        "f": X, "t": np.asfortranarray(X.astype(np.float64)), "big": X.astype(">f4"), "i": np.arange(5),
+        "s": np.array(["text"]), "e": X[:0], "z": np.float32(1.5), "e5m2": X.astype(ml_dtypes.float8_e5m2),
+        "ü": values((3,)), "open": X.astype(ml_dtypes.float8_e4m3fn),
+    }  # fmt: skip
+    (np.savez_compressed if compressed else np.savez)(path, **arrays)
+    with zipfile.ZipFile(path, "a") as opened:
+        opened.writestr("readme.txt", "hello")
+    return arrays
+
+
+CONVERTED = ["f", "t", "big", "e", "z", "e5m2", "ü"]
+
+
+@pytest.mark.parametrize("compressed", [False, True], ids=["stored", "compressed"])
+@pytest.mark.parametrize("fmt", ["float16", "int8", "bfloat16", "float8_e4m3fn", "int4", "float64"])
+def test_npz(fmt: str, compressed: bool, tmp_path: Path) -> None:
+    arrays = archive(tmp_path / "x.npz", compressed=compressed)
+    report = convert(tmp_path / "x.npz", tmp_path / "y.npz", to=fmt, raw=True, verify=True)
+    why = {one.name: one.why for one in report.tensors if one.action == "kept"}
+    assert why["i"] == "no floats"
+    assert why["s.npy"] == "its elements must be bools, integers or real floats; got '<U4'"
+    assert why["open.npy"] == "its header does not name the format of its uint8 codes; say it with --from"
+    assert why["readme.txt"] == "it does not start as one"
+    with zipfile.ZipFile(tmp_path / "y.npz") as opened, zipfile.ZipFile(tmp_path / "x.npz") as before:
+        assert opened.testzip() is None
+        assert opened.namelist() == before.namelist()
+        for name in ("i.npy", "s.npy", "open.npy", "readme.txt"):
+            assert opened.read(name) == before.read(name)
+    row = lp.as_format(fmt)
+    with np.load(tmp_path / "y.npz") as loaded:
+        for name in CONVERTED:
+            assert codes_of(loaded[name]).tolist() == lp.encode(np.asarray(arrays[name]), fmt).tolist()
+            assert loaded[name].dtype == (row.dtype if hasattr(np, fmt) else row.code_dtype)
+        assert loaded["t"].flags.f_contiguous
+    found = {one.name: one.format for one in inspect(tmp_path / "y.npz")}
+    assert {found[name] for name in CONVERTED} == {fmt}
+    convert(tmp_path / "y.npz", tmp_path / "z.npz", to="float32", include=["f", "t"])
+    if row.is_float:
+        with np.load(tmp_path / "z.npz") as loaded:
+            for name in ("f", "t"):
+                back = lp.cast(lp.cast(arrays[name], fmt), "float32")
+                assert codes_of(loaded[name]).tolist() == codes_of(back).tolist()
+
+
+def test_npz_with_the_format_of_open_codes(tmp_path: Path) -> None:
+    arrays = archive(tmp_path / "x.npz")
+    convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float32", source="float8_e4m3fn")
+    with np.load(tmp_path / "y.npz") as loaded:
+        assert codes_of(loaded["open"]).tolist() == codes_of(lp.cast(arrays["open"], "float32")).tolist()
+
+
+def test_npz_of_many_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_PIECE", 1 << 12)
+    x = values((100, 301))
+    np.savez_compressed(tmp_path / "x.npz", x=x, y=x.T)
+    convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float8_e5m2", verify=True)
+    with np.load(tmp_path / "y.npz") as loaded:
+        assert loaded["x"].tolist() == lp.encode(x, "float8_e5m2").tolist()
+        assert loaded["y"].tolist() == lp.encode(x.T, "float8_e5m2").tolist()
+
+
+def test_npz_with_a_broken_member(tmp_path: Path) -> None:
+    for x, why in ((X, "must be a readable"), (values((300, 300)), "cannot be read")):
+        np.savez(tmp_path / "x.npz", x=x)
+        content = bytearray((tmp_path / "x.npz").read_bytes())
+        content[content.index(x.tobytes()[-50:]) + 5] ^= 1
+        (tmp_path / "x.npz").write_bytes(content)
+        with pytest.raises(FileError, match=rf"x\.npz: {why}.*; Bad CRC-32 for file 'x\.npy'"):
+            convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float16")
+        assert list(everything(tmp_path)) == ["x.npz"]
+
+
+def test_the_report_as_json(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", w=np.array([1.0, 1.1, 1000.0, 0.0009, np.nan, np.inf], np.float32), i=np.arange(2))
+    report = convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float8_e4m3fn")
+    fields = json.loads(report.as_json(), parse_constant=lambda name: pytest.fail(name))
+    (w, i), total = fields["tensors"], fields["total"]
+    for one in (w, total):
+        assert (one["nan"], one["inf"], one["saturated"], one["flushed"], one["max_abs_error"]) == (1, 1, 1, 1, 552.0)
+        assert one["sqnr_db"] == pytest.approx(20 * np.log10(1000 / 552), abs=1e-3)
+    assert (w["bytes_before"], w["bytes_after"], w["source"], w["target"]) == (24, 6, "float32", "float8_e4m3fn")
+    assert (i["action"], i["nan"], i["bytes_after"]) == ("kept", None, 16)
+    assert (total["elements"], total["bytes_before"], total["bytes_after"]) == (8, 40, 22)
+    assert fields["dry_run"] is False
+    exact = convert(tmp_path / "x.npz", tmp_path / "z.npz", to="float64").as_dict()
+    assert exact["tensors"][0]["sqnr_db"] == "inf"

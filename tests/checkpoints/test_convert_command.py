@@ -1,0 +1,270 @@
+"""`lowprec convert` and `lowprec inspect` as people meet them: output, progress, exit codes, one line an error."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.checkpoint_files import TENSORS, everything, leftovers, save, stored_bytes
+from support.command_line import fail, run
+
+import lowprec as lp
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.conversion import parse_size
+from lowprec.checkpoints.progress import Progress, make_progress, size_text
+from lowprec.cli import main
+
+QUIET = ("--progress", "none")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(Path("x.safetensors"))
+
+
+def test_convert_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+    x = np.array([1.0, 1.1, 1000.0, 0.0009, np.nan, np.inf], np.float32)
+    save(Path("v.safetensors"), {"w": x, "i": np.arange(3), "b": x[:2]})
+    out = run("convert", "v.safetensors", "y.safetensors", "--to", "17", "--report", "r.json", *QUIET, capsys=capsys)
+    kept, header, *lines, last = out.splitlines()
+    assert kept == "'i': kept, int64; no floats"
+    assert header.split()[:3] == ["tensor", "from", "elements"]
+    assert {line.split()[0]: line.split()[-5:] for line in lines} == {
+        "w": ["552", "1", "1", "1", "1"], "b": ["0.025", "0", "0", "0", "0"], "total": ["552", "1", "1", "1", "1"],
+    }  # fmt: skip
+    assert re.fullmatch(
+        r"y\.safetensors: 2 tensors converted to float8_e4m3fn, 1 kept; 56 B -> 32 B in \d+\.\d s, .*/s", last
+    )
+    report = json.loads(Path("r.json").read_text())
+    assert {one["name"] for one in report["tensors"]} == {"i", "w", "b"}
+    assert report["total"]["saturated"] == 1
+    assert report["bytes_per_second"] > 0
+    assert stored_bytes(Path("y.safetensors"), "w") == lp.encode(x, 17).tobytes()
+
+
+def test_dry_run_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    before = everything(Path())
+    out = run("convert", "x.safetensors", "y.safetensors", "--to", "int4", "-n", "--scale", "axis:0", capsys=capsys)
+    assert "tensors would be converted to int4" in out
+    assert everything(Path()) == before
+    planned = convert("x.safetensors", "y.safetensors", to="int4", scale="axis:0", dry_run=True)
+    done = convert("x.safetensors", "y.safetensors", to="int4", scale="axis:0")
+    assert planned.total.bytes_after == done.total.bytes_after
+    assert planned.total.nan is None
+
+
+def test_every_option_reaches_the_conversion(capsys: pytest.CaptureFixture[str]) -> None:
+    run(
+        "convert", "x.safetensors", "y.safetensors", "--to", "float8_e4m3fn", "--no-saturate", "--include", "layer.*",
+        "--exclude", "*.bias", "--threads", "2", "--max-memory", "1GiB", "--verify", "--overwrite", *QUIET,
+        capsys=capsys,
+    )  # fmt: skip
+    name = "layer.0.weight"
+    assert stored_bytes(Path("y.safetensors"), name) == lp.encode(TENSORS[name], 17, saturate=False).tobytes()
+    name = "layer.0.bias"
+    assert stored_bytes(Path("y.safetensors"), name) == TENSORS[name].tobytes()
+    out = run("convert", "x.safetensors", "y.safetensors", "--to", "int8", "--scale", "block:16", "--scale-format",
+              "FLOAT8E8M0", "--overwrite", "--verify", *QUIET, capsys=capsys)  # fmt: skip
+    assert out.endswith(", verified\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [("convert no y --to int8", "no: No such file or directory"),
+     ("convert x.safetensors y.safetensors --to fp8", "--to must be a format's name"),
+     ("convert x.safetensors y.safetensors --to string", "--to must be a format of numbers; got string"),
+     ("convert x.safetensors y.safetensors --to int8 --from int4", "--from is for .npy and .npz"),
+     ("convert x.safetensors y.npz --to float16", "y.npz: must be a .safetensors file, as x.safetensors is,"),
+     ("convert x.safetensors x.safetensors --to float16 --overwrite", "must not be the input itself"),
+     ("convert x.safetensors y.safetensors --to float8_e5m2 --opset 18", "which Cast has since opset 19"),
+     ("convert x.safetensors y.safetensors --to int8 --include nosuch", "has no tensor that --include 'nosuch' names"),
+     ("convert x.safetensors y.safetensors --to uint8 --scale tensor", "`to` must be a signed format to be scaled"),
+     ("convert x.safetensors y.safetensors --to int8 --threads 0", "`threads` must be an integer from 1 to 1024"),
+     ("convert x.safetensors y.safetensors --to int8 --max-memory 1M", "`max_memory` must be at least 98M"),
+     ("convert x.safetensors y.safetensors --to float16 --report no/r.json", "no/r.json: must be a file in an"),
+     ("convert x.safetensors y.safetensors --to int8 --scale-format int8", "`scale_format` must be one of"),
+     ("inspect no", "no: No such file or directory"), ("inspect .", ".: No such|holds no|x"),
+     ("inspect x.safetensors --from int4", "--from is for .npy and .npz")],
+)  # fmt: skip
+def test_errors(command: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if command == "inspect .":
+        Path("x.safetensors").unlink()
+        text = ".: holds no safetensors file"
+    assert text in fail(*command.split(), capsys=capsys)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["convert", "convert x.safetensors", "convert x.safetensors y.safetensors", "inspect",
+     "convert x.safetensors y.safetensors --to int8 --scale rows", "convert a b --to int8 --max-memory lots",
+     "convert a b --to int8 --progress loud", "convert a b --to int8 --threads x", "convert a b c --to int8"],
+)  # fmt: skip
+def test_usage(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(command.split())
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: lowprec")
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("convert", "inspect"):
+        with pytest.raises(SystemExit) as caught:
+            main([command, "--help"])
+        assert caught.value.code == 0
+    out = capsys.readouterr().out
+    for option in ("--to", "--scale", "--include", "--dry-run", "--overwrite", "--verify", "--max-memory", "examples:"):
+        assert option in out
+    for line in out.splitlines():
+        if line.startswith("  lowprec convert"):  # the examples name formats and options that there are
+            words = line.split()
+            assert words[words.index("--to") + 1] in lp.formats
+
+
+def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("inspect", "x.safetensors", "--stats", capsys=capsys)
+    lines = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
+    assert lines["ids"] == ["int64", "96", "0", "0", "0", "11", "3x4"]
+    assert lines["empty"] == ["float32", "0", "0", "0", "-", "-", "0x4"]
+    assert lines["layer.0.weight"][:4] == ["float32", "24576", "2", "2"]
+    assert lines["norm"][-1] == "scalar"
+    plain = run("inspect", "x.safetensors", capsys=capsys)
+    assert plain.splitlines()[-1].startswith("x.safetensors: 8 tensors, ")
+    found = json.loads(run("inspect", "x.safetensors", "--json", capsys=capsys))
+    assert {one["name"]: one["shape"] for one in found}["ids"] == [3, 4]
+
+
+# --- progress ---
+
+
+class Terminal:
+    """A standard error that says it is a terminal."""
+
+    def __init__(self, is_terminal: bool) -> None:
+        self.text, self._is_terminal = "", is_terminal
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+    def write(self, text: str) -> int:
+        self.text += text
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("style", ["auto", "bar", "plain", "json", "none"])
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_progress(style: str, is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal(is_terminal)
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr("lowprec.checkpoints.progress._EVERY", {"plain": 0.0, "json": 0.0})
+    shown = make_progress(style, 1 << 20)
+    shown.phase("convert")
+    for _ in range(4):
+        shown.advance(1 << 18)
+    shown.close()
+    assert shown.done == 1 << 20
+    if style == "none":
+        assert stream.text == ""
+    elif style == "json":
+        lines = [json.loads(line) for line in stream.text.splitlines()]
+        assert [line["bytes"] for line in lines] == [0, 1 << 18, 2 << 18, 3 << 18, 4 << 18, 4 << 18]
+        assert lines[-1]["phase"] == "done"
+        assert lines[-1]["seconds_left"] == 0
+    elif style == "plain" or (style == "auto" and not is_terminal):
+        assert re.match(r"convert: 25 % of 1\.0 MiB, .*/s, \d+ s left\n", stream.text)
+        assert stream.text.count("\n") == 4
+    else:
+        assert "convert:" in stream.text
+        assert "1.00M" in stream.text
+
+
+def test_progress_without_tqdm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert not isinstance(make_progress("auto", 1), Progress.__subclasses__()[1])
+    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float16", "--progress", "bar", capsys=capsys)
+    assert text == "--progress bar needs tqdm: pip install 'lowprec[convert]'"
+    with pytest.raises(ValueError, match="`progress` must be one of auto, bar"):
+        make_progress("loud", 1)
+
+
+def test_onnx_models_without_onnx(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x.onnx").write_bytes(b"\x08\x01")
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert fail("inspect", "x.onnx", capsys=capsys) == "ONNX models need the onnx package: pip install 'lowprec[onnx]'"
+
+
+def test_sizes() -> None:
+    assert [parse_size(text) for text in (5, "5", "1K", "256M", "2GiB", "1TB")] == [
+        5, 5, 1024, 256 << 20, 2 << 30, 1 << 40,
+    ]  # fmt: skip
+    assert [size_text(n) for n in (0, 1023, 1024, 3 << 29, 5 << 40)] == [
+        "0 B",
+        "1023 B",
+        "1.0 KiB",
+        "1.5 GiB",
+        "5.0 TiB",
+    ]
+    for text in ("", "M", "1.5G", "-1", "1E", True):
+        with pytest.raises(ValueError, match="`max_memory` must be a number of bytes such as 256M"):
+            parse_size(text)
+
+
+INTERRUPTED = """
+import os, signal, sys
+from lowprec.checkpoints.work import Worker
+from lowprec.cli import main
+write = Worker._write
+def stop(*arguments):
+    Worker._write = write
+    os.kill(os.getpid(), signal.SIGINT)
+    write(*arguments)
+Worker._write = stop
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_ctrl_c_leaves_the_old_target(capsys: pytest.CaptureFixture[str]) -> None:
+    run("convert", "x.safetensors", "y.safetensors", "--to", "float4_e2m1fn", *QUIET, capsys=capsys)
+    before = everything(Path())
+    command = [sys.executable, "-c", INTERRUPTED, "convert", "x.safetensors", "y.safetensors", "--to", "float16"]
+    done = subprocess.run([*command, "--overwrite", "--threads", "2"], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"lowprec: interrupted\n")
+    assert everything(Path()) == before
+    assert leftovers(Path()) == []
+
+
+def test_import_stays_light() -> None:
+    code = "import sys, lowprec.cli; print([m for m in ('onnx', 'tqdm', 'dask', 'distributed') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+PEAK = """
+import sys
+from lowprec.checkpoints import convert
+convert(sys.argv[1], sys.argv[2], to="float8_e4m3fn", threads=2)
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("RssAnon")))
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="asks Linux")
+def test_memory_does_not_grow_with_the_file() -> None:
+    peaks = []
+    for name, n in {"small": 1 << 20, "large": 1 << 25}.items():
+        save(Path(f"{name}.safetensors"), {"w": np.ones(n, np.float32)})
+        done = subprocess.run([sys.executable, "-c", PEAK, f"{name}.safetensors", "y.safetensors"],
+                              capture_output=True, text=True, check=True)  # fmt: skip
+        Path("y.safetensors").unlink()
+        peaks.append(int(done.stdout) << 10)
+    assert peaks[1] < 200 << 20
+    assert peaks[1] - peaks[0] < 64 << 20

@@ -1,0 +1,294 @@
+"""Codes never part with their scales in silence: in every layout, with all patterns, or it is an error."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.checkpoint_files import everything, parse, save, stored_bytes, values
+from support.command_line import fail, run
+from support.quantized_checkpoints import (
+    LAYOUTS,
+    ORDINARY,
+    SHARDS,
+    Checkpoint,
+    Tensors,
+    config_of,
+    content,
+    tensors_of,
+    write,
+    write_folder,
+)
+
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.companions import TABLE, find_companions
+from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.safetensors_files import SafetensorsFile
+
+QUIET = ("--progress", "none")
+FLOATS = {"F8_E4M3", "F8_E8M0", "F4", "BF16", "F16", "F32"}
+BY_LAYOUT = pytest.mark.parametrize("checkpoint", LAYOUTS.values(), ids=LAYOUTS)
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def tensors_in(folder: Path) -> dict[str, bytes]:
+    return {name: stored_bytes(folder / shard, name) for shard in SHARDS for name in parse(folder / shard)[0]}
+
+
+def has_floats(checkpoint: Checkpoint) -> bool:
+    return any(type_name in FLOATS for type_name, _ in checkpoint.quantized.values())
+
+
+# --- every layout ---
+
+
+@BY_LAYOUT
+@pytest.mark.parametrize(
+    "options", ["--to bfloat16", "--to float32 --dry-run", "--to int8 --scale tensor", "--to float16 --overwrite"]
+)
+def test_codes_are_not_converted_without_their_scales(
+    checkpoint: Checkpoint, options: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_folder(Path("in"), checkpoint)
+    before = everything(Path("in"))
+    text = fail("convert", "in", "out", *options.split(), *QUIET, capsys=capsys)
+    assert everything(Path("in")) == before
+    assert not Path("out").exists()
+    assert text.startswith(f"in: '{checkpoint.codes}' (")
+    assert any(f" with '{name}', " in text for name in checkpoint.quantized if name != checkpoint.codes)
+    assert "--raw" in text
+
+
+@BY_LAYOUT
+def test_no_pattern_parts_them(checkpoint: Checkpoint) -> None:
+    """Every one and every two tensors alone: it is an error, or all that is quantized stays as it was."""
+    source = write_folder(Path("in"), checkpoint)
+    before = tensors_in(source)
+    names = list(tensors_of(checkpoint))
+    refused = set()
+    for chosen in [*itertools.combinations(names, 1), *itertools.combinations(names, 2)]:
+        try:
+            convert(source, "out", to="float32", include=chosen, overwrite=True)
+        except FileError:
+            assert not Path("out").exists()
+            refused |= set(chosen) if len(chosen) == 1 else set()
+            continue
+        after = tensors_in(Path("out"))
+        assert {name: after[name] for name in checkpoint.quantized} == {n: before[n] for n in checkpoint.quantized}
+        assert Path("out", "config.json").read_bytes() == (source / "config.json").read_bytes()
+        for path in sorted(Path("out").iterdir()):
+            path.unlink()
+        Path("out").rmdir()
+    floats = {name for name, (type_name, _) in checkpoint.quantized.items() if type_name in FLOATS}
+    assert refused == floats
+
+
+@BY_LAYOUT
+def test_what_is_quantized_can_be_kept(checkpoint: Checkpoint, capsys: pytest.CaptureFixture[str]) -> None:
+    source = write_folder(Path("in"), checkpoint)
+    excluded = [f"--exclude={name}" for name in checkpoint.quantized]
+    out = run("convert", "in", "out", "--to", "float32", *excluded, *QUIET, capsys=capsys)
+    assert "raw" not in out
+    before, after = tensors_in(source), tensors_in(Path("out"))
+    for name in checkpoint.quantized:
+        assert after[name] == before[name]
+    for name in (*checkpoint.ordinary, *ORDINARY):
+        x = np.frombuffer(before[name], ml_dtypes.bfloat16)
+        assert after[name] == x.astype(np.float32).tobytes()
+    assert Path("out", "config.json").read_bytes() == (source / "config.json").read_bytes()
+
+
+@BY_LAYOUT
+def test_raw_converts_all_the_same_and_says_so(checkpoint: Checkpoint, capsys: pytest.CaptureFixture[str]) -> None:
+    source = write_folder(Path("in"), checkpoint)
+    out = run("convert", "in", "out", "--to", "bfloat16", "--raw", "--report", "r.json", *QUIET, capsys=capsys)
+    before, after = tensors_in(source), tensors_in(Path("out"))
+    for name, (type_name, _) in tensors_of(checkpoint).items():
+        if type_name == "F8_E4M3":
+            codes = np.frombuffer(before[name], ml_dtypes.float8_e4m3fn)
+            assert after[name] == codes.astype(ml_dtypes.bfloat16).tobytes()
+        elif type_name not in FLOATS:
+            assert after[name] == before[name]
+    notes = json.loads(Path("r.json").read_text())["notes"]
+    assert [line[5:] for line in out.splitlines() if line.startswith("raw: ")] == notes
+    fields = config_of(checkpoint)
+    assert notes[0].startswith(f"'{checkpoint.codes}' (")
+    assert "not applied" in notes[0]
+    if checkpoint.quantization is None or not has_floats(checkpoint):  # codes and scales are integers, and kept
+        assert Path("out", "config.json").read_bytes() == (source / "config.json").read_bytes()
+    else:
+        fields.pop(checkpoint.key)
+        text = json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
+        assert Path("out", "config.json").read_text(encoding="utf-8") == text
+        assert notes[-1] == f"config.json: {checkpoint.key} left out"
+
+
+def test_raw_has_nothing_to_say_where_all_fits(capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = LAYOUTS["deepseek v3"]
+    source = write_folder(Path("in"), checkpoint)
+    out = run("convert", "in", "out", "--to", "float32", "--raw", "--include", "*norm*", *QUIET, capsys=capsys)
+    assert "raw" not in out
+    assert Path("out", "config.json").read_bytes() == (source / "config.json").read_bytes()
+    assert convert("in", "dry", to="bfloat16", raw=True, dry_run=True).notes == [
+        "'model.layers.0.mlp.up_proj.weight' (float8_e4m3fn) belongs with "
+        "'model.layers.0.mlp.up_proj.weight_scale_inv', their scales, not applied",
+        "config.json: quantization_config left out",
+    ]
+
+
+def test_inspect_names_the_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    write_folder(Path("in"), LAYOUTS["modelopt nvfp4"])
+    found = {one["name"]: one["belongs_to"] for one in json.loads(run("inspect", "in", "--json", capsys=capsys))}
+    weight = "model.layers.0.mlp.up_proj.weight"
+    scales = {f"{weight}_scale", f"{weight}_scale_2", "model.layers.0.mlp.up_proj.input_scale"}
+    assert {name for name, codes in found.items() if codes == weight} == scales
+    assert {name for name, codes in found.items() if codes is None} == set(found) - scales
+    out = run("inspect", "in", capsys=capsys)
+    assert f"4x1, belongs to '{weight}'\n" in out
+    assert out.count("belongs to") == 3
+
+
+# --- archives, and our own output ---
+
+
+@pytest.mark.parametrize("kind", ["npz", "safetensors"])
+@pytest.mark.parametrize("to", ["float8_e4m3fn", "int8", "int4"])
+def test_our_own_output(to: str, kind: str) -> None:
+    x = {"W": values((4, 8)), "n": values((3,))}
+    np.savez("x.npz", **x)
+    save(Path("x.safetensors"), x)
+    convert(f"x.{kind}", f"y.{kind}", to=to, scale="axis:0")
+    with pytest.raises(FileError, match=r"'W' \(.*\) belongs with 'W_scale', their scales"):
+        convert(f"y.{kind}", f"z.{kind}", to="bfloat16")
+    assert not Path(f"z.{kind}").exists()
+    report = convert(f"y.{kind}", f"z.{kind}", to="bfloat16", exclude=["W", "W_scale"])
+    assert [one.name for one in report.tensors if one.action == "converted"] == ["n"]
+
+
+def test_narrow_floats_without_a_companion_are_converted_by_value() -> None:
+    write(Path("x.safetensors"), {"a.weight": ("F8_E4M3", (4, 8)), "a.bias": ("BF16", (4,)), "b": ("F8_E4M3", (2, 2))})
+    convert("x.safetensors", "y.safetensors", to="float32")
+    x = np.frombuffer(content((4, 8), "F8_E4M3", 0), ml_dtypes.float8_e4m3fn)
+    assert stored_bytes(Path("y.safetensors"), "a.weight") == x.astype(np.float32).tobytes()
+
+
+# --- what is ordinary ---
+
+ORDINARY_FILES: dict[str, Tensors] = {
+    "batch norm": {
+        "bn.weight": ("F8_E4M3", (4,)), "bn.bias": ("F32", (4,)), "bn.running_mean": ("F32", (4,)),
+        "bn.running_var": ("F32", (4,)), "bn.num_batches_tracked": ("I64", ()),
+    },
+    "flux in FP8": {
+        "txt_in.weight": ("F8_E4M3", (4, 8)), "txt_in.bias": ("F8_E4M3", (4,)),
+        "double_blocks.0.img_attn.norm.query_norm.scale": ("F8_E4M3", (8,)),
+        "double_blocks.0.img_attn.qkv.weight": ("F8_E4M3", (4, 8)),
+    },
+    "CLIP in SDXL": {
+        "embedders.1.model.text_projection": ("F8_E4M3", (4, 4)), "embedders.1.model.logit_scale": ("F32", ()),
+        "embedders.1.model.positional_embedding": ("F8_E4M3", (4, 4)),
+    },
+    "CLIP": {"text_model.embeddings.position_ids": ("I64", (1, 7)), "logit_scale": ("F32", ()),
+             "text_model.embeddings.token_embedding.weight": ("F8_E4M3", (4, 4))},
+    "attention": {
+        "attn.in_proj_weight": ("F8_E4M3", (12, 4)), "attn.in_proj_bias": ("F32", (12,)),
+        "attn.bias_k": ("F32", (1, 1, 4)), "attn.out_proj.weight": ("F8_E4M3", (4, 4)),
+    },
+    "LSTM": {
+        "lstm.weight_ih_l0": ("F8_E4M3", (4, 4)), "lstm.weight_hh_l0": ("F32", (4, 4)),
+        "lstm.bias_ih_l0": ("F32", (4,)),
+    },
+    "weight norm": {"conv.weight_v": ("F8_E4M3", (4, 4)), "conv.weight_g": ("F32", (4, 1))},
+    "router": {"mlp.gate.weight": ("F8_E4M3", (4, 4)), "mlp.gate.e_score_correction_bias": ("F32", (4,))},
+    "GPT-2": {"h.0.attn.bias": ("U8", (1, 1, 4, 4)), "h.0.attn.masked_bias": ("F32", ()),
+              "h.0.attn.c_attn.weight": ("F32", (4, 12))},
+    "Swin": {"attn.relative_position_index": ("I64", (4, 4)), "attn.relative_position_bias_table": ("F32", (9, 2))},
+    "gpt-oss norm": {"block.0.attn.norm.scale": ("BF16", (4,)), "block.0.attn.qkv.weight": ("F8_E4M3", (4, 4))},
+    "all cast": {"a.weight": ("F8_E4M3", (4, 4)), "a.alpha": ("F8_E4M3", (4,)), "a.b": ("F8_E4M3", (4, 4))},
+    "diffusion": {"m.x_pad_token": ("F8_E4M3", (1, 8)), "m.cap_pad_token": ("BF16", (1, 8))},
+    "mamba": {"mixer.A_log": ("F8_E4M3", (4, 4)), "mixer.D": ("F32", (4,)), "mixer.dt_bias": ("F32", (4,))},
+    "wide": {"a.weight": ("BF16", (4, 4)), "a.weight_scale": ("F32", (4,)), "a.foo": ("F32", (4,))},
+    "LoRA": {"a.alpha": ("F32", ()), "a.lora_down.weight": ("F8_E4M3", (4, 4))},
+    "embedding of ints": {"emb.ids": ("I64", (4,)), "emb.table": ("F32", (4, 4))},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ORDINARY_FILES)
+def test_ordinary_parameters_are_no_companions(name: str) -> None:
+    write(Path("x.safetensors"), ORDINARY_FILES[name])
+    report = convert("x.safetensors", "y.safetensors", to="float64")
+    floats = {one for one, (type_name, _) in ORDINARY_FILES[name].items() if type_name in FLOATS}
+    assert {one.name for one in report.tensors if one.action == "converted"} == floats
+
+
+def test_a_scale_word_makes_a_name_extraordinary() -> None:
+    for stranger in ("out_scale_weight", "scale_bias", "weight_absmax", "b", "weight_mask_2"):
+        write(Path("x.safetensors"), {"a.weight": ("F8_E4M3", (4, 4)), f"a.{stranger}": ("F32", (4,))})
+        with pytest.raises(FileError, match=f"'a.weight' .*'a.{stranger}', which is no known kind of tensor"):
+            convert("x.safetensors", "y.safetensors", to="bfloat16")
+
+
+def test_every_row_is_of_use() -> None:
+    """Each row, made a file, is found, and by this row or one that says the same."""
+    for row in TABLE:
+        last = row.companion.replace("*", "w", 1).replace("*", "x")
+        names = {"..": "m.n", "**": "m.n.o"}
+        codes = names.get(row.codes[0], "m.n." + row.codes[0].replace("*", "w"))
+        write(Path("x.safetensors"), {codes: ("F8_E4M3", (4, 4)), f"m.n.{last}": ("F32", (4,))})
+        (found,) = find_companions(SafetensorsFile(Path("x.safetensors")).tensors)
+        assert (found.codes.name, found.stored.name) == (codes, f"m.n.{last}")
+        assert found.row is not None
+        assert found.row.role == row.role
+        assert row.layout
+
+
+def test_many_tensors_take_no_time() -> None:
+    """Nothing is quadratic: a million pairs would be."""
+    tensors: Tensors = {f"m.weight_{i}": ("F8_E4M3", (1, 1)) for i in range(20_000)}
+    tensors |= {f"m.x_{i}": ("BF16", (1,)) for i in range(20_000)}
+    write(Path("x.safetensors"), tensors)
+    found = find_companions(SafetensorsFile(Path("x.safetensors")).tensors)
+    assert len(found) == 40_000
+    assert {one.codes.name for one in found} | {one.stored.name for one in found} == set(tensors)
+
+
+# --- integers, axes ---
+
+
+def test_odd_names_are_taken() -> None:
+    names = [
+        "",
+        ".",
+        "..",
+        "/",
+        "a..b",
+        "_scale",
+        "scale",
+        "weight.",
+        ".weight",
+        "a.weight_",
+        "_",
+        "a/b.scale",
+        "*_scale",
+    ]
+    tensors: Tensors = {}
+    for type_name in ("F8_E4M3", "F32"):
+        tensors |= {f"{name}{tail}": (type_name, (2, 2)) for name in names for tail in ("", type_name, "_scales")}
+    write(Path("x.safetensors"), tensors)
+    for one in find_companions(SafetensorsFile(Path("x.safetensors")).tensors):
+        assert one.codes.name != one.stored.name
+        assert len(one.text().splitlines()) == 1
+
+
+def test_modules_may_be_parted_by_slashes() -> None:
+    write(Path("x.safetensors"), {"a/b/weight": ("F8_E4M3", (2, 2)), "a/b/scale": ("F32", (2,))})
+    with pytest.raises(FileError, match=r"'a/b/weight' .* belongs with 'a/b/scale'"):
+        convert("x.safetensors", "y.safetensors", to="bfloat16")

@@ -1,0 +1,82 @@
+"""The same conversion by the workers of a Dask cluster gives the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.checkpoint_files import everything, leftovers, save, values
+from support.command_line import run
+from test_convert_folders import checkpoint
+
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.npy import FileError
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        dashboard_address="127.0.0.1:0",
+        worker_dashboard_address="127.0.0.1:0",
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"to": "float8_e4m3fn"}, {"to": "int4", "scale": "axis:0"}, {"to": "int8", "scale": "tensor", "verify": True},
+     {"to": "float4_e2m1fn", "scale": "block:32", "scale_format": "float8_e8m0fnu"}],
+    ids=str,
+)  # fmt: skip
+def test_the_same_bytes(options: Any, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_PIECE", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.runners.Cluster.pieces", 3)
+    monkeypatch.setattr("lowprec.checkpoints.conversion.check_pieces", lambda *arguments: None)
+    source = checkpoint(tmp_path / "in")
+    alone = convert(source, tmp_path / "alone", **options)
+    report = convert(source, tmp_path / "together", dask=address, **options)
+    assert everything(tmp_path / "together") == everything(tmp_path / "alone")
+    assert (report.total.nan, report.total.flushed) == (alone.total.nan, alone.total.flushed)
+    np.savez_compressed(tmp_path / "x.npz", w=values((70, 64)), v=values((3, 3)))
+    convert(tmp_path / "x.npz", tmp_path / "y.npz", **options)
+    convert(tmp_path / "x.npz", tmp_path / "z.npz", dask=address, **options)
+    assert (tmp_path / "y.npz").read_bytes() == (tmp_path / "z.npz").read_bytes()
+
+
+def test_an_error_on_a_worker(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez(tmp_path / "x.npz", x=values((300, 300)))
+    content = bytearray((tmp_path / "x.npz").read_bytes())
+    content[200_000] ^= 1
+    (tmp_path / "x.npz").write_bytes(content)
+    with pytest.raises(FileError, match="Bad CRC-32"):
+        convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float16", dask=address)
+    assert list(everything(tmp_path)) == ["x.npz"]
+    assert leftovers(tmp_path) == []
+
+
+def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lowprec.checkpoints.runners.PATIENCE", 0.5)
+    source = save(tmp_path / "x.safetensors")
+    for wrong in ("tcp://127.0.0.1:1", "nonsense"):
+        with pytest.raises(FileError, match=f"--dask {wrong}: no scheduler answers there"):
+            convert(source, tmp_path / "y.safetensors", to="float16", dask=wrong)
+
+
+def test_local_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = save(tmp_path / "x.safetensors")
+    out = run(
+        "convert", str(source), str(tmp_path / "y.safetensors"), "--to", "float16", "--dask", "local", "--threads", "1",
+        "--progress", "none", capsys=capsys,
+    )  # fmt: skip
+    assert "converted to float16" in out
+    convert(source, tmp_path / "z.safetensors", to="float16")
+    assert (tmp_path / "y.safetensors").read_bytes() == (tmp_path / "z.safetensors").read_bytes()

@@ -1,0 +1,217 @@
+"""What a checkpoint says of its quantization is true afterwards, or it is an error, or it is gone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.checkpoint_files import everything, parse, raw_file
+from support.command_line import fail, run
+from support.quantized_checkpoints import LAYOUTS, SHARDS, Tensors, write, write_folder
+
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.descriptions import without
+from lowprec.checkpoints.npy import FileError
+
+QUIET = ("--progress", "none")
+M = "model.layers.0.q_proj"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+# --- cutting entries out ---
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"a": 1, "quantization_config": {"x": [1, {"y": "}"}]}, "b": 2}', '{"a": 1, "b": 2}'),
+        ('{"quantization_config": {}, "b": 2}', '{"b": 2}'),
+        ('{"a": 1.0e-5,\r\n\t"quantization_config": 3\r\n}\r\n', '{"a": 1.0e-5\r\n}\r\n'),
+        ('{"quantization_config": {"a": 1}}', "{}"),
+        ('{\n    "quantization_config": {\n        "bits": 4\n    }\n}\n', "{}\n"),
+        ('{"quantization_config": null, "a": 10000.00}', '{"quantization_config": null, "a": 10000.00}'),
+        ('{"a":"größer \\ud83d","compression_config":{"quantization_config":1}}', '{"a":"größer \\ud83d"}'),
+        ('{"text_config": {"a": 1, "quantization_config": {}}, "b": {"quantization_config": 1, "c": 2}}',
+         '{"text_config": {"a": 1}, "b": {"c": 2}}'),
+        ('{"quantization_config": 1, "compression_config": 2, "a": 0}', '{"a": 0}'),
+        ('{"a": 0, "compression_config": 2, "quantization_config": 1}', '{"a": 0}'),
+        ('{"quantization": {"bits": 4}, "vq": {"quantization": {"bits": 4}}}', '{"vq": {"quantization": {"bits": 4}}}'),
+        ('{"quantization": "none", "x": [{"quantization_config": {}}]}',
+         '{"quantization": "none", "x": [{"quantization_config": {}}]}'),
+        ('{"quant\\u0069zation_config": {}, "a\\"": "\\\\"}', '{"a\\"": "\\\\"}'),
+        ("{}", "{}"), (' {"a": {}, "b": []} ', ' {"a": {}, "b": []} '),
+    ],
+)  # fmt: skip
+def test_all_else_stays_byte_for_byte(before: str, after: str) -> None:
+    assert without(before) == after
+    json.loads(after)
+
+
+# --- what no longer fits ---
+
+
+def folder(tensors: Tensors, files: dict[str, object]) -> Path:
+    Path("in").mkdir()
+    write(Path("in", "model.safetensors"), tensors)
+    for name, fields in files.items():
+        Path("in", name).write_text(json.dumps(fields, indent=4) + "\n")
+    return Path("in")
+
+
+PLAIN: Tensors = {"lm_head.weight": ("BF16", (4, 8)), "model.norm.weight": ("BF16", (8,))}
+QUANTIZED: Tensors = {f"{M}.weight": ("I8", (4, 8)), f"{M}.weight_scale": ("F32", (4,)), f"{M}.bias": ("BF16", (4,))}
+CONFIG: dict[str, object] = {"config.json": {"a": 1, "quantization_config": {"quant_method": "new"}}}
+KEEP = ["--exclude", f"{M}.weight", "--exclude", f"{M}.weight_scale"]
+
+MISFITS: dict[str, tuple[Tensors, dict[str, object], list[str], str]] = {
+    "codes under unknown names": (
+        {f"{M}.trellis": ("I16", (4, 8)), f"{M}.suh": ("F16", (4,)), **PLAIN}, CONFIG, [],
+        f"config.json: quantization_config would no longer fit, since '{M}.suh' is in a module that has codes",
+    ),
+    "codes in the module around": (
+        {f"{M}.indices": ("I32", (4, 8)), f"{M}.centroids.weight": ("F16", (4, 8)), **PLAIN}, CONFIG, [],
+        f"'{M}.centroids.weight' is in a module that has codes",
+    ),
+    "no codes": (PLAIN, CONFIG, [], "quantization_config would no longer fit, since no tensor is recognised as"),
+    "codes without scales": (
+        {f"{M}.weight": ("F8_E4M3", (4, 8)), **PLAIN}, CONFIG, [], f"'{M}.weight' has codes (float8_e4m3fn)"
+    ),
+    "scales without codes": (
+        {**QUANTIZED, "model.layers.0.k_proj.k_scale": ("F32", ()), **PLAIN}, CONFIG, KEEP,
+        "'model.layers.0.k_proj.k_scale' is named as scales and their like are",
+    ),
+    "an unsigned scale": (
+        {**QUANTIZED, "x.e": ("F8_E8M0", (4,)), **PLAIN}, CONFIG, KEEP, "'x.e' has codes (float8_e8m0fnu)"
+    ),
+    "new codes": ({**QUANTIZED, **PLAIN}, CONFIG, ["--to", "float8_e4m3fn", *KEEP],
+                  f"'{M}.bias' becomes float8_e4m3fn"),
+    "new codes with scales": ({**QUANTIZED, **PLAIN}, CONFIG, ["--to", "int8", "--scale", "axis:0", *KEEP],
+                              "'lm_head.weight' becomes int8"),
+    "inside": (
+        PLAIN, {"config.json": {"text_config": {"inner_config": {"quantization_config": {"a": 1}}}}}, [],
+        "config.json: text_config.inner_config.quantization_config would no longer fit",
+    ),
+    "two": (PLAIN, {"config.json": {"quantization_config": {"a": 1}, "text_config": {"quantization_config": {}}}}, [],
+            "config.json: quantization_config, text_config.quantization_config would"),
+    "of ModelOpt": (PLAIN, {"hf_quant_config.json": {"quantization": {}}}, [], "hf_quant_config.json would no longer"),
+    "of AutoGPTQ": (PLAIN, {"quantize_config.json": {"bits": 4}}, [], "quantize_config.json would no longer fit"),
+    "of Mistral": (PLAIN, {"params.json": {"dim": 4, "quantization": {"qscheme_act": "TENSOR"}}}, [],
+                   "params.json: quantization would no longer fit"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_what_no_longer_fits_is_refused_or_left_out(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    tensors, files, options, why = MISFITS[name]
+    source = folder(tensors, {"tokenizer.json": {"quantization_config": 1}, **files})
+    before = everything(source)
+    options = options if "--to" in options else ["--to", "float32", *options]
+    for dry in ([], ["--dry-run"]):
+        text = fail("convert", "in", "out", *options, *dry, *QUIET, capsys=capsys)
+        assert why in text
+        assert text.startswith("in: ")
+    assert not Path("out").exists()
+    said = run("convert", "in", "out", *options, "--raw", "--dry-run", capsys=capsys)
+    out = run("convert", "in", "out", *options, "--raw", *QUIET, capsys=capsys)
+    assert everything(source) == before
+    after = everything(Path("out"))
+    assert after["tokenizer.json"] == before["tokenizer.json"]
+    for one in files:
+        if one in ("config.json", "params.json"):
+            fields = json.loads(before[one])
+            for key in ("quantization_config", "quantization"):
+                fields.pop(key, None)
+            for inner in (fields.get("text_config", {}), fields.get("text_config", {}).get("inner_config", {})):
+                inner.pop("quantization_config", None)
+            assert json.loads(after[one]) == fields
+            assert f"raw: {one}: " in out
+        else:
+            assert one not in after
+            assert f"raw: {one} left out" in out
+    assert [line for line in said.splitlines() if "left out" in line] == [
+        line for line in out.splitlines() if "left out" in line
+    ]
+
+
+def test_what_still_fits_is_copied() -> None:
+    source = folder({**QUANTIZED, **PLAIN}, {**CONFIG, "hf_quant_config.json": {"a": 1}})
+    for raw in (False, True):
+        report = convert("in", f"out{raw}", to="float32", exclude=[f"{M}.weight", f"{M}.weight_scale"], raw=raw)
+        assert report.notes == []
+        for name in ("config.json", "hf_quant_config.json"):
+            assert Path(f"out{raw}", name).read_bytes() == (source / name).read_bytes()
+    report = convert("in", "same", to="float32", include="*.weight", exclude=["lm_head*", "*norm*"])
+    assert {one.action for one in report.tensors} == {"kept"}
+    assert Path("same", "config.json").read_bytes() == (source / "config.json").read_bytes()
+
+
+def test_a_folder_without_a_quantization_is_converted() -> None:
+    source = folder(PLAIN, {"config.json": {"a": 1, "quantization_config": None}})
+    Path("in", "sub").mkdir()
+    Path("in", "sub", "config.json").write_text('{"quantization_config": {"of": "what is in sub"}}')
+    convert("in", "out", to="float8_e4m3fn")
+    for name in ("config.json", "sub/config.json"):
+        assert Path("out", name).read_bytes() == (source / name).read_bytes()
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b"{", b"\xff\xfe", b'{"a":' + b"[" * 100_000], ids=str)
+def test_a_config_that_is_none_is_copied(text: bytes) -> None:
+    folder(PLAIN, {})
+    Path("in", "config.json").write_bytes(text)
+    convert("in", "out", to="float16")
+    assert Path("out", "config.json").read_bytes() == text
+
+
+def test_a_config_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lowprec.checkpoints.descriptions.LARGEST", 20)
+    folder(PLAIN, CONFIG)
+    with pytest.raises(FileError, match=r"config\.json: has more than 20 bytes"):
+        convert("in", "out", to="float16")
+
+
+def test_a_config_that_is_a_link() -> None:
+    source = write_folder(Path("in"), LAYOUTS["deepseek v3"])
+    (source / "config.json").rename("blob")
+    (source / "config.json").symlink_to("../blob")
+    before = Path("blob").read_bytes()
+    convert("in", "out", to="bfloat16", raw=True)
+    assert Path("blob").read_bytes() == before
+    assert "quantization_config" not in json.loads(Path("out", "config.json").read_text())
+
+
+def test_the_metadata_of_comfyui(capsys: pytest.CaptureFixture[str]) -> None:
+    note = {"_quantization_metadata": json.dumps({"layers": {"a": {"format": "float8_e4m3fn"}}}), "format": "pt"}
+    write(Path("x.safetensors"), {"a.weight": ("F8_E4M3", (4, 8))}, note)
+    text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float16", *QUIET, capsys=capsys)
+    assert "x.safetensors: _quantization_metadata would no longer fit, since 'a.weight' has codes" in text
+    out = run("convert", "x.safetensors", "y.safetensors", "--to", "float16", "--raw", *QUIET, capsys=capsys)
+    assert "raw: x.safetensors: _quantization_metadata left out" in out
+    assert parse(Path("y.safetensors"))[0]["__metadata__"] == {"format": "pt"}
+    convert("x.safetensors", "z.safetensors", to="float16", exclude="a.weight")
+    assert parse(Path("z.safetensors"))[0]["__metadata__"] == note
+
+
+def test_a_hostile_entry_stays_on_one_line() -> None:
+    folder(PLAIN, {"config.json": {"x\n" * 500: {"quantization_config": {"a": 1}}}})
+    with pytest.raises(FileError) as caught:
+        convert("in", "out", to="float16")
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < 400
+
+
+def test_the_shards_know_of_each_other() -> None:
+    """The weight is in one shard, its scale in the other; either alone is an ordinary file."""
+    source = write_folder(Path("in"), LAYOUTS["deepseek v3"])
+    header = parse(source / SHARDS[0])[0]
+    assert not any("scale" in name for name in header)
+    (source / "model.safetensors.index.json").unlink()
+    with pytest.raises(FileError, match=r"belongs with .*weight_scale_inv"):  # without an index too
+        convert("in", "out", to="bfloat16")
+    raw_file(Path("in", SHARDS[1]), {})
+    with pytest.raises(FileError, match="quantization_config would no longer fit"):
+        convert("in", "out", to="bfloat16")

@@ -1,0 +1,97 @@
+"""What is on the disk when a name changes: first every file and folder of the new, then the name, then its folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.checkpoint_files import everything, raw_file
+from test_convert_failures import SOURCES
+from test_convert_folders import INDEX, SHARD, checkpoint
+
+from lowprec.checkpoints import convert, inspect, renaming
+from lowprec.checkpoints.npy import FileError
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks /proc which file a descriptor is")
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("kind", SOURCES)
+def test_everything_is_on_the_disk_before_it_has_its_name(
+    kind: str, overwrite: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build, name = SOURCES[kind]
+    (tmp_path / "y").mkdir()
+    source, target = build(tmp_path), tmp_path / "y" / name
+    if overwrite:
+        convert(source, target, to="int8", raw=True)
+    steps: list[tuple[str, str]] = []
+
+    def recorded(home: Any, function: str, word: str, which: int) -> None:
+        original = getattr(home, function)
+
+        def call(*arguments: Any) -> Any:
+            what = os.readlink(f"/proc/self/fd/{arguments[0]}") if word == "sync" else str(arguments[which])
+            steps.append((word, what))
+            return original(*arguments)
+
+        monkeypatch.setattr(home, function, call)
+
+    recorded(os, "fsync", "sync", 0)
+    recorded(os, "replace", "name", 0)
+    recorded(renaming, "_renameat2", "name", 0)
+    convert(source, target, to="int4", raw=True, overwrite=overwrite)
+    monkeypatch.undo()
+    first = next(index for index, (word, _) in enumerate(steps) if word == "name")
+    last = max(index for index, (word, _) in enumerate(steps) if word == "name")
+    before, after = steps[:first], steps[last + 1 :]
+    staging = {what.split("/new")[0] for _, what in before if ".tmp-" in what}
+    assert len(staging) == 1
+    new = Path(staging.pop(), "new")
+    assert new.parent.parent == tmp_path / "y"
+    synced = {what for _, what in before}
+    assert str(new) in synced
+    if kind == "folder":
+        wanted = {str(new / path) for path in everything(target)} | {str(new / "sub")}
+    else:
+        wanted = {str(new / path) for path in os.listdir(tmp_path / "y") if not path.endswith(".npy.json")}
+        wanted |= {str(new / "note")} if kind == "npy" else set()
+    assert wanted <= synced
+    assert ("sync", str(tmp_path / "y")) in after
+    assert {what for word, what in steps if word == "name"} <= wanted | {str(new)}
+
+
+# --- what else survived in mutated code ---
+
+
+@pytest.mark.parametrize(("shape", "offsets"), [([2], [0, 12]), ([2], [0, 9]), ([0], [0, 4]), ([], [0, 8])])
+def test_an_entry_that_is_longer_than_its_shape(shape: list[int], offsets: list[int], tmp_path: Path) -> None:
+    """The file has exactly those bytes, so that nothing else is wrong with it."""
+    fields = {"a": {"dtype": "F32", "shape": shape, "data_offsets": offsets}}
+    source = raw_file(tmp_path / "x.safetensors", fields, bytes(offsets[1]))
+    asked = 4 * (shape[0] if shape else 1)
+    why = rf"tensor 'a' has {offsets[1]} bytes, its shape and F32 ask for {asked} bytes$"
+    with pytest.raises(FileError, match=why):
+        inspect(source)
+    with pytest.raises(FileError, match=why):
+        convert(source, tmp_path / "y.safetensors", to="int8", raw=True)
+    assert os.listdir(tmp_path) == ["x.safetensors"]
+
+
+@pytest.mark.skipif(os.sep == "\\", reason="a backslash separates folders")
+@pytest.mark.parametrize("name", ["sub\\model.safetensors", "..\\model.safetensors", "\\model.safetensors"])
+def test_a_backslash_in_the_name_of_a_shard(name: str, tmp_path: Path) -> None:
+    """The file is there; on another system its name would lead into another folder."""
+    source = checkpoint(tmp_path / "in")
+    fields = json.loads((source / INDEX).read_text())
+    (source / SHARD).rename(source / name)
+    fields["weight_map"] = {tensor: name if file == SHARD else file for tensor, file in fields["weight_map"].items()}
+    (source / INDEX).write_text(json.dumps(fields))
+    with pytest.raises(FileError, match=r"places 'b' in .*, which is no file name in this folder"):
+        inspect(source)
+    with pytest.raises(FileError, match="which is no file name in this folder"):
+        convert(source, tmp_path / "out", to="int8", raw=True)
+    assert os.listdir(tmp_path) == ["in"]

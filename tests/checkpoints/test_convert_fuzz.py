@@ -1,0 +1,133 @@
+"""Readers on random and on damaged files: a FileError of one line, or a conversion; nothing else, and nothing left."""
+
+from __future__ import annotations
+
+import json
+import struct
+import tempfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from onnx import helper, numpy_helper
+from support.checkpoint_files import leftovers, save, values
+
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.npy import FileError
+
+BOUNDED = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def whole_files() -> dict[str, bytes]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        tensors = {"w": values((5, 8)), "h": values((3,), 1, np.float16), "i": np.arange(3)}
+        save(folder / "a.safetensors", tensors, {"format": "pt"})
+        np.savez(folder / "a.npz", **tensors)
+        np.savez_compressed(folder / "c.npz", **tensors)
+        np.save(folder / "a.npy", tensors["w"])
+        made = [numpy_helper.from_array(x, key) for key, x in tensors.items()]
+        graph = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "g", [], [], made)
+        onnx.save(helper.make_model(graph), folder / "a.onnx")
+        convert(folder / "a.safetensors", folder / "q.safetensors", to="int4", scale="block:4")
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+WHOLE = whole_files()
+
+
+def attempt(suffix: str, content: bytes) -> bool:
+    """Return whether a file can be converted; let nothing but FileError out of it."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name, f"x{suffix}")
+        path.write_bytes(content)
+        said = None
+        try:
+            convert(path, Path(name, f"y{suffix}"), to="float8_e4m3fn", raw=True, threads=1, verify=True)
+        except FileError as error:
+            said = str(error)
+        assert said is None or len(said.splitlines()) == 1
+        assert Path(name, f"y{suffix}").exists() == (said is None)
+        assert leftovers(Path(name)) == []
+        assert path.read_bytes() == content
+    return said is None
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+def test_the_whole_files_convert(name: str) -> None:
+    assert attempt(Path(name).suffix, WHOLE[name])
+
+
+MUTATIONS = st.lists(
+    st.tuples(st.integers(0, 2**16), st.sampled_from(["set", "cut", "copy", "insert"]), st.binary(max_size=9)),
+    min_size=1, max_size=4,
+)  # fmt: skip
+
+
+def damaged(content: bytes, changes: list[tuple[int, str, bytes]]) -> bytes:
+    for at, how, piece in changes:
+        place = at % (len(content) + 1)
+        if how == "set":
+            content = content[:place] + piece + content[place + len(piece) :]
+        elif how == "cut":
+            content = content[:place] + content[place + len(piece) :]
+        elif how == "insert":
+            content = content[:place] + piece + content[place:]
+        else:
+            content = content[:place] + content[place // 2 : place // 2 + 40] + content[place:]
+    return content
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+@BOUNDED
+@given(MUTATIONS)
+def test_damaged_files(name: str, changes: list[tuple[int, str, bytes]]) -> None:
+    attempt(Path(name).suffix, damaged(WHOLE[name], changes))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**66), 2**66) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=8,
+)
+LENGTHS = st.integers(0, 9) | st.sampled_from([2**31, 2**32, 2**61, 2**63, -1])
+ENTRY = st.fixed_dictionaries(
+    {
+        "dtype": st.sampled_from(["F32", "F16", "BF16", "F8_E4M3", "F4", "F6_E2M3", "U8", "I64", "BOOL", "C64", "X"]),
+        "shape": st.lists(LENGTHS, max_size=4),
+        "data_offsets": st.lists(st.integers(0, 64), min_size=2, max_size=2),
+    }
+)
+
+
+@BOUNDED
+@given(st.dictionaries(st.text(max_size=4), ENTRY | JSON, max_size=4), st.binary(max_size=64), st.integers(-9, 9))
+@example({"w": {"dtype": "F4", "shape": [2], "data_offsets": [0, 1]}}, b"\x21", 0)
+def test_headers_of_safetensors(header: dict[str, object], content: bytes, lie: int) -> None:
+    text = json.dumps(header).encode()
+    attempt(".safetensors", struct.pack("<Q", max(0, len(text) + lie)) + text + content)
+
+
+@BOUNDED
+@given(st.binary(max_size=200), st.sampled_from([".safetensors", ".npy", ".npz", ".onnx", ".bin"]))
+def test_noise(content: bytes, suffix: str) -> None:
+    attempt(suffix, content)
+    attempt(suffix, b"\x08\x0d\x3a" + content)
+
+
+@BOUNDED
+@given(st.binary(max_size=120), st.integers(0, 2**32 - 1), st.text(max_size=8))
+def test_members_of_archives(content: bytes, claimed: int, name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.npz")
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("w.npy", WHOLE["a.npy"][: len(content)] + content)
+            archive.writestr(f"_{name.encode('utf-8', 'replace').decode()}.npy", WHOLE["a.npy"])
+        attempt(".npz", path.read_bytes())
+        broken = bytearray(path.read_bytes())
+        struct.pack_into("<L", broken, broken.rindex(b"PK\x01\x02") + 24, claimed)
+        attempt(".npz", bytes(broken))

@@ -1,0 +1,309 @@
+"""Headers that are large or made to be slow: refused early, within `max_memory`, by a line that says what would do."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+from support.checkpoint_files import codes_of, raw_file, save, stored_bytes, values
+from test_convert_folders import INDEX, checkpoint
+
+import lowprec as lp
+from lowprec.checkpoints import convert, headers, inspect
+from lowprec.checkpoints.headers import Limits, decode, entries
+from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.protobuf import dissect
+from lowprec.cli import main
+
+# --- JSON, entry by entry ---
+
+OBJECTS = [
+    "{}", ' {"a": 1}', '{ "a" : [ 1 , {"b": "}"} ] , "c":{"d":"]\\"","e":[]}}\n', '{"a\\"b\\\\":"\\u00e9","é":null}',
+    '{"a":true,"b":-1.5e3,"c":"","d":{},"e":[[],[[]]],"f":{"g":{"h":{}}}}', '{"":""}', '{"a":"\\\\"}',
+    '\t{"x":\r\n"y"}', '{"a":{"b":"{"},"c":["[{"]}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OBJECTS)
+def test_entries(text: str) -> None:
+    found = [(name, json.loads(value)) for name, value in entries(text.strip().encode())]
+    assert found == list(json.loads(text).items())
+
+
+BROKEN = [
+    "", "[]", "{", '{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a":1,}', '{,}', '{"a" 1}', '{"a":1 "b":2}', '{a:1}',
+    "{1:2}", '{"a":}', '{"a":[}', '{"a":[1}', '{"a":{]}', '{"a":"b}', '{"a":1}}', '{"a":1}x', '{"a":1}{',
+    '{"a":1,,"b":2}',
+    "{'a':1}", '{"a":[1],2}', '{"a\n":1}', '{"a":"\n"}', '{"a":tru}', '{"a":01}', '{"a":1e}', '{"\\x":1}', '{"a":[1,]}',
+    '{"a":{"b":1,"b":2}}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_what_is_no_json(text: str) -> None:
+    if text != '{"a":{"b":1,"b":2}}':
+        with pytest.raises(ValueError, match=r"."):
+            json.loads(text) if text != "[]" else json.loads("[")
+    with pytest.raises(ValueError, match=r"."):
+        [decode(value) for _, value in entries(text.encode())]
+
+
+def test_every_cut_of_a_header() -> None:
+    text = json.dumps(
+        {"__metadata__": {"a": "}"}, "w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}
+    ).encode()
+    assert len(list(entries(text))) == 2
+    for end in range(len(text)):
+        with pytest.raises(ValueError, match=r"."):
+            list(entries(text[:end]))
+
+
+def test_a_value_that_does_not_end_is_not_looked_for_long() -> None:
+    with pytest.raises(ValueError, match="the value at byte 5 does not end"):
+        list(entries(b'{"a":' + b"[" * (headers.LONGEST_ENTRY + 10) + b"]" * (headers.LONGEST_ENTRY + 10) + b"}"))
+
+
+# --- safetensors ---
+
+
+def many(path: Path, n: int) -> Path:
+    fields = {f"t{i}": {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i in range(n)}
+    return raw_file(path, fields, bytes(n))
+
+
+def test_a_header_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = save(tmp_path / "x.safetensors", {"w": values((3,))}, {"story": "x" * (8 << 20)})
+    for command in (
+        ["inspect"],
+        ["convert", str(tmp_path / "y.safetensors"), "--to", "float8_e4m3fn", "--progress", "none"],
+    ):
+        assert main([command[0], str(source), *command[1:], "--max-memory", "100M"]) == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        found = re.fullmatch(
+            rf"lowprec: {source}: must be a readable \.safetensors file; its header has 8388\d\d\d bytes: "
+            r"`max_memory` must be at least (\d+)M\n",
+            err,
+        )
+        assert found
+        assert main([command[0], str(source), *command[1:], "--max-memory", f"{found[1]}M"]) == 0
+        capsys.readouterr()
+
+
+def test_tensors_that_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One less than there may be, and one more; the folder counts those of all shards."""
+    monkeypatch.setattr(headers, "PER_TENSOR", 1 << 20)
+    most = Limits(100 << 20).tensors
+    assert most == 52
+    assert len(inspect(many(tmp_path / "x.safetensors", most), max_memory="100M")) == most
+    why = r"it holds more than 52 tensors: `max_memory` must be more than 100M"
+    with pytest.raises(FileError, match=rf"x\.safetensors: must be a readable \.safetensors file; {why}"):
+        inspect(many(tmp_path / "x.safetensors", most + 1), max_memory="100M")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    many(folder / "a.safetensors", 30)
+    many(folder / "b.safetensors", 22)
+    assert len(inspect(folder, max_memory="100M")) == most
+    many(folder / "c.safetensors", 1)
+    with pytest.raises(FileError, match=rf"folder: {why}"):
+        inspect(folder, max_memory="100M")
+    save(tmp_path / "noted.safetensors", {"w": values((3,))}, {str(i): "" for i in range(52)})
+    assert len(inspect(tmp_path / "noted.safetensors", max_memory="100M")) == 1
+    save(tmp_path / "noted.safetensors", {"w": values((3,))}, {str(i): "" for i in range(53)})
+    with pytest.raises(FileError, match="it holds more than 52 texts: `max_memory` must be more than 100M"):
+        inspect(tmp_path / "noted.safetensors", max_memory="100M")
+    np.savez(tmp_path / "x.npz", **{f"t{i}": np.zeros(1) for i in range(53)})
+    with pytest.raises(FileError, match=rf"x\.npz: must be a readable \.npz archive; {why}"):
+        inspect(tmp_path / "x.npz", max_memory="100M")
+    graph = helper.make_graph([], "g", [], [], [numpy_helper.from_array(np.zeros(1), f"t{i}") for i in range(53)])
+    onnx.save(helper.make_model(graph), tmp_path / "x.onnx")
+    with pytest.raises(FileError, match=rf"x\.onnx: must be a readable \.onnx model; {why}"):
+        inspect(tmp_path / "x.onnx", max_memory="100M")
+
+
+def test_pieces_get_smaller_where_tensors_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lowprec.checkpoints import conversion
+
+    seen: list[tuple[int, int]] = []
+    original = conversion._budget
+
+    def budget(*arguments: Any) -> tuple[int, int]:
+        seen.append(original(*arguments))
+        return seen[-1]
+
+    monkeypatch.setattr(conversion, "_budget", budget)
+    monkeypatch.setattr(conversion, "PER_TENSOR", 1 << 20)
+    source = many(tmp_path / "x.safetensors", 190)
+    convert(source, tmp_path / "y.safetensors", to="int8", raw=True, threads=4, max_memory="256M")
+    assert seen == [(4, (160 << 20) // 16), (4, (18 << 20) // 16)]
+    with pytest.raises(ValueError, match="`max_memory` must be at least 240M; got 250609664 bytes"):
+        convert(source, tmp_path / "z.safetensors", to="int8", raw=True, max_memory=(239 << 20))
+
+
+MEASURED = """
+import resource, sys
+from pathlib import Path
+from lowprec.checkpoints import inspect
+from lowprec.checkpoints.npy_header import FileError
+def anonymous():
+    text = Path("/proc/self/status").read_text()
+    return int(text.partition("RssAnon:")[2].split()[0])
+import threading, time
+peak, ended = [anonymous()], []
+def watch():
+    while not ended:
+        peak.append(anonymous())
+        time.sleep(0.002)
+thread = threading.Thread(target=watch)
+thread.start()
+before = anonymous()
+try:
+    print(len(inspect(sys.argv[1])))
+except FileError as error:
+    print(str(error))
+ended.append(1)
+thread.join()
+print((max(peak) - before) >> 10)
+"""
+
+FLAT = b"{" + b",".join(b'"%d":0' % i for i in range(1_250_000)) + b"}"
+HOSTILE = {
+    "lists": b'{"a":[' + b"[]," * 5_000_000 + b"[]]}",
+    "a flat entry": b'{"a":{"shape":[' + b"[]," * 5_000_000 + b"[]]}}",
+    "objects": b'{"a":[' + b"{}," * 5_000_000 + b"{}]}",
+    "numbers by name": FLAT,
+    "texts by name": b'{"__metadata__":' + FLAT.replace(b":0", b':""') + b"}",
+    "notes": b'{"__metadata__":{"lowprec":' + json.dumps(FLAT.decode()).encode()[: 15 << 20] + b"}}",
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured as Linux counts it")
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_headers_of_the_longest_length(name: str, tmp_path: Path) -> None:
+    """16 MB, what is looked at with 256 MB: they took thirty times their length."""
+    text = HOSTILE[name]
+    assert 11 << 20 < len(text) < 16 << 20
+    path = raw_file(tmp_path / "x.safetensors", text, bytes(8))
+    run = subprocess.run(
+        [sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, timeout=120, check=True
+    )
+    said, megabytes = run.stdout.splitlines()
+    assert said.startswith(f"{path}: must be a readable .safetensors file; ")
+    assert int(megabytes) < 220
+
+
+# --- an index ---
+
+
+def test_an_index_that_is_too_long(tmp_path: Path) -> None:
+    source = checkpoint(tmp_path / "in")
+    fields = json.loads((source / INDEX).read_text())
+    text = json.dumps({**fields, "padding": ["x"] * 9})
+    (source / INDEX).write_text(text)
+    convert(source, tmp_path / "out", to="int8", raw=True)
+    assert json.loads((tmp_path / "out" / INDEX).read_text())["padding"] == ["x"] * 9
+    (source / INDEX).write_text(text + " " * (8 << 20))
+    with pytest.raises(FileError, match=r"index\.json: must be JSON with a weight_map .* must be at least 129M"):
+        inspect(source, max_memory="100M")
+    assert len(inspect(source, max_memory="129M")) == 4
+    (source / INDEX).write_text(json.dumps({**fields, "padding": "x" * (1 << 17)}))
+    with pytest.raises(FileError, match="'padding' has more than 65536 bytes"):
+        inspect(source)
+
+
+# --- models ---
+
+
+def varint(value: int) -> bytes:
+    text = b""
+    while value > 127:
+        text += bytes([value & 127 | 128])
+        value >>= 7
+    return text + bytes([value])
+
+
+def field(number: int, content: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+HEAD = b"\x08\x0a" + field(8, b"\x10\x15")  # the version of the format, and an opset
+N = 1_000_000
+MODELS = {
+    "fields that nobody knows": HEAD + b"\x78\x01" * N,
+    "empty fields": HEAD + b"\x7a\x00" * N,
+    "nodes": HEAD + field(7, b"\x0a\x00" * N),
+    "lengths": HEAD + field(7, field(5, b"\x08\x01" * N)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_of_short_fields(name: str, tmp_path: Path) -> None:
+    (tmp_path / "x.onnx").write_bytes(MODELS[name])
+    most = 8 * Limits(256 << 20).tensors
+    with pytest.raises(FileError, match=f"it has more than {most} fields: `max_memory` must be more than 256M"):
+        inspect(tmp_path / "x.onnx")
+
+
+def test_many_graphs_and_many_initialisers(tmp_path: Path) -> None:
+    (tmp_path / "x.onnx").write_bytes(HEAD + b"\x3a\x00" * N)
+    with pytest.raises(FileError, match="it holds 2 graphs, not one"):
+        inspect(tmp_path / "x.onnx")
+    (tmp_path / "x.onnx").write_bytes(HEAD + field(7, b"\x2a\x00" * N))
+    with pytest.raises(FileError, match=f"it holds more than {Limits(256 << 20).tensors} tensors"):
+        inspect(tmp_path / "x.onnx")
+
+
+def test_a_tensor_with_its_bytes_twice(tmp_path: Path) -> None:
+    tensor = numpy_helper.from_array(np.zeros(2, np.float32), "w").SerializeToString()
+    (tmp_path / "x.onnx").write_bytes(HEAD + field(7, field(5, tensor + field(9, bytes(8)))))
+    with pytest.raises(FileError, match="a tensor has its bytes twice"):
+        inspect(tmp_path / "x.onnx")
+
+
+def test_a_model_with_much_that_is_no_weight(tmp_path: Path) -> None:
+    constant = helper.make_node("Constant", [], ["c"], value=numpy_helper.from_array(np.zeros(4 << 20, np.float32)))
+    w = values((4, 4))
+    graph = helper.make_graph([constant], "g", [], [], [numpy_helper.from_array(w, "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), tmp_path / "x.onnx")
+    with pytest.raises(FileError, match=r"raw bytes of initialisers has 16777\d\d\d bytes: .* must be at least 129M"):
+        convert(tmp_path / "x.onnx", tmp_path / "y.onnx", to="float16", max_memory="128M")
+    convert(tmp_path / "x.onnx", tmp_path / "y.onnx", to="float16", max_memory="129M")
+    (found,) = onnx.load(tmp_path / "y.onnx").graph.initializer
+    assert found.raw_data == lp.cast(w, "float16").tobytes()
+
+
+def test_windows_of_every_width(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A field may begin and end anywhere in what is read at once; lengths take one, two and three bytes."""
+    arrays = {f"w{i}" * (1 + i % 7): values((3, 1 + 97 * i), i) for i in range(60)}
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", name], ["x"]) for name in arrays], "g", [], [],
+        [numpy_helper.from_array(x, name) for name, x in arrays.items()],
+    )  # fmt: skip
+    onnx.save(helper.make_model(graph), tmp_path / "x.onnx")
+    content = (tmp_path / "x.onnx").read_bytes()
+    for width in range(20, 90):
+        monkeypatch.setattr("lowprec.checkpoints.protobuf.WINDOW", width)
+        found = dissect(tmp_path / "x.onnx")
+        assert len(onnx.GraphProto.FromString(found.graph).node) == 60
+        assert [onnx.TensorProto.FromString(rest).name for rest, _ in found.tensors] == list(arrays)
+        for (_, place), x in zip(found.tensors, arrays.values(), strict=True):
+            assert place is not None
+            assert content[place.offset : place.offset + place.nbytes] == x.tobytes()
+
+
+def test_names_of_all_kinds(tmp_path: Path) -> None:
+    """Names of any length and any characters survive; the order is the file's."""
+    tensors = {"é" * 300: values((3,), 1), '"\\': values((2,), 2), "\U0001f600": values((1,), 3), "": values((4,), 4)}
+    source = save(tmp_path / "x.safetensors", tensors)
+    assert {one.name for one in inspect(source)} == tensors.keys()
+    convert(source, tmp_path / "y.safetensors", to="bfloat16")
+    for name, x in tensors.items():
+        assert stored_bytes(tmp_path / "y.safetensors", name) == codes_of(lp.cast(x, "bfloat16")).tobytes()

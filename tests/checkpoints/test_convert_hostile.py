@@ -1,0 +1,247 @@
+"""Broken and hostile files: one clear line each, nothing absurd allocated, nothing written, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+from support.checkpoint_files import everything, leftovers, raw_file, save, values
+
+from lowprec.checkpoints import convert, inspect
+from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.safetensors_files import NOTE
+
+
+def entry(dtype: Any = "F32", shape: Any = (2,), offsets: Any = (0, 8), **more: Any) -> dict[str, Any]:
+    return {"dtype": dtype, "shape": shape, "data_offsets": offsets, **more}
+
+
+def header(content: bytes = bytes(8), **entries: Any) -> Callable[[Path], Path]:
+    return lambda path: raw_file(path, entries, content)
+
+
+def lengths(n: int) -> Callable[[Path], Path]:
+    return lambda path: raw_file(path, {"a": entry()}, bytes(8), length=n)
+
+
+def text(content: bytes) -> Callable[[Path], Path]:
+    return lambda path: raw_file(path, content, bytes(8))
+
+
+def noted(note: Any, **entries: Any) -> Callable[[Path], Path]:
+    return header(__metadata__={NOTE: note if isinstance(note, str) else json.dumps(note)}, **entries)
+
+
+SAFETENSORS: dict[str, tuple[Callable[[Path], Path], str]] = {
+    "length 0": (lengths(0), "header must have from 2 to"), "length 1": (lengths(1), "header must have from 2"),
+    "length 2**63": (lengths(2**63), "it says 9223372036854775808"),
+    "length 2**64-1": (lengths(2**64 - 1), "it says 18446744073709551615"),
+    "past the end": (lengths(10_000), "header must have from 2 to"),
+    "short": (lengths(20), "header is not JSON"),
+    "not JSON": (text(b"{]"), "header is not JSON"), "not UTF-8": (text(b'{"\xff": 1}'), "header is not JSON"),
+    "deep": (text(b'{"a":' + b"[" * 200_000), "header is not JSON"), "blank": (text(b" {}"), "must be a JSON object"),
+    "list": (text(b"[]"), "must be|JSON object"), "digits": (text(b'{"a":' + b"9" * 5000 + b"}"), "not JSON"),
+    "twice": (text(b'{"a":1,"b":2,"a":3}'), "names 'a' twice"),
+    "twice inside": (text(b'{"a":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}}'), "'dtype' twice"),
+    "no dtype": (header(a={"shape": [2], "data_offsets": [0, 8]}), "must have a dtype, a shape and two data_offsets"),
+    "more": (header(a=entry(extra=1)), "must have a dtype"), "null": (header(a=None), "must have a dtype"),
+    "unknown": (header(a=entry("F3")), "unknown dtype 'F3'"), "list dtype": (header(a=entry(["F32"])), "unknown dtype"),
+    "negative": (header(a=entry(shape=[-2])), "must have a dtype"), "float": (header(a=entry(shape=[2.0])), "must"),
+    "true": (header(a=entry(shape=[True, 2])), "must have a dtype"), "flat": (header(a=entry(shape=2)), "must have a"),
+    "product": (header(a=entry(shape=[2**62] * 8)), "ask for far too many bytes"),
+    "product wraps": (header(a=entry(shape=[2**32, 2**32, 2])), "bytes"),
+    "2**64": (header(a=entry(shape=[2**64])), "must have a dtype"), "axes": (header(a=entry(shape=[1] * 65)), "65"),
+    "one offset": (header(a=entry(offsets=[0])), "must have a dtype"),
+    "three": (header(a=entry(offsets=[0, 8, 9])), "must have a dtype"),
+    "back to front": (header(a=entry(offsets=[8, 0])), "has -8 bytes"),
+    "negative offset": (header(a=entry(offsets=[-8, 0])), "must have a dtype"),
+    "size": (header(a=entry(shape=[3])), "has 8 bytes, its shape and F32 ask for 12"),
+    "beyond": (header(a=entry(), b=entry(offsets=[8, 16])), "ends 8 bytes past the end of the file"),
+    "overlap": (header(a=entry(), b=entry(offsets=[4, 12])), "overlaps the one before it"),
+    "same": (header(a=entry(), b=entry()), "overlaps the one before it"),
+    "hole": (header(bytes(20), a=entry(), b=entry(offsets=[12, 20])), "leaves a hole before it"),
+    "first hole": (header(bytes(12), a=entry(offsets=[4, 12])), "leaves a hole before it"),
+    "trailing": (header(bytes(9), a=entry()), "has 1 bytes after the last tensor"),
+    "half a byte": (header(a=entry("F4", [15], [0, 8])), "ends within a byte"),
+    "six bits": (header(a=entry("F6_E2M3", [3], [0, 3])), "ends within a byte"),
+    "metadata": (header(a=entry(), __metadata__={"x": 1}), "__metadata__ must be texts"),
+    "metadata list": (header(a=entry(), __metadata__=[]), "__metadata__ must be texts"),
+    "note": (noted("[", a=entry()), "must be JSON about tensors that are there"),
+    "note deep": (noted("[" * 100_000, a=entry()), "must be JSON about tensors"),
+    "note about nothing": (noted({"b": {}}, a=entry()), "must be JSON about tensors that are there"),
+    "note list": (noted([], a=entry()), "must be JSON about tensors"),
+    "note format": (noted({"a": {"format": "int3", "shape": [2]}}, a=entry("U8", [8])), "is not what the entry"),
+    "note kind": (noted({"a": {"format": ["int4"], "shape": [2]}}, a=entry("U8", [8])), "is not what the entry"),
+    "note shape": (noted({"a": {"format": "int4", "shape": [2**40]}}, a=entry("U8", [8])), "is not what the entry"),
+    "note width": (noted({"a": {"format": "int8", "shape": [8]}}, a=entry("U8", [8])), "is not what the entry"),
+    "note type": (noted({"a": {"format": "int4", "shape": [16]}}, a=entry()), "is not what the entry"),
+    "empty": (lambda p: (p.write_bytes(b""), p)[1], "too few for a header"),
+    "seven": (lambda p: (p.write_bytes(bytes(7)), p)[1], "too few for a header"),
+}  # fmt: skip
+
+
+def refused(path: Path, why: str) -> None:
+    before = everything(path.parent)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileError, match=why) as caught:
+            convert(path, path.with_name("y" + path.suffix), to="float16")
+        with pytest.raises(FileError):
+            inspect(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert len(message.splitlines()) == 1
+    assert len(message) < len(str(path)) + 260
+    assert everything(path.parent) == before
+    assert leftovers(path.parent) == []
+
+
+@pytest.mark.parametrize("name", SAFETENSORS)
+def test_safetensors(name: str, tmp_path: Path) -> None:
+    build, why = SAFETENSORS[name]
+    refused(build(tmp_path / "x.safetensors"), why)
+
+
+def test_a_safetensors_file_cut_anywhere(tmp_path: Path) -> None:
+    whole = save(tmp_path / "x.safetensors", {"a": values((3, 5)), "b": np.arange(3)}).read_bytes()
+    path = tmp_path / "cut" / "x.safetensors"
+    path.parent.mkdir()
+    for end in range(len(whole)):
+        path.write_bytes(whole[:end])
+        refused(path, "must be a readable .safetensors file|content is none")
+
+
+def test_many_names_twice_take_no_time(tmp_path: Path) -> None:
+    names = ",".join(f'"{i}":0' for i in range(200_000))
+    with pytest.raises(FileError, match="twice"):
+        inspect(raw_file(tmp_path / "x.safetensors", b"{" + names.encode() + b',"7":0}'))
+
+
+def _onnx(change: Callable[[onnx.ModelProto], object]) -> Callable[[Path], object]:
+    def build(path: Path) -> None:
+        graph = helper.make_graph([], "g", [], [], [numpy_helper.from_array(values((4, 4)), "w")])
+        made = helper.make_model(graph)
+        change(made)
+        path.write_bytes(made.SerializeToString())
+
+    return build
+
+
+def _first(made: onnx.ModelProto) -> onnx.TensorProto:
+    return made.graph.initializer[0]
+
+
+ONNX: dict[str, tuple[Callable[[Path], object], str]] = {
+    "empty": (lambda p: p.write_bytes(b""), "holds 0 graphs"),
+    "text": (lambda p: p.write_bytes(b"not a model at all"), "must be a readable .onnx model"),
+    "zeros": (lambda p: p.write_bytes(bytes(100)), "must be a readable .onnx model"),
+    "endless number": (lambda p: p.write_bytes(b"\x08" + b"\xff" * 30), "ends within a number"),
+    "long field": (lambda p: p.write_bytes(b"\x3a\xff\xff\xff\xff\x0f"), "ends within a field"),
+    "two graphs": (lambda p: p.write_bytes(b"\x3a\x00\x3a\x00"), "holds 2 graphs"),
+    "group": (lambda p: p.write_bytes(b"\x3b\x3c"), "holds no protobuf message"),
+    "no version": (_onnx(lambda m: m.ClearField("ir_version")), "names no version"),
+    "no opset": (_onnx(lambda m: m.ClearField("opset_import")), "names no version"),
+    "bytes": (_onnx(lambda m: setattr(_first(m), "raw_data", b"123")), "has 3 bytes, its shape asks for 64"),
+    "dims": (_onnx(lambda m: _first(m).dims.append(2**62)), "its shape asks for"),
+    "negative": (_onnx(lambda m: _first(m).dims.append(-1)), "has a negative length"),
+    "type": (_onnx(lambda m: setattr(_first(m), "data_type", 99)), "has the unknown type 99"),
+    "no data": (_onnx(lambda m: _first(m).ClearField("raw_data")), "cannot be read|asks for 64"),
+    "twice": (_onnx(lambda m: m.graph.initializer.append(_first(m))), "names twice 'w'"),
+    "sparse type": (_onnx(lambda m: setattr(_first(m), "data_location", 1)), "outside the model's folder"),
+}
+
+
+@pytest.mark.parametrize("name", ONNX)
+def test_models(name: str, tmp_path: Path) -> None:
+    build, why = ONNX[name]
+    build(tmp_path / "x.onnx")
+    refused(tmp_path / "x.onnx", why)
+
+
+def test_a_model_cut_anywhere(tmp_path: Path) -> None:
+    _onnx(lambda m: None)(tmp_path / "x.onnx")
+    whole = (tmp_path / "x.onnx").read_bytes()
+    path = tmp_path / "cut" / "x.onnx"
+    path.parent.mkdir()
+    for end in range(len(whole)):
+        path.write_bytes(whole[:end])
+        with pytest.raises(FileError, match=r"must be a readable \.onnx model"):
+            inspect(path)
+
+
+def _zip(**options: Any) -> Callable[[Path], None]:
+    def build(path: Path) -> None:
+        np.savez(path, w=values((4, 4)))
+        content = bytearray(path.read_bytes())
+        at = content.rindex(b"PK\x01\x02")
+        for name, (offset, form, value) in options.items():
+            assert name
+            struct.pack_into(form, content, at + offset, value)
+        path.write_bytes(content)
+
+    return build
+
+
+NPZ: dict[str, tuple[Callable[[Path], object], str]] = {
+    "cut": (lambda p: (np.savez(p, w=values((4, 4))), os.truncate(p, 60)), "must be a readable .npz archive"),
+    "encrypted": (_zip(flags=(8, "<H", 1)), "is encrypted"),
+    "method": (_zip(method=(10, "<H", 77)), "must be a readable .npz archive"),
+    "offset": (_zip(offset=(42, "<L", 5)), "must be a readable .npz archive"),
+    "twice": (lambda p: _twice(p), "names twice 'w'"),
+}  # fmt: skip
+
+
+def _twice(path: Path) -> None:
+    np.savez(path, w=values((2,)))
+    content = zipfile.ZipFile(path).read("w.npy")
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("w.npy", content)
+
+
+@pytest.mark.parametrize("name", NPZ)
+def test_archives(name: str, tmp_path: Path) -> None:
+    build, why = NPZ[name]
+    build(tmp_path / "x.npz")
+    before = everything(tmp_path)
+    with pytest.raises(FileError, match=why) as caught:
+        convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float16")
+    assert len(str(caught.value).splitlines()) == 1
+    assert everything(tmp_path) == before
+
+
+def test_an_archive_that_claims_more_than_the_disk_has(tmp_path: Path) -> None:
+    _zip(size=(24, "<L", 0xFFFF_FFF0), packed=(20, "<L", 0xFFFF_FFF0))(tmp_path / "x.npz")
+    report = convert(tmp_path / "x.npz", tmp_path / "y.npz", to="int8", dry_run=True)
+    assert report.tensors[0].action == "kept"
+    with pytest.raises(FileError, match=r"cannot be read|needs \d+ bytes"):
+        convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float16")
+    assert os.listdir(tmp_path) == ["x.npz"]
+
+
+@pytest.mark.parametrize("name", ["x.safetensors", "x.npy", "x.npz", "x.onnx", "x.bin", "folder"])
+def test_paths_that_lead_to_nothing(name: str, tmp_path: Path) -> None:
+    for build, why in (
+        (lambda p: None, "No such file"), (os.mkfifo, "must be a regular file"),
+        (lambda p: p.symlink_to(p.name), "symbolic links|No such file"),
+        (lambda p: p.write_bytes(b"\0" * 9), "must be"),
+    ):  # fmt: skip
+        build(tmp_path / name)  # type: ignore[operator]
+        with pytest.raises(FileError, match=why):
+            inspect(tmp_path / name)
+        if os.path.lexists(tmp_path / name):
+            (tmp_path / name).unlink()
+    with pytest.raises(FileError, match="null"):
+        inspect(str(tmp_path / "a\0b"))

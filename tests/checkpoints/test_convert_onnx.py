@@ -1,0 +1,303 @@
+"""Models: onnx reads ours and we read onnx's, the model still checks and runs, and its data stay in its folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+from support.checkpoint_files import Array, bytes_in, codes_of, everything, leftovers, values
+
+import lowprec as lp
+from lowprec.checkpoints import convert, inspect
+from lowprec.checkpoints.npy import FileError
+from lowprec.spec.formats import NUMERIC, Format
+
+BY_NAME = {"ids": lambda fmt: fmt.name}
+W = np.nan_to_num(values((8, 16), 1), posinf=3.0, neginf=-3.0) % 3
+B = np.linspace(-1, 1, 16).astype(np.float32)
+SHAPE = np.array([-1, 16])
+
+
+def model(*, opset: int = 28, typed: bool = False, weight: Array = W, **options: Any) -> onnx.ModelProto:
+    """Return X @ W + B, reshaped, with a constant inside a node."""
+    made = [numpy_helper.from_array(x, name) for name, x in {"W": weight, "B": B, "shape": SHAPE}.items()]
+    if typed:
+        made[1] = helper.make_tensor("B", TensorProto.FLOAT, [16], B.tolist())
+    one = numpy_helper.from_array(np.full((16,), 2, np.float32), "two")
+    nodes = [
+        helper.make_node("Cast", ["W"], ["w"], to=TensorProto.FLOAT),
+        helper.make_node("MatMul", ["X", "w"], ["p"]),
+        helper.make_node("Add", ["p", "B"], ["s"]),
+        helper.make_node("Constant", [], ["c"], value=one),
+        helper.make_node("Mul", ["s", "c"], ["m"]),
+        helper.make_node("Reshape", ["m", "shape"], ["Y"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", 8])],
+        [helper.make_tensor_value_info("Y", TensorProto.FLOAT, ["k", 16])], made,
+    )  # fmt: skip
+    options.setdefault("ir_version", helper.find_min_ir_version_for([helper.make_opsetid("", opset)]))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], **options)
+
+
+def initializers(path: Path) -> dict[str, onnx.TensorProto]:
+    return {one.name: one for one in onnx.load(path).graph.initializer}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    onnx.save(model(typed=True), tmp_path / "x.onnx")
+    return tmp_path / "x.onnx"
+
+
+@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+def test_every_format(fmt: Format, source: Path, tmp_path: Path) -> None:
+    report = convert(source, tmp_path / "y.onnx", to=fmt, raw=True, verify=True)
+    assert {one.name: one.action for one in report.tensors} == {"W": "converted", "B": "converted", "shape": "kept"}
+    onnx.checker.check_model(str(tmp_path / "y.onnx"), full_check=True)
+    found = initializers(tmp_path / "y.onnx")
+    assert list(found) == ["W_codes", "B_codes", "shape"]
+    for name, x in {"W": W, "B": B}.items():
+        one = found[f"{name}_codes"]
+        assert (one.data_type, tuple(one.dims)) == (fmt.onnx_enum, x.shape)
+        assert one.raw_data == bytes_in(lp.encode(x, fmt), fmt)
+    assert found["shape"].raw_data == SHAPE.tobytes()
+    again = {one.name: one for one in inspect(tmp_path / "y.onnx")}
+    assert again["W_codes"].format == fmt.name
+
+
+@pytest.mark.parametrize("fmt", ["float16", "bfloat16", "float8_e4m3fn", "int8", "int4"])
+def test_the_model_runs(fmt: str, source: Path, tmp_path: Path) -> None:
+    convert(source, tmp_path / "y.onnx", to=fmt, raw=True)
+    x = np.linspace(-2, 2, 24).astype(np.float32).reshape(3, 8)
+    (got,) = ReferenceEvaluator(str(tmp_path / "y.onnx")).run(None, {"X": x})
+    w, b = (np.asarray(lp.cast(lp.cast(one, fmt), "float32")) for one in (W, B))
+    assert np.array_equal(got, (x @ w + b) * 2)
+
+
+@pytest.mark.parametrize(
+    ("scale", "scale_format"),
+    [("tensor", "float32"), ("axis:0", "float32"), ("axis:-1", "bfloat16"), ("block:8", "float32"),
+     ("block:5", "float16"), ("block:8", "float8_e8m0fnu")],
+)  # fmt: skip
+@pytest.mark.parametrize("fmt", ["int8", "float8_e4m3fn", "int4", "float4_e2m1fn", "int16"])
+def test_scaled_models_check_and_name_their_scales(
+    fmt: str, scale: str, scale_format: str, source: Path, tmp_path: Path
+) -> None:
+    convert(source, tmp_path / "y.onnx", to=fmt, scale=scale, scale_format=scale_format, exclude="B", verify=True)
+    onnx.checker.check_model(str(tmp_path / "y.onnx"), full_check=True)
+    found = initializers(tmp_path / "y.onnx")
+    assert list(found) == ["W_codes", "W_scale", "B", "shape"]
+    nodes = onnx.load(tmp_path / "y.onnx").graph.node
+    assert [list(nodes[0].input), list(nodes[0].output)] == [["W_codes", "W_scale"], ["W"]]
+    attributes = {one.name: one.i for one in nodes[0].attribute}
+    scales = lp.as_format(scale_format)
+    if scales.name != "float32":
+        assert attributes.pop("output_dtype") == TensorProto.FLOAT
+    kind, _, number = scale.partition(":")
+    expected: dict[str, Any] = {
+        "tensor": {}, "axis": {"axis": int(number or 0) % 2}, "block": {"axis": 1, "block_size": int(number or 0)},
+    }  # fmt: skip
+    assert attributes == expected[kind]
+    scale_codes = numpy_helper.to_array(found["W_scale"]).view(scales.dtype)
+    axis, size = attributes.get("axis", 1), attributes.get("block_size", 0)
+    y = lp.quantize_linear(W, scale_codes, axis=axis, block_size=size, output_dtype=fmt, precision="float32")
+    assert found["W_codes"].raw_data == bytes_in(codes_of(y), lp.as_format(fmt))
+    back = lp.dequantize_linear(y, scale_codes, axis=axis, block_size=size, output_dtype="float32")
+    assert np.abs(np.asarray(back) - W).max() < 3 / 4 * (2 if scales.bits == 8 else 1)
+
+
+def test_a_scaled_model_runs(source: Path, tmp_path: Path) -> None:
+    convert(source, tmp_path / "y.onnx", to="int8", scale="axis:1", exclude="B")
+    x = np.linspace(-2, 2, 24).astype(np.float32).reshape(3, 8)
+    (got,) = ReferenceEvaluator(str(tmp_path / "y.onnx")).run(None, {"X": x})
+    scale = (np.abs(W).max(axis=0).astype(np.float64) / 127).astype(np.float32)
+    w = np.rint(W / scale).astype(np.float32) * scale
+    assert np.array_equal(got, (x @ w + B) * 2)
+
+
+@pytest.mark.parametrize(("dtype", "opset"), [(np.float64, 28), (np.float16, 28), (np.float16, 21)])
+def test_weights_of_other_types_get_their_type_back(dtype: Any, opset: int, tmp_path: Path) -> None:
+    onnx.save(model(opset=opset, weight=W.astype(dtype)), tmp_path / "x.onnx")
+    convert(tmp_path / "x.onnx", tmp_path / "y.onnx", to="int8", scale="tensor")
+    onnx.checker.check_model(str(tmp_path / "y.onnx"), full_check=True)
+    nodes = onnx.load(tmp_path / "y.onnx").graph.node
+    direct = dtype is np.float16 and opset == 28
+    expected = ["DequantizeLinear"] if direct else ["DequantizeLinear", "Cast"]
+    assert [node.op_type for node in nodes if node.output[0] in ("W", "W_dequantized")] == expected
+
+
+def test_an_old_opset_is_refused(tmp_path: Path) -> None:
+    for opset, options, needed in (
+        (17, {"to": "float8_e4m3fn"}, 19), (19, {"to": "int4", "raw": True}, 21),
+        (20, {"to": "int8", "scale": "block:4"}, 21),
+        (21, {"to": "int8", "scale": "tensor", "scale_format": "float8_e8m0fnu"}, 24),
+    ):  # fmt: skip
+        onnx.save(model(opset=opset), tmp_path / "x.onnx")
+        arguments: dict[str, Any] = dict(options)
+        with pytest.raises(FileError, match=rf"asks for opset {opset}, .* is there from opset {needed} on"):
+            convert(tmp_path / "x.onnx", tmp_path / "y.onnx", **arguments)
+    assert list(everything(tmp_path)) == ["x.onnx"]
+
+
+def external(folder: Path, **options: Any) -> Path:
+    folder.mkdir(exist_ok=True)
+    onnx.save(
+        model(), folder / "x.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0, **options
+    )
+    return folder / "x.onnx"
+
+
+@pytest.mark.parametrize("attributes", [False, True], ids=["initialisers", "attributes too"])
+def test_external_data(attributes: bool, tmp_path: Path) -> None:
+    source = external(tmp_path / "in", convert_attribute=attributes)
+    before = everything(tmp_path / "in")
+    target = tmp_path / "y.onnx"
+    report = convert(source, target, to="float8_e5m2", verify=True)
+    assert everything(tmp_path / "in") == before
+    assert sorted(os.listdir(tmp_path)) == ["in", "y.onnx", "y.onnx.data"]
+    assert {one.name: one.why for one in report.tensors if one.action == "kept"} == {
+        "shape": "no floats", **({"two": "it is inside a node"} if attributes else {}),
+    }  # fmt: skip
+    onnx.checker.check_model(str(target))
+    found = initializers(target)
+    assert found["W_codes"].raw_data == lp.encode(W, "float8_e5m2").tobytes()
+    assert found["shape"].raw_data == SHAPE.tobytes()
+    x = np.ones((2, 8), np.float32)
+    (got,) = ReferenceEvaluator(str(target)).run(None, {"X": x})
+    w, b = (np.asarray(lp.cast(lp.cast(one, "float8_e5m2"), "float32")) for one in (W, B))
+    assert np.array_equal(got, (x @ w + b) * 2)
+
+
+def test_external_data_of_an_old_target_go_away(tmp_path: Path) -> None:
+    source, target = external(tmp_path / "in"), tmp_path / "y.onnx"
+    convert(source, target, to="float16")
+    (tmp_path / "y.onnx.7.data").write_bytes(b"mine")
+    for to in ("float16", "float4_e2m1fn"):
+        convert(source, target, to=to, overwrite=True)
+        data = sorted(set(os.listdir(tmp_path)) - {"in", "y.onnx", "y.onnx.7.data"})
+        assert len(data) == 1
+        assert initializers(target)["W_codes"].raw_data == bytes_in(lp.encode(W, to), lp.as_format(to))
+    onnx.save(model(), tmp_path / "plain.onnx")
+    convert(tmp_path / "plain.onnx", target, to="float16", overwrite=True)
+    assert sorted(os.listdir(tmp_path)) == ["in", "plain.onnx", "y.onnx", "y.onnx.7.data"]
+    assert leftovers(tmp_path) == []
+
+
+def test_the_data_of_the_source_are_never_touched(tmp_path: Path) -> None:
+    """The old target refers to data that the source refers to as well, under a name of ours."""
+    onnx.save(model(), tmp_path / "a.onnx", save_as_external_data=True, location="b.onnx.data", size_threshold=0)
+    (tmp_path / "b.onnx").write_bytes((tmp_path / "a.onnx").read_bytes())
+    before = (tmp_path / "b.onnx.data").read_bytes()
+    convert(tmp_path / "a.onnx", tmp_path / "b.onnx", to="float16", overwrite=True)
+    assert (tmp_path / "b.onnx.data").read_bytes() == before
+    with pytest.raises(FileError, match=r"must be a \.onnx file|must not be the input itself"):
+        convert(tmp_path / "a.onnx", tmp_path / "b.onnx.data", to="float16", overwrite=True)
+
+
+def _relocated(path: Path, **entries: str) -> None:
+    made = onnx.load(path, load_external_data=False)
+    for one in made.graph.initializer[:1]:
+        for entry in one.external_data:
+            entry.value = entries.get(entry.key, entry.value)
+    path.write_bytes(made.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("entries", "why"),
+    [({"location": "../secret"}, "outside the model's folder"), ({"location": "/etc/passwd"}, "outside the model's"),
+     ({"location": ""}, "outside the model's folder"), ({"location": "gone"}, "which is no file"),
+     ({"location": "link"}, "outside the model's folder"), ({"location": "x.onnx"}, "which is no file of data"),
+     ({"location": "."}, "which is no file"), ({"location": "a\0b"}, "outside the model's folder|null"),
+     ({"offset": "-1"}, "names 512 at -1"), ({"offset": "100000"}, "names 512 at 100000"),
+     ({"offset": "x"}, "that is no number"), ({"length": "511"}, "needs 512 bytes"), ({"length": "-5"}, "needs 512"),
+     ({"length": str(2**70)}, "needs 512"), ({"offset": "9" * 5000}, "is no number")],
+    ids=str,
+)  # fmt: skip
+def test_external_data_that_may_not_be_read(entries: dict[str, str], why: str, tmp_path: Path) -> None:
+    source = external(tmp_path / "in")
+    (tmp_path / "secret").write_bytes(bytes(1 << 12))
+    (tmp_path / "in" / "link").symlink_to("../secret")
+    _relocated(source, **entries)
+    with pytest.raises(FileError, match=why) as caught:
+        convert(source, tmp_path / "y.onnx", to="float16")
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < 400
+    assert sorted(os.listdir(tmp_path)) == ["in", "secret"]
+
+
+def test_models_where_initialisers_are_inputs(tmp_path: Path) -> None:
+    made = model(opset=8, ir_version=3)
+    del made.graph.node[:]
+    made.graph.node.extend([helper.make_node("MatMul", ["X", "W"], ["p"]), helper.make_node("Add", ["p", "B"], ["Y"])])
+    made.graph.input.extend([
+        helper.make_tensor_value_info("W", 1, W.shape), helper.make_tensor_value_info("B", 1, B.shape),
+        helper.make_tensor_value_info("shape", 7, [2]),
+    ])  # fmt: skip
+    onnx.save(made, tmp_path / "x.onnx")
+    convert(tmp_path / "x.onnx", tmp_path / "y.onnx", to="float16")  # the IR demanded the inputs
+    onnx.checker.check_model(str(tmp_path / "y.onnx"), full_check=True)
+    assert [one.name for one in onnx.load(tmp_path / "y.onnx").graph.input] == ["X", "shape"]
+    made.ir_version = 8  # here they are meant to be overridden
+    onnx.save(made, tmp_path / "x.onnx")
+    report = convert(tmp_path / "x.onnx", tmp_path / "z.onnx", to="float16")
+    assert {one.why for one in report.tensors} == {"it is the default of a graph input"}
+
+
+def test_text_and_graphs_inside_survive(tmp_path: Path) -> None:
+    made = model()
+    made.graph.initializer.append(helper.make_tensor("words", TensorProto.STRING, [2], [b"a", b"b"]))
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["inner"], ["out"])], "body", [],
+        [helper.make_tensor_value_info("out", 1, [2])], [numpy_helper.from_array(B[:2], "inner")],
+    )  # fmt: skip
+    made.graph.initializer.append(numpy_helper.from_array(np.array(True), "yes"))
+    made.graph.node.append(helper.make_node("If", ["yes"], ["z"], then_branch=body, else_branch=body))
+    made.graph.initializer[0].doc_string = "weights"
+    made.producer_name = "tests"
+    onnx.save(made, tmp_path / "x.onnx")
+    convert(tmp_path / "x.onnx", tmp_path / "y.onnx", to="bfloat16", verify=True)
+    onnx.checker.check_model(str(tmp_path / "y.onnx"), full_check=True)
+    after = onnx.load(tmp_path / "y.onnx")
+    assert after.producer_name == "tests"
+    assert list(initializers(tmp_path / "y.onnx")["words"].string_data) == [b"a", b"b"]
+    assert after.graph.initializer[0].doc_string == "weights"
+    assert after.graph.node[-1] == made.graph.node[-1]
+
+
+def test_names_that_are_taken(tmp_path: Path) -> None:
+    for name in ("W_codes", "W_scale"):
+        made = model()
+        made.graph.node.append(helper.make_node("Identity", ["X"], [name]))
+        onnx.save(made, tmp_path / "x.onnx")
+        with pytest.raises(FileError, match=f"has '{name}' already"):
+            convert(tmp_path / "x.onnx", tmp_path / "y.onnx", to="int8", scale="tensor")
+
+
+LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))
+
+
+@pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
+def test_real_models(path: Path, tmp_path: Path) -> None:
+    report = convert(path, tmp_path / "y.onnx", to="float16", verify=True)
+    onnx.checker.check_model(str(tmp_path / "y.onnx"), full_check=True)
+    before = {one.name: numpy_helper.to_array(one) for one in onnx.load(path).graph.initializer}
+    after = initializers(tmp_path / "y.onnx")
+    floats = {name for name, x in before.items() if x.dtype == np.float32}
+    assert {one.name for one in report.tensors if one.action == "converted"} == floats
+    for name, x in before.items():
+        if x.dtype == np.float32:
+            assert after[f"{name}_codes"].raw_data == lp.cast(x, "float16").tobytes()
+        else:
+            assert np.array_equal(numpy_helper.to_array(after[name]), x)
+
+
+def test_real_models_are_there() -> None:
+    models = [onnx.load(path) for path in LIGHT]
+    assert sum(len(one.graph.initializer) for one in models) > 100

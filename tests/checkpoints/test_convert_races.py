@@ -1,0 +1,305 @@
+"""Two conversions to one target at the same time, interleaved in one process: none of them loses anything."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+from support.checkpoint_files import Array, everything, leftovers, stored_bytes, values
+from test_convert_failures import SOURCES, _state
+
+import lowprec as lp
+from lowprec.checkpoints import convert, npy, renaming
+from lowprec.checkpoints.npy import FileError, read, sidecar, write
+from lowprec.checkpoints.staging import Staging
+from lowprec.cli import main
+
+
+def states(kind: str, source: Path, folder: Path, *formats: str) -> list[Any]:
+    """Return what each conversion alone makes."""
+    found = []
+    for to in formats:
+        (folder / to).mkdir(parents=True)
+        target = folder / to / SOURCES[kind][1]
+        convert(source, target, to=to, raw=True)
+        found.append(_state(kind, target))
+    return found
+
+
+def once(monkeypatch: pytest.MonkeyPatch, home: Any, name: str, action: Callable[[], object], number: int = 1) -> None:
+    """Have an action carried out before the call of that number of a function, and never again."""
+    original, calls = getattr(home, name), [0]
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == number:
+            action()
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(home, name, call)
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_target_that_appears_meanwhile_is_not_replaced(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "y").mkdir()
+    source, target = SOURCES[kind][0](tmp_path / "x"), tmp_path / "y" / SOURCES[kind][1]
+    first, _ = states(kind, source, tmp_path / "alone", "int8", "float16")
+    once(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True), 1)
+    with pytest.raises(FileError, match="was written by another process meanwhile"):
+        convert(source, target, to="float16")
+    assert _state(kind, target) == first
+    assert leftovers(tmp_path / "y") == []
+    wanted = everything(tmp_path / "alone" / "int8")
+    assert everything(tmp_path / "y") == wanted
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("old", [False, True], ids=["nothing there", "an old one"])
+def test_two_that_overwrite(kind: str, old: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "y").mkdir()
+    source, target = SOURCES[kind][0](tmp_path / "x"), tmp_path / "y" / SOURCES[kind][1]
+    _, last = states(kind, source, tmp_path / "alone", "int8", "float16")
+    if old:
+        convert(source, target, to="bfloat16")
+    once(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True, overwrite=True), 1)
+    convert(source, target, to="float16", overwrite=True)
+    assert _state(kind, target) == last
+    assert len(everything(tmp_path / "y")) == len(everything(tmp_path / "alone" / "float16"))
+    assert leftovers(tmp_path / "y") == []
+
+
+STEPS = {"renameat2": (renaming, "_renameat2"), "replace": (os, "replace"), "rename": (os, "rename")}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_one_between_the_renames_of_another(
+    kind: str, step: str, number: int, overwrite: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The target is one of the two, whole, and nothing that belongs to none of them is left."""
+    (tmp_path / "x").mkdir()
+    (tmp_path / "y").mkdir()
+    source, target = SOURCES[kind][0](tmp_path / "x"), tmp_path / "y" / SOURCES[kind][1]
+    both = states(kind, source, tmp_path / "alone", "int8", "float16")
+    said = []
+
+    def other() -> None:
+        try:
+            convert(source, target, to="int8", raw=True, overwrite=overwrite)
+        except FileError as error:
+            said.append(str(error))
+
+    once(monkeypatch, *STEPS[step], other, number)
+    try:
+        convert(source, target, to="float16", overwrite=overwrite)
+    except FileError as error:
+        said.append(str(error))
+    assert _state(kind, target) in both
+    assert len(everything(tmp_path / "y")) == len(everything(tmp_path / "alone" / "int8"))
+    assert leftovers(tmp_path / "y") == []
+    assert all("another process" in one or "exists; say --overwrite" in one for one in said)
+    assert len(said) <= (0 if overwrite else 1)
+
+
+def test_the_weights_of_two_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both had chosen one name for their data, and the later one removed what was now its own."""
+    source, target = SOURCES["onnx"][0](tmp_path), tmp_path / "y.onnx"
+    convert(source, target, to="bfloat16")
+    once(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True, overwrite=True), 1)
+    convert(source, target, to="float16", overwrite=True)
+    (weight,) = onnx.load(target).graph.initializer
+    assert weight.name == "w_codes"
+    with np.errstate(over="ignore"):
+        wanted = values((64, 64)).astype(np.float16)
+    assert numpy_helper.to_array(weight).tobytes() == wanted.tobytes()
+    (data,) = [name for name in os.listdir(tmp_path) if name.endswith(".data")]
+    assert weight.external_data == []  # as onnx.load leaves it
+    assert data != "y.onnx.data"  # the name that a run without --overwrite takes
+
+
+def test_the_names_of_data_are_those_of_one_run(tmp_path: Path) -> None:
+    source, target = SOURCES["onnx"][0](tmp_path), tmp_path / "y.onnx"
+    names = set()
+    for _ in range(5):
+        convert(source, target, to="int8", raw=True, overwrite=True)
+        (data,) = [name for name in os.listdir(tmp_path) if name.endswith(".data")]
+        names.add(data)
+    assert len(names) == 5
+
+
+def _array(seed: int) -> Array:
+    return np.random.default_rng(seed).integers(0, 8, 9, np.uint8)
+
+
+INT4, UINT8 = lp.formats["int4"], lp.formats["uint8"]
+
+
+@pytest.mark.parametrize(
+    ("overwrite", "old"),
+    [(False, None), (True, None), (True, INT4), (True, UINT8)],
+    ids=["new", "none", "int4", "uint8"],
+)
+@pytest.mark.parametrize("outer", [INT4, UINT8], ids=str)
+@pytest.mark.parametrize("inner", [INT4, UINT8], ids=str)
+@pytest.mark.parametrize("number", range(1, 6))
+def test_npy_and_its_sidecar(
+    overwrite: bool, old: Any, outer: Any, inner: Any, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The two belong together at the end; only without --overwrite may a writer have failed, or both."""
+    path, said = tmp_path / "x.npy", []
+    if old is not None:
+        write(path, _array(0), old)
+
+    def attempt(seed: int, fmt: Any) -> None:
+        try:
+            write(path, _array(seed), fmt, overwrite=overwrite)
+        except FileError as error:
+            said.append(str(error))
+
+    calls = [0]
+
+    def counted(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            calls[0] += 1
+            if calls[0] == number:
+                attempt(2, inner)
+            return original(*arguments, **options)
+
+        return call
+
+    monkeypatch.setattr(os, "replace", counted(os.replace))
+    monkeypatch.setattr(npy, "rename_new", counted(npy.rename_new))
+    monkeypatch.setattr(npy, "identity", counted(npy.identity))
+    attempt(1, outer)
+    monkeypatch.undo()
+    both = [(_array(seed).tolist(), fmt.name) for seed, fmt in ((1, outer), (2, inner))]
+    if overwrite or path.exists():
+        array, fmt = read(path)
+        assert (array.tolist(), fmt.name) in both
+    assert len(said) == (0 if overwrite or calls[0] < number else 1 if path.exists() else 2)
+    assert sidecar(path).exists() == (path.exists() and read(path)[1] is INT4)
+    assert leftovers(tmp_path) == []
+
+
+def test_cast_does_not_replace_what_appears_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save(tmp_path / "x.npy", values((9,)))
+    path = tmp_path / "y.npy"
+    once(monkeypatch, npy, "publish", lambda: path.write_bytes(b"mine"))
+    assert main(["cast", str(tmp_path / "x.npy"), str(path), "--to", "int4"]) == 1
+    assert path.read_bytes() == b"mine"
+    assert not sidecar(path).exists()
+
+
+def test_a_folder_of_another_kind_that_appears_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build, name = SOURCES["folder"]
+    source, target = build(tmp_path), tmp_path / name
+    convert(source, target, to="int8", raw=True)
+
+    def appear() -> None:
+        target.rename(tmp_path / "moved")
+        target.mkdir()
+        (target / "thesis.txt").write_text("years")
+
+    for can_exchange in (True, False):
+        with monkeypatch.context() as patch:
+            if not can_exchange:
+                patch.setattr("lowprec.checkpoints.folders._exchange", lambda one, other: False)
+            once(patch, Staging, "seal", appear)
+            with pytest.raises(FileError, match="must be a folder with a checkpoint to be replaced by one"):
+                convert(source, target, to="float16", overwrite=True)
+        assert everything(target) == {"thesis.txt": b"years"}
+        assert leftovers(tmp_path) == []
+        (target / "thesis.txt").unlink()  # an empty folder may be replaced
+        convert(source, target, to="int8", raw=True, overwrite=True)
+        assert stored_bytes(target / "other.safetensors", "a") == values((2,)).tobytes()
+        os.rename(tmp_path / "moved", tmp_path / f"moved {can_exchange}")
+
+
+def test_a_folder_in_a_model_s_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = SOURCES["onnx"][0](tmp_path), tmp_path / "y.onnx"
+    target.write_bytes(b"old")
+
+    def appear() -> None:
+        target.unlink()
+        target.mkdir()
+        (target / "thesis.txt").write_text("years")
+
+    once(monkeypatch, Staging, "seal", appear)
+    with pytest.raises(FileError, match="cannot be written; Is a directory"):
+        convert(source, target, to="float16", overwrite=True)
+    assert everything(target) == {"thesis.txt": b"years"}
+    assert sorted(os.listdir(tmp_path)) == ["in", "y.onnx"]
+
+
+# --- the renames themselves, with and without what Linux has for them ---
+
+
+@pytest.fixture(params=["renameat2", "link", "neither"])
+def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    def refuse(*arguments: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    if request.param != "renameat2":
+        monkeypatch.setattr(renaming, "_renameat2", lambda one, other, flag: False)
+    if request.param == "neither":
+        monkeypatch.setattr(os, "link", refuse)
+    return str(request.param)
+
+
+def test_a_new_file(system: str, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a")
+    (tmp_path / "b").write_text("b")
+    with pytest.raises(FileExistsError):
+        renaming.rename_new(tmp_path / "a", tmp_path / "b")
+    assert everything(tmp_path) == {"a": b"a", "b": b"b"}
+    before = renaming.identity(tmp_path / "a")
+    renaming.rename_new(tmp_path / "a", tmp_path / "c")
+    assert everything(tmp_path) == {"b": b"b", "c": b"a"}
+    assert renaming.identity(tmp_path / "c") == before
+    (tmp_path / "d").symlink_to("nowhere")
+    with pytest.raises(FileExistsError):
+        renaming.rename_new(tmp_path / "c", tmp_path / "d")
+
+
+def test_a_new_folder(system: str, tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).write_text(name)
+    (tmp_path / "empty").mkdir()
+    for taken in ("b", "empty"):
+        with pytest.raises(FileExistsError):
+            renaming.rename_new(tmp_path / "a", tmp_path / taken)
+    renaming.rename_new(tmp_path / "a", tmp_path / "c")
+    assert everything(tmp_path) == {"b/b": b"b", "c/a": b"a"}
+
+
+def test_taking_a_place(system: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    new, target = tmp_path / "in" / "new", tmp_path / "target"
+    new.write_text("1")
+    assert renaming.take_place(new, target) is None
+    new.write_text("2")
+    old = renaming.take_place(new, target)
+    assert old is not None
+    assert (old.parent, old.read_text(), target.read_text()) == (tmp_path / "in", "1", "2")
+    old.unlink()
+    new.write_text("3")
+    target.unlink()
+    target.mkdir()
+    with pytest.raises(OSError, match=r"directory|not permitted"):
+        renaming.take_place(new, target)
+    assert target.is_dir()
+    assert new.read_text() == "3"

@@ -1,0 +1,199 @@
+"""Safetensors: our files read by the safetensors package, its files by ours, and the same codes as `lp.cast` gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.numpy import load_file
+from safetensors.torch import load_file as load_torch
+from safetensors.torch import save_file as save_torch
+from support.checkpoint_files import FLOATS, TENSORS, bytes_in, codes_of, parse, raw_file, save, stored_bytes, values
+
+import lowprec as lp
+from lowprec.checkpoints import convert, inspect
+from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.safetensors_files import SafetensorsFile, type_of
+from lowprec.spec.formats import NUMERIC, Format
+
+BY_NAME = {"ids": lambda fmt: fmt.name}
+TYPES = {
+    "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "float8_e4m3fn": "F8_E4M3",
+    "float8_e4m3fnuz": "F8_E4M3FNUZ", "float8_e5m2": "F8_E5M2", "float8_e5m2fnuz": "F8_E5M2FNUZ",
+    "float8_e8m0fnu": "F8_E8M0", "float6_e2m3fn": "F6_E2M3", "float6_e3m2fn": "F6_E3M2", "float4_e2m1fn": "F4",
+    "int2": None, "uint2": None, "int4": None, "uint4": None, "int8": "I8", "uint8": "U8", "int16": "I16",
+    "uint16": "U16", "int32": "I32", "uint32": "U32", "int64": "I64", "uint64": "U64", "bool": "BOOL",
+    "complex64": "C64", "complex128": None, "string": None,
+}  # fmt: skip
+
+
+def test_type_names() -> None:
+    assert {name: type_of(fmt) for name, fmt in lp.formats.items()} == TYPES
+
+
+@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+def test_every_format(fmt: Format, tmp_path: Path) -> None:
+    source, target = save(tmp_path / "x.safetensors", metadata={"format": "pt"}), tmp_path / "y.safetensors"
+    report = convert(source, target, to=fmt, raw=True, verify=True)
+    assert [one.name for one in report.tensors if one.action == "converted"] == [
+        one.name for one in report.tensors if one.name in FLOATS
+    ]
+    header, content = parse(target)
+    notes = json.loads(header["__metadata__"].pop("lowprec", "{}"))
+    assert header.pop("__metadata__") == {"format": "pt"}
+    assert header.keys() == TENSORS.keys()
+    for name, x in TENSORS.items():
+        begin, end = header[name]["data_offsets"]
+        if name not in FLOATS:
+            assert content[begin:end] == x.tobytes()
+            continue
+        assert content[begin:end] == bytes_in(lp.encode(x, fmt), fmt)
+        whole = TYPES[fmt.name] is not None and x.size * fmt.bits % 8 == 0
+        assert header[name]["dtype"] == (TYPES[fmt.name] if whole else "U8")
+        assert (name in notes) != whole
+        if name in notes:
+            assert notes[name] == {"format": fmt.name, "shape": list(x.shape)}
+        else:
+            assert header[name]["shape"] == list(x.shape)
+        if fmt.bits >= 16:
+            assert begin % (fmt.bits // 8) == 0
+    again = {one.name: one for one in SafetensorsFile(target).tensors}
+    assert {name: again[name].shape for name in TENSORS} == {name: x.shape for name, x in TENSORS.items()}
+    assert all(again[name].fmt is fmt for name in FLOATS)
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits in (8, 16) and fmt.torch_name], **BY_NAME)
+def test_torch_reads_it(fmt: Format, tmp_path: Path) -> None:
+    target = tmp_path / "y.safetensors"
+    convert(save(tmp_path / "x.safetensors"), target, to=fmt, raw=True)
+    found = load_torch(target)
+    for name in FLOATS:
+        assert found[name].dtype == getattr(torch, str(fmt.torch_name))
+        expected = codes_of(lp.cast(TENSORS[name], fmt))
+        got = found[name].contiguous().reshape(-1).view(torch.uint8).numpy()
+        assert got.tobytes() == expected.tobytes()
+
+
+def test_the_package_reads_float4_and_float6(tmp_path: Path) -> None:
+    x = {"w": values((8, 16))}
+    for name in ("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"):
+        convert(save(tmp_path / "x.safetensors", x), tmp_path / "y.safetensors", to=name, overwrite=True)
+        with safe_open(tmp_path / "y.safetensors", "np") as opened:
+            found = opened.get_slice("w")
+            assert (found.get_dtype(), found.get_shape()) == (TYPES[name], [8, 16])
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "bfloat16"])
+def test_reads_what_torch_writes(name: str, tmp_path: Path) -> None:
+    x = torch.from_numpy(values((16, 8))).to(getattr(torch, name))
+    save_torch({"w": x, "i": torch.arange(3)}, tmp_path / "x.safetensors")
+    convert(tmp_path / "x.safetensors", tmp_path / "y.safetensors", to="float32")
+    found = load_file(tmp_path / "y.safetensors")
+    assert codes_of(found["w"]).tolist() == codes_of(lp.cast(x, "float32").numpy()).tolist()
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits < 8 and fmt.is_float], **BY_NAME)
+def test_packed_tensors_come_back(fmt: Format, tmp_path: Path) -> None:
+    x = {"even": values((6, 8)), "odd": values((3, 7)), "one": values((1,))}
+    convert(save(tmp_path / "x.safetensors", x), tmp_path / "y.safetensors", to=fmt)
+    convert(tmp_path / "y.safetensors", tmp_path / "z.safetensors", to="float32", verify=True)
+    found = load_file(tmp_path / "z.safetensors")
+    for name, one in x.items():
+        assert codes_of(found[name]).tolist() == codes_of(lp.cast(lp.cast(one, fmt), "float32")).tolist()
+
+
+def test_options_reach_the_cast(tmp_path: Path) -> None:
+    x = {"w": values((9, 9))}
+    source = save(tmp_path / "x.safetensors", x)
+    for to, rules in (
+        ("float8_e4m3fn", {"saturate": False}), ("float8_e4m3fnuz", {"opset": 19}),
+        ("float8_e8m0fnu", {"round_mode": "nearest"}),
+    ):  # fmt: skip
+        options: dict[str, Any] = rules
+        convert(source, tmp_path / "y.safetensors", to=to, overwrite=True, **options)
+        assert stored_bytes(tmp_path / "y.safetensors", "w") == lp.encode(x["w"], to, **options).tobytes()
+
+
+def test_patterns(tmp_path: Path) -> None:
+    source = save(tmp_path / "x.safetensors")
+    report = convert(source, tmp_path / "y.safetensors", to="float16", include="layer.*", exclude=["*.bias"])
+    why = {one.name: one.why for one in report.tensors if one.action == "kept"}
+    assert why == {
+        "layer.0.bias": "excluded", "norm": "not included", "wide": "not included", "empty": "not included",
+        "ids": "not included", "mask": "not included",
+    }  # fmt: skip
+    for name in why:
+        assert stored_bytes(tmp_path / "y.safetensors", name) == TENSORS[name].tobytes()
+    for options in ({"include": "nosuch*"}, {"exclude": ["norm", "nosuch*"]}):
+        with pytest.raises(FileError, match=r"has no tensor that --(in|ex)clude 'nosuch\*' names"):
+            convert(source, tmp_path / "z.safetensors", to="float16", **options)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("fmt", ["float8_e5m2", "int4", "float64"])
+def test_many_pieces_give_the_same_bytes(
+    fmt: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_PIECE", 1 << 12)
+    monkeypatch.setattr("lowprec.loss.measurement.CHUNK", 1 << 9)
+    monkeypatch.setattr("lowprec.checkpoints.arithmetic.CHUNK", 1 << 9)
+    x = {"w": values((77, 131)), "h": values((4999,), 1, np.float16), "d": values((3, 1001), 2, np.float64)}
+    source = save(tmp_path / "x.safetensors", x)
+    report = convert(source, tmp_path / "y.safetensors", to=fmt, threads=threads, raw=True, verify=True)
+    for name, one in x.items():
+        assert stored_bytes(tmp_path / "y.safetensors", name) == bytes_in(lp.encode(one, fmt), lp.as_format(fmt))
+    assert report.total.elements == sum(one.size for one in x.values())
+    assert report.total.nan == 2 * len(x)
+
+
+def test_names_and_metadata_survive(tmp_path: Path) -> None:
+    names = ["", "ü", "\x1b[1m", "a" * 300, '"', "日本"]
+    x = {name: values((4, 4), index) for index, name in enumerate(names)}
+    source = save(tmp_path / "x.safetensors", x, {"ü": "é", "n": "1"})
+    convert(source, tmp_path / "y.safetensors", to="bfloat16")
+    with safe_open(tmp_path / "y.safetensors", "np") as found:
+        assert sorted(found.keys()) == sorted(names)
+        assert found.metadata() == {"ü": "é", "n": "1"}
+
+
+def test_inspect(tmp_path: Path) -> None:
+    x = {
+        "w": np.array([1.5, -2.0, np.nan, np.inf], np.float32),
+        "i": np.array([2**63 - 1, -(2**63)]),
+        "e": values((0,)),
+    }
+    source = save(tmp_path / "x.safetensors", x)
+    found = {one.name: one for one in inspect(source, stats=True)}
+    assert (found["w"].nan, found["w"].inf, found["w"].low, found["w"].high) == (1, 1, -2.0, 1.5)
+    assert (found["i"].low, found["i"].high) == (-(2**63), 2**63 - 1)
+    assert (found["e"].nan, found["e"].low) == (0, None)
+    assert all(one.nan is None for one in inspect(source))
+    convert(source, tmp_path / "y.safetensors", to="float4_e2m1fn", include="w")
+    four = {one.name: one for one in inspect(tmp_path / "y.safetensors", stats=True)}["w"]
+    assert (four.format, four.nbytes, four.low, four.high) == ("float4_e2m1fn", 2, -2.0, 6.0)
+
+
+def test_complex_numbers_are_kept(tmp_path: Path) -> None:
+    z = np.array([1 + 2j], np.complex64)
+    source = save(tmp_path / "x.safetensors", {"z": z, "w": values((2,))})
+    report = convert(source, tmp_path / "y.safetensors", to="float16", verify=True)
+    assert {one.name: one.why for one in report.tensors}["z"] == "it holds no real numbers"
+    assert stored_bytes(tmp_path / "y.safetensors", "z") == z.tobytes()
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    source = save(tmp_path / "x.safetensors")
+    convert(source, tmp_path / "a.safetensors", to="float4_e2m1fn")
+    convert(source, tmp_path / "b.safetensors", to="float4_e2m1fn", threads=5)
+    assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    source = raw_file(tmp_path / "x.safetensors", {})
+    assert convert(source, tmp_path / "y.safetensors", to="int8").tensors == []
+    assert load_file(tmp_path / "y.safetensors") == {}

@@ -1,0 +1,225 @@
+"""Scaled conversions: the codes are those of `lp.quantize_linear`, the scales those that one gets by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.checkpoint_files import Array, bytes_in, save, stored_bytes, values
+
+import lowprec as lp
+from lowprec import reference
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.boxes import boxes
+from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.recipe import SCALE_FORMATS, parse_scaling
+from lowprec.spec.formats import Format
+
+TARGETS = ["int8", "float8_e4m3fn", "float8_e5m2fnuz", "int4", "float4_e2m1fn", "float6_e2m3fn", "int2", "int16"]
+SCALES = ["tensor", "axis:0", "axis:1", "axis:-1", "block:32", "block:5", "block:1"]
+X: dict[str, Array] = {
+    "w": values((24, 70), 1),
+    "h": values((5, 6, 33), 2, np.float16),
+    "b": values((9, 40), 3, ml_dtypes.bfloat16),
+    "d": values((7, 8), 4, np.float64),
+    "f8": values((6, 32), 5, ml_dtypes.float8_e5m2),
+    "zeros": np.zeros((2, 3), np.float32),
+    "lost": np.array([[np.nan, np.inf], [-np.inf, 3.0]], np.float32),
+    "tiny": np.array([[1e-45, 0], [3e-39, -1e-38]], np.float32),
+    "none": np.zeros((0, 5), np.float32),
+    "line": values((37,), 6),
+}
+
+
+def groups(x: Array, scale: str) -> tuple[tuple[int, ...], list[Array]]:
+    """Return the shape of the scales, and the elements behind each."""
+    kind, _, number = scale.partition(":")
+    if kind == "tensor":
+        return (), [x.ravel()]
+    if kind == "axis":
+        rows = np.moveaxis(x, int(number), 0)
+        return (rows.shape[0],), [row.ravel() for row in rows]
+    size, length = int(number), x.shape[-1]
+    starts = range(0, length, size)
+    cut = [row[start : start + size] for row in x.reshape(-1, length) for start in starts]
+    return (*x.shape[:-1], len(starts)), cut
+
+
+def scale_of(group: Array, to: Format, fmt: Format) -> int:
+    """Return the code of a scale, worked out in fractions where that counts."""
+    finite = [abs(float(v)) for v in group.astype(np.float64).tolist() if math.isfinite(v)]
+    peak = max(finite, default=0.0)
+    largest = Fraction(to.max)
+    if peak == 0:
+        return reference.encode(1, fmt) if fmt.has_zero else 0
+    if not fmt.has_zero:
+        exponent = math.floor(math.log2(Fraction(peak))) if peak > 1e-300 else -2000
+        exponent -= math.floor(math.log2(largest))
+        return min(max(exponent, -127), 127) + 127
+    quotient = Fraction(float(np.float64(peak) / np.float64(float(largest))))
+    smallest = reference.decode(1, fmt).number
+    code = reference.encode(min(max(quotient, smallest), Fraction(fmt.max)), fmt)
+    return code
+
+
+@pytest.mark.parametrize("fmt", SCALE_FORMATS, ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("to", TARGETS)
+def test_codes_and_scales(to: str, scale: str, fmt: Format, tmp_path: Path) -> None:
+    source = save(tmp_path / "x.safetensors", {n: x for n, x in X.items() if n != "f8"})
+    report = convert(source, tmp_path / "y.safetensors", to=to, scale=scale, scale_format=fmt, verify=True)
+    why = {one.name: one.why for one in report.tensors if one.action == "kept"}
+    assert why == (
+        {"line": "it has no axis 1" if scale == "axis:1" else "each element would have a scale"}
+        if scale.startswith("axis") else {}
+    )  # fmt: skip
+    row = lp.as_format(to)
+    for name, x in X.items():
+        if name in why or name == "f8":
+            continue
+        shape, cut = groups(x, scale)
+        codes = np.array([scale_of(one, row, fmt) for one in cut], fmt.code_dtype).reshape(shape)
+        if codes.size == 0:
+            continue
+        assert stored_bytes(tmp_path / "y.safetensors", f"{name}_scale") == codes.tobytes(), name
+        size = int(scale.partition(":")[2]) if scale.startswith("block") else 0
+        axis = int(scale.partition(":")[2]) if scale.startswith("axis") else -1
+        single = lp.cast(x, "float32") if x.dtype == np.float64 else x
+        y = lp.quantize_linear(
+            single, codes.view(fmt.dtype), axis=axis, block_size=size, output_dtype=to, precision="float32"
+        )
+        assert stored_bytes(tmp_path / "y.safetensors", name) == bytes_in(lp.encode(y, to), row), name
+
+
+def test_narrow_sources_and_packed_ones(tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import save_file as save_torch
+
+    x = X["f8"]
+    save_torch({"f8": torch.from_numpy(x.view(np.uint8)).view(torch.float8_e5m2)}, tmp_path / "x.safetensors")
+    convert(tmp_path / "x.safetensors", tmp_path / "y.safetensors", to="int8", scale="block:16")
+    convert(tmp_path / "x.safetensors", tmp_path / "4.safetensors", to="float4_e2m1fn")
+    convert(tmp_path / "4.safetensors", tmp_path / "z.safetensors", to="int4", scale="axis:0", verify=True)
+    for name, plain, options in (
+        ("y", lp.cast(x, "float32"), {"block_size": 16, "to": "int8"}),
+        ("z", lp.cast(lp.cast(x, "float4_e2m1fn"), "float32"), {"axis": 0, "to": "int4"}),
+    ):
+        row = lp.as_format(options.pop("to"))
+        path = tmp_path / f"{name}.safetensors"
+        scales = np.frombuffer(stored_bytes(path, "f8_scale"), np.float32)
+        arguments: dict[str, Any] = options
+        scales = scales.reshape(6, 2) if name == "y" else scales
+        y = lp.quantize_linear(plain, scales, output_dtype=row, **arguments)
+        assert stored_bytes(path, "f8") == bytes_in(lp.encode(y, row), row)
+
+
+@pytest.mark.parametrize("scale", ["tensor", "axis:0", "axis:1", "axis:2", "block:4", "block:7"])
+@pytest.mark.parametrize("to", ["int8", "int4", "float6_e3m2fn"])
+def test_pieces_respect_groups(to: str, scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = {"w": values((13, 10, 16), 1), "odd": values((5, 9, 7), 2, np.float16), "long": values((3, 1, 901), 3)}
+    source = save(tmp_path / "x.safetensors", x)
+    convert(source, tmp_path / "whole.safetensors", to=to, scale=scale, threads=1)
+    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_PIECE", 1 << 11)
+    monkeypatch.setattr("lowprec.checkpoints.conversion.SMALLEST_PIECE", 1 << 11)
+    monkeypatch.setattr("lowprec.checkpoints.arithmetic.CHUNK", 1 << 6)
+    monkeypatch.setattr("lowprec.checkpoints.conversion.check_pieces", lambda *arguments: None)
+    convert(source, tmp_path / "cut.safetensors", to=to, scale=scale, threads=3, verify=True)
+    assert (tmp_path / "cut.safetensors").read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("scale", ["tensor", "axis:0", "axis:1"])
+def test_fortran_order(scale: str, tmp_path: Path) -> None:
+    x = np.asfortranarray(values((6, 21)))
+    np.savez(tmp_path / "x.npz", w=x, v=x.astype(">f4"))
+    convert(tmp_path / "x.npz", tmp_path / "y.npz", to="int8", scale=scale)
+    with np.load(tmp_path / "y.npz") as found:
+        for name in "wv":
+            y = lp.quantize_linear(x, found[f"{name}_scale"], axis=int(scale[-1]) if ":" in scale else 1,
+                                   output_dtype="int8")  # fmt: skip
+            assert np.array_equal(found[name], y)
+    report = convert(tmp_path / "x.npz", tmp_path / "z.npz", to="int8", scale="block:4")
+    assert {one.why for one in report.tensors} == {"its rows are not contiguous"}
+
+
+def test_losses_are_those_of_what_a_reader_gets(tmp_path: Path) -> None:
+    x = values((16, 64), 7)
+    source = save(tmp_path / "x.safetensors", {"w": x})
+    report = convert(source, tmp_path / "y.safetensors", to="int4", scale="axis:0").total
+    codes = np.frombuffer(stored_bytes(tmp_path / "y.safetensors", "w_scale"), np.float32)
+    y = lp.quantize_linear(x, codes, axis=0, output_dtype="int4")
+    back = np.asarray(lp.dequantize_linear(y, codes, axis=0)).astype(np.float64)
+    finite = np.isfinite(x)
+    wide, error = x[finite].astype(np.float64), np.abs(back[finite] - x[finite])
+    assert (report.nan, report.inf) == (int(np.isnan(x).sum()), int(np.isinf(x).sum()))
+    assert report.flushed == np.count_nonzero((wide != 0) & (back[finite] == 0))
+    assert report.max_abs_error == pytest.approx(error.max(), rel=1e-6)
+    assert report.sqnr_db == pytest.approx(10 * np.log10((wide**2).sum() / (error**2).sum()), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [({"to": "uint8"}, "must be a signed format to be scaled"), ({"to": "float8_e8m0fnu"}, "must be a signed format"),
+     ({"to": "bfloat16"}, "bfloat16"), ({"to": "int32"}, "int32"), ({"to": "int8", "scale": "rows"}, "`scale` must be"),
+     ({"to": "int8", "scale": "block:0"}, "`scale` must be"), ({"to": "int8", "scale": "block:65537"}, "`scale` must"),
+     ({"to": "int8", "scale": "axis:"}, "`scale` must"), ({"to": "int8", "scale_format": "int8"}, "`scale_f"),
+     ({"to": "int8", "scale_format": "float64"}, "`scale_format` must be one of"), ({"to": "int4", "opset": 19}, "21"),
+     ({"to": "int8", "opset": 13}, "opset|precision|output_dtype")],
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_be_scaled(options: dict[str, Any], why: str, tmp_path: Path) -> None:
+    source = save(tmp_path / "x.safetensors", {"w": values((4, 4))})
+    with pytest.raises(ValueError, match=why):
+        convert(source, tmp_path / "y.safetensors", **{"scale": "tensor", **options})
+
+
+def test_what_would_not_fit_in_memory(tmp_path: Path) -> None:
+    source = save(tmp_path / "x.safetensors", {"w": np.ones((1_700_000, 1), np.float32)})
+    with pytest.raises(FileError, match="'w': cannot be scaled along axis 0 within `max_memory`"):
+        convert(source, tmp_path / "y.safetensors", to="int8", scale="axis:0", max_memory="98M")
+    convert(source, tmp_path / "y.safetensors", to="int8", scale="axis:0")
+    odd = save(tmp_path / "odd.safetensors", {"w": np.ones((3, 2_000_001), np.float32)})
+    with pytest.raises(FileError, match="'w': cannot be scaled along axis 0 within `max_memory`"):
+        convert(
+            odd, tmp_path / "z.safetensors", to="int4", scale="axis:0", max_memory="98M"
+        )  # no row but all of them ends with a byte
+    convert(odd, tmp_path / "z.safetensors", to="int8", scale="axis:0")
+
+
+def test_an_older_opset_will_do_where_it_has_all_that_is_asked_for(tmp_path: Path) -> None:
+    source = save(tmp_path / "x.safetensors", {"w": X["w"]})
+    convert(source, tmp_path / "y.safetensors", to="int8", scale="axis:0", opset=21)
+    convert(source, tmp_path / "z.safetensors", to="int8", scale="axis:0")
+    assert (tmp_path / "y.safetensors").read_bytes() == (tmp_path / "z.safetensors").read_bytes()
+
+
+def test_parse_scaling() -> None:
+    fmt = SCALE_FORMATS[0]
+    assert parse_scaling("none", fmt) is None
+    for text in ("", "tensor:1", "axis", "axis:x", "axis:1.0", "axis:100", "block", "block:-1", "block:1:2", "٣"):
+        with pytest.raises(ValueError, match="`scale` must be none, tensor"):
+            parse_scaling(text, fmt)
+
+
+def test_boxes_cover_every_shape() -> None:
+    for shape in itertools.product((1, 2, 3, 8, 11), repeat=3):
+        for unit, most, align in itertools.product((1, 4, 5), (8, 24, 64, 1000), (1, 8)):
+            if unit > 1 and shape[2] > 1:
+                continue
+            at = 0
+            for box in boxes(shape, most, unit, align):
+                outer, length, inner = box.shape
+                assert (box.start, box.start % align, box.first % unit) == (at, 0, 0)
+                assert length % unit == 0 or box.first + length == shape[1]
+                assert outer == 1 or (length, inner) == shape[1:]
+                assert length == 1 or inner == shape[2]
+                assert box.start // shape[2] % shape[1] == box.first
+                assert align > 1 or box.size <= max(most, unit)
+                at += box.size
+            assert at == math.prod(shape)
+    assert list(boxes((0, 3, 2), 8)) == []

@@ -1,0 +1,360 @@
+"""Reading and writing .npy files: what NumPy writes, what is broken, and what a failure or a kill leaves."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import tracemalloc
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.npy_files import INT4, UINT8, Array, codes_of, same
+
+import lowprec as lp
+from lowprec.checkpoints.npy import FileError, check_target, is_archive, members, read, sidecar, write
+from lowprec.spec.formats import NUMERIC, Format
+
+F32 = np.array([[0.0, -0.0, 1.5], [np.nan, -np.inf, 3e38]], np.float32)
+BY_NAME = {"ids": lambda fmt: fmt.name}
+
+
+# --- what NumPy writes ---
+
+
+@pytest.mark.parametrize(
+    "x",
+    [F32, np.asfortranarray(F32), F32.astype(">f4"), F32[::-1, ::2], np.float64(2.5).reshape(()),
+     np.zeros((0, 3), "i2"), np.array([True, False]),
+     np.array([2**63, 1], "<u8"), np.array([-5, 7], ">i2"), np.arange(4, dtype=np.int8)],
+    ids=["float32", "Fortran", "big-endian", "strided", "0-d", "empty", "bool", "uint64", "big-int16", "int8"],
+)  # fmt: skip
+def test_reads_what_numpy_writes(x: Array, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", x)
+    array, fmt = read(tmp_path / "x.npy")
+    assert fmt.name == x.dtype.name
+    assert array.shape == x.shape
+    assert np.array_equal(array, x, equal_nan=x.dtype.kind == "f")
+    assert array.dtype == x.dtype
+    assert not array.flags.writeable or not array.size  # mapped, read only
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+def test_reads_every_version_of_the_header(version: tuple[int, int], tmp_path: Path) -> None:
+    with (tmp_path / "x.npy").open("wb") as stream:
+        np.lib.format.write_array(stream, F32, version=version)
+    assert same(read(tmp_path / "x.npy")[0], F32)
+
+
+def raw(path: Path, header: str, elements: bytes = b"", version: bytes = b"\x01\x00") -> Path:
+    text = header.encode("latin-1")
+    path.write_bytes(b"\x93NUMPY" + version + len(text).to_bytes(2, "little") + text + elements)
+    return path
+
+
+def test_reads_the_long_integers_of_python_2(tmp_path: Path) -> None:
+    path = raw(tmp_path / "x.npy", "{'descr': '<i2', 'fortran_order': False, 'shape': (2L, 1L)}\n", bytes([1, 0, 2, 0]))
+    assert read(path)[0].tolist() == [[1], [2]]
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if hasattr(ml_dtypes, fmt.name)], **BY_NAME)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_reads_what_numpy_makes_of_ml_dtypes(fmt: Format, order: Any, tmp_path: Path) -> None:
+    x = np.array(codes_of(fmt).view(fmt.dtype), order=order)
+    np.save(tmp_path / "x.npy", x)
+    array, found = read(tmp_path / "x.npy", fmt)
+    assert found is fmt
+    assert array.shape == x.shape
+    assert np.array_equal(array.view(fmt.code_dtype), codes_of(fmt))
+    if fmt.name in ("bfloat16", "float8_e5m2"):  # the only formats behind <V2 and <f1
+        array, found = read(tmp_path / "x.npy")
+        assert found is fmt
+        assert np.array_equal(array.view(fmt.code_dtype), codes_of(fmt))
+    else:
+        with pytest.raises(
+            FileError, match=r"x\.npy: its header does not name the format of its uint8 codes; .*--from"
+        ):
+            read(tmp_path / "x.npy")
+
+
+def test_reads_swapped_bfloat16(tmp_path: Path) -> None:
+    x = np.array([1.0, -2.0, 3.140625], np.float32).astype(ml_dtypes.bfloat16)
+    np.save(tmp_path / "x.npy", x.astype(x.dtype.newbyteorder(">")))
+    array, fmt = read(tmp_path / "x.npy", lp.formats["bfloat16"])
+    assert lp.decode(array, fmt).tolist() == [1.0, -2.0, 3.140625]
+
+
+# --- what is broken ---
+
+GOOD = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}\n"
+BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (lambda p: None, "No such file"),
+    "directory": (lambda p: p.mkdir(), "not a regular file"),
+    "pipe": (lambda p: os.mkfifo(p), "not a regular file"),
+    "loop": (lambda p: p.symlink_to(p.name), "symbolic links"),
+    "empty": (lambda p: p.write_bytes(b""), "does not start as one"),
+    "text": (lambda p: p.write_text("1 2 3\n"), "does not start as one"),
+    "pickle": (lambda p: p.write_bytes(b"\x80\x04]q\x00."), "does not start as one"),
+    "version": (lambda p: raw(p, GOOD, bytes(8), b"\x09\x00"), "does not start as one"),
+    "archive": (lambda p: p.write_bytes(b"PK\x03\x04more"), "it is a .npz archive"),
+    "header cut": (lambda p: p.write_bytes(b"\x93NUMPY\x01\x00\x76\x00{'descr'"), "ends within its header"),
+    "no header": (lambda p: raw(p, ""), "ends within its header"),
+    "long header": (lambda p: raw(p, " " * 20_000), "20000 bytes, more than"),
+    "long header, version 2": (lambda p: p.write_bytes(b"\x93NUMPY\x02\x00" + b"\xff" * 4), "4294967295 bytes"),
+    "not a dict": (lambda p: raw(p, "[1, 2]"), "not that of an array"),
+    "key": (lambda p: raw(p, GOOD.replace("descr", "dtype")), "not that of an array"),
+    "unhashable": (lambda p: raw(p, "{[]: 1}"), "not that of an array"),
+    "code": (lambda p: raw(p, "__import__('os').abort()"), "not that of an array"),
+    "syntax": (lambda p: raw(p, "{'descr': "), "not that of an array"),
+    "escape": (lambda p: raw(p, r"'\d\q'"), "not that of an array"),
+    "deep": (lambda p: raw(p, "(" * 5000), "not that of an array"),
+    "deeper": (lambda p: raw(p, "-" * 9000 + "1"), "not that of an array"),
+    "digits": (lambda p: raw(p, "9" * 9000), "not that of an array"),
+    "negative": (lambda p: raw(p, GOOD.replace("2,", "-2,")), "shape must be lengths"),
+    "true": (lambda p: raw(p, GOOD.replace("2,", "True,")), "shape must be lengths"),
+    "list shape": (lambda p: raw(p, GOOD.replace("(2,)", "[2]")), "shape must be lengths"),
+    "short": (lambda p: raw(p, GOOD, bytes(7)), "asks for 8 bytes of elements, it has 7"),
+    "trailing": (lambda p: raw(p, GOOD, bytes(9)), "asks for 8 bytes of elements, it has 9"),
+    "enormous": (lambda p: raw(p, GOOD.replace("2,", "2**70,".replace("2**70", str(2**70))), bytes(8)), "it has 8"),
+    "enormous and empty": (lambda p: raw(p, GOOD.replace("2,", f"0, {2**70}")), "must be a readable .npy file"),
+    "65 axes": (lambda p: raw(p, GOOD.replace("2,", "1," * 65), bytes(4)), "must be a readable .npy file"),
+    "object": (lambda p: np.save(p, np.array([None])), r"bools, integers or real floats; got '\|O'"),
+    "structured": (lambda p: np.save(p, np.zeros(2, "f4,i4")), r"real floats; got \[\('f0', '<f4'\)"),
+    "complex": (lambda p: np.save(p, np.zeros(2, "c8")), "real floats; got '<c8'"),
+    "string": (lambda p: np.save(p, np.array(["ab"])), "real floats; got '<U2'"),
+    "bytes": (lambda p: np.save(p, np.array([b"ab"])), r"real floats; got '\|S2'"),
+    "date": (lambda p: np.save(p, np.zeros(2, "M8[s]")), r"real floats; got '<M8\[s\]'"),
+    "longdouble": (lambda p: np.save(p, np.zeros(2, np.longdouble)), "real floats; got"),
+    "void": (lambda p: np.save(p, np.zeros(2, "V4")), r"real floats; got '\|V4'"),
+    "comma string": (lambda p: raw(p, GOOD.replace("<f4", "f4,f4"), bytes(16)), "real floats; got 'f4,f4'"),
+    "no descr": (lambda p: raw(p, GOOD.replace("'<f4'", "None"), bytes(16)), "real floats; got None"),
+    "empty descr": (lambda p: raw(p, GOOD.replace("<f4", ""), bytes(16)), "real floats; got ''"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_files_get_one_line(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    build, why = BROKEN[name]
+    build(path)
+    with pytest.raises(FileError, match=why) as caught:
+        read(path)
+    text = str(caught.value)
+    assert text.startswith(f"{path}: ")
+    assert len(text.splitlines()) == 1
+    assert len(text) < len(str(path)) + 120
+
+
+# --- what we write ---
+
+
+@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+@pytest.mark.parametrize("shape", [(2, 3), (), (0, 2), (5,)])
+def test_round_trip(fmt: Format, shape: tuple[int, ...], tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    own = hasattr(np, fmt.name)
+    codes = np.array(codes_of(fmt, shape), order="F")
+    write(path, codes.view(fmt.dtype) if own else codes, fmt)
+    loaded = np.load(path)
+    assert loaded.dtype == (fmt.dtype if own else fmt.code_dtype)
+    assert loaded.shape == shape
+    assert loaded.tobytes() == codes.tobytes()
+    array, found = read(path)
+    assert found is fmt
+    assert array.tobytes() == codes.tobytes()
+    if own:
+        assert os.listdir(tmp_path) == ["x.npy"]
+    else:
+        assert sorted(os.listdir(tmp_path)) == ["x.npy", "x.npy.json"]
+        fields = json.loads((tmp_path / "x.npy.json").read_text())
+        assert fields == {"format": fmt.name, "onnx": fmt.onnx_name, "crc32": f"{zlib.crc32(path.read_bytes()):08x}"}
+
+
+def test_a_plain_file_takes_the_old_sidecar_away(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    write(path, codes_of(INT4), INT4)
+    write(path, codes_of(UINT8), UINT8)
+    assert os.listdir(tmp_path) == ["x.npy"]
+    assert read(path)[1] is UINT8
+
+
+def test_permissions(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(b"")
+    write(tmp_path / "x.npy", codes_of(INT4), INT4)
+    usual = (tmp_path / "plain").stat().st_mode
+    assert {(tmp_path / name).stat().st_mode for name in ("x.npy", "x.npy.json")} == {usual}
+    (tmp_path / "x.npy").chmod(0o640)
+    write(tmp_path / "x.npy", codes_of(INT4), INT4)
+    assert stat.S_IMODE((tmp_path / "x.npy").stat().st_mode) == 0o640
+
+
+def test_links(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    real, link = tmp_path / "far" / "real.npy", tmp_path / "link.npy"
+    link.symlink_to("far/real.npy")
+    write(link, codes_of(INT4), INT4)
+    assert link.is_symlink()
+    assert sorted(os.listdir(tmp_path / "far")) == ["real.npy", "real.npy.json"]
+    assert read(real)[1] is read(link)[1] is INT4
+    blob = tmp_path / "far" / "blob"  # as caches of downloads lie: each name a link of its own
+    sidecar(real).rename(blob)
+    sidecar(link).symlink_to(blob)
+    assert read(link)[1] is INT4
+
+
+# --- sidecars ---
+
+
+def test_a_sidecar_written_by_hand_is_believed(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", codes_of(INT4).view(ml_dtypes.int4))
+    sidecar(tmp_path / "x.npy").write_text('{"format": "INT4"}')
+    array, fmt = read(tmp_path / "x.npy")
+    assert fmt is INT4
+    assert np.array_equal(array, codes_of(INT4))
+
+
+def test_a_sidecar_of_other_data_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    write(path, codes_of(INT4), INT4)
+    np.save(path, codes_of(INT4)[::-1])
+    with pytest.raises(FileError, match=r"x\.npy\.json: was written for other data than x\.npy holds"):
+        read(path)
+    assert read(path, UINT8)[1] is UINT8
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", "3", '"int4"', "{}", '{"format": null}', '{"format": true}', '{"format": ["int4"]}',
+     '{"format": "fp4"}', '{"format": "string"}', '{"format": "complex64"}', "[" * 100_000, b"\xff\xfe"],
+    ids=str,
+)  # fmt: skip
+def test_broken_sidecars(text: str | bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, codes_of(INT4))
+    sidecar(path).write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(FileError, match=r"x\.npy\.json: must be JSON whose `format` is a number format") as caught:
+        read(path)
+    assert len(str(caught.value).splitlines()) == 1
+    assert read(path, INT4)[1] is INT4
+
+
+@pytest.mark.parametrize("lie", ["int16", "float32", "bfloat16", "bool"])
+def test_sidecars_and_sources_that_do_not_fit(lie: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros(3, np.float16) if lie == "bool" else codes_of(INT4))
+    sidecar(path).write_text(json.dumps({"format": lie}))
+    with pytest.raises(FileError, match=rf"x\.npy` must hold codes of `.*x\.npy\.json` {lie} in .*; got dtype"):
+        read(path)
+    with pytest.raises(FileError, match=rf"x\.npy` must hold codes of `--from` {lie} in .*; got dtype"):
+        read(path, lp.formats[lie])
+
+
+# --- what may be written over ---
+
+
+def test_check_target(tmp_path: Path) -> None:
+    source, target = tmp_path / "in.npy", tmp_path / "out.npy"
+    np.save(source, F32)
+    check_target(source, target, overwrite=False)
+    (tmp_path / "soft.npy").symlink_to("in.npy")
+    (tmp_path / "hard.npy").hardlink_to(source)
+    for name in ("in.npy", "soft.npy", "hard.npy", "../" + tmp_path.name + "/in.npy"):
+        with pytest.raises(FileError, match="must not be the input itself"):
+            check_target(source, tmp_path / name, overwrite=True)
+    (tmp_path / "out.npy.json").hardlink_to(source)
+    with pytest.raises(FileError, match="must not be the input itself"):
+        check_target(source, target, overwrite=True)
+    (tmp_path / "out.npy.json").unlink()
+    for path in (tmp_path, tmp_path / "no" / "out.npy", tmp_path / "out.npz", Path("/dev/null"), source / "out.npy"):
+        with pytest.raises(FileError, match=r"must be an \.npy file in an existing directory"):
+            check_target(source, path, overwrite=True)
+    for name, build in {"dir.npy": Path.mkdir, "pipe.npy": os.mkfifo}.items():
+        build(tmp_path / name)
+        with pytest.raises(FileError, match="must be a regular file"):
+            check_target(source, tmp_path / name, overwrite=True)
+    (tmp_path / "null.npy").symlink_to("/dev/null")
+    with pytest.raises(FileError, match=r"must be an \.npy file|must be a regular file"):
+        check_target(source, tmp_path / "null.npy", overwrite=True)
+    write(target, codes_of(INT4), INT4)
+    with pytest.raises(FileError, match=r"out\.npy: exists; say --overwrite"):
+        check_target(source, target, overwrite=False)
+    check_target(source, target, overwrite=True)
+    target.unlink()
+    with pytest.raises(FileError, match=r"out\.npy\.json: exists; say --overwrite"):
+        check_target(source, target, overwrite=False)
+    sidecar(target).write_text('{"mine": 1}')
+    with pytest.raises(FileError, match="move it away"):
+        check_target(source, target, overwrite=True)
+
+
+# --- archives ---
+
+
+def test_members(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    e4m3, e5m2 = (F32.astype(getattr(ml_dtypes, name)) for name in ("float8_e4m3fn", "float8_e5m2"))
+    np.savez_compressed(path, f=F32, t=np.asfortranarray(F32), a=e4m3, b=e5m2, s=np.array(["x"]), u=np.uint8(3))
+    assert is_archive(path)
+    found = {name: (array, what) for name, array, what in members(path, lp.formats["float8_e4m3fn"])}
+    assert list(found) == ["f", "t", "a", "b", "s", "u"]
+    formats = {name: what.name for name, (_, what) in found.items() if isinstance(what, Format)}
+    assert formats == {"f": "float32", "t": "float32", "a": "float8_e4m3fn", "b": "float8_e5m2", "u": "uint8"}
+    for name, x in {"f": F32, "t": F32, "a": e4m3, "b": e5m2, "u": np.array(3, np.uint8)}.items():
+        array = found[name][0]
+        assert array is not None
+        assert array.shape == x.shape
+        assert array.tobytes() == x.tobytes()
+    assert found["s"] == (None, "its elements must be bools, integers or real floats; got '<U1'")
+    unnamed = {name: what for name, _, what in members(path)}["a"]
+    assert unnamed == "its header does not name the format of its uint8 codes; use --from"
+
+
+def test_broken_archives(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    np.savez(stream, x=F32, y=F32)
+    good = stream.getvalue()
+    cut = tmp_path / "cut.npz"
+    cut.write_bytes(good[:200])
+    with pytest.raises(FileError, match=r"cut\.npz: must be a readable \.npz archive; "):
+        list(members(cut))
+    flipped = tmp_path / "flipped.npz"
+    at = good.index(F32.tobytes()) + 3
+    flipped.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
+    (_, first, why), (_, second, _) = members(flipped)
+    assert first is None
+    assert "CRC" in str(why)
+    assert second is not None
+    assert second.tobytes() == F32.tobytes()
+    odd = tmp_path / "odd.npz"
+    with zipfile.ZipFile(odd, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+        archive.writestr("short.npy", raw(tmp_path / "r.npy", GOOD, bytes(3)).read_bytes())
+    assert [(name, array, why) for name, array, why in members(odd)] == [
+        ("readme.txt", None, "it does not start as one"),
+        ("short", None, "its header asks for 8 bytes of elements, it has 3"),
+    ]
+
+
+def test_a_member_is_not_unpacked_further_than_its_header_asks(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.npy", raw(tmp_path / "r.npy", GOOD, bytes(1 << 24)).read_bytes())
+    tracemalloc.start()
+    try:
+        assert "asks for 8 bytes of elements, it has 16777216" in str(list(members(bomb)))
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("build", [lambda p: None, lambda p: p.mkdir(), os.mkfifo, lambda p: p.write_bytes(b"PK")])
+def test_is_archive_of_what_is_none(build: Callable[[Path], object], tmp_path: Path) -> None:
+    build(tmp_path / "x")
+    assert not is_archive(tmp_path / "x")

@@ -1,0 +1,350 @@
+"""The command line as users demanding and hostile meet it: results, messages, exit codes, what is left behind."""
+
+from __future__ import annotations
+
+import math
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.command_line import X, fail, run
+
+import lowprec as lp
+from lowprec import reference
+from lowprec.cli import main, tables
+from lowprec.spec.formats import NUMERIC, Format, Kind, NaNRule
+
+SMALL = [fmt for fmt in NUMERIC if fmt.bits <= 8 and fmt.name != "bool"]
+BY_NAME = {"ids": lambda fmt: fmt.name}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", X)
+
+
+# --- formats ---
+
+
+def of_ml_dtypes(fmt: Format) -> list[float]:
+    codes = np.arange(1 << fmt.bits, dtype=fmt.code_dtype)
+    return [float(value) for value in codes.view(fmt.dtype).astype(np.float64)]
+
+
+def bits_of(value: float) -> tuple[bool, float | None]:
+    """Tell -0 from 0, and let NaN equal NaN."""
+    return (False, None) if math.isnan(value) else (math.copysign(1, value) < 0, value)
+
+
+@pytest.mark.parametrize("fmt", SMALL, **BY_NAME)
+def test_the_codes_of_a_format(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
+    facts, _, table = run("formats", str(fmt.onnx_enum), capsys=capsys).partition("\n\n")
+    assert dict(line.split(maxsplit=1) for line in facts.splitlines())["format"] == fmt.name
+    header, *lines = table.splitlines()
+    columns = len(header.split())
+    assert max(map(len, [header, *lines])) <= 120
+    assert [int(line.partition(":")[0], 16) for line in lines] == list(range(0, 1 << fmt.bits, columns))
+    cells = [cell for line in lines for cell in line.partition(":")[2].split()]
+    assert list(map(bits_of, map(float, cells))) == list(map(bits_of, of_ml_dtypes(fmt)))
+    if not fmt.is_float:
+        assert all("." not in cell for cell in cells)
+    decoded = [reference.decode(code, fmt) for code in range(1 << fmt.bits)]
+    assert [float(value) for value in decoded if not value.special] == [
+        float(cell) for cell in cells if "n" not in cell
+    ]
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 16], **BY_NAME)
+def test_nan_codes_are_those_that_are_nan(fmt: Format) -> None:
+    found: set[int] = set()
+    for part in tables.nan_codes(fmt).replace("none", "").split(", "):
+        if part:
+            ends = [int(end, 16) for end in part.split("-")]
+            found |= set(range(ends[0], ends[-1] + 1))
+    codes = np.arange(1 << fmt.bits).astype(fmt.code_dtype)
+    assert found == set(np.flatnonzero(np.isnan(codes.view(fmt.dtype).astype(np.float32))))
+
+
+def test_the_table_of_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("formats", capsys=capsys)
+    assert out.isascii()
+    header, *lines = out.splitlines()
+    assert [line.split()[0] for line in lines] == list(lp.formats)
+    assert header.split()[:4] == ["format", "ONNX", "enum", "bits"]
+    assert "float8_e4m3fn    FLOAT8E4M3FN    17    8     1/4/3    7     448" in out
+    rows = run("formats", "--markdown", capsys=capsys).splitlines()
+    assert [row.split(" | ")[0] for row in rows[2:]] == [f"| {name}" for name in lp.formats]
+
+
+@pytest.mark.parametrize("name", ["bool", "string", "complex64", "float32", "int16"])
+def test_formats_without_a_table_of_codes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("formats", name, capsys=capsys)
+    assert re.match(rf"format +{name}\nONNX +{name.upper()[:4]}" if name != "float32" else "format", out)
+    assert "\n\n" not in out
+
+
+# --- explain ---
+
+
+@pytest.mark.parametrize(
+    ("x", "code"),
+    [("0.3", "0x2a"), ("-0.3", "0xaa"), ("-.3", "0xaa"), ("-1/3", "0xab"), ("-0x1p-3", "0xa0"), ("-1e5", "0xfe"),
+     ("-inf", "0xfe"), ("-Infinity", "0xfe"), ("-nan", "0xff"), ("-NaN", "0xff"), ("-0", "0x80"), ("-0.0", "0x80")],
+)  # fmt: skip
+def test_explain_takes_negative_numbers(x: str, code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([x, "float8_e4m3fn"], ["--opset", "19", x, "17"], ["--", x, "FLOAT8E4M3FN"]):
+        last = run("explain", *arguments, capsys=capsys).splitlines()[-1]
+        assert last.split()[:2] == ["result", code]
+
+
+def test_explain_obeys_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    def result(*arguments: str) -> str:
+        return run("explain", *arguments, capsys=capsys).splitlines()[-1].split()[1]
+
+    assert result("1000", "float8_e4m3fn") == "0x7e"
+    assert result("1000", "float8_e4m3fn", "--no-saturate") == "0x7f"
+    assert result("inf", "float8_e4m3fnuz", "--opset", "19") == "0x80"
+    assert [result("3", "float8_e8m0fnu", "--round-mode", mode) for mode in ("up", "down", "nearest")] == [
+        "0x81", "0x80", "0x81",
+    ]  # fmt: skip
+
+
+# --- cast ---
+
+
+@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+def test_cast_there_and_back(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("cast", "x.npy", "y.npy", "--to", fmt.name, capsys=capsys)
+    own = hasattr(np, fmt.name)
+    noted = "" if own else f" (codes in {fmt.code_dtype}, named in y.npy.json)"
+    n_bytes = X.size * max(fmt.bits, 8) // 8
+    assert out == f"y.npy: {fmt.name} from float32, shape (2, 5), {n_bytes} bytes{noted}\n"
+    assert Path("y.npy.json").exists() != own
+    codes = [reference.encode(value, fmt) for value in X.ravel()]
+    assert np.load("y.npy").view(fmt.code_dtype).ravel().tolist() == codes
+    assert run("cast", "y.npy", "z.npy", "--to", "DOUBLE", capsys=capsys).startswith(
+        f"z.npy: float64 from {fmt.name}, "
+    )
+    values = [bits_of(float(reference.decode(code, fmt))) for code in codes]
+    assert list(map(bits_of, np.load("z.npy").ravel().tolist())) == values
+
+
+def test_cast_obeys_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    def codes(*arguments: str) -> Any:
+        run("cast", "v.npy", "y.npy", "--overwrite", *arguments, capsys=capsys)
+        return np.load("y.npy").tolist()
+
+    np.save("v.npy", np.array([3.0, 1000.0, np.inf]))
+    assert codes("--to", "17") == [0x44, 0x7E, 0x7E]
+    assert codes("--to", "17", "--no-saturate") == [0x44, 0x7F, 0x7F]
+    assert codes("--to", "float8_e4m3fnuz", "--opset", "19") == [0x4C, 0x7F, 0x80]
+    assert codes("--to", "float8_e8m0fnu", "--round-mode", "down") == [0x80, 0x88, 0xFE]
+    np.save("v.npy", np.array([0x44, 0x7E], np.uint8))
+    assert codes("--to", "float32", "--from", "17") == [3.0, 448.0]
+    np.save("v.npy", np.array([3.0, 448.0]).astype(ml_dtypes.float8_e4m3fn))
+    assert codes("--to", "float32", "--from", "FLOAT8E4M3FN") == [3.0, 448.0]
+
+
+@pytest.mark.parametrize(
+    "x",
+    [np.asfortranarray(X), X.astype(">f8"), X[:, ::2], X[0, 2], X[:0], X.astype(ml_dtypes.bfloat16),
+     X.astype(ml_dtypes.float8_e5m2), np.array([True, False])],
+    ids=["Fortran", "big-endian", "strided", "0-d", "empty", "bfloat16", "float8_e5m2", "bool"],
+)  # fmt: skip
+def test_cast_of_every_layout(x: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("v.npy", x)
+    run("cast", "v.npy", "y.npy", "--to", "float16", capsys=capsys)
+    loaded = np.load("y.npy")
+    expected = [reference.encode(value, "float16") for value in np.asarray(x).ravel()]
+    assert loaded.shape == x.shape
+    assert loaded.view(np.uint16).ravel().tolist() == expected
+
+
+def test_cast_to_a_row_that_ml_dtypes_lacks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = Format("float5_e2m2fn", "F5", 1001, Kind.FLOAT, 2, 2, 1, True, False, NaNRule.NONE, True, None, 28, "a test")
+    monkeypatch.setattr("lowprec.cli.commands._format", lambda text, parameter: row)
+    out = run("cast", "x.npy", "y.npy", "--to", row.name, capsys=capsys)
+    assert out.endswith("(codes in uint8, named in y.npy.json)\n")
+    assert f'"{row.name}"' in Path("y.npy.json").read_text()
+    assert np.load("y.npy").ravel().tolist() == [reference.encode(value, row) for value in X.ravel()]
+
+
+def test_cast_keeps_what_it_may_not_replace(capsys: pytest.CaptureFixture[str]) -> None:
+    run("cast", "x.npy", "y.npy", "--to", "int4", capsys=capsys)
+    assert fail("cast", "x.npy", "y.npy", "--to", "int8", capsys=capsys) == (
+        "y.npy: exists; say --overwrite to replace it"
+    )
+    run("cast", "x.npy", "y.npy", "--to", "int8", "--overwrite", capsys=capsys)
+    assert not Path("y.npy.json").exists()
+    Path("soft.npy").symlink_to("x.npy")
+    Path("hard.npy").hardlink_to("x.npy")
+    for name in ("x.npy", "./x.npy", "soft.npy", "hard.npy"):
+        text = fail("cast", "x.npy", name, "--to", "int8", "--overwrite", capsys=capsys)
+        assert text.endswith(": must not be the input itself")
+    Path("z.npy.json").write_text('{"my": "own"}')
+    assert "move it away" in fail("cast", "x.npy", "z.npy", "--to", "int8", "--overwrite", capsys=capsys)
+
+
+def test_a_broken_input_leaves_the_old_output(capsys: pytest.CaptureFixture[str]) -> None:
+    run("cast", "x.npy", "y.npy", "--to", "int4", capsys=capsys)
+    Path("v.npy").write_bytes(Path("x.npy").read_bytes()[:-1])
+    text = fail("cast", "v.npy", "y.npy", "--to", "int8", "--overwrite", capsys=capsys)
+    assert text == "v.npy: must be a readable .npy file; its header asks for 40 bytes of elements, it has 39"
+
+
+# --- what is wrong is said in one line ---
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (
+            "formats nosuch",
+            "FORMAT must be a format's name, ONNX name or ONNX enum value; got 'nosuch'; `lowprec formats`",
+        ),
+        ("formats fp4", "got 'fp4'; did you mean float4_e2m1fn?"),
+        ("formats e4m3", "got 'e4m3'; did you mean float8_e4m3fn or float8_e4m3fnuz?"),
+        ("formats BFLOAT", "got 'BFLOAT'; did you mean bfloat16?"),
+        ("formats 29", "got '29'"),
+        ("formats -1", "got '-1'"),
+        ("formats ٣", "got '٣'"),
+        ("explain 0.3 string", "FORMAT must be a format of numbers; got string"),
+        ("explain x int4", "must be a decimal, a ratio, a hex-float, inf or nan"),
+        ("explain 1/0 int4", "must be a decimal, a ratio"),
+        ("explain -1e99999 int4", "at most 1000 characters and 4 exponent digits"),
+        ("explain 0.3 int4 --opset 29", "`opset` must be from 1 to 28"),
+        ("explain 0.3 int4 --opset 19", "int4, which Cast has since opset 21"),
+        ("cast x.npy y.npy --to fp4", "--to must be a format's name"),
+        ("cast x.npy y.npy --to string", "--to must be a format of numbers; got string"),
+        ("cast x.npy y.npy --to complex64", "--to must be a format of numbers; got complex64"),
+        ("cast x.npy y.npy --to int8 --from fp4", "--from must be a format's name"),
+        ("cast x.npy y.npy --to int8 --from int8", "`x.npy` must hold codes of `--from` int8 in int8 or uint8; got"),
+        ("cast x.npy y.npy --to float8_e5m2 --opset 18", "which Cast has since opset 19"),
+        ("cast x.npy y.npy --to int8 --no-saturate --opset 18", "`saturate` must be True before opset 19"),
+        ("cast x.npy y.npy --to int8 --round-mode up --opset 23", "`round_mode` must be None before opset 24"),
+        ("cast no.npy y.npy --to int8", "no.npy: No such file or directory"),
+        ("cast . y.npy --to int8", ".: must be a readable .npy file; it is not a regular file"),
+        ("cast x.npy . --to int8", ".: must be an .npy file in an existing directory"),
+        ("cast x.npy no/y.npy --to int8", "no/y.npy: must be an .npy file in an existing directory"),
+        ("cast x.npy x.npy/y.npy --to int8", "x.npy/y.npy: must be an .npy file in an existing directory"),
+        ("cast x.npy /dev/null --to int8 --overwrite", "/dev/null: must be an .npy file"),
+        ("cast x.npy y.safetensors --to int8", "y.safetensors: must be an .npy file"),
+        ("loss no.npy", "no.npy: No such file or directory"),
+        ("loss .", ".: must be a readable .npy file; it is not a regular file"),
+        ("loss x.npy --to int4,,int8", "--to must be a format's name, ONNX name or ONNX enum value; got ''"),
+        ("loss x.npy --to string", "--to must be a format of numbers; got string"),
+        ("loss x.npy --from int4", "must hold codes of `--from` int4"),
+    ],
+)
+def test_errors(command: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert text in fail(*command.split(), capsys=capsys)
+
+
+def test_odd_names_and_texts_still_take_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fail("cast", "a\nb", "y.npy", "--to", "int8", capsys=capsys) == "a b: No such file or directory"
+    assert "null byte" in fail("cast", "a\0b", "y.npy", "--to", "int8", capsys=capsys)
+    assert fail("loss", "n" * 256, capsys=capsys) == f"{'n' * 256}: File name too long"
+    assert "got '0.3\\nx'" in fail("explain", "0.3\nx", "int4", capsys=capsys)
+    assert "got ''" in fail("formats", "", capsys=capsys)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["", "nosuch", "cast", "cast x.npy", "cast x.npy y.npy", "explain 0.3", "explain -0.3", "explain -x int4",
+     "explain 0.3 int4 --opset x", "explain 0.3 int4 --round-mode odd", "formats int4 --markdown", "loss --scale row",
+     "formats --nosuch", "cast x.npy y.npy z.npy --to int4"],
+)  # fmt: skip
+def test_usage_errors(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(command.split())
+    assert caught.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("usage: lowprec")
+
+
+def test_out_of_memory(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def full(*arguments: Any, **options: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr("lowprec.cli.commands.encode", full)
+    assert fail("cast", "x.npy", "y.npy", "--to", "int4", capsys=capsys) == "not enough memory"
+
+
+# --- loss ---
+
+
+def rows(text: str) -> dict[str, list[float]]:
+    lines = [line.split() for line in text.splitlines() if line.split()[0] in lp.formats]
+    return {name: list(map(float, cells)) for name, *cells in lines}
+
+
+def test_loss_prints_what_was_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("v.npy", np.array([1.0, 1.1, 1000.0, 0.0009, np.nan, np.inf], np.float32))
+    out = run("loss", "v.npy", "--to", "float8_e4m3fn, 22,FLOAT", "--scale", "none", capsys=capsys)
+    assert out.startswith("v.npy: float32 (6,), 24 bytes, 1 NaN, 1 Inf\nformat ")
+    found = rows(out)
+    assert list(found) == ["float8_e4m3fn", "int4", "float32"]
+    # bytes, scale, SQNR, max error, saturated, flushed
+    assert found["float8_e4m3fn"] == [6, 1, pytest.approx(20 * math.log10(1000 / 552), abs=0.01), 552, 1, 1]
+    assert found["int4"] == [3, 1, pytest.approx(20 * math.log10(1000 / 1008), abs=0.01), 1008, 1, 1]  # 1000 & 15: -8
+    assert found["float32"] == [24, 1, math.inf, 0, 0, 0]
+    found = rows(run("loss", "v.npy", "--to", "int4", capsys=capsys))
+    assert found["int4"] == [3, pytest.approx(1000 / 7, rel=1e-5), pytest.approx(56.6, abs=1), 1.1, 0, 3]
+
+
+def test_loss_of_the_sample(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("loss", capsys=capsys)
+    title = re.match(r"numpy/\S+: float32 \((\d+),\), (\d+) bytes, (\d+) NaN, (\d+) Inf\n", out)
+    assert title
+    assert int(title[2]) == 4 * int(title[1]) > 1000
+    found = rows(out)
+    assert list(found) == ["float8_e4m3fn", "int4", "float4_e2m1fn"]
+    assert [cells[0] for cells in found.values()] == [int(title[1]), *[-(-int(title[1]) // 2)] * 2]
+
+
+def test_loss_of_codes_counts_packed_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    run("cast", "x.npy", "y.npy", "--to", "float4_e2m1fn", capsys=capsys)
+    out = run("loss", "y.npy", "--to", "float8_e4m3fn", "--scale", "none", capsys=capsys)
+    assert out.startswith("y.npy: float4_e2m1fn (2, 5), 5 bytes, 0 NaN, 0 Inf\n")
+    assert rows(out) == {"float8_e4m3fn": [10, 1, math.inf, 0, 0, 0]}
+
+
+@pytest.mark.parametrize(
+    "x",
+    [np.zeros((0, 3)), np.full(3, np.nan), np.zeros(3), np.array([2**63 - 1, -(2**63)]), np.array([2**64 - 1], "u8"),
+     np.array([1e308, -1e-308]), np.array(7)],
+    ids=["empty", "NaN", "zeros", "int64", "uint64", "huge", "0-d"],
+)  # fmt: skip
+@pytest.mark.parametrize("scale", ["tensor", "none"])
+def test_loss_of_extremes(x: Any, scale: str, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("v.npy", x)
+    names = [fmt.name for fmt in NUMERIC]
+    found = rows(run("loss", "v.npy", "--scale", scale, "--to", ",".join(names), capsys=capsys))
+    assert list(found) == names
+    assert all(cells[0] == -(-x.size * lp.formats[name].bits // 8) for name, cells in found.items())
+
+
+def test_loss_of_an_archive(capsys: pytest.CaptureFixture[str]) -> None:
+    arrays: dict[str, Any] = {"f": X, "s": np.array(["x"]), "c": X.astype(ml_dtypes.float8_e4m3fn), "\x1b[1m": X[:0]}
+    np.savez("v.npz", **arrays)
+    Path("v.npz").rename("v.any")  # told by its content
+    out = run("loss", "v.any", "--to", "int8", "--from", "17", capsys=capsys)
+    assert [line for line in out.splitlines() if line.startswith("v.any")] == [
+        "v.any:f: float32 (2, 5), 40 bytes, 1 NaN, 1 Inf",
+        "v.any:s: left out; its elements must be bools, integers or real floats; got '<U1'",
+        "v.any:c: float8_e4m3fn (2, 5), 10 bytes, 3 NaN, 0 Inf",  # ml_dtypes overflows to NaN
+        r"v.any:'\x1b[1m': float32 (0, 5), 0 bytes, 0 NaN, 0 Inf",
+    ]
+    assert out.count("\nint8 ") == 3
+    zipfile.ZipFile("empty.npz", "w").close()
+    assert fail("loss", "empty.npz", capsys=capsys) == "empty.npz: holds no arrays"
+    Path("cut.npz").write_bytes(Path("v.any").read_bytes()[:100])
+    assert fail("loss", "cut.npz", capsys=capsys).startswith("cut.npz: must be a readable .npz archive; ")

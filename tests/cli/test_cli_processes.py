@@ -1,0 +1,121 @@
+"""The command line as processes: encodings, closed pipes, full disks, Ctrl-C."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.command_line import X, fail, listing, run
+
+import lowprec as lp
+from lowprec.cli import main
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", X)
+
+
+PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def process(*command: str, env: dict[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 60, **options}
+    env = {**os.environ, "PYTHONUNBUFFERED": "", **(env or {})}
+    return subprocess.run([sys.executable, *command], env=env, check=False, **options)
+
+
+def test_a_terminal_without_unicode() -> None:
+    done = process("-m", "lowprec", "formats", "--markdown", env=PLAIN)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"7D\\u20137F" in done.stdout
+    name = os.fsencode("é") + b"\xff.npy"
+    Path(os.fsdecode(name)).write_bytes(Path("x.npy").read_bytes())
+    done = subprocess.run([sys.executable, "-m", "lowprec", "loss", name], env={**os.environ, **PLAIN}, check=False,
+                          capture_output=True, timeout=60)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\udcff.npy: float32 (2, 5)" in done.stdout
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_is_gone(unbuffered: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = process("-m", "lowprec", "formats", stdout=writer, env={"PYTHONUNBUFFERED": unbuffered})
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written(unbuffered: str) -> None:
+    with open("/dev/full", "wb") as full:
+        done = process("-m", "lowprec", "formats", stdout=full, env={"PYTHONUNBUFFERED": unbuffered})
+    assert (done.returncode, done.stderr) == (1, b"lowprec: standard output: No space left on device\n")
+    done = process(
+        "-c", "import os, sys; os.close(1); os.execv(sys.executable, [sys.executable, '-m', 'lowprec', 'formats'])"
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_version_and_help() -> None:
+    done = process("-m", "lowprec", "--version", env=PLAIN)
+    assert done.stdout.startswith(f"lowprec {lp.__version__} (".encode())
+    for command in ([], ["formats"], ["explain"], ["cast"], ["loss"]):
+        with pytest.raises(SystemExit) as caught:
+            main([*command, "--help"])
+        assert caught.value.code == 0
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+from lowprec.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["new", "overwrite"])
+def test_a_full_disk_leaves_what_was_there(old: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("large.npy", np.ones(100_000, np.float32))
+    if old:
+        run("cast", "x.npy", "y.npy", "--to", "int4", capsys=capsys)
+    before = listing()
+    done = process("-c", LIMITED, "cast", "large.npy", "y.npy", "--to", "float8_e5m2", "--overwrite")
+    assert (done.returncode, done.stderr) == (1, b"lowprec: y.npy: cannot be written; File too large\n")
+    assert listing() == before
+
+
+INTERRUPTED = """
+import os, signal, sys
+from lowprec.cli import main
+def sync(handle):
+    os.kill(os.getpid(), signal.SIGINT)
+os.fsync = sync
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_ctrl_c_leaves_no_half_file(capsys: pytest.CaptureFixture[str]) -> None:
+    run("cast", "x.npy", "y.npy", "--to", "int4", capsys=capsys)
+    before = listing()
+    done = process("-c", INTERRUPTED, "cast", "x.npy", "y.npy", "--to", "int8", "--overwrite")
+    assert (done.returncode, done.stderr) == (130, b"lowprec: interrupted\n")
+    assert listing() == before
+
+
+def test_a_folder_that_may_not_be_written(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def refuse(path: Any, mode: int = 0o777) -> None:  # root, as tests often run, may write anywhere
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr("os.mkdir", refuse)
+    assert (
+        fail("cast", "x.npy", "y.npy", "--to", "int4", capsys=capsys) == "y.npy: cannot be written; Permission denied"
+    )

@@ -1,0 +1,134 @@
+"""`lowprec explore`: its settings, its messages, and a server on this machine alone that ends when asked."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import signal
+import socket
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.browser import free_port, server, wait_for
+
+from lowprec.cli import explore, main
+from lowprec.explorer import theme
+
+
+def test_without_streamlit_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "streamlit" else find(name, *rest)
+    )
+    assert main(["explore", "--headless"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "lowprec: explore needs Streamlit: pip install 'lowprec[explorer]'\n"
+
+
+@pytest.mark.parametrize("port", ["65536", "-1", "http", "", "8_501", "9" * 5000, "1.0"])
+def test_a_wrong_port_is_one_line(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["explore", f"--port={port}"])
+    assert end.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("lowprec: --port must be a number from 0 (any free port) to 65535; got ")
+
+
+def test_the_settings_are_safe_and_known_to_streamlit() -> None:
+    config = pytest.importorskip("streamlit.config")
+    flags = explore.flags(8599, True, theme.OPTIONS)
+    settings = [flag.removeprefix("--").partition("=")[::2] for flag in flags]
+    assert ("server.address", "127.0.0.1") in settings
+    assert ("browser.gatherUsageStats", "false") in settings
+    assert ("server.port", "8599") in settings
+    assert ("server.headless", "true") in settings
+    assert [value for name, value in settings if name == "server.allowedHosts"] == ["127.0.0.1", "localhost"]
+    assert {name for name, _ in settings} <= set(config.get_config_options(force_reparse=False))
+    assert not any(flag.startswith("--server.port") for flag in explore.flags(None, False, {}))
+
+
+def test_a_busy_port_is_told() -> None:
+    pytest.importorskip("streamlit")
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = str(holder.getsockname()[1])
+        command = [sys.executable, "-m", "lowprec", "explore", "--headless", "--port", port]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert port in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_port_0_is_any_free_port() -> None:
+    pytest.importorskip("streamlit")
+    found = set()
+    with contextlib.ExitStack() as stack:
+        for _ in range(2):  # two at a time: no fixed port
+            address = stack.enter_context(server(port=0))
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=20) as answer:
+                assert answer.status == 200
+            found.add(urllib.parse.urlsplit(address).port)
+    assert len(found) == 2
+    assert not found & {0, None}
+
+
+def handshake(address: str, origin: str) -> int:
+    """Ask for the page's WebSocket as a page of another host would, and return the status."""
+    place = urllib.parse.urlsplit(address)
+    request = (
+        f"GET /_stcore/stream HTTP/1.1\r\nHost: {place.netloc}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n"
+    )
+    with socket.create_connection((place.hostname, place.port), timeout=60) as line:
+        line.sendall(request.encode())
+        return int(line.recv(4096).split()[1])
+
+
+def test_a_foreign_origin_is_refused_and_no_other_host_is_asked() -> None:
+    pytest.importorskip("streamlit")
+    with socket.socket() as proxy:  # where every request to an outside host would go
+        proxy.bind(("127.0.0.1", 0))
+        proxy.listen()
+        proxy.settimeout(1)
+        there = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        outside = {"http_proxy": there, "https_proxy": there, "HTTP_PROXY": there, "no_proxy": "", "NO_PROXY": ""}
+        with server(environment=outside) as address:
+            assert handshake(address, address) == 101
+            assert handshake(address, "http://example.org") == 403
+            with pytest.raises(TimeoutError):
+                proxy.accept()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_it_serves_from_any_folder_and_ends_on_interrupt(tmp_path: Path) -> None:
+    pytest.importorskip("streamlit")
+    port = free_port()
+    (tmp_path / ".streamlit").mkdir()  # a stranger's settings do not open the server to the world
+    (tmp_path / ".streamlit" / "config.toml").write_text('[server]\naddress = "0.0.0.0"\n', encoding="utf-8")
+    command = [sys.executable, "-m", "lowprec", "explore", "--headless", "--port", str(port)]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        try:
+            wait_for(f"http://127.0.0.1:{port}/_stcore/health", process)
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=20) as answer:
+                assert b"<html" in answer.read()
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert f"http://127.0.0.1:{port}" in out
+    assert "0.0.0.0" not in out
+    assert "Traceback" not in out
+    assert process.returncode in (0, 130)
+    assert [path.name for path in tmp_path.iterdir()] == [".streamlit"]

@@ -1,0 +1,162 @@
+"""QuantizeLinear and DequantizeLinear by the CUDA functions, compiled for this machine, against the oracle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from support.cuda_on_cpu import Host, quantizations
+from support.oracle_linear import as_values, rounded, spread
+from support.quantize_cases import (
+    PRECISIONS,
+    Types,
+    compare,
+    draw_codes,
+    draw_scale,
+    draw_x,
+    draw_zero_point,
+    expect_dequantized,
+    expect_quantized,
+    generator,
+    granularities,
+    type_table,
+)
+
+from lowprec.backends.program import make_program
+from lowprec.plans.cast import Plan
+from lowprec.plans.granularity import granularity_of
+from lowprec.plans.quantize import dequantize_plan, quantize_plan
+from lowprec.spec.formats import Format, as_format
+
+BY_NAME = {"ids": lambda fmt: fmt.name}
+FLOAT32 = as_format("float32")
+QUANTIZED = type_table("QuantizeLinear", 28)
+DEQUANTIZED = type_table("DequantizeLinear", 28)
+TARGETS = list(dict.fromkeys(types.y for types in QUANTIZED))
+SOURCES = list(dict.fromkeys(types.x for types in DEQUANTIZED))
+SHAPES = [(), (1,), (7,), (40,), (3, 5), (2, 3, 17), (4, 33, 2), (2, 3, 4, 5)]
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
+    return Host(tmp_path_factory.mktemp("cuda"), quantizations())
+
+
+def _run(
+    host: Host,
+    plan: Plan,
+    x: np.ndarray,
+    operands: tuple[np.ndarray, Format, np.ndarray | None, Format],
+    options: dict[str, Any],
+    **ends: bool,
+) -> np.ndarray:
+    """Return the flat codes that the kernel of a plan gives; scales and zero points are brought to their types here."""
+    scale, scale_format, zero_point, code = operands
+    scaling = plan.scaling
+    assert scaling is not None
+    wide = scaling.precision.bits == 64
+    with np.errstate(over="ignore"):
+        factor = rounded(as_values(scale, scale_format), scaling.precision).astype(np.float64 if wide else np.float32)
+    zero = None
+    if zero_point is not None and scaling.zero_point is not None:
+        zero = np.ascontiguousarray(as_values(zero_point, code).astype(scaling.zero_point.dtype))
+    where = granularity_of(x.shape, scale.shape, options.get("axis", 1), options.get("block_size", 0), True, True)
+    codes = np.ascontiguousarray(x).view(plan.source.code_dtype).reshape(-1)
+    there = (np.ascontiguousarray(factor), zero, where[1:])
+    return host(codes, make_program(plan, **ends), x.size, operands=there)
+
+
+def _quantize(
+    host: Host, x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None, types: Types, options: dict[str, Any]
+) -> np.ndarray:
+    by = (types.y, None) if zero_point is not None else (None, types.y)
+    plan = quantize_plan(types.x, types.scale, *by, options.get("precision"), options.get("saturate", True), 28)
+    return _run(host, plan, x, (scale, types.scale, zero_point, types.y), options).reshape(x.shape)
+
+
+def _dequantize(
+    host: Host, x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None, types: Types, options: dict[str, Any]
+) -> np.ndarray:
+    zero = None if zero_point is None else types.x
+    plan = dequantize_plan(types.x, types.scale, zero, options.get("output_dtype"), 28)
+    return _run(host, plan, x, (scale, types.scale, zero_point, types.x), options).reshape(x.shape)
+
+
+@pytest.mark.parametrize("y", TARGETS, **BY_NAME)
+def test_quantize_every_type_and_precision(host: Host, y: Format, tally: Counter[str]) -> None:
+    for types in (found for found in QUANTIZED if found.y is y):
+        rng = generator("CUDA", *types)
+        scale = draw_scale(rng, types.scale, (40,), odd=0.3)
+        x = draw_x(rng, types.x, np.broadcast_to(as_values(scale, types.scale)[:, None], (40, 150)), y)
+        for precision in (None, *PRECISIONS):
+            for zero_point in (None, draw_zero_point(rng, y, scale.shape)):
+                for saturate in (True, False) if y.saturates == "asked" and precision is None else (True,):
+                    options = {"axis": 0, "precision": precision, "saturate": saturate}
+                    got = _quantize(host, x, scale, zero_point, types, options)
+                    expected = expect_quantized(x, scale, zero_point, types, options)
+                    compare(tally, "CUDA on the host, QuantizeLinear", got, expected, f"{types}, {options}", x)
+
+
+@pytest.mark.parametrize("source", SOURCES, **BY_NAME)
+def test_dequantize_every_type(host: Host, source: Format, tally: Counter[str]) -> None:
+    for types in (found for found in DEQUANTIZED if found.x is source):
+        rng = generator("CUDA", *types)
+        scale = draw_scale(rng, types.scale, (60,), odd=0.5)
+        x = draw_codes(rng, source, (60, 256))
+        if source.bits <= 8:
+            x = np.broadcast_to(np.arange(1 << source.bits).astype(np.uint8).view(source.dtype), (60, 1 << source.bits))
+        zeros = (None,) if source.bits == 32 else (None, draw_zero_point(rng, source, scale.shape))
+        for output in PRECISIONS[:3]:
+            for zero_point in zeros:
+                options = {"axis": 0, "output_dtype": output}
+                got = _dequantize(host, x, scale, zero_point, types, options)
+                expected = expect_dequantized(x, scale, zero_point, types, options)
+                compare(tally, "CUDA on the host, DequantizeLinear", got, expected, f"{types}, {options}", x)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("y", ["int8", "uint4", "float8_e5m2", "float4_e2m1fn"])
+def test_every_granularity(host: Host, y: str, shape: tuple[int, ...], tally: Counter[str]) -> None:
+    fmt = as_format(y)
+    there, back = Types(FLOAT32, FLOAT32, fmt), Types(fmt, FLOAT32, FLOAT32)
+    for scale_shape, options in granularities(shape, 28):
+        rng = generator(y, shape, scale_shape, options)
+        scale, zero_point = draw_scale(rng, FLOAT32, scale_shape), draw_zero_point(rng, fmt, scale_shape)
+        factor = spread(as_values(scale, FLOAT32), shape, options.get("axis", 1), options.get("block_size", 0))
+        x = draw_x(rng, FLOAT32, factor, fmt)
+        what = f"{fmt.name}, {shape}, {scale_shape}, {options}"
+        expected = expect_quantized(x, scale, zero_point, there, options)
+        got = _quantize(host, x, scale, zero_point, there, options)
+        compare(tally, "CUDA on the host, granularities", got, expected, what, x)
+        x = draw_codes(rng, fmt, shape)
+        expected = expect_dequantized(x, scale, zero_point, back, options)
+        got = _dequantize(host, x, scale, zero_point, back, options)
+        compare(tally, "CUDA on the host, granularities", got, expected, what, x)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 17), (5, 64), (1, 1)], ids=str)
+@pytest.mark.parametrize("fmt", [fmt for fmt in TARGETS if fmt.bits < 8], **BY_NAME)
+def test_packed_ends(host: Host, fmt: Format, shape: tuple[int, ...]) -> None:
+    rng = generator(fmt, shape)
+    options = {"axis": 1, "block_size": 2}
+    scale = draw_scale(rng, FLOAT32, (shape[0], -(-shape[1] // 2), *shape[2:]))
+    x = draw_x(rng, FLOAT32, spread(as_values(scale, FLOAT32), shape, 1, 2), fmt)
+    plan = quantize_plan(FLOAT32, FLOAT32, None, fmt, None, True, 28)
+    operands = (scale, FLOAT32, None, fmt)
+    codes = expect_quantized(x, scale, None, Types(FLOAT32, FLOAT32, fmt), options)
+    number = sum(int(code) << fmt.bits * index for index, code in enumerate(codes.reshape(-1)))
+    packed = number.to_bytes((fmt.bits * codes.size + 7) // 8, "little")
+    assert _run(host, plan, x, operands, options, packed=True).tobytes() == packed
+    back = dequantize_plan(fmt, FLOAT32, None, None, 28)
+    where = granularity_of(shape, scale.shape, 1, 2, True, True)
+    got = host(
+        np.frombuffer(packed, np.uint8),
+        make_program(back, unpacked=True),
+        codes.size,
+        operands=(np.ascontiguousarray(scale), None, where[1:]),
+    )
+    values = codes.view(fmt.dtype)
+    expected = expect_dequantized(values, scale, None, Types(fmt, FLOAT32, FLOAT32), options)
+    assert np.array_equal(got, expected.reshape(-1))

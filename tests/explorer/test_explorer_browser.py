@@ -1,0 +1,253 @@
+"""The explorer in a browser: clicks on bits, keys, links, both schemes, a phone, no errors, no outside request."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.browser import CHROMIUM, FLAGS, Visit, server
+
+from lowprec.explorer.state import PAGES
+
+playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("streamlit")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
+NAMES = [path for path, *_ in PAGES]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with server() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    found = Visit(browser, address, **getattr(request, "param", {}))
+    yield found
+    found.context.close()
+    assert found.outside() == []
+    assert found.complaints == []
+
+
+def bits(page: Any) -> str:
+    return "".join(page.get_by_role("switch").all_inner_texts())
+
+
+def shown(visit: Visit, text: str) -> None:
+    visit.page.get_by_text(text, exact=True).first.wait_for()
+
+
+def test_the_bare_address_leads_to_anatomy(visit: Visit) -> None:
+    visit.go("")
+    assert "/anatomy" in visit.page.url
+    assert bits(visit.page) == "00101010"
+
+
+def test_a_click_flips_a_bit(visit: Visit) -> None:
+    page = visit.go("anatomy?at=0x2a")
+    page.get_by_role("switch", name="sign bit 7").click()
+    assert bits(page) == "10101010"  # at once
+    shown(visit, "0xAA = 170")
+    visit.address_has("at=0xAA")
+    assert page.get_by_role("switch", name="sign bit 7").get_attribute("aria-checked") == "true"
+
+
+def test_eight_rapid_clicks_all_count(visit: Visit) -> None:
+    page = visit.go("anatomy?at=0x00")
+    page.evaluate(  # within one turn: no answer of the server can come between
+        """() => {
+            const roots = [...document.querySelectorAll('*')].map(element => element.shadowRoot);
+            const root = roots.find(found => found?.querySelector('.bits'));
+            for (const button of root.querySelectorAll('button')) button.click();
+        }"""
+    )
+    assert bits(page) == "11111111"
+    for button in page.get_by_role("switch").all():  # and eight more, as fast as a hand never is
+        button.click()
+    page.get_by_role("switch").first.click()
+    assert bits(page) == "10000000"
+    visit.address_has("at=0x80")
+    visit.settle()
+    assert bits(page) == "10000000"
+
+
+def test_dragging_paints_bits(visit: Visit) -> None:
+    page = visit.go("anatomy?at=0x00")
+    boxes = [button.bounding_box() for button in page.get_by_role("switch").all()]
+    page.mouse.move(boxes[2]["x"] + 5, boxes[2]["y"] + 5)
+    page.mouse.down()
+    for box in boxes[3:7]:
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 5, steps=4)
+    page.mouse.up()
+    page.mouse.move(boxes[7]["x"] + 5, boxes[7]["y"] + 5)
+    assert bits(page) == "00111110"
+    visit.address_has("at=0x3E")
+
+
+def test_keys_alone(visit: Visit) -> None:
+    page = visit.go("anatomy?at=0x7e")
+    page.get_by_role("switch").first.focus()
+    page.keyboard.press("Space")
+    assert bits(page) == "11111110"
+    page.keyboard.press("End")
+    page.keyboard.press("Space")
+    assert bits(page) == "11111111"
+    page.keyboard.press("ArrowUp")
+    assert bits(page) == "00000000"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    assert bits(page) == "11111101"
+    visit.address_has("at=0xFD")
+    codes = page.get_by_role("group", name="Codes")
+    codes.get_by_role("button", pressed=True, name="FD").focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    visit.address_has("at=0xEC")
+    visit.settle()
+    assert bits(page) == "11101100"
+
+
+def test_every_control_is_reached_by_tab(visit: Visit) -> None:
+    page = visit.go("anatomy")
+    reached = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate(
+            """() => {
+                let at = document.activeElement;
+                while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+                return at.getAttribute('aria-label') || at.innerText;
+            }"""
+        ))  # fmt: skip
+    text = "|".join(sorted(filter(None, reached)))
+    for name in ("Anatomy", "Rounding", "bit 7", "previous", "next", "hex-float", "CSV", "2A"):
+        assert name in text, name
+
+
+def test_the_grid_selects(visit: Visit) -> None:
+    page = visit.go("anatomy?fmt=float4_e2m1fn&at=0x1")
+    page.get_by_role("group", name="Codes").get_by_role("button").nth(7).click()
+    shown(visit, "0x7 = 7")
+    assert bits(page) == "0111"
+
+
+def test_a_link_restores_a_page_and_back_goes_back(visit: Visit) -> None:
+    page = visit.go("rounding?x=464&fmt=float8_e4m3fn&saturate=0&opset=23&line=binades")
+    assert page.get_by_role("textbox", name="Number").input_value() == "464"
+    page.get_by_role("button", name="largest + 1 step").click()
+    visit.address_has("x=480")
+    visit.settle()
+    page.locator("code", has_text="x=480").wait_for()
+    copied = page.locator("code").first.inner_text()
+    assert "saturate=0" in copied
+    other = Visit(page.context.browser, visit.address)
+    assert (
+        other.go(copied.removeprefix(visit.address + "/")).get_by_role("textbox", name="Number").input_value() == "480"
+    )
+    other.context.close()
+    page.go_back()
+    page.wait_for_function("() => document.querySelector('input[type=text]').value === '464'")
+
+
+@pytest.mark.parametrize("visit", [{"phone": True}, {}], indirect=True, ids=["phone", "wide"])
+def test_the_menu_takes_the_number_and_the_format_along(visit: Visit) -> None:
+    page = visit.go("rounding?x=464&fmt=float8_e5m2")
+    for _, title, _ in PAGES:
+        assert page.get_by_role("link", name=title, exact=True).is_visible()  # also on a phone
+    entries = page.evaluate("history.length")
+    page.get_by_role("link", name="Anatomy", exact=True).click()
+    visit.address_has("anatomy?fmt=float8_e5m2&at=464")
+    shown(visit, "0x5F = 95")  # 448: 464 is no value of it
+    page.get_by_role("link", name="Saturation", exact=True).click()
+    page.get_by_role("heading", name="Saturation", exact=True).wait_for()
+    page.get_by_role("link", name="Cast & BitCast", exact=True).click()
+    visit.address_has("at=464&target=float8_e5m2")
+    visit.settle()
+    assert page.get_by_role("textbox", name="Code or number").input_value() == "464"
+    assert page.evaluate("history.length") == entries + 3
+
+
+def test_the_table_is_downloaded_at_every_click(visit: Visit) -> None:
+    page = visit.go("anatomy?fmt=float4_e2m1fn&at=0x1")
+    for _ in range(12):
+        with page.expect_download(timeout=20_000) as caught:
+            page.get_by_role("button", name="CSV").click()
+        lines = caught.value.path().read_text(encoding="utf-8").splitlines()
+        assert lines[0] == "code,bits,class,value,hex_float"
+        assert len(lines) == 17
+
+
+@pytest.mark.parametrize("visit", [{"phone": True}], indirect=True)
+def test_a_table_that_goes_on_shows_it(visit: Visit) -> None:
+    page = visit.go("rounding")
+    table = page.get_by_role("region", name="Every way to round")
+    assert table.evaluate("table => table.scrollWidth > table.clientWidth")
+    assert table.evaluate("table => getComputedStyle(table).backgroundAttachment") == "local, local, scroll, scroll"
+    right = table.get_by_role("columnheader", name="value").bounding_box()
+    assert right["x"] + right["width"] <= 390  # what matters most is in sight
+
+
+def test_a_refused_file_ends_the_page(visit: Visit) -> None:
+    page = visit.page
+    page.goto(f"{visit.address}/quantize?origin=file")
+    page.get_by_text("Choose a file to go on").wait_for()
+    page.get_by_text("4MB per file").wait_for()
+    page.locator("input[type=file]").set_input_files(
+        {"name": "w.npy", "mimeType": "application/octet-stream", "buffer": b"PK"}
+    )
+    page.get_by_role("alert").filter(has_text="the file").wait_for()
+    visit.settle()
+    assert page.get_by_text("ONNX node", exact=True).count() == 0
+
+
+def test_a_bad_link_shows_a_message(visit: Visit) -> None:
+    page = visit.go("saturation?opset=3&fmt=%3Cscript%3E")
+    page.get_by_role("alert").filter(has_text="must be a whole number from 19 to 28").wait_for()
+    assert page.locator("script:text('alert')").count() == 0
+
+
+def test_a_cell_of_saturation_opens_anatomy(visit: Visit) -> None:
+    page = visit.go("saturation?opset=23")
+    page.get_by_role("link", name="80 -nan").first.click()
+    shown(visit, "0x80 = 128")
+    page.get_by_role("switch").first.wait_for()
+    assert bits(page) == "10000000"
+
+
+@pytest.mark.parametrize("visit", [{"dark": True}], indirect=True)
+def test_dark_by_the_systems_choice(visit: Visit) -> None:
+    page = visit.go("anatomy")
+    assert page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor") == "rgb(20, 22, 28)"
+    button = page.get_by_role("switch").first
+    assert button.evaluate("button => getComputedStyle(button).backgroundColor") == "rgb(74, 35, 18)"
+
+
+@pytest.mark.parametrize("visit", [{"phone": True}, {}, {"dark": True}], indirect=True, ids=["phone", "light", "dark"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_fits_and_is_accessible(visit: Visit, name: str) -> None:
+    page = visit.go(name)
+    wide = page.evaluate("Math.max(document.documentElement.scrollWidth, "
+                         "document.querySelector('[data-testid=stMain]').scrollWidth)")  # fmt: skip
+    assert wide <= page.viewport_size["width"]
+    assert page.locator("[data-testid=stException]").count() == 0
+    levels = page.locator("h1, h2, h3, h4").evaluate_all("found => found.map(heading => Number(heading.tagName[1]))")
+    assert levels[0] == 1
+    assert max(after - before for before, after in itertools.pairwise(levels)) <= 1
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    serious = [(rule["id"], [node["html"][:120] for node in rule["nodes"]][:3])
+               for rule in found if rule["impact"] in ("serious", "critical")]  # fmt: skip
+    assert serious == []

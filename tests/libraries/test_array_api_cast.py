@@ -1,0 +1,251 @@
+"""The array-API twin of the kernels against the exact oracle, in NumPy, array_api_strict and torch."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import array_api_compat
+import array_api_compat.numpy
+import numpy as np
+import pytest
+from support import oracle
+
+from lowprec import reference
+from lowprec.backends import array_api_cast, array_api_quantize, array_api_values
+from lowprec.plans.cast import make_plan
+from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
+from lowprec.spec.opsets import ROUND_MODES, cast_rules
+
+strict = pytest.importorskip("array_api_strict")
+NARROW = [row for row in NUMERIC if row.bits <= 16]
+WIDE = [row for row in NUMERIC if row.bits > 16]
+SUB_BYTE = [row for row in NUMERIC if row.bits < 8]
+LIBRARIES = ("numpy", "array_api_strict", "torch")
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Give the name of each library, with the strict one held to array API 2023.12."""
+    pytest.importorskip(request.param)
+    with strict.ArrayAPIStrictFlags(api_version="2023.12"), np.errstate(all="raise"):
+        yield request.param
+
+
+def namespace(library: str) -> Any:
+    if library == "array_api_strict":
+        return strict
+    return array_api_compat.numpy if library == "numpy" else pytest.importorskip("array_api_compat.torch")
+
+
+def put(codes: np.ndarray, fmt: Format, library: str, *, as_codes: bool) -> Any:
+    """Return unsigned codes as the library holds the format."""
+    held = codes if as_codes else codes.view(fmt.dtype)
+    if library == "array_api_strict":
+        return strict.asarray(held)
+    if library == "numpy":
+        return held
+    torch = pytest.importorskip("torch")
+    signed = torch.from_numpy(codes.view(f"i{codes.dtype.itemsize}").copy())
+    name = fmt.code_dtype.name if as_codes else fmt.name
+    return signed.view(getattr(torch, name))
+
+
+def get(x: Any, library: str) -> np.ndarray:
+    """Return what the array holds as unsigned codes."""
+    if library == "torch":
+        torch = pytest.importorskip("torch")
+        x = x.view(getattr(torch, f"int{8 * x.element_size()}")).numpy()
+    held = np.asarray(x)
+    return held.view(f"u{held.dtype.itemsize}")
+
+
+def carriers(fmt: Format, library: str) -> list[bool]:
+    """Return the ways in which the library may hold the format: as codes, in a dtype of its own, or both."""
+    if (fmt.is_float and fmt.bits < 16) or fmt.bits < 8:
+        return [True]
+    if fmt.is_float and fmt.bits == 16:
+        own = library == "torch" or (library == "numpy" and hasattr(np, fmt.name))
+        return [True, False] if own else [True]
+    return [False]
+
+
+def options(source: Format, target: Format) -> Iterator[dict[str, Any]]:
+    for opset in (23, 28):
+        if max(source.since, target.since) > opset:
+            continue
+        modes = ROUND_MODES if target.is_float and not target.has_zero else (None,)
+        for mode in modes:
+            yield from ({"saturate": saturate, "round_mode": mode, "opset": opset} for saturate in (True, False))
+
+
+@functools.cache
+def every_code(fmt: Format) -> tuple[np.ndarray, np.ndarray]:
+    """Return all codes and, exactly, what they are: float64 with signs on zeros and NaNs, or int64."""
+    codes = np.arange(2 if fmt.kind is Kind.BOOL else 1 << fmt.bits).astype(fmt.code_dtype)
+    values = [reference.decode(int(code), fmt) for code in codes]
+    if fmt.is_float:
+        return codes, np.array([float(value) for value in values])
+    return codes, np.array([int(value.number) for value in values], np.int64)
+
+
+def expected(codes: np.ndarray, values: np.ndarray, source: Format, target: Format, how: dict[str, Any]) -> np.ndarray:
+    if source is target and not (target.is_float and target.bits == 8 and how["saturate"]):
+        return codes
+    return (oracle.expected_from_float64 if source.is_float else oracle.expected_from_integers)(values, target, **how)
+
+
+def check(codes: np.ndarray, values: np.ndarray, source: Format, target: Format, library: str) -> None:
+    """Compare every option and every carrier with the oracle."""
+    for how in options(source, target):
+        with np.errstate(all="ignore"):
+            wanted = expected(codes, values, source, target, how)
+        plan = make_plan(source, target, cast_rules(source, target, **how))
+        for as_codes in carriers(source, library):
+            x = put(codes, source, library, as_codes=as_codes)
+            found = get(array_api_cast.convert(x, plan, namespace(library)), library)
+            wrong = np.flatnonzero(found != wanted)
+            assert wrong.size == 0, (
+                f"{source.name} -> {target.name} {how}: {wrong.size} wrong, the first from "
+                f"{codes[wrong[0]]:#x}: {found[wrong[0]]:#x}, not {wanted[wrong[0]]:#x}"
+            )
+
+
+@pytest.mark.parametrize("source", NARROW, ids=lambda row: row.name)
+def test_every_code_of_narrow_sources(library: str, source: Format) -> None:
+    codes, values = every_code(source)
+    for target in NUMERIC:
+        check(codes, values, source, target, library)
+
+
+def sweep(source: Format, target: Format, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return codes and values of a wide source where casts to the target change their mind."""
+    if source.is_float:
+        x = getattr(oracle, f"sweep_{source.name}")(target, count=count)
+        with np.errstate(all="ignore"):
+            return x.view(source.code_dtype), x.astype(np.float64)
+    # The low half of every 64-bit input is one for 32 bits.
+    x = getattr(oracle, "sweep_int64" if source.signed else "sweep_uint64")(target, count=count).astype(source.name)
+    return x.view(source.code_dtype), x if source.bits == 64 else x.astype(np.int64)
+
+
+@pytest.mark.parametrize("target", NUMERIC, ids=lambda row: row.name)
+def test_wide_sources(library: str, target: Format) -> None:
+    for source in WIDE:
+        codes, values = sweep(source, target, 200_000 if library == "numpy" else 2_000)
+        if library != "numpy":
+            stride = 1 + len(codes) // 60_000 * 2  # odd: the sweeps come in groups of seven, three and two
+            codes, values = codes[::stride].copy(), values[::stride].copy()
+        check(codes, values, source, target, library)
+
+
+@pytest.mark.parametrize("fmt", SUB_BYTE, ids=lambda row: row.name)
+def test_upper_bits_of_sub_byte_codes_are_not_read(library: str, fmt: Format) -> None:
+    codes = np.arange(256).astype(np.uint8)
+    masked = codes & np.uint8(fmt.code_mask)
+    for target in NUMERIC:
+        plan = make_plan(fmt, target, cast_rules(fmt, target))
+        dirty, clean = (
+            get(array_api_cast.convert(put(c, fmt, library, as_codes=True), plan, namespace(library)), library)
+            for c in (codes, masked)
+        )
+        np.testing.assert_array_equal(dirty, clean)
+    plan = make_plan(fmt, fmt, cast_rules(fmt, fmt))
+    copied = array_api_cast.convert(put(codes, fmt, library, as_codes=True), plan, namespace(library))
+    np.testing.assert_array_equal(get(copied, library), masked)
+
+
+@pytest.mark.parametrize("source", ["int8", "float32", "int4"])
+@pytest.mark.parametrize("target", ["int4", "uint4", "int2", "uint2"])
+def test_extended_results_are_values(library: str, source: str, target: str) -> None:
+    row, goal = FORMATS[source], FORMATS[target]
+    numbers = np.arange(-8, 8)
+    codes = (numbers & row.code_mask if row.is_integer else numbers.astype(np.float32).view(np.uint32)).astype(
+        row.code_dtype
+    )
+    x = put(codes, row, library, as_codes=row.bits < 8)
+    plan = make_plan(row, goal, cast_rules(row, goal))
+    found = get(array_api_cast.convert(x, plan, namespace(library), extend=True), library).view(np.int8)
+    half = 1 << (goal.bits - 1)
+    wanted = (numbers + half) % (2 * half) - half if goal.signed else numbers % (2 * half)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("target", NUMERIC, ids=lambda row: row.name)
+def test_dtype_of_results(library: str, target: Format) -> None:
+    xp, source = namespace(library), FORMATS["int32"]
+    plan = make_plan(source, target, cast_rules(source, target))
+    found = array_api_cast.convert(xp.asarray([3], dtype=xp.int32), plan, xp).dtype
+    coded = target.is_float and target.bits <= 16
+    name = target.code_dtype.name if coded else target.name
+    if target.is_integer and target.bits < 8:
+        name = "int8" if target.signed else "uint8"
+    assert found == getattr(xp, name)
+
+
+@pytest.mark.parametrize("target", NUMERIC, ids=lambda row: row.name)
+@pytest.mark.parametrize("source", ["float32", "uint64", "bool", "float4_e2m1fn"])
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (2, 3, 4)], ids=str)
+def test_shapes_and_strides(library: str, source: str, target: Format, shape: tuple[int, ...]) -> None:
+    xp, row = namespace(library), FORMATS[source]
+    codes = np.resize(np.array([1, 0, 1, 1], row.code_dtype), shape)
+    plan = make_plan(row, target, cast_rules(row, target))
+    x = xp.permute_dims(put(codes, row, library, as_codes=row.bits < 8), tuple(reversed(range(len(shape)))))
+    flat = put(codes.T.reshape(-1).copy(), row, library, as_codes=row.bits < 8)
+    found = array_api_cast.convert(x, plan, xp)
+    assert tuple(found.shape) == shape[::-1]
+    wanted = get(array_api_cast.convert(flat, plan, xp), library)
+    np.testing.assert_array_equal(get(xp.reshape(found, (-1,)), library), wanted)
+
+
+@pytest.mark.parametrize("fmt", WIDE, ids=lambda row: row.name)
+def test_a_copy_keeps_payloads_and_is_a_copy(library: str, fmt: Format) -> None:
+    codes = (np.array([0, 1, 2**32 - 2**22 - 5, 2**64 - 2**51 - 9], np.uint64) & np.uint64(fmt.code_mask)).astype(
+        fmt.code_dtype
+    )
+    x = put(codes.copy(), fmt, library, as_codes=False)
+    found = array_api_cast.convert(x, make_plan(fmt, fmt, cast_rules(fmt, fmt)), namespace(library))
+    np.testing.assert_array_equal(get(found, library), codes)
+    found[0] = 1
+    assert get(x, library)[0] == 0
+
+
+@pytest.mark.parametrize("target", NUMERIC, ids=lambda row: row.name)
+def test_results_stay_on_the_device(target: Format) -> None:
+    device = strict.Device("device1")
+    for source in (FORMATS["float32"], FORMATS["float16"], FORMATS["int64"], FORMATS["uint64"], FORMATS["int4"]):
+        held = source.code_dtype.name if source.bits < 8 or (source.is_float and source.bits < 32) else source.name
+        x = strict.asarray([1, 2], dtype=getattr(strict, held), device=device)
+        assert array_api_cast.convert(x, make_plan(source, target, cast_rules(source, target)), strict).device == device
+
+
+@pytest.mark.parametrize("missing", ["float64", "int64", "uint32"])
+def test_a_library_without_the_dtypes_is_named(missing: str) -> None:
+    listed = {"float64", "int64"} - {missing}
+    limited = types.ModuleType("smalllib")
+    vars(limited)["__array_namespace_info__"] = lambda: types.SimpleNamespace(dtypes=lambda: dict.fromkeys(listed))
+    # The 64-bit names are there even when they are switched off, as JAX has it; uint32 works without being listed.
+    vars(limited).update(dict.fromkeys({"float64", "int64", "uint32"} - ({missing} - {"float64", "int64"})))
+    rows = FORMATS["float32"], FORMATS["uint32"]
+    with pytest.raises(TypeError, match=rf"has {missing}; got an array of smalllib"):
+        array_api_cast.convert(np.zeros(2, np.float32), make_plan(*rows, cast_rules(*rows)), limited)
+
+
+def test_it_shares_nothing_with_the_other_implementations() -> None:
+    imported = set()
+    for module in (array_api_cast, array_api_quantize, array_api_values):
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(node, ast.Import):
+                imported |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add("." * node.level + (node.module or ""))
+    ours = {name for name in imported if name.startswith(".")}
+    assert ours == {
+        ".array_api_cast", ".array_api_values", ".job", "..plans.cast", "..plans.granularity", "..spec.float_mode",
+        "..spec.formats",
+    }  # fmt: skip
+    assert imported - ours == {"__future__", "array_api_compat", "dataclasses", "functools", "math", "typing"}

@@ -1,0 +1,78 @@
+"""Carriers: the table in docs/formats.md beside the code, what libraries really hold beside the table, errors."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from support.array_libraries import LIBRARIES, library
+from support.command_line import run
+from support.paths import ROOT
+
+import lowprec as lp
+from lowprec.cli import tables
+from lowprec.spec.formats import FORMATS, Format
+
+COLUMNS = {"numpy": "NumPy", "torch": "torch", "cupy": "CuPy", "jax": "JAX", "dask": "Dask", "strict": "any other"}
+
+
+def _cells() -> dict[str, dict[str, str]]:
+    header, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in tables.carrier_table().split("\n"))
+    return {name: dict(zip(header, row, strict=True)) for row in rows for name in row[0].split(", ")}
+
+
+def test_the_readmes_table_is_current() -> None:
+    assert tables.carrier_table() in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+
+
+def test_every_format_has_one_row() -> None:
+    assert list(_cells()) == sorted(_cells(), key=list(_cells()).index)
+    assert set(_cells()) == set(FORMATS)
+
+
+def _namespace(name: str) -> Any:
+    if name == "cupy":  # it names its types without a GPU too
+        return pytest.importorskip("cupy")
+    with library(name) as found:
+        return found.namespace
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("fmt", [f for f in FORMATS.values() if f.name != "string"], ids=lambda fmt: fmt.name)
+def test_cells_are_what_carrier_says(fmt: Format, name: str) -> None:
+    cell, xp = _cells()[fmt.name][COLUMNS[name]], _namespace(name)
+    if name == "jax" and fmt.name in ("float64", "int64", "uint64", "complex128"):
+        assert cell == "its own"
+        with pytest.raises(TypeError, match="switched on"):
+            lp.carrier(fmt, xp)
+        return
+    held = str(lp.carrier(fmt, xp)).rpartition(".")[2]
+    assert held == (fmt.name if cell in ("its own", "ml_dtypes") else re.search(r"(\w+) \w+$", cell)[1])
+    assert (cell == "ml_dtypes") == (name not in ("torch", "strict") and held not in dir(np))
+
+
+@pytest.mark.parametrize("name", [name for name in LIBRARIES if name in COLUMNS and name != "cupy"])
+def test_strings_are_numpys(name: str) -> None:
+    cell = _cells()["string"][COLUMNS[name]]
+    if name == "numpy":
+        assert (cell, lp.carrier("string", np)) == ("`str` objects", np.dtype(object))
+        return
+    assert cell == "none"
+    with pytest.raises(TypeError, match="`xp` must be an array library that can hold string: numpy, in arrays of str"):
+        lp.carrier("string", _namespace(name))
+
+
+def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("formats", "--carriers", capsys=capsys) == tables.carrier_table() + "\n"
+    with pytest.raises(SystemExit):
+        run("formats", "--carriers", "int4", capsys=capsys)
+
+
+def test_where_the_format_of_codes_must_be_said() -> None:
+    codes = np.array([1, 2], np.uint8)
+    with pytest.raises(ValueError, match=r"`to` must be 8 bits wide, as uint8 is; got float4_e2m1fn of 4.*`source=`"):
+        lp.bitcast(codes, "float4_e2m1fn")
+    with pytest.raises(ValueError, match=r"`scale` must be a type .*; got uint8.*`scale_format=`"):
+        lp.quantize_linear(np.ones(2, np.float32), codes)

@@ -1,0 +1,181 @@
+"""QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: the same codes from every library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from support.array_libraries import LIBRARIES, Library, library
+
+import lowprec as lp
+from lowprec.spec.formats import NUMERIC, Format
+
+BY_NAME = {"ids": lambda fmt: fmt.name}
+CODES = [fmt for fmt in NUMERIC if (fmt.is_integer and fmt.bits <= 16) or (fmt.is_float and fmt.bits <= 8)]
+CODES = [fmt for fmt in CODES if fmt.has_zero]
+FLOATS = [lp.formats[name] for name in ("float32", "float16", "bfloat16")]
+POWERS = next(fmt for fmt in NUMERIC if not fmt.has_zero)
+SHAPE = (5, 11, 4)
+GRANULARITIES = {  # how the scale lies beside an array of SHAPE: its shape, axis and block_size
+    "tensor": ((), 1, 0),
+    "axis 0": ((5,), 0, 0),
+    "last axis": ((4,), -1, 0),
+    "blocks": ((5, 3, 4), 1, 4),
+    "long blocks": ((1, 11, 4), 0, 7),
+}
+
+
+@pytest.fixture(params=LIBRARIES)
+def xp(request: pytest.FixtureRequest) -> Iterator[Library]:
+    """Give every library that is here."""
+    with library(request.param) as found:
+        yield found
+
+
+def values(fmt: Format, shape: tuple[int, ...] = SHAPE) -> np.ndarray:
+    """Return codes of floats of every size, with Inf, NaN, zeros and subnormals among them."""
+    rng = np.random.default_rng(7)
+    drawn = np.ldexp(rng.normal(0, 1, shape), rng.integers(-12, 12, shape))
+    special = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-40, 2.5, -3.5]
+    drawn.reshape(-1)[: len(special)] = special[: drawn.size]
+    return lp.encode(drawn, fmt)
+
+
+def scales(fmt: Format, shape: tuple[int, ...]) -> np.ndarray:
+    return lp.encode(np.random.default_rng(3).uniform(0.01, 4, shape), fmt)
+
+
+def zero_points(fmt: Format, shape: tuple[int, ...]) -> np.ndarray:
+    """Return codes of zero points that are not all zero where the format may have others."""
+    if not (fmt.is_integer or fmt.saturates == "always"):
+        return np.zeros(shape, np.uint8)
+    return lp.encode(np.random.default_rng(5).integers(int(fmt.min) // 2, int(fmt.max) // 2 + 1, shape), fmt)
+
+
+def run(xp: Library, function: Any, formats: list[Format], arrays: list[np.ndarray], **options: Any) -> Any:
+    """Call an operator in a library; options that say what a carrier holds are left out where it says so itself."""
+    said = {
+        name: None if name.endswith("_format") and xp.own(lp.as_format(value)) else value
+        for name, value in options.items()
+    }
+    with xp.session(*formats):
+        held = [xp.hold(codes, fmt) for codes, fmt in zip(arrays, formats, strict=True)]
+        got = xp.call(lambda *given: function(*given, **said), *held)
+        assert xp.same_place(got, held[0])
+        return got
+
+
+@pytest.mark.parametrize("spread", GRANULARITIES)
+@pytest.mark.parametrize("target", CODES, **BY_NAME)
+def test_quantize(xp: Library, target: Format, spread: str) -> None:
+    shape, axis, block_size = GRANULARITIES[spread]
+    how = {"axis": axis, "block_size": block_size, "output_dtype": target}
+    for source in FLOATS if xp.first else FLOATS[:1]:
+        for scale in (source, POWERS):
+            arrays = [values(source), scales(scale, shape), zero_points(target, shape)]
+            views = [arrays[0].view(source.dtype), arrays[1].view(scale.dtype), arrays[2].view(target.dtype)]
+            for count in (2, 3) if xp.first else (3,):
+                expected = lp.quantize_linear(*views[:count], **how)
+                formats = [source, scale, target][:count]
+                said = {"source": None if xp.own(source) else source, "scale_format": scale}
+                got = run(xp, lp.quantize_linear, formats, arrays[:count], **how, **said)
+                assert np.array_equal(xp.codes(got, target), expected.view(target.code_dtype)), (source, scale, count)
+
+
+@pytest.mark.parametrize("spread", GRANULARITIES)
+@pytest.mark.parametrize("source", [*CODES, lp.formats["int32"]], **BY_NAME)
+def test_dequantize(xp: Library, source: Format, spread: str) -> None:
+    shape, axis, block_size = GRANULARITIES[spread]
+    codes = np.resize(np.arange(1 << min(source.bits, 16)), SHAPE).astype(source.code_dtype)
+    zeros = zero_points(source, shape).astype(source.code_dtype) * (source.bits < 32)
+    for target in FLOATS if xp.first else FLOATS[:1]:
+        for scale in (target, POWERS):
+            how = {"axis": axis, "block_size": block_size, "output_dtype": target}
+            for count in (2, 3) if xp.first else (3,):
+                arrays = [codes, scales(scale, shape), zeros][:count]
+                formats = [source, scale, source][:count]
+                views = [array.view(fmt.dtype) for array, fmt in zip(arrays, formats, strict=True)]
+                expected = lp.dequantize_linear(*views, **how)
+                said = {"source": None if xp.own(source) else source, "scale_format": scale}
+                got = run(xp, lp.dequantize_linear, formats, arrays, **how, **said)
+                assert np.array_equal(xp.codes(got, target), expected.view(target.code_dtype)), (target, scale, count)
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in CODES if fmt.bits < 8], **BY_NAME)
+@pytest.mark.parametrize("spread", ["last axis", "blocks"])
+def test_packed(xp: Library, fmt: Format, spread: str) -> None:
+    shape, axis, block_size = GRANULARITIES[spread]
+    row = FLOATS[0]
+    arrays, how = [values(row), scales(row, shape)], {"axis": axis, "block_size": block_size}
+    views = [array.view(row.dtype) for array in arrays]
+    expected = lp.quantize_linear(*views, output_dtype=fmt, packed=True, **how)
+    got = run(xp, lp.quantize_linear, [row, row], arrays, output_dtype=fmt, packed=True, **how)
+    assert np.array_equal(xp.unwrap(got), expected)
+    how |= {"source": fmt, "packed": True, "shape": SHAPE}
+    back = lp.dequantize_linear(expected, views[1], **how)
+    again = run(xp, lp.dequantize_linear, [lp.formats["uint8"], row], [expected, arrays[1]], **how)
+    assert np.array_equal(xp.unwrap(again), back)
+
+
+def test_numbers_for_scale_and_zero_point(xp: Library) -> None:
+    row = FLOATS[0]
+    x = values(row)
+    for fmt in CODES:
+        zero = 1 if fmt.is_integer else 0
+        expected = lp.quantize_linear(x.view(row.dtype), 0.3, zero, output_dtype=fmt)
+        got = run(xp, lambda v, f=fmt, z=zero: lp.quantize_linear(v, 0.3, z, output_dtype=f), [row], [x])
+        assert np.array_equal(xp.codes(got, fmt), expected.view(fmt.code_dtype)), fmt.name
+        held = expected.view(fmt.code_dtype)
+        back = lp.dequantize_linear(expected, 0.3, zero)
+        said = None if xp.own(fmt) else fmt
+        again = run(xp, lambda v, s=said, z=zero: lp.dequantize_linear(v, 0.3, z, source=s), [fmt], [held])
+        assert np.array_equal(xp.unwrap(again), back, equal_nan=True), fmt.name
+
+
+def test_zero_points_of_float8_must_be_zero(xp: Library) -> None:
+    fmt, row = next(f for f in CODES if f.is_float and f.saturates == "asked"), FLOATS[0]
+    arrays = [values(row), scales(row, ()), np.ones((), np.uint8)]
+    with pytest.raises(Exception, match="`zero_point` must be 0 for"):
+        xp.unwrap(run(xp, lp.quantize_linear, [row, row, fmt], arrays, output_dtype=fmt))
+
+
+@pytest.mark.parametrize("x", [[-1.0, 0.0, 1.55], [3.0, 9.0], [0.0, 0.0], [1.0, np.nan], [1e38, -3e38], [1e-40]])
+def test_dynamic(xp: Library, x: list[float]) -> None:
+    array = np.array(x, np.float32)
+    expected = lp.dynamic_quantize_linear(array)
+    with np.errstate(all="ignore"):  # what array_api_strict computes in
+        found = xp.call(lp.dynamic_quantize_linear, xp.wrap(array))
+        for got, wanted in zip(found, expected, strict=True):
+            assert xp.same_place(got, found[0])
+            bits = np.asarray(xp.unwrap(got))
+            assert bits.dtype == wanted.dtype
+            assert bits.shape == wanted.shape
+            assert np.array_equal(bits, wanted, equal_nan=True)
+
+
+def test_arrays_of_two_libraries(xp: Library) -> None:
+    other = np.ones((), np.float32)
+    x = xp.wrap(np.ones(3, np.float32))
+    if isinstance(x, np.ndarray):
+        return
+    if xp.xp.__name__ == "dask.array":  # small arrays beside a large one
+        assert xp.unwrap(lp.quantize_linear(x, other)).tolist() == [1, 1, 1]
+        return
+    with pytest.raises(TypeError, match=r"`scale` must be an array of .*, as `x` is; got one of numpy"):
+        xp.call(lambda v: lp.quantize_linear(v, other), x)
+
+
+def test_dynamic_does_not_depend_on_the_floating_point_mode() -> None:
+    x = np.array([1e-40, 3e-41], np.float32)
+    expected = lp.dynamic_quantize_linear(x)
+    assert expected[1] > 0
+    torch = pytest.importorskip("torch")
+    if not torch.set_flush_denormal(True):
+        pytest.skip("no such mode here")
+    try:
+        found = [a.tobytes() for a in lp.dynamic_quantize_linear(x)]
+    finally:
+        torch.set_flush_denormal(False)
+    assert found == [a.tobytes() for a in expected]

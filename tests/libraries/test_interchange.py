@@ -1,0 +1,170 @@
+"""Between carriers: codes unchanged, memory shared where it can be, and names kept through files, DLPack and pickle."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+import torch
+from support.array_libraries import LIBRARIES, Library, library
+from test_every_library_cast import BY_NAME, codes_of, said
+
+import lowprec as lp
+from lowprec.checkpoints import npy
+from lowprec.spec.formats import NUMERIC, Format
+
+
+@pytest.fixture(params=LIBRARIES)
+def xp(request: pytest.FixtureRequest) -> Iterator[Library]:
+    """Give every library that is here."""
+    if request.param == "jax.jit":
+        pytest.skip("what is being traced holds nothing")
+    with library(request.param) as found:
+        yield found
+
+
+@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+def test_every_library_to_numpy_and_torch(xp: Library, fmt: Format) -> None:
+    codes = codes_of(fmt)
+    with xp.session(fmt), library("torch") as other:
+        x = xp.hold(codes, fmt)
+        array, tensor = lp.to_numpy(x, said(xp, fmt)), lp.to_torch(x, said(xp, fmt))
+        assert array.dtype == fmt.dtype
+        assert np.array_equal(array.view(fmt.code_dtype), codes)
+        assert tensor.dtype == lp.carrier(fmt, torch)
+        assert np.array_equal(other.codes(tensor, fmt), codes)
+        bare = xp.wrap(codes)  # codes in unsigned integers, wherever they come from
+        assert np.array_equal(lp.to_numpy(bare, fmt).view(fmt.code_dtype), codes)
+        assert np.array_equal(other.codes(lp.to_torch(bare, fmt), fmt), codes)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0), (2, 3)], ids=str)
+def test_shapes(xp: Library, shape: tuple[int, ...]) -> None:
+    x = xp.wrap(np.arange(int(np.prod(shape)), dtype=np.uint8).reshape(shape))
+    assert lp.to_numpy(x, "float8_e5m2").shape == shape
+    assert tuple(lp.to_torch(x, "float8_e5m2").shape) == shape
+
+
+def _address(x: Any) -> int:
+    if isinstance(x, torch.Tensor):
+        return int(x.data_ptr())
+    return int(x.__array_interface__["data"][0]) if isinstance(x, np.ndarray) else int(x.unsafe_buffer_pointer())
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "bfloat16", "float4_e2m1fn", "uint4", "float64", "bool"])
+def test_memory_is_shared(name: str) -> None:
+    fmt = lp.as_format(name)
+    codes = np.resize(np.array([1, 0, 1], fmt.code_dtype), (40, 60))
+    for array in (codes.view(fmt.dtype), codes, codes[::2, 3::5], codes.T):
+        tensor = lp.to_torch(array, fmt)
+        assert _address(tensor) == _address(array)
+        assert tuple(step * array.itemsize for step in tensor.stride()) == array.strides
+        assert _address(lp.to_numpy(tensor, fmt)) == _address(array)
+        assert _address(lp.to_torch(tensor, fmt)) == _address(array)
+        assert _address(lp.to_numpy(array, fmt)) == _address(array)
+    held = strict.asarray(codes)
+    assert lp.to_numpy(held, fmt).ctypes.data == np.from_dlpack(held).ctypes.data
+
+
+def test_jax_memory_is_shared_and_stays_read_only() -> None:
+    jax = pytest.importorskip("jax")
+    x = jax.numpy.arange(100, dtype="bfloat16")
+    array = lp.to_numpy(x)
+    assert _address(array) == _address(x)
+    assert not array.flags.writeable
+    tensor = lp.to_torch(x)  # torch knows no memory that must not be written to
+    assert tensor.dtype == torch.bfloat16
+    assert _address(tensor) != _address(x)
+
+
+def test_what_cannot_be_shared_is_copied() -> None:
+    array = np.arange(6, dtype=np.uint8)
+    array.flags.writeable = False
+    tensor = lp.to_torch(array, "float8_e5m2")
+    tensor.view(torch.uint8)[0] = 9
+    assert array[0] == 0
+    assert lp.to_torch(np.arange(4.0)[::-1]).tolist() == [3, 2, 1, 0]
+    fields = np.zeros(3, [("a", "u1"), ("b", "f4")])["b"]
+    assert lp.to_torch(fields).tolist() == [0, 0, 0]
+    swapped = np.array([1.5, -2.0], ">f4")
+    assert lp.to_numpy(swapped).dtype == np.dtype("<f4")
+    assert lp.to_numpy(swapped).tolist() == lp.to_torch(swapped).tolist() == [1.5, -2.0]
+    assert lp.to_torch(np.float32(2.5)).tolist() == 2.5
+
+
+def test_bits_above_a_narrow_code_are_cleared() -> None:
+    dirty = np.array([0xF1, 0x0F, 0x80], np.uint8)
+    assert lp.to_numpy(dirty, "float4_e2m1fn").view(np.uint8).tolist() == [1, 15, 0]
+    assert lp.to_numpy(dirty.view(np.int8), "int4").tolist() == [1, -1, 0]
+    assert lp.to_torch(dirty, "int4").tolist() == [1, -1, 0]
+    assert lp.to_torch(torch.from_numpy(dirty), "int4").tolist() == [1, -1, 0]
+    values = torch.tensor([1, -1, -8], dtype=torch.int8)
+    assert lp.to_torch(values, "int4").data_ptr() == values.data_ptr()
+    assert lp.to_numpy(values, "int4").view(np.uint8).tolist() == [1, 15, 8]
+
+
+@pytest.mark.parametrize("function", ["to_numpy", "to_torch"])
+def test_refused(function: str) -> None:
+    call = getattr(lp, function)
+    with pytest.raises(TypeError, match="`x` must be an array"):
+        call([1, 2])
+    with pytest.raises(TypeError, match="`x` must hold bools, integers, real floats; got dtype complex64"):
+        call(np.zeros(2, np.complex64))
+    with pytest.raises(ValueError, match=r"`fmt` must be one of .*; got 'fp8'"):
+        call(np.zeros(2, np.uint8), "fp8")
+    with pytest.raises(ValueError, match="must hold codes of `fmt` bfloat16 in bfloat16 or uint16; got dtype uint8"):
+        call(np.zeros(2, np.uint8), "bfloat16")
+
+
+def test_traced_arrays_hold_nothing() -> None:
+    jax = pytest.importorskip("jax")
+    with pytest.raises(TypeError, match="`x` must hold something; got a JAX array that is being traced"):
+        jax.jit(lambda x: lp.to_numpy(x))(jax.numpy.ones(2))
+
+
+def test_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match="`to_torch` needs torch, which is not installed"):
+        lp.to_torch(np.zeros(2))
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)
+def test_names_survive_npy_files(fmt: Format, tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    npy.write(path, codes_of(fmt), fmt)
+    codes, found = npy.read(path)
+    assert found is fmt
+    assert np.array_equal(lp.to_numpy(codes, found).view(fmt.code_dtype), codes_of(fmt))
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)
+def test_names_survive_pickle_beside_codes(xp: Library, fmt: Format) -> None:
+    if xp.xp.__name__ == "array_api_strict":
+        pytest.skip("its arrays are not pickled")
+    x, stream = xp.hold(codes_of(fmt), fmt), io.BytesIO()
+    if xp.xp is torch:  # which pickles its newer types in files of its own alone
+        torch.save((x, fmt.name), stream)
+        stream.seek(0)
+        back, name = torch.load(stream)
+        found = lp.as_format(name)
+    else:
+        back, found = pickle.loads(pickle.dumps((x, fmt)))
+    assert found is fmt
+    assert back.dtype == x.dtype
+    assert np.array_equal(lp.to_numpy(back, said(xp, found)).view(fmt.code_dtype), codes_of(fmt))
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)
+def test_codes_travel_over_dlpack_and_buffers(fmt: Format) -> None:
+    codes = lp.to_numpy(codes_of(fmt), fmt).view(fmt.code_dtype)
+    tensor = torch.from_dlpack(codes)
+    assert tensor.data_ptr() == codes.ctypes.data
+    assert np.array_equal(lp.to_numpy(tensor, fmt).view(fmt.code_dtype), codes)
+    assert np.frombuffer(memoryview(codes), fmt.code_dtype).tolist() == codes.tolist()

@@ -1,0 +1,372 @@
+"""torch.compile, export, make_fx, functionalize, jit.trace and autograd give the bits of the eager call."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import io
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from support.torch_calls import CALLS, bits, sample
+from torch.fx.experimental.proxy_tensor import make_fx
+
+import lowprec as lp
+import lowprec.torch_ops
+from lowprec.arrays import torch_state
+from lowprec.spec.formats import NUMERIC, Format
+
+OPERATORS = torch.ops.lowprec
+
+
+@pytest.fixture(autouse=True)
+def _compiled_afresh() -> Iterator[None]:
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(error_on_recompile=True):
+        yield
+
+
+# ---- one graph, the same bits
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_compiled(name: str) -> None:
+    call = CALLS[name]
+    for backend in ("eager", "aot_eager"):
+        torch._dynamo.reset()
+        compiled = torch.compile(call, backend=backend, fullgraph=True)
+        for seed in (0, 1):
+            assert bits(compiled(sample(seed))) == bits(call(sample(seed)))
+
+
+@pytest.mark.parametrize("fmt", NUMERIC, ids=lambda fmt: fmt.name)
+def test_compiled_formats(fmt: Format) -> None:
+    def call(x: Any) -> Any:
+        codes = lp.encode(x, fmt.name)
+        return lp.cast(x, fmt), codes, lp.decode(codes, fmt.onnx_enum, to="float64")
+
+    compiled = torch.compile(call, backend="aot_eager", fullgraph=True)
+    assert bits(compiled(sample())) == bits(call(sample()))
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="inductor compiles C++")
+@pytest.mark.filterwarnings("default")  # torch's compiler warns of its own parts
+def test_compiled_to_machine_code() -> None:
+    def call(x: Any) -> Any:
+        scaled = x * 2 + 1
+        return [CALLS[name](scaled) for name in ("cast", "encode packed", "quantize", "quantize blocks", "unpack")]
+
+    with torch._inductor.config.patch(compile_threads=1):
+        compiled = torch.compile(call, backend="inductor", fullgraph=True)
+        assert bits(compiled(sample())) == bits(call(sample()))
+
+
+def test_the_first_call_of_a_process_can_be_compiled() -> None:
+    code = """
+import sys
+import lowprec as lp, torch
+assert 'lowprec.ops.torch_operators' not in sys.modules
+x = torch.tensor([0.3, -1000.0, 1e9])
+with torch._dynamo.config.patch(error_on_recompile=True):
+    compiled = torch.compile(lambda x: lp.cast(x, 'int4', saturate=True), backend='eager', fullgraph=True)
+    compiled(x), lp.cast(x, 'int4')
+    print(compiled(x).tolist())
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "[0, -8, 0]\n"
+
+
+def test_plain_tensors_need_no_operator() -> None:
+    code = """
+import sys
+import lowprec as lp, torch
+x = torch.tensor([0.3, -1000.0, 1e9])
+lp.cast(x, 'int8'), lp.encode(x[::2], 'float16'), lp.quantize_linear(x, 0.5, 3), lp.decode(x.view(torch.uint32), 1)
+print('lowprec.ops.torch_operators' in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_shapes_and_numbers_may_change(backend: str) -> None:
+    def call(x: Any, scale: Any, zero_point: int, block: int) -> Any:
+        packed = lp.quantize_linear(x, scale, zero_point, output_dtype="int4", packed=True)
+        blocks = lp.quantize_linear(x, x.new_ones(x.shape[0], x.shape[1] // block), block_size=block)
+        return packed, blocks, lp.unpack(packed, "int4", x.shape)
+
+    with torch._dynamo.config.patch(error_on_recompile=False):
+        compiled = torch.compile(call, backend=backend, fullgraph=True, dynamic=True)
+        for columns, scale, zero_point, block in ((8, 0.3, 1, 2), (12, 0.7, -2, 3), (20, 3, 0, 5), (6, 0.1, -8, 6)):
+            x = torch.randn(3, columns) * 5
+            assert bits(compiled(x, scale, zero_point, block)) == bits(call(x, scale, zero_point, block))
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+@pytest.mark.parametrize("name", CALLS)
+def test_made_into_a_graph(name: str, mode: str) -> None:
+    graph = make_fx(CALLS[name], tracing_mode=mode, _allow_non_fake_inputs=True)(sample(0))
+    assert bits(graph(sample(1))) == bits(CALLS[name](sample(1)))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_functionalized(name: str) -> None:
+    functional = torch.func.functionalize(CALLS[name])
+    assert bits(functional(sample(0))) == bits(CALLS[name](sample(0)))
+    graph = make_fx(torch.func.functionalize(CALLS[name], remove="mutations_and_views"))(sample(0))
+    assert bits(graph(sample(1))) == bits(CALLS[name](sample(1)))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:Converting a tensor to a Python integer:torch.jit.TracerWarning")  # x.shape
+@pytest.mark.parametrize("name", CALLS)
+def test_traced(name: str) -> None:
+    traced = torch.jit.trace(CALLS[name], (sample(0),), check_trace=False)
+    file = io.BytesIO()
+    torch.jit.save(traced, file)
+    file.seek(0)
+    for program in (traced, torch.jit.load(file)):
+        assert bits(program(sample(1))) == bits(CALLS[name](sample(1)))
+
+
+class Quantized(torch.nn.Module):
+    """A linear layer with quantized weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor([0.5, 0.25, 2.0]))
+        self.register_buffer("codes", torch.arange(6, dtype=torch.uint8))
+
+    def forward(self, x: Any) -> Any:
+        weight = lp.dequantize_linear(self.codes, self.scale, source="int4", packed=True, shape=(3, 4), axis=0)
+        return lp.cast(x, "float8_e5m2"), x @ weight.T
+
+
+@pytest.mark.filterwarnings("default")  # torch's own parts
+@pytest.mark.parametrize("strict", [True, False])
+def test_exported(strict: bool, tmp_path: Path) -> None:
+    model, x = Quantized(), torch.randn(5, 4)
+    shapes = ({0: torch.export.Dim("rows")},)
+    program = torch.export.export(model, (torch.randn(3, 4),), dynamic_shapes=shapes, strict=strict)
+    targets = {str(node.target) for node in program.graph.nodes}
+    assert {"lowprec.cast.default", "lowprec.dequantize_linear.default"} <= targets
+    torch.export.save(program, tmp_path / "program.pt2")
+    torch.save(x, tmp_path / "x.pt")
+    for found in (program, program.run_decompositions(), torch.export.load(tmp_path / "program.pt2")):
+        assert bits(found.module()(x)) == bits([y.detach() for y in model(x)])
+    code = f"""
+import torch
+import lowprec.torch_ops
+program = torch.export.load({str(tmp_path / "program.pt2")!r})
+print(program.module()(torch.load({str(tmp_path / "x.pt")!r}))[0].view(torch.uint8).tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{model(x)[0].view(torch.uint8).tolist()}\n"
+
+
+# ---- the operators themselves
+
+
+def _samples() -> Iterator[tuple[Any, tuple[Any, ...], dict[str, Any]]]:
+    x, codes = torch.randn(4, 6), torch.arange(9, dtype=torch.uint8)
+    scale, zero, blocks = torch.rand(4) + 0.1, torch.zeros(4, dtype=torch.int8), torch.rand(4, 2) + 0.1
+    images = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    for view in (x, x.t(), x[:, ::2], x[:1].expand(3, 6), images, images[:, :, ::2], x[:0], x[0, 0]):
+        yield OPERATORS.cast, (view, "float8_e4m3fn"), {}
+        yield OPERATORS.dynamic_quantize_linear, (view if view.numel() else x,), {}
+    yield OPERATORS.cast, (x.clone().requires_grad_(), "int4"), {"saturate": False}
+    yield OPERATORS.bitcast, (x.t()[::2], "uint32"), {}
+    yield OPERATORS.bitcast, (codes, "int4"), {"source": "float4_e2m1fn"}
+    yield OPERATORS.encode, (x.t(), "float32"), {}
+    yield OPERATORS.encode, (x.t(), "float6_e2m3fn"), {"packed": True}
+    yield OPERATORS.decode, (codes, "float6_e3m2fn"), {"packed": True, "shape": [3, 4]}
+    yield OPERATORS.decode, (codes[::2], "float8_e5m2"), {"to": "bfloat16"}
+    yield OPERATORS.quantize_linear, (x, scale, zero), {"axis": 0}
+    yield OPERATORS.quantize_linear, (x, blocks), {"block_size": 3, "output_dtype": "int4", "packed": True}
+    yield OPERATORS.dequantize_linear, (x.to(torch.int8).t(), scale, zero), {"axis": 1}
+    yield OPERATORS.dequantize_linear, (codes, scale[0]), {"packed": True, "shape": [3, 6], "source": "int4"}
+    yield OPERATORS.number, (x, 0.3, "float16"), {}
+
+
+def test_operators_are_what_they_say() -> None:
+    for operator, arguments, options in _samples():  # schema, fake kernel and strides, autograd, dynamic shapes
+        assert set(torch.library.opcheck(operator.default, arguments, options).values()) == {"SUCCESS"}
+
+
+def test_operators_take_meta_tensors() -> None:
+    x = torch.empty(3, 5, device="meta")
+    packed = OPERATORS.encode(x, "float6_e2m3fn", packed=True)
+    assert (packed.device.type, packed.dtype, packed.shape) == ("meta", torch.uint8, (12,))
+    values = OPERATORS.decode(packed, "float6_e2m3fn", to="float16", packed=True, shape=(3, 5))
+    assert (values.device.type, values.dtype, values.shape) == ("meta", torch.float16, (3, 5))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: lp.cast(x, "fp8"), "`to` must be one of float64, "),
+        (lambda x: lp.cast(x, "string"), "`x` must be a NumPy array to become text"),
+        (lambda x: lp.cast(x, "float16", source="float16"), "`x` must hold codes of `source` float16"),
+        (lambda x: lp.cast_like(x, x, opset=14), "`opset` must be from 15 to 28 for CastLike; got 14"),
+        (lambda x: lp.bitcast(x, "int16"), "`to` must be 32 bits wide, as float32 is; got int16 of 16"),
+        (lambda x: lp.encode(x, "int8", packed=True), "`fmt` must be a 2-, 4- or 6-bit format"),
+        (lambda x: lp.decode(x.to(torch.uint8), "int4", packed=True), "`shape` must be the number of elements"),
+        (lambda x: lp.decode(x.to(torch.uint8), "int4", shape=(6, 8)), "`shape` must be None unless"),
+        (lambda x: lp.quantize_linear(x, x), "`scale` must have one element"),
+        (lambda x: lp.quantize_linear(x, None), "`scale` must be a torch tensor.*; got NoneType"),
+        (lambda x: lp.quantize_linear(x, 1.0, "0"), "`zero_point` must be a torch tensor.*; got str"),
+        (lambda x: lp.quantize_linear(x, 1.0, output_dtype="float64"), "`output_dtype` must be a type that"),
+        (lambda x: lp.cast(x, "int8", out=x), "`out` must have shape .* and dtype torch.int8; got .*float32"),
+        (lambda x: lp.cast(x, "int8", out=3), "`out` must be a torch tensor, as `x` is; got int"),
+        (lambda x: lp.to_numpy(x), "`x` must be a dense torch tensor with data"),
+    ],
+)  # fmt: skip
+def test_errors_of_traced_calls(call: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        make_fx(call, tracing_mode="fake")(sample())
+
+
+def test_rows_of_ones_own_are_refused_where_torch_traces() -> None:
+    row = dataclasses.replace(lp.formats["float16"], name="float8_e3m4", exponent_bits=3, mantissa_bits=4, bias=3)
+    with pytest.raises(ValueError, match=r"`to` must be one of lowprec.formats where torch traces; got .*float8_e3m4"):
+        make_fx(lambda x: lp.cast(x, row))(sample())
+
+
+# ---- autograd
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_gradients_do_not_pass_and_nothing_raises() -> None:
+    x = sample(1)[1:]
+
+    def call(x: Any) -> Any:
+        return (lp.cast(x, "int8").float() * x).sum()
+
+    detached = lp.cast(x, "int8").float()
+    assert torch.equal(torch.func.grad(call)(x), detached)
+    assert torch.equal(torch.func.jacrev(call)(x), detached)
+    assert torch.equal(torch.func.jvp(call, (x,), (torch.ones_like(x),))[1], detached.sum())
+    assert torch.equal(torch.func.vmap(torch.func.grad(call))(x), detached)
+    leaf = x.clone().requires_grad_()
+    assert not torch.compile(lambda x: lp.cast(x, "bfloat16"), backend="aot_eager")(leaf).requires_grad
+    torch.compile(call, backend="aot_eager", fullgraph=True)(leaf).backward()
+    assert torch.equal(leaf.grad, detached)
+
+
+def _writes() -> Iterator[tuple[str, Any, Any]]:
+    x, codes = torch.ones(2, 3), torch.ones(2, 3, dtype=torch.uint8)
+    yield "cast", lambda out: lp.cast(x.double(), "float32", out=out), x
+    yield "cast strided", lambda out: lp.cast(x.double().t(), "float32", out=out.t()).t(), x
+    yield "cast_like", lambda out: lp.cast_like(x.double(), x, out=out), x
+    yield "decode", lambda out: lp.decode(codes, "int4", out=out), x
+    yield "decode packed", lambda out: lp.decode(codes[0], "int4", packed=True, shape=(2, 3), out=out), x
+    yield "dequantize", lambda out: lp.dequantize_linear(codes, 2.0, out=out), x
+    yield "zero tensor", lambda out: lp.cast(torch._efficientzerotensor((2, 3)), "float32", out=out), x
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "like"), list(_writes()), ids=lambda value: value if type(value) is str else ""
+)
+def test_writing_to_out_is_seen_by_autograd(name: str, write: Any, like: Any) -> None:
+    x = torch.full_like(like, 3.0)
+    for out in (x, x[:], x.view(3, 2).view(2, 3), x.detach()):
+        leaf = torch.ones_like(like, requires_grad=True)
+        product = leaf * x  # keeps x for the backward pass
+        version = x._version
+        assert write(out).data_ptr() == x.data_ptr()
+        assert x._version > version
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            product.sum().backward()
+
+
+def test_out_of_codes_counts_as_written_too() -> None:
+    x = torch.ones(2, 3)
+    for write, shape, dtype in (
+        (lambda out: lp.encode(x, "float16", out=out), (2, 3), torch.uint16),
+        (lambda out: lp.encode(x, "int4", packed=True, out=out), (3,), torch.uint8),
+        (lambda out: lp.quantize_linear(x, 0.5, 3, out=out), (2, 3), torch.uint8),
+        (lambda out: lp.quantize_linear(x, 0.5, output_dtype="int2", packed=True, out=out), (2,), torch.uint8),
+    ):
+        out = torch.zeros(shape, dtype=dtype)
+        assert write(out) is out
+        assert out._version == 1
+    with torch.inference_mode():  # its tensors have no version
+        out = torch.zeros(2, 3, dtype=torch.uint8)
+    assert lp.quantize_linear(x, 0.5, 3, out=out) is out
+    assert out.tolist() == [[5] * 3] * 2
+
+
+def test_out_in_views() -> None:
+    memory = torch.zeros(4, 6, dtype=torch.int8)
+    assert lp.cast(torch.full((3, 2), -3.7), "int8", out=memory[::2, 1:4].t()).shape == (3, 2)
+    assert memory.tolist() == [[0, -3, -3, -3, 0, 0], [0] * 6] * 2
+    x = torch.arange(6.0)
+    assert lp.cast(x[:-1], "float32", out=x[1:]).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (torch.eye(2).to_sparse(), "`out` must be a dense torch tensor with data; got one that is torch.sparse_coo"),
+        (torch.empty(2, 2, device="meta"), "`out` must be a dense .* on meta"),
+        (torch._efficientzerotensor((2, 2)), "`out` must be a dense .*without memory of its own"),
+    ],
+)
+def test_out_that_cannot_be_written(out: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        lp.cast(torch.eye(2), "float32", out=out)
+
+
+@pytest.mark.parametrize("parameter", ["scale", "zero_point"])
+def test_operands_without_memory(parameter: str) -> None:
+    def call(operand: Any) -> Any:
+        operands = (operand, None) if parameter == "scale" else (torch.ones(2), operand)
+        return lp.quantize_linear(torch.eye(2), *operands, axis=0)
+
+    for operand in (torch.ones(2).to_sparse(), torch.ones(2, device="meta"), torch.ones(2).to_sparse().to_dense()[:]):
+        operand = operand.to(torch.float32 if parameter == "scale" else torch.uint8)
+        if operand.layout is torch.strided and not operand.is_meta:
+            assert call(operand).tolist() == ([[1, 0], [0, 1]] if parameter == "scale" else [[2, 1], [1, 2]])
+            continue
+        with pytest.raises(TypeError, match=f"`{parameter}` must be a dense torch tensor with data"):
+            call(operand)
+    zeros = torch._efficientzerotensor((2,), dtype=torch.float32 if parameter == "scale" else torch.uint8)
+    assert call(zeros).tolist() == ([[255, 0], [0, 255]] if parameter == "scale" else [[1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("name", [name for name in lp.__all__ if name in torch_state.EAGER])
+def test_operators_have_the_options_of_the_functions(name: str) -> None:
+    schema = getattr(OPERATORS, name).default._schema
+    theirs = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
+    parameters = inspect.signature(getattr(lp, name)).parameters.values()
+    ours = {p.name: p.default for p in parameters if p.default is not p.empty and p.name != "out"}
+    assert theirs == ours
+
+
+def test_undefined_types_count_as_none() -> None:
+    graph = make_fx(lambda x: lp.quantize_linear(x, 0.5, output_dtype=0, precision=0))(sample())
+    assert bits(graph(sample())) == bits(lp.quantize_linear(sample(), 0.5))
+
+
+def test_what_holds_the_operators() -> None:
+    assert lowprec.torch_ops.LIBRARY.ns == "lowprec"
+    assert {name.split("::")[1] for name in torch._C._dispatch_get_all_op_names() if name.startswith("lowprec::")} == {
+        "bitcast", "cast", "decode", "dequantize_linear", "dynamic_quantize_linear", "encode", "number",
+        "quantize_linear",
+    }  # fmt: skip
+
+
+def test_flags_are_checked_where_torch_traces() -> None:
+    for call in (
+        lambda x: lp.encode(x, "int4", packed="no"),
+        lambda x: lp.quantize_linear(x, 0.5, output_dtype="int4", packed="no"),
+        lambda x: lp.decode(x.to(torch.uint8), "int4", packed="no", shape=(2,)),
+    ):
+        for traced in (call, make_fx(call)):
+            with pytest.raises(ValueError, match="`packed` must be True or False; got 'no'"):
+                traced(sample())

@@ -1,0 +1,214 @@
+"""The rules the package keeps: public names, lazy imports, arrows that never run back, one home for format names."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+import re
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from importlib import metadata
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from support.paths import ROOT
+
+import lowprec as lp
+from lowprec import reference
+from lowprec.cli import tables
+from lowprec.spec.formats import NUMERIC
+
+PACKAGE = Path(lp.__file__).parent
+MODULES = sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("*/*.py")])
+PUBLIC = [
+    "Format", "absmax_scale", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "convert", "decode",
+    "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "formats", "get_num_threads", "iinfo",
+    "minmax_scale", "pack", "quantize_linear", "set_num_threads", "to_numpy", "to_torch", "unpack",
+]  # fmt: skip
+
+
+def test_public_names() -> None:
+    assert lp.__all__ == PUBLIC
+    assert all(getattr(lp, name).__doc__ for name in PUBLIC if name != "formats")
+    assert lp.__version__ == metadata.version("lowprec")
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in ("Format", "formats")])
+def test_docstrings_say_what_they_must(name: str) -> None:
+    text = getattr(lp, name).__doc__
+    assert ">>> " in text, "a doctest"
+    if name not in ("build_info", "get_num_threads", "set_num_threads"):
+        assert re.search(r"Source: |source", text), "the source"
+        assert "Parameters" in text
+        assert "Raises" in text
+
+
+def test_import_is_lazy() -> None:
+    code = (
+        "import sys, lowprec; "
+        "print([m for m in ('torch', 'onnx', 'cupy', 'jax', 'dask', 'tqdm', 'streamlit') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+FOLDERS = {  # folder (or module) -> the folders it may import, beside the compiled module where `_kernels` is named
+    "_native": set(),
+    "spec": {"_kernels"},  # for the floating-point mode alone
+    "reference": {"spec"},
+    "arrays": {"spec"},
+    "plans": {"spec", "arrays"},
+    "backends": {"spec", "arrays", "plans", "_kernels"},
+    "ops": {"spec", "arrays", "plans", "backends", "_kernels"},
+    "loss": {"spec", "arrays", "plans", "backends", "ops", "_kernels"},
+    "onnx": {"spec", "arrays", "ops"},
+    "conformance": {"spec", "reference", "ops", "_kernels"},
+    "checkpoints": {"spec", "arrays", "plans", "backends", "ops", "loss"},
+    "cli": {"spec", "reference", "arrays", "backends", "ops", "loss", "checkpoints", "conformance", "__init__"},
+    "__init__": {"spec", "reference", "arrays", "backends", "ops", "checkpoints"},
+    "__main__": {"cli"},
+    "torch_ops": {"ops"},
+}
+
+
+def _folder(path: Path) -> str:
+    """Return the folder of a module, or the name of a module that is in none."""
+    return path.stem if path.parent == PACKAGE else path.parent.name
+
+
+def _imports(path: Path) -> set[str]:
+    """Return the modules of the package that a module imports, wherever in it, as `folder.module` or `module`."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = [*path.relative_to(PACKAGE).parts[:-1]]
+            base = base[: len(base) - node.level + 1] + (node.module or "").split(".")
+            prefix = [part for part in base if part]
+            for alias in node.names:
+                full = PACKAGE.joinpath(*prefix, alias.name)
+                is_module = full.with_suffix(".py").is_file() or full.is_dir() or alias.name == "_kernels"
+                found.add(".".join([*prefix, alias.name] if is_module else prefix or ["__init__"]))
+    return found
+
+
+def test_folders_import_what_they_may() -> None:
+    assert {_folder(path) for path in MODULES} == set(FOLDERS)
+    for path in MODULES:
+        here = _folder(path)
+        others = {imported.split(".")[0] for imported in _imports(path)} - {here}
+        assert others <= FOLDERS[here], (path, others - FOLDERS[here])
+
+
+def test_no_import_runs_in_a_circle() -> None:
+    names = {
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES
+    }
+    TopologicalSorter({name: _imports(path) & set(names) - {name} for name, path in names.items()}).prepare()
+
+
+def test_the_witnesses_share_no_arithmetic() -> None:
+    oracle = {f"reference.{name}" for name in ("exact_cast", "exact_quantize")} | {"reference"}
+    for path in MODULES:  # the oracle serves people and tests, never a conversion
+        if _folder(path) in ("spec", "arrays", "plans", "backends", "ops", "loss", "onnx", "checkpoints"):
+            assert not oracle & _imports(path), path.name
+    for name in ("array_api_cast", "array_api_values", "array_api_quantize"):
+        imported = _imports(PACKAGE / "backends" / f"{name}.py")
+        assert not {"backends.program", "backends.quantize_program", "_kernels"} & imported
+
+
+def _code_strings(path: Path) -> str:
+    """Return a module without its comments and docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)) and ast.get_docstring(node):
+            node.body = node.body[1:] or [ast.Pass()]
+        if isinstance(node, (ast.Module, ast.ClassDef)):
+            node.body = [n for n in node.body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
+    return ast.unparse(tree)
+
+
+def test_format_names_have_one_home() -> None:
+    names = [fmt.name for fmt in NUMERIC if fmt.name not in dir(np) or fmt.bits < 8]
+    assert "bfloat16" in names
+    pattern = re.compile(rf"\b({'|'.join(names)})\b")
+    for path in MODULES:
+        if path.stem != "formats":
+            found = pattern.findall(_code_strings(path))
+            if path.stem in ("commands", "command"):  # the default of `loss --to`, the examples of `convert --help`
+                assert set(found) <= {"float8_e4m3fn", "int4", "float4_e2m1fn", "bfloat16", "float8_e8m0fnu"}
+                continue
+            assert not found, (path.name, found)
+    for path in [file for kind in ("pyx", "pxi", "pxd", "cuh") for file in PACKAGE.rglob(f"*.{kind}")]:
+        assert not pattern.findall(path.read_text(encoding="utf-8")), path.name
+
+
+def test_every_file_says_its_job_and_is_short() -> None:
+    folders = (PACKAGE, ROOT / "explorer", ROOT / "tests", ROOT / "benchmarks")
+    sources = [path for folder in folders for pattern in ("*", "*/*") for path in folder.glob(pattern)]
+    assert len(sources) > 20
+    for path in sources:
+        if path.suffix not in (".py", ".pyx", ".pxi", ".pxd", ".cuh"):
+            continue
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert lines[0].startswith(('"""', 'r"""', "# ", "// ")), path.name
+        assert len(lines) <= 380, (path.name, len(lines))
+
+
+def test_formats_are_onnxs() -> None:
+    theirs = dict(onnx.TensorProto.DataType.items())
+    theirs.pop("UNDEFINED")
+    assert {fmt.onnx_name: fmt.onnx_enum for fmt in lp.formats.values()} == theirs
+    assert len(NUMERIC) == 25
+
+
+@pytest.mark.parametrize("fmt", NUMERIC, ids=lambda fmt: fmt.name)
+def test_aliases(fmt: lp.Format) -> None:
+    for alias in (fmt, fmt.name, fmt.onnx_name, fmt.onnx_enum, np.int64(fmt.onnx_enum), fmt.dtype, fmt.dtype.type):
+        assert lp.as_format(alias) is fmt
+    assert lp.as_format(fmt.dtype.newbyteorder(">")) is fmt
+    assert pickle.loads(pickle.dumps(fmt)) is fmt
+    assert repr(fmt) == f"lowprec.formats[{fmt.name!r}]"
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.torch_name], ids=lambda fmt: fmt.name)
+def test_torch_aliases(fmt: lp.Format) -> None:
+    torch = pytest.importorskip("torch")
+    assert lp.as_format(getattr(torch, fmt.torch_name or "")) is fmt
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.is_float], ids=lambda fmt: fmt.name)
+def test_finfo_against_ml_dtypes_and_the_oracle(fmt: lp.Format) -> None:
+    ours = lp.finfo(fmt)
+    theirs = ml_dtypes.finfo(fmt.dtype)
+    assert (ours.bits, ours.max, ours.eps) == (theirs.bits, float(theirs.max), float(theirs.eps))
+    assert ours.smallest_normal == float(theirs.smallest_normal)
+    assert ours.min == float(theirs.min)
+    assert float(reference.decode(fmt.max_code, fmt)) == ours.max
+    smallest = 1 if fmt.has_zero else 0
+    assert float(reference.decode(smallest, fmt)) == (ours.smallest_subnormal if fmt.has_zero else ours.smallest_normal)
+    if ours.nan_code is not None:
+        assert reference.decode(ours.nan_code, fmt).special == "nan"
+    if ours.inf_code is not None:
+        assert reference.decode(ours.inf_code, fmt).special == "inf"
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.is_integer], ids=lambda fmt: fmt.name)
+def test_iinfo_against_ml_dtypes(fmt: lp.Format) -> None:
+    theirs = ml_dtypes.iinfo(fmt.dtype)
+    ours = lp.iinfo(fmt)
+    assert (ours.bits, ours.min, ours.max, ours.dtype) == (theirs.bits, theirs.min, theirs.max, fmt.dtype)
+
+
+def test_formats_page_is_current() -> None:
+    assert tables.markdown_table() in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+
+
+def test_build_info() -> None:
+    info = lp.build_info()
+    assert info["version"] == lp.__version__
+    assert info["isa"] in info["isas"]
+    assert info["isas"][0] == "base"
+    assert info["threads"] >= 1

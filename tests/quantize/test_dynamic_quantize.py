@@ -1,0 +1,131 @@
+"""DynamicQuantizeLinear-11 against its function body in exact arithmetic, each step rounded to float32."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.oracle_linear import quantized
+from support.quantize_cases import compare, generator, opinions
+
+import lowprec as lp
+from lowprec import reference
+from lowprec.backends import cpu
+from lowprec.ops import dynamic_quantize as implementation
+from lowprec.reference.exact_quantize import dynamic_quantize
+from lowprec.spec.formats import as_format
+
+FLOAT32, UINT8 = as_format("float32"), as_format("uint8")
+FLOATS = st.floats(width=32)
+MODERATE = st.floats(-1000, 1000, width=32)
+
+
+def _expected(x: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """Return codes, the code of the scale and the zero point; only the ends of the range decide the last two."""
+    flat = x.reshape(-1).astype(np.float64)
+    ends = [np.nan] if np.isnan(flat).any() else [flat.min(), flat.max()]
+    _, scale, zero_point = dynamic_quantize([float(end) for end in ends])
+    factor = np.full(flat.shape, float(scale))
+    codes = quantized(flat, factor, np.full(flat.shape, float(zero_point)), UINT8, precision=FLOAT32)
+    return codes.reshape(x.shape), reference.encode(scale, FLOAT32), zero_point
+
+
+def _check(x: np.ndarray, got: tuple[Any, Any, Any], tally: Counter[str], what: str) -> None:
+    y, scale, zero_point = (np.asarray(part) for part in got)
+    assert (y.dtype, scale.dtype, zero_point.dtype) == (np.uint8, np.float32, np.uint8)
+    assert (scale.shape, zero_point.shape) == ((), ())
+    codes, factor, offset = _expected(x)
+    if np.isnan(scale):  # which of several NaNs is kept is left open
+        assert factor == 0x7FC00000, what
+    else:
+        assert scale.view(np.uint32) == factor, (what, x)
+    assert zero_point == offset, (what, x)
+    compare(tally, "DynamicQuantizeLinear", y, codes, what, x)
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@given(numbers=st.lists(FLOATS, min_size=1, max_size=6) | st.lists(MODERATE, min_size=1, max_size=6))
+def test_random(tally: Counter[str], numbers: list[float]) -> None:
+    x = np.array(numbers, np.float32)
+    codes, scale, zero_point = dynamic_quantize(numbers)
+    again, factor, offset = _expected(x)
+    assert (again.tolist(), factor, offset) == (codes, reference.encode(scale, FLOAT32), zero_point)
+    for who in opinions(threads=(2,)):
+        _check(x, lp.dynamic_quantize_linear(x), tally, who)
+
+
+DIRECTED = {
+    "zero": [0.0], "minus zero": [-0.0], "zeros": [0.0, -0.0, 0.0], "one": [1.0], "minus one": [-1.0],
+    "positive": [1.0, 2.5, 255.0], "negative": [-0.5, -3.25, -1e-3], "both": [-1.0, 2.0, 0.49999997],
+    "nan": [np.nan], "a nan": [1.0, np.nan, -2.0], "minus nan": [-np.nan, 0.0], "inf": [np.inf, 1.0, -1.0, 0.0],
+    "minus inf": [-np.inf, 1.0], "both inf": [np.inf, -np.inf, 0.0, 1.0], "range beyond": [3e38, -3e38, 1.0, 0.0],
+    "the largest": [3.4028235e38, 1.0], "tiny": [1e-45], "minus tiny": [-1e-45, 0.0], "both tiny": [1e-45, -1e-45],
+    "subnormal scale": [1e-38, -3e-39, 5e-39], "subnormal": [3e-39, -1e-42, 0.0], "halves": [-127.5, 127.5, 0.5, 1.5],
+    "tie of the zero point": [-0.5, 254.5], "even tie": [-1.5, 253.5], "two-fifths": [-102.0, 153.0, 51.0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIRECTED)
+def test_directed(name: str, tally: Counter[str]) -> None:
+    x = np.array(DIRECTED[name], np.float32)
+    for who in opinions():
+        for opset in (11, 28):
+            _check(x, lp.dynamic_quantize_linear(x, opset=opset), tally, f"{who}, {name}")
+
+
+def test_what_the_text_leaves_open() -> None:
+    # an all-zero range: the function body divides 0 by 0, and Cast makes 0 of the NaN
+    y, scale, zero_point = lp.dynamic_quantize_linear(np.zeros((2, 2), np.float32))
+    assert (y.tolist(), scale.view(np.uint32), zero_point) == ([[0, 0], [0, 0]], 0, 0)
+    y, scale, zero_point = lp.dynamic_quantize_linear(np.array([1, np.nan], np.float32))
+    assert (y.tolist(), bool(np.isnan(scale)), zero_point) == ([0, 0], True, 0)
+    y, scale, zero_point = lp.dynamic_quantize_linear(np.array([1, np.inf, -np.inf], np.float32))
+    assert (y.tolist(), scale, zero_point) == ([0, 0, 0], np.inf, 0)
+    # a range so small that the scale vanishes: everything that is not zero is infinitely far
+    y, scale, zero_point = lp.dynamic_quantize_linear(np.array([1e-45, 0], np.float32))
+    assert (y.tolist(), scale, zero_point) == ([255, 0], 0, 0)
+    y, scale, zero_point = lp.dynamic_quantize_linear(np.array([-1e-45, 0], np.float32))
+    assert (y.tolist(), scale, zero_point) == ([0, 0], 0, 255)
+
+
+def test_ranges_that_are_rounded(tally: Counter[str]) -> None:
+    # many ends whose difference, quotient by 255 and zero point all need rounding
+    rng = generator("ranges")
+    for _ in range(150):
+        ends = rng.normal(0, 1, 2) * np.exp2(rng.uniform(-30, 30, 2))
+        x = np.concatenate([ends, rng.uniform(*np.sort(ends), 20)]).astype(np.float32)
+        _check(x, lp.dynamic_quantize_linear(x), tally, "rounded")
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3, 4), (2, 3, 4, 5), (1300, 900)])
+def test_shapes_and_layouts(shape: tuple[int, ...], tally: Counter[str]) -> None:
+    x = np.asarray(generator("shapes", shape).normal(3, 50, shape).astype(np.float32))
+    for who in opinions():
+        _check(x, lp.dynamic_quantize_linear(x), tally, who)
+    _check(x.T, lp.dynamic_quantize_linear(x.T), tally, "transposed")
+    swapped = x.astype(">f4")
+    assert not swapped.dtype.isnative
+    _check(x, lp.dynamic_quantize_linear(swapped), tally, "swapped")
+    if shape:
+        _check(x[::-2], lp.dynamic_quantize_linear(x[::-2]), tally, "strided")
+        x.flags.writeable = False
+        _check(x, lp.dynamic_quantize_linear(x), tally, "read-only")
+
+
+@pytest.mark.parametrize("name", DIRECTED)
+@pytest.mark.parametrize("library", ["torch", "torch off the host", "array_api_strict"])
+def test_libraries(library: str, name: str, tally: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.array(DIRECTED[name], np.float32)
+    if library == "torch off the host":
+        for module in (cpu, implementation):
+            monkeypatch.setattr(module, "has_host_memory", lambda x: False)
+    held = strict.asarray(x) if library == "array_api_strict" else torch.from_numpy(x.copy())
+    got = lp.dynamic_quantize_linear(held)
+    assert all(type(part) is type(held) for part in got)
+    _check(x, got, tally, f"{library}, {name}")

@@ -1,0 +1,244 @@
+"""Scalars at the ends of what they may be: huge blocks, 0-d arrays, UNDEFINED types, signed zeros, long integers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+from support import array_libraries
+
+import lowprec as lp
+from lowprec.onnx import Evaluator
+from lowprec.ops import scale_arguments
+from lowprec.spec.arguments import as_flag, as_integer, shown
+
+X = np.array([[1, 2, 3, 4], [-5, 6, -7, 8]], np.float32)
+CODES = np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.uint8)
+
+
+@pytest.fixture(params=array_libraries.LIBRARIES)
+def xp(request: pytest.FixtureRequest) -> Iterator[array_libraries.Library]:
+    with array_libraries.library(request.param) as found:
+        yield found
+
+
+# ---- blocks
+
+
+@pytest.mark.parametrize("size", [4, 5, 2**31, 2**63 - 1, 2**63, 2**70, 10**400, np.uint64(2**64 - 1), np.int8(100)])
+def test_a_block_beyond_the_axis(size: Any) -> None:
+    scale = np.array([[1], [2]], np.float32)  # one block a row
+    for _ in range(2):
+        got = lp.quantize_linear(X, scale, axis=1, block_size=size, output_dtype="int8")
+        assert got.tolist() == [[1, 2, 3, 4], [-2, 3, -4, 4]]  # 2.5 and 3.5 to even
+        assert lp.dequantize_linear(CODES, scale, block_size=size).tolist() == [[1, 2, 3, 4], [10, 12, 14, 16]]
+    with pytest.raises(ValueError, match=r"`scale` must have shape \(2, 1\) .*block_size .*; got \(2, 2\)") as caught:
+        lp.quantize_linear(X, np.ones((2, 2), np.float32), block_size=size)
+    assert len(str(caught.value)) < 200
+
+
+def test_a_block_beyond_the_axis_everywhere(xp: array_libraries.Library) -> None:
+    x, scale = xp.wrap(X), xp.wrap(np.array([[1], [2]], np.float32))
+    got = xp.call(lambda x, scale: lp.quantize_linear(x, scale, block_size=2**70, output_dtype="int8"), x, scale)
+    assert xp.unwrap(got).tolist() == [[1, 2, 3, 4], [-2, 3, -4, 4]]
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "scales"),
+    [
+        ((2, 0), 1, (2, 0)), ((0, 3), 0, (0, 3)), ((3, 0, 5), 1, (3, 0, 5)), ((0,), 0, (0,)), ((0, 8), 1, (0, 2)),
+        ((2, 0, 70), 1, (2, 0, 70)), ((5, 8, 0), 1, (5, 2, 0)),
+    ],
+)  # fmt: skip
+def test_blocks_of_nothing(
+    xp: array_libraries.Library, shape: tuple[int, ...], axis: int, scales: tuple[int, ...]
+) -> None:
+    def both(x: Any, codes: Any, scale: Any, zero: Any) -> tuple[Any, Any, Any]:
+        return (
+            lp.quantize_linear(x, scale, zero, axis=axis, block_size=4),
+            lp.dequantize_linear(codes, scale, axis=axis, block_size=4),
+            lp.dequantize_linear(codes, scale, zero, axis=axis, block_size=4),
+        )
+
+    arrays = [np.zeros(shape, np.float32), np.zeros(shape, np.uint8), np.ones(scales, np.float32)]
+    found = xp.call(both, *map(xp.wrap, [*arrays, np.ones(scales, np.uint8)]))
+    assert [(array.shape, array.dtype.name) for array in map(xp.unwrap, found)] == [
+        (shape, "uint8"), (shape, "float32"), (shape, "float32"),
+    ]  # fmt: skip
+
+
+# ---- the axis
+
+
+@pytest.mark.parametrize("axis", [0, -1, 1, np.int64(0), np.array(-1)])
+def test_no_dimension_counts_as_one(axis: Any) -> None:
+    for scale in (2.0, np.float32(2), np.array([2], np.float32)):
+        assert lp.quantize_linear(np.float32(6), scale, axis=axis).tolist() == 3
+        assert lp.quantize_linear(np.float32(6), scale, 1, axis=axis).shape == ()
+        assert lp.dequantize_linear(np.uint8(6), scale, axis=axis).tolist() == 12
+    assert lp.quantize_linear(X[0], np.array([1, 2, 3, 4], np.float32), axis=axis).tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("axis", [2, -2, 2**70, -(2**70), 10**400])
+@pytest.mark.parametrize("rank", [0, 1])
+def test_an_axis_that_is_not_there(axis: int, rank: int) -> None:
+    message = f"^`axis` must be from -1 to 0 for `x` of {rank} dimensions; got (-?2|an? .*integer of .* bits|-?118.*)$"
+    for call in (lp.quantize_linear, lp.dequantize_linear):
+        with pytest.raises(ValueError, match=message) as caught:
+            call(np.ones((1,) * rank, np.float32), 2.0, axis=axis)
+        assert len(str(caught.value)) < 120
+
+
+# ---- types that are not given: 0, ONNX's UNDEFINED
+
+OPERATORS, VERSIONS = ("QuantizeLinear", "DequantizeLinear"), (10, 13, 19, 21, 23, 24, 25, 28)
+
+
+@pytest.mark.parametrize("opset", VERSIONS)
+@pytest.mark.parametrize("undefined", [0, np.int64(0), np.uint8(0), int(TensorProto.UNDEFINED)])
+def test_types_that_are_undefined(opset: int, undefined: Any) -> None:
+    options = {"opset": opset, "output_dtype": undefined}
+    for precision in (None, undefined):
+        got = lp.quantize_linear(X, np.float32(2), precision=precision, **options)
+        assert (got.dtype, got.tolist()) == (np.uint8, [[0, 1, 2, 2], [0, 3, 0, 4]])
+        got = lp.quantize_linear(X, np.float32(2), np.int8(1), precision=precision, **options)
+        assert (got.dtype, got.tolist()) == (np.int8, [[1, 2, 3, 3], [-1, 4, -3, 5]])
+        got = lp.quantize_linear(X, 2.0, 1, precision=precision, **options)
+        assert (got.dtype, got.tolist()) == (np.uint8, [[1, 2, 3, 3], [0, 4, 0, 5]])
+    got = lp.dequantize_linear(CODES, np.float32(2), **options)
+    assert (got.dtype, got.tolist()) == (np.float32, [[2, 4, 6, 8], [10, 12, 14, 16]])
+
+
+def test_no_other_type_is_undefined() -> None:
+    for stray in (False, 0.0, "0", "", np.bool(False), np.array(0)):
+        for name in ("output_dtype", "precision"):
+            with pytest.raises(ValueError, match=f"^`{name}` must be one of .*; got "):
+                lp.quantize_linear(X, 2.0, **{name: stray})
+        with pytest.raises(ValueError, match=r"^`output_dtype` must be one of .*; got "):
+            lp.dequantize_linear(CODES, 2.0, output_dtype=stray)
+    with pytest.raises(ValueError, match=r"^`to` must be one of .*; got 0"):
+        lp.cast(X, 0)
+    with pytest.raises(ValueError, match=r"^`output_dtype` must be given where `scale` is float8_e8m0fnu; got None"):
+        lp.dequantize_linear(CODES, np.array(2, ml_dtypes.float8_e8m0fnu), output_dtype=0)
+
+
+@pytest.mark.parametrize(("operator", "opset"), list(itertools.product(OPERATORS, VERSIONS[3:])))
+def test_nodes_with_types_that_are_undefined(operator: str, opset: int) -> None:
+    quantizes = operator == "QuantizeLinear"
+    attributes = {"output_dtype": 0} if quantizes or opset >= 23 else {}
+    if quantizes and opset >= 23:
+        attributes["precision"] = 0
+    ends = (TensorProto.FLOAT, TensorProto.UINT8) if quantizes else (TensorProto.UINT8, TensorProto.FLOAT)
+    inputs = [helper.make_tensor_value_info(n, t, None) for n, t in (("x", ends[0]), ("s", TensorProto.FLOAT))]
+    graph = helper.make_graph(
+        [helper.make_node(operator, ["x", "s"], ["y"], **attributes)], "g", inputs,
+        [helper.make_tensor_value_info("y", ends[1], None)],
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    (found,) = Evaluator(model).run(None, {"x": X if quantizes else CODES, "s": np.float32(2)})
+    wanted = [[0, 1, 2, 2], [0, 3, 0, 4]] if quantizes else [[2, 4, 6, 8], [10, 12, 14, 16]]
+    assert (found.dtype, found.tolist()) == (np.uint8 if quantizes else np.float32, wanted)
+
+
+# ---- numbers
+
+
+@pytest.mark.parametrize("first", [0.0, -0.0, 0])
+def test_zeros_as_scales_keep_their_sign(first: float) -> None:
+    scale_arguments._cached_code.cache_clear()
+    one = np.array([1, -1], np.float32)
+    lp.quantize_linear(one, first, output_dtype="float8_e5m2", saturate=False)  # must not be found for the others
+    for scale, codes in ((0.0, [0x7C, 0xFC]), (-0.0, [0xFC, 0x7C]), (0, [0x7C, 0xFC])):  # +-Inf by the sign of both
+        got = lp.quantize_linear(one, scale, output_dtype="float8_e5m2", saturate=False)
+        assert got.view(np.uint8).tolist() == codes, scale
+        assert np.signbit(lp.dequantize_linear(np.array([3], np.int8), scale)).tolist() == [str(scale) == "-0.0"]
+
+
+@pytest.mark.parametrize("first", [0.0, -0.0])
+def test_zeros_as_zero_points_keep_their_sign(first: float) -> None:
+    scale_arguments._cached_code.cache_clear()
+    x = np.array([-0.0], np.float32)
+    lp.quantize_linear(x, 1.0, first, output_dtype="float4_e2m1fn")
+    for zero, code in ((0.0, 0x0), (-0.0, 0x8)):  # -0 + 0 is 0, -0 + -0 is -0
+        got = lp.quantize_linear(x, 1.0, zero, output_dtype="float4_e2m1fn")
+        assert got.view(np.uint8).tolist() == [code]
+
+
+@pytest.mark.parametrize("digits", [40, 400, 5000, 100_000])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_messages_about_huge_integers_are_short(digits: int, sign: int) -> None:
+    number = sign * 10**digits
+    said = rf"got {'an' if sign > 0 else 'a negative'} integer of {number.bit_length()} bits"
+    packed = np.zeros(1, np.uint8)
+    calls: dict[str, Any] = {
+        "zero_point": lambda: lp.quantize_linear(X, 1.0, number),
+        "axis": lambda: lp.quantize_linear(X, 1.0, axis=number),
+        "opset": lambda: lp.cast(X, "float16", opset=number),
+        "to": lambda: lp.cast(X, number),
+        "n": lambda: lp.set_num_threads(number),
+        "shape": lambda: lp.unpack(packed, "int4", number),
+        "saturate": lambda: lp.cast(X, "float16", saturate=number),
+        "packed": lambda: lp.encode(X, "int4", packed=number),
+    }
+    if digits > 308:
+        calls["scale"] = lambda: lp.quantize_linear(X, number)
+    if sign < 0:
+        calls["block_size"] = lambda: lp.quantize_linear(X, 1.0, block_size=number)
+    for name, call in calls.items():
+        with pytest.raises(ValueError, match=f"^`{name}` .*{said}") as caught:
+            call()
+        assert len(str(caught.value)) < 450
+
+
+@pytest.mark.parametrize("packed", ["no", None, 2, -1, 1.0, [], np.array([1, 0]), "True"])
+def test_packed_is_true_or_false(packed: Any) -> None:
+    codes = np.zeros(1, np.uint8)
+    for call in (
+        lambda: lp.encode(X, "int4", packed=packed),
+        lambda: lp.decode(codes, "int4", packed=packed, shape=2),
+        lambda: lp.quantize_linear(X, 1.0, output_dtype="int4", packed=packed),
+        lambda: lp.dequantize_linear(codes, 1.0, source="int4", packed=packed, shape=2),
+    ):
+        with pytest.raises(ValueError, match=r"^`packed` must be True or False; got "):
+            call()
+
+
+def test_what_counts_as_true_and_as_an_integer() -> None:
+    pairs = ((True, False), (1, 0), (np.True_, np.False_), (np.int8(1), np.uint64(0)), (np.array(1), np.array(0)))
+    for yes, no in pairs:
+        assert as_flag(yes, "x") is True
+        assert as_flag(no, "x") is False
+        assert lp.encode(X, "int4", packed=yes).shape == (4,)
+        assert lp.encode(X, "int4", packed=no).shape == (2, 4)
+    assert [as_integer(value) for value in (True, np.True_, 1.0, "1", None, [1], np.array([1]))] == [None] * 7
+    assert [as_integer(value) for value in (3, np.int8(-3), np.array(5), 2**70)] == [3, -3, 5, 2**70]
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [2**70, -1, (2**70,), (2**70, 0), (0, 2**62), (2**40, 2**40, 0), (1,) * 65, True, (True,), b"1", bytearray(2), 1.0],
+    ids=str,
+)
+def test_shapes_that_no_array_has(shape: Any) -> None:
+    packed = np.zeros(0, np.uint8)
+    for call in (
+        lambda: lp.unpack(packed, "int4", shape),
+        lambda: lp.decode(packed, "int4", packed=True, shape=shape),
+        lambda: lp.dequantize_linear(packed, 1.0, source="int4", packed=True, shape=shape),
+    ):
+        with pytest.raises(ValueError, match=r"^`(shape|packed|codes|x)` must .*; got "):
+            call()
+    assert lp.unpack(packed, "int4", (0, 2**50)).shape == (0, 2**50)
+    assert lp.unpack(np.zeros(1, np.uint8), "int4", (1,) * 64).ndim == 64
+
+
+def test_values_in_messages_are_short() -> None:
+    assert shown(["x" * 100]) == "['xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."
+    assert shown(np.zeros((3, 3))) == "array([[0., 0., 0.], [0., 0., 0.], [0., 0., 0.]])"
+    assert shown([10**5000]) == "a list"  # Python refuses to print so many digits
+    assert shown(2**128 - 1) == str(2**128 - 1)

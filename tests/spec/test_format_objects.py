@@ -1,0 +1,272 @@
+"""Rows and plans as objects: which fields are a format, equality by value, copies, caches that end."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+from support.custom_formats import ROWS, p3109, row
+from support.paths import with_support
+
+import lowprec as lp
+from lowprec import reference
+from lowprec._kernels import Program
+from lowprec.backends.program import make_program
+from lowprec.plans import resolve
+from lowprec.plans.cast import Plan, Scaling, make_plan
+from lowprec.plans.quantize import dequantize_plan, quantize_plan
+from lowprec.spec.formats import Format, Kind, NaNRule
+from lowprec.spec.opsets import cast_rules
+
+E5M2 = {
+    "name": "e5m2", "onnx_name": "E5M2", "onnx_enum": 1001, "kind": Kind.FLOAT, "exponent_bits": 5, "mantissa_bits": 2,
+    "bias": 15, "signed": True, "has_inf": True, "nan": NaNRule.IEEE, "has_zero": True, "torch_name": None, "since": 28,
+    "source": "this test",
+}  # fmt: skip
+
+
+def test_a_row_that_is_right() -> None:
+    assert Format(**E5M2).max == 57344.0
+    for known in lp.formats.values():
+        assert Format(*(getattr(known, field) for field in E5M2)) is known
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"exponent_bits": 0}, "`exponent_bits` must be 1 to 11 for a float .without exponent .* integer.; got 0"),
+        ({"exponent_bits": 12}, "`exponent_bits` must be 1 to 11 for a float .*; got 12"),
+        ({"mantissa_bits": -1}, "`mantissa_bits` must be 0 to 52 for a float; got -1"),
+        ({"mantissa_bits": 53}, "`mantissa_bits` must be 0 to 52 for a float; got 53"),
+        ({"mantissa_bits": 0}, "`nan` must be a rule without mantissa where there is none; got <NaNRule.IEEE"),
+        ({"signed": False, "nan": NaNRule.NEGATIVE_ZERO}, "`nan` must be a rule without -0 where there is no sign"),
+        ({"has_zero": False}, "`has_zero` must be True for a float with a sign or a mantissa; got False"),
+        (
+            {"signed": False, "has_zero": False, "nan": NaNRule.ALL_ONES},
+            "`has_zero` must be True for a float with a sign or a mantissa; got False",
+        ),
+        (
+            {"exponent_bits": 1, "mantissa_bits": 0, "nan": NaNRule.NONE},
+            "`has_inf` must be such that a finite value that is not zero is left; got True",
+        ),
+        (
+            {"exponent_bits": 1, "mantissa_bits": 0, "nan": NaNRule.ALL_ONES, "has_inf": False},
+            "`nan` must be such that a finite value that is not zero is left; got <NaNRule.ALL_ONES",
+        ),
+        (
+            {"exponent_bits": 1, "mantissa_bits": 0, "signed": False, "nan": NaNRule.NONE, "has_inf": False},
+            "`exponent_bits` must be such that a code has 2 bits or more; got 1",
+        ),
+        ({"bias": 1100}, "`bias` must be such that float64 holds every value; got 1100"),
+        ({"bias": -1100}, "`bias` must be such that float64 holds every value; got -1100"),
+        ({"exponent_bits": True}, "`exponent_bits` must be of type int; got True"),
+        ({"mantissa_bits": 2.0}, "`mantissa_bits` must be of type int; got 2.0"),
+        ({"bias": np.int64(15)}, r"`bias` must be of type int; got np.int64\(15\)"),
+        ({"signed": 1}, "`signed` must be of type bool; got 1"),
+        ({"has_inf": None}, "`has_inf` must be of type bool; got None"),
+        ({"nan": "ieee"}, "`nan` must be of type NaNRule; got 'ieee'"),
+        ({"kind": "float"}, "`kind` must be of type Kind; got 'float'"),
+        ({"name": ""}, "`name` must be a name; got ''"),
+        ({"name": 5}, "`name` must be of type str; got 5"),
+        ({"torch_name": 5}, "`torch_name` must be of type str or NoneType; got 5"),
+        ({"onnx_enum": -1}, "`onnx_enum` must be 0 or more; got -1"),
+        ({"since": 0}, "`since` must be an opset, 1 or more; got 0"),
+        ({"kind": Kind.INT, "mantissa_bits": 5}, "`mantissa_bits` must be such that an integer has .* bits; got 5"),
+        ({"kind": Kind.INT}, "`kind` must be float for a format with an exponent, .*; got <Kind.INT"),
+        ({"kind": Kind.BOOL}, "`kind` must be float unless its fields are"),
+        ({"kind": Kind.STRING, "has_zero": False}, "`has_zero` must be True for a format that is no float; got False"),
+    ],
+)  # fmt: skip
+def test_rows_that_are_no_format(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        Format(**{**E5M2, **changes})
+
+
+# ---- what no loop converts
+
+
+def _row(**changes: Any) -> Format:
+    return Format(**{**E5M2, "name": "floatx", **changes})
+
+
+REFUSED = [
+    (_row(signed=False), "must have a sign to be converted; got floatx, which is unsigned"),
+    (p3109(8, 3, "ue"), "must have a sign to be converted; got binary8p3ue, which is unsigned"),
+    (p3109(8, 1, "se"), "must have a mantissa to be converted; got binary8p1se, which has none"),
+    (_row(mantissa_bits=11), "must have 16 bits or fewer to be converted; got floatx, which has 17"),
+    (_row(exponent_bits=8, mantissa_bits=23, bias=127), "must have 16 bits or fewer to be converted; got floatx"),
+    (_row(bias=140), "must have exponents from -126 up to be converted; got floatx, whose smallest is -139"),
+    (_row(exponent_bits=8, bias=127), "must have exponents up to 105 with 2 mantissa bits to be converted"),
+    (
+        _row(exponent_bits=8, mantissa_bits=0, bias=126, signed=False, has_inf=False, has_zero=False,
+             nan=NaNRule.ALL_ONES),
+        "must have 8 exponent bits, bias 127, a NaN and no Inf where it has no zero to be converted; got floatx",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fmt", "message"), REFUSED)
+def test_rows_that_are_not_converted_say_why(fmt: Format, message: str) -> None:
+    x, codes = np.ones(2, np.float32), np.ones(2, fmt.code_dtype)
+    for one in (x, strict.asarray(x)):
+        with pytest.raises(ValueError, match=f"^`fmt` {message}"):
+            lp.encode(one, fmt)
+        with pytest.raises(ValueError, match=f"^`to` {message}"):
+            lp.cast(one, fmt)
+    for one in (codes, strict.asarray(codes)):
+        for to in ("float32", "float64", "bfloat16", "int8", "bool"):
+            with pytest.raises(ValueError, match=f"^`fmt` {message}"):
+                lp.decode(one, fmt, to=to)
+            with pytest.raises(ValueError, match=f"^`source` {message}"):
+                lp.cast(one, to, source=fmt)
+    for text in (np.array(["1.5"]), np.array(["1.5"], object)):
+        with pytest.raises(ValueError, match=f"^`to` {message}"):
+            lp.cast(text, fmt)
+    with pytest.raises(ValueError, match=f"^`source` {message}"):
+        lp.cast(codes, "string", source=fmt)
+    if fmt.bits <= 8 and fmt.has_zero:
+        with pytest.raises(ValueError, match=f"^`output_dtype` {message}"):
+            lp.quantize_linear(x, 1.0, output_dtype=fmt)
+        with pytest.raises(ValueError, match=f"^`x` {message}"):
+            lp.dequantize_linear(codes, 1.0, source=fmt)
+    if not fmt.has_zero:
+        with pytest.raises(ValueError, match=f"^`scale` {message}"):
+            lp.quantize_linear(x, np.ones((), np.uint8), scale_format=fmt, output_dtype="int8")
+    if not fmt.has_inf:  # the bits alone are moved: no cast to itself that changes them
+        assert lp.encode(codes, fmt, source=fmt).tolist() == codes.tolist()
+
+
+def test_the_precision_of_a_division_needs_inf_and_nan() -> None:
+    x = np.ones(2, np.uint16)
+    for fmt in ROWS:
+        if fmt.bits == 16:
+            with pytest.raises(ValueError, match=f"`precision` must be a float that has Inf, .* NaN; got {fmt.name}"):
+                lp.quantize_linear(np.ones(2, np.float32), 1.0, precision=fmt)
+            with pytest.raises(ValueError, match=f"`precision` must be .*; got of `scale`, {fmt.name}"):
+                lp.quantize_linear(x, x[0], source=fmt, scale_format=fmt)
+
+
+def test_the_oracle_takes_rows_without_sign() -> None:
+    # below the range: zero where it saturates, else NaN; what rounds to zero is zero: S2 of P3109's saturation modes
+    fmt, finite = p3109(8, 4, "ue"), row("u", (3, 2, 3), inf=False, nan=NaNRule.NONE, signed=False)
+    half = fmt.smallest_subnormal / 2
+    for x, saturated, other in ((-1, 0, 255), ("-inf", 0, 255), (-half, 0, 0), ("-0", 0, 0), (1, 128, 128)):
+        assert (reference.encode(x, fmt), reference.encode(x, fmt, saturate=False)) == (saturated, other), x
+        assert lp.explain(x, fmt).code == saturated
+    assert (reference.encode(-1, finite), reference.encode(-1, finite, saturate=False)) == (0, 0)
+    said = lp.explain(-1, fmt)
+    assert (said.lower, said.upper, said.midpoint) == (None, (0, reference.Value.of(0)), None)
+
+
+# ---- equality
+
+
+def _plans() -> list[Any]:
+    fmt, single = p3109(8, 3, "se"), lp.formats["float32"]
+    return [
+        fmt,
+        lp.formats["float8_e5m2"],
+        make_plan(single, fmt, cast_rules(single, fmt)),
+        make_plan(lp.formats["string"], fmt, cast_rules(single, fmt)),
+        quantize_plan(single, single, None, fmt, None, True, 28),
+        dequantize_plan(fmt, single, None, None, 28),
+    ]
+
+
+@pytest.mark.parametrize("index", range(6))
+def test_a_copy_is_equal(index: int) -> None:
+    one = _plans()[index]
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(one, protocol)) == one
+    again = [copy.copy(one), copy.deepcopy(one), _plans()[index], copy.deepcopy([one])[0]]
+    assert {one, *again} == {one}
+    assert len({hash(each) for each in again}) == 1
+    assert {other for other in _plans() if other == one} == {one}
+    with pytest.raises(AttributeError):
+        one.source = None
+
+
+def test_a_row_with_a_name_of_the_table_stays_itself() -> None:
+    known = lp.formats["float8_e5m2"]
+    fmt = _row(name="float8_e5m2", bias=16)
+    assert fmt != known
+    for again in (pickle.loads(pickle.dumps(fmt)), copy.copy(fmt), copy.deepcopy(fmt)):
+        assert (again, again.bias) == (fmt, 16)
+    assert pickle.loads(pickle.dumps(known)) is known
+    assert lp.encode(np.float32(1.0), fmt) == 0x40
+    assert lp.encode(np.float32(1.0), known) == 0x3C
+
+
+def test_another_process_sends_an_equal_row() -> None:
+    code = "import pickle, sys; from test_format_objects import _plans; sys.stdout.write(pickle.dumps(_plans()).hex())"
+    environment = with_support(Path(__file__).parent)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert pickle.loads(bytes.fromhex(done.stdout)) == _plans()
+
+
+def test_threads_make_one_row() -> None:
+    made: list[list[Format]] = [[] for _ in range(8)]
+    start = threading.Barrier(8)
+
+    def make(own: list[Format]) -> None:
+        start.wait()
+        own.extend(_row(bias=bias) for bias in range(-40, 40))
+
+    threads = [threading.Thread(target=make, args=(own,)) for own in made]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(own == made[0] for own in made)
+
+
+# ---- caches
+
+
+def test_an_equal_row_finds_the_same_plan() -> None:
+    fmt, x = _row(name="found_again", bias=14), np.ones(3, np.float32)
+    lp.encode(x, fmt)
+    before = resolve._cached.cache_info(), make_program.cache_info()
+    lp.encode(x, pickle.loads(pickle.dumps(fmt)))
+    lp.encode(x, Format(**{**E5M2, "name": "found_again", "bias": 14}))
+    after = resolve._cached.cache_info(), make_program.cache_info()
+    assert after[0].hits == before[0].hits + 2
+    assert [info.misses for info in after] == [info.misses for info in before]
+
+
+def _alive() -> dict[type, int]:
+    gc.collect()
+    kinds = (Format, Plan, Scaling, Program)
+    found = dict.fromkeys(kinds, 0)
+    for one in gc.get_objects():
+        if type(one) in found:
+            found[type(one)] += 1
+    found[Program] = make_program.cache_info().currsize  # it is no container that the collector knows
+    found[Format] = max(found[Format], len(Format._instances))
+    return found
+
+
+def test_formats_made_in_a_loop_do_not_stay() -> None:
+    x, api = np.ones(2, np.float32), strict.asarray(np.ones(2, np.float32))
+    for number in range(10_000):
+        fmt = _row(name=f"passing{number}")
+        lp.cast(x, fmt)
+        if number % 10 == 0:
+            lp.decode(np.ones(2, np.uint8), fmt)
+            lp.encode(api, fmt)
+            lp.quantize_linear(x, 1.0, output_dtype=fmt)
+            lp.dequantize_linear(np.ones(2, np.uint8), 1.0, source=fmt)
+    alive = _alive()
+    assert alive[Format] <= 4096 + 1024
+    assert alive[Plan] <= 3 * 4096
+    assert alive[Scaling] <= 2 * 4096
+    assert alive[Program] <= 1024

@@ -1,0 +1,1 @@
+"""What tests of several folders share: cases, files, array libraries, processes. Nothing here is a test."""

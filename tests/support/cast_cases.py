@@ -1,0 +1,73 @@
+"""Options, opinions and comparisons that the sweeps share."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import lowprec as lp
+from lowprec import _kernels, reference
+from lowprec.spec.formats import NUMERIC, Format
+from lowprec.spec.opsets import ROUND_MODES
+from support import oracle
+from support.oracle_linear import table_of
+
+FLOATS = [fmt for fmt in NUMERIC if fmt.is_float]
+NARROW = [fmt for fmt in NUMERIC if fmt.bits <= 16]
+THREADS = (1, 2, 7)
+
+
+def options_for(target: Format) -> Iterator[dict[str, Any]]:
+    """Every set of options that can make a difference to the target, and once what must not make any."""
+    is_power = target.is_float and not target.has_zero
+    for saturate in (True, False) if target.saturates == "asked" else (True,):
+        for round_mode in ROUND_MODES if is_power else (None,):
+            yield {"saturate": saturate, "round_mode": round_mode}
+    if target.saturates == "asked" and target.since <= 23:
+        yield {"saturate": True, "round_mode": None, "opset": 23}
+
+
+@functools.cache
+def _numbers_of(source: Format) -> np.ndarray:
+    """Return the number that every code of an integer format of at most 16 bits stands for."""
+    return np.array([int(reference.decode(code, source).number) for code in range(1 << source.bits)], np.int64)
+
+
+def expected_codes(codes: np.ndarray, source: Format, target: Format, options: dict[str, Any]) -> np.ndarray:
+    """Return what the oracle makes of every code of a format of at most 16 bits."""
+    if source is target:
+        found = [reference.cast(int(code), source, target, **options) for code in codes]
+        return np.array(found, target.code_dtype)
+    if source.is_float:
+        return oracle.expected_from_float64(table_of(source), target, **options)
+    return oracle.expected_from_integers(_numbers_of(source), target, **options)
+
+
+def every_opinion(x: Any, target: Format, source: Format | None, options: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the codes by every instruction set of this machine, and by several numbers of threads."""
+    for isa in _kernels.available_isas():
+        _kernels.use_isa(isa)
+        lp.set_num_threads(1)
+        yield isa, lp.encode(x, target, source=source, **options)
+    for threads in THREADS:
+        lp.set_num_threads(threads)
+        yield f"{threads} threads", lp.encode(x, target, source=source, **options)
+
+
+def compare(tally: Counter[str], name: str, got: Any, expected: np.ndarray, x: np.ndarray, what: str) -> None:
+    """Count, and fail with the first differing input."""
+    assert got.dtype == expected.dtype
+    assert got.shape == expected.shape
+    wrong = np.flatnonzero(got != expected)
+    tally[name] += expected.size
+    tally[f"{name} differ"] += wrong.size
+    if wrong.size:
+        first = wrong[0]
+        raise AssertionError(
+            f"{what}: {wrong.size} of {expected.size} differ, the first for {x[first]!r} at {first}: "
+            f"got {got[first]:#x}, expected {expected[first]:#x}"
+        )

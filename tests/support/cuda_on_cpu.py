@@ -1,0 +1,121 @@
+"""The CUDA kernels as functions of this machine: the same text through a host compiler, a loop for the threads."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowprec import _kernels
+from lowprec.backends import cuda_source
+from lowprec.backends.program import make_program
+from lowprec.plans.cast import make_plan
+from lowprec.plans.quantize import dequantize_plan, quantize_plan
+from lowprec.spec.formats import FORMATS, NUMERIC, Kind
+from lowprec.spec.opsets import cast_rules
+from support.cast_cases import options_for
+
+FLAGS = ["-std=c++17", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+TRAPS = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
+"""A shift too far, or a wide access where memory is not aligned for it, ends the process."""
+
+LAUNCH = """
+#define LP_KERNEL(NAME, C)                                                                           \\
+    extern "C" void NAME(                                                                            \\
+        const u8 *src, u8 *dst, u64 n, const params_t *p, const operands_t *o, u64 threads) {        \\
+        for (u64 thread = threads; thread-- > 0;)                                                    \\
+            convert_groups<C>(src, dst, n, *p, *o, thread, threads);                                 \\
+    }
+"""
+GUARD = 64  # bytes around a result that must stay as they are
+UNTOUCHED = 0xA5
+
+
+def casts() -> Iterator[cuda_source.Conversion]:
+    """Yield the kernel of every pair of numeric formats and every option, with packed ends and without."""
+    for source in NUMERIC:
+        for target in NUMERIC:
+            for options in options_for(target):
+                if options.get("opset", 28) >= source.since:
+                    plan = make_plan(source, target, cast_rules(source, target, **options))
+                    yield from _with_ends(plan, make_program)
+
+
+def quantizations() -> Iterator[cuda_source.Conversion]:
+    """Yield the kernel of every quantization: every pair of types, every precision."""
+    floats = [FORMATS[name] for name in ("float16", "bfloat16", "float32")]
+    wide = [*floats, FORMATS["int32"]]
+    codes = [row for row in NUMERIC if row.bits <= 16 and row not in floats and row.has_zero and row.kind != Kind.BOOL]
+    for code, precision in itertools.product(codes, [*floats, FORMATS["float64"]]):
+        for row, zero in itertools.product(wide, (code, None)):
+            output = None if zero else code
+            yield from _with_ends(quantize_plan(row, row, zero, output, precision, True, 28), make_program)
+    for code, output in itertools.product([*codes, FORMATS["int32"]], floats):
+        yield from _with_ends(dequantize_plan(code, output, None, output, 28), make_program)
+
+
+def _with_ends(plan: Any, compose: Callable[..., _kernels.Program]) -> Iterator[cuda_source.Conversion]:
+    """Yield the kernel of a plan, and those with packed ends."""
+    for unpacked in (False, True) if plan.source.bits in (2, 4, 6) else (False,):
+        for packed in (False, True) if plan.target.bits in (2, 4, 6) else (False,):
+            yield cuda_source.conversion(compose(plan, packed=packed, unpacked=unpacked))
+
+
+class Host:
+    """Runs programs by the kernels as they were compiled for this machine."""
+
+    def __init__(self, folder: Path, conversions: Iterable[cuda_source.Conversion]) -> None:
+        compiler = shutil.which("g++") or shutil.which("c++")
+        if compiler is None:
+            pytest.skip("no C++ compiler here")
+        self.names = {made: f"kernel{index}" for index, made in enumerate(sorted(set(conversions)))}
+        text = cuda_source.kernel_source({name: made for made, name in self.names.items()})
+        source, library = folder / "kernels.cpp", folder / "kernels.so"
+        source.write_text(LAUNCH + text, encoding="utf-8")
+        subprocess.run([compiler, *FLAGS, *TRAPS, source, "-o", library], check=True)
+        self.library = ctypes.CDLL(str(library))
+
+    def __call__(
+        self,
+        codes: np.ndarray,
+        program: _kernels.Program,
+        n: int,
+        *,
+        threads: int | None = None,
+        offset: int = 0,
+        operands: tuple[np.ndarray, np.ndarray | None, tuple[int, ...]] | None = None,
+    ) -> np.ndarray:
+        """Convert `n` elements; `offset` moves both arrays by so many elements, or bytes where packed.
+
+        `operands` are scales, zero points and how they spread.
+        """
+        made = cuda_source.conversion(program)
+        blocks, threads_of_block = cuda_source.geometry(made, n)
+        given = ()
+        if operands is not None:
+            scale, zero, spread = operands
+            given = (cuda_source.operands_bytes(scale.ctypes.data, 0 if zero is None else zero.ctypes.data, *spread),)
+        count, *structs = cuda_source.arguments(program, n, *given)
+        src = np.concatenate([np.zeros(offset, codes.dtype), codes])[offset:]
+        item = max(program.dst_bits // 8, 1)
+        size = (n * program.dst_bits + 7) // 8
+        memory = np.full(GUARD + offset * item + size + GUARD, UNTOUCHED, np.uint8)
+        start = GUARD + offset * item
+        kernel = self.library[self.names[made]]
+        kernel(
+            ctypes.c_void_p(src.ctypes.data),
+            ctypes.c_void_p(memory.ctypes.data + start),
+            ctypes.c_uint64(int(count)),
+            *(ctypes.c_void_p(struct.ctypes.data) for struct in structs),
+            ctypes.c_uint64(threads or blocks * threads_of_block),
+        )
+        assert np.all(memory[:start] == UNTOUCHED)
+        assert np.all(memory[start + size :] == UNTOUCHED)
+        return memory[start : start + size].view(f"u{item}")
