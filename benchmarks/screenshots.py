@@ -8,8 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.browser import CHROMIUM, FLAGS, Visit, server  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
+from support.browser import CHROMIUM, FLAGS, Visit, server  # noqa: E402
 
 PICTURES = {
     "anatomy": ("anatomy?at=0.3", False),

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import reference
+from ..reference.array_cast import Codes, expected_from_float64, expected_from_integers, is_power, table
 from ..spec.formats import NUMERIC, Format, Kind, NaNRule
 from ..spec.opsets import INF_IS_NAN, NEWEST, ROUND_MODES
 from .inputs import sweep_float32, sweep_float64, sweep_int64, sweep_uint64
-from .oracle import Codes, expected_from_float64, expected_from_integers, is_power, table
 from .trial import Call, Tensor, Trial
 
 __all__ = ["cast_trials"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..reference.array_cast import table
 from ..spec.formats import Format, Kind, as_format
-from .oracle import table
 
 __all__ = ["landmarks", "sweep_float32", "sweep_float64", "sweep_int64", "sweep_uint64"]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..reference.array_cast import Codes
 from ..spec.formats import Kind
 from .libraries import Library
-from .oracle import Codes
 from .rules import RULES
 from .trial import Call, Tensor, Trial
 

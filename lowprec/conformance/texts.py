@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from .. import reference
+from ..reference.array_cast import Codes
 from ..spec.formats import FORMATS, NUMERIC, Format, Kind
-from .oracle import Codes
 from .trial import Call, Tensor, Trial
 
 __all__ = ["bit_trials", "text_trials"]

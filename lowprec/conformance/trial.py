@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..reference.array_cast import Codes
 from ..spec.formats import Format, Kind
 from ..spec.opsets import NEWEST
-from .oracle import Codes
 
 __all__ = ["Call", "Tensor", "Trial"]
 

@@ -1,4 +1,7 @@
-"""The oracle: every conversion in exact fractions, one value at a time. It reads formats and opsets only."""
+"""The oracle: every conversion in exact fractions, one value at a time. It reads formats and opsets only.
+
+`array_cast` and `array_quantize` compute the expected codes of whole arrays from it.
+"""
 
 from .exact_cast import (
     Value,

@@ -6,10 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support import oracle
 from support.cast_cases import NARROW, compare, every_opinion, expected_codes, options_for
 
 from lowprec import reference
+from lowprec.conformance import inputs
+from lowprec.reference import array_cast
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -29,21 +30,21 @@ def test_every_code(source: Format, target: Format, tally: Counter[str]) -> None
 
 @pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.name != "float32"], **BY_NAME)
 def test_float32_sweep(target: Format, tally: Counter[str]) -> None:
-    x = oracle.sweep_float32(target)
+    x = inputs.sweep_float32(target)
     assert x.size >= 2_000_000
     with np.errstate(invalid="ignore"):  # signalling NaNs
         wide = x.astype(np.float64)
     for options in options_for(target):
-        expected = oracle.expected_from_float64(wide, target, **options)
+        expected = array_cast.expected_from_float64(wide, target, **options)
         for who, got in every_opinion(x, target, None, options):
             compare(tally, "float32 sweeps", got, expected, x, f"{who}, {options}")
 
 
 @pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.name != "float64"], **BY_NAME)
 def test_float64_sweep(target: Format, tally: Counter[str]) -> None:
-    x = oracle.sweep_float64(target)
+    x = inputs.sweep_float64(target)
     for options in options_for(target):
-        expected = oracle.expected_from_float64(x, target, **options)
+        expected = array_cast.expected_from_float64(x, target, **options)
         for who, got in every_opinion(x, target, None, options):
             compare(tally, "float64 sweeps", got, expected, x, f"{who}, {options}")
 
@@ -51,14 +52,14 @@ def test_float64_sweep(target: Format, tally: Counter[str]) -> None:
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("name", ["int64", "uint64", "int32", "uint32"])
 def test_wide_integer_sweep(name: str, target: Format, tally: Counter[str]) -> None:
-    x = oracle.sweep_uint64(target) if name == "uint64" else oracle.sweep_int64(target)
+    x = inputs.sweep_uint64(target) if name == "uint64" else inputs.sweep_int64(target)
     source = FORMATS[name]
     if source.bits == 32:
         x = x[(x >= source.min) & (x <= source.max)]
     assert x.size > 1000
     narrow = x.astype(source.dtype)
     for options in options_for(target):
-        expected = oracle.expected_from_integers(x, target, **options)
+        expected = array_cast.expected_from_integers(x, target, **options)
         for who, got in every_opinion(narrow, target, None, options):
             compare(tally, "wide integer sweeps", got, expected, narrow, f"{who}, {options}")
 
@@ -78,7 +79,7 @@ def test_bool_bytes_other_than_one_are_true(target: Format) -> None:
         if target.name == "bool":
             expected = x.view(np.uint8)
         else:
-            expected = oracle.expected_from_integers(np.array([0, 1, 1, 1]), target, **options)
+            expected = array_cast.expected_from_integers(np.array([0, 1, 1, 1]), target, **options)
         for who, got in every_opinion(x, target, None, options):
             assert got.tolist() == expected.tolist(), who
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import oracle
 from support.cast_cases import NARROW, compare, expected_codes, options_for
 from support.cuda_on_cpu import Host, casts
 
 from lowprec.backends.program import make_program
+from lowprec.conformance import inputs
 from lowprec.plans.cast import copy_plan, make_plan
+from lowprec.reference import array_cast
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
 from lowprec.spec.opsets import cast_rules
 
@@ -48,25 +49,25 @@ def test_wide_float_sweep(host: Host, name: str, target: Format, tally: Counter[
     source = FORMATS[name]
     if source is target:
         return
-    x = getattr(oracle, f"sweep_{name}")(target, count=300_000)
+    x = getattr(inputs, f"sweep_{name}")(target, count=300_000)
     with np.errstate(invalid="ignore"):  # signalling NaNs
         values = x.astype(np.float64)
     for options in options_for(target):
         got = _convert(host, x.view(source.code_dtype), source, target, options)
-        expected = oracle.expected_from_float64(values, target, **options)
+        expected = array_cast.expected_from_float64(values, target, **options)
         compare(tally, f"CUDA on the host, {name} sweeps", got, expected, x, f"{options}")
 
 
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("name", ["int64", "uint64", "int32", "uint32"])
 def test_wide_integer_sweep(host: Host, name: str, target: Format, tally: Counter[str]) -> None:
-    x = oracle.sweep_uint64(target, count=10_000) if name == "uint64" else oracle.sweep_int64(target, count=10_000)
+    x = inputs.sweep_uint64(target, count=10_000) if name == "uint64" else inputs.sweep_int64(target, count=10_000)
     source = FORMATS[name]
     if source.bits == 32:
         x = x[(x >= source.min) & (x <= source.max)]
     for options in options_for(target):
         got = _convert(host, x.astype(source.dtype).view(source.code_dtype), source, target, options)
-        expected = oracle.expected_from_integers(x, target, **options)
+        expected = array_cast.expected_from_integers(x, target, **options)
         compare(tally, "CUDA on the host, wide integer sweeps", got, expected, x, f"{options}")
 
 
@@ -150,4 +151,4 @@ def test_bool_bytes_other_than_one_are_true(host: Host, target: Format) -> None:
     source = FORMATS["bool"]
     if target is not source:
         got = _convert(host, np.array([0, 1, 2, 255], np.uint8), source, target, {})
-        assert got.tolist() == oracle.expected_from_integers(np.array([0, 1, 1, 1]), target).tolist()
+        assert got.tolist() == array_cast.expected_from_integers(np.array([0, 1, 1, 1]), target).tolist()

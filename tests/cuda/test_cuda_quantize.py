@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from support.cuda_on_cpu import Host, quantizations
-from support.oracle_linear import as_values, rounded, spread
 from support.quantize_cases import (
     PRECISIONS,
     Types,
@@ -28,6 +27,7 @@ from lowprec.backends.program import make_program
 from lowprec.plans.cast import Plan
 from lowprec.plans.granularity import granularity_of
 from lowprec.plans.quantize import dequantize_plan, quantize_plan
+from lowprec.reference.array_quantize import array_values, broadcast, rounded
 from lowprec.spec.formats import Format, as_format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -58,10 +58,12 @@ def _run(
     assert scaling is not None
     wide = scaling.precision.bits == 64
     with np.errstate(over="ignore"):
-        factor = rounded(as_values(scale, scale_format), scaling.precision).astype(np.float64 if wide else np.float32)
+        factor = rounded(array_values(scale, scale_format), scaling.precision).astype(
+            np.float64 if wide else np.float32
+        )
     zero = None
     if zero_point is not None and scaling.zero_point is not None:
-        zero = np.ascontiguousarray(as_values(zero_point, code).astype(scaling.zero_point.dtype))
+        zero = np.ascontiguousarray(array_values(zero_point, code).astype(scaling.zero_point.dtype))
     where = granularity_of(x.shape, scale.shape, options.get("axis", 1), options.get("block_size", 0), True, True)
     codes = np.ascontiguousarray(x).view(plan.source.code_dtype).reshape(-1)
     there = (np.ascontiguousarray(factor), zero, where[1:])
@@ -89,7 +91,7 @@ def test_quantize_every_type_and_precision(host: Host, y: Format, tally: Counter
     for types in (found for found in QUANTIZED if found.y is y):
         rng = generator("CUDA", *types)
         scale = draw_scale(rng, types.scale, (40,), odd=0.3)
-        x = draw_x(rng, types.x, np.broadcast_to(as_values(scale, types.scale)[:, None], (40, 150)), y)
+        x = draw_x(rng, types.x, np.broadcast_to(array_values(scale, types.scale)[:, None], (40, 150)), y)
         for precision in (None, *PRECISIONS):
             for zero_point in (None, draw_zero_point(rng, y, scale.shape)):
                 for saturate in (True, False) if y.saturates == "asked" and precision is None else (True,):
@@ -124,7 +126,7 @@ def test_every_granularity(host: Host, y: str, shape: tuple[int, ...], tally: Co
     for scale_shape, options in granularities(shape, 28):
         rng = generator(y, shape, scale_shape, options)
         scale, zero_point = draw_scale(rng, FLOAT32, scale_shape), draw_zero_point(rng, fmt, scale_shape)
-        factor = spread(as_values(scale, FLOAT32), shape, options.get("axis", 1), options.get("block_size", 0))
+        factor = broadcast(array_values(scale, FLOAT32), shape, options.get("axis", 1), options.get("block_size", 0))
         x = draw_x(rng, FLOAT32, factor, fmt)
         what = f"{fmt.name}, {shape}, {scale_shape}, {options}"
         expected = expect_quantized(x, scale, zero_point, there, options)
@@ -142,7 +144,7 @@ def test_packed_ends(host: Host, fmt: Format, shape: tuple[int, ...]) -> None:
     rng = generator(fmt, shape)
     options = {"axis": 1, "block_size": 2}
     scale = draw_scale(rng, FLOAT32, (shape[0], -(-shape[1] // 2), *shape[2:]))
-    x = draw_x(rng, FLOAT32, spread(as_values(scale, FLOAT32), shape, 1, 2), fmt)
+    x = draw_x(rng, FLOAT32, broadcast(array_values(scale, FLOAT32), shape, 1, 2), fmt)
     plan = quantize_plan(FLOAT32, FLOAT32, None, fmt, None, True, 28)
     operands = (scale, FLOAT32, None, fmt)
     codes = expect_quantized(x, scale, None, Types(FLOAT32, FLOAT32, fmt), options)

@@ -13,11 +13,12 @@ import array_api_compat
 import array_api_compat.numpy
 import numpy as np
 import pytest
-from support import oracle
 
 from lowprec import reference
 from lowprec.backends import array_api_cast, array_api_quantize, array_api_values
+from lowprec.conformance import inputs
 from lowprec.plans.cast import make_plan
+from lowprec.reference import array_cast
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
 from lowprec.spec.opsets import ROUND_MODES, cast_rules
 
@@ -96,7 +97,9 @@ def every_code(fmt: Format) -> tuple[np.ndarray, np.ndarray]:
 def expected(codes: np.ndarray, values: np.ndarray, source: Format, target: Format, how: dict[str, Any]) -> np.ndarray:
     if source is target and not (target.is_float and target.bits == 8 and how["saturate"]):
         return codes
-    return (oracle.expected_from_float64 if source.is_float else oracle.expected_from_integers)(values, target, **how)
+    return (array_cast.expected_from_float64 if source.is_float else array_cast.expected_from_integers)(
+        values, target, **how
+    )
 
 
 def check(codes: np.ndarray, values: np.ndarray, source: Format, target: Format, library: str) -> None:
@@ -125,11 +128,11 @@ def test_every_code_of_narrow_sources(library: str, source: Format) -> None:
 def sweep(source: Format, target: Format, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return codes and values of a wide source where casts to the target change their mind."""
     if source.is_float:
-        x = getattr(oracle, f"sweep_{source.name}")(target, count=count)
+        x = getattr(inputs, f"sweep_{source.name}")(target, count=count)
         with np.errstate(all="ignore"):
             return x.view(source.code_dtype), x.astype(np.float64)
     # The low half of every 64-bit input is one for 32 bits.
-    x = getattr(oracle, "sweep_int64" if source.signed else "sweep_uint64")(target, count=count).astype(source.name)
+    x = getattr(inputs, "sweep_int64" if source.signed else "sweep_uint64")(target, count=count).astype(source.name)
     return x.view(source.code_dtype), x if source.bits == 64 else x.astype(np.int64)
 
 

@@ -9,7 +9,6 @@ import array_api_strict as strict
 import numpy as np
 import pytest
 import torch
-from support.oracle_linear import as_values, spread
 from support.quantize_cases import (
     PRECISIONS,
     Types,
@@ -28,6 +27,7 @@ from support.quantize_cases import (
 
 import lowprec as lp
 from lowprec.backends import cpu
+from lowprec.reference.array_quantize import array_values, broadcast
 from lowprec.spec.formats import Format, as_format
 
 QUANTIZE, DEQUANTIZE = type_table("QuantizeLinear", 28), type_table("DequantizeLinear", 28)
@@ -76,7 +76,7 @@ def codes_of(result: Any, fmt: Format, library: Any) -> np.ndarray:
     unsigned = held.view(f"u{held.itemsize}")
     if fmt.is_integer and fmt.bits < 8:
         low = unsigned & np.uint8(fmt.code_mask)
-        assert np.array_equal(held.astype(np.int64), as_values(low, fmt).astype(np.int64))  # held as values
+        assert np.array_equal(held.astype(np.int64), array_values(low, fmt).astype(np.int64))  # held as values
         return low
     return unsigned
 
@@ -95,7 +95,7 @@ def test_quantize(library: Any, y: Format, tally: Counter[str]) -> None:
         for place, (scale_shape, plain) in enumerate([ways[i] for i in rng.integers(0, len(ways), 3)]):
             scale = draw_scale(rng, types.scale, scale_shape)
             axis, block = plain.get("axis", 1), plain.get("block_size", 0)
-            x = draw_x(rng, types.x, spread(as_values(scale, types.scale), SHAPE, axis, block), y)
+            x = draw_x(rng, types.x, broadcast(array_values(scale, types.scale), SHAPE, axis, block), y)
             zero_point = draw_zero_point(rng, y, scale_shape) if place % 2 else None
             options = {**plain, "saturate": bool(rng.integers(2))}
             if place == 2:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support.oracle_linear import as_values, spread
 from support.quantize_cases import (
     FLOAT32,
     Types,
@@ -30,6 +29,7 @@ from lowprec.backends.program import make_program
 from lowprec.loss.error_stats import ErrorStats
 from lowprec.loss.fused_stats import convert_compared
 from lowprec.plans.cast import make_plan
+from lowprec.reference.array_quantize import array_values, broadcast
 from lowprec.spec.formats import NUMERIC, as_format
 from lowprec.spec.opsets import cast_rules
 
@@ -65,7 +65,9 @@ def test_quantize(names: tuple[str, str, str], by: int) -> None:
     for shape, scales, options in WAYS:
         rng = generator("unaligned", names, shape, scales)
         scale = draw_scale(rng, types.scale, scales)
-        factor = spread(as_values(scale, types.scale), shape, options.get("axis", 1), options.get("block_size", 0))
+        factor = broadcast(
+            array_values(scale, types.scale), shape, options.get("axis", 1), options.get("block_size", 0)
+        )
         x, zero_point = draw_x(rng, types.x, factor, types.y), draw_zero_point(rng, types.y, scales)
         expected = expect_quantized(x, scale, zero_point, types, options)
         held = [moved(a, by) for a in (x, scale, zero_point, np.zeros(shape, types.y.dtype))]

@@ -10,12 +10,12 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
-from support.oracle_linear import spread
 from support.quantize_cases import codes, compare, opinions
 
 import lowprec as lp
 from lowprec import reference
 from lowprec.reference import exact_quantize
+from lowprec.reference.array_quantize import broadcast
 from lowprec.spec.formats import Format, as_format
 
 with warnings.catch_warnings():
@@ -47,7 +47,7 @@ def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
 
 
 def _each(array: np.ndarray, shape: tuple[int, ...], attributes: dict[str, Any]) -> list[int]:
-    found = spread(array, shape, attributes.get("axis", 1), attributes.get("block_size", 0))
+    found = broadcast(array, shape, attributes.get("axis", 1), attributes.get("block_size", 0))
     return [int(code) for code in found.reshape(-1)]
 
 

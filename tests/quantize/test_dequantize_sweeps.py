@@ -6,8 +6,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support import oracle
-from support.oracle_linear import values
 from support.quantize_cases import (
     PRECISIONS,
     Types,
@@ -23,6 +21,8 @@ from support.quantize_cases import (
 )
 
 import lowprec as lp
+from lowprec.reference import array_cast
+from lowprec.reference.array_quantize import decoded
 from lowprec.spec.formats import Format, as_format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -123,14 +123,14 @@ def test_the_product_is_rounded_to_float32_then_to_the_output() -> None:
     rng = generator("twice")
     for output in OUTPUTS[:2]:
         low = rng.integers(0x3800, 0x4800, 50_000).astype(np.uint16)
-        tie = (values(low, output) + values(low + np.uint16(1), output)) / 2
+        tie = (decoded(low, output) + decoded(low + np.uint16(1), output)) / 2
         x = rng.integers(1, 256, tie.shape).astype(np.uint8)
         scale = (tie / x).astype(np.float32)
         exact = x * scale.astype(np.float64)
         on_a_tie = (exact.astype(np.float32) == tie) & (exact != tie)
         x, scale, exact = x[on_a_tie], scale[on_a_tie], exact[on_a_tie]
-        twice = oracle.expected_from_float64(exact.astype(np.float32).astype(np.float64), output)
-        assert np.count_nonzero(twice != oracle.expected_from_float64(exact, output)) > 1000
+        twice = array_cast.expected_from_float64(exact.astype(np.float32).astype(np.float64), output)
+        assert np.count_nonzero(twice != array_cast.expected_from_float64(exact, output)) > 1000
         for who in opinions(threads=(2,)):
             got = codes(lp.dequantize_linear(x, scale, axis=0, output_dtype=output), output)
             assert np.array_equal(got, twice), who

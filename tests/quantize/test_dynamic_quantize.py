@@ -11,13 +11,13 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.oracle_linear import quantized
 from support.quantize_cases import compare, generator, opinions
 
 import lowprec as lp
 from lowprec import reference
 from lowprec.backends import cpu
 from lowprec.ops import dynamic_quantize as implementation
+from lowprec.reference.array_quantize import quantized
 from lowprec.reference.exact_quantize import dynamic_quantize
 from lowprec.spec.formats import as_format
 

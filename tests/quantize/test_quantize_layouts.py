@@ -9,7 +9,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.oracle_linear import as_values, spread
 from support.quantize_cases import (
     Types,
     codes,
@@ -23,6 +22,7 @@ from support.quantize_cases import (
 )
 
 import lowprec as lp
+from lowprec.reference.array_quantize import array_values, broadcast
 from lowprec.spec.formats import as_format
 
 SHAPE = (4, 6, 5)
@@ -86,7 +86,7 @@ def test_quantize(names: tuple[str, str, str], way: tuple[tuple[int, ...], dict[
     types, (scale_shape, options) = Types(*map(as_format, names)), way
     rng = generator("layouts", names, way)
     scale = draw_scale(rng, types.scale, scale_shape)
-    factor = spread(as_values(scale, types.scale), SHAPE, options.get("axis", 1), options.get("block_size", 0))
+    factor = broadcast(array_values(scale, types.scale), SHAPE, options.get("axis", 1), options.get("block_size", 0))
     x, zero_point = draw_x(rng, types.x, factor, types.y), draw_zero_point(rng, types.y, scale_shape)
     expected = expect_quantized(x, scale, zero_point, types, options)
     before = [a.tobytes() for a in (x, scale, zero_point)]

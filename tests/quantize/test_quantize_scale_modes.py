@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.oracle_linear import spread
 from support.quantize_cases import (
     FLOAT32,
     Types,
@@ -24,6 +23,7 @@ from support.quantize_cases import (
 )
 
 import lowprec as lp
+from lowprec.reference.array_quantize import broadcast
 from lowprec.spec.formats import as_format
 
 # Rows of one or two tiles have one scale for a tile; rows and blocks of a power of two make runs, which may begin in
@@ -50,7 +50,7 @@ def test_quantize(
     target = as_format(name)
     types, rng = Types(FLOAT32, FLOAT32, target), generator(name, shape, scales, kind)
     scale = odd_scales(rng, scales, kind == "plain")
-    factor = spread(scale.astype(np.float64), shape, options["axis"], options.get("block_size", 0))
+    factor = broadcast(scale.astype(np.float64), shape, options["axis"], options.get("block_size", 0))
     x = draw_x(rng, FLOAT32, factor, target)
     for zero_point in (None, draw_zero_point(rng, target, scales)):
         given = options if zero_point is not None else {**options, "output_dtype": target}

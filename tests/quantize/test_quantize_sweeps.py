@@ -6,7 +6,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support.oracle_linear import quantized, values
 from support.quantize_cases import (
     PRECISIONS,
     Types,
@@ -22,6 +21,7 @@ from support.quantize_cases import (
 )
 
 import lowprec as lp
+from lowprec.reference.array_quantize import decoded, quantized
 from lowprec.spec.formats import Format, as_format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -76,7 +76,7 @@ def test_quotients_near_the_ties_of_the_precision(precision: Format, y: str, tal
     rng = generator("precision ties", precision, y)
     target = as_format(y)
     narrow = precision if precision.bits < 32 else FLOAT32
-    scale = values(rng.integers(1, narrow.max_code, 20_000, np.uint64).astype(narrow.code_dtype), narrow)
+    scale = decoded(rng.integers(1, narrow.max_code, 20_000, np.uint64).astype(narrow.code_dtype), narrow)
     reach = np.exp2(rng.uniform(-12, 16, scale.shape))
     wanted = put(reach, narrow).astype(np.float64)
     with np.errstate(all="ignore"):

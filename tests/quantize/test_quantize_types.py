@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.oracle_linear import as_values, spread
 from support.quantize_cases import (
     PRECISIONS,
     VERSIONS,
@@ -25,6 +24,7 @@ from support.quantize_cases import (
 )
 
 import lowprec as lp
+from lowprec.reference.array_quantize import array_values, broadcast
 from lowprec.spec.formats import Format, as_format
 
 UINT8 = as_format("uint8")
@@ -44,7 +44,7 @@ def _check(
 ) -> None:
     """Draw one call, and compare what every instruction set makes of it."""
     scale = draw_scale(rng, types.scale, scale_shape)
-    factor = spread(as_values(scale, types.scale), shape, options.get("axis", 1), options.get("block_size", 0))
+    factor = broadcast(array_values(scale, types.scale), shape, options.get("axis", 1), options.get("block_size", 0))
     x = draw_x(rng, types.x, factor, types.y)
     zero_point = draw_zero_point(rng, types.y, scale_shape) if with_zero_point else None
     if not with_zero_point and types.y is not UINT8:

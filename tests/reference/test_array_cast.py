@@ -1,11 +1,12 @@
-"""The vectorised oracle against the one it is built from, and what its sweeps promise."""
+"""The array oracle of Cast against the exact one it is built from, and what the sweeps hold."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import oracle
 
+from lowprec.conformance import inputs
+from lowprec.reference import array_cast
 from lowprec.reference.exact_cast import encode
 from lowprec.spec.formats import NUMERIC, Kind
 
@@ -31,17 +32,17 @@ def sample(x, count, seed):
 def test_oracle_agrees_with_reference(row, options):
     seed = 1 + options["opset"]
     with np.errstate(invalid="ignore"):
-        narrow = sample(oracle.sweep_float32(row, count=100_000), 1200, seed).astype(np.float64)
+        narrow = sample(inputs.sweep_float32(row, count=100_000), 1200, seed).astype(np.float64)
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, np.copysign(np.nan, -1), 2.0**127, -(2.0**-127)])
-    near = oracle.landmarks(row)
+    near = inputs.landmarks(row)
     near = np.concatenate([sample(near, 200, seed), near[-3:], np.nextafter(near[-3:], np.inf)])
-    x = np.concatenate([special, near, -near, narrow, sample(oracle.sweep_float64(row, count=1000), 1200, seed)])
-    found = oracle.expected_from_float64(x, row, **options)
+    x = np.concatenate([special, near, -near, narrow, sample(inputs.sweep_float64(row, count=1000), 1200, seed)])
+    found = array_cast.expected_from_float64(x, row, **options)
     assert found.tolist() == [encode(value, row, **options) for value in x.tolist()]
-    for sweep in (oracle.sweep_int64, oracle.sweep_uint64):
+    for sweep in (inputs.sweep_int64, inputs.sweep_uint64):
         n = sample(sweep(row, count=1000), 600, seed)
         n = np.concatenate([n, np.array([0, 1, np.iinfo(n.dtype).max, np.iinfo(n.dtype).min], n.dtype)])
-        found = oracle.expected_from_integers(n, row, **options)
+        found = array_cast.expected_from_integers(n, row, **options)
         assert found.tolist() == [encode(value, row, **options) for value in n.tolist()]
 
 
@@ -53,24 +54,24 @@ def holds(x, wanted):
 
 @pytest.mark.parametrize("row", NUMERIC, ids=lambda row: row.name)
 def test_sweeps_hold_what_they_promise(row):
-    x = oracle.sweep_float32(row)
+    x = inputs.sweep_float32(row)
     assert x.dtype == np.float32
     assert len(x) >= 2_000_000
     codes = np.sort(x.view(np.uint32))
     for special in (0x0, 0x1, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF, 0x7F7FFFFF, 0x00800000, 0x007FFFFF):
         assert holds(codes, [special, special | 1 << 31])
-    y = oracle.sweep_float64(row)
+    y = inputs.sweep_float64(row)
     assert y.dtype == np.float64
     assert len(y) >= 300_000
-    again = oracle.sweep_float64(row)
+    again = inputs.sweep_float64(row)
     assert np.array_equal(again.view(np.uint64), y.view(np.uint64))
     if row in SMALL:
-        marks = oracle.table(row).midpoints.astype(np.float32)
+        marks = array_cast.table(row).midpoints.astype(np.float32)
         for neighbour in (marks, np.nextafter(marks, np.float32(np.inf)), -np.nextafter(marks, np.float32(0))):
             assert holds(codes, neighbour.view(np.uint32))
-        witnesses = oracle.table(row).midpoints * (1 + 2.0**-40)
+        witnesses = array_cast.table(row).midpoints * (1 + 2.0**-40)
         assert holds(np.sort(y.view(np.uint64)), witnesses.view(np.uint64))
-    n, m = oracle.sweep_int64(row), oracle.sweep_uint64(row)
+    n, m = inputs.sweep_int64(row), inputs.sweep_uint64(row)
     assert (n.dtype, m.dtype) == (np.int64, np.uint64)
     assert holds(np.sort(n), [-(2**63), 2**63 - 1, 2**40 + 2**16 + 1, -(2**24) - 1])
     assert holds(np.sort(m), [2**64 - 1, 2**63 + 2**39 + 1, 0, 2**63])

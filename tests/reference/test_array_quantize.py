@@ -1,4 +1,4 @@
-"""The vectorised oracle of the linear operators against the exact one, on inputs that reach every rule."""
+"""The array oracle of QuantizeLinear and DequantizeLinear against the exact one, on inputs that reach every rule."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.oracle_linear import quotient, rounded, spread, values
 from support.quantize_cases import (
     PRECISIONS,
     Types,
@@ -22,6 +21,7 @@ from support.quantize_cases import (
 
 from lowprec import reference
 from lowprec.reference import exact_quantize
+from lowprec.reference.array_quantize import broadcast, decoded, quotient, rounded
 from lowprec.spec.formats import Format, as_format
 
 QUANTIZE = type_table("QuantizeLinear", 28)
@@ -48,7 +48,7 @@ def test_quantized(y: str) -> None:
         rng = generator("quantize", *types)
         scale = draw_scale(rng, types.scale, (30,), odd=0.3)
         with np.errstate(invalid="ignore"):
-            factor = values(scale.view(types.scale.code_dtype), types.scale)
+            factor = decoded(scale.view(types.scale.code_dtype), types.scale)
         x = draw_x(rng, types.x, factor, types.y)
         zero_point = draw_zero_point(rng, types.y, (30,)) if rng.random() < 0.7 else None
         precision = PRECISIONS[rng.integers(4)] if rng.random() < 0.4 else None
@@ -98,10 +98,13 @@ def test_quotient_is_rounded_once(precision: Format) -> None:
     # dense neighbours of ties: x = (midpoint of two values) * scale, rounded to the format, and one step beside
     rng = generator("quotient", precision)
     mask = precision.code_dtype.type(precision.max_code)
-    scale = values(rng.integers(1, precision.max_code, 3000, np.uint64).astype(precision.code_dtype), precision)
+    scale = decoded(rng.integers(1, precision.max_code, 3000, np.uint64).astype(precision.code_dtype), precision)
     wanted = rng.integers(1, precision.max_code, 3000, np.uint64).astype(precision.code_dtype)
     wanted[::3] >>= precision.code_dtype.type(precision.mantissa_bits)  # subnormal quotients
-    low, high = values(wanted, precision), values(np.minimum(wanted + 1, mask).astype(precision.code_dtype), precision)
+    low, high = (
+        decoded(wanted, precision),
+        decoded(np.minimum(wanted + 1, mask).astype(precision.code_dtype), precision),
+    )
     with np.errstate(all="ignore"):
         x = rounded((low / 2 + high / 2) * scale, precision)
     found = quotient(x, scale, precision)
@@ -115,13 +118,13 @@ def test_quotient_is_rounded_once(precision: Format) -> None:
 
 def test_spread() -> None:
     table = np.array([[1.0, 2.0], [3.0, 4.0]])
-    assert spread(table, (2, 3), 1, 2).tolist() == [[1, 1, 2], [3, 3, 4]]
-    assert spread(table, (5, 2), -2, 3).tolist() == [[1, 2], [1, 2], [1, 2], [3, 4], [3, 4]]
-    assert spread(table[0], (2, 3), 0, 0).tolist() == [[1, 1, 1], [2, 2, 2]]
-    assert spread(table[0], (2,), 1, 0).tolist() == [1, 2]
-    assert spread(table[0], (3,), 1, 2).tolist() == [1, 1, 2]
-    assert spread(np.array(5.0), (), 1, 0).tolist() == 5
-    assert spread(np.array([5.0]), (2, 1), 1, 0).tolist() == [[5], [5]]
+    assert broadcast(table, (2, 3), 1, 2).tolist() == [[1, 1, 2], [3, 3, 4]]
+    assert broadcast(table, (5, 2), -2, 3).tolist() == [[1, 2], [1, 2], [1, 2], [3, 4], [3, 4]]
+    assert broadcast(table[0], (2, 3), 0, 0).tolist() == [[1, 1, 1], [2, 2, 2]]
+    assert broadcast(table[0], (2,), 1, 0).tolist() == [1, 2]
+    assert broadcast(table[0], (3,), 1, 2).tolist() == [1, 1, 2]
+    assert broadcast(np.array(5.0), (), 1, 0).tolist() == 5
+    assert broadcast(np.array([5.0]), (2, 1), 1, 0).tolist() == [[5], [5]]
 
 
 def test_type_tables_are_those_of_the_specification() -> None:

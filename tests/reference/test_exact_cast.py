@@ -7,8 +7,9 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from support import oracle
 
+from lowprec.conformance import inputs
+from lowprec.reference import array_cast
 from lowprec.reference.exact_cast import Value, cast, decode, encode, exact_decimal
 from lowprec.reference.explanation import explain
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind
@@ -240,12 +241,12 @@ def test_every_finite_code_survives(row):
 @pytest.mark.parametrize("row", [row for row in SMALL if row.has_zero], ids=lambda row: row.name)
 def test_in_range_float32_rounds_as_ml_dtypes_does(row):
     dtype = np.dtype(getattr(ml_dtypes, row.name, row.name))
-    x = oracle.sweep_float32(row, count=200_000)
-    x = x[np.abs(x) <= oracle.table(row).values[-1]]
+    x = inputs.sweep_float32(row, count=200_000)
+    x = x[np.abs(x) <= array_cast.table(row).values[-1]]
     assert len(x) > 50_000
     with np.errstate(under="ignore"):
         theirs = x.astype(dtype).view(f"u{dtype.itemsize}")
-    np.testing.assert_array_equal(oracle.expected_from_float64(x.astype(np.float64), row), theirs)
+    np.testing.assert_array_equal(array_cast.expected_from_float64(x.astype(np.float64), row), theirs)
 
 
 @pytest.mark.parametrize(

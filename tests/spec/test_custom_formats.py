@@ -11,19 +11,19 @@ import ml_dtypes
 import numpy as np
 import pytest
 from gfloat.formats import format_info_p3109
-from support import oracle
 from support.cast_cases import every_opinion
 from support.cuda_on_cpu import Host
 from support.custom_formats import BY_NAME, P3109, ROWS, SMALL, WIDE, p3109, row
-from support.oracle_linear import dequantized, quantized, table_of
 
 import lowprec as lp
 from lowprec import _kernels, reference
 from lowprec.backends import cuda_source
 from lowprec.backends.program import make_program
 from lowprec.cli import tables
+from lowprec.conformance import inputs
 from lowprec.plans.cast import make_plan
-from lowprec.reference import exact_quantize
+from lowprec.reference import array_cast, exact_quantize
+from lowprec.reference.array_quantize import code_values, dequantized, quantized
 from lowprec.spec.formats import Format, NaNRule
 from lowprec.spec.opsets import cast_rules
 
@@ -42,7 +42,7 @@ def _same(got: Any, expected: np.ndarray, inputs: np.ndarray, who: str) -> None:
 
 def _expected(values: np.ndarray, fmt: object, **options: Any) -> np.ndarray:
     with np.errstate(invalid="ignore"):  # signalling NaNs
-        return oracle.expected_from_float64(values.astype(np.float64), fmt, **options)
+        return array_cast.expected_from_float64(values.astype(np.float64), fmt, **options)
 
 
 # ---- facts, typed from P3109's own value tables and from the formula of the special codes
@@ -104,16 +104,16 @@ def test_nan_codes_of_a_row() -> None:
 @pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
 @pytest.mark.parametrize("saturate", [True, False])
 def test_into(fmt: Format, saturate: bool) -> None:
-    x = np.concatenate([oracle.sweep_float32(fmt, count=0), SPECIAL])
+    x = np.concatenate([inputs.sweep_float32(fmt, count=0), SPECIAL])
     expected = _expected(x, fmt, saturate=saturate)
     for who, got in every_opinion(x, fmt, None, {"saturate": saturate}):
         _same(got, expected, x, who)
     some = np.concatenate([x[:: max(x.size // 10_000, 1)], SPECIAL])
     _same(lp.encode(strict.asarray(some), fmt, saturate=saturate), _expected(some, fmt, saturate=saturate), some, "api")
-    wide = oracle.sweep_float64(fmt, count=0)
+    wide = inputs.sweep_float64(fmt, count=0)
     _same(lp.encode(wide, fmt, saturate=saturate), _expected(wide, fmt, saturate=saturate), wide, "float64")
-    whole = oracle.sweep_int64(fmt, count=0)
-    expected = oracle.expected_from_integers(whole, fmt, saturate=saturate)
+    whole = inputs.sweep_int64(fmt, count=0)
+    expected = array_cast.expected_from_integers(whole, fmt, saturate=saturate)
     _same(lp.encode(whole, fmt, saturate=saturate), expected, whole, "int64")
 
 
@@ -121,7 +121,7 @@ def test_into(fmt: Format, saturate: bool) -> None:
 @pytest.mark.parametrize("target", ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "int8", "bool"])
 def test_out_of(fmt: Format, target: str) -> None:
     codes, to = _codes(fmt), lp.formats[target]
-    expected = _expected(table_of(fmt), target)
+    expected = _expected(code_values(fmt), target)
     for who, got in every_opinion(codes, to, fmt, {}):
         _same(got, expected, codes, who)
     _same(lp.encode(strict.asarray(codes), to, source=fmt), expected, codes, "api")
@@ -145,7 +145,7 @@ def test_from_16_bits(fmt: Format, source: str) -> None:
     held = lp.formats[source]
     codes = _codes(held)
     for saturate in (True, False):
-        expected = _expected(table_of(held), fmt, saturate=saturate)
+        expected = _expected(code_values(held), fmt, saturate=saturate)
         for who, got in every_opinion(codes, fmt, held, {"saturate": saturate}):
             _same(got, expected, codes, who)
 
@@ -174,7 +174,7 @@ def test_packed(fmt: Format) -> None:
 
 @pytest.mark.parametrize("fmt", [E3, F3, *SMALL[:8], p3109(6, 3, "se"), p3109(5, 2, "se")], **BY_NAME)
 def test_quantized(fmt: Format) -> None:
-    x = np.concatenate([oracle.sweep_float32(fmt, count=0)[::41], SPECIAL])
+    x = np.concatenate([inputs.sweep_float32(fmt, count=0)[::41], SPECIAL])
     scale = np.float32(0.3)
     with np.errstate(invalid="ignore"):
         wide, scales = x.astype(np.float64), np.full(x.shape, np.float64(scale))
@@ -285,9 +285,9 @@ def test_cuda_text(tmp_path_factory: pytest.TempPathFactory) -> None:
     for fmt in rows:
         for source, target, program in _programs(fmt):
             if source.bits <= 16:
-                codes, values = _codes(source), table_of(source)
+                codes, values = _codes(source), code_values(source)
             else:
-                values = oracle.sweep_float32(fmt, count=0)
+                values = inputs.sweep_float32(fmt, count=0)
                 codes = values.view(np.uint32)
             expected = _expected(values, target, saturate=False)
             _same(host(codes, program, codes.size), expected, codes, f"{source.name} to {target.name}")

@@ -8,13 +8,14 @@ import array_api_strict as strict
 import ml_dtypes
 import numpy as np
 import pytest
-from support import oracle
 from support.cast_cases import every_opinion
-from support.oracle_linear import table_of
 
 import lowprec as lp
 from lowprec import reference
 from lowprec.cli import tables
+from lowprec.conformance import inputs
+from lowprec.reference import array_cast
+from lowprec.reference.array_quantize import code_values
 from lowprec.spec.formats import Format, Kind, NaNRule
 
 
@@ -42,20 +43,20 @@ BY_NAME = {"ids": lambda fmt: fmt.name}
 @pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
 @pytest.mark.parametrize("saturate", [True, False])
 def test_into_a_new_row(fmt: Format, saturate: bool) -> None:
-    x = oracle.sweep_float32(fmt, count=100_000)
+    x = inputs.sweep_float32(fmt, count=100_000)
     with np.errstate(invalid="ignore"):
-        expected = oracle.expected_from_float64(x.astype(np.float64), fmt, saturate=saturate)
+        expected = array_cast.expected_from_float64(x.astype(np.float64), fmt, saturate=saturate)
     for who, got in every_opinion(x, fmt, None, {"saturate": saturate}):
         wrong = np.flatnonzero(got != expected)
         assert not wrong.size, (who, x[wrong[0]], got[wrong[0]], expected[wrong[0]])
     some = np.concatenate([x[:: x.size // 20_000], np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)])
     with np.errstate(invalid="ignore"):
-        expected = oracle.expected_from_float64(some.astype(np.float64), fmt, saturate=saturate)
+        expected = array_cast.expected_from_float64(some.astype(np.float64), fmt, saturate=saturate)
     got = lp.encode(strict.asarray(some), fmt, saturate=saturate)
     assert np.array_equal(np.asarray(got), expected)
-    wide = oracle.sweep_float64(fmt, count=10_000)
+    wide = inputs.sweep_float64(fmt, count=10_000)
     assert np.array_equal(
-        lp.encode(wide, fmt, saturate=saturate), oracle.expected_from_float64(wide, fmt, saturate=saturate)
+        lp.encode(wide, fmt, saturate=saturate), array_cast.expected_from_float64(wide, fmt, saturate=saturate)
     )
 
 
@@ -65,11 +66,11 @@ def test_into_a_new_row(fmt: Format, saturate: bool) -> None:
 )
 def test_out_of_a_new_row(fmt: Format, target: str) -> None:
     codes = np.arange(1 << fmt.bits).astype(fmt.code_dtype)
-    expected = oracle.expected_from_float64(table_of(fmt), target)
+    expected = array_cast.expected_from_float64(code_values(fmt), target)
     for who, got in every_opinion(codes, lp.formats[target], fmt, {}):
         assert np.array_equal(got, expected), who
     values = lp.decode(strict.asarray(codes), fmt, to="float64")
-    assert np.array_equal(np.asarray(values), table_of(fmt), equal_nan=True)
+    assert np.array_equal(np.asarray(values), code_values(fmt), equal_nan=True)
 
 
 @pytest.mark.parametrize("fmt", [row for row in ROWS if hasattr(ml_dtypes, row.name)], **BY_NAME)
@@ -97,6 +98,6 @@ def test_a_new_row_everywhere_else() -> None:
 def test_narrow_sources_into_a_new_row(fmt: Format, source: str) -> None:
     codes = np.arange(1 << lp.formats[source].bits).astype(lp.formats[source].code_dtype)
     for saturate in (True, False):
-        expected = oracle.expected_from_float64(table_of(lp.formats[source]), fmt, saturate=saturate)
+        expected = array_cast.expected_from_float64(code_values(lp.formats[source]), fmt, saturate=saturate)
         for who, got in every_opinion(codes, fmt, lp.formats[source], {"saturate": saturate}):
             assert np.array_equal(got, expected), who

@@ -11,10 +11,10 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import _kernels, reference
+from lowprec.reference import array_cast
+from lowprec.reference.array_quantize import code_values
 from lowprec.spec.formats import NUMERIC, Format
 from lowprec.spec.opsets import ROUND_MODES
-from support import oracle
-from support.oracle_linear import table_of
 
 FLOATS = [fmt for fmt in NUMERIC if fmt.is_float]
 NARROW = [fmt for fmt in NUMERIC if fmt.bits <= 16]
@@ -43,8 +43,8 @@ def expected_codes(codes: np.ndarray, source: Format, target: Format, options: d
         found = [reference.cast(int(code), source, target, **options) for code in codes]
         return np.array(found, target.code_dtype)
     if source.is_float:
-        return oracle.expected_from_float64(table_of(source), target, **options)
-    return oracle.expected_from_integers(_numbers_of(source), target, **options)
+        return array_cast.expected_from_float64(code_values(source), target, **options)
+    return array_cast.expected_from_integers(_numbers_of(source), target, **options)
 
 
 def every_opinion(x: Any, target: Format, source: Format | None, options: dict[str, Any]) -> Iterator[tuple[str, Any]]:

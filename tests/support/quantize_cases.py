@@ -13,10 +13,10 @@ from onnx import defs
 
 import lowprec as lp
 from lowprec import _kernels
+from lowprec.conformance import inputs
+from lowprec.reference.array_quantize import array_values, broadcast, dequantized, quantized
 from lowprec.reference.exact_quantize import precision_of
 from lowprec.spec.formats import Format, as_format
-from support import oracle
-from support.oracle_linear import as_values, dequantized, quantized, spread
 
 VERSIONS = (10, 13, 19, 21, 23, 24, 25, 28)
 THREADS = (1, 2, 7)
@@ -135,7 +135,7 @@ def draw_zero_point(rng: np.random.Generator, fmt: Format, shape: tuple[int, ...
 def _marks(fmt: Format) -> np.ndarray:
     """Return the quotients at which the target changes its mind, of both signs."""
     if fmt.is_float:
-        marks = oracle.landmarks(fmt)
+        marks = inputs.landmarks(fmt)
         return np.concatenate([marks, -marks, [3e9, -3e9, 1e38, -1e38]])
     edges = [0, fmt.min, fmt.max]
     near = np.concatenate([np.arange(edge - 6, edge + 6.5, 0.5) for edge in edges])
@@ -170,7 +170,7 @@ def _neighbours(x: np.ndarray, fmt: Format) -> np.ndarray:
 def tie_inputs(types: Types) -> tuple[np.ndarray, np.ndarray]:
     """Return inputs of QuantizeLinear at and beside everything that matters to the target, one row a scale."""
     scale = _scales(types.scale)
-    factor = as_values(scale, types.scale)
+    factor = array_values(scale, types.scale)
     with np.errstate(all="ignore"):
         x = put(_marks(types.y) * np.where(np.isfinite(factor) & (factor != 0), factor, 1.0)[:, None], types.x)
     special = np.broadcast_to(put(np.array(SPECIAL), types.x), (len(scale), len(SPECIAL)))
@@ -206,11 +206,11 @@ def expect_quantized(
 ) -> np.ndarray:
     """Return the codes that QuantizeLinear gives by the oracle, from the arguments of the call."""
     axis, block = options.get("axis", 1), options.get("block_size", 0)
-    factor = spread(as_values(scale, types.scale), x.shape, axis, block)
-    offset = None if zero_point is None else spread(as_values(zero_point, types.y), x.shape, axis, block)
+    factor = broadcast(array_values(scale, types.scale), x.shape, axis, block)
+    offset = None if zero_point is None else broadcast(array_values(zero_point, types.y), x.shape, axis, block)
     precision = options.get("precision") or precision_of(types.scale)
     rules = {name: options[name] for name in ("saturate", "opset") if name in options}
-    return quantized(as_values(x, types.x), factor, offset, types.y, precision=precision, **rules)
+    return quantized(array_values(x, types.x), factor, offset, types.y, precision=precision, **rules)
 
 
 def expect_dequantized(
@@ -218,8 +218,8 @@ def expect_dequantized(
 ) -> np.ndarray:
     """Return the codes that DequantizeLinear gives by the oracle, from the arguments of the call."""
     axis, block = options.get("axis", 1), options.get("block_size", 0)
-    factor = spread(as_values(scale, types.scale), x.shape, axis, block)
-    offset = None if zero_point is None else spread(as_values(zero_point, types.x), x.shape, axis, block)
+    factor = broadcast(array_values(scale, types.scale), x.shape, axis, block)
+    offset = None if zero_point is None else broadcast(array_values(zero_point, types.x), x.shape, axis, block)
     unsigned = np.asarray(x).view(types.x.code_dtype)
     return dequantized(unsigned, factor, offset, types.x, output_dtype=options.get("output_dtype") or types.scale)
 

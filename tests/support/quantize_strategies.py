@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from lowprec import reference
 from lowprec.reference import exact_quantize
+from lowprec.reference.array_quantize import broadcast
 from lowprec.spec.formats import Format, as_format
-from support.oracle_linear import spread
 from support.quantize_cases import PRECISIONS, VERSIONS, Types, granularities, type_table
 
 MANY = settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
@@ -107,7 +107,7 @@ def _each(array: np.ndarray, fmt: Format, call: Call) -> list[reference.Value]:
     """Return the exact scale or zero point of every element."""
     options = call["options"]
     unsigned = np.asarray(array).view(fmt.code_dtype)
-    found = spread(unsigned, call["x"].shape, options.get("axis", 1), options.get("block_size", 0))
+    found = broadcast(unsigned, call["x"].shape, options.get("axis", 1), options.get("block_size", 0))
     return [reference.decode(int(code) & fmt.code_mask, fmt) for code in found.reshape(-1)]
 
 

@@ -1,4 +1,4 @@
-"""Expected codes of Cast for whole arrays: tables and edges asked of lowprec.reference, exact NumPy in between."""
+"""The oracle of Cast for whole arrays: tables and edges by `exact_cast`, exact NumPy operations in between."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import reference
 from ..spec.formats import Format, Kind, as_format
+from .exact_cast import Value, decode, encode, finite_count, magnitude_of
 
 __all__ = ["Codes", "Table", "expected_from_float64", "expected_from_integers", "is_power", "table"]
 
@@ -37,11 +37,11 @@ def table(target: Format) -> Table:
     positive: dict[Fraction, int] = {}
     negative: dict[Fraction, int] = {}
     for code in range(1 << target.bits):
-        value = reference.decode(code, target)
+        value = decode(code, target)
         if not value.special:
             (negative if value.negative else positive)[value.magnitude] = code
     magnitudes = sorted(positive)
-    after = reference.magnitude_of(reference.finite_count(target), target)  # what would follow
+    after = magnitude_of(finite_count(target), target)  # what would follow
     midpoints = [(a + b) / 2 for a, b in zip(magnitudes, [*magnitudes[1:], after], strict=True)]
     dtype = _code_dtype(target)
     return Table(
@@ -71,8 +71,8 @@ def expected_from_float64(
     fmt, x = as_format(target), np.asarray(x)
     assert x.dtype == np.float64
 
-    def ask(value: reference.Value) -> int:
-        return reference.encode(value, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
+    def ask(value: Value) -> int:
+        return encode(value, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
 
     finite, negative = np.isfinite(x), np.signbit(x)
     if fmt.kind is Kind.BOOL:
@@ -87,8 +87,8 @@ def expected_from_float64(
     else:
         codes = _nearest_codes(a, negative, fmt, ask)
     for sign in (False, True):
-        codes[np.isinf(x) & (negative == sign)] = ask(reference.Value.of("-inf" if sign else "inf"))
-        codes[np.isnan(x) & (negative == sign)] = ask(reference.Value.of("-nan" if sign else "nan"))
+        codes[np.isinf(x) & (negative == sign)] = ask(Value.of("-inf" if sign else "inf"))
+        codes[np.isnan(x) & (negative == sign)] = ask(Value.of("-nan" if sign else "nan"))
     return codes
 
 
@@ -101,7 +101,7 @@ def _nearest_codes(a: Codes, negative: Codes, fmt: Format, ask: Any) -> Codes:
     inside = np.minimum(index, count - 1)
     codes = np.where(negative, rows.negative_codes[inside], rows.codes[inside])
     for sign in (False, True):
-        beyond = reference.Value(Fraction(rows.values[-1]) * 2, sign)
+        beyond = Value(Fraction(rows.values[-1]) * 2, sign)
         codes[(index == count) & (negative == sign)] = ask(beyond)
     return codes
 
@@ -112,9 +112,9 @@ def _power_codes(a: Codes, fmt: Format, ask: Any, round_mode: str | None) -> Cod
     lower = rows.values[index]
     step = {"up": a > lower, "down": np.zeros(a.shape, bool), "nearest": a >= 1.5 * lower}[round_mode or "up"]
     codes: Codes = rows.codes[np.minimum(index + step, len(rows.values) - 1)]
-    codes[a < rows.values[0]] = ask(reference.Value.of(Fraction(rows.values[0]) / 2))
-    codes[a == 0] = ask(reference.Value.of(0))
-    codes[a > rows.values[-1]] = ask(reference.Value.of(Fraction(rows.values[-1]) * 2))
+    codes[a < rows.values[0]] = ask(Value.of(Fraction(rows.values[0]) / 2))
+    codes[a == 0] = ask(Value.of(0))
+    codes[a > rows.values[-1]] = ask(Value.of(Fraction(rows.values[-1]) * 2))
     return codes
 
 
@@ -141,8 +141,8 @@ def expected_from_integers(
     fmt, x = as_format(target), np.asarray(x)
     assert x.dtype in (np.int64, np.uint64)
 
-    def ask(value: reference.Value) -> int:
-        return reference.encode(value, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
+    def ask(value: Value) -> int:
+        return encode(value, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
 
     bits, negative = x.astype(np.uint64), x < 0
     if fmt.kind is Kind.BOOL:
@@ -187,6 +187,6 @@ def _nearest_integer_codes(a: Codes, negative: Codes, fmt: Format, ask: Any) -> 
     inside = np.minimum(index, len(rows.values) - 1)
     codes = np.where(negative, rows.negative_codes[inside], rows.codes[inside])
     for sign in (False, True):
-        beyond = reference.Value(Fraction(rows.values[-1]) * 2, sign)
+        beyond = Value(Fraction(rows.values[-1]) * 2, sign)
         codes[(index == len(rows.values)) & (negative == sign)] = ask(beyond)
     return codes
