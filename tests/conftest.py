@@ -7,6 +7,7 @@ import ctypes
 import ctypes.util
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,9 @@ import torch
 import lowprec as lp
 from lowprec import _kernels
 
+# Neither holds doctests, and of several conftest.py only one can be the module `conftest`.
+collect_ignore_glob = ["conftest.py", "*/conftest.py", "support/*"]
+
 _TALLY: collections.Counter[str] = collections.Counter()
 
 
@@ -28,6 +32,13 @@ def _as_found() -> Iterator[None]:
     yield
     _kernels.use_isa(isa)
     lp.set_num_threads(None)
+
+
+@pytest.fixture
+def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make an empty folder the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 LIBM = ctypes.util.find_library("m")

@@ -24,8 +24,7 @@ QUIET = ("--progress", "none")
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _source(working_folder: Path) -> None:
     save(Path("x.safetensors"))
 
 

@@ -29,14 +29,10 @@ from lowprec.checkpoints.companions import TABLE, find_companions
 from lowprec.checkpoints.npy import FileError
 from lowprec.checkpoints.safetensors_files import SafetensorsFile
 
+pytestmark = pytest.mark.usefixtures("working_folder")
 QUIET = ("--progress", "none")
 FLOATS = {"F8_E4M3", "F8_E8M0", "F4", "BF16", "F16", "F32"}
 BY_LAYOUT = pytest.mark.parametrize("checkpoint", LAYOUTS.values(), ids=LAYOUTS)
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def tensors_in(folder: Path) -> dict[str, bytes]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.checkpoint_files import everything, leftovers, save, values
 from support.command_line import run
-from test_convert_folders import checkpoint
+from support.sharded_checkpoint import checkpoint
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.npy import FileError

@@ -14,13 +14,9 @@ from lowprec.checkpoints import convert
 from lowprec.checkpoints.descriptions import without
 from lowprec.checkpoints.npy import FileError
 
+pytestmark = pytest.mark.usefixtures("working_folder")
 QUIET = ("--progress", "none")
 M = "model.layers.0.q_proj"
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 # --- cutting entries out ---

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from support.checkpoint_files import everything, raw_file
-from test_convert_failures import SOURCES
-from test_convert_folders import INDEX, SHARD, checkpoint
+from support.containers import SOURCES
+from support.sharded_checkpoint import INDEX, SHARD, checkpoint
 
 from lowprec.checkpoints import convert, inspect, renaming
 from lowprec.checkpoints.npy import FileError

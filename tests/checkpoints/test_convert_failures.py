@@ -9,50 +9,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import onnx
 import pytest
-from onnx import helper, numpy_helper
-from support.checkpoint_files import everything, leftovers, save, values
-from test_convert_folders import checkpoint
+from support.checkpoint_files import everything, leftovers, save
+from support.containers import SOURCES, X, contents
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.npy import FileError, read
+from lowprec.checkpoints.npy import FileError
 from lowprec.checkpoints.work import Worker
-
-X = {"w": values((64, 64)), "i": np.arange(7)}
-
-
-def _model(folder: Path) -> Path:
-    folder.mkdir()
-    graph = helper.make_graph([], "g", [], [], [numpy_helper.from_array(values((64, 64)), "w")])
-    onnx.save(
-        helper.make_model(graph), folder / "x.onnx", save_as_external_data=True, location="w.bin", size_threshold=0
-    )
-    return folder / "x.onnx"
-
-
-def _npy(path: Path) -> Path:
-    np.save(path, X["w"])
-    return path
-
-
-def _npz(path: Path) -> Path:
-    np.savez(path, **X)
-    return path
-
-
-SOURCES: dict[str, tuple[Callable[[Path], Path], str]] = {
-    "safetensors": (lambda f: save(f / "x.safetensors", X), "y.safetensors"),
-    "npy": (lambda f: _npy(f / "x.npy"), "y.npy"),
-    "npz": (lambda f: _npz(f / "x.npz"), "y.npz"),
-    "onnx": (lambda f: _model(f / "in"), "y.onnx"),
-    "folder": (lambda f: checkpoint(f / "in"), "out"),
-}
 
 
 def _fails(name: str, error: BaseException, number: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -202,16 +168,6 @@ for to in itertools.cycle(["float64", "float16"]):
 """
 
 
-def _state(kind: str, target: Path) -> Any:
-    if kind == "npy":
-        array, fmt = read(target)
-        return fmt.name, array.tobytes()
-    if kind == "onnx":
-        found = onnx.load(target).graph.initializer[0]
-        return found.data_type, found.raw_data
-    return everything(target) if kind == "folder" else target.read_bytes()
-
-
 @pytest.mark.parametrize("kind", SOURCES)
 def test_sigkill_at_random_times(kind: str, tmp_path: Path) -> None:
     build, name = SOURCES[kind]
@@ -220,7 +176,7 @@ def test_sigkill_at_random_times(kind: str, tmp_path: Path) -> None:
     wanted = []
     for to in ("float64", "float16"):
         convert(source, tmp_path / "good" / name, to=to, overwrite=True)
-        wanted.append(_state(kind, tmp_path / "good" / name))
+        wanted.append(contents(kind, tmp_path / "good" / name))
     rng = random.Random(20261121)
     for _ in range(3):
         child = subprocess.Popen([sys.executable, "-c", ENDLESS, str(source), str(target)], stdout=subprocess.PIPE)
@@ -231,8 +187,8 @@ def test_sigkill_at_random_times(kind: str, tmp_path: Path) -> None:
         child.wait()
         child.stdout.close()
         # A kill between an .npy and its sidecar would be noticed, see npy.py; these formats have none.
-        assert _state(kind, target) in wanted
+        assert contents(kind, target) in wanted
     for left in leftovers(tmp_path):  # none of which has a name that anything would take for a checkpoint
         assert not left.endswith((".safetensors", ".npy", ".npz", ".onnx", ".json"))
     convert(source, target, to="float64", overwrite=True)
-    assert _state(kind, target) == wanted[0]
+    assert contents(kind, target) == wanted[0]

@@ -8,34 +8,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support.checkpoint_files import everything, leftovers, save, stored_bytes, values
+from support.sharded_checkpoint import INDEX, SHARD, SHARDS, checkpoint
 
 import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.npy import FileError
-
-SHARDS = {
-    "model-00001-of-00002.safetensors": {"a": values((32, 64), 1), "norm": values((7,), 2)},
-    "model-00002-of-00002.safetensors": {"b": values((16, 64), 3, np.float16), "ids": np.arange(4)},
-}
-INDEX = "model.safetensors.index.json"
-
-
-def checkpoint(folder: Path) -> Path:
-    folder.mkdir()
-    for shard, tensors in SHARDS.items():
-        save(folder / shard, tensors, {"format": "pt"})
-    total = sum(x.nbytes for tensors in SHARDS.values() for x in tensors.values())
-    places = {name: shard for shard, tensors in SHARDS.items() for name in tensors}
-    fields = {"metadata": {"total_size": total, "note": 1}, "weight_map": places}
-    (folder / INDEX).write_text(json.dumps(fields))
-    (folder / "config.json").write_text('{"model_type": "llama"}')
-    (folder / "sub").mkdir()
-    (folder / "sub" / "tokenizer.model").write_bytes(bytes(range(256)))
-    save(folder / "other.safetensors", {"a": values((2,))})
-    return folder
 
 
 @pytest.mark.parametrize("scale", ["none", "tensor", "block:32"])
@@ -129,7 +108,6 @@ def _index(folder: Path, change: Any) -> None:
     (folder / INDEX).write_text(json.dumps(fields))
 
 
-SHARD = "model-00002-of-00002.safetensors"
 BROKEN: dict[str, tuple[Any, str]] = {
     "missing shard": (lambda f: (f / SHARD).unlink(), "which is missing"),
     "outside": (

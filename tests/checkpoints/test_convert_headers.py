@@ -14,7 +14,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 from support.checkpoint_files import codes_of, raw_file, save, stored_bytes, values
-from test_convert_folders import INDEX, checkpoint
+from support.sharded_checkpoint import INDEX, checkpoint
 
 import lowprec as lp
 from lowprec.checkpoints import convert, headers, inspect

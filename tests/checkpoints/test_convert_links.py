@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 from support.checkpoint_files import everything, leftovers, save, stored_bytes, values
-from test_convert_folders import INDEX, SHARD, SHARDS, checkpoint
+from support.sharded_checkpoint import INDEX, SHARD, SHARDS, checkpoint
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect, links

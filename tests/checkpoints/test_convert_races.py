@@ -13,7 +13,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 from support.checkpoint_files import Array, everything, leftovers, stored_bytes, values
-from test_convert_failures import SOURCES, _state
+from support.containers import SOURCES, contents
 
 import lowprec as lp
 from lowprec.checkpoints import convert, npy, renaming
@@ -29,7 +29,7 @@ def states(kind: str, source: Path, folder: Path, *formats: str) -> list[Any]:
         (folder / to).mkdir(parents=True)
         target = folder / to / SOURCES[kind][1]
         convert(source, target, to=to, raw=True)
-        found.append(_state(kind, target))
+        found.append(contents(kind, target))
     return found
 
 
@@ -57,7 +57,7 @@ def test_a_target_that_appears_meanwhile_is_not_replaced(
     once(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True), 1)
     with pytest.raises(FileError, match="was written by another process meanwhile"):
         convert(source, target, to="float16")
-    assert _state(kind, target) == first
+    assert contents(kind, target) == first
     assert leftovers(tmp_path / "y") == []
     wanted = everything(tmp_path / "alone" / "int8")
     assert everything(tmp_path / "y") == wanted
@@ -74,7 +74,7 @@ def test_two_that_overwrite(kind: str, old: bool, tmp_path: Path, monkeypatch: p
         convert(source, target, to="bfloat16")
     once(monkeypatch, Staging, "seal", lambda: convert(source, target, to="int8", raw=True, overwrite=True), 1)
     convert(source, target, to="float16", overwrite=True)
-    assert _state(kind, target) == last
+    assert contents(kind, target) == last
     assert len(everything(tmp_path / "y")) == len(everything(tmp_path / "alone" / "float16"))
     assert leftovers(tmp_path / "y") == []
 
@@ -107,7 +107,7 @@ def test_one_between_the_renames_of_another(
         convert(source, target, to="float16", overwrite=overwrite)
     except FileError as error:
         said.append(str(error))
-    assert _state(kind, target) in both
+    assert contents(kind, target) in both
     assert len(everything(tmp_path / "y")) == len(everything(tmp_path / "alone" / "int8"))
     assert leftovers(tmp_path / "y") == []
     assert all("another process" in one or "exists; say --overwrite" in one for one in said)

@@ -20,14 +20,10 @@ import lowprec as lp
 import lowprec.onnx
 from lowprec.checkpoints import convert
 
+pytestmark = pytest.mark.usefixtures("working_folder")
 QUIET = ("--progress", "none")
 FLOATS = {"F8_E4M3", "F8_E8M0", "F4", "BF16", "F16", "F32"}
 BY_LAYOUT = pytest.mark.parametrize("checkpoint", LAYOUTS.values(), ids=LAYOUTS)
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("to", ["int8", "uint8", "int4", "int32", "uint2"])

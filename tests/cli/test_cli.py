@@ -18,14 +18,9 @@ from lowprec import reference
 from lowprec.cli import main, tables
 from lowprec.spec.formats import NUMERIC, Format, Kind, NaNRule
 
+pytestmark = pytest.mark.usefixtures("folder_with_array")
 SMALL = [fmt for fmt in NUMERIC if fmt.bits <= 8 and fmt.name != "bool"]
 BY_NAME = {"ids": lambda fmt: fmt.name}
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    np.save("x.npy", X)
 
 
 # --- formats ---

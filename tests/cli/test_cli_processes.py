@@ -11,17 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_line import X, fail, listing, run
+from support.command_line import fail, listing, run
 
 import lowprec as lp
 from lowprec.cli import main
 
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    np.save("x.npy", X)
-
+pytestmark = pytest.mark.usefixtures("folder_with_array")
 
 PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.cast_cases import NARROW, compare, expected_codes, options_for
-from support.cuda_on_cpu import Host, casts
+from support.cuda_on_cpu import CpuBuild
 
 from lowprec.backends.program import make_program
 from lowprec.conformance import inputs
@@ -22,30 +22,27 @@ PACKABLE = [fmt for fmt in NUMERIC if fmt.bits in (2, 4, 6)]
 COUNTS = (0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 100)
 
 
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    return Host(tmp_path_factory.mktemp("cuda"), casts())
-
-
-def _convert(host: Host, codes: np.ndarray, source: Format, target: Format, options: dict[str, Any]) -> np.ndarray:
+def _convert(
+    cast_kernels: CpuBuild, codes: np.ndarray, source: Format, target: Format, options: dict[str, Any]
+) -> np.ndarray:
     plan = make_plan(source, target, cast_rules(source, target, **options))
-    return host(codes, make_program(plan), codes.size)
+    return cast_kernels(codes, make_program(plan), codes.size)
 
 
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("source", NARROW, **BY_NAME)
-def test_every_code(host: Host, source: Format, target: Format, tally: Counter[str]) -> None:
+def test_every_code(cast_kernels: CpuBuild, source: Format, target: Format, tally: Counter[str]) -> None:
     codes = np.arange(1 << source.bits).astype(source.code_dtype)
     for options in options_for(target):
         if options.get("opset", 28) >= source.since:
-            got = _convert(host, codes, source, target, options)
+            got = _convert(cast_kernels, codes, source, target, options)
             expected = expected_codes(codes, source, target, options)
             compare(tally, "CUDA on the host, every code of 16 bits or fewer", got, expected, codes, f"{options}")
 
 
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("name", ["float32", "float64"])
-def test_wide_float_sweep(host: Host, name: str, target: Format, tally: Counter[str]) -> None:
+def test_wide_float_sweep(cast_kernels: CpuBuild, name: str, target: Format, tally: Counter[str]) -> None:
     source = FORMATS[name]
     if source is target:
         return
@@ -53,20 +50,20 @@ def test_wide_float_sweep(host: Host, name: str, target: Format, tally: Counter[
     with np.errstate(invalid="ignore"):  # signalling NaNs
         values = x.astype(np.float64)
     for options in options_for(target):
-        got = _convert(host, x.view(source.code_dtype), source, target, options)
+        got = _convert(cast_kernels, x.view(source.code_dtype), source, target, options)
         expected = array_cast.expected_from_float64(values, target, **options)
         compare(tally, f"CUDA on the host, {name} sweeps", got, expected, x, f"{options}")
 
 
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("name", ["int64", "uint64", "int32", "uint32"])
-def test_wide_integer_sweep(host: Host, name: str, target: Format, tally: Counter[str]) -> None:
+def test_wide_integer_sweep(cast_kernels: CpuBuild, name: str, target: Format, tally: Counter[str]) -> None:
     x = inputs.sweep_uint64(target, count=10_000) if name == "uint64" else inputs.sweep_int64(target, count=10_000)
     source = FORMATS[name]
     if source.bits == 32:
         x = x[(x >= source.min) & (x <= source.max)]
     for options in options_for(target):
-        got = _convert(host, x.astype(source.dtype).view(source.code_dtype), source, target, options)
+        got = _convert(cast_kernels, x.astype(source.dtype).view(source.code_dtype), source, target, options)
         expected = array_cast.expected_from_integers(x, target, **options)
         compare(tally, "CUDA on the host, wide integer sweeps", got, expected, x, f"{options}")
 
@@ -76,9 +73,9 @@ def _random(source: Format, n: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
-def test_a_copy_keeps_every_bit(host: Host, fmt: Format) -> None:
+def test_a_copy_keeps_every_bit(cast_kernels: CpuBuild, fmt: Format) -> None:
     codes = _random(fmt, 1000)
-    assert np.array_equal(host(codes, make_program(copy_plan(fmt)), codes.size), codes)
+    assert np.array_equal(cast_kernels(codes, make_program(copy_plan(fmt)), codes.size), codes)
 
 
 def _packed(codes: np.ndarray, fmt: Format) -> bytes:
@@ -89,66 +86,68 @@ def _packed(codes: np.ndarray, fmt: Format) -> bytes:
 
 @pytest.mark.parametrize("offset", [0, 1, 2, 4])
 @pytest.mark.parametrize("fmt", PACKABLE, **BY_NAME)
-def test_packing(host: Host, fmt: Format, offset: int) -> None:
+def test_packing(cast_kernels: CpuBuild, fmt: Format, offset: int) -> None:
     plan = copy_plan(fmt)
     for n in COUNTS:
         codes = _random(fmt, n)
-        packed = host(codes, make_program(plan, packed=True), n, offset=offset)
+        packed = cast_kernels(codes, make_program(plan, packed=True), n, offset=offset)
         assert packed.tobytes() == _packed(codes, fmt)
-        assert np.array_equal(host(packed, make_program(plan, unpacked=True), n, offset=offset), codes)
+        assert np.array_equal(cast_kernels(packed, make_program(plan, unpacked=True), n, offset=offset), codes)
         both = make_program(plan, packed=True, unpacked=True)
-        assert np.array_equal(host(packed, both, n, offset=offset), packed)
+        assert np.array_equal(cast_kernels(packed, both, n, offset=offset), packed)
 
 
 @pytest.mark.parametrize("packable", PACKABLE, **BY_NAME)
-def test_one_packed_end(host: Host, packable: Format) -> None:
+def test_one_packed_end(cast_kernels: CpuBuild, packable: Format) -> None:
     for fmt in NUMERIC:
         codes = _random(fmt, 259)
         plan = make_plan(fmt, packable, cast_rules(fmt, packable))
-        unpacked = host(codes, make_program(plan), codes.size)
-        assert host(codes, make_program(plan, packed=True), codes.size).tobytes() == _packed(unpacked, packable)
+        unpacked = cast_kernels(codes, make_program(plan), codes.size)
+        assert cast_kernels(codes, make_program(plan, packed=True), codes.size).tobytes() == _packed(unpacked, packable)
         codes = _random(packable, 259)
         plan = make_plan(packable, fmt, cast_rules(packable, fmt))
         there = np.frombuffer(_packed(codes, packable), np.uint8)
-        expected = host(codes, make_program(plan), codes.size)
-        assert np.array_equal(host(there, make_program(plan, unpacked=True), codes.size), expected)
+        expected = cast_kernels(codes, make_program(plan), codes.size)
+        assert np.array_equal(cast_kernels(there, make_program(plan, unpacked=True), codes.size), expected)
 
 
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
-def test_any_number_of_elements_and_threads_at_any_alignment(host: Host, target: Format) -> None:
+def test_any_number_of_elements_and_threads_at_any_alignment(cast_kernels: CpuBuild, target: Format) -> None:
     for source in NUMERIC:
         program = make_program(make_plan(source, target, cast_rules(source, target)))
         codes = _random(source, max(COUNTS))
-        expected = np.concatenate([host(codes[index:], program, 1) for index in range(codes.size)])
+        expected = np.concatenate([cast_kernels(codes[index:], program, 1) for index in range(codes.size)])
         for n in COUNTS:
             for offset, threads in ((0, None), (0, 3), (1, None), (2, 1)):
-                got = host(codes[:n], program, n, threads=threads, offset=offset)
+                got = cast_kernels(codes[:n], program, n, threads=threads, offset=offset)
                 assert np.array_equal(got, expected[:n]), (source.name, n, offset, threads)
 
 
 @pytest.mark.parametrize("target", [fmt for fmt in PACKABLE if fmt.is_integer], **BY_NAME)
 @pytest.mark.parametrize("source", ["int8", "int64", "float32", "float64", "bool"])
-def test_extended_results_are_values(host: Host, source: str, target: Format) -> None:
+def test_extended_results_are_values(cast_kernels: CpuBuild, source: str, target: Format) -> None:
     row = FORMATS[source]
     numbers = np.arange(2) if source == "bool" else np.arange(-40, 40)
     codes = numbers.astype(row.dtype).view(row.code_dtype)
     program = make_program(make_plan(row, target, cast_rules(row, target)), extend=True)
     half = 1 << (target.bits - 1)
     wanted = (numbers + half) % (2 * half) - half if target.signed else numbers % (2 * half)
-    assert host(codes, program, codes.size).view(np.int8).tolist() == wanted.tolist()
+    assert cast_kernels(codes, program, codes.size).view(np.int8).tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize("source", PACKABLE, **BY_NAME)
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
-def test_upper_bits_of_sub_byte_codes_are_ignored(host: Host, source: Format, target: Format) -> None:
+def test_upper_bits_of_sub_byte_codes_are_ignored(cast_kernels: CpuBuild, source: Format, target: Format) -> None:
     dirty = np.arange(256, dtype=np.uint8)
     clean = dirty & np.uint8(source.code_mask)
-    assert np.array_equal(_convert(host, dirty, source, target, {}), _convert(host, clean, source, target, {}))
+    assert np.array_equal(
+        _convert(cast_kernels, dirty, source, target, {}), _convert(cast_kernels, clean, source, target, {})
+    )
 
 
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
-def test_bool_bytes_other_than_one_are_true(host: Host, target: Format) -> None:
+def test_bool_bytes_other_than_one_are_true(cast_kernels: CpuBuild, target: Format) -> None:
     source = FORMATS["bool"]
     if target is not source:
-        got = _convert(host, np.array([0, 1, 2, 255], np.uint8), source, target, {})
+        got = _convert(cast_kernels, np.array([0, 1, 2, 255], np.uint8), source, target, {})
         assert got.tolist() == array_cast.expected_from_integers(np.array([0, 1, 1, 1]), target).tolist()

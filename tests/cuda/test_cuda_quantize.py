@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.cuda_on_cpu import Host, quantizations
+from support.cuda_on_cpu import CpuBuild
 from support.quantize_cases import (
     PRECISIONS,
     Types,
@@ -39,13 +39,8 @@ SOURCES = list(dict.fromkeys(types.x for types in DEQUANTIZED))
 SHAPES = [(), (1,), (7,), (40,), (3, 5), (2, 3, 17), (4, 33, 2), (2, 3, 4, 5)]
 
 
-@pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
-    return Host(tmp_path_factory.mktemp("cuda"), quantizations())
-
-
 def _run(
-    host: Host,
+    quantize_kernels: CpuBuild,
     plan: Plan,
     x: np.ndarray,
     operands: tuple[np.ndarray, Format, np.ndarray | None, Format],
@@ -67,27 +62,37 @@ def _run(
     where = granularity_of(x.shape, scale.shape, options.get("axis", 1), options.get("block_size", 0), True, True)
     codes = np.ascontiguousarray(x).view(plan.source.code_dtype).reshape(-1)
     there = (np.ascontiguousarray(factor), zero, where[1:])
-    return host(codes, make_program(plan, **ends), x.size, operands=there)
+    return quantize_kernels(codes, make_program(plan, **ends), x.size, operands=there)
 
 
 def _quantize(
-    host: Host, x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None, types: Types, options: dict[str, Any]
+    quantize_kernels: CpuBuild,
+    x: np.ndarray,
+    scale: np.ndarray,
+    zero_point: np.ndarray | None,
+    types: Types,
+    options: dict[str, Any],
 ) -> np.ndarray:
     by = (types.y, None) if zero_point is not None else (None, types.y)
     plan = quantize_plan(types.x, types.scale, *by, options.get("precision"), options.get("saturate", True), 28)
-    return _run(host, plan, x, (scale, types.scale, zero_point, types.y), options).reshape(x.shape)
+    return _run(quantize_kernels, plan, x, (scale, types.scale, zero_point, types.y), options).reshape(x.shape)
 
 
 def _dequantize(
-    host: Host, x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None, types: Types, options: dict[str, Any]
+    quantize_kernels: CpuBuild,
+    x: np.ndarray,
+    scale: np.ndarray,
+    zero_point: np.ndarray | None,
+    types: Types,
+    options: dict[str, Any],
 ) -> np.ndarray:
     zero = None if zero_point is None else types.x
     plan = dequantize_plan(types.x, types.scale, zero, options.get("output_dtype"), 28)
-    return _run(host, plan, x, (scale, types.scale, zero_point, types.x), options).reshape(x.shape)
+    return _run(quantize_kernels, plan, x, (scale, types.scale, zero_point, types.x), options).reshape(x.shape)
 
 
 @pytest.mark.parametrize("y", TARGETS, **BY_NAME)
-def test_quantize_every_type_and_precision(host: Host, y: Format, tally: Counter[str]) -> None:
+def test_quantize_every_type_and_precision(quantize_kernels: CpuBuild, y: Format, tally: Counter[str]) -> None:
     for types in (found for found in QUANTIZED if found.y is y):
         rng = generator("CUDA", *types)
         scale = draw_scale(rng, types.scale, (40,), odd=0.3)
@@ -96,13 +101,13 @@ def test_quantize_every_type_and_precision(host: Host, y: Format, tally: Counter
             for zero_point in (None, draw_zero_point(rng, y, scale.shape)):
                 for saturate in (True, False) if y.saturates == "asked" and precision is None else (True,):
                     options = {"axis": 0, "precision": precision, "saturate": saturate}
-                    got = _quantize(host, x, scale, zero_point, types, options)
+                    got = _quantize(quantize_kernels, x, scale, zero_point, types, options)
                     expected = expect_quantized(x, scale, zero_point, types, options)
                     compare(tally, "CUDA on the host, QuantizeLinear", got, expected, f"{types}, {options}", x)
 
 
 @pytest.mark.parametrize("source", SOURCES, **BY_NAME)
-def test_dequantize_every_type(host: Host, source: Format, tally: Counter[str]) -> None:
+def test_dequantize_every_type(quantize_kernels: CpuBuild, source: Format, tally: Counter[str]) -> None:
     for types in (found for found in DEQUANTIZED if found.x is source):
         rng = generator("CUDA", *types)
         scale = draw_scale(rng, types.scale, (60,), odd=0.5)
@@ -113,14 +118,14 @@ def test_dequantize_every_type(host: Host, source: Format, tally: Counter[str]) 
         for output in PRECISIONS[:3]:
             for zero_point in zeros:
                 options = {"axis": 0, "output_dtype": output}
-                got = _dequantize(host, x, scale, zero_point, types, options)
+                got = _dequantize(quantize_kernels, x, scale, zero_point, types, options)
                 expected = expect_dequantized(x, scale, zero_point, types, options)
                 compare(tally, "CUDA on the host, DequantizeLinear", got, expected, f"{types}, {options}", x)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("y", ["int8", "uint4", "float8_e5m2", "float4_e2m1fn"])
-def test_every_granularity(host: Host, y: str, shape: tuple[int, ...], tally: Counter[str]) -> None:
+def test_every_granularity(quantize_kernels: CpuBuild, y: str, shape: tuple[int, ...], tally: Counter[str]) -> None:
     fmt = as_format(y)
     there, back = Types(FLOAT32, FLOAT32, fmt), Types(fmt, FLOAT32, FLOAT32)
     for scale_shape, options in granularities(shape, 28):
@@ -130,17 +135,17 @@ def test_every_granularity(host: Host, y: str, shape: tuple[int, ...], tally: Co
         x = draw_x(rng, FLOAT32, factor, fmt)
         what = f"{fmt.name}, {shape}, {scale_shape}, {options}"
         expected = expect_quantized(x, scale, zero_point, there, options)
-        got = _quantize(host, x, scale, zero_point, there, options)
+        got = _quantize(quantize_kernels, x, scale, zero_point, there, options)
         compare(tally, "CUDA on the host, granularities", got, expected, what, x)
         x = draw_codes(rng, fmt, shape)
         expected = expect_dequantized(x, scale, zero_point, back, options)
-        got = _dequantize(host, x, scale, zero_point, back, options)
+        got = _dequantize(quantize_kernels, x, scale, zero_point, back, options)
         compare(tally, "CUDA on the host, granularities", got, expected, what, x)
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (2, 3, 17), (5, 64), (1, 1)], ids=str)
 @pytest.mark.parametrize("fmt", [fmt for fmt in TARGETS if fmt.bits < 8], **BY_NAME)
-def test_packed_ends(host: Host, fmt: Format, shape: tuple[int, ...]) -> None:
+def test_packed_ends(quantize_kernels: CpuBuild, fmt: Format, shape: tuple[int, ...]) -> None:
     rng = generator(fmt, shape)
     options = {"axis": 1, "block_size": 2}
     scale = draw_scale(rng, FLOAT32, (shape[0], -(-shape[1] // 2), *shape[2:]))
@@ -150,10 +155,10 @@ def test_packed_ends(host: Host, fmt: Format, shape: tuple[int, ...]) -> None:
     codes = expect_quantized(x, scale, None, Types(FLOAT32, FLOAT32, fmt), options)
     number = sum(int(code) << fmt.bits * index for index, code in enumerate(codes.reshape(-1)))
     packed = number.to_bytes((fmt.bits * codes.size + 7) // 8, "little")
-    assert _run(host, plan, x, operands, options, packed=True).tobytes() == packed
+    assert _run(quantize_kernels, plan, x, operands, options, packed=True).tobytes() == packed
     back = dequantize_plan(fmt, FLOAT32, None, None, 28)
     where = granularity_of(shape, scale.shape, 1, 2, True, True)
-    got = host(
+    got = quantize_kernels(
         np.frombuffer(packed, np.uint8),
         make_program(back, unpacked=True),
         codes.size,

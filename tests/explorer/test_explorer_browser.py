@@ -7,28 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.browser import CHROMIUM, FLAGS, Visit, server
+from support.browser import Visit
 
 from lowprec.explorer.state import PAGES
 
-playwright = pytest.importorskip("playwright.sync_api")
-pytest.importorskip("streamlit")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
 NAMES = [path for path, *_ in PAGES]
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with server() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from support.browser import CHROMIUM, FLAGS, Visit, server
+from support.browser import Visit
 
 from lowprec import as_format, reference
 from lowprec.explorer.state import (
@@ -36,8 +36,6 @@ from lowprec.explorer.views.tensor import DISTRIBUTIONS
 from lowprec.spec.opsets import NEWEST, ROUND_MODES
 
 playwright = pytest.importorskip("playwright.sync_api")
-pytest.importorskip("streamlit")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
 
 PROBLEMS = """() => {
     const found = [], text = element => element.innerText.trim().slice(0, 200);
@@ -128,20 +126,6 @@ STATES = {
     "anatomy": anatomies, "rounding": roundings, "saturation": lambda: map(Saturation, OPSETS),
     "compare": comparisons, "conversion": conversions, "quantize": quantizations,
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with server() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()
 
 
 def problems_of(visit: Visit) -> list[str]:

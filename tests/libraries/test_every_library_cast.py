@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from support.array_libraries import LIBRARIES, Library, library
+from support.array_libraries import Library, codes_of
 
 import lowprec as lp
 from lowprec.spec.formats import NUMERIC, Format
@@ -16,33 +15,6 @@ from lowprec.spec.opsets import ROUND_MODES
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 PACKED = [fmt for fmt in NUMERIC if fmt.bits in (2, 4, 6)]
-
-
-@pytest.fixture(params=LIBRARIES)
-def xp(request: pytest.FixtureRequest) -> Iterator[Library]:
-    """Give every library that is here."""
-    with library(request.param) as found:
-        yield found
-
-
-@functools.cache
-def codes_of(fmt: Format, count: int = 100) -> np.ndarray:
-    """Return every code of a narrow format; of a wide one the special ones, values around 1, and some at random."""
-    if fmt.bits <= 8:
-        return np.arange(2 if fmt.name == "bool" else 1 << fmt.bits).astype(np.uint8)
-    special = np.array([0, 1, fmt.sign_mask, fmt.max_code, fmt.magnitude_mask, fmt.code_mask], fmt.code_dtype)
-    rng = np.random.default_rng(fmt.onnx_enum)
-    drawn = rng.integers(0, 1 << fmt.bits, count, np.uint64).astype(fmt.code_dtype)
-    if not fmt.is_float or fmt.bits == 16:
-        return np.concatenate([special, drawn])
-    near = np.ldexp(rng.normal(0, 1, count), rng.integers(-20, 20, count)).astype(fmt.dtype)
-    tiny = np.ldexp(rng.normal(0, 1, 20), rng.integers(-150, -110, 20)).astype(fmt.dtype)
-    return np.concatenate([special, drawn, near.view(fmt.code_dtype), tiny.view(fmt.code_dtype)])
-
-
-def said(xp: Library, fmt: Format) -> Format | None:
-    """Return what `source=` must say of the library's carrier."""
-    return None if xp.own(fmt) else fmt
 
 
 def groups(formats: Iterable[Format] = NUMERIC) -> list[list[Format]]:
@@ -56,7 +28,9 @@ def test_cast(xp: Library, source: Format) -> None:
     for targets in groups():
         with xp.session(source, *targets):
             x = xp.hold(codes, source)
-            results = xp.call(lambda x, t=targets: [lp.cast(x, target, source=said(xp, source)) for target in t], x)
+            results = xp.call(
+                lambda x, t=targets: [lp.cast(x, target, source=xp.source_for(source)) for target in t], x
+            )
             for target, got in zip(targets, results, strict=True):
                 assert got.dtype == lp.carrier(target, xp.namespace)
                 assert xp.same_place(got, x)
@@ -70,7 +44,9 @@ def test_encode_and_decode(xp: Library, source: Format) -> None:
     for targets in groups():
         with xp.session(source, *targets):
             x, bare = xp.hold(codes, source), xp.wrap(codes)
-            encoded = xp.call(lambda x, t=targets: [lp.encode(x, target, source=said(xp, source)) for target in t], x)
+            encoded = xp.call(
+                lambda x, t=targets: [lp.encode(x, target, source=xp.source_for(source)) for target in t], x
+            )
             decoded = xp.call(lambda x, t=targets: [lp.decode(x, source, to=target) for target in t], bare)
             for target, found, values in zip(targets, encoded, decoded, strict=True):
                 expected = lp.encode(codes, target, source=source)
@@ -104,7 +80,7 @@ def test_bitcast(xp: Library, source: Format) -> None:
             continue
         with xp.session(source, target):
             x = xp.hold(codes, source)
-            got = xp.call(lambda x, target=target: lp.bitcast(x, target, source=said(xp, source)), x)
+            got = xp.call(lambda x, target=target: lp.bitcast(x, target, source=xp.source_for(source)), x)
             assert xp.same_place(got, x)
             wanted = codes if target.name != "bool" else codes != 0
             found = xp.codes(got, target) if target.name != "bool" else xp.unwrap(got)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from support.array_libraries import LIBRARIES, Library, library
+from support.array_libraries import Library
 
 import lowprec as lp
 from lowprec.spec.formats import NUMERIC, Format
@@ -25,13 +24,6 @@ GRANULARITIES = {  # how the scale lies beside an array of SHAPE: its shape, axi
     "blocks": ((5, 3, 4), 1, 4),
     "long blocks": ((1, 11, 4), 0, 7),
 }
-
-
-@pytest.fixture(params=LIBRARIES)
-def xp(request: pytest.FixtureRequest) -> Iterator[Library]:
-    """Give every library that is here."""
-    with library(request.param) as found:
-        yield found
 
 
 def values(fmt: Format, shape: tuple[int, ...] = SHAPE) -> np.ndarray:
@@ -79,7 +71,7 @@ def test_quantize(xp: Library, target: Format, spread: str) -> None:
             for count in (2, 3) if xp.first else (3,):
                 expected = lp.quantize_linear(*views[:count], **how)
                 formats = [source, scale, target][:count]
-                said = {"source": None if xp.own(source) else source, "scale_format": scale}
+                said = {"source": xp.source_for(source), "scale_format": scale}
                 got = run(xp, lp.quantize_linear, formats, arrays[:count], **how, **said)
                 assert np.array_equal(xp.codes(got, target), expected.view(target.code_dtype)), (source, scale, count)
 
@@ -98,7 +90,7 @@ def test_dequantize(xp: Library, source: Format, spread: str) -> None:
                 formats = [source, scale, source][:count]
                 views = [array.view(fmt.dtype) for array, fmt in zip(arrays, formats, strict=True)]
                 expected = lp.dequantize_linear(*views, **how)
-                said = {"source": None if xp.own(source) else source, "scale_format": scale}
+                said = {"source": xp.source_for(source), "scale_format": scale}
                 got = run(xp, lp.dequantize_linear, formats, arrays, **how, **said)
                 assert np.array_equal(xp.codes(got, target), expected.view(target.code_dtype)), (target, scale, count)
 
@@ -129,7 +121,7 @@ def test_numbers_for_scale_and_zero_point(xp: Library) -> None:
         assert np.array_equal(xp.codes(got, fmt), expected.view(fmt.code_dtype)), fmt.name
         held = expected.view(fmt.code_dtype)
         back = lp.dequantize_linear(expected, 0.3, zero)
-        said = None if xp.own(fmt) else fmt
+        said = xp.source_for(fmt)
         again = run(xp, lambda v, s=said, z=zero: lp.dequantize_linear(v, 0.3, z, source=s), [fmt], [held])
         assert np.array_equal(xp.unwrap(again), back, equal_nan=True), fmt.name
 
@@ -179,3 +171,31 @@ def test_dynamic_does_not_depend_on_the_floating_point_mode() -> None:
     finally:
         torch.set_flush_denormal(False)
     assert found == [a.tobytes() for a in expected]
+
+
+def test_a_block_beyond_the_axis(xp: Library) -> None:
+    x, scale = xp.wrap(np.array([[1, 2, 3, 4], [-5, 6, -7, 8]], np.float32)), xp.wrap(np.array([[1], [2]], np.float32))
+    got = xp.call(lambda x, scale: lp.quantize_linear(x, scale, block_size=2**70, output_dtype="int8"), x, scale)
+    assert xp.unwrap(got).tolist() == [[1, 2, 3, 4], [-2, 3, -4, 4]]
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "scales"),
+    [
+        ((2, 0), 1, (2, 0)), ((0, 3), 0, (0, 3)), ((3, 0, 5), 1, (3, 0, 5)), ((0,), 0, (0,)), ((0, 8), 1, (0, 2)),
+        ((2, 0, 70), 1, (2, 0, 70)), ((5, 8, 0), 1, (5, 2, 0)),
+    ],
+)  # fmt: skip
+def test_blocks_of_nothing(xp: Library, shape: tuple[int, ...], axis: int, scales: tuple[int, ...]) -> None:
+    def both(x: Any, codes: Any, scale: Any, zero: Any) -> tuple[Any, Any, Any]:
+        return (
+            lp.quantize_linear(x, scale, zero, axis=axis, block_size=4),
+            lp.dequantize_linear(codes, scale, axis=axis, block_size=4),
+            lp.dequantize_linear(codes, scale, zero, axis=axis, block_size=4),
+        )
+
+    arrays = [np.zeros(shape, np.float32), np.zeros(shape, np.uint8), np.ones(scales, np.float32)]
+    found = xp.call(both, *map(xp.wrap, [*arrays, np.ones(scales, np.uint8)]))
+    assert [(array.shape, array.dtype.name) for array in map(xp.unwrap, found)] == [
+        (shape, "uint8"), (shape, "float32"), (shape, "float32"),
+    ]  # fmt: skip

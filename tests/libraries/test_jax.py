@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import array_libraries  # noqa: F401  sets up a second device before JAX starts
 
 import lowprec as lp
 from lowprec.backends import cpu

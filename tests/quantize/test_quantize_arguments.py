@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from support import array_libraries
 
 import lowprec as lp
 from lowprec.onnx import Evaluator
@@ -19,12 +17,6 @@ from lowprec.spec.arguments import as_flag, as_integer, shown
 
 X = np.array([[1, 2, 3, 4], [-5, 6, -7, 8]], np.float32)
 CODES = np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.uint8)
-
-
-@pytest.fixture(params=array_libraries.LIBRARIES)
-def xp(request: pytest.FixtureRequest) -> Iterator[array_libraries.Library]:
-    with array_libraries.library(request.param) as found:
-        yield found
 
 
 # ---- blocks
@@ -40,36 +32,6 @@ def test_a_block_beyond_the_axis(size: Any) -> None:
     with pytest.raises(ValueError, match=r"`scale` must have shape \(2, 1\) .*block_size .*; got \(2, 2\)") as caught:
         lp.quantize_linear(X, np.ones((2, 2), np.float32), block_size=size)
     assert len(str(caught.value)) < 200
-
-
-def test_a_block_beyond_the_axis_everywhere(xp: array_libraries.Library) -> None:
-    x, scale = xp.wrap(X), xp.wrap(np.array([[1], [2]], np.float32))
-    got = xp.call(lambda x, scale: lp.quantize_linear(x, scale, block_size=2**70, output_dtype="int8"), x, scale)
-    assert xp.unwrap(got).tolist() == [[1, 2, 3, 4], [-2, 3, -4, 4]]
-
-
-@pytest.mark.parametrize(
-    ("shape", "axis", "scales"),
-    [
-        ((2, 0), 1, (2, 0)), ((0, 3), 0, (0, 3)), ((3, 0, 5), 1, (3, 0, 5)), ((0,), 0, (0,)), ((0, 8), 1, (0, 2)),
-        ((2, 0, 70), 1, (2, 0, 70)), ((5, 8, 0), 1, (5, 2, 0)),
-    ],
-)  # fmt: skip
-def test_blocks_of_nothing(
-    xp: array_libraries.Library, shape: tuple[int, ...], axis: int, scales: tuple[int, ...]
-) -> None:
-    def both(x: Any, codes: Any, scale: Any, zero: Any) -> tuple[Any, Any, Any]:
-        return (
-            lp.quantize_linear(x, scale, zero, axis=axis, block_size=4),
-            lp.dequantize_linear(codes, scale, axis=axis, block_size=4),
-            lp.dequantize_linear(codes, scale, zero, axis=axis, block_size=4),
-        )
-
-    arrays = [np.zeros(shape, np.float32), np.zeros(shape, np.uint8), np.ones(scales, np.float32)]
-    found = xp.call(both, *map(xp.wrap, [*arrays, np.ones(scales, np.uint8)]))
-    assert [(array.shape, array.dtype.name) for array in map(xp.unwrap, found)] == [
-        (shape, "uint8"), (shape, "float32"), (shape, "float32"),
-    ]  # fmt: skip
 
 
 # ---- the axis

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from gfloat.formats import format_info_p3109
 from support.cast_cases import every_opinion
-from support.cuda_on_cpu import Host
+from support.cuda_on_cpu import CpuBuild
 from support.custom_formats import BY_NAME, P3109, ROWS, SMALL, WIDE, p3109, row
 
 import lowprec as lp
@@ -281,7 +281,7 @@ def _programs(fmt: Format) -> Iterator[tuple[Format, Format, _kernels.Program]]:
 def test_cuda_text(tmp_path_factory: pytest.TempPathFactory) -> None:
     rows = [*SMALL[:8], *WIDE, E3, F3]
     conversions = [cuda_source.conversion(program) for fmt in rows for *_, program in _programs(fmt)]
-    host = Host(tmp_path_factory.mktemp("described"), conversions)
+    host = CpuBuild(tmp_path_factory.mktemp("described"), conversions)
     for fmt in rows:
         for source, target, program in _programs(fmt):
             if source.bits <= 16:

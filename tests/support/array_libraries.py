@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import os
 from collections.abc import Callable, Iterator
@@ -26,6 +27,21 @@ def extended(codes: np.ndarray, fmt: Format) -> np.ndarray:
 def unsigned(array: np.ndarray) -> np.ndarray:
     """Return the bits of a NumPy array; a scalar becomes a 0-d array."""
     return np.asarray(array).view(f"u{array.dtype.itemsize}")
+
+
+@functools.cache
+def codes_of(fmt: Format, count: int = 100) -> np.ndarray:
+    """Return every code of a narrow format; of a wide one the special ones, values around 1, and some at random."""
+    if fmt.bits <= 8:
+        return np.arange(2 if fmt.name == "bool" else 1 << fmt.bits).astype(np.uint8)
+    special = np.array([0, 1, fmt.sign_mask, fmt.max_code, fmt.magnitude_mask, fmt.code_mask], fmt.code_dtype)
+    rng = np.random.default_rng(fmt.onnx_enum)
+    drawn = rng.integers(0, 1 << fmt.bits, count, np.uint64).astype(fmt.code_dtype)
+    if not fmt.is_float or fmt.bits == 16:
+        return np.concatenate([special, drawn])
+    near = np.ldexp(rng.normal(0, 1, count), rng.integers(-20, 20, count)).astype(fmt.dtype)
+    tiny = np.ldexp(rng.normal(0, 1, 20), rng.integers(-150, -110, 20)).astype(fmt.dtype)
+    return np.concatenate([special, drawn, near.view(fmt.code_dtype), tiny.view(fmt.code_dtype)])
 
 
 class Library:
@@ -52,6 +68,10 @@ class Library:
         if self.own(fmt):
             return codes.view(fmt.dtype)
         return extended(codes, fmt) if fmt.is_integer else codes
+
+    def source_for(self, fmt: Format) -> Format | None:
+        """Return the `source=` that an array of the format needs: none where the library's dtype names it."""
+        return None if self.own(fmt) else fmt
 
     def wrap(self, array: np.ndarray) -> Any:
         return array

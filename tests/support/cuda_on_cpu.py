@@ -68,7 +68,7 @@ def _with_ends(plan: Any, compose: Callable[..., _kernels.Program]) -> Iterator[
             yield cuda_source.conversion(compose(plan, packed=packed, unpacked=unpacked))
 
 
-class Host:
+class CpuBuild:
     """Runs programs by the kernels as they were compiled for this machine."""
 
     def __init__(self, folder: Path, conversions: Iterable[cuda_source.Conversion]) -> None:

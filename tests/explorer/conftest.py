@@ -1,0 +1,28 @@
+"""One server and one browser for all tests of the explorer that need them; skipped where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.browser import CHROMIUM, FLAGS, server
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("no chromium here")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def address(browser: Any) -> Iterator[str]:
+    """Give the address of a server that runs while there is a browser for it."""
+    pytest.importorskip("streamlit")
+    with server() as found:
+        yield found
