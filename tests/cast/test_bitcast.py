@@ -1,4 +1,4 @@
-"""CastLike and BitCast: the other array names the format; bits keep their places in every library."""
+"""CastLike and BitCast: the target format comes from another array; the bits are unchanged in every library."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_torch(source: lp.Format, target: lp.Format) -> None:
     ],
 )
 @pytest.mark.parametrize("library", [torch, strict], ids=["torch", "strict"])
-def test_narrow_integers_are_values_elsewhere(
+def test_narrow_integers_are_values_in_other_libraries(
     library: Any, source: str, target: str, given: list[int], wanted: list[int]
 ) -> None:
     x = library.asarray(given, dtype=library.int8 if min(given) < 0 else library.uint8)

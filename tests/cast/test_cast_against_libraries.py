@@ -1,4 +1,4 @@
-"""Kernels against other libraries, where those are right: one rounding from float32, every code decoded."""
+"""Casts against ml_dtypes, torch and NumPy where those are right: one rounding from float32, every code decoded."""
 
 from __future__ import annotations
 

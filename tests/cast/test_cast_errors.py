@@ -1,4 +1,4 @@
-"""Every documented error: the type, the parameter's name, what it must be and what came."""
+"""Every documented error of Cast: its type, the parameter it names, what that must be and what came."""
 
 from __future__ import annotations
 

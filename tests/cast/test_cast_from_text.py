@@ -1,4 +1,4 @@
-"""Text against fractions: every edge of every target, the fewest digits, the layout of numbers, what is refused."""
+"""Text to numbers, against fractions: the edges of every target, long texts, options, what is refused."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def spellings(number: Fraction) -> list[str]:
 
 
 @pytest.mark.parametrize("target", FLOATS, ids=named)
-def test_decimals_beside_every_edge_are_rounded_once(target: Format) -> None:
+def test_decimals_next_to_every_edge_are_rounded_once(target: Format) -> None:
     texts = ["0", "-0", "0e9999", "1e400", "-1e400", "1e-400", "-1e-400", "inf", "-INF", "nan", "-NaN", "1e30"]
     for code in edge_codes(target):
         value, after = magnitude_of(code, target), magnitude_of(code + 1, target)

@@ -1,4 +1,4 @@
-"""Any shape and strides give the same elements; results keep dense layouts, `out` takes any."""
+"""Any shape and strides give the same elements; dense layouts are kept, `out` may have any strides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels against the oracle: every code of narrow sources, the boundaries of wide ones, into every target."""
+"""Casts against the oracle: every code of narrow sources, the boundaries of wide ones, into every target."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support.cast_cases import NARROW, compare, every_opinion, expected_codes, options_for
+from support.cast_cases import NARROW, compare, encode_by_tiers_and_threads, expected_codes, options_for
 
 from lowprec import reference
 from lowprec.conformance import inputs
@@ -24,7 +24,7 @@ def test_every_code(source: Format, target: Format, tally: Counter[str]) -> None
         if options.get("opset", 28) < source.since:
             continue
         expected = expected_codes(codes, source, target, options)
-        for who, got in every_opinion(codes, target, source, options):
+        for who, got in encode_by_tiers_and_threads(codes, target, source, options):
             compare(tally, "every code of 16 bits or fewer", got, expected, codes, f"{who}, {options}")
 
 
@@ -36,7 +36,7 @@ def test_float32_sweep(target: Format, tally: Counter[str]) -> None:
         wide = x.astype(np.float64)
     for options in options_for(target):
         expected = array_cast.expected_from_float64(wide, target, **options)
-        for who, got in every_opinion(x, target, None, options):
+        for who, got in encode_by_tiers_and_threads(x, target, None, options):
             compare(tally, "float32 sweeps", got, expected, x, f"{who}, {options}")
 
 
@@ -45,7 +45,7 @@ def test_float64_sweep(target: Format, tally: Counter[str]) -> None:
     x = inputs.sweep_float64(target)
     for options in options_for(target):
         expected = array_cast.expected_from_float64(x, target, **options)
-        for who, got in every_opinion(x, target, None, options):
+        for who, got in encode_by_tiers_and_threads(x, target, None, options):
             compare(tally, "float64 sweeps", got, expected, x, f"{who}, {options}")
 
 
@@ -60,7 +60,7 @@ def test_wide_integer_sweep(name: str, target: Format, tally: Counter[str]) -> N
     narrow = x.astype(source.dtype)
     for options in options_for(target):
         expected = array_cast.expected_from_integers(x, target, **options)
-        for who, got in every_opinion(narrow, target, None, options):
+        for who, got in encode_by_tiers_and_threads(narrow, target, None, options):
             compare(tally, "wide integer sweeps", got, expected, narrow, f"{who}, {options}")
 
 
@@ -68,7 +68,7 @@ def test_wide_integer_sweep(name: str, target: Format, tally: Counter[str]) -> N
 def test_same_wide_float_keeps_its_bits(name: str, tally: Counter[str]) -> None:
     fmt = FORMATS[name]
     codes = np.random.default_rng(0).integers(0, 1 << fmt.bits, 100_000, fmt.code_dtype)
-    for who, got in every_opinion(codes.view(fmt.dtype), fmt, None, {}):
+    for who, got in encode_by_tiers_and_threads(codes.view(fmt.dtype), fmt, None, {}):
         compare(tally, "same-format copies", got, codes, codes, who)
 
 
@@ -80,7 +80,7 @@ def test_bool_bytes_other_than_one_are_true(target: Format) -> None:
             expected = x.view(np.uint8)
         else:
             expected = array_cast.expected_from_integers(np.array([0, 1, 1, 1]), target, **options)
-        for who, got in every_opinion(x, target, None, options):
+        for who, got in encode_by_tiers_and_threads(x, target, None, options):
             assert got.tolist() == expected.tolist(), who
 
 
@@ -93,7 +93,9 @@ def test_upper_bits_of_sub_byte_codes_are_ignored(source: Format, target: Format
         if options.get("opset", 28) < source.since:
             continue
         for (who, got), (_, expected) in zip(
-            every_opinion(dirty, target, source, options), every_opinion(clean, target, source, options), strict=True
+            encode_by_tiers_and_threads(dirty, target, source, options),
+            encode_by_tiers_and_threads(clean, target, source, options),
+            strict=True,
         ):
             assert np.array_equal(got, expected), who
 
@@ -106,5 +108,5 @@ def test_special_values_in_every_opset(target: Format, opset: int) -> None:
     x = np.array([np.inf, -np.inf, 1e30, -1e30, np.nan, -np.nan, 0.0, -0.0], np.float32)
     for saturate in (True, False):
         expected = [reference.encode(value, target, saturate=saturate, opset=opset) for value in x]
-        for who, got in every_opinion(x, target, None, {"saturate": saturate, "opset": opset}):
+        for who, got in encode_by_tiers_and_threads(x, target, None, {"saturate": saturate, "opset": opset}):
             assert got.tolist() == expected, who

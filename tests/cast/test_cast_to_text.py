@@ -1,4 +1,4 @@
-"""Numbers written as text: the fewest digits that come back, checked digit by digit against decimals and fractions."""
+"""Numbers to text: the fewest digits that round-trip, checked digit by digit against decimals and fractions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`out` over itself is refused; `out` over the input, the scales or the zero points changes no result."""
+"""An `out` that overlaps itself is refused; one that overlaps the input, scales or zero points changes no result."""
 
 from __future__ import annotations
 

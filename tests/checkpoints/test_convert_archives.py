@@ -1,4 +1,4 @@
-"""Archives: the directory is read once by each worker, and a broken member is one line whatever it is packed with."""
+"""`.npz` archives: each worker reads the directory once; a broken member is a one-line error in any compression."""
 
 from __future__ import annotations
 

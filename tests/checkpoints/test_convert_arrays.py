@@ -1,4 +1,4 @@
-"""Converting .npy and .npz files: NumPy reads what is written, and the formats that it lacks are named."""
+"""Converting .npy and .npz files: NumPy reads the result, and formats that it lacks are named in it."""
 
 from __future__ import annotations
 

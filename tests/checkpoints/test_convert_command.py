@@ -1,4 +1,4 @@
-"""`lowprec convert` and `lowprec inspect` as people meet them: output, progress, exit codes, one line an error."""
+"""`lowprec convert` and `lowprec inspect`: output, progress, exit codes, one-line errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes never part with their scales in silence: in every layout, with all patterns, or it is an error."""
+"""Codes and their scales are converted together, in every layout and with all patterns, or it is an error."""
 
 from __future__ import annotations
 

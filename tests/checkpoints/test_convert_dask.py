@@ -1,4 +1,4 @@
-"""The same conversion by the workers of a Dask cluster gives the same bytes."""
+"""A conversion by the workers of a Dask cluster writes the same bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a checkpoint says of its quantization is true afterwards, or it is an error, or it is gone."""
+"""The quantization that config.json describes is updated, removed, or the conversion is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is on the disk when a name changes: first every file and folder of the new, then the name, then its folder."""
+"""The order of writes to the disk: the new files and folders, then the rename, then the folder it is in."""
 
 from __future__ import annotations
 

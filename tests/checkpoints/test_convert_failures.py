@@ -1,4 +1,4 @@
-"""Conversions that fail or are killed at any moment: what stood at the target stands, or all of the new does."""
+"""Conversions that fail or are killed at any step leave the old target or the whole new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders with an index: the index tells the truth afterwards, other files come along, broken ones are refused."""
+"""Folders with an index: the index is updated, other files are copied, broken folders are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers on random and on damaged files: a FileError of one line, or a conversion; nothing else, and nothing left."""
+"""Random and damaged files: a one-line FileError or a conversion, and no leftovers."""
 
 from __future__ import annotations
 

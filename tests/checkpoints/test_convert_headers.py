@@ -1,4 +1,4 @@
-"""Headers that are large or made to be slow: refused early, within `max_memory`, by a line that says what would do."""
+"""Headers that are large or slow to parse are refused early, within `max_memory`, with a remedy in the message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Broken and hostile files: one clear line each, nothing absurd allocated, nothing written, nothing lost."""
+"""Broken and hostile files: a one-line error, no absurd allocation, nothing written, nothing lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symbolic links in a checkpoint's folder: what they may lead to, and how deep folders may be."""
+"""Symbolic links in a checkpoint's folder: which targets are allowed, and how deep folders may be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models: onnx reads ours and we read onnx's, the model still checks and runs, and its data stay in its folder."""
+"""ONNX models: onnx reads our files and we read its; models still check and run; data files stay in their folder."""
 
 from __future__ import annotations
 

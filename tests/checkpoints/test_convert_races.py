@@ -1,4 +1,4 @@
-"""Two conversions to one target at the same time, interleaved in one process: none of them loses anything."""
+"""Two conversions to one target, interleaved in one process: neither loses anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Integers without a scale, axes that no tensor has, and models, whose graph gives every initialiser its type back."""
+"""Refused conversions: integers without a scale, axes that a tensor lacks, types that a model's graph fixes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file for the report: it replaces nothing but a report."""
+"""The report's file replaces nothing but a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Safetensors: our files read by the safetensors package, its files by ours, and the same codes as `lp.cast` gives."""
+"""Safetensors: the safetensors package reads our files and we read its; the codes are those of `lp.cast`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scaled conversions: the codes are those of `lp.quantize_linear`, the scales those that one gets by hand."""
+"""Scaled conversions: the codes are those of `lp.quantize_linear`, the scales are computed by hand."""
 
 from __future__ import annotations
 

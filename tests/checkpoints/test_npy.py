@@ -1,4 +1,4 @@
-"""Reading and writing .npy files: what NumPy writes, what is broken, and what a failure or a kill leaves."""
+"""Reading and writing .npy files: files of NumPy, broken files, round trips, sidecars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing .npy files that fails or is killed at any step: what stood there stands, or all of the new."""
+"""Writes of .npy files that fail or are killed at any step leave the old file or the whole new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line as users demanding and hostile meet it: results, messages, exit codes, what is left behind."""
+"""The command line: results, messages, exit codes and the files it leaves, for usual and hostile arguments."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_cast_of_every_layout(x: Any, capsys: pytest.CaptureFixture[str]) -> Non
     assert loaded.view(np.uint16).ravel().tolist() == expected
 
 
-def test_cast_to_a_row_that_ml_dtypes_lacks(
+def test_cast_to_a_format_that_ml_dtypes_lacks(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = Format("float5_e2m2fn", "F5", 1001, Kind.FLOAT, 2, 2, 1, True, False, NaNRule.NONE, True, None, 28, "a test")

@@ -1,4 +1,4 @@
-"""`lowprec explore`: its settings, its messages, and a server on this machine alone that ends when asked."""
+"""`lowprec explore`: its settings, its messages, and a server on the loopback interface that ends on request."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_settings_are_safe_and_known_to_streamlit() -> None:
     assert not any(flag.startswith("--server.port") for flag in explore.flags(None, False, {}))
 
 
-def test_a_busy_port_is_told() -> None:
+def test_a_busy_port_is_an_error() -> None:
     pytest.importorskip("streamlit")
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""The CUDA functions, compiled for this machine, against the oracle: the CPU kernels have no say in it."""
+"""Casts by the CUDA text, compiled for the CPU, against the oracle; the CPU loops take no part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CUDA kernels through NVIDIA's own compilers, which need no GPU: NVRTC as CuPy calls it, and nvcc."""
+"""The CUDA text compiled by NVIDIA's own compilers, which need no GPU: NVRTC as CuPy calls it, and nvcc."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ GRANULARITIES = [
 
 @pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
 @pytest.mark.parametrize("y", QUANTIZED, **BY_NAME)
-def test_linear_operators_give_numpys_bits(y: Format, granularity: tuple[int, int, tuple[int, ...]]) -> None:
+def test_quantization_gives_numpys_bits(y: Format, granularity: tuple[int, int, tuple[int, ...]]) -> None:
     axis, block, shape = granularity
     rng = np.random.default_rng(0)
     array = (rng.normal(0, 1, (5, 37, 41)) * float(y.max)).astype(np.float32)
@@ -227,7 +227,7 @@ def test_torch_layouts_and_gradients(torch: Any) -> None:
     assert lp.cast(x[:0], "float16").shape == (0, 3, 8, 8)
 
 
-def test_torch_linear(torch: Any) -> None:
+def test_torch_quantization(torch: Any) -> None:
     x = torch.randn(2, 6, 8, 8, device="cuda").to(memory_format=torch.channels_last)
     scale, zero_point = torch.rand(6, device="cuda") + 0.1, torch.arange(-3, 3, dtype=torch.int8, device="cuda")
     got = lp.quantize_linear(x, scale, zero_point, axis=1)

@@ -1,4 +1,4 @@
-"""What CUDA kernels are launched with, and which arrays go to them: everything that needs no GPU."""
+"""Arguments and geometry of CUDA launches, and which arrays take the CUDA back end: all that needs no GPU."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_every_loop_has_a_function_but_those_of_the_ends() -> None:
     assert loops | set(tier.LINEAR) <= made
 
 
-def test_loops_that_take_scales_are_told_by_their_names() -> None:
+def test_loops_that_take_scales_are_known_by_their_names() -> None:
     tier = import_module(f"lowprec._native.tier_{lp.build_info()['isas'][0]}")
     for name in (*tier.TABLE, *tier.LINEAR):
         width = cuda_source.Conversion((name,), 32, 8).scale_bits

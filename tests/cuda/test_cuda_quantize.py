@@ -1,4 +1,4 @@
-"""QuantizeLinear and DequantizeLinear by the CUDA functions, compiled for this machine, against the oracle."""
+"""QuantizeLinear and DequantizeLinear by the CUDA text, compiled for the CPU, against the oracle."""
 
 from __future__ import annotations
 

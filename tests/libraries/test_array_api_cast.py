@@ -1,4 +1,4 @@
-"""The array-API twin of the kernels against the exact oracle, in NumPy, array_api_strict and torch."""
+"""Casts by the array-API back end against the exact oracle, in NumPy, array_api_strict and torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The linear operators in other libraries: torch by kernels, torch and array_api_strict by the portable path."""
+"""QuantizeLinear and DequantizeLinear by the array-API back end in torch and array_api_strict, and by kernels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LIBRARIES = {"torch": torch, "torch off the host": torch, "array_api_strict": st
 
 @pytest.fixture(params=LIBRARIES)
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Give a namespace; off the host its arrays take the portable path, as those of a CUDA device do."""
+    """Give a namespace; off the host its arrays take the array-API back end, as those of a CUDA device do."""
     if "off the host" in request.param:
         leave_the_host(monkeypatch)
     return LIBRARIES[request.param]
@@ -161,7 +161,7 @@ def test_ties_without_kernels(y: Format, monkeypatch: pytest.MonkeyPatch, tally:
             compare(tally, "QuantizeLinear, ties without kernels", got, expected, what, x, per_row)
 
 
-def test_python_numbers_beside_every_library(library: Any) -> None:
+def test_python_numbers_as_scales_in_every_library(library: Any) -> None:
     x = put_in(np.array([[1.0, 2.0], [-3.0, 600.0]], np.float32), as_format("float32"), library)
     for y, expected in (("uint8", [[3, 4], [1, 255]]), ("int4", [[3, 4], [1, 7]]), ("int16", [[3, 4], [1, 303]])):
         fmt = as_format(y)

@@ -1,4 +1,4 @@
-"""Carriers: the table in docs/formats.md beside the code, what libraries really hold beside the table, errors."""
+"""Carriers: the table in docs/formats.md against the code and against what each library holds, errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _cells() -> dict[str, dict[str, str]]:
     return {name: dict(zip(header, row, strict=True)) for row in rows for name in row[0].split(", ")}
 
 
-def test_the_readmes_table_is_current() -> None:
+def test_the_table_in_the_documentation_is_current() -> None:
     assert tables.carrier_table() in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 
 
@@ -70,7 +70,7 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
         run("formats", "--carriers", "int4", capsys=capsys)
 
 
-def test_where_the_format_of_codes_must_be_said() -> None:
+def test_errors_name_the_parameter_for_the_format() -> None:
     codes = np.array([1, 2], np.uint8)
     with pytest.raises(ValueError, match=r"`to` must be 8 bits wide, as uint8 is; got float4_e2m1fn of 4.*`source=`"):
         lp.bitcast(codes, "float4_e2m1fn")

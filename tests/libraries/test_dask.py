@@ -1,4 +1,4 @@
-"""Dask arrays: nothing before it is asked for, keys that differ, blocks that belong together, other processes."""
+"""Dask arrays: laziness, keys that differ, chunks that belong together, other processes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _described(bias: int) -> Format:
     return Format("binary8p3se", "BINARY8P3SE", 1001, Kind.FLOAT, *fields, True, None, 28, "IEEE P3109")
 
 
-def test_described_rows(x: Any) -> None:
+def test_custom_formats(x: Any) -> None:
     fmt, other = _described(16), _described(15)
     assert len({lp.cast(x, row).name for row in (fmt, other, "float8_e5m2")}) == 3
     assert lp.cast(x, fmt).name == lp.cast(x, pickle.loads(pickle.dumps(fmt))).name

@@ -1,4 +1,4 @@
-"""The same codes from every library: every public function, every format, beside NumPy."""
+"""Cast, encode, decode, bitcast and pack give the codes of NumPy in every library, for every format."""
 
 from __future__ import annotations
 

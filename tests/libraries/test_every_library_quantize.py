@@ -1,4 +1,4 @@
-"""QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: the same codes from every library."""
+"""QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear give the same codes in every library."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def run(xp: Library, function: Any, formats: list[Format], arrays: list[np.ndarr
         return got
 
 
-@pytest.mark.parametrize("spread", GRANULARITIES)
+@pytest.mark.parametrize("granularity", GRANULARITIES)
 @pytest.mark.parametrize("target", CODES, **BY_NAME)
-def test_quantize(xp: Library, target: Format, spread: str) -> None:
-    shape, axis, block_size = GRANULARITIES[spread]
+def test_quantize(xp: Library, target: Format, granularity: str) -> None:
+    shape, axis, block_size = GRANULARITIES[granularity]
     how = {"axis": axis, "block_size": block_size, "output_dtype": target}
     for source in FLOATS if xp.first else FLOATS[:1]:
         for scale in (source, POWERS):
@@ -76,10 +76,10 @@ def test_quantize(xp: Library, target: Format, spread: str) -> None:
                 assert np.array_equal(xp.codes(got, target), expected.view(target.code_dtype)), (source, scale, count)
 
 
-@pytest.mark.parametrize("spread", GRANULARITIES)
+@pytest.mark.parametrize("granularity", GRANULARITIES)
 @pytest.mark.parametrize("source", [*CODES, lp.formats["int32"]], **BY_NAME)
-def test_dequantize(xp: Library, source: Format, spread: str) -> None:
-    shape, axis, block_size = GRANULARITIES[spread]
+def test_dequantize(xp: Library, source: Format, granularity: str) -> None:
+    shape, axis, block_size = GRANULARITIES[granularity]
     codes = np.resize(np.arange(1 << min(source.bits, 16)), SHAPE).astype(source.code_dtype)
     zeros = zero_points(source, shape).astype(source.code_dtype) * (source.bits < 32)
     for target in FLOATS if xp.first else FLOATS[:1]:
@@ -96,9 +96,9 @@ def test_dequantize(xp: Library, source: Format, spread: str) -> None:
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in CODES if fmt.bits < 8], **BY_NAME)
-@pytest.mark.parametrize("spread", ["last axis", "blocks"])
-def test_packed(xp: Library, fmt: Format, spread: str) -> None:
-    shape, axis, block_size = GRANULARITIES[spread]
+@pytest.mark.parametrize("granularity", ["last axis", "blocks"])
+def test_packed(xp: Library, fmt: Format, granularity: str) -> None:
+    shape, axis, block_size = GRANULARITIES[granularity]
     row = FLOATS[0]
     arrays, how = [values(row), scales(row, shape)], {"axis": axis, "block_size": block_size}
     views = [array.view(row.dtype) for array in arrays]

@@ -1,4 +1,4 @@
-"""Between carriers: codes unchanged, memory shared where it can be, and names kept through files, DLPack and pickle."""
+"""Between libraries: codes unchanged, memory shared where possible, formats kept by files, DLPack and pickle."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)
-def test_names_survive_npy_files(fmt: Format, tmp_path: Path) -> None:
+def test_formats_survive_npy_files(fmt: Format, tmp_path: Path) -> None:
     path = tmp_path / "x.npy"
     npy.write(path, codes_of(fmt), fmt)
     codes, found = npy.read(path)
@@ -144,7 +144,7 @@ def test_names_survive_npy_files(fmt: Format, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)
-def test_names_survive_pickle_beside_codes(xp: Library, fmt: Format) -> None:
+def test_formats_and_codes_survive_pickle(xp: Library, fmt: Format) -> None:
     if xp.xp.__name__ == "array_api_strict":
         pytest.skip("its arrays are not pickled")
     x, stream = xp.hold(codes_of(fmt), fmt), io.BytesIO()

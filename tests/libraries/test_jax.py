@@ -1,4 +1,4 @@
-"""JAX: memory taken over, the switch for 64-bit types, transformations, arrays in parts or with nothing in them."""
+"""JAX: shared memory, the switch for 64-bit types, transformations, sharded and deleted arrays."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_jaxs_own_names_are_formats(fmt: lp.Format) -> None:
     assert lp.cast(jnp.asarray(X), getattr(jnp, fmt.name)).dtype == lp.carrier(fmt, jnp)
 
 
-def test_arrays_off_the_host_go_by_way_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_off_the_host_are_converted_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an accelerator's arrays take, on the CPU's: the back end of JAX, not that of host memory."""
     monkeypatch.setattr(cpu, "has_host_memory", lambda x: False)
     taken = []

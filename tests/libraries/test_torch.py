@@ -1,4 +1,4 @@
-"""torch tensors: layouts, gradients, memory that is shared, kinds that are refused, the path of other devices."""
+"""torch tensors: layouts, gradients, shared memory, kinds that are refused, tensors of other devices."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_kinds_that_are_refused() -> None:
 
 @pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)
 def test_off_the_host_takes_the_portable_path(target: Format, monkeypatch: pytest.MonkeyPatch) -> None:
-    # what a CUDA tensor goes through, on the CPU: the portable path must come back in torch's own dtypes
+    # what a CUDA tensor goes through, on the CPU: the array-API back end must come back in torch's own dtypes
     x = torch.tensor([0.3, -1000.0, 1e9, float("inf"), float("nan"), -0.0, 2.0**-140])
     expected = lp.encode(x.numpy(), target)
     if target.is_integer and target.bits < 8:

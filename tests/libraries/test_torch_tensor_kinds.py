@@ -1,4 +1,4 @@
-"""Odd torch tensors, each in a process of its own so that a crash is seen: the oracle's bits, or what to do instead."""
+"""Unusual torch tensors, each in a process of its own so that a crash is seen: the oracle's bits, or a TypeError."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.vmap gives what a loop over the batch gives, whatever of the arrays, scales and zero points is batched."""
+"""torch.vmap gives the results of a loop over the batch, whichever arrays, scales and zero points are batched."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def test_every_call(name: str) -> None:
         assert bits(torch.vmap(CALLS[name], in_dims=dim)(batch)) == bits(_looped(CALLS[name], (x,), (0,)))
 
 
-# ---- the linear operators: what is batched, and how the scales spread
+# ---- quantization: what is batched, and the granularity of the scales
 
 
 X, SCALE, BOTH = (0, None), (None, 0), (0, 0)
-SPREADS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
+GRANULARITIES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "one scale": ((4, 6), (), {}),
     "one scale in a row": ((4, 6), (1,), {"axis": 0}),
     "one scale of the rank of x": ((4, 6), (1, 1), {}),
@@ -86,9 +86,9 @@ def _batched(shape: tuple[int, ...], dim: int | None) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("dims", [X, SCALE, BOTH], ids=["x", "scale", "both"])
-@pytest.mark.parametrize("spread", SPREADS)
-def test_scales(spread: str, dims: tuple[Any, Any]) -> None:
-    shape, scale_shape, options = SPREADS[spread]
+@pytest.mark.parametrize("granularity", GRANULARITIES)
+def test_scales(granularity: str, dims: tuple[Any, Any]) -> None:
+    shape, scale_shape, options = GRANULARITIES[granularity]
     scale = _scales(*_batched(scale_shape, dims[1]))
     x, codes = _values(*_batched(shape, dims[0])), _codes(*_batched(shape, dims[0]))
     _check(lambda x, s: lp.quantize_linear(x, s, output_dtype="int8", **options), (x, scale), dims, True)
@@ -97,9 +97,9 @@ def test_scales(spread: str, dims: tuple[Any, Any]) -> None:
 
 
 @pytest.mark.parametrize("dims", [(0, None, None), (None, 0, None), (None, None, 0), (0, None, 0), (0, 0, 0)], ids=str)
-@pytest.mark.parametrize("spread", SPREADS)
-def test_zero_points(spread: str, dims: tuple[Any, ...]) -> None:
-    shape, scale_shape, options = SPREADS[spread]
+@pytest.mark.parametrize("granularity", GRANULARITIES)
+def test_zero_points(granularity: str, dims: tuple[Any, ...]) -> None:
+    shape, scale_shape, options = GRANULARITIES[granularity]
     scale, zero = _scales(*_batched(scale_shape, dims[1])), _codes(*_batched(scale_shape, dims[2]), dtype=torch.int8)
     x = _values(*_batched(shape, dims[0]))
     _check(lambda x, s, z: lp.quantize_linear(x, s, z, **options), (x, scale, zero), dims)

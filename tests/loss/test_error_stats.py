@@ -1,4 +1,4 @@
-"""The running account: in pieces as at once, and free of overflow."""
+"""Error statistics: parts add up to the whole, and sums of squares do not overflow."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_nothing_and_infinity() -> None:
     assert (found.max_abs_error, found.max_rel_error, found.flushed) == (0.5, 0.0, 0)
 
 
-def test_census_of_integers_is_exact() -> None:
+def test_counts_of_integers_are_exact() -> None:
     found = ElementStats()
     found.count(np.array([2**63 - 1, -(2**63)]))
     found.count(np.array([2**64 - 1], np.uint64))
@@ -146,7 +146,7 @@ def test_the_loop_leaves_nan_and_inf_to_its_twin() -> None:
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 16], ids=lambda fmt: fmt.name)
-def test_beyond_is_told_exactly_in_float32(fmt: Format) -> None:
+def test_out_of_range_is_decided_exactly_in_float32(fmt: Format) -> None:
     """Ties at the end of the range, and their neighbours, as the oracle rounds them with unbounded exponent."""
     step = Fraction(2) ** (fmt.emax - fmt.mantissa_bits)
     tie = np.float32(float(Fraction(fmt.max) + step / 2)) if fmt.has_zero else np.float32(fmt.max)

@@ -1,4 +1,4 @@
-"""What `measure` says against sums in fractions over the oracle's codes, and against numbers worked out by hand."""
+"""`measure` against sums in fractions over the oracle's codes, and against numbers computed by hand."""
 
 from __future__ import annotations
 

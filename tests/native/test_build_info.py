@@ -1,4 +1,4 @@
-"""What this build is: environment variables, instruction sets, the table of their loops."""
+"""What this build is: environment variables, instruction sets, the tables of loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads beside other threads: callers at once, torch's pool, processes of every start method."""
+"""Several threads and processes at once: concurrent callers, torch's pool, every start method."""
 
 from __future__ import annotations
 

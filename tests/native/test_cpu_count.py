@@ -1,4 +1,4 @@
-"""How many cores a process may use: affinity, control groups of both versions, environment variables."""
+"""How many CPUs a process may use: affinity, control groups of both versions, environment variables."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from support.quantize_cases import (
     expect_dequantized,
     expect_quantized,
     generator,
-    opinions,
+    tiers_and_threads,
 )
 
 import lowprec as lp
@@ -71,7 +71,7 @@ def test_quantize(names: tuple[str, str, str], by: int) -> None:
         x, zero_point = draw_x(rng, types.x, factor, types.y), draw_zero_point(rng, types.y, scales)
         expected = expect_quantized(x, scale, zero_point, types, options)
         held = [moved(a, by) for a in (x, scale, zero_point, np.zeros(shape, types.y.dtype))]
-        for who in opinions(threads=(2,)):
+        for who in tiers_and_threads(threads=(2,)):
             got = lp.quantize_linear(*held[:3], **options, out=held[3])
             assert got is held[3], who
             assert np.array_equal(got.view(types.y.code_dtype), expected), (who, shape, options)
@@ -87,7 +87,7 @@ def test_dequantize(names: tuple[str, str], by: int) -> None:
         zero_point = None if types.x.bits == 32 else draw_zero_point(rng, types.x, scales)
         expected = expect_dequantized(x, scale, zero_point, types, options)
         held = [None if a is None else moved(a, by) for a in (x, scale, zero_point, np.zeros(shape, types.y.dtype))]
-        for who in opinions(threads=(2,)):
+        for who in tiers_and_threads(threads=(2,)):
             got = lp.dequantize_linear(*held[:3], **options, out=held[3])
             assert got is held[3], who
             assert np.array_equal(got.view(types.y.code_dtype), expected), (who, shape, options)
@@ -100,7 +100,7 @@ def test_cast(source: lp.Format) -> None:
     for target in NUMERIC:
         expected = lp.encode(codes, target, source=source)
         out, strided = moved(np.zeros(2500, expected.dtype), 1), moved(np.zeros(5000, expected.dtype), 1)[::2]
-        for who in opinions(threads=(2,)):
+        for who in tiers_and_threads(threads=(2,)):
             assert np.array_equal(lp.encode(moved(codes, 1), target, source=source, out=out), expected), who
             assert np.array_equal(lp.encode(moved(np.repeat(codes, 2), 3)[::2], target, source=source), expected), who
             assert np.array_equal(lp.encode(codes, target, source=source, out=strided), expected), who
@@ -133,7 +133,7 @@ def test_losses(source: str, target: str) -> None:
     found = []
     for by in (0, 1):
         out = moved(np.zeros(x.size * there.storage_bits // 8, np.uint8), by)
-        for _ in opinions(threads=()):
+        for _ in tiers_and_threads(threads=()):
             seen = convert_compared(moved(x, by), here, there, cast_rules(here, there), False, out)
             found.append((seen, out.tobytes()))
     assert found == [found[0]] * len(found)

@@ -1,4 +1,4 @@
-"""ONNX's own runner over our backend: every node case that has one of our operators in it, whatever stands beside."""
+"""ONNX's own test runner on our backend: every node case that contains one of our operators."""
 
 from __future__ import annotations
 

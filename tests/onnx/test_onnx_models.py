@@ -1,4 +1,4 @@
-"""Whole models: every node by the version its opset import names, in graphs, subgraphs and functions; clear errors."""
+"""Whole models: each node by the version that its opset import names, in graphs, subgraphs and functions; errors."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_functions_have_opset_imports_of_their_own() -> None:
                 Backend.run_model(proto, [inf])
 
 
-def test_strings_both_ways() -> None:
+def test_casts_to_and_from_strings() -> None:
     body = "t = Cast <to = 8> (x) y = Cast <to = 1> (t)"
     t, y = Evaluator(_model(19, body, y="t, y")).run(None, {"x": X})
     assert t.tolist() == ["0.3", "-1000.0", "inf", "-inf", "nan", "-0.0"]

@@ -1,4 +1,4 @@
-"""ONNX's node cases for the operators, run as models and compared bit for bit: NaN codes and signs of zero included."""
+"""ONNX's node cases of our operators, run as models and compared bit for bit, NaN codes and signs of zero included."""
 
 from __future__ import annotations
 

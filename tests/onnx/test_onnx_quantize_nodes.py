@@ -1,4 +1,4 @@
-"""ONNX's own node cases of the linear operators, bit for bit: the exact oracle, then lowprec, then every back end."""
+"""ONNX's node cases of the quantization operators, bit for bit: the exact oracle, lowprec, every back end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
-from support.quantize_cases import codes, compare, opinions
+from support.quantize_cases import codes, compare, tiers_and_threads
 
 import lowprec as lp
 from lowprec import reference
@@ -75,19 +75,19 @@ def test_all_are_there() -> None:
     assert {case.model.opset_import[0].version for case in CASES} == {28, 11}
 
 
-LINEAR = [case for case in CASES if case.model.graph.node[0].op_type != "DynamicQuantizeLinear"]
+STATIC = [case for case in CASES if case.model.graph.node[0].op_type != "DynamicQuantizeLinear"]
 DYNAMIC = [case for case in CASES if case.model.graph.node[0].op_type == "DynamicQuantizeLinear"]
 BY_NAME = {"ids": lambda case: case.name}
 
 
-@pytest.mark.parametrize("case", LINEAR, **BY_NAME)
+@pytest.mark.parametrize("case", STATIC, **BY_NAME)
 def test_the_oracle(case: Any, tally: Counter[str]) -> None:
     node = case.model.graph.node[0]
     for inputs, (output,) in case.data_sets:
         wanted = _array(output)
         given = [_array(value) for value in inputs]
         found = _by_the_oracle(node.op_type, given, as_format(wanted.dtype), _attributes(node))
-        tally["ONNX node cases by the linear oracle, elements"] += len(found)
+        tally["ONNX node cases by the oracle, elements"] += len(found)
         assert found == _codes(wanted).reshape(-1).tolist()
 
 
@@ -95,19 +95,19 @@ def test_the_oracle(case: Any, tally: Counter[str]) -> None:
 def test_the_oracle_of_dynamic(case: Any, tally: Counter[str]) -> None:
     for (given,), (y, scale, zero_point) in case.data_sets:
         found = exact_quantize.dynamic_quantize(_array(given).reshape(-1).tolist())
-        tally["ONNX node cases by the linear oracle, elements"] += len(found[0])
+        tally["ONNX node cases by the oracle, elements"] += len(found[0])
         assert found[0] == _array(y).reshape(-1).tolist()
         assert reference.encode(found[1], "float32") == _codes(_array(scale))
         assert found[2] == _array(zero_point)
 
 
-@pytest.mark.parametrize("case", LINEAR, **BY_NAME)
+@pytest.mark.parametrize("case", STATIC, **BY_NAME)
 def test_lowprec(case: Any, tally: Counter[str]) -> None:
     node = case.model.graph.node[0]
     call = lp.quantize_linear if node.op_type == "QuantizeLinear" else lp.dequantize_linear
     for inputs, (output,) in case.data_sets:
         arrays, wanted = [_array(value) for value in inputs], _array(output)
-        for who in opinions():
+        for who in tiers_and_threads():
             got = codes(call(*arrays, **_attributes(node)), as_format(wanted.dtype))
             compare(tally, f"ONNX node cases for {node.op_type}, elements", got, _codes(wanted), who, arrays[0])
 
@@ -115,7 +115,7 @@ def test_lowprec(case: Any, tally: Counter[str]) -> None:
 @pytest.mark.parametrize("case", DYNAMIC, **BY_NAME)
 def test_lowprec_dynamic(case: Any, tally: Counter[str]) -> None:
     for (given,), outputs in case.data_sets:
-        for who in opinions():
+        for who in tiers_and_threads():
             for got, output in zip(lp.dynamic_quantize_linear(_array(given)), outputs, strict=True):
                 wanted = _array(output)
                 found = codes(got, as_format(wanted.dtype))

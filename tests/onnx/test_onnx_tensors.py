@@ -1,4 +1,4 @@
-"""TensorProto to array and back: every code of every type beside onnx.numpy_helper, odd lengths, what is refused."""
+"""TensorProto to array and back: every code of every type against onnx.numpy_helper, odd lengths, errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _same(ours: np.ndarray, theirs: np.ndarray, fmt: Format, tally: Counter[str]
 
 
 @pytest.mark.parametrize("fmt", NUMBERS, **BY_NAME)
-def test_raw_data_both_ways(fmt: Format, tally: Counter[str]) -> None:
+def test_raw_data_to_array_and_back(fmt: Format, tally: Counter[str]) -> None:
     for count in [*range(18), 63, 257, 65_537]:
         array = _bytes(fmt, count)
         ours, theirs = from_array(array, "t"), numpy_helper.from_array(array, "t")

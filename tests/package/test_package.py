@@ -1,4 +1,4 @@
-"""The rules the package keeps: public names, lazy imports, arrows that never run back, one home for format names."""
+"""The rules of the package: public names, lazy imports, which folder imports which, one home for format names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DequantizeLinear where it changes its mind: every code of every narrow type, under many scales, into every output."""
+"""DequantizeLinear at its boundaries: every code of every narrow type, under many scales, into every output."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from support.quantize_cases import (
     draw_zero_point,
     expect_dequantized,
     generator,
-    opinions,
     put,
+    tiers_and_threads,
     type_table,
 )
 
@@ -72,7 +72,7 @@ def test_every_code(x_format: Format, scale_format: Format, tally: Counter[str])
         for zero_point in (None, draw_zero_point(rng, x_format, scale.shape)):
             options = {"axis": 0, "output_dtype": output}
             expected = expect_dequantized(x, scale, zero_point, types, options)
-            for who in opinions(threads=(2,)):
+            for who in tiers_and_threads(threads=(2,)):
                 got = codes(lp.dequantize_linear(x, scale, zero_point, **options), output)
                 what = f"{who}, {x_format.name} by {scale_format.name} to {output.name}"
                 per_row = np.broadcast_to(scale[:, None], x.shape)
@@ -91,7 +91,7 @@ def test_every_16_bit_code(x_format: Format, scale_format: Format, tally: Counte
         zero_point = None if place % 3 == 0 else zero_points[place % 40]
         options = {"output_dtype": OUTPUTS[place % 3]}
         expected = expect_dequantized(every, np.asarray(scale), zero_point, types, options)
-        for who in opinions(threads=(2,)):
+        for who in tiers_and_threads(threads=(2,)):
             got = codes(lp.dequantize_linear(every, scale, zero_point, **options), OUTPUTS[place % 3])
             compare(tally, "DequantizeLinear, every code", got, expected, f"{who}, {types}, {options}", every, scale)
 
@@ -112,7 +112,7 @@ def test_int32_is_rounded_to_float32_first(scale_format: Format, tally: Counter[
     for output in OUTPUTS:
         options = {"axis": 0, "output_dtype": output}
         expected = expect_dequantized(grid, scale, None, types, options)
-        for who in opinions(threads=(2,)):
+        for who in tiers_and_threads(threads=(2,)):
             got = codes(lp.dequantize_linear(grid, scale, **options), output)
             per_row = np.broadcast_to(scale[:, None], grid.shape)
             compare(tally, "DequantizeLinear, int32", got, expected, f"{who}, {scale_format.name}", grid, per_row)
@@ -131,7 +131,7 @@ def test_the_product_is_rounded_to_float32_then_to_the_output() -> None:
         x, scale, exact = x[on_a_tie], scale[on_a_tie], exact[on_a_tie]
         twice = array_cast.expected_from_float64(exact.astype(np.float32).astype(np.float64), output)
         assert np.count_nonzero(twice != array_cast.expected_from_float64(exact, output)) > 1000
-        for who in opinions(threads=(2,)):
+        for who in tiers_and_threads(threads=(2,)):
             got = codes(lp.dequantize_linear(x, scale, axis=0, output_dtype=output), output)
             assert np.array_equal(got, twice), who
 
@@ -141,12 +141,12 @@ def test_large_arrays_on_many_threads(x_format: Format, tally: Counter[str]) -> 
     rng = generator("large", x_format)
     x = draw_codes(rng, x_format, (5, 509, 41))
     types = Types(x_format, FLOAT32, FLOAT32)
-    ways = [(0, 0, (5,)), (1, 0, (509,)), (2, 0, (41,)), (1, 100, (5, 6, 41)), (2, 32, (5, 509, 2)), (0, 0, ())]
-    for axis, block, shape in ways:
+    layouts = [(0, 0, (5,)), (1, 0, (509,)), (2, 0, (41,)), (1, 100, (5, 6, 41)), (2, 32, (5, 509, 2)), (0, 0, ())]
+    for axis, block, shape in layouts:
         scale = np.exp2(rng.uniform(-2, 2, shape)).astype(np.float32)
         zero_point = draw_zero_point(rng, x_format, shape) if x_format.bits < 32 else None
         options = {"axis": axis, "block_size": block, "output_dtype": OUTPUTS[axis]}
         expected = expect_dequantized(x, scale, zero_point, types, options)
-        for who in opinions():
+        for who in tiers_and_threads():
             got = codes(lp.dequantize_linear(x, scale, zero_point, **options), OUTPUTS[axis])
             compare(tally, "DequantizeLinear, large arrays", got, expected, f"{who}, {x_format.name}, {options}", x)

@@ -1,4 +1,4 @@
-"""DequantizeLinear against the oracle: every combination of types in every version, every way to share scales."""
+"""DequantizeLinear against the oracle: every combination of types in every version, every granularity."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.quantize_cases import (
     expect_dequantized,
     generator,
     granularities,
-    opinions,
+    tiers_and_threads,
     type_table,
 )
 
@@ -44,7 +44,7 @@ def _check(
     scale, x = draw_scale(rng, types.scale, scale_shape), draw_codes(rng, types.x, shape)
     zero_point = draw_zero_point(rng, types.x, scale_shape) if with_zero_point else None
     expected = expect_dequantized(x, scale, zero_point, types, options)
-    for who in opinions(threads=()):
+    for who in tiers_and_threads(threads=()):
         result = lp.dequantize_linear(x, scale, zero_point, **options)
         got = codes(result, as_format(options.get("output_dtype") or types.scale))
         what = f"{who}, {types.x.name} by {types.scale.name}, scale {scale_shape}, {options}"
@@ -54,7 +54,7 @@ def _check(
 @pytest.mark.parametrize(("version", "x"), SOURCES, ids=lambda part: getattr(part, "name", part))
 def test_every_combination(version: int, x: Format, tally: Counter[str]) -> None:
     shape = (3, 5, 7)
-    ways = list(granularities(shape, version))
+    layouts = list(granularities(shape, version))
     for types in type_table("DequantizeLinear", version):
         if types.x is not x:
             continue
@@ -62,8 +62,8 @@ def test_every_combination(version: int, x: Format, tally: Counter[str]) -> None
             if output is None and not types.scale.has_zero:
                 continue
             rng = generator("types", version, *types, output)
-            later = [ways[i] for i in rng.permutation(np.arange(2, len(ways)))[:8]]
-            for place, (scale_shape, plain) in enumerate([*ways[:2], *later]):
+            later = [layouts[i] for i in rng.permutation(np.arange(2, len(layouts)))[:8]]
+            for place, (scale_shape, plain) in enumerate([*layouts[:2], *later]):
                 options: dict[str, Any] = {**plain, "opset": version}
                 if output is not None:
                     options["output_dtype"] = output.name

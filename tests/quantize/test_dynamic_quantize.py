@@ -11,7 +11,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.quantize_cases import compare, generator, opinions
+from support.quantize_cases import compare, generator, tiers_and_threads
 
 import lowprec as lp
 from lowprec import reference
@@ -56,7 +56,7 @@ def test_random(tally: Counter[str], numbers: list[float]) -> None:
     codes, scale, zero_point = dynamic_quantize(numbers)
     again, factor, offset = _expected(x)
     assert (again.tolist(), factor, offset) == (codes, reference.encode(scale, FLOAT32), zero_point)
-    for who in opinions(threads=(2,)):
+    for who in tiers_and_threads(threads=(2,)):
         _check(x, lp.dynamic_quantize_linear(x), tally, who)
 
 
@@ -74,7 +74,7 @@ DIRECTED = {
 @pytest.mark.parametrize("name", DIRECTED)
 def test_directed(name: str, tally: Counter[str]) -> None:
     x = np.array(DIRECTED[name], np.float32)
-    for who in opinions():
+    for who in tiers_and_threads():
         for opset in (11, 28):
             _check(x, lp.dynamic_quantize_linear(x, opset=opset), tally, f"{who}, {name}")
 
@@ -106,7 +106,7 @@ def test_ranges_that_are_rounded(tally: Counter[str]) -> None:
 @pytest.mark.parametrize("shape", [(), (1,), (3, 4), (2, 3, 4, 5), (1300, 900)])
 def test_shapes_and_layouts(shape: tuple[int, ...], tally: Counter[str]) -> None:
     x = np.asarray(generator("shapes", shape).normal(3, 50, shape).astype(np.float32))
-    for who in opinions():
+    for who in tiers_and_threads():
         _check(x, lp.dynamic_quantize_linear(x), tally, who)
     _check(x.T, lp.dynamic_quantize_linear(x.T), tally, "transposed")
     swapped = x.astype(">f4")

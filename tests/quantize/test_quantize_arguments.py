@@ -1,4 +1,4 @@
-"""Scalars at the ends of what they may be: huge blocks, 0-d arrays, UNDEFINED types, signed zeros, long integers."""
+"""Extreme arguments: huge blocks, 0-d arrays, UNDEFINED types, signed zeros, long integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every documented error of the linear operators: the parameter, what it must be and what came."""
+"""Every documented error of QuantizeLinear and DequantizeLinear: the parameter, what it must be and what came."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The caller's floating-point mode, flushed subnormals or another rounding, changes no bit of the linear operators."""
+"""Floating-point modes of the caller (flushed subnormals, other roundings) change no bit of a quantization."""
 
 from __future__ import annotations
 

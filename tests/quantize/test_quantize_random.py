@@ -1,11 +1,11 @@
-"""Thousands of random calls of QuantizeLinear, shrunk where they differ, by the vectorised and the exact oracle."""
+"""Random calls of QuantizeLinear by Hypothesis, against the array oracle and the exact one."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 from hypothesis import given
-from support.quantize_cases import codes, expect_quantized, opinions
+from support.quantize_cases import codes, expect_quantized, tiers_and_threads
 from support.quantize_strategies import FEW_ELEMENTS, MANY, Call, exactly_quantized, quantize_calls
 
 import lowprec as lp
@@ -20,7 +20,7 @@ def test_random_calls(tally: Counter[str], call: Call) -> None:
     if expected.size <= FEW_ELEMENTS:
         assert expected.reshape(-1).tolist() == exactly_quantized(call)
     tally["QuantizeLinear, random calls"] += 1
-    for who in opinions(threads=(2,)):
+    for who in tiers_and_threads(threads=(2,)):
         got = codes(lp.quantize_linear(*inputs, **call["options"]), result)
         tally["QuantizeLinear, elements of random calls"] += got.size
         assert got.shape == expected.shape, who

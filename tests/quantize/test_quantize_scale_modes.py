@@ -1,4 +1,4 @@
-"""The ways in which scales stand beside the elements: one for all, runs of 16 and more, one each; odd scales there."""
+"""The scale modes of the loops: one for all, one for a run of 16 or more, one for each element; unusual scales."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.quantize_cases import (
     expect_quantized,
     generator,
     odd_scales,
-    opinions,
+    tiers_and_threads,
 )
 
 import lowprec as lp
@@ -55,7 +55,7 @@ def test_quantize(
     for zero_point in (None, draw_zero_point(rng, target, scales)):
         given = options if zero_point is not None else {**options, "output_dtype": target}
         expected = expect_quantized(x, scale, zero_point, types, given)
-        for who in opinions(threads=(2,)):
+        for who in tiers_and_threads(threads=(2,)):
             got = codes(lp.quantize_linear(x, scale, zero_point, **given), target)
             compare(tally, "QuantizeLinear, ways", got, expected, f"{who}, {name}", x, factor)
 
@@ -71,6 +71,6 @@ def test_dequantize(
     scale, x = odd_scales(rng, scales, kind == "plain"), draw_codes(rng, source, shape)
     for zero_point in (None, draw_zero_point(rng, source, scales)):
         expected = expect_dequantized(x, scale, zero_point, types, options)
-        for who in opinions(threads=(2,)):
+        for who in tiers_and_threads(threads=(2,)):
             got = codes(lp.dequantize_linear(x, scale, zero_point, **options), FLOAT32)
             compare(tally, "DequantizeLinear, ways", got, expected, f"{who}, {name}", x)

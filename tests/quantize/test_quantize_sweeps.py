@@ -1,4 +1,4 @@
-"""QuantizeLinear where it changes its mind: ties ± 2 ulps under many scales, overflow, special values, every half."""
+"""QuantizeLinear at its boundaries: ties ± 2 ulps under many scales, overflow, special values, every half."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from support.quantize_cases import (
     draw_zero_point,
     expect_quantized,
     generator,
-    opinions,
     put,
     tie_inputs,
+    tiers_and_threads,
     type_table,
 )
 
@@ -42,7 +42,7 @@ def test_ties(x_format: Format, y: Format, tally: Counter[str]) -> None:
         for zero_point in (None, draw_zero_point(rng, y, scale.shape)):
             options = {"axis": 0} if zero_point is not None else {"axis": 0, "output_dtype": y}
             expected = expect_quantized(x, scale, zero_point, types, options)
-            for who in opinions(threads=(2,)):
+            for who in tiers_and_threads(threads=(2,)):
                 got = codes(lp.quantize_linear(x, scale, zero_point, **options), y)
                 what = f"{who}, {x_format.name} by {types.scale.name} to {y.name}"
                 per_row = [np.broadcast_to(scale[:, None], x.shape)]
@@ -63,7 +63,7 @@ def test_every_16_bit_input(x_format: Format, y: str, tally: Counter[str]) -> No
         ):
             options = {"output_dtype": target, "precision": precision}
             expected = expect_quantized(x, scale, None, types, options)
-            for who in opinions(threads=(2,)):
+            for who in tiers_and_threads(threads=(2,)):
                 got = codes(lp.quantize_linear(x, scale, **options), target)
                 compare(tally, "QuantizeLinear, every 16-bit input", got, expected, f"{who}, {types}", x, scale)
 
@@ -83,7 +83,7 @@ def test_quotients_near_the_ties_of_the_precision(precision: Format, y: str, tal
         x = put(wanted * (1 + 2.0 ** -(narrow.mantissa_bits + 1)) * scale, FLOAT32)
     factor = scale.astype(np.float32)
     expected = quantized(x.astype(np.float64), scale, None, target, precision=precision)
-    for who in opinions(threads=(2,)):
+    for who in tiers_and_threads(threads=(2,)):
         options = {"axis": 0, "precision": precision, "output_dtype": target}
         got = codes(lp.quantize_linear(x, factor, **options), target)
         compare(tally, "QuantizeLinear, ties", got, expected, f"{who}, {precision.name}", x, factor)
@@ -99,7 +99,7 @@ def test_a_true_division() -> None:
     expected = expect_quantized(x, scale, None, types, {"axis": 0})
     by_reciprocal = np.clip(np.rint(x * (np.float32(1) / scale)), -128, 127).astype(np.int8).view(np.uint8)
     assert np.count_nonzero(expected != by_reciprocal) > 1000
-    for who in opinions(threads=()):
+    for who in tiers_and_threads(threads=()):
         got = lp.quantize_linear(x, scale, axis=0, output_dtype="int8")
         assert np.array_equal(got.view(np.uint8), expected), who
 
@@ -130,6 +130,6 @@ def test_large_arrays_on_many_threads(y: Format, tally: Counter[str]) -> None:
         zero_point = draw_zero_point(rng, y, shape)
         types, options = Types(FLOAT32, FLOAT32, y), {"axis": axis, "block_size": block}
         expected = expect_quantized(x, scale, zero_point, types, options)
-        for who in opinions():
+        for who in tiers_and_threads():
             got = codes(lp.quantize_linear(x, scale, zero_point, **options), y)
             compare(tally, "QuantizeLinear, large arrays", got, expected, f"{who}, {y.name}, {options}", x)

@@ -19,7 +19,7 @@ from support.quantize_cases import (
     expect_quantized,
     generator,
     granularities,
-    opinions,
+    tiers_and_threads,
     type_table,
 )
 
@@ -50,7 +50,7 @@ def _check(
     if not with_zero_point and types.y is not UINT8:
         options = {**options, "output_dtype": types.y}
     expected = expect_quantized(x, scale, zero_point, types, options)
-    for who in opinions(threads=()):
+    for who in tiers_and_threads(threads=()):
         got = codes(lp.quantize_linear(x, scale, zero_point, **options), types.y)
         what = f"{who}, {types.x.name} by {types.scale.name} to {types.y.name}, scale {scale_shape}, {options}"
         compare(tally, "QuantizeLinear, types and shapes", got, expected, what, x, factor)
@@ -108,7 +108,7 @@ def test_float8_special_values_in_every_opset(opset: int, saturate: bool, tally:
         for scale in (1.0, -2.0, 0.25, np.inf, np.nan, 0.0):
             factor = np.float32(scale)
             expected = expect_quantized(x, np.asarray(factor), zero_point, types, options)
-            for who in opinions(threads=()):
+            for who in tiers_and_threads(threads=()):
                 got = codes(lp.quantize_linear(x, factor, zero_point, **options), types.y)
                 compare(tally, "QuantizeLinear, types and shapes", got, expected, f"{who}, {y}, {options}", x, factor)
 

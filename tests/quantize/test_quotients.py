@@ -1,4 +1,4 @@
-"""Quotients of 8-bit integers: those next to halves of integers, all the hardest ones, scales without a reciprocal."""
+"""Quotients of 8-bit integers: those next to ties, all the hardest ones, scales without a reciprocal."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.quantize_cases import compare, generator, odd_scales, opinions
+from support.quantize_cases import compare, generator, odd_scales, tiers_and_threads
 
 import lowprec as lp
 
 
 @pytest.mark.parametrize("signed", [True, False])
-def test_quotients_beside_ties(signed: bool, tally: Counter[str]) -> None:
+def test_quotients_next_to_ties(signed: bool, tally: Counter[str]) -> None:
     rng = generator("quotients", signed)
     scale = odd_scales(rng, (2000,), True)
     low, high = (-128, 127) if signed else (0, 255)
@@ -25,7 +25,7 @@ def test_quotients_beside_ties(signed: bool, tally: Counter[str]) -> None:
     quotient = x / scale[:, None]  # IEEE division, rounded once
     expected = np.clip(np.rint(quotient), low, high).astype(np.int8 if signed else np.uint8)
     one_each = np.broadcast_to(scale[:, None], (2000, 17))
-    for who in opinions(threads=(2,)):
+    for who in tiers_and_threads(threads=(2,)):
         got = lp.quantize_linear(x, one_each, output_dtype=expected.dtype, axis=1, block_size=64)
         compare(tally, "QuantizeLinear, beside ties", got, expected, f"{who}, runs", x)
         for row in range(0, 2000, 97):
@@ -95,7 +95,7 @@ def test_hardest_quotients(name: str, offset: int, exponent: int, tally: Counter
         expected = (np.clip(whole + offset, fmt.min, fmt.max).astype(np.int64) & fmt.code_mask).astype(np.uint8)
         zero_points = np.full(scale.shape, offset, fmt.dtype)
         rows, again = np.repeat(x[:, None], 16, axis=1), np.repeat(expected[:, None], 16, axis=1)
-        for who in opinions(threads=(2,)):
+        for who in tiers_and_threads(threads=(2,)):
             got = lp.quantize_linear(rows, scale, zero_points, axis=0).view(np.uint8) & fmt.code_mask
             compare(tally, "QuantizeLinear, hardest quotients", got, again, f"{who}, runs", rows)
             # one scale for each element, many rows for one reciprocal; then one scale for all
@@ -133,7 +133,7 @@ def test_scales_out_of_reach(way: str, tally: Counter[str]) -> None:
     whole = np.rint(np.where(np.isnan(quotient), -np.inf, quotient))
     expected = np.clip(whole + 2, -128, 127).astype(np.int8).view(np.uint8)
     many = np.full(100, 2, np.int8)
-    for who in opinions(threads=(2,)):
+    for who in tiers_and_threads(threads=(2,)):
         got = np.empty(x.shape, np.int8)
         for row, factor in enumerate(scale):  # each alone, or among some in reach, so that it decides
             if way == "runs":

@@ -1,4 +1,4 @@
-"""Scales from values, against fractions: every rule, granularity, source and library."""
+"""`absmax_scale` and `minmax_scale` against fractions: every rule, granularity, source and library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands next to a code, and the unit in the last place: by search among all values, by NumPy, by hand."""
+"""Adjacent codes and the unit in the last place: by search among all values, by NumPy, by hand."""
 
 from __future__ import annotations
 

@@ -10,40 +10,40 @@ from lowprec.reference import array_cast
 from lowprec.reference.exact_cast import encode
 from lowprec.spec.formats import NUMERIC, Kind
 
-SMALL = [row for row in NUMERIC if row.kind is Kind.FLOAT and row.bits <= 16]
+SMALL = [fmt for fmt in NUMERIC if fmt.kind is Kind.FLOAT and fmt.bits <= 16]
 
 
 def cases():
     """Yield every target with both opsets and all options that it knows there."""
-    for row in NUMERIC:
+    for fmt in NUMERIC:
         for opset in (23, 28):
-            for round_mode in ("up", "down", "nearest", None) if row.name == "float8_e8m0fnu" else (None,):
+            for round_mode in ("up", "down", "nearest", None) if fmt.name == "float8_e8m0fnu" else (None,):
                 for saturate in (True, False):
-                    if row.since <= opset:
+                    if fmt.since <= opset:
                         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset}
-                        yield pytest.param(row, options, id=f"{row.name}-{opset}-{round_mode}-{saturate}")
+                        yield pytest.param(fmt, options, id=f"{fmt.name}-{opset}-{round_mode}-{saturate}")
 
 
 def sample(x, count, seed):
     return x[np.random.default_rng(seed).integers(0, len(x), count)]
 
 
-@pytest.mark.parametrize(("row", "options"), list(cases()))
-def test_oracle_agrees_with_reference(row, options):
+@pytest.mark.parametrize(("fmt", "options"), list(cases()))
+def test_oracle_agrees_with_reference(fmt, options):
     seed = 1 + options["opset"]
     with np.errstate(invalid="ignore"):
-        narrow = sample(inputs.sweep_float32(row, count=100_000), 1200, seed).astype(np.float64)
+        narrow = sample(inputs.sweep_float32(fmt, count=100_000), 1200, seed).astype(np.float64)
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, np.copysign(np.nan, -1), 2.0**127, -(2.0**-127)])
-    near = inputs.landmarks(row)
+    near = inputs.landmarks(fmt)
     near = np.concatenate([sample(near, 200, seed), near[-3:], np.nextafter(near[-3:], np.inf)])
-    x = np.concatenate([special, near, -near, narrow, sample(inputs.sweep_float64(row, count=1000), 1200, seed)])
-    found = array_cast.expected_from_float64(x, row, **options)
-    assert found.tolist() == [encode(value, row, **options) for value in x.tolist()]
+    x = np.concatenate([special, near, -near, narrow, sample(inputs.sweep_float64(fmt, count=1000), 1200, seed)])
+    found = array_cast.expected_from_float64(x, fmt, **options)
+    assert found.tolist() == [encode(value, fmt, **options) for value in x.tolist()]
     for sweep in (inputs.sweep_int64, inputs.sweep_uint64):
-        n = sample(sweep(row, count=1000), 600, seed)
+        n = sample(sweep(fmt, count=1000), 600, seed)
         n = np.concatenate([n, np.array([0, 1, np.iinfo(n.dtype).max, np.iinfo(n.dtype).min], n.dtype)])
-        found = array_cast.expected_from_integers(n, row, **options)
-        assert found.tolist() == [encode(value, row, **options) for value in n.tolist()]
+        found = array_cast.expected_from_integers(n, fmt, **options)
+        assert found.tolist() == [encode(value, fmt, **options) for value in n.tolist()]
 
 
 def holds(x, wanted):
@@ -52,26 +52,26 @@ def holds(x, wanted):
     return bool((x[np.minimum(np.searchsorted(x, wanted), len(x) - 1)] == wanted).all())
 
 
-@pytest.mark.parametrize("row", NUMERIC, ids=lambda row: row.name)
-def test_sweeps_hold_what_they_promise(row):
-    x = inputs.sweep_float32(row)
+@pytest.mark.parametrize("fmt", NUMERIC, ids=lambda fmt: fmt.name)
+def test_sweeps_hold_what_they_promise(fmt):
+    x = inputs.sweep_float32(fmt)
     assert x.dtype == np.float32
     assert len(x) >= 2_000_000
     codes = np.sort(x.view(np.uint32))
     for special in (0x0, 0x1, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF, 0x7F7FFFFF, 0x00800000, 0x007FFFFF):
         assert holds(codes, [special, special | 1 << 31])
-    y = inputs.sweep_float64(row)
+    y = inputs.sweep_float64(fmt)
     assert y.dtype == np.float64
     assert len(y) >= 300_000
-    again = inputs.sweep_float64(row)
+    again = inputs.sweep_float64(fmt)
     assert np.array_equal(again.view(np.uint64), y.view(np.uint64))
-    if row in SMALL:
-        marks = array_cast.table(row).midpoints.astype(np.float32)
+    if fmt in SMALL:
+        marks = array_cast.table(fmt).midpoints.astype(np.float32)
         for neighbour in (marks, np.nextafter(marks, np.float32(np.inf)), -np.nextafter(marks, np.float32(0))):
             assert holds(codes, neighbour.view(np.uint32))
-        witnesses = array_cast.table(row).midpoints * (1 + 2.0**-40)
+        witnesses = array_cast.table(fmt).midpoints * (1 + 2.0**-40)
         assert holds(np.sort(y.view(np.uint64)), witnesses.view(np.uint64))
-    n, m = inputs.sweep_int64(row), inputs.sweep_uint64(row)
+    n, m = inputs.sweep_int64(fmt), inputs.sweep_uint64(fmt)
     assert (n.dtype, m.dtype) == (np.int64, np.uint64)
     assert holds(np.sort(n), [-(2**63), 2**63 - 1, 2**40 + 2**16 + 1, -(2**24) - 1])
     assert holds(np.sort(m), [2**64 - 1, 2**63 + 2**39 + 1, 0, 2**63])

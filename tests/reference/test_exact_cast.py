@@ -1,4 +1,4 @@
-"""The oracle against numbers typed from the ONNX pages and the format documents, and against libraries where right."""
+"""The oracle of Cast against numbers typed from the ONNX pages and format documents, and against libraries."""
 
 from __future__ import annotations
 

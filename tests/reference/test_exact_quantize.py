@@ -1,4 +1,4 @@
-"""The exact oracle of the linear operators against values typed by hand from the specification."""
+"""The exact oracle of QuantizeLinear and DequantizeLinear against values typed by hand from the specification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `explain` says: neighbours, midpoints, ties, the rule, and the block it prints."""
+"""`explain`: neighbours, midpoints, ties, the rule, and the printed table."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from lowprec.spec.formats import NUMERIC, Kind
 
 
 def test_explain_a_tie():
-    told = explain(2.5, "FLOAT4E2M1")
-    assert (told.lower, told.upper) == ((4, Value.of(2)), (5, Value.of(3)))
-    assert (told.midpoint, told.is_tie, told.code, told.value) == (Value.of(2.5), True, 4, Value.of(2))
-    assert "even" in told.rule
-    assert "lower" in told.rule
+    result = explain(2.5, "FLOAT4E2M1")
+    assert (result.lower, result.upper) == ((4, Value.of(2)), (5, Value.of(3)))
+    assert (result.midpoint, result.is_tie, result.code, result.value) == (Value.of(2.5), True, 4, Value.of(2))
+    assert "even" in result.rule
+    assert "lower" in result.rule
     assert "upper" in explain(-2.5, "FLOAT4E2M1").rule
     assert explain(3.5, "float4_e2m1fn").code == 6
     assert not explain(2.4999, "float4_e2m1fn").is_tie
     with pytest.raises(dataclasses.FrozenInstanceError):
-        told.code = 1
+        result.code = 1
 
 
 def test_explain_beyond_the_largest():
-    told = explain(-464, "float8_e4m3fn")
-    assert (told.lower, told.upper) == (None, (0xFE, Value.of(-448)))
-    assert (told.midpoint, told.is_tie, told.code) == (Value.of(-464), True, 0xFE)
+    result = explain(-464, "float8_e4m3fn")
+    assert (result.lower, result.upper) == (None, (0xFE, Value.of(-448)))
+    assert (result.midpoint, result.is_tie, result.code) == (Value.of(-464), True, 0xFE)
     assert "saturate" in explain(465, "float8_e4m3fn").rule
     assert "NaN" in explain(465, "float8_e4m3fn", saturate=False).rule
     assert "19 to 23" in explain("inf", "float8_e5m2fnuz", opset=19).rule
@@ -54,9 +54,10 @@ def test_explain_exact_zero_nan_and_targets_without_rounding():
 
 
 def test_explain_e8m0():
-    told = explain(-3, 24, round_mode="nearest")
-    assert (told.lower, told.upper, told.is_tie, told.code) == ((0x80, Value.of(2)), (0x81, Value.of(4)), True, 0x81)
-    assert "sign" in told.rule
+    result = explain(-3, 24, round_mode="nearest")
+    assert (result.lower, result.upper) == ((0x80, Value.of(2)), (0x81, Value.of(4)))
+    assert (result.is_tie, result.code) == (True, 0x81)
+    assert "sign" in result.rule
     low = explain(0, 24)
     assert (low.lower, low.upper, low.midpoint) == (None, (0, Value.of("0x1p-127")), None)
     high = explain("1e300", 24, saturate=False)
@@ -81,14 +82,14 @@ def test_explanation_prints_an_aligned_block():
 
 def test_explain_and_encode_agree_on_random_values():
     rng = random.Random(7)
-    for row in NUMERIC:
+    for fmt in NUMERIC:
         for _ in range(40):
             x = Fraction(rng.randint(-(10**6), 10**6), rng.randint(1, 10**4)) * Fraction(2) ** rng.randint(-20, 20)
-            told = explain(x, row)
-            assert told.code == encode(x, row)
-            assert told.value == decode(told.code, row)
-            if row.kind is Kind.FLOAT and row.signed and told.lower and told.upper:
-                assert told.lower[1].number <= x <= told.upper[1].number
-                assert told.value in (told.lower[1], told.upper[1])
-                errors = [abs(x - side[1].number) for side in (told.lower, told.upper)]
-                assert abs(x - told.value.number) == min(errors)
+            result = explain(x, fmt)
+            assert result.code == encode(x, fmt)
+            assert result.value == decode(result.code, fmt)
+            if fmt.kind is Kind.FLOAT and fmt.signed and result.lower and result.upper:
+                assert result.lower[1].number <= x <= result.upper[1].number
+                assert result.value in (result.lower[1], result.upper[1])
+                errors = [abs(x - side[1].number) for side in (result.lower, result.upper)]
+                assert abs(x - result.value.number) == min(errors)

@@ -1,4 +1,4 @@
-"""Described rows, each NaN rule with and without Inf: kernels, portable path, CUDA text, all against the oracle."""
+"""Custom formats, of each NaN rule with and without Inf: kernels, array-API back end and CUDA text match the oracle."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from gfloat.formats import format_info_p3109
-from support.cast_cases import every_opinion
+from support.cast_cases import encode_by_tiers_and_threads
 from support.cuda_on_cpu import CpuBuild
-from support.custom_formats import BY_NAME, P3109, ROWS, SMALL, WIDE, p3109, row
+from support.custom_formats import BY_NAME, CUSTOM_FORMATS, P3109, SMALL, WIDE, float_format, p3109
 
 import lowprec as lp
 from lowprec import _kernels, reference
@@ -80,7 +80,7 @@ def test_binary8p3se() -> None:
     ],
 )
 def test_special_codes(nan: NaNRule, inf: bool, codes: tuple[int, int | None, int | None, str]) -> None:
-    fmt = row("e4m3", (4, 3, 7), inf=inf, nan=nan)
+    fmt = float_format("e4m3", (4, 3, 7), inf=inf, nan=nan)
     info = lp.finfo(fmt)
     assert (info.max_code, info.inf_code, info.nan_code, tables.nan_codes(fmt)) == codes
     assert info.max == float(lp.decode(np.uint8(info.max_code), fmt))
@@ -92,21 +92,21 @@ def test_special_codes(nan: NaNRule, inf: bool, codes: tuple[int, int | None, in
     assert lp.explain("1e9", fmt).code == codes[0]
 
 
-def test_nan_codes_of_a_row() -> None:
-    assert tables.nan_codes(row("e6m1", (6, 1, 31), inf=True, nan=NaNRule.IEEE)) == "7F, FF"
-    assert tables.nan_codes(row("e4m4", (4, 4, 7), inf=True, nan=NaNRule.IEEE, signed=False)) == "F1-FF"
+def test_nan_codes_of_a_custom_format() -> None:
+    assert tables.nan_codes(float_format("e6m1", (6, 1, 31), inf=True, nan=NaNRule.IEEE)) == "7F, FF"
+    assert tables.nan_codes(float_format("e4m4", (4, 4, 7), inf=True, nan=NaNRule.IEEE, signed=False)) == "F1-FF"
     assert lp.finfo(p3109(8, 4, "ue")).min == 0.0
 
 
 # ---- conversions
 
 
-@pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
+@pytest.mark.parametrize("fmt", CUSTOM_FORMATS, **BY_NAME)
 @pytest.mark.parametrize("saturate", [True, False])
 def test_into(fmt: Format, saturate: bool) -> None:
     x = np.concatenate([inputs.sweep_float32(fmt, count=0), SPECIAL])
     expected = _expected(x, fmt, saturate=saturate)
-    for who, got in every_opinion(x, fmt, None, {"saturate": saturate}):
+    for who, got in encode_by_tiers_and_threads(x, fmt, None, {"saturate": saturate}):
         _same(got, expected, x, who)
     some = np.concatenate([x[:: max(x.size // 10_000, 1)], SPECIAL])
     _same(lp.encode(strict.asarray(some), fmt, saturate=saturate), _expected(some, fmt, saturate=saturate), some, "api")
@@ -117,22 +117,22 @@ def test_into(fmt: Format, saturate: bool) -> None:
     _same(lp.encode(whole, fmt, saturate=saturate), expected, whole, "int64")
 
 
-@pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
+@pytest.mark.parametrize("fmt", CUSTOM_FORMATS, **BY_NAME)
 @pytest.mark.parametrize("target", ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "int8", "bool"])
 def test_out_of(fmt: Format, target: str) -> None:
     codes, to = _codes(fmt), lp.formats[target]
     expected = _expected(code_values(fmt), target)
-    for who, got in every_opinion(codes, to, fmt, {}):
+    for who, got in encode_by_tiers_and_threads(codes, to, fmt, {}):
         _same(got, expected, codes, who)
     _same(lp.encode(strict.asarray(codes), to, source=fmt), expected, codes, "api")
 
 
-@pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
+@pytest.mark.parametrize("fmt", CUSTOM_FORMATS, **BY_NAME)
 def test_again(fmt: Format) -> None:
     codes = _codes(fmt)
     for saturate in (True, False):
         expected = np.array([reference.cast(int(code), fmt, fmt, saturate=saturate) for code in codes])
-        for who, got in every_opinion(codes, fmt, fmt, {"saturate": saturate}):
+        for who, got in encode_by_tiers_and_threads(codes, fmt, fmt, {"saturate": saturate}):
             _same(got, expected, codes, who)
         _same(lp.encode(strict.asarray(codes), fmt, source=fmt, saturate=saturate), expected, codes, "api")
         values = lp.decode(codes, fmt)
@@ -146,7 +146,7 @@ def test_from_16_bits(fmt: Format, source: str) -> None:
     codes = _codes(held)
     for saturate in (True, False):
         expected = _expected(code_values(held), fmt, saturate=saturate)
-        for who, got in every_opinion(codes, fmt, held, {"saturate": saturate}):
+        for who, got in encode_by_tiers_and_threads(codes, fmt, held, {"saturate": saturate}):
             _same(got, expected, codes, who)
 
 
@@ -202,7 +202,7 @@ def test_zero_points() -> None:
         assert got.tolist() == [exact_quantize.quantize(float(v), 1, 0, fmt, precision="float32") for v in x]
         with pytest.raises(ValueError, match=f"`zero_point` must be 0 for {fmt.name}"):
             lp.quantize_linear(x, 1.0, np.ones((), np.uint8), output_dtype=fmt)
-    fmt = row("e3m2", (3, 2, 3), inf=False, nan=NaNRule.NONE)  # without: it is added, as float6's
+    fmt = float_format("e3m2", (3, 2, 3), inf=False, nan=NaNRule.NONE)  # without: it is added, as float6's
     one = lp.encode(np.float32(1.0), fmt)
     got = lp.quantize_linear(x, 1.0, one, output_dtype=fmt)
     assert got.tolist() == [exact_quantize.quantize(float(v), 1, 1, fmt, precision="float32") for v in x]
@@ -245,7 +245,7 @@ def _theirs(fmt: Format) -> gfloat.FormatInfo:
     )
 
 
-@pytest.mark.parametrize("fmt", [fmt for fmt in ROWS if fmt.bits <= 10], **BY_NAME)
+@pytest.mark.parametrize("fmt", [fmt for fmt in CUSTOM_FORMATS if fmt.bits <= 10], **BY_NAME)
 def test_gfloat_has_the_same_values(fmt: Format) -> None:
     info, codes = _theirs(fmt), _codes(fmt)
     theirs = np.array([gfloat.decode_float(info, int(code)).fval for code in codes])
@@ -297,20 +297,20 @@ def test_cuda_text(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 def test_a_dtype_of_its_own_only_where_every_fact_agrees() -> None:
-    same = row("float8_e3m4", (3, 4, 3), inf=True, nan=NaNRule.IEEE)
+    same = float_format("float8_e3m4", (3, 4, 3), inf=True, nan=NaNRule.IEEE)
     y = lp.cast(np.array([1.0, -0.5, np.inf], np.float32), same)
     assert y.dtype == ml_dtypes.float8_e3m4
     assert lp.cast(y, "float32", source=same).tolist() == [1.0, -0.5, 15.5]
     others = [
-        row("float8_e3m4", (3, 4, 4), inf=True, nan=NaNRule.IEEE),
-        row("float8_e3m4", (4, 3, 7), inf=True, nan=NaNRule.IEEE),
-        row("float8_e3m4", (3, 4, 3), inf=False, nan=NaNRule.IEEE),
-        row("float8_e3m4", (3, 4, 3), inf=True, nan=NaNRule.ALL_ONES),
-        row("float8_e4m3fn", (4, 3, 8), inf=False, nan=NaNRule.ALL_ONES),
-        row("bfloat16", (8, 7, 120), inf=True, nan=NaNRule.IEEE),
-        row("finfo", (4, 3, 7), inf=True, nan=NaNRule.IEEE),
-        row("int8", (4, 3, 7), inf=True, nan=NaNRule.IEEE),
-        row("array", (4, 3, 7), inf=True, nan=NaNRule.IEEE),
+        float_format("float8_e3m4", (3, 4, 4), inf=True, nan=NaNRule.IEEE),
+        float_format("float8_e3m4", (4, 3, 7), inf=True, nan=NaNRule.IEEE),
+        float_format("float8_e3m4", (3, 4, 3), inf=False, nan=NaNRule.IEEE),
+        float_format("float8_e3m4", (3, 4, 3), inf=True, nan=NaNRule.ALL_ONES),
+        float_format("float8_e4m3fn", (4, 3, 8), inf=False, nan=NaNRule.ALL_ONES),
+        float_format("bfloat16", (8, 7, 120), inf=True, nan=NaNRule.IEEE),
+        float_format("finfo", (4, 3, 7), inf=True, nan=NaNRule.IEEE),
+        float_format("int8", (4, 3, 7), inf=True, nan=NaNRule.IEEE),
+        float_format("array", (4, 3, 7), inf=True, nan=NaNRule.IEEE),
     ]
     for fmt in others:
         assert fmt.dtype == f"u{fmt.storage_bits // 8}", fmt
@@ -318,7 +318,7 @@ def test_a_dtype_of_its_own_only_where_every_fact_agrees() -> None:
         assert lp.carrier(fmt, strict) in (strict.uint8, strict.uint16)
 
 
-def test_torch_holds_codes_of_a_row_that_only_says_it_is_torchs() -> None:
+def test_torch_holds_codes_of_a_format_with_a_wrong_torch_name() -> None:
     torch = pytest.importorskip("torch")
     known = lp.formats["float8_e4m3fn"]
     fmt = Format(*(9 if name == "bias" else getattr(known, name) for name in Format.__match_args__))
@@ -327,7 +327,7 @@ def test_torch_holds_codes_of_a_row_that_only_says_it_is_torchs() -> None:
     assert lp.carrier(known, torch) == torch.float8_e4m3fn
 
 
-def test_bitcast_to_a_row() -> None:
+def test_bitcast_to_a_custom_format() -> None:
     fmt = Format(*(1 if name == "since" else getattr(E3, name) for name in Format.__match_args__))
     codes = np.arange(256, dtype=np.uint8)
     assert np.array_equal(lp.bitcast(codes.view(np.int8), fmt), codes)

@@ -1,4 +1,4 @@
-"""No floating-point mode of the caller changes what host arithmetic decides: every plan, text, number and statistic."""
+"""No floating-point mode of the caller changes a result of host arithmetic: plans, texts, numbers, statistics."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def test_every_plan_is_there(nearest: dict[str, Any]) -> None:
     casts = float_mode_digest.cast_plans()
     assert len({(made.source, made.target) for made in casts}) == 26 * 26
     assert nearest["programs"][0] > len(casts) > 26 * 26
-    quantizations = {made for made, _ in float_mode_digest.linear_plans()}
+    quantizations = {made for made, _ in float_mode_digest.quantize_plans()}
     assert {made.rule for made in quantizations} == {cast.Rule.QUANTIZE, cast.Rule.DEQUANTIZE}
-    assert nearest["linear_programs"][0] > len(quantizations) > 600
+    assert nearest["quantize_programs"][0] > len(quantizations) > 600
 
 
 @glibc_only

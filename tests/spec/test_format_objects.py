@@ -1,4 +1,4 @@
-"""Rows and plans as objects: which fields are a format, equality by value, copies, caches that end."""
+"""Formats and plans as objects: which fields make a format, equality, copies, caches that are bounded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-from support.custom_formats import ROWS, p3109, row
+from support.custom_formats import CUSTOM_FORMATS, float_format, p3109
 from support.paths import with_support
 
 import lowprec as lp
@@ -34,7 +34,7 @@ E5M2 = {
 }  # fmt: skip
 
 
-def test_a_row_that_is_right() -> None:
+def test_valid_fields() -> None:
     assert Format(**E5M2).max == 57344.0
     for known in lp.formats.values():
         assert Format(*(getattr(known, field) for field in E5M2)) is known
@@ -86,7 +86,7 @@ def test_a_row_that_is_right() -> None:
         ({"kind": Kind.STRING, "has_zero": False}, "`has_zero` must be True for a format that is no float; got False"),
     ],
 )  # fmt: skip
-def test_rows_that_are_no_format(changes: dict[str, Any], message: str) -> None:
+def test_fields_that_are_no_format(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         Format(**{**E5M2, **changes})
 
@@ -115,7 +115,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("fmt", "message"), REFUSED)
-def test_rows_that_are_not_converted_say_why(fmt: Format, message: str) -> None:
+def test_formats_that_no_loop_converts(fmt: Format, message: str) -> None:
     x, codes = np.ones(2, np.float32), np.ones(2, fmt.code_dtype)
     for one in (x, strict.asarray(x)):
         with pytest.raises(ValueError, match=f"^`fmt` {message}"):
@@ -147,7 +147,7 @@ def test_rows_that_are_not_converted_say_why(fmt: Format, message: str) -> None:
 
 def test_the_precision_of_a_division_needs_inf_and_nan() -> None:
     x = np.ones(2, np.uint16)
-    for fmt in ROWS:
+    for fmt in CUSTOM_FORMATS:
         if fmt.bits == 16:
             with pytest.raises(ValueError, match=f"`precision` must be a float that has Inf, .* NaN; got {fmt.name}"):
                 lp.quantize_linear(np.ones(2, np.float32), 1.0, precision=fmt)
@@ -155,9 +155,9 @@ def test_the_precision_of_a_division_needs_inf_and_nan() -> None:
                 lp.quantize_linear(x, x[0], source=fmt, scale_format=fmt)
 
 
-def test_the_oracle_takes_rows_without_sign() -> None:
+def test_the_oracle_takes_unsigned_formats() -> None:
     # below the range: zero where it saturates, else NaN; what rounds to zero is zero: S2 of P3109's saturation modes
-    fmt, finite = p3109(8, 4, "ue"), row("u", (3, 2, 3), inf=False, nan=NaNRule.NONE, signed=False)
+    fmt, finite = p3109(8, 4, "ue"), float_format("u", (3, 2, 3), inf=False, nan=NaNRule.NONE, signed=False)
     half = fmt.smallest_subnormal / 2
     for x, saturated, other in ((-1, 0, 255), ("-inf", 0, 255), (-half, 0, 0), ("-0", 0, 0), (1, 128, 128)):
         assert (reference.encode(x, fmt), reference.encode(x, fmt, saturate=False)) == (saturated, other), x
@@ -195,7 +195,7 @@ def test_a_copy_is_equal(index: int) -> None:
         one.source = None
 
 
-def test_a_row_with_a_name_of_the_table_stays_itself() -> None:
+def test_a_custom_format_with_the_name_of_a_standard_one() -> None:
     known = lp.formats["float8_e5m2"]
     fmt = _row(name="float8_e5m2", bias=16)
     assert fmt != known
@@ -206,14 +206,14 @@ def test_a_row_with_a_name_of_the_table_stays_itself() -> None:
     assert lp.encode(np.float32(1.0), known) == 0x3C
 
 
-def test_another_process_sends_an_equal_row() -> None:
+def test_a_format_from_another_process_is_equal() -> None:
     code = "import pickle, sys; from test_format_objects import _plans; sys.stdout.write(pickle.dumps(_plans()).hex())"
     environment = with_support(Path(__file__).parent)
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert pickle.loads(bytes.fromhex(done.stdout)) == _plans()
 
 
-def test_threads_make_one_row() -> None:
+def test_threads_make_one_format() -> None:
     made: list[list[Format]] = [[] for _ in range(8)]
     start = threading.Barrier(8)
 
@@ -232,7 +232,7 @@ def test_threads_make_one_row() -> None:
 # ---- caches
 
 
-def test_an_equal_row_finds_the_same_plan() -> None:
+def test_an_equal_format_finds_the_same_plan() -> None:
     fmt, x = _row(name="found_again", bias=14), np.ones(3, np.float32)
     lp.encode(x, fmt)
     before = resolve._cached.cache_info(), make_program.cache_info()

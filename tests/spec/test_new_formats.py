@@ -1,4 +1,4 @@
-"""A format is a row: rows that nobody wrote a loop for convert like the others, by kernels and portable path alike."""
+"""Formats added as one row convert like the others, without a loop of their own, in every back end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import array_api_strict as strict
 import ml_dtypes
 import numpy as np
 import pytest
-from support.cast_cases import every_opinion
+from support.cast_cases import encode_by_tiers_and_threads
 
 import lowprec as lp
 from lowprec import reference
@@ -42,11 +42,11 @@ BY_NAME = {"ids": lambda fmt: fmt.name}
 
 @pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
 @pytest.mark.parametrize("saturate", [True, False])
-def test_into_a_new_row(fmt: Format, saturate: bool) -> None:
+def test_into_a_new_format(fmt: Format, saturate: bool) -> None:
     x = inputs.sweep_float32(fmt, count=100_000)
     with np.errstate(invalid="ignore"):
         expected = array_cast.expected_from_float64(x.astype(np.float64), fmt, saturate=saturate)
-    for who, got in every_opinion(x, fmt, None, {"saturate": saturate}):
+    for who, got in encode_by_tiers_and_threads(x, fmt, None, {"saturate": saturate}):
         wrong = np.flatnonzero(got != expected)
         assert not wrong.size, (who, x[wrong[0]], got[wrong[0]], expected[wrong[0]])
     some = np.concatenate([x[:: x.size // 20_000], np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)])
@@ -64,24 +64,24 @@ def test_into_a_new_row(fmt: Format, saturate: bool) -> None:
 @pytest.mark.parametrize(
     "target", ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "int8", "bool", "float8_e8m0fnu"]
 )
-def test_out_of_a_new_row(fmt: Format, target: str) -> None:
+def test_out_of_a_new_format(fmt: Format, target: str) -> None:
     codes = np.arange(1 << fmt.bits).astype(fmt.code_dtype)
     expected = array_cast.expected_from_float64(code_values(fmt), target)
-    for who, got in every_opinion(codes, lp.formats[target], fmt, {}):
+    for who, got in encode_by_tiers_and_threads(codes, lp.formats[target], fmt, {}):
         assert np.array_equal(got, expected), who
     values = lp.decode(strict.asarray(codes), fmt, to="float64")
     assert np.array_equal(np.asarray(values), code_values(fmt), equal_nan=True)
 
 
 @pytest.mark.parametrize("fmt", [row for row in ROWS if hasattr(ml_dtypes, row.name)], **BY_NAME)
-def test_new_rows_that_ml_dtypes_has(fmt: Format) -> None:
+def test_new_formats_that_ml_dtypes_has(fmt: Format) -> None:
     codes = np.arange(256, dtype=np.uint8)
     theirs = codes.view(fmt.dtype).astype(np.float64)
     assert np.array_equal(lp.decode(codes, fmt, to="float64"), theirs, equal_nan=True)
     assert lp.cast(np.ones(2), fmt).dtype == getattr(ml_dtypes, fmt.name)
 
 
-def test_a_new_row_everywhere_else() -> None:
+def test_a_new_format_in_tables_and_explain() -> None:
     fmt = ROWS[6]
     assert lp.finfo(fmt).max == 7.0
     assert lp.cast(np.ones(3), fmt).dtype == np.uint8
@@ -95,9 +95,9 @@ def test_a_new_row_everywhere_else() -> None:
 
 @pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
 @pytest.mark.parametrize("source", ["float16", "bfloat16", "float8_e5m2", "float8_e8m0fnu"])
-def test_narrow_sources_into_a_new_row(fmt: Format, source: str) -> None:
+def test_narrow_sources_into_a_new_format(fmt: Format, source: str) -> None:
     codes = np.arange(1 << lp.formats[source].bits).astype(lp.formats[source].code_dtype)
     for saturate in (True, False):
         expected = array_cast.expected_from_float64(code_values(lp.formats[source]), fmt, saturate=saturate)
-        for who, got in every_opinion(codes, fmt, lp.formats[source], {"saturate": saturate}):
+        for who, got in encode_by_tiers_and_threads(codes, fmt, lp.formats[source], {"saturate": saturate}):
             assert np.array_equal(got, expected), who

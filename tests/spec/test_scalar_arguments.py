@@ -1,4 +1,4 @@
-"""Hostile scalars for every parameter of every public function: taken, or refused with the name of a parameter."""
+"""Hostile scalars for every parameter of every public function: accepted, or refused by an error that names it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Array libraries as the tests see them: how each holds codes of a format, and the codes of what comes back."""
+"""Every array library in one interface: how it holds codes of a format, and the codes of a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options, opinions and comparisons that the sweeps share."""
+"""Options, oracle's answers and comparisons for the sweeps of Cast."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def expected_codes(codes: np.ndarray, source: Format, target: Format, options: d
     return array_cast.expected_from_integers(_numbers_of(source), target, **options)
 
 
-def every_opinion(x: Any, target: Format, source: Format | None, options: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def encode_by_tiers_and_threads(
+    x: Any, target: Format, source: Format | None, options: dict[str, Any]
+) -> Iterator[tuple[str, Any]]:
     """Yield the codes by every instruction set of this machine, and by several numbers of threads."""
     for isa in _kernels.available_isas():
         _kernels.use_isa(isa)

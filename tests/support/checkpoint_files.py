@@ -1,4 +1,4 @@
-"""What the tests of checkpoints share: tensors, files that hold them, and what a conversion must give."""
+"""Tensors, checkpoint files that hold them, and the bytes that a conversion must give."""
 
 from __future__ import annotations
 

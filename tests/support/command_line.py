@@ -1,4 +1,4 @@
-"""How the tests call the command line."""
+"""Calls of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One small source for each kind of container that is converted, and what a converted one holds."""
+"""One small source for each kind of container, and the contents of a converted one."""
 
 from __future__ import annotations
 

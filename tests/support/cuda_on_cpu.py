@@ -1,4 +1,4 @@
-"""The CUDA kernels as functions of this machine: the same text through a host compiler, a loop for the threads."""
+"""The CUDA text compiled for the CPU: the same functions, with a loop in place of the threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the explorer's pages without a browser."""
+"""Pages of the explorer, run without a browser."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def _sorted(pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return found
 
 
-def _programs(make: Any, settled: Any, source: Format, target: Format) -> Part:
+def _programs(make: Any, rules: Any, source: Format, target: Format) -> Part:
     """Yield the program of a plan with every option that changes one."""
     sides = {
         "extend": target.is_integer and target.bits < 8,
@@ -108,7 +108,7 @@ def _programs(make: Any, settled: Any, source: Format, target: Format) -> Part:
         "unpacked": source.bits in (2, 4, 6),
     }
     for values in itertools.product(*([False, True] if changes else [False] for changes in sides.values())):
-        yield values, _spelled(make(settled, **dict(zip(sides, values, strict=True))))
+        yield values, _spelled(make(rules, **dict(zip(sides, values, strict=True))))
 
 
 TINY = Format(
@@ -124,10 +124,10 @@ def cast_plans() -> set[cast.Plan]:
     found = set()
     rules = itertools.product(opsets.VERSIONS["Cast"], (True, False), opsets.ROUND_MODES)
     for version, saturate, round_mode in rules:
-        settled = opsets.CastRules(version, saturate, round_mode)
+        rules = opsets.CastRules(version, saturate, round_mode)
         for source, target in itertools.product(ROWS, ROWS):
             if max(source.since, target.since) <= version:
-                found.add(cast.make_plan(source, target, settled))
+                found.add(cast.make_plan(source, target, rules))
     return found
 
 
@@ -136,8 +136,8 @@ def _taken(operator: str, parameter: str, version: int) -> list[Format]:
     return [fmt for fmt, first in since.items() if first is not None and first <= version]
 
 
-def linear_plans() -> set[tuple[cast.Plan, Format]]:
-    """Return every plan of the linear operators, once for each format of scales."""
+def quantize_plans() -> set[tuple[cast.Plan, Format]]:
+    """Return every quantization plan, once for each format of scales."""
     found = set()
 
     def add(made: cast.Plan, scale: Format) -> None:
@@ -172,9 +172,9 @@ def programs() -> Part:
             yield name, one
 
 
-def linear_programs() -> Part:
-    """Yield every program of the linear operators, and the casts of their scales."""
-    pairs = linear_plans()
+def quantize_programs() -> Part:
+    """Yield every quantization program, and the casts of their scales."""
+    pairs = quantize_plans()
     for name, made in _sorted((_named(made), made) for made in {made for made, _ in pairs}):
         for one in _programs(make_program, made, made.source, made.target):
             yield name, one
@@ -184,7 +184,7 @@ def linear_programs() -> Part:
 
 
 def facts() -> Part:
-    """Yield the derived properties of every format, and the tables of the portable path."""
+    """Yield the derived properties of every format, and the tables of the array-API back end."""
     names = [name for name, found in vars(Format).items() if isinstance(found, property) and "dtype" not in name]
     for fmt in lp.formats.values():
         yield fmt.name, [(name, bits(getattr(fmt, name))) for name in names if fmt.kind in NUMBERS or name == "bits"]
@@ -337,7 +337,7 @@ def losses() -> Part:
                 yield [(name, result[name].tobytes().hex()) for name in sorted(result.files)]
 
 
-PARTS = (programs, linear_programs, facts, texts, scales, dynamic, oracle, absmax, losses)
+PARTS = (programs, quantize_programs, facts, texts, scales, dynamic, oracle, absmax, losses)
 
 
 TIES = np.array([464, -464, 464.03125, 480, 248, 247.9, 61440, 61439], np.float32)

@@ -1,4 +1,4 @@
-"""What the tests of .npy files share."""
+"""Codes for the tests of .npy files."""
 
 from __future__ import annotations
 

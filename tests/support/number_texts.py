@@ -1,4 +1,4 @@
-"""What the tests of text in and of text out share."""
+"""Formats, parsing and edge codes for the tests of casts from and to text."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lowprec.plans.cast import make_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
 from lowprec.spec.opsets import cast_rules
 
-FLOATS = [row for row in NUMERIC if row.kind is Kind.FLOAT]
-INTEGERS = [row for row in NUMERIC if row.kind is not Kind.FLOAT]
-SMALL = [row for row in FLOATS if row.bits <= 16]
+FLOATS = [fmt for fmt in NUMERIC if fmt.kind is Kind.FLOAT]
+INTEGERS = [fmt for fmt in NUMERIC if fmt.kind is not Kind.FLOAT]
+SMALL = [fmt for fmt in FLOATS if fmt.bits <= 16]
 
 
-def named(row: Format) -> str:
-    return row.name
+def named(fmt: Format) -> str:
+    return fmt.name
 
 
 def parse(texts: object, target: Format | str, **options: object) -> np.ndarray:

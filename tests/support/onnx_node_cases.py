@@ -1,4 +1,4 @@
-"""ONNX's own node cases, generated once in process; codes read from a TensorProto with nothing of ours."""
+"""ONNX's own node cases, generated once for each process; codes read from a TensorProto without lowprec."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where this repository is, and how a fresh process imports what the tests share."""
+"""Where this repository is, and how a fresh process imports this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the linear operators share: ONNX's own type tables, inputs that reach every rule, opinions."""
+"""ONNX's type tables, inputs that reach every rule, and comparisons for QuantizeLinear and DequantizeLinear."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def granularities(shape: tuple[int, ...], version: int) -> Iterator[tuple[tuple[
             yield (*shape[:place], blocks, *shape[place + 1 :]), {"axis": axis, "block_size": block}
 
 
-def opinions(threads: tuple[int, ...] = THREADS) -> Iterator[str]:
+def tiers_and_threads(threads: tuple[int, ...] = THREADS) -> Iterator[str]:
     """Put every instruction set of this machine in charge, then several numbers of threads."""
     for isa in _kernels.available_isas():
         _kernels.use_isa(isa)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for calls of the linear operators, and the exact oracle's answer to such a call."""
+"""Hypothesis strategies for calls of QuantizeLinear and DequantizeLinear, and the exact oracle's answers."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Call(dict[str, Any]):
 
 @st.composite
 def _sharing(draw: st.DrawFn, shape: tuple[int, ...], version: int) -> tuple[tuple[int, ...], dict[str, Any]]:
-    ways = list(granularities(shape, version)) if 0 not in shape else [((), {}), ((1,), {})]
-    scale_shape, options = draw(st.sampled_from(ways))
+    layouts = list(granularities(shape, version)) if 0 not in shape else [((), {}), ((1,), {})]
+    scale_shape, options = draw(st.sampled_from(layouts))
     return scale_shape, dict(options)
 
 

@@ -1,4 +1,4 @@
-"""Tiny checkpoints in the layouts that people have, in two shards, with an index and a config.json."""
+"""Tiny checkpoints in the quantization layouts in use, in two shards, with an index and a config.json."""
 
 from __future__ import annotations
 

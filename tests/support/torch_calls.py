@@ -1,4 +1,4 @@
-"""Calls on torch tensors that transforms must leave as they are, each of one tensor of (6, 8) float32."""
+"""Calls on torch tensors that transforms must not change, each of one tensor of (6, 8) float32."""
 
 from __future__ import annotations
 

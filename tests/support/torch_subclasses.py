@@ -1,4 +1,4 @@
-"""Subclasses of torch.Tensor and a dispatch mode, for the tests of odd tensors."""
+"""Subclasses of torch.Tensor and a dispatch mode, for the tests of unusual tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Odd torch tensors and what becomes of each; as a script, a server that tries each in a process of its own.
+"""Unusual torch tensors and what is expected of each; as a script, a server that tries each in its own process.
 
 A case is a context manager that yields a tensor and what to expect: the values of its elements, a pattern of a
 TypeError's message, or `FAKE`. What it needs lives while it is tried.
