@@ -56,11 +56,11 @@ def test_onnx_has_the_cases() -> None:
 def test_node_case(case: Any) -> None:
     node = case.model.graph.node[0]
     options = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-    for inputs, (wanted,) in case.data_sets:
+    for inputs, (expected,) in case.data_sets:
         arrays = [
             numpy_helper.to_array(tensor) if isinstance(tensor, onnx.TensorProto) else tensor for tensor in inputs
         ]
-        expected = numpy_helper.to_array(wanted) if isinstance(wanted, onnx.TensorProto) else wanted
+        expected = numpy_helper.to_array(expected) if isinstance(expected, onnx.TensorProto) else expected
         if node.op_type == "BitCast":
             got = lp.bitcast(arrays[0], options["to"])
         else:
@@ -102,7 +102,7 @@ def test_torch(source: lp.Format, target: lp.Format) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "given", "wanted"),
+    ("source", "target", "numbers", "expected"),
     [
         ("int4", "uint4", [-8, -1, 0, 7], [8, 15, 0, 7]),
         ("uint4", "int4", [8, 15, 0, 7], [-8, -1, 0, 7]),
@@ -113,12 +113,12 @@ def test_torch(source: lp.Format, target: lp.Format) -> None:
 )
 @pytest.mark.parametrize("library", [torch, strict], ids=["torch", "strict"])
 def test_narrow_integers_are_values_in_other_libraries(
-    library: Any, source: str, target: str, given: list[int], wanted: list[int]
+    library: Any, source: str, target: str, numbers: list[int], expected: list[int]
 ) -> None:
-    x = library.asarray(given, dtype=library.int8 if min(given) < 0 else library.uint8)
+    x = library.asarray(numbers, dtype=library.int8 if min(numbers) < 0 else library.uint8)
     got = lp.bitcast(x, target, source=source)
     assert got.dtype == lp.carrier(target, library)
-    assert np.asarray(got).tolist() == wanted
+    assert np.asarray(got).tolist() == expected
 
 
 @pytest.mark.parametrize(

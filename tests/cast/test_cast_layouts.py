@@ -74,7 +74,7 @@ def test_any_view(source: str, target: str, data: st.DataObject) -> None:
     assert np.array_equal(lp.encode(out, target, saturate=False).reshape(-1), dense)
     rest[place] = out
     width = f"u{room.itemsize}"
-    assert np.array_equal(rest.view(width), room.view(width))  # nothing beside `out` was touched
+    assert np.array_equal(rest.view(width), room.view(width))  # nothing outside `out` was written
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

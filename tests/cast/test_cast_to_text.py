@@ -127,8 +127,8 @@ def test_a_sweep_of_the_wide_floats(source: Format) -> None:
 def test_texts_typed_by_hand(value: float, source: str, text: str) -> None:
     row = FORMATS[source]
     x = np.array(reference.encode(value, source), row.code_dtype)
-    for held in (x, x.view(row.dtype)):
-        result = format_values(held, row)
+    for array in (x, x.view(row.dtype)):
+        result = format_values(array, row)
         assert result.dtype == object
         assert result.shape == ()
         assert result.item() == text

@@ -48,12 +48,12 @@ def test_cupy_gives_numpys_bits(source: Format, target: Format) -> None:
         got = lp.encode(x, target, source=source, **options)
         assert got.device == x.device
         assert np.array_equal(got.get(), lp.encode(codes, target, source=source, **options)), options
-    held = lp.cast(x, target, source=source)
-    assert held.dtype == lp.carrier(target, cupy)
+    result = lp.cast(x, target, source=source)
+    assert result.dtype == lp.carrier(target, cupy)
     expected = lp.encode(codes, target, source=source)
     if target.is_integer and target.bits < 8:
         expected = lp.decode(expected, target, to="int8" if target.signed else "uint8").view(np.uint8)
-    assert np.array_equal(held.view(f"u{held.dtype.itemsize}").get(), expected)
+    assert np.array_equal(result.view(f"u{result.dtype.itemsize}").get(), expected)
 
 
 @pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.is_float], **BY_NAME)
@@ -105,12 +105,12 @@ def test_layouts(layout: Callable[[Any], Any], target: str) -> None:
     assert np.array_equal(got.get(), expected)
     for order in "CF":
         out = cupy.zeros(same.shape, got.dtype, order=order)
-        held = lp.cast(x, target)
-        into = cupy.zeros(same.shape, held.dtype, order=order)
+        result = lp.cast(x, target)
+        into = cupy.zeros(same.shape, result.dtype, order=order)
         assert lp.encode(x, target, out=out) is out
         assert np.array_equal(out.get(), expected)
         assert lp.cast(x, target, out=into) is into
-        assert np.array_equal(into.view(f"u{into.itemsize}").get(), held.view(f"u{held.itemsize}").get())
+        assert np.array_equal(into.view(f"u{into.itemsize}").get(), result.view(f"u{result.itemsize}").get())
 
 
 def test_dense_layouts_are_kept() -> None:
@@ -205,14 +205,14 @@ def torch() -> Any:
 def test_torch_tensors_stay_on_the_device(torch: Any, target: Format) -> None:
     for source in [fmt for fmt in NUMERIC if fmt.torch_name]:
         codes = _codes(source)
-        held = torch.from_numpy(codes.view(f"i{codes.itemsize}").copy()).view(getattr(torch, source.torch_name))
-        x = held.cuda()
+        tensor = torch.from_numpy(codes.view(f"i{codes.itemsize}").copy()).view(getattr(torch, source.torch_name))
+        x = tensor.cuda()
         assert cuda.accepts(Job(x, copy_plan(source)))
         got = lp.cast(x, target)
         assert got.device == x.device
         assert got.dtype == lp.carrier(target, torch)
         signed = getattr(torch, f"int{8 * got.itemsize}")
-        assert torch.equal(got.view(signed).cpu(), lp.cast(held, target).view(signed))
+        assert torch.equal(got.view(signed).cpu(), lp.cast(tensor, target).view(signed))
 
 
 def test_torch_layouts_and_gradients(torch: Any) -> None:

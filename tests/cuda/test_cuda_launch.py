@@ -105,12 +105,12 @@ def test_loops_that_take_scales_are_known_by_their_names() -> None:
 
 
 def test_operands_are_passed_by_value() -> None:
-    held = cuda_source.operands_bytes(2**40, 0, 3, 4, 1, 0, 1)
-    assert np.frombuffer(held, np.uint64).tolist() == [2**40, 0, 3, 4, 1, 0, 1]
+    packed = cuda_source.operands_bytes(2**40, 0, 3, 4, 1, 0, 1)
+    assert np.frombuffer(packed, np.uint64).tolist() == [2**40, 0, 3, 4, 1, 0, 1]
     fields = re.findall(r"\w+(?=[,;])", re.sub("//.*", "", _between("vectors.cuh", "struct operands_t {", "};")))
     assert fields == ["scale", "zero", "inner", "length", "block", "outer_step", "width"]
     assert [*Granularity._fields[1:]] == fields[2:]
-    assert cuda_source.arguments(_program("int8", "uint16"), 1, held)[2].tobytes() == held
+    assert cuda_source.arguments(_program("int8", "uint16"), 1, packed)[2].tobytes() == packed
 
 
 def test_packing_is_a_matter_of_the_ends() -> None:

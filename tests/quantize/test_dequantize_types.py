@@ -40,7 +40,7 @@ def _check(
     *,
     with_zero_point: bool,
 ) -> None:
-    """Draw one call, and compare what every instruction set makes of it."""
+    """Draw one call, and compare its codes by every instruction set."""
     scale, x = draw_scale(rng, types.scale, scale_shape), draw_codes(rng, types.x, shape)
     zero_point = draw_zero_point(rng, types.x, scale_shape) if with_zero_point else None
     expected = expect_dequantized(x, scale, zero_point, types, options)

@@ -125,7 +125,7 @@ def test_libraries(library: str, name: str, tally: Counter[str], monkeypatch: py
     if library == "torch off the host":
         for module in (cpu, implementation):
             monkeypatch.setattr(module, "has_host_memory", lambda x: False)
-    held = strict.asarray(x) if library == "array_api_strict" else torch.from_numpy(x.copy())
-    got = lp.dynamic_quantize_linear(held)
-    assert all(type(part) is type(held) for part in got)
+    array = strict.asarray(x) if library == "array_api_strict" else torch.from_numpy(x.copy())
+    got = lp.dynamic_quantize_linear(array)
+    assert all(type(part) is type(array) for part in got)
     _check(x, got, tally, f"{library}, {name}")

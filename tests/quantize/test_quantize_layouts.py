@@ -68,16 +68,16 @@ DISGUISES: list[Callable[[np.ndarray], np.ndarray]] = [
 
 
 def _disguised(*arrays: np.ndarray | None) -> Iterator[list[np.ndarray | None]]:
-    """Yield the arrays behind every disguise: the first one alone, those beside it, all of them."""
+    """Yield the arrays behind every disguise: the first one alone, the others alone, all of them."""
     plain = DISGUISES[0]
-    for first, beside in itertools.chain.from_iterable(((d, plain), (plain, d), (d, d)) for d in DISGUISES):
-        held = [
-            None if a is None else np.asarray((first if i == 0 else beside)(a)).reshape(a.shape)
+    for first, others in itertools.chain.from_iterable(((d, plain), (plain, d), (d, d)) for d in DISGUISES):
+        operands = [
+            None if a is None else np.asarray((first if i == 0 else others)(a)).reshape(a.shape)
             for i, a in enumerate(arrays)
         ]
-        for a, b in zip(arrays, held, strict=True):
+        for a, b in zip(arrays, operands, strict=True):
             assert a is None or (a.shape == b.shape and a.dtype == b.dtype.newbyteorder("="))
-        yield held
+        yield operands
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -90,11 +90,11 @@ def test_quantize(names: tuple[str, str, str], way: tuple[tuple[int, ...], dict[
     x, zero_point = draw_x(rng, types.x, factor, types.y), draw_zero_point(rng, types.y, scale_shape)
     expected = expect_quantized(x, scale, zero_point, types, options)
     before = [a.tobytes() for a in (x, scale, zero_point)]
-    for place, held in enumerate(_disguised(x, scale, zero_point)):
+    for place, operands in enumerate(_disguised(x, scale, zero_point)):
         lp.set_num_threads((1, 2, 7)[place % 3])
-        assert np.array_equal(codes(lp.quantize_linear(*held, **options), types.y), expected)
+        assert np.array_equal(codes(lp.quantize_linear(*operands, **options), types.y), expected)
         if types.y.bits < 8:
-            packed = lp.quantize_linear(*held, **options, packed=True)
+            packed = lp.quantize_linear(*operands, **options, packed=True)
             assert packed.tolist() == lp.pack(expected.view(types.y.dtype), types.y).tolist()
     assert before == [a.tobytes() for a in (x, scale, zero_point)]
 
@@ -110,9 +110,9 @@ def test_dequantize(names: tuple[str, str], way: tuple[tuple[int, ...], dict[str
     scale, x = draw_scale(rng, scale_format, scale_shape), draw_codes(rng, x_format, SHAPE)
     zero_point = draw_zero_point(rng, x_format, scale_shape) if x_format.bits < 32 else None
     expected = expect_dequantized(x, scale, zero_point, types, options)
-    for place, held in enumerate(_disguised(x, scale, zero_point)):
+    for place, operands in enumerate(_disguised(x, scale, zero_point)):
         lp.set_num_threads((1, 2, 7)[place % 3])
-        assert np.array_equal(codes(lp.dequantize_linear(*held, **options), output), expected)
+        assert np.array_equal(codes(lp.dequantize_linear(*operands, **options), output), expected)
     if x_format.bits < 8:
         for packed in _disguised(lp.pack(x, x_format)):
             got = lp.dequantize_linear(
@@ -161,7 +161,7 @@ def test_out_takes_any_strides(way: tuple[tuple[int, ...], dict[str, Any]]) -> N
             rest = room.copy()
             assert lp.quantize_linear(x, scale, **options, output_dtype=types.y, out=out) is out
             assert np.array_equal(codes(out, types.y), expected)
-            if np.shares_memory(out, room):  # nothing beside `out` was touched
+            if np.shares_memory(out, room):  # nothing outside `out` was written
                 layout(rest)[tuple(slice(0, n) for n in SHAPE)] = out
                 assert rest.tobytes() == room.tobytes()
 

@@ -53,10 +53,10 @@ def test_quantize(
     factor = broadcast(scale.astype(np.float64), shape, options["axis"], options.get("block_size", 0))
     x = draw_x(rng, FLOAT32, factor, target)
     for zero_point in (None, draw_zero_point(rng, target, scales)):
-        given = options if zero_point is not None else {**options, "output_dtype": target}
-        expected = expect_quantized(x, scale, zero_point, types, given)
+        arguments = options if zero_point is not None else {**options, "output_dtype": target}
+        expected = expect_quantized(x, scale, zero_point, types, arguments)
         for who in tiers_and_threads(threads=(2,)):
-            got = codes(lp.quantize_linear(x, scale, zero_point, **given), target)
+            got = codes(lp.quantize_linear(x, scale, zero_point, **arguments), target)
             compare(tally, "QuantizeLinear, ways", got, expected, f"{who}, {name}", x, factor)
 
 

@@ -42,7 +42,7 @@ def _check(
     *,
     with_zero_point: bool,
 ) -> None:
-    """Draw one call, and compare what every instruction set makes of it."""
+    """Draw one call, and compare its codes by every instruction set."""
     scale = draw_scale(rng, types.scale, scale_shape)
     factor = broadcast(array_values(scale, types.scale), shape, options.get("axis", 1), options.get("block_size", 0))
     x = draw_x(rng, types.x, factor, types.y)

@@ -27,10 +27,10 @@ def test_quotients_next_to_ties(signed: bool, tally: Counter[str]) -> None:
     one_each = np.broadcast_to(scale[:, None], (2000, 17))
     for who in tiers_and_threads(threads=(2,)):
         got = lp.quantize_linear(x, one_each, output_dtype=expected.dtype, axis=1, block_size=64)
-        compare(tally, "QuantizeLinear, beside ties", got, expected, f"{who}, runs", x)
+        compare(tally, "QuantizeLinear, next to ties", got, expected, f"{who}, runs", x)
         for row in range(0, 2000, 97):
             got = lp.quantize_linear(x[row], scale[row], output_dtype=expected.dtype)
-            compare(tally, "QuantizeLinear, beside ties", got, expected[row], f"{who}, one scale", x[row])
+            compare(tally, "QuantizeLinear, next to ties", got, expected[row], f"{who}, one scale", x[row])
 
 
 def hardest_quotients() -> tuple[np.ndarray, np.ndarray]:
@@ -43,8 +43,8 @@ def hardest_quotients() -> tuple[np.ndarray, np.ndarray]:
     """
     found = []
     for odd in range(1, 512, 2):
-        for beside in (-1, 1):
-            m = (odd << (25 - odd.bit_length())) + beside
+        for step in (-1, 1):
+            m = (odd << (25 - odd.bit_length())) + step
             for c in (24, 25):
                 inverse = pow(m, -1, 1 << c)
                 for r in range(-15, 16):
@@ -67,8 +67,8 @@ def test_they_are_the_hardest() -> None:
     assert len(set(halves.tolist())) > 200
     for x, scale, half in zip(HARD_X.tolist(), HARD_SCALE.tolist(), halves.tolist(), strict=True):
         step = Fraction(2) ** (math.frexp(half)[1] - 24)
-        beside = abs(Fraction(x) / Fraction(scale) - Fraction(half)) / step
-        assert abs(beside - Fraction(1, 2)) <= Fraction(15, 2 * int(scale))
+        distance = abs(Fraction(x) / Fraction(scale) - Fraction(half)) / step
+        assert abs(distance - Fraction(1, 2)) <= Fraction(15, 2 * int(scale))
 
 
 @pytest.mark.parametrize("half", [0.5, 1.5, 7.5, 86.5, 127.5, 254.5])
@@ -76,8 +76,8 @@ def test_none_is_missing(half: float) -> None:
     """Every scale there is, with the x nearest to scale * m."""
     scale = np.arange(1 << 23, 1 << 24)
     found = set()
-    for beside in (-1, 1):
-        m = int(half * 2.0 ** (25 - math.frexp(half)[1])) + beside
+    for step in (-1, 1):
+        m = int(half * 2.0 ** (25 - math.frexp(half)[1])) + step
         x = np.where(scale * m < 1 << 48, (scale * m + (1 << 23)) >> 24 << 24, (scale * m + (1 << 24)) >> 25 << 25)
         near = (np.abs(x - scale * m) <= 15) & (m >> 24 == 1)
         found |= set((x[near] / m).round().astype(int).tolist())

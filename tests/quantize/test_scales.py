@@ -111,10 +111,10 @@ CASES = [
 @pytest.mark.parametrize("source", SOURCES)
 def test_absmax_scales_are_those_of_fractions(source: str, isa: str) -> None:
     _kernels.use_isa(isa)
-    held, rng = lp.as_format(source), np.random.default_rng(1)
+    source_format, rng = lp.as_format(source), np.random.default_rng(1)
     for shape, axis, block_size in CASES:
-        x = sample(rng, held, shape)
-        values, numbers = finite(x, held), grouped(shape, axis, block_size)
+        x = sample(rng, source_format, shape)
+        values, numbers = finite(x, source_format), grouped(shape, axis, block_size)
         largest = [max(abs(one) for one in values[numbers == n]) for n in range(numbers.max() + 1)]
         for to, fmt in (
             ("int8", "float32"),
@@ -126,7 +126,7 @@ def test_absmax_scales_are_those_of_fractions(source: str, isa: str) -> None:
             scale = lp.absmax_scale(x, to, axis=axis, block_size=block_size, scale_format=fmt)
             wanted = [scale_code(a, target, scale_format, "floor") for a in largest]
             assert scale.view(scale_format.code_dtype).reshape(-1).tolist() == wanted, (shape, axis, block_size, to)
-            if axis is not None and block_size and not isinstance(axis, tuple) and held.bits in (16, 32):
+            if axis is not None and block_size and not isinstance(axis, tuple) and source_format.bits in (16, 32):
                 assert (
                     lp.quantize_linear(
                         x, scale, axis=axis, block_size=block_size, output_dtype=to, precision="float32"

@@ -95,7 +95,7 @@ def test_dequantized(x: str) -> None:
 
 @pytest.mark.parametrize("precision", PRECISIONS, ids=lambda fmt: fmt.name)
 def test_quotient_is_rounded_once(precision: Format) -> None:
-    # dense neighbours of ties: x = (midpoint of two values) * scale, rounded to the format, and one step beside
+    # dense neighbours of ties: x = (midpoint of two values) * scale, rounded to the format, and the next values
     rng = generator("quotient", precision)
     mask = precision.code_dtype.type(precision.max_code)
     scale = decoded(rng.integers(1, precision.max_code, 3000, np.uint64).astype(precision.code_dtype), precision)

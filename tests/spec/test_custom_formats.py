@@ -142,11 +142,11 @@ def test_again(fmt: Format) -> None:
 @pytest.mark.parametrize("fmt", [*SMALL, *P3109], **BY_NAME)
 @pytest.mark.parametrize("source", ["float16", "bfloat16"])
 def test_from_16_bits(fmt: Format, source: str) -> None:
-    held = lp.formats[source]
-    codes = _codes(held)
+    source_format = lp.formats[source]
+    codes = _codes(source_format)
     for saturate in (True, False):
-        expected = _expected(code_values(held), fmt, saturate=saturate)
-        for who, got in encode_by_tiers_and_threads(codes, fmt, held, {"saturate": saturate}):
+        expected = _expected(code_values(source_format), fmt, saturate=saturate)
+        for who, got in encode_by_tiers_and_threads(codes, fmt, source_format, {"saturate": saturate}):
             _same(got, expected, codes, who)
 
 

@@ -61,10 +61,10 @@ class Library:
 
     def hold(self, codes: np.ndarray, fmt: Format) -> Any:
         """Return codes as the library holds the format."""
-        return self.wrap(self.held(codes, fmt))
+        return self.wrap(self.as_numpy(codes, fmt))
 
-    def held(self, codes: np.ndarray, fmt: Format) -> np.ndarray:
-        """Return the same as NumPy holds the library's dtype."""
+    def as_numpy(self, codes: np.ndarray, fmt: Format) -> np.ndarray:
+        """Return codes as a NumPy array of the dtype that carries the format in the library."""
         if self.own(fmt):
             return codes.view(fmt.dtype)
         return extended(codes, fmt) if fmt.is_integer else codes

@@ -38,7 +38,7 @@ def _numbers_of(source: Format) -> np.ndarray:
 
 
 def expected_codes(codes: np.ndarray, source: Format, target: Format, options: dict[str, Any]) -> np.ndarray:
-    """Return what the oracle makes of every code of a format of at most 16 bits."""
+    """Return the oracle's codes for every code of a format of at most 16 bits."""
     if source is target:
         found = [reference.cast(int(code), source, target, **options) for code in codes]
         return np.array(found, target.code_dtype)

@@ -94,15 +94,16 @@ class CpuBuild:
     ) -> np.ndarray:
         """Convert `n` elements; `offset` moves both arrays by so many elements, or bytes where packed.
 
-        `operands` are scales, zero points and how they spread.
+        `operands` are scales, zero points and their granularity.
         """
         made = cuda_source.conversion(program)
         blocks, threads_of_block = cuda_source.geometry(made, n)
-        given = ()
+        packed_operands = ()
         if operands is not None:
-            scale, zero, spread = operands
-            given = (cuda_source.operands_bytes(scale.ctypes.data, 0 if zero is None else zero.ctypes.data, *spread),)
-        count, *structs = cuda_source.arguments(program, n, *given)
+            scale, zero, granularity = operands
+            addresses = scale.ctypes.data, 0 if zero is None else zero.ctypes.data
+            packed_operands = (cuda_source.operands_bytes(*addresses, *granularity),)
+        count, *structs = cuda_source.arguments(program, n, *packed_operands)
         src = np.concatenate([np.zeros(offset, codes.dtype), codes])[offset:]
         item = max(program.dst_bits // 8, 1)
         size = (n * program.dst_bits + 7) // 8

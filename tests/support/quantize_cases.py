@@ -67,7 +67,7 @@ def put(x: np.ndarray, fmt: Format) -> np.ndarray:
 
 
 def codes(array: np.ndarray, fmt: Format) -> np.ndarray:
-    """Return the codes in an array of the format: what lowprec returns must have the dtype and no bits beside."""
+    """Return the codes in an array of the format, which must have its dtype, and no bits above a narrow code."""
     assert array.dtype == lp.carrier(fmt, np), (array.dtype, fmt)
     return np.asarray(array).view(fmt.code_dtype)
 
@@ -101,7 +101,7 @@ def odd_scales(rng: np.random.Generator, shape: tuple[int, ...], plain: bool) ->
 
 
 def draw_x(rng: np.random.Generator, fmt: Format, scale: np.ndarray, target: Format) -> np.ndarray:
-    """Draw inputs of QuantizeLinear for the scale of every element: over the range, on ties and beside, special."""
+    """Draw inputs of QuantizeLinear for the scale of every element: over the range, on and next to ties, special."""
     shape = scale.shape
     top = float(target.max) * 1.2 + 1
     reach = rng.choice([1.0, 8.0, top, 4 * top], shape)
@@ -168,7 +168,7 @@ def _neighbours(x: np.ndarray, fmt: Format) -> np.ndarray:
 
 
 def tie_inputs(types: Types) -> tuple[np.ndarray, np.ndarray]:
-    """Return inputs of QuantizeLinear at and beside everything that matters to the target, one row a scale."""
+    """Return inputs of QuantizeLinear at and next to every boundary of the target, one row a scale."""
     scale = _scales(types.scale)
     factor = array_values(scale, types.scale)
     with np.errstate(all="ignore"):
@@ -178,7 +178,7 @@ def tie_inputs(types: Types) -> tuple[np.ndarray, np.ndarray]:
 
 
 def granularities(shape: tuple[int, ...], version: int) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:
-    """Yield the shape of the scale and the options of every way to share scales that the version has."""
+    """Yield the shape of the scale and the options of every granularity that the version has."""
     yield (), {}
     yield (1,), {}
     for axis in range(-len(shape), len(shape)) if version >= 13 else ():
@@ -191,7 +191,7 @@ def granularities(shape: tuple[int, ...], version: int) -> Iterator[tuple[tuple[
 
 
 def tiers_and_threads(threads: tuple[int, ...] = THREADS) -> Iterator[str]:
-    """Put every instruction set of this machine in charge, then several numbers of threads."""
+    """Put each instruction set of this machine in use, then several numbers of threads, and yield its name."""
     for isa in _kernels.available_isas():
         _kernels.use_isa(isa)
         lp.set_num_threads(1)
