@@ -16,6 +16,7 @@ import struct
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import array_api_strict as strict

@@ -72,8 +72,10 @@ SIZES = {"uint32_t": 4, "int32_t": 4, "uint64_t": 8}
 def test_cython_declares_the_struct_of_params() -> None:
     """params.h is the one struct of the compiled loops and of the CUDA text; Cython needs the names and types again."""
     header = _between("params.h", "typedef struct {", "} params_t;")
-    fields = [(C_TYPES[kind], name) for kind, name in re.findall(r"^    (int|unsigned [a-z ]+) (\w+);", header, re.MULTILINE)]
-    declared = re.findall(r"^        (u?int\d\d_t) (\w+)", _between("loop_types.pxd", "params_t:", "\n\n"), re.MULTILINE)
+    fields = re.findall(r"^    (int|unsigned [a-z ]+) (\w+);", header, re.MULTILINE)
+    fields = [(C_TYPES[kind], name) for kind, name in fields]
+    cython = _between("loop_types.pxd", "params_t:", "\n\n")
+    declared = re.findall(r"^        (u?int\d\d_t) (\w+)", cython, re.MULTILINE)
     assert declared == fields
     assert len(fields) == header.count(";") > 30
     assert sum(SIZES[kind] for kind, _ in fields) == len(_program("int8", "uint16").params)  # no padding
@@ -82,7 +84,7 @@ def test_cython_declares_the_struct_of_params() -> None:
 
 def test_every_loop_has_a_function_but_those_of_the_ends() -> None:
     # bytes in the other order cannot be on a CUDA device, and packing belongs to the vectors
-    text = (NATIVE / "elementwise.cuh").read_text(encoding="utf-8") + (NATIVE / "quantize.cuh").read_text(encoding="utf-8")
+    text = "".join((NATIVE / name).read_text(encoding="utf-8") for name in ("elementwise.cuh", "quantize.cuh"))
     made = set(re.findall(r"LP_INLINE u\d+ (\w+)\(", text))
     for macro, widths in re.findall(r"\bLP_([A-Z_]+)\((\d+(?:, \d+)?)\)", text):
         names = ("quantize32_to", "quantize64_to", "round_saturate") if macro == "QUANTIZE" else (macro.lower(),)
@@ -112,7 +114,8 @@ def test_operands_are_passed_by_value() -> None:
 def test_packing_is_a_matter_of_the_ends() -> None:
     made = cuda_source.conversion(_program("float4_e2m1fn", "float6_e3m2fn", unpacked=True, packed=True))
     assert made == cuda_source.Conversion(("decode8", "encode8"), 4, 6)
-    assert "source_bits = 4, target_bits = 6;\n    static constexpr int vector_length = 16;" in cuda_source.kernel_source({"convert": made})
+    text = cuda_source.kernel_source({"convert": made})
+    assert "source_bits = 4, target_bits = 6;\n    static constexpr int vector_length = 16;" in text
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ cdef extern from "avx512.h" nogil:
     ) noexcept
     bint compute_reciprocals "lp_reciprocals" (const float *scale, Py_ssize_t count, float *reciprocal) noexcept
     void quantize_64 "lp_quantize" (
-        int mode, bint by_reciprocal, const float *s, uint8_t *d, Py_ssize_t n, const float *scale, const float *reciprocal,
-        const int32_t *zero, Py_ssize_t at, int shift, const lp_integer_range *code_range,
+        int mode, bint by_reciprocal, const float *s, uint8_t *d, Py_ssize_t n, const float *scale,
+        const float *reciprocal, const int32_t *zero, Py_ssize_t at, int shift, const lp_integer_range *code_range,
     ) noexcept
     void dequantize_64 "lp_dequantize" (
         int mode, const float *s, uint32_t *d, Py_ssize_t n, const void *scale, const void *zero, Py_ssize_t at,

@@ -78,9 +78,9 @@ cdef extern from * nogil:
 # ---- one element: code -> float32 bits --------------------------------------------------------------------------
 
 cdef inline uint32_t decode_finite(uint32_t code, params_t p) noexcept nogil:
-    # A subnormal code is read with the exponent of the smallest normal value, as 1.mmm; the true value is 0.mmm, so that
-    # smallest normal value is taken away:
-    #     code  0 0000 mmm  ->  float32  0 (exponent of 0 0001) mmm00…0  -  implicit_one
+    # A subnormal code is read with the smallest normal exponent, as 1.mmm. Its value is 0.mmm there: 1.000, the
+    # smallest normal value, is subtracted.
+    #     0 0000 mmm  ->  1.mmm * 2**emin - 1.000 * 2**emin
     cdef uint32_t magnitude = code & p.magnitude_mask
     cdef uint32_t normal = (magnitude << p.mantissa_shift) + p.rebias
     cdef uint32_t subnormal = as_bits(as_float(normal + HIDDEN_BIT) - as_float(p.implicit_one))
@@ -123,8 +123,8 @@ cdef inline uint32_t encode8_one(uint32_t bits, params_t p) noexcept nogil:
     #     rounder  1 0 … 0 0 0 0 |
     #     sum      1 0 … 1 m m m |                half to even, as every addition
     # The rounder stops at the smallest normal exponent: subnormals are multiples of the same last bit. The sum ends in
-    # 1mmm, of a subnormal in 0mmm, and its exponent, moved down by dropped_bits, is that of the code but for a constant.
-    # The low bits of rounder_offset take that constant away; it is even, so a tie sees the parity of the code.
+    # 1mmm, of a subnormal in 0mmm, and its exponent, shifted by dropped_bits, is that of the code plus a constant. The
+    # low bits of rounder_offset subtract the constant, which is even: a tie depends on the parity of the code.
     cdef int32_t magnitude = <int32_t>(bits & ~SIGN)
     cdef int32_t clamped = magnitude if magnitude < p.clamp else p.clamp
     cdef int32_t exponent = clamped if clamped > p.smallest_normal else p.smallest_normal
@@ -160,9 +160,9 @@ cdef inline uint32_t encode_upper_one(uint32_t bits) noexcept nogil:
 
 
 cdef inline uint32_t encode_power_one(uint32_t bits, params_t p) noexcept nogil:
-    # The code is the exponent field, after a carry from the fraction where the round_mode asks for it: power_increment is
-    # added to the fraction. Below 2**-126 float32 is subnormal, the carry comes too early, and every magnitude up to
-    # power_underflow has the smallest code.
+    # The code is the exponent field, after a carry: power_increment, which depends on the round_mode, is added to the
+    # fraction. Below 2**-126 float32 is subnormal, the carry comes too early, and every magnitude up to power_underflow
+    # has the smallest code.
     cdef uint32_t magnitude = bits & ~SIGN
     cdef int32_t clamped = <int32_t>magnitude if <int32_t>magnitude < p.clamp else p.clamp
     cdef uint32_t code = ((<uint32_t>clamped + p.power_increment) >> 23) if clamped > p.power_underflow else 0
@@ -184,8 +184,8 @@ cdef inline uint32_t round_to_precision_one(uint32_t bits, params_t p) noexcept 
 # ---- one element: between float32, float64 and wide integers ------------------------------------------------------
 
 cdef inline uint32_t float64_to_float32_odd_one(double x) noexcept nogil:
-    # Round to odd: truncate, then set the last bit if anything was lost. The machine rounds to nearest, so the result is
-    # one code too high where its magnitude is the larger one.
+    # Round to odd: truncate, then set the last bit if anything was lost. The machine rounds to nearest, which is one
+    # code too high where that magnitude is the larger one.
     cdef float nearest = <float>x
     cdef double exact = as_double(as_double_bits(x) & ~DOUBLE_SIGN)
     cdef double rounded = as_double(as_double_bits(<double>nearest) & ~DOUBLE_SIGN)
@@ -239,8 +239,8 @@ cdef inline uint64_t fold_low_bits(uint64_t v, uint64_t magnitude) noexcept nogi
 # ---- one element: values -> integers ----------------------------------------------------------------------------
 
 cdef inline uint32_t integer_part32(uint32_t bits) noexcept nogil:
-    # The low 32 bits of the integer part, two's complement: the significand 1mmm…m, an integer, shifted by its exponent.
-    # NaN and Inf have exponents beyond reach and give 0.
+    # The low 32 bits of the integer part, two's complement: the significand 1mmm…m as an integer, shifted by the
+    # exponent. NaN and Inf have exponents beyond reach and give 0.
     cdef uint32_t significand = (bits & FRACTION) | HIDDEN_BIT
     cdef int32_t left = <int32_t>((bits & ~SIGN) >> 23) - (127 + 23)
     cdef int32_t right = -left

@@ -1,7 +1,7 @@
 # Loops between floats: codes -> float32 or float64, one to the other, float32 or float64 -> codes.
 #
-# Each copies the parameters first: a store through uint8_t* may alias what any pointer points to, so gcc would load them
-# again for every element. Each goes block by block, to prefetch.
+# Each copies the parameters first: a store through uint8_t* may alias what any pointer points to, and gcc would load
+# them again for every element. Each goes block by block, to prefetch.
 
 ctypedef fused code_t:
     uint8_t

@@ -168,7 +168,7 @@ cdef void integer_to_float32(
 cdef void truncate(
     const uint32_t *s, target_t *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
 ) noexcept nogil:
-    # The machine's own conversion truncates a block whose values all fit into int32; other blocks are shifted in integers.
+    # The machine's own conversion truncates a block whose values all fit into int32; other blocks shift significands.
     cdef params_t p = params[0]
     cdef uint32_t mask = <uint32_t>p.target_mask
     cdef uint32_t sign = <uint32_t>p.target_sign

@@ -54,8 +54,8 @@ cdef extern from "loop_types.h" nogil:
         SCALE_MODES "LP_SCALE_MODES"
 
 
-# How many elements of the source and of the output follow those of a loop in memory and will be needed after them: as far
-# as that it may prefetch.
+# How many elements of the source and of the output follow those of a loop in memory and will be needed after them: the
+# loop may prefetch so far.
 cdef struct remaining_t:
     Py_ssize_t src
     Py_ssize_t dst

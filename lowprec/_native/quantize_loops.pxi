@@ -261,8 +261,8 @@ ctypedef fused scale_bits_t:
 cdef void repeat_scales(
     const scale_bits_t *s, scale_bits_t *d, Py_ssize_t n, Py_ssize_t offset, Py_ssize_t length,
 ) noexcept nogil:
-    # The first run has begun `offset` elements before. REPEAT_WIDTH copies are written at a time, past the end of the run:
-    # the next run overwrites them.
+    # The first run has begun `offset` elements before. REPEAT_WIDTH copies are written at a time, past the end of the
+    # run: the next run overwrites them.
     cdef scale_bits_t v
     cdef Py_ssize_t done = 0
     cdef Py_ssize_t run = length - offset

@@ -103,7 +103,7 @@ cdef scales_t locate_scales(
 ) noexcept nogil:
     # Return the scales of n elements from `first` on. If all of them share one scale, or their scales follow each other
     # in memory, one for each or (where there are loops for `runs`) for every power of two of them, the loops read them
-    # there. Else they are copied to a tile, one for each element, row by row of the quantization axis or what is inside.
+    # there. Else they are copied to a tile, one for each element, along the quantization axis or what is inside it.
     cdef scales_t scales
     cdef Py_ssize_t inner = first % o.inner
     cdef Py_ssize_t position = first // o.inner % o.length
