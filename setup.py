@@ -1,4 +1,4 @@
-"""Build the kernels: one module with the doors, and the same loops once per instruction set."""
+"""Build the kernels: one module with the entry points, and the same loops once per instruction set."""
 
 import os
 import platform
@@ -43,15 +43,16 @@ class BuildKernels(build_ext):
             try:
                 objects = self.compiler.compile([str(source)], output_dir=folder, extra_postargs=[flag])
                 self.compiler.link_executable(objects, "probe", output_dir=folder, extra_postargs=link)
-            except Exception:  # no OpenMP here: the doors run on one thread and build_info() says so
+            except Exception:  # no OpenMP here: the kernels run on one thread and build_info() says so
                 return False
         return True
 
 
-def extension(name, flags=(), **options):
+def extension(name, flags=(), include_dirs=(), **options):
     """One module of the package."""
     source = f"lowprec/{name.replace('.', '/')}.pyx"
-    return Extension(f"lowprec.{name}", [source], extra_compile_args=list(flags), **options)
+    folders = ["lowprec/_native", *include_dirs]
+    return Extension(f"lowprec.{name}", [source], extra_compile_args=list(flags), include_dirs=folders, **options)
 
 
 modules = [
@@ -62,13 +63,12 @@ modules = [
     )
 ]
 modules += [extension(f"_native.tier_{name}", flags) for name, flags in TIERS.items() if X86_64 or name == "base"]
-setup(
-    cmdclass={"build_ext": BuildKernels},
-    ext_modules=cythonize(
-        modules,
-        compiler_directives={
-            "language_level": 3, "boundscheck": False, "wraparound": False, "cdivision": True,
-            "initializedcheck": False, "freethreading_compatible": True,
-        },
-    ),
-)  # fmt: skip
+directives = {
+    "language_level": 3,
+    "boundscheck": False,
+    "wraparound": False,
+    "cdivision": True,
+    "initializedcheck": False,
+    "freethreading_compatible": True,
+}
+setup(cmdclass={"build_ext": BuildKernels}, ext_modules=cythonize(modules, compiler_directives=directives))

@@ -21,13 +21,15 @@ FLAGS, TIERS = LITERALS["GNU_FLAGS"], LITERALS["TIERS"]  # those that the build 
 
 # SSE2 has no shift by a vector, no 64-bit comparison, no 32-bit maximum and no byte shuffle: these stay scalar there.
 SCALAR_ON_BASE = {
-    "sticky_int64", "sticky_uint64", "narrow_odd", "widen", "truncate_wide", "nonzero", "pack6", "unpack6", "swap32",
-    "swap64", "divide_wide_each", "absmax",
+    "int64_to_float64_odd", "uint64_to_float64_odd", "float64_to_float32_odd", "float32_to_float64", "truncate64",
+    "nonzero", "pack6", "unpack6", "byteswap32", "byteswap64", "divide64_elementwise", "absmax",
 }  # fmt: skip
 
 
-SCALAR_BELOW_V4 = {"single"}  # one instruction an element, but for scalars alone
-LEFT_OUT = {"v4": {"truncate 0", "quantize_row 0", "quantize_each 0", "multiply_each"}}  # dropped for what is written
+SCALAR_BELOW_V4 = {"integer_to_float32"}  # one instruction an element, but for scalars alone
+LEFT_OUT = {  # dropped for what is written out
+    "v4": {"truncate 0", "quantize_uniform 0", "quantize_elementwise 0", "dequantize_elementwise"},
+}
 SCALAR = {"compare", "encode_half16", "decode_half16"}  # its loop is for what the others leave over; written out
 
 
@@ -52,7 +54,7 @@ def scalar_loops(tier: str, folder: str) -> set[str]:
     if len(found) < 50:
         raise SystemExit(f"{source}: only {len(found)} loops found; has Cython changed how it names functions?")
     scalar = {name.split()[0] for name, loops in found.items() if not any(loops) and name not in LEFT_OUT.get(tier, ())}
-    return {name for name in scalar - SCALAR if not name.endswith("_lanes")}  # those are written out
+    return {name for name in scalar - SCALAR if not name.endswith("_avx512")}  # those are written out
 
 
 def main() -> int:

@@ -33,8 +33,8 @@ class Program:
     src_bits: int
     dst_bits: int
     names: tuple[str, ...]
-    numbers: bytes
-    def __init__(self, names: tuple[str, ...], src_bits: int, dst_bits: int, numbers: dict[str, int]) -> None: ...
+    params: bytes
+    def __init__(self, names: tuple[str, ...], src_bits: int, dst_bits: int, params: dict[str, int]) -> None: ...
 
 class Operands:
     addresses: tuple[int, int]
@@ -44,24 +44,11 @@ class Operands:
         zero: Any,
         scale_item: int,
         n: int,
-        inner: int,
-        length: int,
-        block: int,
-        outer_step: int,
-        width: int,
+        granularity: Any,
     ) -> None: ...
 
 def run(program: Program, src: Any, dst: Any, n: int, operands: Operands | None, n_threads: int) -> None: ...
 def run_arrays(program: Program, src: Any, dst: Any, n: int, operands: Operands | None, n_threads: int) -> bool: ...
 def run_same_shape(program: Program, x: Any, dtype: Any, out: Any, n_threads: int) -> Any: ...
-def run_addresses(
-    program: Program,
-    src: int,
-    src_size: int,
-    dst: int,
-    dst_size: int,
-    n: int,
-    operands: Operands | None,
-    n_threads: int,
-) -> None: ...
+def run_addresses(program: Program, src: int, dst: int, n: int, n_threads: int) -> None: ...
 def run_strided(program: Program, src: Any, dst: Any, operands: Operands | None, n_threads: int) -> None: ...

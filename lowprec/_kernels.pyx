@@ -1,4 +1,4 @@
-"""The entry points of the compiled loops: memoryviews in, chunks over threads, the table of loops in use."""
+"""The entry points of the compiled loops: memory in, chunks over threads, the table of the loops in use."""
 import importlib.util
 
 from cpython.buffer cimport (
@@ -13,22 +13,24 @@ from libc.string cimport memcpy, memset
 
 cimport numpy as cnp
 
-from lowprec._native.params cimport (
-    EACH, ROW, RUNS, SPREAD, beside_t, compare_t, inverses_t, linear_t, params_t, range_t, rest_t, seen_t, spread_t,
-    stage_t,
+from lowprec._native.loop_types cimport (
+    RUN_SHIFT, SCALE_ELEMENTWISE, SCALE_MODES, SCALE_RUNS, SCALE_UNIFORM, TILE, compare_t, loop_t, params_t, range_t,
+    reciprocals_t, remaining_t, repeat_t, scale_loop_t, scales_t, seen_t,
 )
 
-cdef extern from "_native/machine.h" nogil:
+cdef extern from "float_mode.h" nogil:
     ctypedef struct lp_mode:
         pass
     lp_mode lp_mode_enter() noexcept
     void lp_mode_leave(lp_mode old) noexcept
+
+cdef extern from "cpu_features.h" nogil:
     int lp_has_v3() noexcept
     int lp_has_v4() noexcept
     const int LP_OPENMP
+
+cdef extern from "thread_tiles.h" nogil:
     enum:
-        TILE "LP_TILE"
-        SPARE "LP_SPARE"
         COMPARED "LP_COMPARED"
     ctypedef struct tiles_t "lp_tiles":
         uint64_t *even
@@ -39,27 +41,25 @@ cdef extern from "_native/machine.h" nogil:
         uint32_t *zero
         float *values
         float *again
-    tiles_t *own_tiles "lp_own_tiles" () noexcept
+    tiles_t *thread_tiles "lp_thread_tiles" () noexcept
 
 cdef extern from "numpy/arrayobject.h":
     cnp.ndarray new_array "PyArray_Empty" (int rank, cnp.npy_intp *shape, cnp.dtype dtype, int fortran)
 
 cnp.import_array()
-if SPREAD > SPARE:
-    raise ImportError("the tiles must have room for what `spread` writes past their end")
 
 cdef enum:
-    CHUNK = 64 * TILE   # elements a thread takes at once
+    CHUNK = 64 * TILE     # elements that a thread takes at once
     MAX_LOOPS = 96
-    MAX_LINEAR = 16     # loops that take scales and zero points; their numbers start at MAX_LOOPS
-    MAX_STAGES = 10
+    MAX_SCALE_LOOPS = 16  # loops that take scales and zero points; a program numbers them from MAX_LOOPS on
+    MAX_STEPS = 10        # loops of a program
     MAX_RANK = 64
 
-cdef stage_t loops[MAX_LOOPS]
-cdef linear_t linear[3][MAX_LINEAR]  # by the way in which scales stand beside the elements; NULL: not in that one
+cdef loop_t loops[MAX_LOOPS]
+cdef scale_loop_t scale_loops[SCALE_MODES][MAX_SCALE_LOOPS]  # NULL: not in that mode
 cdef compare_t compare_in_use
-cdef inverses_t inverses_in_use  # NULL where no loop takes them
-cdef spread_t spread_in_use[2]  # of 4 and of 8 bytes
+cdef reciprocals_t reciprocals_in_use  # NULL where no loop takes them
+cdef repeat_t repeat_in_use[2]  # of 4 and of 8 bytes
 cdef range_t ranges_in_use[4][2]  # by the width of a code; the largest magnitude, both ends
 cdef dict loop_index = {}
 cdef str isa_in_use = ""
@@ -67,34 +67,36 @@ cdef str isa_in_use = ""
 
 def available_isas() -> tuple[str, ...]:
     """Return the instruction sets of this build that this machine has, the best one last."""
-    found = ["base"]
+    isas = ["base"]
     for name, has in (("v3", lp_has_v3()), ("v4", lp_has_v4())):
         if has and importlib.util.find_spec(f"lowprec._native.tier_{name}") is not None:
-            found.append(name)
-    return tuple(found)
+            isas.append(name)
+    return tuple(isas)
 
 
 def use_isa(str name) -> None:
     """Switch every conversion to the loops of one instruction set; not while others convert."""
-    global isa_in_use, compare_in_use, inverses_in_use
+    global isa_in_use, compare_in_use, reciprocals_in_use
     known = available_isas()
     if name not in known:
         raise ValueError(f"`name` must be one of {', '.join(known)} on this machine; got {name!r}")
     tier = importlib.import_module(f"lowprec._native.tier_{name}")
-    for table, most in (("TABLE", MAX_LOOPS), ("LINEAR", MAX_LINEAR)):
+    for table, most in (("LOOPS", MAX_LOOPS), ("SCALE_LOOPS", MAX_SCALE_LOOPS)):
         count = len(getattr(tier, table))
         if count > most:
             raise ImportError(f"{tier.__name__} must have at most {most} loops in {table}; got {count}")
-    for index, loop in enumerate(sorted(tier.TABLE)):
+    if loop_index and loop_index.keys() != {*tier.LOOPS, *tier.SCALE_LOOPS}:  # programs know loops by their numbers
+        raise ImportError(f"{tier.__name__} must have the loops of the other instruction sets")
+    for index, loop in enumerate(sorted(tier.LOOPS)):
         loop_index[loop] = index
-        loops[index] = <stage_t><size_t>tier.TABLE[loop]
-    for index, loop in enumerate(sorted(tier.LINEAR)):
+        loops[index] = <loop_t><size_t>tier.LOOPS[loop]
+    for index, loop in enumerate(sorted(tier.SCALE_LOOPS)):
         loop_index[loop] = MAX_LOOPS + index
-        for way in range(3):
-            linear[way][index] = <linear_t><size_t>tier.LINEAR[loop][way]
-    spread_in_use[0], spread_in_use[1] = <spread_t><size_t>tier.SPREADS[0], <spread_t><size_t>tier.SPREADS[1]
+        for mode in range(SCALE_MODES):
+            scale_loops[mode][index] = <scale_loop_t><size_t>tier.SCALE_LOOPS[loop][mode]
+    repeat_in_use[0], repeat_in_use[1] = <repeat_t><size_t>tier.REPEATS[0], <repeat_t><size_t>tier.REPEATS[1]
     compare_in_use = <compare_t><size_t>tier.COMPARE
-    inverses_in_use = <inverses_t><size_t>tier.INVERT
+    reciprocals_in_use = <reciprocals_t><size_t>tier.RECIPROCALS
     for width in range(4):
         for ends in range(2):
             ranges_in_use[width][ends] = <range_t><size_t>tier.RANGES[width][ends]
@@ -120,30 +122,34 @@ def in_default_mode(function) -> object:
         lp_mode_leave(mode)
 
 
-include "_native/operands.pxi"
+include "_native/scale_lookup.pxi"
 include "_native/tiles.pxi"
 
 
 cdef class Program:
-    """The loops of one conversion, in order, with their numbers and the widths at both ends."""
+    """The loops of one conversion, in order, with their parameters and the widths at both ends."""
 
     cdef steps_t steps
     cdef readonly tuple names
-    cdef bint is_linear
+    cdef bint takes_scales
+    cdef bint takes_reciprocals
 
-    def __init__(self, tuple names, int src_bits, int dst_bits, dict numbers):
-        if not 1 <= len(names) <= MAX_STAGES:
-            raise ValueError(f"`names` must be 1 to {MAX_STAGES} loops; got {len(names)}")
+    def __init__(self, tuple names, int src_bits, int dst_bits, dict params):
+        if not 1 <= len(names) <= MAX_STEPS:
+            raise ValueError(f"`names` must be 1 to {MAX_STEPS} loops; got {len(names)}")
         memset(&self.steps, 0, sizeof(steps_t))
         cdef dict values = self.steps.params
+        if not params.keys() <= values.keys():
+            raise ValueError(f"`params` must be fields of params_t; got {sorted(params.keys() - values.keys())}")
         self.names = names
         self.steps.src_bits = src_bits
         self.steps.dst_bits = dst_bits
         self.steps.count = len(names)
         for i, name in enumerate(names):
             self.steps.loops[i] = loop_index[name]
-            self.is_linear = self.is_linear or self.steps.loops[i] >= MAX_LOOPS
-        self.steps.params = {**values, **numbers}
+            self.takes_scales = self.takes_scales or self.steps.loops[i] >= MAX_LOOPS
+        self.takes_reciprocals = "quantize32_to8" in names
+        self.steps.params = {**values, **params}
 
     @property
     def src_bits(self):
@@ -156,52 +162,65 @@ cdef class Program:
         return self.steps.dst_bits
 
     @property
-    def numbers(self):
-        """The numbers as bytes, laid out as the struct of params.pxd: what a kernel elsewhere takes by value."""
+    def params(self):
+        """The parameters as bytes, laid out as the struct of params.h: what a CUDA kernel takes by value."""
         return (<const char *>&self.steps.params)[:sizeof(params_t)]
+
+    def __eq__(self, other):
+        return isinstance(other, Program) and _key(self) == _key(other)
+
+    def __hash__(self):
+        return hash(_key(self))
+
+
+cdef tuple _key(Program program):
+    return program.names, program.steps.src_bits, program.steps.dst_bits, program.params
 
 
 include "_native/strided.pxi"
 
 
 cdef int check_operands(Program program, Operands operands) except -1:
-    if program.is_linear != (operands is not None):
-        raise ValueError("operands must be given where, and only where, the program has loops that take them")
+    if program.takes_scales != (operands is not None):
+        raise ValueError("`operands` must be there where, and only where, the program has loops that take scales")
     return 0
 
 
-cdef int run_bytes(
-    Program program, const uint8_t *s, Py_ssize_t s_size, uint8_t *d, Py_ssize_t d_size, Py_ssize_t n,
-    Operands operands, int n_threads,
+cdef int check_sizes(Program program, Py_ssize_t src_size, Py_ssize_t dst_size, Py_ssize_t n) except -1:
+    if n < 0 or src_size < (n * program.steps.src_bits + 7) // 8 or dst_size < (n * program.steps.dst_bits + 7) // 8:
+        raise ValueError(f"`src` and `dst` must hold {n} elements; got {src_size} and {dst_size} bytes")
+    return 0
+
+
+cdef int run_dense(
+    Program program, const uint8_t *s, uint8_t *d, Py_ssize_t n, Operands operands, int n_threads,
 ) except -1:
     cdef Py_ssize_t size, chunks, chunk, start
     cdef const steps_t *steps = &program.steps
-    cdef const operands_t *beside_them = NULL
+    cdef const operands_t *view = NULL
     cdef layout_t src_layout, dst_layout
-    if n < 0 or s_size < (n * steps.src_bits + 7) // 8 or d_size < (n * steps.dst_bits + 7) // 8:
-        raise ValueError(f"`src` and `dst` must hold {n} elements; got {s_size} and {d_size} bytes")
     check_operands(program, operands)
     if n == 0:
         return 0
     if operands is not None:
-        if "quantize8" in program.names:
-            operands.invert(n)
-        beside_them = &operands.view
+        if program.takes_reciprocals:
+            operands.compute_reciprocals(n)
+        view = &operands.view
     if not (fits(s, steps.src_bits) and fits(d, steps.dst_bits)):
-        read_row(s, n, steps.src_bits, &src_layout)
-        read_row(d, n, steps.dst_bits, &dst_layout)
+        set_dense_layout(&src_layout, s, n, steps.src_bits)
+        set_dense_layout(&dst_layout, d, n, steps.dst_bits)
         with nogil:
-            run_layouts(steps, &src_layout, &dst_layout, n, beside_them, n_threads)
+            run_layouts(steps, &src_layout, &dst_layout, n, view, n_threads)
         return 0
     size = chunk_size(n, n_threads)
     with nogil:
         if size >= n:  # nothing to share: waking the others would take longer than the work
-            run_chunk(steps, s, d, 0, n, n, beside_them)
+            run_chunk(steps, s, d, 0, n, n, view)
         else:
             chunks = (n + size - 1) // size
             for chunk in prange(chunks, schedule="static", num_threads=min(n_threads, chunks)):
                 start = chunk * size
-                run_chunk(steps, s, d, start, min(size, n - start), n, beside_them)
+                run_chunk(steps, s, d, start, min(size, n - start), n, view)
     return 0
 
 
@@ -212,15 +231,13 @@ def run(
     """Convert `n` elements from the bytes of `src` to the bytes of `dst`, which must not overlap."""
     cdef const uint8_t *s = &src[0] if src.shape[0] else NULL
     cdef uint8_t *d = &dst[0] if dst.shape[0] else NULL
-    run_bytes(program, s, src.shape[0], d, dst.shape[0], n, operands, n_threads)
+    check_sizes(program, src.shape[0], dst.shape[0], n)
+    run_dense(program, s, d, n, operands, n_threads)
 
 
-def run_addresses(
-    Program program not None, size_t src, Py_ssize_t src_size, size_t dst, Py_ssize_t dst_size, Py_ssize_t n,
-    Operands operands, int n_threads,
-) -> None:
-    """Convert `n` elements from one address to another, of as many bytes, which must not overlap; the caller's word."""
-    run_bytes(program, <const uint8_t *>src, src_size, <uint8_t *>dst, dst_size, n, operands, n_threads)
+def run_addresses(Program program not None, size_t src, size_t dst, Py_ssize_t n, int n_threads) -> None:
+    """Convert `n` elements from one address to another; the caller answers for memory of that size, without overlap."""
+    run_dense(program, <const uint8_t *>src, <uint8_t *>dst, n, None, n_threads)
 
 
 cdef inline bint are_dense(cnp.ndarray src, cnp.ndarray dst):
@@ -242,9 +259,9 @@ def run_arrays(
     """
     if not are_dense(src, dst):
         return False
-    run_bytes(
-        program, <const uint8_t *>cnp.PyArray_BYTES(src), cnp.PyArray_NBYTES(src),
-        <uint8_t *>cnp.PyArray_BYTES(dst), cnp.PyArray_NBYTES(dst), n, operands, n_threads,
+    check_sizes(program, cnp.PyArray_NBYTES(src), cnp.PyArray_NBYTES(dst), n)
+    run_dense(
+        program, <const uint8_t *>cnp.PyArray_BYTES(src), <uint8_t *>cnp.PyArray_BYTES(dst), n, operands, n_threads,
     )
     return True
 

@@ -1,44 +1,13 @@
-/* What is written out for the machine's own lanes: float16 by F16C; float8, quantization and scales by AVX-512. */
+/* AVX-512, 64 elements at a time: encoding to float8 and less, packing, quantization, scales. */
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __F16C__
-#include <immintrin.h>
-#define LP_F16C 1
-#else
-#define LP_F16C 0
-#endif
-
-/* 16 codes of float16: the machine rounds half to even here whatever its mode, and keeps the payload of a NaN. */
-static inline void lp_encode_half(const uint32_t *s, uint16_t *d, uint32_t nan_code) {
-#ifdef __F16C__
-    const float *from = (const float *)s;
-    const __m256i h = _mm256_set_m128i(_mm256_cvtps_ph(_mm256_loadu_ps(from + 8), _MM_FROUND_TO_NEAREST_INT),
-                                       _mm256_cvtps_ph(_mm256_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT));
-    const __m256i a = _mm256_and_si256(h, _mm256_set1_epi16(0x7fff));
-    const __m256i nan = _mm256_xor_si256(_mm256_set1_epi16((short)nan_code), _mm256_andnot_si256(a, h));
-    _mm256_storeu_si256((__m256i *)d, _mm256_blendv_epi8(h, nan, _mm256_cmpgt_epi16(a, _mm256_set1_epi16(0x7c00))));
-#endif
-}
-
-/* 16 values of float16 as float32 bits, a NaN without its payload. */
-static inline void lp_decode_half(const uint16_t *s, uint32_t *d) {
-#ifdef __F16C__
-    for (int j = 0; j < 16; j += 8) {
-        const __m256 y = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(s + j)));
-        const __m256 sign = _mm256_and_ps(y, _mm256_castsi256_ps(_mm256_set1_epi32((int)0x80000000u)));
-        const __m256 nan = _mm256_or_ps(sign, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000)));
-        _mm256_storeu_ps((float *)d + j, _mm256_blendv_ps(y, nan, _mm256_cmp_ps(y, y, _CMP_UNORD_Q)));
-    }
-#endif
-}
+#include "loop_types.h"
+#include "params.h"
 
 #if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #include <immintrin.h>
-#define LP_LANES 1
-
-/* Where the scales of the elements stand: one for all, one for each, one for every 1 << shift elements. */
-enum { LP_ROW, LP_EACH, LP_RUNS };
+#define LP_AVX512 1
 
 static inline __mmask16 lp_mask(ptrdiff_t n, int part) {
     const ptrdiff_t left = n - 16 * part;
@@ -56,81 +25,84 @@ static inline void lp_store(void *d, ptrdiff_t n, __m512i codes) {
     else _mm512_mask_storeu_epi8(d, (1ull << n) - 1, codes);
 }
 
-/* What stands beside 64 elements, the first of which is number `at` of its tile. */
-static inline void lp_beside(int way, const void *beside, ptrdiff_t at, int shift, ptrdiff_t n, __m512i x[4]) {
-    const int32_t *one = (const int32_t *)beside;
-    if (way == LP_EACH) lp_load(one + at, n, x);
+/* The scales, or zero points, of 64 elements, of which the first is element `at` of the first run. */
+static inline void lp_scales(int mode, const void *scales, ptrdiff_t at, int shift, ptrdiff_t n, __m512i x[4]) {
+    const int32_t *scale = (const int32_t *)scales;
+    if (mode == LP_SCALE_ELEMENTWISE) lp_load(scale + at, n, x);
     else for (int j = 0; j < 4; j++)
-        x[j] = _mm512_set1_epi32(way == LP_ROW ? one[0] : n > 16 * j ? one[(at + 16 * j) >> shift] : 0);
+        x[j] = _mm512_set1_epi32(mode == LP_SCALE_UNIFORM ? scale[0] : n > 16 * j ? scale[(at + 16 * j) >> shift] : 0);
 }
 
-static inline __m512i lp_dwords(void) { /* lane by lane, four elements of four vectors -> vector by vector */
+static inline __m512i lp_dwords(void) { /* from the order that packing 4 vectors leaves, 4 elements of each in turn */
     return _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
 }
 
 /* ---- float8 and less ------------------------------------------------------------------------------------------- */
 
-/* A word is the upper half of a float32, its last bit odd if the lower half is not 0: enough to round to 5 mantissa
-   bits and less. A code ends up in the upper byte of its word. */
+/* A word is the upper half of a float32, s eeeeeeee mmmmmmm, its last bit set if the lower half is not 0 (sticky): all
+   that rounding to 5 mantissa bits or fewer depends on. The code comes out in the upper byte of its word. */
 typedef struct {
-    __m512i magnitude, clamp, start, fraction, hidden, most, count, half, odd, one, nan_above, nan_code;
-    __m512i sign_bias, sign_last, sign, bytes, dwords;
-    int fits;  /* whether words do for this format; the numbers of the float32 loop do for every one */
+    __m512i magnitude, clamp, start, fraction, hidden_bit, shift_range, shift, below_half, last_bit, one;
+    __m512i nan_above, nan_code, sign_offset, sign_limit, sign_bit, bytes, dwords;
+    int fits;  /* whether words are enough for this format; the other loop encodes every one */
     int plain; /* whether every code has the sign of its value, in the first bit of a byte */
-} lp_words;
+} lp_encoder;
 
-static inline lp_words lp_words_of(
-    uint32_t clamp, uint32_t floor, uint32_t keep, uint32_t nan_above, uint32_t nan_code, uint32_t sign_bit,
-    uint32_t sign_bias, uint32_t sign_last
-) {
-    const uint32_t mantissa = 23 - keep, up = mantissa + 2, tiny = 0u - sign_bias, top = 0x7fff;
-    const uint32_t lowest = floor >> 16, first = (tiny + 0xffff) >> 16, last = (sign_last + tiny - 0x80000000u) >> 16;
-    const int whole = lowest == 0x80; /* the source has no smaller subnormal values */
-    lp_words w;
+static inline lp_encoder lp_encoder_of(const params_t *p) {
+    const uint32_t mantissa_bits = 23 - p->dropped_bits, left = mantissa_bits + 2, top = 0x7fff;
+    const uint32_t lowest = (uint32_t)p->smallest_normal >> 16, clamp = (uint32_t)p->clamp;
+    const uint32_t nan_above = (uint32_t)p->nan_above, sign_limit = (uint32_t)p->sign_limit;
+    const uint32_t tiny = 0u - p->sign_offset; /* the first magnitude whose negative has a sign */
+    const uint32_t first = (tiny + 0xffff) >> 16, last = (sign_limit + tiny - (1u << 31)) >> 16;
+    const int same_range = lowest == 1 << 7; /* the subnormals of the format are those of float32 */
+    lp_encoder w;
     w.magnitude = _mm512_set1_epi16(0x7fff);
     w.clamp = _mm512_set1_epi16((short)(clamp >> 16));
-    w.start = _mm512_set1_epi16((short)(lowest - 0x80));
-    w.fraction = _mm512_set1_epi16(0x7f);
-    w.hidden = _mm512_set1_epi16(whole ? 0 : 0x80);
-    w.most = _mm512_set1_epi16(whole ? 0 : 0xff);
-    w.count = _mm512_set1_epi16((short)(whole ? up : up - 1));
-    w.half = _mm512_set1_epi16(0xff);
-    w.odd = _mm512_set1_epi16(0x200);
+    w.start = _mm512_set1_epi16((short)(lowest - (1 << 7)));
+    w.fraction = _mm512_set1_epi16((1 << 7) - 1);
+    w.hidden_bit = _mm512_set1_epi16(same_range ? 0 : 1 << 7);
+    w.shift_range = _mm512_set1_epi16(same_range ? 0 : 0xff);
+    w.shift = _mm512_set1_epi16((short)(same_range ? left : left - 1));
+    w.below_half = _mm512_set1_epi16((1 << 8) - 1);
+    w.last_bit = _mm512_set1_epi16(1 << 9);
     w.one = _mm512_set1_epi16(1);
     w.nan_above = _mm512_set1_epi16((short)(nan_above >> 16));
-    w.nan_code = _mm512_set1_epi16((short)(nan_code << 8));
-    w.sign_bias = _mm512_set1_epi16((short)(0x8000 + first));
-    w.sign_last = _mm512_set1_epi16((short)((last < top ? last : top) - first));
-    w.sign = _mm512_set1_epi16((short)(sign_bit << 8));
+    w.nan_code = _mm512_set1_epi16((short)(p->nan_code << 8));
+    w.sign_offset = _mm512_set1_epi16((short)((1 << 15) + first));
+    w.sign_limit = _mm512_set1_epi16((short)((last < top ? last : top) - first));
+    w.sign_bit = _mm512_set1_epi16((short)(p->sign_bit << 8));
     w.bytes = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15));
     w.dwords = lp_dwords();
-    w.plain = sign_bias == 0 && sign_last == 0xffffffffu && sign_bit == 0x80;
-    w.fits = mantissa <= 5 && sign_bit <= 0x80 && (whole || lowest >> 7 > up) && (clamp & 0xffff) == 0
-        && ((((clamp >> 16) - lowest + 0x80) << up) >> 9) < 0x80 && (tiny & 0x1ffff) <= 1
+    w.plain = p->sign_offset == 0 && sign_limit == 0xffffffffu && p->sign_bit == 1 << 7;
+    w.fits = mantissa_bits <= 5 && p->sign_bit <= 1 << 7 && (same_range || lowest >> 7 > left) && (clamp & 0xffff) == 0
+        && ((((clamp >> 16) - lowest + (1 << 7)) << left) >> 9) < 1 << 7 && (tiny & 0x1ffff) <= 1
         && ((nan_above & 0x1ffff) == 0 || (nan_above & 0x1ffff) == 0x1ffff);
     return w;
 }
 
-/* A normal word loses its exponent's bias, a smaller one gets its hidden bit and is shifted that much less to the left:
-   nine bits to drop in every word, half to even. `a` are the magnitudes, `h` has the signs. */
-static inline __m512i lp_code(__m512i a, __m512i h, const lp_words *w, int plain) {
+/* Codes, in the upper bytes of words, of magnitudes `a`; `h` has their signs. A normal word loses the difference of the
+   biases, a smaller one gets its hidden bit and is shifted less to the left. Then every word is rounded at one place:
+       k k k k k k k | h s s s s s s s s      7 kept bits | half | sticky
+   plus just under half, plus one where the last kept bit is odd. */
+static inline __m512i lp_code(__m512i a, __m512i h, const lp_encoder *w, int plain) {
     const __m512i c = _mm512_min_epu16(a, w->clamp);
     const __m512i y = _mm512_sub_epi16(c, w->start);
-    const __m512i small = _mm512_ternarylogic_epi32(c, w->fraction, w->hidden, 0xea); /* (c & fraction) | hidden */
-    const __m512i count = _mm512_add_epi16(_mm512_srai_epi16(_mm512_min_epi16(y, w->most), 7), w->count);
-    const __m512i m = _mm512_sllv_epi16(_mm512_max_epi16(y, small), count);
-    const __mmask32 odd = _mm512_test_epi16_mask(m, w->odd);
-    __m512i t = _mm512_add_epi16(m, w->half);
+    const __m512i small = _mm512_ternarylogic_epi32(c, w->fraction, w->hidden_bit, 0xea); /* c & fraction | hidden */
+    const __m512i shift = _mm512_add_epi16(_mm512_srai_epi16(_mm512_min_epi16(y, w->shift_range), 7), w->shift);
+    const __m512i m = _mm512_sllv_epi16(_mm512_max_epi16(y, small), shift);
+    const __mmask32 odd = _mm512_test_epi16_mask(m, w->last_bit);
+    __m512i t = _mm512_add_epi16(m, w->below_half);
     t = _mm512_srli_epi16(_mm512_mask_add_epi16(t, odd, t, w->one), 1);
     t = _mm512_mask_mov_epi16(t, _mm512_cmpgt_epu16_mask(a, w->nan_above), w->nan_code);
     if (plain) return _mm512_ternarylogic_epi32(t, h, w->magnitude, 0xb4); /* t ^ (h & ~magnitude) */
     h = _mm512_ternarylogic_epi32(a, h, w->magnitude, 0xf4);               /* a | (h & ~magnitude) */
-    const __mmask32 negative = _mm512_cmple_epu16_mask(_mm512_sub_epi16(h, w->sign_bias), w->sign_last);
-    return _mm512_xor_si512(t, _mm512_maskz_mov_epi16(negative, w->sign));
+    const __mmask32 negative = _mm512_cmple_epu16_mask(_mm512_sub_epi16(h, w->sign_offset), w->sign_limit);
+    return _mm512_xor_si512(t, _mm512_maskz_mov_epi16(negative, w->sign_bit));
 }
 
-/* 64 codes from the bits of 64 float32: words of x[0] and x[1] side by side, bytes of both pairs, then in order. */
-static inline __m512i lp_codes(const __m512i x[4], const lp_words *w, int plain) {
+/* 64 codes from the bits of 64 float32: the words of two vectors are interleaved, then the bytes of both pairs; at the
+   end they are put in order. */
+static inline __m512i lp_codes(const __m512i x[4], const lp_encoder *w, int plain) {
     __m512i code[2];
     for (int j = 0; j < 2; j++) {
         const __m512i p = x[2 * j], q = x[2 * j + 1];
@@ -143,35 +115,35 @@ static inline __m512i lp_codes(const __m512i x[4], const lp_words *w, int plain)
     return _mm512_permutexvar_epi32(w->dwords, _mm512_shuffle_epi8(mixed, w->bytes));
 }
 
-static inline void lp_encode(const void *s, void *d, ptrdiff_t n, const lp_words *w, int plain) {
+static inline void lp_encode(const void *s, void *d, ptrdiff_t n, const lp_encoder *w, int plain) {
     __m512i x[4];
     lp_load(s, n, x);
     lp_store(d, n, lp_codes(x, w, plain));
 }
 
-static inline void lp_encode_doubles(const double *s, void *d, ptrdiff_t n, const lp_words *w, int plain) {
+static inline void lp_encode_doubles(const double *s, void *d, ptrdiff_t n, const lp_encoder *w, int plain) {
     const __m512i low = _mm512_set1_epi64(0xffffffffu);
     __m512i x[4];
     for (int j = 0; j < 4; j++) {
-        __m256 near[2];
-        for (int k = 0; k < 2; k++) { /* as narrow_sticky_one: the lower half folded into one bit */
+        __m256 narrowed[2];
+        for (int k = 0; k < 2; k++) { /* as float64_to_float32_sticky_one: the lower half folded into one bit */
             const __mmask8 mask = (__mmask8)(lp_mask(n, j) >> (8 * k));
             const __m512i v = n >= 64 ? _mm512_loadu_si512(s + 16 * j + 8 * k)
                                       : _mm512_maskz_loadu_epi64(mask, s + 16 * j + 8 * k);
             const __m512i more = _mm512_add_epi64(_mm512_and_si512(v, low), low);
-            near[k] = _mm512_cvtpd_ps(_mm512_castsi512_pd(_mm512_ternarylogic_epi64(v, more, low, 0x54)));
+            narrowed[k] = _mm512_cvtpd_ps(_mm512_castsi512_pd(_mm512_ternarylogic_epi64(v, more, low, 0x54)));
         }
-        x[j] = _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(near[0]), near[1], 1));
+        x[j] = _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(narrowed[0]), narrowed[1], 1));
     }
     lp_store(d, n, lp_codes(x, w, plain));
 }
 
-/* From codes of 16 bits that are the upper half of a float32 (lift 16), or 3 bits further up (lift 13). */
+/* From 16-bit codes that are the upper half of a float32 (code16_shift 16), or begin 3 bits further down (13). */
 static inline void lp_encode_halves(
-    const uint16_t *s, void *d, ptrdiff_t n, uint32_t lift, const lp_words *w, int plain
+    const uint16_t *s, void *d, ptrdiff_t n, uint32_t code16_shift, const lp_encoder *w, int plain
 ) {
-    const __m128i drop = _mm_cvtsi32_si128(16 - (int)lift);
-    const __m512i lost = _mm512_set1_epi16((short)((1 << (16 - lift)) - 1));
+    const __m128i drop = _mm_cvtsi32_si128(16 - (int)code16_shift);
+    const __m512i lost = _mm512_set1_epi16((short)((1 << (16 - code16_shift)) - 1));
     __m512i code[2];
     for (int j = 0; j < 2; j++) {
         const ptrdiff_t left = n - 32 * j;
@@ -192,8 +164,8 @@ static inline void lp_truncate(const void *s, uint8_t *d, ptrdiff_t n, uint32_t 
     __m512i x[4];
     lp_load(s, n, x);
     for (int j = 0; j < 4; j++) x[j] = _mm512_and_si512(_mm512_cvttps_epi32(_mm512_castsi512_ps(x[j])), byte);
-    const __m512i words = _mm512_packus_epi16(_mm512_packs_epi32(x[0], x[1]), _mm512_packs_epi32(x[2], x[3]));
-    const __m512i codes = _mm512_permutexvar_epi32(lp_dwords(), words);
+    const __m512i encoder = _mm512_packus_epi16(_mm512_packs_epi32(x[0], x[1]), _mm512_packs_epi32(x[2], x[3]));
+    const __m512i codes = _mm512_permutexvar_epi32(lp_dwords(), encoder);
     lp_store(d, n, _mm512_sub_epi8(_mm512_xor_si512(codes, ext), ext));
 }
 
@@ -214,154 +186,155 @@ static inline void lp_unpack(const uint8_t *s, uint8_t *d) {
 
 /* ---- scales ---------------------------------------------------------------------------------------------------- */
 
-/* A NaN keeps the sign of the operand that it came from; one made here has none. */
-static inline __m512 lp_settled(__m512 y, __m512 a, __m512 b) {
+/* A NaN has the sign of the operand it came from; a new one has none. */
+static inline __m512 lp_propagate_nan(__m512 y, __m512 a, __m512 b) {
     const __mmask16 nan = _mm512_cmp_ps_mask(y, y, _CMP_UNORD_Q);
     __m512i from = _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask(b, b, _CMP_UNORD_Q), _mm512_castps_si512(b));
     from = _mm512_mask_mov_epi32(from, _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), _mm512_castps_si512(a));
-    from = _mm512_and_si512(from, _mm512_set1_epi32((int)0x80000000u));
-    from = _mm512_or_si512(from, _mm512_set1_epi32(0x7fc00000));
+    from = _mm512_and_si512(from, _mm512_set1_epi32((int)(1u << 31)));
+    from = _mm512_or_si512(from, _mm512_set1_epi32(0x1ff << 22));
     return _mm512_mask_mov_ps(y, nan, _mm512_castsi512_ps(from));
 }
 
-/* x / scale. With scales other than 0, Inf and NaN the machine hands a NaN of x on, with its sign. */
+/* Classes of VFPCLASSPS: quiet NaN, +0, -0, +Inf, -Inf, signalling NaN are bits 0, 1, 2, 3, 4, 7. */
+#define LP_INF_NAN 0x99
+#define LP_ZERO_INF_NAN 0x9f
+
+/* x / scale. With scales other than 0, Inf and NaN the machine returns a NaN of x with its sign. */
 static inline void lp_divide(
-    int way, const void *s, const float *scale, ptrdiff_t at, int shift, ptrdiff_t n, __m512i x[4]
+    int mode, const void *s, const float *scale, ptrdiff_t at, int shift, ptrdiff_t n, __m512i x[4]
 ) {
     __m512i f[4];
     lp_load(s, n, x);
-    lp_beside(way, scale, at, shift, n, f);
+    lp_scales(mode, scale, at, shift, n, f);
     for (int j = 0; j < 4; j++) {
         const __m512 a = _mm512_castsi512_ps(x[j]), b = _mm512_castsi512_ps(f[j]);
         __m512 y = _mm512_div_ps(a, b);
-        if (__builtin_expect(_mm512_fpclass_ps_mask(b, 0x9f), 0)) y = lp_settled(y, a, b);
+        if (__builtin_expect(_mm512_fpclass_ps_mask(b, LP_ZERO_INF_NAN), 0)) y = lp_propagate_nan(y, a, b);
         x[j] = _mm512_castps_si512(y);
     }
 }
 
 static inline void lp_divide_encode(
-    int way, const void *s, void *d, ptrdiff_t n, const float *scale, ptrdiff_t at, int shift, const lp_words *w,
+    int mode, const void *s, void *d, ptrdiff_t n, const float *scale, ptrdiff_t at, int shift, const lp_encoder *w,
     int plain
 ) {
     __m512i x[4];
-    lp_divide(way, s, scale, at, shift, n, x);
+    lp_divide(mode, s, scale, at, shift, n, x);
     lp_store(d, n, lp_codes(x, w, plain));
 }
 
-/* The range of the integer codes, in words; what makes codes of fewer than 8 bits of them, in bytes. */
+/* Zero point and range of integer codes, in words; what sign-extends codes of fewer than 8 bits, in bytes. */
 typedef struct {
-    __m512 far;
+    __m512 beyond_int16;
     __m512i zero, low, high, mask, sign, dwords;
-} lp_places;
+} lp_integer_range;
 
-static inline lp_places lp_places_of(int32_t zero, int32_t low, int32_t high, uint32_t mask, uint32_t sign) {
-    lp_places p;
-    p.far = _mm512_set1_ps(0x1p20f);
-    p.zero = _mm512_set1_epi16((short)zero);
-    p.low = _mm512_set1_epi16((short)low);
-    p.high = _mm512_set1_epi16((short)high);
-    p.mask = _mm512_set1_epi16((short)mask);
-    p.sign = _mm512_set1_epi8((char)sign);
-    p.dwords = lp_dwords();
-    return p;
+static inline lp_integer_range lp_integer_range_of(int32_t zero, const params_t *p) {
+    lp_integer_range r;
+    r.beyond_int16 = _mm512_set1_ps(0x1p20f);
+    r.zero = _mm512_set1_epi16((short)zero);
+    r.low = _mm512_set1_epi16((short)p->code_min);
+    r.high = _mm512_set1_epi16((short)p->code_max);
+    r.mask = _mm512_set1_epi16((short)p->target_mask);
+    r.sign = _mm512_set1_epi8((char)p->target_sign);
+    r.dwords = lp_dwords();
+    return r;
 }
 
-/* The integer nearest to x / scale is the one nearest to this, for scales in reach: a product with the reciprocal, put
-   right once. Not every bit is that of a division: the product is up to 1.5 units off, so what is rounded last lies up to
-   3.5 * 2**-24 units beside x / scale and may be rounded to the other neighbour where a midpoint of two float32 lies
-   between. The integer differs only if one of the two is a half of an integer. All such x and scale with quotients up to
-   256 can be listed (test_quotients.py does so), and none of them differs; a second correction, which makes every
-   bit that of a division (Markstein), therefore changes no code of 8 bits. What is beyond any range is brought back
-   first; the other end, and NaN, may become NaN or anything below the range. */
-static inline __m512 lp_quotient(__m512 x, __m512 scale, __m512 inverse, __m512 far) {
-    x = _mm512_min_ps(_mm512_mul_ps(scale, far), x);
-    const __m512 q = _mm512_mul_ps(x, inverse);
-    return _mm512_fmadd_ps(_mm512_fnmadd_ps(q, scale, x), inverse, q);
+/* A number that rounds to the same integer as x / scale does, for scales in reach: the product with the reciprocal,
+   corrected once. Not every bit is that of the division: the product is up to 1.5 units off, so what is rounded last is
+   up to 3.5 * 2**-24 units from x / scale and may be rounded to the other neighbour where a midpoint of two float32 is
+   between. The integer differs only if one of the two is a half of an integer. All such x and scale with quotients to
+   256 can be listed (tests/quantize/test_quotients.py does so), and none of them differs. A second correction, which makes every
+   bit that of a division (Markstein), therefore changes no code of 8 bits. Values beyond any range are brought to
+   beyond_int16 first; at the other end, and from NaN, NaN or anything below the range may come out. */
+static inline __m512 lp_quotient(__m512 x, __m512 scale, __m512 reciprocal, __m512 beyond_int16) {
+    x = _mm512_min_ps(_mm512_mul_ps(scale, beyond_int16), x);
+    const __m512 q = _mm512_mul_ps(x, reciprocal);
+    return _mm512_fmadd_ps(_mm512_fnmadd_ps(q, scale, x), reciprocal, q);
 }
 
-/* The reciprocals of scales; 0 if one of them is out of reach. */
-static inline int lp_inverses(const float *scale, ptrdiff_t count, float *inverse) {
+/* Compute the reciprocals of scales; return whether all of them are in reach. */
+static inline int lp_reciprocals(const float *scale, ptrdiff_t count, float *reciprocal) {
     int outside = 0;
     for (ptrdiff_t i = 0; i < count; i++) {
         outside |= !(scale[i] > 0x1p-60f && scale[i] < 0x1p60f);
-        inverse[i] = 1 / scale[i];
+        reciprocal[i] = 1 / scale[i];
     }
     return !outside;
 }
 
-/* Half to even by the machine's own conversion, which makes the least integer of NaN and of what is too small. */
+/* Rounded half to even by the machine's own conversion, which returns the least integer for NaN and below its range. */
 static inline void lp_quantize(
-    int way, int inverted, const float *s, uint8_t *d, ptrdiff_t n, const float *scale, const float *inverse,
-    const int32_t *zero, ptrdiff_t at, int shift, const lp_places *p
+    int mode, int by_reciprocal, const float *s, uint8_t *d, ptrdiff_t n, const float *scale, const float *reciprocal,
+    const int32_t *zero, ptrdiff_t at, int shift, const lp_integer_range *r
 ) {
     __m512i x[4], f[4], y[4], z[4], code[2];
     lp_load(s, n, x);
-    lp_beside(way, scale, at, shift, n, f);
-    if (inverted) lp_beside(way, inverse, at, shift, n, y);
-    if (way != LP_ROW) lp_beside(way, zero, at, shift, n, z);
+    lp_scales(mode, scale, at, shift, n, f);
+    if (by_reciprocal) lp_scales(mode, reciprocal, at, shift, n, y);
+    if (mode != LP_SCALE_UNIFORM) lp_scales(mode, zero, at, shift, n, z);
     for (int j = 0; j < 4; j++) {
         const __m512 v = _mm512_castsi512_ps(x[j]), divisor = _mm512_castsi512_ps(f[j]);
-        const __m512 q = inverted
-            ? lp_quotient(v, divisor, _mm512_castsi512_ps(y[j]), p->far)
-            : _mm512_min_ps(p->far, _mm512_div_ps(v, divisor));
+        const __m512 q = by_reciprocal
+            ? lp_quotient(v, divisor, _mm512_castsi512_ps(y[j]), r->beyond_int16)
+            : _mm512_min_ps(r->beyond_int16, _mm512_div_ps(v, divisor));
         x[j] = _mm512_cvt_roundps_epi32(q, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     }
     for (int j = 0; j < 2; j++) {
-        const __m512i offset = way == LP_ROW ? p->zero : _mm512_packs_epi32(z[2 * j], z[2 * j + 1]);
+        const __m512i offset = mode == LP_SCALE_UNIFORM ? r->zero : _mm512_packs_epi32(z[2 * j], z[2 * j + 1]);
         const __m512i v = _mm512_adds_epi16(_mm512_packs_epi32(x[2 * j], x[2 * j + 1]), offset);
-        code[j] = _mm512_and_si512(_mm512_min_epi16(_mm512_max_epi16(v, p->low), p->high), p->mask);
+        code[j] = _mm512_and_si512(_mm512_min_epi16(_mm512_max_epi16(v, r->low), r->high), r->mask);
     }
-    const __m512i codes = _mm512_permutexvar_epi32(p->dwords, _mm512_packus_epi16(code[0], code[1]));
-    lp_store(d, n, _mm512_sub_epi8(_mm512_xor_si512(codes, p->sign), p->sign));
+    const __m512i codes = _mm512_permutexvar_epi32(r->dwords, _mm512_packus_epi16(code[0], code[1]));
+    lp_store(d, n, _mm512_sub_epi8(_mm512_xor_si512(codes, r->sign), r->sign));
 }
 
-/* (x - zero) * scale. With scales other than 0, Inf and NaN the machine hands a NaN of x on as it is. */
-static inline void lp_multiply(
-    int way, const float *s, uint32_t *d, ptrdiff_t n, const float *scale, const float *zero, ptrdiff_t at, int shift
+/* (x - zero) * scale. With scales other than 0, Inf and NaN the machine returns a NaN of x as it is. */
+static inline void lp_dequantize(
+    int mode, const float *s, uint32_t *d, ptrdiff_t n, const float *scale, const float *zero, ptrdiff_t at, int shift
 ) {
     __m512i x[4], f[4], z[4];
     lp_load(s, n, x);
-    lp_beside(way, scale, at, shift, n, f);
-    lp_beside(way, zero, at, shift, n, z);
+    lp_scales(mode, scale, at, shift, n, f);
+    lp_scales(mode, zero, at, shift, n, z);
     for (int j = 0; j < 4; j++) {
         const __m512 a = _mm512_castsi512_ps(x[j]), b = _mm512_castsi512_ps(f[j]), c = _mm512_castsi512_ps(z[j]);
         __m512 y = _mm512_mul_ps(_mm512_sub_ps(a, c), b);
-        if (__builtin_expect(_mm512_fpclass_ps_mask(b, 0x9f) | _mm512_fpclass_ps_mask(c, 0x99), 0))
-            y = lp_settled(y, a, b);
+        if (__builtin_expect(_mm512_fpclass_ps_mask(b, LP_ZERO_INF_NAN) | _mm512_fpclass_ps_mask(c, LP_INF_NAN), 0))
+            y = lp_propagate_nan(y, a, b);
         if (n >= 64) _mm512_storeu_ps(d + 16 * j, y);
         else _mm512_mask_storeu_ps(d + 16 * j, lp_mask(n, j), y);
     }
 }
 
-#else /* nothing of it is called */
-#define LP_LANES 0
-typedef struct { int fits, plain; } lp_words;
-typedef struct { int none; } lp_places;
-static inline lp_words lp_words_of(
-    uint32_t clamp, uint32_t floor, uint32_t keep, uint32_t nan_above, uint32_t nan_code, uint32_t sign_bit,
-    uint32_t sign_bias, uint32_t sign_last
-) { return (lp_words){0, 0}; }
-static inline lp_places lp_places_of(int32_t zero, int32_t low, int32_t high, uint32_t mask, uint32_t sign) {
-    return (lp_places){0};
+#else /* never called: the table takes the other loops */
+#define LP_AVX512 0
+typedef struct { int fits, plain; } lp_encoder;
+typedef struct { int none; } lp_integer_range;
+static inline lp_encoder lp_encoder_of(const params_t *p) { return (lp_encoder){0, 0}; }
+static inline lp_integer_range lp_integer_range_of(int32_t zero, const params_t *p) {
+    return (lp_integer_range){0};
 }
-static inline void lp_encode(const void *s, void *d, ptrdiff_t n, const lp_words *w, int plain) {}
-static inline void lp_encode_doubles(const double *s, void *d, ptrdiff_t n, const lp_words *w, int plain) {}
+static inline void lp_encode(const void *s, void *d, ptrdiff_t n, const lp_encoder *w, int plain) {}
+static inline void lp_encode_doubles(const double *s, void *d, ptrdiff_t n, const lp_encoder *w, int plain) {}
 static inline void lp_truncate(const void *s, uint8_t *d, ptrdiff_t n, uint32_t mask, uint32_t sign) {}
 static inline void lp_pack(const uint8_t *s, uint8_t *d) {}
 static inline void lp_unpack(const uint8_t *s, uint8_t *d) {}
 static inline void lp_encode_halves(
-    const uint16_t *s, void *d, ptrdiff_t n, uint32_t lift, const lp_words *w, int plain
+    const uint16_t *s, void *d, ptrdiff_t n, uint32_t code16_shift, const lp_encoder *w, int plain
 ) {}
 static inline void lp_divide_encode(
-    int way, const void *s, void *d, ptrdiff_t n, const float *scale, ptrdiff_t at, int shift, const lp_words *w,
+    int mode, const void *s, void *d, ptrdiff_t n, const float *scale, ptrdiff_t at, int shift, const lp_encoder *w,
     int plain
 ) {}
-static inline int lp_inverses(const float *scale, ptrdiff_t count, float *inverse) { return 0; }
+static inline int lp_reciprocals(const float *scale, ptrdiff_t count, float *reciprocal) { return 0; }
 static inline void lp_quantize(
-    int way, int inverted, const float *s, uint8_t *d, ptrdiff_t n, const float *scale, const float *inverse,
-    const int32_t *zero, ptrdiff_t at, int shift, const lp_places *p
+    int mode, int by_reciprocal, const float *s, uint8_t *d, ptrdiff_t n, const float *scale, const float *reciprocal,
+    const int32_t *zero, ptrdiff_t at, int shift, const lp_integer_range *r
 ) {}
-static inline void lp_multiply(
-    int way, const float *s, uint32_t *d, ptrdiff_t n, const float *scale, const float *zero, ptrdiff_t at, int shift
+static inline void lp_dequantize(
+    int mode, const float *s, uint32_t *d, ptrdiff_t n, const float *scale, const float *zero, ptrdiff_t at, int shift
 ) {}
 #endif

@@ -1,5 +1,5 @@
 # What became of float32 values: extremes, errors and sums of squares.
-from lowprec._native.params cimport seen_t
+from lowprec._native.loop_types cimport seen_t
 
 cdef extern from * nogil:
     """
@@ -11,7 +11,7 @@ cdef extern from * nogil:
     }
     #else
     static inline int32_t lp_beyond(float ratio, float magnitude, float error) {
-        return (int32_t)(lp_wide_bits((double)ratio * magnitude - error) >> 32);
+        return (int32_t)(lp_double_bits((double)ratio * magnitude - error) >> 32);
     }
     #endif
     #define LP_SMALL 0x1p-45f
@@ -56,7 +56,7 @@ cdef bint count_swiftly(const float *x, const float *y, Py_ssize_t n, seen_t *se
         flushed[j] = 0
         signals[j] = 0
         noises[j] = 0
-    for block in range(blocks(n, SHORT)):
+    for block in range(block_count(n, SHORT)):
         ratio = as_float(<uint32_t>worst_ratio)
         for j in range(LANES):
             signal[j] = 0
@@ -107,7 +107,7 @@ cdef bint count_swiftly(const float *x, const float *y, Py_ssize_t n, seen_t *se
 
 cdef inline bint in_reach(double total, float peak) noexcept nogil:
     # Inf and NaN are not; small squares have lost bits, but few beside a sum of 2**-100.
-    return total < as_double(WIDE_INF) and (total > as_double(WIDE_TINY) or peak == 0)
+    return total < as_double(DOUBLE_INF) and (total > as_double(DOUBLE_TINY) or peak == 0)
 
 
 cdef inline float unit_for(float peak) noexcept nogil:

@@ -84,13 +84,13 @@ cdef void convert_and_compare(
     const steps_t *load, const steps_t *steps, const steps_t *back, const uint8_t *s, uint8_t *d, Py_ssize_t n,
     seen_t *seen,
 ) noexcept nogil:
-    cdef tiles_t *tiles = own_tiles()
+    cdef tiles_t *tiles = thread_tiles()
     cdef bint s_fits = fits(s, steps.src_bits)
     cdef bint d_fits = fits(d, steps.dst_bits)
     cdef const float *x
     cdef const uint8_t *here
     cdef uint8_t *there
-    cdef rest_t rest, none
+    cdef remaining_t remaining, none
     cdef Py_ssize_t tile, start, count
     none.src = none.dst = 0
     for tile in range((n + COMPARED - 1) // COMPARED):
@@ -98,14 +98,14 @@ cdef void convert_and_compare(
         count = min(<Py_ssize_t>COMPARED, n - start)
         here = s + start * steps.src_bits // 8
         there = d + start * steps.dst_bits // 8
-        rest.src = n - start - count if s_fits else 0
-        rest.dst = n - start - count if d_fits else 0
+        remaining.src = n - start - count if s_fits else 0
+        remaining.dst = n - start - count if d_fits else 0
         if not s_fits:  # up to 32 bits each
             memcpy(tiles.gathered, here, count * steps.src_bits // 8)
             here = <const uint8_t *>tiles.gathered
         if not d_fits:
             there = <uint8_t *>tiles.converted
-        run_tiles(steps, here, there, 0, count, rest, NULL)
+        run_tiles(steps, here, there, 0, count, remaining, NULL)
         if not d_fits:
             memcpy(d + start * steps.dst_bits // 8, there, count * steps.dst_bits // 8)
         if seen.special:

@@ -1,155 +1,220 @@
-# The loops that need no hub: integers, bools, packing, byte order.
+# Loops from and to integers and bools: between them, to float32 or float64, and from there.
 
-cdef void wrap(const from_t *s, to_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
-    # In lanes of the target: where it is the narrower one, the source's upper bits and sign do not matter.
-    cdef params_t p = numbers[0]
-    cdef to_t from_mask = <to_t>p.from_mask
-    cdef to_t from_sign = <to_t>p.from_sign
-    cdef to_t to_mask = <to_t>p.to_mask
-    cdef to_t to_sign = <to_t>p.to_sign
-    cdef to_t v
-    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
+ctypedef fused source_t:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+ctypedef fused target_t:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+ctypedef fused wide_integer_t:
+    int32_t
+    uint32_t
+    int64_t
+    uint64_t
+
+
+# ---- loops: integers -> integers, anything -> bool ---------------------------------------------------------------
+
+cdef void wrap(
+    const source_t *s, target_t *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    # Computed in the target's width: where that is the narrower one, upper bits and sign of the source do not matter.
+    cdef params_t p = params[0]
+    cdef target_t source_mask = <target_t>p.source_mask
+    cdef target_t source_sign = <target_t>p.source_sign
+    cdef target_t target_mask = <target_t>p.target_mask
+    cdef target_t target_sign = <target_t>p.target_sign
+    cdef target_t v
+    cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n, span)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
-        for i in range(block * span, min(block * span + span, n)):
-            v = <to_t>(((<to_t>s[i] & from_mask) ^ from_sign) - from_sign)
-            d[i] = <to_t>(((v & to_mask) ^ to_sign) - to_sign)
+    for block in range(block_count(n, length)):
+        prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
+        for i in range(block * length, min(block * length + length, n)):
+            v = <target_t>(((<target_t>s[i] & source_mask) ^ source_sign) - source_sign)
+            d[i] = <target_t>(((v & target_mask) ^ target_sign) - target_sign)
 
 
-cdef void nonzero(const from_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
-    cdef params_t p = numbers[0]
-    cdef from_t mask = <from_t>p.from_mask
-    cdef uint8_t always = <uint8_t>p.always
-    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
+cdef void nonzero(
+    const source_t *s, uint8_t *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    cdef params_t p = params[0]
+    cdef source_t mask = <source_t>p.source_mask
+    cdef uint8_t always_true = <uint8_t>p.always_true
+    cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n, span)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
-        for i in range(block * span, min(block * span + span, n)):
-            d[i] = <uint8_t>((s[i] & mask) != 0) | always
+    for block in range(block_count(n, length)):
+        prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
+        for i in range(block * length, min(block * length + length, n)):
+            d[i] = <uint8_t>((s[i] & mask) != 0) | always_true
 
 
-cdef void pack2(const uint8_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
-    cdef Py_ssize_t whole = n // 4
-    cdef Py_ssize_t span = span_of(4, 1)
+# ---- loops: integers -> float32 or float64 -----------------------------------------------------------------------
+
+cdef void integer8_to_float32(
+    const uint8_t *s, float *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    cdef params_t p = params[0]
+    cdef int32_t mask = <int32_t>p.source_mask
+    cdef int32_t sign = <int32_t>p.source_sign
+    cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(whole, span)):
-        ahead(s, 4, d, 1, block * span, span, whole, rest)
-        for i in range(block * span, min(block * span + span, whole)):
-            d[i] = s[4 * i] | (s[4 * i + 1] << 2) | (s[4 * i + 2] << 4) | (s[4 * i + 3] << 6)
-    if n % 4 != 0:
-        d[whole] = 0
-        for i in range(n % 4):
-            d[whole] |= <uint8_t>(s[4 * whole + i] << (2 * i))
+    for block in range(block_count(n, length)):
+        prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
+        for i in range(block * length, min(block * length + length, n)):
+            d[i] = <float>(((<int32_t>s[i] & mask) ^ sign) - sign)
 
 
-cdef void pack4(const uint8_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
-    cdef Py_ssize_t whole = n // 2
-    cdef Py_ssize_t span = span_of(2, 1)
+cdef void integer16_to_float32(
+    const uint16_t *s, float *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    cdef params_t p = params[0]
+    cdef int32_t sign = <int32_t>p.source_sign
+    cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(whole, span)):
-        ahead(s, 2, d, 1, block * span, span, whole, rest)
-        for i in range(block * span, min(block * span + span, whole)):
-            d[i] = s[2 * i] | (s[2 * i + 1] << 4)
-    if n % 2 != 0:
-        d[whole] = s[n - 1]
+    for block in range(block_count(n, length)):
+        prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
+        for i in range(block * length, min(block * length + length, n)):
+            d[i] = <float>((<int32_t>s[i] ^ sign) - sign)
 
 
-cdef void pack6(const uint8_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
-    cdef Py_ssize_t whole = n // 4
-    cdef Py_ssize_t span = span_of(4, 3)
+cdef void int32_to_float64(
+    const int32_t *s, double *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    cdef uint32_t word
-    for block in range(blocks(whole, span)):
-        ahead(s, 4, d, 3, block * span, span, whole, rest)
-        for i in range(block * span, min(block * span + span, whole)):
-            d[3 * i] = s[4 * i] | (s[4 * i + 1] << 6)
-            d[3 * i + 1] = (s[4 * i + 1] >> 2) | (s[4 * i + 2] << 4)
-            d[3 * i + 2] = (s[4 * i + 2] >> 4) | (s[4 * i + 3] << 2)
-    if n % 4 != 0:
-        word = 0
-        for i in range(n % 4):
-            word |= <uint32_t>s[4 * whole + i] << (6 * i)
-        for i in range((6 * (n % 4) + 7) // 8):
-            d[3 * whole + i] = <uint8_t>(word >> (8 * i))
+    for block in range(block_count(n, length)):
+        prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
+        for i in range(block * length, min(block * length + length, n)):
+            d[i] = <double>s[i]
 
 
-cdef void unpack2(const uint8_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
-    cdef Py_ssize_t whole = n // 4
-    cdef Py_ssize_t span = span_of(1, 4)
+cdef void uint32_to_float64(
+    const uint32_t *s, double *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(whole, span)):
-        ahead(s, 1, d, 4, block * span, span, whole, rest)
-        for i in range(block * span, min(block * span + span, whole)):
-            d[4 * i] = s[i] & 3
-            d[4 * i + 1] = (s[i] >> 2) & 3
-            d[4 * i + 2] = (s[i] >> 4) & 3
-            d[4 * i + 3] = s[i] >> 6
-    for i in range(n % 4):
-        d[4 * whole + i] = (s[whole] >> (2 * i)) & 3
+    for block in range(block_count(n, length)):
+        prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
+        for i in range(block * length, min(block * length + length, n)):
+            d[i] = <double>s[i]
 
 
-cdef void unpack4(const uint8_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
-    cdef Py_ssize_t whole = n // 2
-    cdef Py_ssize_t span = span_of(1, 2)
+cdef void int64_to_float64(
+    const uint64_t *s, double *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(whole, span)):
-        ahead(s, 1, d, 2, block * span, span, whole, rest)
-        for i in range(block * span, min(block * span + span, whole)):
-            d[2 * i] = s[i] & 15
-            d[2 * i + 1] = s[i] >> 4
-    if n % 2 != 0:
-        d[n - 1] = s[whole] & 15
+    for block in range(block_count(n, length)):
+        prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
+        for i in range(block * length, min(block * length + length, n)):
+            d[i] = int64_to_double(s[i])
 
 
-cdef void unpack6(const uint8_t *s, uint8_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
-    cdef Py_ssize_t whole = n // 4
-    cdef Py_ssize_t span = span_of(3, 4)
+cdef void uint64_to_float64(
+    const uint64_t *s, double *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    cdef uint32_t word
-    for block in range(blocks(whole, span)):
-        ahead(s, 3, d, 4, block * span, span, whole, rest)
-        for i in range(block * span, min(block * span + span, whole)):
-            d[4 * i] = s[3 * i] & 63
-            d[4 * i + 1] = ((s[3 * i] >> 6) | (s[3 * i + 1] << 2)) & 63
-            d[4 * i + 2] = ((s[3 * i + 1] >> 4) | (s[3 * i + 2] << 4)) & 63
-            d[4 * i + 3] = s[3 * i + 2] >> 2
-    if n % 4 != 0:
-        word = 0
-        for i in range((6 * (n % 4) + 7) // 8):
-            word |= <uint32_t>s[3 * whole + i] << (8 * i)
-        for i in range(n % 4):
-            d[4 * whole + i] = (word >> (6 * i)) & 63
+    for block in range(block_count(n, length)):
+        prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
+        for i in range(block * length, min(block * length + length, n)):
+            d[i] = uint64_to_double(s[i])
 
 
-cdef void swap16(const uint16_t *s, uint16_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
-    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
+cdef void int64_to_float64_odd(
+    const uint64_t *s, double *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    cdef uint64_t negative
+    cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n, span)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
-        for i in range(block * span, min(block * span + span, n)):
-            d[i] = <uint16_t>((s[i] >> 8) | (s[i] << 8))
+    for block in range(block_count(n, length)):
+        prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
+        for i in range(block * length, min(block * length + length, n)):
+            negative = 0 - (s[i] >> 63)
+            d[i] = int64_to_double(fold_low_bits(s[i], (s[i] ^ negative) - negative))
 
 
-cdef inline uint32_t swap_one(uint32_t v) noexcept nogil:
-    cdef uint32_t odd = <uint32_t>0xff00ff00
-    v = ((v << 8) & odd) | ((v & odd) >> 8)
-    return (v << 16) | (v >> 16)
-
-
-cdef void swap32(const uint32_t *s, uint32_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
-    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
+cdef void uint64_to_float64_odd(
+    const uint64_t *s, double *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n, span)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
-        for i in range(block * span, min(block * span + span, n)):
-            d[i] = swap_one(s[i])
+    for block in range(block_count(n, length)):
+        prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
+        for i in range(block * length, min(block * length + length, n)):
+            d[i] = uint64_to_double(fold_low_bits(s[i], s[i]))
 
 
-cdef void swap64(const uint64_t *s, uint64_t *d, Py_ssize_t n, rest_t rest, const params_t *numbers) noexcept nogil:
-    cdef Py_ssize_t span = span_of(sizeof(s[0]), sizeof(d[0]))
+cdef void integer_to_float32(
+    const wide_integer_t *s, float *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    # Rounded once by the machine, which has an instruction for any of them from AVX-512 on.
+    cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, i
-    for block in range(blocks(n, span)):
-        ahead(s, sizeof(s[0]), d, sizeof(d[0]), block * span, span, n, rest)
-        for i in range(block * span, min(block * span + span, n)):
-            d[i] = (<uint64_t>swap_one(<uint32_t>s[i]) << 32) | swap_one(<uint32_t>(s[i] >> 32))
+    for block in range(block_count(n, length)):
+        prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
+        for i in range(block * length, min(block * length + length, n)):
+            d[i] = <float>s[i]
+
+
+# ---- loops: float32 or float64 -> integers -----------------------------------------------------------------------
+
+cdef void truncate(
+    const uint32_t *s, target_t *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    # The machine's own conversion truncates a block whose values all fit into int32; other blocks shift significands.
+    cdef params_t p = params[0]
+    cdef uint32_t mask = <uint32_t>p.target_mask
+    cdef uint32_t sign = <uint32_t>p.target_sign
+    cdef uint32_t outside
+    cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
+    cdef Py_ssize_t block, start, stop, i
+    for block in range(block_count(n, length)):
+        prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
+        start = block * length
+        stop = min(start + length, n)
+        outside = 0
+        for i in range(start, stop):
+            outside |= 1 if <int32_t>(s[i] & ~SIGN) >= <int32_t>TWO_31 else 0
+        if outside == 0:
+            for i in range(start, stop):
+                d[i] = <target_t>(((<uint32_t><int32_t>as_float(s[i]) & mask) ^ sign) - sign)
+        else:
+            for i in range(start, stop):
+                d[i] = <target_t>(((integer_part32(s[i]) & mask) ^ sign) - sign)
+
+
+cdef void truncate64(
+    const uint64_t *s, target_t *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    cdef params_t p = params[0]
+    cdef uint64_t mask = p.target_mask
+    cdef uint64_t sign = p.target_sign
+    cdef double limit = as_double(DOUBLE_TWO_63 if target_t is uint64_t else DOUBLE_TWO_31)
+    cdef uint64_t outside
+    cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
+    cdef Py_ssize_t block, start, stop, i
+    for block in range(block_count(n, length)):
+        prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
+        start = block * length
+        stop = min(start + length, n)
+        outside = 0
+        for i in range(start, stop):
+            outside |= 0 if as_double(s[i] & ~DOUBLE_SIGN) < limit else 1  # NaN is outside too
+        if outside != 0:
+            for i in range(start, stop):
+                d[i] = <target_t>(((integer_part64(s[i]) & mask) ^ sign) - sign)
+        elif target_t is uint64_t:
+            for i in range(start, stop):
+                d[i] = <uint64_t><int64_t>as_double(s[i])
+        else:
+            for i in range(start, stop):
+                d[i] = <target_t>(
+                    ((<uint32_t><int32_t>as_double(s[i]) & <uint32_t>mask) ^ <uint32_t>sign) - <uint32_t>sign
+                )

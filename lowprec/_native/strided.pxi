@@ -1,20 +1,20 @@
-# The entry point for arrays that are not dense: tiles are gathered and scattered, the whole array is never copied.
+# The entry point for strided arrays: their elements are gathered and scattered tile by tile, the array is never copied.
 #
-# It asks the buffer protocol itself, since a typed memoryview has a fixed number of dimensions.
+# It calls the buffer protocol itself, since a typed memoryview has a fixed number of dimensions.
 
 cdef struct layout_t:
     char *start
     int rank
     int item                # bytes, of a packed array one
     int bits                # of one element
-    int dense               # elements follow each other in C order, where the machine's own types may stand
+    int dense               # elements follow each other in C order, aligned for their C type
     Py_ssize_t shape[MAX_RANK]
     Py_ssize_t strides[MAX_RANK]
 
 
-cdef int read_layout(Py_buffer *view, int bits, layout_t *layout) except -1:
+cdef int read_layout(layout_t *layout, const Py_buffer *view, int bits) except -1:
     cdef Py_ssize_t expected = view.itemsize
-    cdef Py_ssize_t apart = <Py_ssize_t>view.buf
+    cdef Py_ssize_t misalignment = <Py_ssize_t>view.buf
     cdef int axis
     if view.ndim > MAX_RANK or view.itemsize not in (1, 2, 4, 8):
         raise ValueError(f"at most {MAX_RANK} dimensions of 1, 2, 4 or 8 bytes; got {view.ndim} of {view.itemsize}")
@@ -29,23 +29,23 @@ cdef int read_layout(Py_buffer *view, int bits, layout_t *layout) except -1:
         if view.shape[axis] != 1 and view.strides[axis] != expected:
             layout.dense = 0
         expected *= view.shape[axis]
-        apart |= layout.strides[axis]
+        misalignment |= layout.strides[axis]
     if not fits(layout.start, bits):
         layout.dense = 0
     if bits != 8 * layout.item and not (bits < 8 and layout.item == 1 and layout.rank == 1 and layout.dense):
         raise ValueError(f"elements of {bits} bits, or packed dense bytes; got {8 * layout.item} bits")
-    if layout.rank and apart % layout.item != 0 and layout.strides[layout.rank - 1] != layout.item:
+    if layout.rank and misalignment % layout.item != 0 and layout.strides[layout.rank - 1] != layout.item:
         raise ValueError(f"elements that do not follow each other must be aligned to {layout.item} bytes")
     return 0
 
 
 cdef inline bint fits(const void *memory, int bits) noexcept nogil:
-    # Whether the machine's own type of that width may stand there.
+    # Whether the address is aligned for the C type of that width.
     return bits <= 8 or is_aligned(memory, bits // 8)
 
 
-cdef void read_row(const void *start, Py_ssize_t n, int bits, layout_t *layout) noexcept nogil:
-    # Elements that follow each other, wherever they start.
+cdef void set_dense_layout(layout_t *layout, const void *start, Py_ssize_t n, int bits) noexcept nogil:
+    # Elements that follow each other, from any address on.
     layout.start = <char *>start
     layout.rank = 1
     layout.item = max(bits // 8, 1)
@@ -92,7 +92,7 @@ cdef inline void move_items(char *memory, Py_ssize_t step, item_t *tile, Py_ssiz
 cdef inline void move_row(
     char *memory, Py_ssize_t step, char *tile, Py_ssize_t n, int item, bint gather,
 ) noexcept nogil:
-    # A dense row may start anywhere; elements apart from each other stand where the machine's own types may.
+    # A dense row may have any address; elements apart from each other are aligned.
     if step == item:
         memcpy(tile if gather else memory, memory if gather else tile, n * item)
     elif item == 1:
@@ -106,32 +106,32 @@ cdef inline void move_row(
 
 
 cdef void move_tile(const layout_t *layout, Py_ssize_t first, Py_ssize_t n, char *tile, bint gather) noexcept nogil:
-    # Walk rows of the last axis from element `first` in C order, to the tile or from it.
+    # Copy n elements in C order, from number `first` on, to the tile or from it: row by row of the last axis.
     cdef Py_ssize_t index[MAX_RANK]
-    cdef Py_ssize_t rest = first
+    cdef Py_ssize_t number = first
     cdef Py_ssize_t row, step
     cdef int last = layout.rank - 1
     cdef int axis
-    cdef char *here = layout.start
+    cdef char *element = layout.start
     for axis in range(last, -1, -1):
-        index[axis] = rest % layout.shape[axis]
-        rest //= layout.shape[axis]
-        here += index[axis] * layout.strides[axis]
+        index[axis] = number % layout.shape[axis]
+        number //= layout.shape[axis]
+        element += index[axis] * layout.strides[axis]
     step = layout.strides[last]
     while n > 0:
         row = min(n, layout.shape[last] - index[last])
-        move_row(here, step, tile, row, layout.item, gather)
+        move_row(element, step, tile, row, layout.item, gather)
         tile += row * layout.item
         n -= row
-        here -= index[last] * step
+        element -= index[last] * step
         index[last] = 0
         axis = last - 1
         while axis >= 0:
             index[axis] += 1
-            here += layout.strides[axis]
+            element += layout.strides[axis]
             if index[axis] < layout.shape[axis]:
                 break
-            here -= index[axis] * layout.strides[axis]
+            element -= index[axis] * layout.strides[axis]
             index[axis] = 0
             axis -= 1
 
@@ -140,25 +140,25 @@ cdef void run_strided_chunk(
     const steps_t *steps, const layout_t *src, const layout_t *dst, Py_ssize_t first, Py_ssize_t n, Py_ssize_t whole,
     const operands_t *operands,
 ) noexcept nogil:
-    cdef tiles_t *tiles = own_tiles()
-    cdef const uint8_t *here
-    cdef uint8_t *there
+    cdef tiles_t *tiles = thread_tiles()
+    cdef const uint8_t *source
+    cdef uint8_t *target
     cdef Py_ssize_t tile, start, count
-    cdef rest_t rest
+    cdef remaining_t remaining
     cdef lp_mode mode = lp_mode_enter()
     for tile in range((n + TILE - 1) // TILE):
         start = first + tile * TILE
         count = min(<Py_ssize_t>TILE, first + n - start)
-        here = <const uint8_t *>(src.start + start * src.bits // 8)
-        there = <uint8_t *>(dst.start + start * dst.bits // 8)
+        source = <const uint8_t *>(src.start + start * src.bits // 8)
+        target = <uint8_t *>(dst.start + start * dst.bits // 8)
         if not src.dense:
             move_tile(src, start, count, <char *>tiles.gathered, True)
-            here = <const uint8_t *>tiles.gathered
+            source = <const uint8_t *>tiles.gathered
         if not dst.dense:
-            there = <uint8_t *>tiles.converted
-        rest.src = whole - start - count if src.dense else 0
-        rest.dst = whole - start - count if dst.dense else 0
-        run_tiles(steps, here, there, start, count, rest, operands)
+            target = <uint8_t *>tiles.converted
+        remaining.src = whole - start - count if src.dense else 0
+        remaining.dst = whole - start - count if dst.dense else 0
+        run_tiles(steps, source, target, start, count, remaining, operands)
         if not dst.dense:
             move_tile(dst, start, count, <char *>tiles.converted, False)
     lp_mode_leave(mode)
@@ -188,17 +188,17 @@ def run_strided(Program program not None, src, dst, Operands operands, int n_thr
     cdef layout_t src_layout, dst_layout
     cdef const steps_t *steps = &program.steps
     cdef Py_ssize_t n
-    cdef const operands_t *beside_them = NULL
+    cdef const operands_t *scales_them = NULL
     cdef bint packed
     check_operands(program, operands)
     if operands is not None:
-        beside_them = &operands.view
+        operands_view = &operands.view
     PyObject_GetBuffer(src, &src_view, PyBUF_STRIDED_RO | PyBUF_FORMAT)
     try:
         PyObject_GetBuffer(dst, &dst_view, PyBUF_STRIDED | PyBUF_FORMAT)
         try:
-            read_layout(&src_view, steps.src_bits, &src_layout)
-            read_layout(&dst_view, steps.dst_bits, &dst_layout)
+            read_layout(&src_layout, &src_view, steps.src_bits)
+            read_layout(&dst_layout, &dst_view, steps.dst_bits)
             packed = steps.src_bits < 8 or steps.dst_bits < 8
             n = size_of(&dst_layout if steps.src_bits < 8 else &src_layout)
             if packed and 8 * src_layout.item * size_of(&src_layout) < n * steps.src_bits:
@@ -208,7 +208,7 @@ def run_strided(Program program not None, src, dst, Operands operands, int n_thr
             if src_layout.rank == 0 or dst_layout.rank == 0 or not packed and src.shape != dst.shape:
                 raise ValueError(f"`src` and `dst` must have one shape and an axis; got {src.shape} and {dst.shape}")
             with nogil:
-                run_layouts(steps, &src_layout, &dst_layout, n, beside_them, n_threads)
+                run_layouts(steps, &src_layout, &dst_layout, n, operands_view, n_threads)
         finally:
             PyBuffer_Release(&dst_view)
     finally:

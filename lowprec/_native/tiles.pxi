@@ -1,9 +1,9 @@
-# One chunk through the loops of a conversion, a tile at a time where there are several.
+# Running a program on one chunk: loop after loop, a tile at a time.
 
 cdef struct steps_t:
-    # The loops in order, their numbers, and the widths at both ends.
+    # A program as C reads it: its loops in order, their parameters, the widths at both ends.
     int count
-    int loops[MAX_STAGES]
+    int loops[MAX_STEPS]
     int src_bits
     int dst_bits
     params_t params
@@ -14,48 +14,48 @@ cdef inline bint one_scale(const operands_t *operands) noexcept nogil:
 
 
 cdef void run_tiles(
-    const steps_t *steps, const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, rest_t rest,
+    const steps_t *steps, const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, remaining_t remaining,
     const operands_t *operands,
 ) noexcept nogil:
-    # One loop runs straight through; several run tile by tile through two buffers that stay in the L1 cache. `first`
-    # is the number of the first element in the whole array, `rest` counts what stands in memory behind these.
+    # A single loop runs over all elements at once; several run tile by tile, through two that stay in the L1 cache.
+    # `first` is the index of the first element in the whole array, `remaining` counts what follows in memory.
     cdef tiles_t *tiles
-    cdef beside_t found
-    cdef rest_t after
-    cdef const void *here
-    cdef void *there
+    cdef scales_t scales
+    cdef remaining_t after
+    cdef const void *source
+    cdef void *target
     cdef Py_ssize_t start, count
     cdef Py_ssize_t step = TILE
     cdef int i, loop
     if steps.count == 1 and one_scale(operands):
-        step = n  # nothing has to be spread over a tile
+        step = n  # no scales have to be copied to a tile
         tiles = NULL
     else:
-        tiles = own_tiles()
+        tiles = thread_tiles()
     cdef bint runs = True
     for i in range(steps.count):
-        if steps.loops[i] >= MAX_LOOPS and linear[RUNS][steps.loops[i] - MAX_LOOPS] == NULL:
+        if steps.loops[i] >= MAX_LOOPS and scale_loops[SCALE_RUNS][steps.loops[i] - MAX_LOOPS] == NULL:
             runs = False
     start = 0
     while start < n:
         count = min(step, n - start)
-        here = src + start * steps.src_bits // 8
+        source = src + start * steps.src_bits // 8
         if operands != NULL:
-            found = beside(operands, first + start, count, runs, tiles)
+            scales = locate_scales(operands, first + start, count, runs, tiles)
         for i in range(steps.count):
-            after.src = n - start - count + rest.src if i == 0 else 0
+            after.src = n - start - count + remaining.src if i == 0 else 0
             if i == steps.count - 1:
-                there = dst + start * steps.dst_bits // 8
-                after.dst = n - start - count + rest.dst
+                target = dst + start * steps.dst_bits // 8
+                after.dst = n - start - count + remaining.dst
             else:
-                there = <void *>tiles.even if i % 2 == 0 else <void *>tiles.odd
+                target = <void *>tiles.even if i % 2 == 0 else <void *>tiles.odd
                 after.dst = 0
             loop = steps.loops[i] - MAX_LOOPS
             if loop < 0:
-                loops[steps.loops[i]](here, there, count, after, &steps.params)
+                loops[steps.loops[i]](source, target, count, after, &steps.params)
             else:
-                linear[found.way][loop](here, there, count, after, &found, &steps.params)
-            here = there
+                scale_loops[scales.mode][loop](source, target, count, after, &scales, &steps.params)
+            source = target
         start += count
 
 
@@ -64,11 +64,11 @@ cdef void run_chunk(
     const operands_t *operands,
 ) noexcept nogil:
     cdef lp_mode mode = lp_mode_enter()
-    cdef rest_t rest
-    rest.src = rest.dst = whole - first - n
+    cdef remaining_t remaining
+    remaining.src = remaining.dst = whole - first - n
     src += first * steps.src_bits // 8
     dst += first * steps.dst_bits // 8
-    run_tiles(steps, src, dst, first, n, rest, operands)
+    run_tiles(steps, src, dst, first, n, remaining, operands)
     lp_mode_leave(mode)
 
 

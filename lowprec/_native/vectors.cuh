@@ -1,37 +1,37 @@
-// What a thread does: read a group of elements, convert each, write the codes; then the next group, a grid further.
+// What a thread does: read a vector of elements, convert each, write the codes; then the next vector, a grid further.
 //
-// How many elements a group has, cuda.py says. Where a base pointer is not aligned as a group is, and in the last
-// group, elements go one by one.
+// A vector is what cuda_source.py says: as many elements as one instruction loads or stores. Where a base pointer is not
+// aligned for vectors, and in the last one, elements are read and written one by one.
 
 LP_CONSTEXPR int smaller(int a, int b) { return a < b ? a : b; }
 
 // N values that are loaded and stored together, by instructions of up to 16 bytes.
 template <typename T, int N>
-struct alignas(smaller(16, (sizeof(T) * N) & (0 - sizeof(T) * N))) together_t {
+struct alignas(smaller(16, (sizeof(T) * N) & (0 - sizeof(T) * N))) words_t {
     T at[N];
 };
 
-// One side of a conversion: N elements of BITS bits, each held in a T.
+// The source or the output of a conversion: N elements of BITS bits, each stored in a T.
 template <typename T, int BITS, int N>
 struct side_t {
-    typedef together_t<T, N> group_t;
+    typedef words_t<T, N> vector_t;
 
-    static LP_INLINE void read(const u8 *base, u64 group, int count, bool whole, T (&v)[N]) {
-        const T *from = reinterpret_cast<const T *>(base) + group * N;
+    static LP_INLINE void read(const u8 *base, u64 vector, int count, bool whole, T (&v)[N]) {
+        const T *from = reinterpret_cast<const T *>(base) + vector * N;
         if (whole) {
-            const group_t all = *reinterpret_cast<const group_t *>(from);
+            const vector_t all = *reinterpret_cast<const vector_t *>(from);
             LP_UNROLL for (int k = 0; k < N; ++k) v[k] = all.at[k];
         } else {
             LP_UNROLL for (int k = 0; k < N; ++k) v[k] = k < count ? from[k] : 0;
         }
     }
 
-    static LP_INLINE void write(u8 *base, u64 group, int count, bool whole, const T (&v)[N]) {
-        T *to = reinterpret_cast<T *>(base) + group * N;
+    static LP_INLINE void write(u8 *base, u64 vector, int count, bool whole, const T (&v)[N]) {
+        T *to = reinterpret_cast<T *>(base) + vector * N;
         if (whole) {
-            group_t all;
+            vector_t all;
             LP_UNROLL for (int k = 0; k < N; ++k) all.at[k] = v[k];
-            *reinterpret_cast<group_t *>(to) = all;
+            *reinterpret_cast<vector_t *>(to) = all;
         } else {
             LP_UNROLL for (int k = 0; k < N; ++k) if (k < count) to[k] = v[k];
         }
@@ -42,13 +42,13 @@ struct side_t {
 template <int BITS, int N>
 struct packed_t {
     static constexpr int WORDS = N * BITS / 32;
-    typedef together_t<u32, WORDS> group_t;
+    typedef words_t<u32, WORDS> vector_t;
 
-    static LP_INLINE void read(const u8 *base, u64 group, int count, bool whole, u8 (&v)[N]) {
-        const u8 *from = base + group * (4 * WORDS);
-        group_t all;
+    static LP_INLINE void read(const u8 *base, u64 vector, int count, bool whole, u8 (&v)[N]) {
+        const u8 *from = base + vector * (4 * WORDS);
+        vector_t all;
         if (whole) {
-            all = *reinterpret_cast<const group_t *>(from);
+            all = *reinterpret_cast<const vector_t *>(from);
         } else {
             const int bytes = (count * BITS + 7) / 8;
             LP_UNROLL for (int w = 0; w < WORDS; ++w) all.at[w] = 0;
@@ -62,9 +62,9 @@ struct packed_t {
         }
     }
 
-    static LP_INLINE void write(u8 *base, u64 group, int count, bool whole, const u8 (&v)[N]) {
-        u8 *to = base + group * (4 * WORDS);
-        group_t all;
+    static LP_INLINE void write(u8 *base, u64 vector, int count, bool whole, const u8 (&v)[N]) {
+        u8 *to = base + vector * (4 * WORDS);
+        vector_t all;
         LP_UNROLL for (int w = 0; w < WORDS; ++w) all.at[w] = 0;
         LP_UNROLL for (int k = 0; k < N; ++k) {
             const int word = k * BITS / 32, bit = k * BITS % 32;
@@ -73,7 +73,7 @@ struct packed_t {
             if (bit + BITS > 32) all.at[smaller(word + 1, WORDS - 1)] |= code >> (32 - bit) % 32;
         }
         if (whole) {
-            *reinterpret_cast<group_t *>(to) = all;
+            *reinterpret_cast<vector_t *>(to) = all;
         } else {
             const int bytes = (count * BITS + 7) / 8;
             LP_UNROLL for (int b = 0; b < 4 * WORDS; ++b) if (b < bytes) to[b] = (u8)(all.at[b / 4] >> b % 4 * 8);
@@ -85,8 +85,8 @@ template <int N> struct side_t<u8, 2, N> : packed_t<2, N> {};
 template <int N> struct side_t<u8, 4, N> : packed_t<4, N> {};
 template <int N> struct side_t<u8, 6, N> : packed_t<6, N> {};
 
-// The scales and zero points of a call, and how they spread over the elements, which stand in C order at
-// (outer, position, inner): number (outer * outer_step + position / block) * width + (width > 1 ? inner : 0).
+// The scales and zero points of a call, and which elements share them. Element (outer, position, inner), in C order, has
+// the scale with index (outer * outer_step + position / block) * width + (width > 1 ? inner : 0).
 struct operands_t {
     u64 scale, zero;  // addresses; no zero points: 0
     u64 inner, length, block, outer_step, width;
@@ -95,15 +95,15 @@ struct operands_t {
 // Divisions of 64 bits take several times as long.
 LP_INLINE u64 quotient(u64 a, u64 b) { return (a | b) >> 32 != 0 ? a / b : (u32)a / (u32)b; }
 
-// Where an element stands: found by divisions for the first one of a group, by steps for the others.
-struct place_t {
+// The index of an element and of its scale: computed by divisions for the first of a vector, by steps for the others.
+struct position_t {
     u64 inner, position, within, row;  // within its block; the row of its scale: outer * outer_step + position / block
 
-    LP_INLINE place_t(u64 element, const operands_t &o) {
-        const u64 rest = element < o.inner ? 0 : quotient(element, o.inner);
-        const u64 outer = rest < o.length ? 0 : quotient(rest, o.length);
-        inner = element - rest * o.inner;
-        position = rest - outer * o.length;
+    LP_INLINE position_t(u64 element, const operands_t &o) {
+        const u64 outer_and_position = element < o.inner ? 0 : quotient(element, o.inner);
+        const u64 outer = outer_and_position < o.length ? 0 : quotient(outer_and_position, o.length);
+        inner = element - outer_and_position * o.inner;
+        position = outer_and_position - outer * o.length;
         const u64 blocks = o.block == 1 ? position : quotient(position, o.block);
         within = position - blocks * o.block;
         row = outer * o.outer_step + blocks;
@@ -121,46 +121,46 @@ struct place_t {
         }
     }
 
-    LP_INLINE u64 number(const operands_t &o) const { return row * o.width + (o.width > 1 ? inner : 0); }
+    LP_INLINE u64 scale_index(const operands_t &o) const { return row * o.width + (o.width > 1 ? inner : 0); }
 };
 
-// What the elements of one group become: C::of, with their scales and zero points where C is linear.
+// Convert the elements of one vector, with their scales and zero points where C takes them.
 template <class C, int N>
-LP_INLINE void convert_group(
+LP_INLINE void convert_vector(
     const typename C::source_t (&from)[N], typename C::target_t (&to)[N], u64 first, int count, const params_t &p,
     const operands_t &o) {
-    if constexpr (C::linear) {
+    if constexpr (C::takes_scales) {
         const typename C::scale_t *scale = reinterpret_cast<const typename C::scale_t *>(o.scale);
         const u32 *zero = reinterpret_cast<const u32 *>(o.zero);
-        place_t at(first, o);
+        position_t at(first, o);
         LP_UNROLL for (int k = 0; k < N; ++k) {
-            const u64 number = at.number(o);
-            to[k] = k < count ? C::of(from[k], p, scale[number], zero ? zero[number] : 0) : 0;
+            const u64 index = at.scale_index(o);
+            to[k] = k < count ? C::convert_one(from[k], p, scale[index], zero ? zero[index] : 0) : 0;
             at.step(o);
         }
     } else {
-        LP_UNROLL for (int k = 0; k < N; ++k) to[k] = C::of(from[k], p);
+        LP_UNROLL for (int k = 0; k < N; ++k) to[k] = C::convert_one(from[k], p);
     }
 }
 
-// Convert every `threads`-th group, from number `thread` on.
+// Convert every `threads`-th vector, from index `thread` on.
 template <class C>
-LP_INLINE void convert_groups(
+LP_INLINE void convert_vectors(
     const u8 *src, u8 *dst, u64 n, const params_t &p, const operands_t &o, u64 thread, u64 threads) {
-    constexpr int N = C::group;
+    constexpr int N = C::vector_length;
     typedef side_t<typename C::source_t, C::source_bits, N> source_side;
     typedef side_t<typename C::target_t, C::target_bits, N> target_side;
-    const bool aligned = reinterpret_cast<u64>(src) % alignof(typename source_side::group_t) == 0
-                         && reinterpret_cast<u64>(dst) % alignof(typename target_side::group_t) == 0;
-    for (u64 group = thread; group * N < n; group += threads) {
-        const u64 left = n - group * N;
+    const bool aligned = reinterpret_cast<u64>(src) % alignof(typename source_side::vector_t) == 0
+                         && reinterpret_cast<u64>(dst) % alignof(typename target_side::vector_t) == 0;
+    for (u64 vector = thread; vector * N < n; vector += threads) {
+        const u64 left = n - vector * N;
         const int count = left < N ? (int)left : N;
         const bool whole = aligned && count == N;
         typename C::source_t from[N];
         typename C::target_t to[N];
-        source_side::read(src, group, count, whole, from);
-        convert_group<C>(from, to, group * N, count, p, o);
-        target_side::write(dst, group, count, whole, to);
+        source_side::read(src, vector, count, whole, from);
+        convert_vector<C>(from, to, vector * N, count, p, o);
+        target_side::write(dst, vector, count, whole, to);
     }
 }
 
@@ -169,6 +169,6 @@ LP_INLINE void convert_groups(
     extern "C" __global__ void __launch_bounds__(256)                                                                 \
         NAME(const u8 *__restrict__ src, u8 *__restrict__ dst, u64 n, const params_t p, const operands_t o) {         \
         const u64 thread = (u64)blockIdx.x * blockDim.x + threadIdx.x;                                                \
-        convert_groups<C>(src, dst, n, p, o, thread, (u64)gridDim.x * blockDim.x);                                    \
+        convert_vectors<C>(src, dst, n, p, o, thread, (u64)gridDim.x * blockDim.x);                                   \
     }
 #endif

@@ -36,18 +36,18 @@ def _decode_numbers(fmt: Format, scale: int = 0) -> dict[str, int]:
     whole = fmt.nan is NaNRule.NEGATIVE_ZERO  # there the sign belongs to the NaN code
     first_nan = fmt.sign_mask if whole else fmt.magnitude_mask - fmt.nan_count + 1
     return {
-        "magnitude": fmt.magnitude_mask,
-        "shift": _F32_MANTISSA - fmt.mantissa_bits,
+        "magnitude_mask": fmt.magnitude_mask,
+        "mantissa_shift": _F32_MANTISSA - fmt.mantissa_bits,
         "rebias": (_F32_BIAS - fmt.bias + scale) << _F32_MANTISSA,
-        "hidden": 1 << fmt.mantissa_bits,
-        "one": _bits(math.ldexp(fmt.smallest_normal, scale)),
+        "first_normal": 1 << fmt.mantissa_bits,
+        "implicit_one": _bits(math.ldexp(fmt.smallest_normal, scale)),
         "nan_mask": fmt.code_mask if whole else fmt.magnitude_mask,
-        "nan_match": _NEVER if fmt.nan is NaNRule.NONE else first_nan,
-        "nan_span": max(fmt.nan_count - 1, 0),
-        "inf_match": _NEVER if fmt.inf_code is None else fmt.inf_code,
-        "infinity": _F32_INF,
-        "quiet": _F32_NAN,
-        "sign": fmt.sign_mask,
+        "first_nan": _NEVER if fmt.nan is NaNRule.NONE else first_nan,
+        "nan_range": max(fmt.nan_count - 1, 0),
+        "inf_code": _NEVER if fmt.inf_code is None else fmt.inf_code,
+        "inf_bits": _F32_INF,
+        "nan_bits": _F32_NAN,
+        "sign_mask": fmt.sign_mask,
         "sign_shift": 32 - fmt.bits,
     }
 
@@ -55,11 +55,11 @@ def _decode_numbers(fmt: Format, scale: int = 0) -> dict[str, int]:
 def decode_loops(fmt: Format) -> Loops:
     """Loops from a code to its value: float32 bits, or float64 for what float32 cannot hold."""
     if fmt.kind is Kind.BOOL:
-        return ["nonzero8", "load8"], {"from_mask": 0xFF, "from_sign": 0}
+        return ["nonzero8", "integer8_to_float32"], {"source_mask": 0xFF, "source_sign": 0}
     if fmt.is_integer:
         if fmt.bits <= 16:
-            return [f"load{fmt.storage_bits}"], {}
-        return [f"load_{_integer_name(fmt)}"], {}
+            return [f"integer{fmt.storage_bits}_to_float32"], {}
+        return [f"{_integer_name(fmt)}_to_float64"], {}
     if fmt.storage_bits >= 32:
         return [], {}
     if not fmt.has_zero:
@@ -81,7 +81,7 @@ def _integer_name(fmt: Format) -> str:
 
 def float32_loops(fmt: Format) -> Loops:
     """Loops from a code to float32: of a wide integer the nearest."""
-    return ([f"single_{_integer_name(fmt)}"], {}) if fmt.is_integer and fmt.bits >= 32 else decode_loops(fmt)
+    return ([f"{_integer_name(fmt)}_to_float32"], {}) if fmt.is_integer and fmt.bits >= 32 else decode_loops(fmt)
 
 
 def is_upper_half(fmt: Format) -> bool:
@@ -131,15 +131,15 @@ def _encode_numbers(plan: Plan, scale: int = 0, infinity: int = _F32_INF) -> dic
     offset = (-(exponent << fmt.mantissa_bits)) % 256 if fmt.storage_bits == 8 else 0
     return {
         "clamp": clamp,
-        "floor": scaled(fmt.smallest_normal),
-        "magic": (keep << _F32_MANTISSA) + offset,
-        "keep": keep,
-        "base": exponent << fmt.mantissa_bits,
+        "smallest_normal": scaled(fmt.smallest_normal),
+        "rounder_offset": (keep << _F32_MANTISSA) + offset,
+        "dropped_bits": keep,
+        "exponent_offset": exponent << fmt.mantissa_bits,
         "nan_above": nan_above,
         "nan_code": nan,
         "sign_bit": fmt.sign_mask,
-        "sign_bias": (-tiny) % (1 << 32),
-        "sign_last": _signed(_F32_SIGN + top - tiny),
+        "sign_offset": (-tiny) % (1 << 32),
+        "sign_limit": _signed(_F32_SIGN + top - tiny),
     }
 
 
@@ -157,10 +157,10 @@ def _power_numbers(plan: Plan) -> dict[str, int]:
     high = largest if plan.overflow_code == nan else _F32_INF
     return {
         "clamp": largest,
-        "power_add": add,
-        "power_first": first,
-        "power_low": low,
-        "power_span": high - low,
+        "power_increment": add,
+        "power_underflow": first,
+        "power_lowest": low,
+        "power_range": high - low,
         "nan_code": nan,
     }
 
@@ -186,9 +186,9 @@ def _direct(plan: Plan) -> Loops | None:
     lift = _F32_MANTISSA - half.mantissa_bits
     if target == narrow:
         infinity = half.exponent_mask << lift
-        return ["encode8_from16"], _encode_numbers(plan, scale, infinity) | {"lift": lift}
-    specials = {"infinity": half.exponent_mask << lift, "quiet": (half.nan_code or 0) << lift}
-    sign = {"sign_shift": 16 + lift - narrow.bits, "lift": lift}
+        return ["encode8_from16"], _encode_numbers(plan, scale, infinity) | {"code16_shift": lift}
+    specials = {"inf_bits": half.exponent_mask << lift, "nan_bits": (half.nan_code or 0) << lift}
+    sign = {"sign_shift": 16 + lift - narrow.bits, "code16_shift": lift}
     return [f"decode{_family(narrow)}8_to16"], _decode_numbers(narrow, scale) | specials | sign
 
 
@@ -202,7 +202,7 @@ def _to_float(plan: Plan) -> Loops:
     names, numbers = decode_loops(source)
     wide = _is_wide(source)
     if wide and source.bits == 64 and source.is_integer and plan.target.bits < 64:
-        names = [name.replace("load", "sticky") for name in names]
+        names = [f"{name}_odd" for name in names]
     last, more = encode_loops(plan, wide)
     return names + last, numbers | more
 
@@ -211,17 +211,17 @@ def encode_loops(plan: Plan, wide: bool) -> Loops:
     """Loops from a value, float32 bits or `wide` float64, to the codes of a float target."""
     target = plan.target
     if target.bits >= 32:
-        return ([] if wide == (target.bits == 64) else ["narrow" if wide else "widen"]), {}
+        return ([] if wide == (target.bits == 64) else ["float64_to_float32" if wide else "float32_to_float64"]), {}
     names = []
     if wide:
         reaches_less = target.emin - target.mantissa_bits > 2 - _F32_BIAS and target.emax < _F32_BIAS
         same = plan.overflow_code == plan.infinity_code and plan.rule is Rule.NEAREST_EVEN
-        names = ["narrow_sticky" if reaches_less and same else "narrow_odd"]
+        names = ["float64_to_float32_sticky" if reaches_less and same else "float64_to_float32_odd"]
     if plan.rule is Rule.POWER:
         return [*names, "encode_power8"], _power_numbers(plan)
     if is_upper_half(target):
         return [*names, "encode_upper16"], {}
-    if names == ["narrow_sticky"] and target.storage_bits == 8:
+    if names == ["float64_to_float32_sticky"] and target.storage_bits == 8:
         return ["encode8_from64"], _encode_numbers(plan)
     half = "_half" if _is_half(target) and plan.overflow_code == target.inf_code else ""
     return [*names, f"encode{half}{target.storage_bits}"], _encode_numbers(plan)
@@ -231,13 +231,13 @@ def _to_integer(plan: Plan) -> Loops:
     source, target = plan.source, plan.target
     if not source.is_float:
         first = ["nonzero8"] if source.kind is Kind.BOOL else []
-        return [*first, f"wrap{source.storage_bits}_{target.storage_bits}"], {}
+        return [*first, f"wrap{source.storage_bits}_to{target.storage_bits}"], {}
     names, numbers = decode_loops(source)
     if _is_wide(source):
-        return [*names, f"truncate_wide{target.storage_bits}"], numbers
+        return [*names, f"truncate64_to{target.storage_bits}"], numbers
     if target.bits == 64:
-        return [*names, "widen", "truncate_wide64"], numbers
-    return [*names, f"truncate{target.storage_bits}"], numbers
+        return [*names, "float32_to_float64", "truncate64_to64"], numbers
+    return [*names, f"truncate32_to{target.storage_bits}"], numbers
 
 
 def from_mask(plan: Plan) -> int:
@@ -252,9 +252,9 @@ def cast_loops(plan: Plan) -> Loops:
     """Return the loops of a plan without scales, and their numbers."""
     source, target = plan.source, plan.target
     if plan.rule is Rule.COPY:
-        return [f"wrap{source.storage_bits}_{target.storage_bits}"], {}
+        return [f"wrap{source.storage_bits}_to{target.storage_bits}"], {}
     if plan.rule is Rule.NONZERO:
-        return [f"nonzero{source.storage_bits}"], {"always": int(not source.has_zero)}
+        return [f"nonzero{source.storage_bits}"], {"always_true": int(not source.has_zero)}
     if plan.rule is Rule.TRUNCATE:
         return _to_integer(plan)
     return _to_float(plan)

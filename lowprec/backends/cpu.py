@@ -76,10 +76,10 @@ def _dense_program(plan: Plan, codes: bool, packed: bool, unpacked: bool) -> tup
 
 
 @lru_cache(maxsize=CACHED)
-def _tensor_program(plan: Plan, xp: Any) -> tuple[_kernels.Program, Any, int, int]:
-    """Return what converts a dense torch tensor, the dtype of the result, bytes of an element before and after."""
+def _tensor_program(plan: Plan, xp: Any) -> tuple[_kernels.Program, Any]:
+    """Return what converts a dense torch tensor, and the dtype of the result."""
     dtype = carrier(plan.target, xp)
-    return make_program(plan, extend=extends(plan.target, xp)), dtype, plan.source.storage_bits // 8, dtype.itemsize
+    return make_program(plan, extend=extends(plan.target, xp)), dtype
 
 
 def remember_cast(x: Any, to: object, plan: Plan) -> None:
@@ -137,11 +137,11 @@ def _run_dense(job: Job) -> Any:
     return out if shared(n, _kernels.run_arrays, program, x, out, n, operands) else None
 
 
-def _run_tensor(x: Any, program: _kernels.Program, dtype: Any, width: int, width_out: int) -> Any:
+def _run_tensor(x: Any, program: _kernels.Program, dtype: Any) -> Any:
     """Convert a torch tensor to another one of the same shape; None, with nothing done, if it is not dense.
 
-    The widths are the bytes of an element, before and after. A dense tensor is one row of host memory, with few enough
-    elements for torch to allocate the result: memory for larger ones comes from NumPy, in huge pages.
+    A dense tensor is one row of host memory, with few enough elements for torch to allocate the result: memory for
+    larger ones comes from NumPy, in huge pages.
     """
     torch = sys.modules.get("torch")
     if torch is None or type(x) is not torch.Tensor:
@@ -155,11 +155,10 @@ def _run_tensor(x: Any, program: _kernels.Program, dtype: Any, width: int, width
     if n >= PARALLEL_FROM or (address < LOWEST and n):
         return None
     result = torch.empty_like(x, dtype=dtype)
-    address_out, size, size_out = result.data_ptr(), n * width, n * width_out
     if is_small(n):
-        _kernels.run_addresses(program, address, size, address_out, size_out, n, None, 1)
+        _kernels.run_addresses(program, address, result.data_ptr(), n, 1)
     else:
-        shared(n, _kernels.run_addresses, program, address, size, address_out, size_out, n, None)
+        shared(n, _kernels.run_addresses, program, address, result.data_ptr(), n)
     return result
 
 
@@ -278,6 +277,5 @@ def _make_operands(plan: Plan, scales: Scales, n: int, *, copies: bool = False) 
     granularity, (scale, zero_point) = expanded(scales.granularity, n, (_flat(scale), zero_point))
     if copies:
         scale, zero_point = scale.copy(), None if zero_point is None else zero_point.copy()
-    _, inner, length, block, outer_step, width = granularity
     zero_bytes = None if zero_point is None else zero_point.view(_BYTE)
-    return _kernels.Operands(scale.view(_BYTE), zero_bytes, scale.itemsize, n, inner, length, block, outer_step, width)
+    return _kernels.Operands(scale.view(_BYTE), zero_bytes, scale.itemsize, n, granularity)

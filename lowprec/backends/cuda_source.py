@@ -1,6 +1,6 @@
 """CUDA kernels as text, and what they are launched with: the loops of a program in one function, nothing of a library.
 
-`elements.cuh` and `quantize.cuh` have a function for each loop that `cast_loops` and `quantize_loops` name,
+`elementwise.cuh` and `quantize.cuh` have a function for each loop that `cast_loops` and `quantize_loops` name,
 `vectors.cuh` what a thread does with them.
 """
 
@@ -27,8 +27,8 @@ BLOCKS = 1 << 16  # the most of a launch; what is left, threads take in further 
 _VECTOR_BITS = 128  # the most that one instruction loads or stores
 _WORD_BITS = 32
 
-_TEXTS = ("elements.cuh", "quantize.cuh", "vectors.cuh")
-_LINEAR = ("divide", "multiply", "place", "quantize", "shift")
+_TEXTS = ("params.h", "elementwise.cuh", "quantize.cuh", "vectors.cuh")
+_LINEAR = ("add_zero_point", "dequantize", "divide", "quantize", "round_saturate")
 """How the names of the loops begin that take a scale and a zero point."""
 
 
@@ -43,10 +43,10 @@ class Conversion(NamedTuple):
     def scale_bits(self) -> int:
         """How wide the scales are that the loops take, 0 where none takes any."""
         linear = [loop for loop in self.loops if loop.startswith(_LINEAR)]
-        return 64 if any("wide" in loop for loop in linear) else 32 if linear else 0
+        return 64 if any("64" in loop for loop in linear) else 32 if linear else 0
 
     @property
-    def group(self) -> int:
+    def vector_length(self) -> int:
         """How many elements a thread takes at once.
 
         As many as fill 16 bytes of the wider side, so that the threads of a warp read and write memory side by side;
@@ -79,9 +79,10 @@ struct {name}_conversion {{
     typedef u{max(made.source_bits, 8)} source_t;
     typedef u{max(made.target_bits, 8)} target_t;
     typedef u{max(made.scale_bits, 32)} scale_t;
-    static constexpr int source_bits = {made.source_bits}, target_bits = {made.target_bits}, group = {made.group};
-    static constexpr bool linear = {str(made.scale_bits > 0).lower()};
-    static LP_INLINE target_t of(source_t v, const params_t &p{more}) {{ return {value}; }}
+    static constexpr int source_bits = {made.source_bits}, target_bits = {made.target_bits};
+    static constexpr int vector_length = {made.vector_length};
+    static constexpr bool takes_scales = {str(made.scale_bits > 0).lower()};
+    static LP_INLINE target_t convert_one(source_t v, const params_t &p{more}) {{ return {value}; }}
 }};
 LP_KERNEL({name}, {name}_conversion)
 """
@@ -92,8 +93,9 @@ def kernel_source(kernels: Mapping[str, Conversion]) -> str:
 
     Examples
     --------
-    >>> text = kernel_source({"convert": Conversion(("load_int32", "narrow_odd", "encode8"), 32, 8)})
-    >>> "return encode8(narrow_odd(load_int32(v, p), p), p);" in text
+    >>> loops = ("int32_to_float64", "float64_to_float32_odd", "encode8")
+    >>> text = kernel_source({"convert": Conversion(loops, 32, 8)})
+    >>> "return encode8(float64_to_float32_odd(int32_to_float64(v, p), p), p);" in text
     True
     """
     return "".join([*map(_text, _TEXTS), *(_kernel(*item) for item in kernels.items())])
@@ -101,8 +103,8 @@ def kernel_source(kernels: Mapping[str, Conversion]) -> str:
 
 def geometry(made: Conversion, n: int) -> tuple[int, int]:
     """Return the blocks of a launch for `n` elements, one at least, and the threads of a block."""
-    groups = -(-n // made.group)
-    return min(max(-(-groups // THREADS), 1), BLOCKS), THREADS
+    vectors = -(-n // made.vector_length)
+    return min(max(-(-vectors // THREADS), 1), BLOCKS), THREADS
 
 
 def _by_value(held: bytes) -> np.ndarray[Any, Any]:
@@ -119,5 +121,5 @@ _NOTHING = operands_bytes(0, 0, 1, 1, 1, 0, 1)
 
 
 def arguments(program: _kernels.Program, n: int, operands: bytes = _NOTHING) -> tuple[Any, Any, Any]:
-    """Return what a kernel takes by value after its two pointers: the number of elements, the numbers, the operands."""
-    return np.uint64(n), _by_value(program.numbers), _by_value(operands)
+    """Return what a kernel takes by value after its two pointers: the element count, the parameters, the operands."""
+    return np.uint64(n), _by_value(program.params), _by_value(operands)

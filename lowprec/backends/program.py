@@ -48,13 +48,13 @@ def make_program(
     source, target = plan.source, plan.target
     names, numbers = cast_loops(plan) if plan.scaling is None else quantize_loops(plan, plan.scaling)
     integers = {
-        "from_mask": from_mask(plan),
-        "from_sign": source.sign_mask if source.is_integer else 0,
-        "to_mask": target.code_mask,
-        "to_sign": target.sign_mask if target.is_integer and extend else 0,
+        "source_mask": from_mask(plan),
+        "source_sign": source.sign_mask if source.is_integer else 0,
+        "target_mask": target.code_mask,
+        "target_sign": target.sign_mask if target.is_integer and extend else 0,
     }
-    before = ([f"swap{source.storage_bits}"] if swap else []) + ([f"unpack{source.bits}"] if unpacked else [])
-    after = ([f"pack{target.bits}"] if packed else []) + ([f"swap{target.storage_bits}"] if swap_out else [])
+    before = ([f"byteswap{source.storage_bits}"] if swap else []) + ([f"unpack{source.bits}"] if unpacked else [])
+    after = ([f"pack{target.bits}"] if packed else []) + ([f"byteswap{target.storage_bits}"] if swap_out else [])
     return _kernels.Program(
         (*before, *names, *after),
         source.bits if unpacked else source.storage_bits,

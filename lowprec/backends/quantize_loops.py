@@ -17,16 +17,16 @@ def _grid(precision: Format) -> Loops:
     if precision.bits >= 32:
         return [], {}
     if is_upper_half(precision):
-        return ["grid_upper"], {}
+        return ["round_to_upper16"], {}
 
     def bits(value: float) -> int:
         return int(struct.unpack("<I", struct.pack("<f", value))[0])
 
-    return ["grid"], {
-        "grid_clamp": bits(math.ldexp(1.0, precision.emax + 1)),
-        "grid_floor": bits(precision.smallest_normal),
-        "grid_magic": (23 - precision.mantissa_bits) << 23,
-        "grid_last": bits(float(precision.max)),
+    return ["round_to_precision"], {
+        "precision_clamp": bits(math.ldexp(1.0, precision.emax + 1)),
+        "precision_smallest_normal": bits(precision.smallest_normal),
+        "precision_rounder_offset": (23 - precision.mantissa_bits) << 23,
+        "precision_largest": bits(float(precision.max)),
     }
 
 
@@ -37,19 +37,19 @@ def _quantize(plan: Plan, scaling: Scaling) -> Loops:
     names, more = (decode_loops if wide or grid else float32_loops)(source)
     numbers = numbers | more
     if source.is_integer and grid and not wide:
-        names = [*names, "narrow_odd"]
+        names = [*names, "float64_to_float32_odd"]
     elif wide and not source.is_integer:
-        names = [*names, "widen"]
+        names = [*names, "float32_to_float64"]
     if source != precision:
         names = names + grid
     if target.is_integer:
-        numbers = numbers | {"low": int(target.min), "high": int(target.max)}
+        numbers = numbers | {"code_min": int(target.min), "code_max": int(target.max)}
         if grid:
-            return [*names, "divide", *grid, f"place{target.storage_bits}"], numbers
-        return [*names, f"quantize_wide{target.storage_bits}" if wide else f"quantize{target.storage_bits}"], numbers
-    names = [*names, "divide_wide" if wide else "divide", *grid]
+            return [*names, "divide", *grid, f"round_saturate{target.storage_bits}"], numbers
+        return [*names, f"quantize{64 if wide else 32}_to{target.storage_bits}"], numbers
+    names = [*names, "divide64" if wide else "divide", *grid]
     if scaling.zero_point is not None:
-        names, wide = [*names, *(["narrow"] if wide else []), "shift"], False
+        names, wide = [*names, *(["float64_to_float32"] if wide else []), "add_zero_point"], False
     last, more = encode_loops(scaling.last, wide)
     if names[-1] == "divide" and last == ["encode8"]:
         names, last = names[:-1], ["divide_encode8"]
@@ -59,7 +59,7 @@ def _quantize(plan: Plan, scaling: Scaling) -> Loops:
 def _dequantize(plan: Plan, scaling: Scaling) -> Loops:
     names, numbers = float32_loops(plan.source)
     last, more = encode_loops(scaling.last, wide=False)
-    return [*names, "multiply", *last], numbers | more
+    return [*names, "dequantize", *last], numbers | more
 
 
 def quantize_loops(plan: Plan, scaling: Scaling) -> Loops:

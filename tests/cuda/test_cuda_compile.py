@@ -26,7 +26,7 @@ def _some_conversions() -> list[cuda_source.Conversion]:
     }
     missing, chosen = set().union(*parts.values()), []
     while missing:
-        chosen.append(max(parts, key=lambda made: len(parts[made] & missing) / made.group))
+        chosen.append(max(parts, key=lambda made: len(parts[made] & missing) / made.vector_length))
         missing -= parts[chosen[-1]]
     return chosen
 

@@ -27,13 +27,13 @@ ENDS = [(a, b) for a in (2, 4, 6, 8, 16, 32, 64) for b in (2, 4, 6, 8, 16, 32, 6
 
 
 @pytest.mark.parametrize(("source_bits", "target_bits"), ENDS)
-def test_groups(source_bits: int, target_bits: int) -> None:
-    group = cuda_source.Conversion(("load8",), source_bits, target_bits).group
+def test_vectors(source_bits: int, target_bits: int) -> None:
+    length = cuda_source.Conversion(("load8",), source_bits, target_bits).vector_length
     for bits in (source_bits, target_bits):
-        assert group * bits % (32 if bits < 8 else bits) == 0  # packed codes fill whole words
-    assert group & (group - 1) == 0
+        assert length * bits % (32 if bits < 8 else bits) == 0  # packed codes fill whole words
+    assert length & (length - 1) == 0
     unpacked = min(source_bits, target_bits) >= 8
-    assert group * max(source_bits, target_bits) == 128 if unpacked else group in (8, 16)
+    assert length * max(source_bits, target_bits) == 128 if unpacked else length in (8, 16)
 
 
 @pytest.mark.parametrize("n", [0, 1, 4, 1023, 1024, 1025, 10**6, 2**26, 2**26 + 1, 2**40])
@@ -42,8 +42,8 @@ def test_geometry(n: int) -> None:
     blocks, threads = cuda_source.geometry(made, n)
     assert f"__launch_bounds__({threads})" in cuda_source.kernel_source({})
     assert 1 <= blocks <= 2**16
-    if blocks < 2**16:  # a thread for each group, and no block without work
-        assert blocks * threads * made.group >= n > (blocks - 1) * threads * made.group or blocks == 1
+    if blocks < 2**16:  # a thread for each vector, and no block without work
+        assert blocks * threads * made.vector_length >= n > (blocks - 1) * threads * made.vector_length or blocks == 1
 
 
 def _program(source: str, target: str, **ends: bool) -> object:
@@ -53,55 +53,53 @@ def _program(source: str, target: str, **ends: bool) -> object:
 
 def test_arguments_are_passed_by_value() -> None:
     program = _program("int8", "uint16")
-    count, numbers, operands = cuda_source.arguments(program, 2**33)
+    count, params, operands = cuda_source.arguments(program, 2**33)
     assert count.dtype == np.uint64
     assert count == 2**33
-    assert numbers.size == operands.size == 1  # CuPy passes a NumPy array of one element by value, and refuses others
-    words = np.frombuffer(numbers.tobytes(), np.uint64)[-8:]
-    assert words.tolist() == [
-        0xFF,
-        0x80,
-        0xFFFF,
-        0,
-        0,
-        0,
-        0,
-        0,
-    ]  # from_mask, from_sign, to_mask, to_sign, always, low …
+    assert params.size == operands.size == 1  # CuPy passes a NumPy array of one element by value, and refuses others
+    masks = np.frombuffer(params.tobytes(), np.uint64)[-8:].tolist()
+    assert masks == [0xFF, 0x80, 0xFFFF, 0, 0, 0, 0, 0]  # source_mask, source_sign, target_mask and what follows
 
 
 def _between(file: str, start: str, end: str) -> str:
     return (NATIVE / file).read_text(encoding="utf-8").partition(start)[2].partition(end)[0]
 
 
-def test_both_structs_have_the_same_fields() -> None:
-    cython = _between("params.pxd", "struct params_t:", "ctypedef")
-    ours = re.findall(r"^    (u?int\d\d)_t (\w+)", cython, re.MULTILINE)
-    theirs = []
-    for kind, names in re.findall(r"\b([iu]\d\d) ([^;]+);", _between("elements.cuh", "struct params_t {", "};")):
-        theirs += [(kind.replace("u", "uint").replace("i3", "int3"), name.strip()) for name in names.split(",")]
-    assert len(ours) > 30
-    assert theirs == ours
+C_TYPES = {"unsigned int": "uint32_t", "int": "int32_t", "unsigned long long": "uint64_t"}
+SIZES = {"uint32_t": 4, "int32_t": 4, "uint64_t": 8}
+
+
+def test_cython_declares_the_struct_of_params() -> None:
+    """params.h is the one struct of the compiled loops and of the CUDA text; Cython needs the names and types again."""
+    header = _between("params.h", "typedef struct {", "} params_t;")
+    fields = re.findall(r"^    (int|unsigned [a-z ]+) (\w+);", header, re.MULTILINE)
+    fields = [(C_TYPES[kind], name) for kind, name in fields]
+    cython = _between("loop_types.pxd", "params_t:", "\n\n")
+    declared = re.findall(r"^        (u?int\d\d_t) (\w+)", cython, re.MULTILINE)
+    assert declared == fields
+    assert len(fields) == header.count(";") > 30
+    assert sum(SIZES[kind] for kind, _ in fields) == len(_program("int8", "uint16").params)  # no padding
+    assert cuda_source.kernel_source({}).count("} params_t;") == 1
 
 
 def test_every_loop_has_a_function_but_those_of_the_ends() -> None:
-    # bytes in the other order cannot be on a CUDA device, and packing belongs to the groups
-    text = (NATIVE / "elements.cuh").read_text(encoding="utf-8") + (NATIVE / "quantize.cuh").read_text(encoding="utf-8")
+    # bytes in the other order cannot be on a CUDA device, and packing belongs to the vectors
+    text = "".join((NATIVE / name).read_text(encoding="utf-8") for name in ("elementwise.cuh", "quantize.cuh"))
     made = set(re.findall(r"LP_INLINE u\d+ (\w+)\(", text))
     for macro, widths in re.findall(r"\bLP_([A-Z_]+)\((\d+(?:, \d+)?)\)", text):
-        names = ("quantize", "quantize_wide", "place") if macro == "QUANTIZE" else (macro.lower(),)
-        made |= {name + widths.replace(", ", "_") for name in names}
+        names = ("quantize32_to", "quantize64_to", "round_saturate") if macro == "QUANTIZE" else (macro.lower(),)
+        made |= {name + widths.replace(", ", "_to") for name in names}
     tier = import_module(f"lowprec._native.tier_{lp.build_info()['isas'][0]}")
-    loops = {name for name in tier.TABLE if not name.startswith(("pack", "unpack", "swap"))}
+    loops = {name for name in tier.LOOPS if not name.startswith(("pack", "unpack", "byteswap"))}
     assert len(loops) > 50
-    assert loops | set(tier.LINEAR) <= made
+    assert loops | set(tier.SCALE_LOOPS) <= made
 
 
 def test_loops_that_take_scales_are_known_by_their_names() -> None:
     tier = import_module(f"lowprec._native.tier_{lp.build_info()['isas'][0]}")
-    for name in (*tier.TABLE, *tier.LINEAR):
+    for name in (*tier.LOOPS, *tier.SCALE_LOOPS):
         width = cuda_source.Conversion((name,), 32, 8).scale_bits
-        assert width == (0 if name in tier.TABLE else 64 if "wide" in name else 32), name
+        assert width == (0 if name in tier.LOOPS else 64 if "64" in name else 32), name
 
 
 def test_operands_are_passed_by_value() -> None:
@@ -116,7 +114,8 @@ def test_operands_are_passed_by_value() -> None:
 def test_packing_is_a_matter_of_the_ends() -> None:
     made = cuda_source.conversion(_program("float4_e2m1fn", "float6_e3m2fn", unpacked=True, packed=True))
     assert made == cuda_source.Conversion(("decode8", "encode8"), 4, 6)
-    assert "source_bits = 4, target_bits = 6, group = 16" in cuda_source.kernel_source({"convert": made})
+    text = cuda_source.kernel_source({"convert": made})
+    assert "source_bits = 4, target_bits = 6;\n    static constexpr int vector_length = 16;" in text
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,9 @@ def test_input_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append((src.__array_interface__["data"][0], dst.__array_interface__["data"][0]))
         run(program, src, dst, *rest)
 
-    def spy_addresses(program: Any, src: int, src_size: int, dst: int, *rest: Any) -> None:
+    def spy_addresses(program: Any, src: int, dst: int, *rest: Any) -> None:
         seen.append((src, dst))
-        run_addresses(program, src, src_size, dst, *rest)
+        run_addresses(program, src, dst, *rest)
 
     monkeypatch.setattr(cpu._kernels, "run", spy)
     monkeypatch.setattr(cpu._kernels, "run_addresses", spy_addresses)

@@ -89,7 +89,7 @@ except ImportError as error:
 """
 
 
-@pytest.mark.parametrize(("table", "most", "entry"), [("TABLE", 96, 0), ("LINEAR", 16, (0, 0, 0))])
+@pytest.mark.parametrize(("table", "most", "entry"), [("LOOPS", 96, 0), ("SCALE_LOOPS", 16, (0, 0, 0))])
 def test_a_table_beyond_its_bound(table: str, most: int, entry: object) -> None:
     done = process("-c", OVERFULL.format(table=table, count=most + 1, entry=entry))
     assert (done.returncode, done.stderr) == (0, "")
@@ -98,4 +98,5 @@ def test_a_table_beyond_its_bound(table: str, most: int, entry: object) -> None:
 
 def test_instruction_sets_have_the_same_loops() -> None:
     tiers = [importlib.import_module(f"lowprec._native.tier_{isa}") for isa in _kernels.available_isas()]
-    assert all(set(tier.TABLE) == set(tiers[0].TABLE) and set(tier.LINEAR) == set(tiers[0].LINEAR) for tier in tiers)
+    for tier in tiers:
+        assert (set(tier.LOOPS), set(tier.SCALE_LOOPS)) == (set(tiers[0].LOOPS), set(tiers[0].SCALE_LOOPS))

@@ -30,6 +30,7 @@ from lowprec.loss.error_stats import ErrorStats
 from lowprec.loss.fused_stats import convert_compared
 from lowprec.plans.cast import make_plan
 from lowprec.reference.array_quantize import array_values, broadcast
+from lowprec.plans.granularity import Granularity
 from lowprec.spec.formats import NUMERIC, as_format
 from lowprec.spec.opsets import cast_rules
 
@@ -117,7 +118,7 @@ def test_cast(source: lp.Format) -> None:
 def test_loops_read_aligned_operands(item: int, by: int) -> None:
     scale, zero = moved(np.arange(50 * item, dtype=np.uint8), by), moved(np.arange(200, dtype=np.uint8), by)
     for offset in (zero, None):
-        operands = _kernels.Operands(scale, offset, item, 500, 1, 50, 1, 0, 1)
+        operands = _kernels.Operands(scale, offset, item, 500, Granularity(0, 1, 50, 1, 0, 1))
         there, beside = operands.addresses
         assert there % item == 0
         assert beside % 4 == 0

@@ -31,7 +31,7 @@ LAUNCH = """
     extern "C" void NAME(                                                                            \\
         const u8 *src, u8 *dst, u64 n, const params_t *p, const operands_t *o, u64 threads) {        \\
         for (u64 thread = threads; thread-- > 0;)                                                    \\
-            convert_groups<C>(src, dst, n, *p, *o, thread, threads);                                 \\
+            convert_vectors<C>(src, dst, n, *p, *o, thread, threads);                                 \\
     }
 """
 GUARD = 64  # bytes around a result that must stay as they are

@@ -12,7 +12,6 @@ import dataclasses
 import hashlib
 import itertools
 import json
-import re
 import struct
 import sys
 import tempfile
@@ -74,15 +73,8 @@ def bits(value: object) -> object:
     return struct.pack("<d", value).hex() if isinstance(value, float) else value
 
 
-_STRUCTS = (Path(lp.__file__).parent / "_native" / "params.pxd").read_text(encoding="utf-8").split("cdef struct ")
-_NUMBERS = next(text for text in _STRUCTS if text.startswith("params_t:"))
-_FIELDS = re.findall(r"^    (uint32_t|int32_t|uint64_t) \w+", _NUMBERS, re.M)
-_LAYOUT = "@" + "".join({"uint32_t": "I", "int32_t": "i", "uint64_t": "Q"}[field] for field in _FIELDS)
-
-
 def _spelled(program: _kernels.Program) -> tuple[object, ...]:
-    # Field by field: what lies between two of them is anything.
-    return program.names, program.src_bits, program.dst_bits, struct.unpack(_LAYOUT, program.numbers)
+    return program.names, program.src_bits, program.dst_bits, program.params
 
 
 def _named(value: Any) -> str:

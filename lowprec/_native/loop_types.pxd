@@ -1,0 +1,104 @@
+# The types that the loops and their callers share: parameters, signatures, scales.
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+
+cdef extern from "params.h" nogil:
+    ctypedef struct params_t:  # what each field is stands there
+        uint32_t magnitude_mask
+        uint32_t mantissa_shift
+        uint32_t rebias
+        uint32_t first_normal
+        uint32_t implicit_one
+        uint32_t nan_mask
+        uint32_t first_nan
+        uint32_t nan_range
+        uint32_t inf_code
+        uint32_t inf_bits
+        uint32_t nan_bits
+        uint32_t sign_mask
+        uint32_t sign_shift
+        uint32_t code16_shift
+        int32_t clamp
+        int32_t smallest_normal
+        uint32_t rounder_offset
+        uint32_t dropped_bits
+        uint32_t exponent_offset
+        int32_t nan_above
+        uint32_t nan_code
+        uint32_t sign_bit
+        uint32_t sign_offset
+        int32_t sign_limit
+        uint32_t power_increment
+        int32_t power_underflow
+        uint32_t power_lowest
+        uint32_t power_range
+        uint64_t source_mask
+        uint64_t source_sign
+        uint64_t target_mask
+        uint64_t target_sign
+        uint64_t always_true
+        int32_t code_min
+        int32_t code_max
+        int32_t precision_clamp
+        int32_t precision_smallest_normal
+        uint32_t precision_rounder_offset
+        int32_t precision_largest
+
+cdef extern from "loop_types.h" nogil:
+    enum:
+        TILE "LP_TILE"
+        RUN_SHIFT "LP_RUN_SHIFT"
+        REPEAT_WIDTH "LP_REPEAT_WIDTH"
+        SCALE_UNIFORM "LP_SCALE_UNIFORM"
+        SCALE_ELEMENTWISE "LP_SCALE_ELEMENTWISE"
+        SCALE_RUNS "LP_SCALE_RUNS"
+        SCALE_MODES "LP_SCALE_MODES"
+
+
+# How many elements of the source and of the output follow those of a loop in memory and will be needed after them: the
+# loop may prefetch so far.
+cdef struct remaining_t:
+    Py_ssize_t src
+    Py_ssize_t dst
+
+
+# The scales and zero points of the elements that a loop converts.
+cdef struct scales_t:
+    const void *scale
+    const void *zero         # 4 bytes each
+    const float *reciprocal  # one for each scale, where `reciprocals` found all of them in reach; or NULL
+    Py_ssize_t offset        # SCALE_RUNS: from the start of the first run to the first element
+    int run_shift            # SCALE_RUNS: a run has 1 << run_shift elements
+    int mode
+
+
+ctypedef void (*loop_t)(
+    const void *src, void *dst, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil
+ctypedef void (*scale_loop_t)(
+    const void *src, void *dst, Py_ssize_t n, remaining_t remaining, const scales_t *scales, const params_t *params,
+) noexcept nogil
+ctypedef void (*repeat_t)(
+    const void *src, void *dst, Py_ssize_t n, Py_ssize_t offset, Py_ssize_t length,
+) noexcept nogil
+ctypedef bint (*reciprocals_t)(const float *scale, Py_ssize_t count, float *reciprocal) noexcept nogil
+
+
+# What `compare` saw so far.
+cdef struct seen_t:
+    float low
+    float high
+    float magnitude
+    float error
+    int32_t ratio           # float32 bits
+    int32_t flushed
+    int32_t special         # whether there was a NaN or Inf among the values; the rest is of no use then
+    double signal
+    double noise
+
+
+ctypedef void (*compare_t)(const float *x, const float *y, Py_ssize_t n, seen_t *seen) noexcept nogil
+
+ctypedef void (*range_t)(
+    const void *src, Py_ssize_t rows, Py_ssize_t inner, Py_ssize_t block, uint64_t mask, uint64_t last,
+    void *low, void *high,
+) noexcept nogil

@@ -1,0 +1,63 @@
+// The parameters of a conversion, which its loops share: one struct for the compiled loops and for the CUDA text.
+//
+// "unsigned int" and "unsigned long long" have 32 and 64 bits wherever this compiles; NVRTC has no <stdint.h>. Without
+// padding equal parameters are equal bytes. loop_types.pxd repeats the names for Cython (a test compares).
+#ifndef LP_PARAMS_H
+#define LP_PARAMS_H
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
+#endif
+
+typedef struct {
+    // decode: code -> float32 bits
+    unsigned int magnitude_mask;  // of the code without its sign
+    unsigned int mantissa_shift;  // moves the mantissa field to float32's place
+    unsigned int rebias;          // (127 - bias) << 23
+    unsigned int first_normal;    // the first normal magnitude, 1 << mantissa_bits
+    unsigned int implicit_one;    // float32 bits of the smallest normal value: what subnormals have too much
+    unsigned int nan_mask;        // the code is NaN where code & nan_mask == first_nan,
+    unsigned int first_nan;
+    unsigned int nan_range;       // or, in the loops with Inf, is from there to first_nan + nan_range
+    unsigned int inf_code;        // magnitude of Inf
+    unsigned int inf_bits;        // what Inf and NaN become
+    unsigned int nan_bits;
+    unsigned int sign_mask;       // of the code
+    unsigned int sign_shift;      // moves the sign to bit 31, or to bit 15 + code16_shift
+    unsigned int code16_shift;    // where a 16-bit code begins in the float32 bits of x, or of x * 2**-112
+    // encode: float32 bits -> code
+    int clamp;                    // the largest magnitude that is encoded as it is
+    int smallest_normal;          // float32 bits
+    unsigned int rounder_offset;  // from the exponent of a value to the number that rounds it when added
+    unsigned int dropped_bits;    // 23 - mantissa_bits
+    unsigned int exponent_offset; // what the exponent field starts from (16-bit codes)
+    int nan_above;                // larger magnitudes become nan_code
+    unsigned int nan_code;
+    unsigned int sign_bit;        // xor-ed in where int32(bits + sign_offset) <= sign_limit
+    unsigned int sign_offset;
+    int sign_limit;
+    // encode to a power of two
+    unsigned int power_increment; // what the round_mode adds below the exponent
+    int power_underflow;          // the last magnitude that takes the smallest code
+    unsigned int power_lowest;    // magnitudes from power_lowest to power_lowest + power_range have a code, others are
+    unsigned int power_range;     // nan_code
+    // integers and bools: ((v & mask) ^ sign) - sign
+    unsigned long long source_mask;
+    unsigned long long source_sign;
+    unsigned long long target_mask;
+    unsigned long long target_sign;
+    unsigned long long always_true; // 1 where every code is True
+    // quantize and dequantize
+    int code_min;                 // the range of the integer codes
+    int code_max;
+    // rounding float32 bits to a 16-bit precision
+    int precision_clamp;          // the first power of two beyond its range
+    int precision_smallest_normal;
+    unsigned int precision_rounder_offset;
+    int precision_largest;
+} params_t;
+
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#pragma GCC diagnostic pop
+#endif
+#endif

@@ -1,0 +1,40 @@
+# What every loop does between blocks of elements: prefetch the memory that a later block reads and writes.
+from lowprec._native.loop_types cimport remaining_t
+
+cdef extern from * nogil:
+    """
+    #if defined(__GNUC__)
+    #define LP_PREFETCH(p) __builtin_prefetch(p)
+    #else
+    #define LP_PREFETCH(p) ((void)(p))
+    #endif
+    """
+    void prefetch "LP_PREFETCH" (const void *p) noexcept
+
+cdef enum:
+    PREFETCH_BYTES = 1024     # of a block: as many cache lines as a core can wait for at once
+    PREFETCH_DISTANCE = 2048  # elements from a block to the one that is prefetched
+
+
+cdef inline Py_ssize_t block_length(size_t s_size, size_t d_size) noexcept nogil:
+    # Elements of a block: a constant wherever it is inlined.
+    return PREFETCH_BYTES // (s_size if s_size > d_size else d_size)
+
+
+cdef inline Py_ssize_t block_count(Py_ssize_t n, Py_ssize_t length) noexcept nogil:
+    return (n + length - 1) // length
+
+
+cdef inline void prefetch_block(
+    const void *s, size_t s_size, const void *d, size_t d_size, Py_ssize_t first, Py_ssize_t length, Py_ssize_t n,
+    remaining_t remaining,
+) noexcept nogil:
+    # The machine's own prefetcher stops at the end of a page, and is late for the output.
+    cdef Py_ssize_t later = first + PREFETCH_DISTANCE
+    cdef size_t line
+    if later < n + remaining.src:
+        for line in range(0, length * s_size, 64):  # a cache line
+            prefetch(<const char *>s + later * s_size + line)
+    if later < n + remaining.dst:
+        for line in range(0, length * d_size, 64):
+            prefetch(<const char *>d + later * d_size + line)

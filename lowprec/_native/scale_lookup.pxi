@@ -1,0 +1,154 @@
+# Which scale and zero point belong to which element: per tensor, per axis or per block, for one tile at a time.
+#
+# An element of a dense array in C order has the index (outer, position, inner) in three merged axes, the middle one
+# being the quantization axis. The index of its scale is
+#     (outer * outer_step + position // block) * width + (inner if width > 1 else 0)
+
+cdef struct operands_t:
+    const char *scale
+    const char *zero         # 4 bytes each; NULL if there are none
+    const float *reciprocal  # of the scales, where `compute_reciprocals` made them; else NULL
+    int scale_item           # bytes
+    Py_ssize_t inner
+    Py_ssize_t length
+    Py_ssize_t block
+    Py_ssize_t outer_step
+    Py_ssize_t width
+
+cdef int32_t no_zero_points[TILE]  # static, hence all 0
+
+
+cdef inline bint is_aligned(const void *memory, size_t item) noexcept nogil:
+    return <size_t>memory % item == 0
+
+
+cdef const uint8_t[::1] aligned(const uint8_t[::1] memory, size_t item):
+    # The loops read scales at the alignment of their C type: others are copied, once.
+    if memory is None or memory.shape[0] == 0 or is_aligned(&memory[0], item):
+        return memory
+    return bytearray(memory)
+
+
+cdef class Operands:
+    """The scales and zero points of one call, in the order of the axes, and which elements share them."""
+
+    cdef operands_t view
+    cdef Py_ssize_t count
+    cdef const uint8_t[::1] scale
+    cdef const uint8_t[::1] zero
+    cdef bytearray reciprocal
+
+    def __init__(
+        self, const uint8_t[::1] scale not None, const uint8_t[::1] zero, int scale_item, Py_ssize_t n, granularity,
+    ):
+        cdef Py_ssize_t inner = granularity.inner
+        cdef Py_ssize_t length = granularity.length
+        cdef Py_ssize_t block = granularity.block
+        cdef Py_ssize_t outer_step = granularity.outer_step
+        cdef Py_ssize_t width = granularity.width
+        if min(inner, length, block) < 1 or width not in (1, inner):
+            raise ValueError(f"`granularity` must have positive lengths; got {granularity}")
+        if scale_item not in (4, 8):
+            raise ValueError(f"`scale_item` must be 4 or 8 bytes; got {scale_item}")
+        cdef Py_ssize_t count = (length + block - 1) // block if outer_step == 0 else n // (inner * length) * outer_step
+        self.count = count = count * width
+        if n and (scale.shape[0] < count * scale_item or zero is not None and zero.shape[0] < count * 4):
+            raise ValueError(f"`scale` and `zero` must hold {count} elements; got {scale.shape[0]} bytes")
+        self.scale = aligned(scale, scale_item)
+        self.zero = aligned(zero, 4)
+        self.view.scale = <const char *>&self.scale[0] if scale.shape[0] else NULL
+        self.view.zero = <const char *>&self.zero[0] if zero is not None and zero.shape[0] else NULL
+        self.view.scale_item = scale_item
+        self.view.inner = inner
+        self.view.length = length
+        self.view.block = block
+        self.view.outer_step = outer_step
+        self.view.width = width
+
+    @property
+    def addresses(self):
+        """Where the loops read the scales and the zero points, as integers; 0 where there are none."""
+        return <size_t>self.view.scale, <size_t>self.view.zero
+
+    cdef void compute_reciprocals(self, Py_ssize_t n):
+        # Once a call, where neighbours have different scales and each scale is used eight times or more.
+        cdef lp_mode mode
+        cdef float *reciprocal
+        cdef bint each = self.view.width > 1 or self.view.inner == 1 and self.view.block == 1
+        if self.reciprocal is not None or reciprocals_in_use == NULL or not each or not 1 < self.count <= n // 8:
+            return
+        self.reciprocal = bytearray(self.count * sizeof(float))
+        mode = lp_mode_enter()
+        reciprocal = <float *>PyByteArray_AS_STRING(self.reciprocal)
+        if reciprocals_in_use(<const float *>self.view.scale, self.count, reciprocal):
+            self.view.reciprocal = reciprocal
+        lp_mode_leave(mode)
+
+
+cdef inline bint rows_follow(const operands_t *o) noexcept nogil:
+    # Whether the scales of the next row follow those of a row in memory, and the next row starts with a run of its own.
+    return o.inner == 1 and o.length % o.block == 0 and o.outer_step == o.length // o.block
+
+
+cdef inline int exponent_of(Py_ssize_t length) noexcept nogil:
+    # The exponent of a power of two; -1 for another length.
+    cdef int shift = 0
+    while length >> shift > 1:
+        shift += 1
+    return shift if length == <Py_ssize_t>1 << shift else -1
+
+
+cdef scales_t locate_scales(
+    const operands_t *o, Py_ssize_t first, Py_ssize_t n, bint runs, tiles_t *tiles,
+) noexcept nogil:
+    # Return the scales of n elements from `first` on. If all of them share one scale, or their scales follow each other
+    # in memory, one for each or (where there are loops for `runs`) for every power of two of them, the loops read them
+    # there. Else they are copied to a tile, one for each element, along the quantization axis or what is inside it.
+    cdef scales_t scales
+    cdef Py_ssize_t inner = first % o.inner
+    cdef Py_ssize_t position = first // o.inner % o.length
+    cdef Py_ssize_t outer = first // o.inner // o.length
+    cdef Py_ssize_t length = o.block if o.inner == 1 else o.inner if o.width == 1 else 1  # elements with one scale
+    cdef Py_ssize_t offset = inner if o.inner > 1 else position % o.block
+    cdef Py_ssize_t done = 0
+    cdef Py_ssize_t index, run
+    while True:
+        index = (outer * o.outer_step + position // o.block) * o.width
+        if o.width > 1:
+            index += inner
+            run = o.inner - inner
+        else:
+            run = (o.length - position) * o.inner - inner
+        if done == 0:
+            scales.scale = o.scale + index * o.scale_item
+            scales.zero = <const char *>no_zero_points if o.zero == NULL else o.zero + index * 4
+            scales.offset = offset
+            scales.reciprocal = NULL
+            if o.reciprocal != NULL:
+                scales.reciprocal = o.reciprocal + index
+            scales.run_shift = exponent_of(length) if runs else -1
+            if n <= (run if length == 1 else min(run, length - offset)):
+                scales.mode = SCALE_ELEMENTWISE if length == 1 else SCALE_UNIFORM
+                return scales
+            if scales.run_shift >= RUN_SHIFT and offset % (1 << RUN_SHIFT) == 0 and (n <= run or rows_follow(o)):
+                scales.mode = SCALE_RUNS
+                return scales
+        run = min(run, n - done)
+        repeat_in_use[o.scale_item == 8](
+            o.scale + index * o.scale_item, <char *>tiles.scale + done * o.scale_item, run, offset, length,
+        )
+        if o.zero != NULL:
+            repeat_in_use[0](o.zero + index * 4, tiles.zero + done, run, offset, length)
+        done += run
+        if done == n:
+            scales.scale = tiles.scale
+            scales.reciprocal = NULL
+            scales.zero = <const char *>no_zero_points if o.zero == NULL else <const char *>tiles.zero
+            scales.mode = SCALE_ELEMENTWISE
+            return scales
+        # The row has ended: go to the next index along the axis, or to the next outer index.
+        inner = offset = 0
+        position = position + 1 if o.width > 1 else o.length
+        if position == o.length:
+            position = 0
+            outer += 1

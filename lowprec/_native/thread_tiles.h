@@ -1,0 +1,19 @@
+/* The tiles of a thread: buffers between two loops, and for strided arrays. Every thread has its own, made when it first
+   converts, and not on its stack, which may be smaller than all of them. */
+#include <stdint.h>
+#include "loop_types.h"
+
+#define LP_COMPARED 2048 /* elements that are converted, decoded and compared while they are in the L1 cache */
+typedef struct {
+    uint64_t even[LP_TILE], odd[LP_TILE];           /* the results of the loops of a program, in turn */
+    uint64_t gathered[LP_TILE], converted[LP_TILE]; /* strided source and output */
+    uint64_t scale[LP_TILE + LP_REPEAT_WIDTH];      /* scales and zero points, one for each element */
+    uint32_t zero[LP_TILE + LP_REPEAT_WIDTH];
+    float values[LP_COMPARED], again[LP_COMPARED];
+} lp_tiles;
+#ifdef _MSC_VER
+static __declspec(thread) __declspec(align(64)) lp_tiles lp_tiles_of_thread;
+#else
+static __thread lp_tiles lp_tiles_of_thread __attribute__((aligned(64)));
+#endif
+static inline lp_tiles *lp_thread_tiles(void) { return &lp_tiles_of_thread; }

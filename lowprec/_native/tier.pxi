@@ -1,0 +1,12 @@
+# The modules of every instruction set: the same text, compiled once for each.
+include "prefetch.pxi"
+include "elementwise.pxi"
+include "float_loops.pxi"
+include "integer_loops.pxi"
+include "packing_loops.pxi"
+include "quantize_loops.pxi"
+include "f16c_loops.pxi"
+include "avx512_loops.pxi"
+include "loop_table.pxi"
+include "error_loops.pxi"
+include "range_loops.pxi"
