@@ -24,6 +24,7 @@ from lowprec.backends.program import make_program
 from lowprec.cli import tables
 from lowprec.plans.cast import make_plan
 from lowprec.reference import exact_quantize
+from lowprec.spec.format_text import nan_codes
 from lowprec.spec.formats import Format, NaNRule
 from lowprec.spec.opsets import cast_rules
 
@@ -82,7 +83,7 @@ def test_binary8p3se() -> None:
 def test_special_codes(nan: NaNRule, inf: bool, codes: tuple[int, int | None, int | None, str]) -> None:
     fmt = row("e4m3", (4, 3, 7), inf=inf, nan=nan)
     info = lp.finfo(fmt)
-    assert (info.max_code, info.inf_code, info.nan_code, tables.nan_codes(fmt)) == codes
+    assert (info.max_code, info.inf_code, info.nan_code, nan_codes(fmt)) == codes
     assert info.max == float(lp.decode(np.uint8(info.max_code), fmt))
     assert "yes" in [line.split()[-1] for line in tables.facts(fmt).splitlines() if line.startswith("Inf")] or not inf
     if inf:
@@ -93,8 +94,8 @@ def test_special_codes(nan: NaNRule, inf: bool, codes: tuple[int, int | None, in
 
 
 def test_nan_codes_of_a_row() -> None:
-    assert tables.nan_codes(row("e6m1", (6, 1, 31), inf=True, nan=NaNRule.IEEE)) == "7F, FF"
-    assert tables.nan_codes(row("e4m4", (4, 4, 7), inf=True, nan=NaNRule.IEEE, signed=False)) == "F1-FF"
+    assert nan_codes(row("e6m1", (6, 1, 31), inf=True, nan=NaNRule.IEEE)) == "7F, FF"
+    assert nan_codes(row("e4m4", (4, 4, 7), inf=True, nan=NaNRule.IEEE, signed=False)) == "F1-FF"
     assert lp.finfo(p3109(8, 4, "ue")).min == 0.0
 
 

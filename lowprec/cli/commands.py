@@ -63,7 +63,7 @@ def _formats(options: argparse.Namespace) -> None:
         print(tables.carrier_table())
         return
     if options.format is None:
-        print(tables.markdown_table() if options.markdown else tables.format_table())
+        print(tables.markdown_formats() if options.markdown else FORMATS)
         return
     fmt = _any_format(options.format, "FORMAT")
     print(tables.facts(fmt))

@@ -19,8 +19,8 @@ from typing import Any
 from ..arrays.libraries import carrier, format_of
 from ..arrays.torch_state import EAGER, check_tensor, transformed
 from ..plans.resolve import TEXT, resolve_bits
-from ..spec.arguments import as_flag
-from ..spec.formats import FORMATS, as_format
+from ..spec.arguments import as_flag, shown
+from ..spec.formats import as_format, is_in_table
 from ..spec.opsets import NEWEST, cast_rules
 from .scale_arguments import number_format, scale_argument, zero_point_argument
 from .torch_fakes import FAKES
@@ -107,8 +107,8 @@ for _operator in _SCHEMAS:
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _name(fmt: object, parameter: str) -> str:
     row = as_format(fmt, parameter=parameter)
-    if FORMATS.get(row.name) is not row:
-        raise ValueError(f"`{parameter}` must be one of lowprec.formats where torch traces; got {row!r}")
+    if not is_in_table(row):
+        raise ValueError(f"`{parameter}` must be one of lowprec.formats where torch traces; got {shown(row)}")
     return row.name
 
 

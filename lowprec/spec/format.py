@@ -11,8 +11,12 @@ import ml_dtypes
 import numpy as np
 
 from .float_mode import default_mode
-from .format_fields import NUMBERS, Kind, NaNRule, check_fields
+from .format_checks import check_fields
+from .format_text import constructor, facts_of, one_line
 from .interned import CACHED, Interned
+from .kinds import NUMBERS, Kind
+from .nan_rules import NaNRule, is_nan, nan_code, nan_count
+from .text_tables import html_table
 
 __all__ = ["NUMBERS", "Format", "Kind", "NaNRule", "own_dtype"]
 
@@ -140,7 +144,7 @@ class Format(metaclass=Interned):
     @property
     def nan_count(self) -> int:
         """How many of the topmost magnitude codes are NaN."""
-        return {NaNRule.IEEE: self.mantissa_mask, NaNRule.ALL_ONES: 1}.get(self.nan, 0)
+        return nan_count(self)
 
     @property
     def inf_code(self) -> int | None:
@@ -150,14 +154,7 @@ class Format(metaclass=Interned):
     @property
     def nan_code(self) -> int | None:
         """The canonical NaN without a sign: quiet, or the only one there is."""
-        if not self.is_float:
-            return None
-        return {
-            NaNRule.IEEE: self.exponent_mask | (self.mantissa_mask + 1) >> 1,
-            NaNRule.ALL_ONES: self.magnitude_mask,
-            NaNRule.NEGATIVE_ZERO: self.sign_mask,
-            NaNRule.NONE: None,
-        }[self.nan]
+        return nan_code(self)
 
     @property
     def max_code(self) -> int:
@@ -173,10 +170,9 @@ class Format(metaclass=Interned):
 
     def value(self, code: int) -> float:
         """Return the value of a code of a float."""
-        magnitude = code & self.magnitude_mask
-        one_nan = self.nan is NaNRule.NEGATIVE_ZERO and code == self.sign_mask
-        if one_nan or magnitude > self.magnitude_mask - self.nan_count:
+        if is_nan(code, self):
             return math.nan
+        magnitude = code & self.magnitude_mask
         value = math.inf if magnitude == self.inf_code else self.magnitude(magnitude)
         return -value if code & self.sign_mask else value
 
@@ -230,8 +226,16 @@ class Format(metaclass=Interned):
         return "asked" if self.bits <= 8 else "never"
 
     def __repr__(self) -> str:
-        """Return the name as the mapping `lowprec.formats` is asked for it."""
-        return f"lowprec.formats[{self.name!r}]"
+        """Return the facts of a row of the table; of any other format the call that makes it again."""
+        return f"<Format {self.name}: {one_line(self)}>" if self in TABLE_ROWS else constructor(self)
+
+    def _repr_html_(self) -> str:
+        """Return the facts as a table, for notebooks."""
+        return html_table([("", self.name), *facts_of(self)[1:]])
+
+
+TABLE_ROWS: set[Format] = set()
+"""The rows of the table, which formats.py enters; a described format may have the name of one of them."""
 
 
 _UNSIGNED = {bits: np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)}
