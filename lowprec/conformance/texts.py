@@ -8,20 +8,19 @@ from fractions import Fraction
 import numpy as np
 
 from .. import reference
-from ..spec.formats import FORMATS, NUMERIC, Format, Kind
+from ..spec.formats import NUMERIC, STRING, Format, Kind
 from .oracle import Codes
 from .trial import Call, Tensor, Trial
 
 __all__ = ["bit_trials", "text_trials"]
 
-_STRING = next(fmt for fmt in FORMATS.values() if fmt.kind is Kind.STRING)
 _HAIR = Fraction(1, 10**40)  # far below half an ulp of float64 at 1
 
 _SPECIAL = ("1e400", "-1e400", "1e-400", "inf", "-inf", "nan", "INF", "-INF", "NaN", "+INF")
 
 
 def _text(*words: str) -> Tensor:
-    return Tensor(np.array(words, object), _STRING)
+    return Tensor(np.array(words, object), STRING)
 
 
 def _decimals(target: Format) -> Iterator[str]:
@@ -54,7 +53,7 @@ def text_trials() -> Iterator[Trial]:
             floats = [0.1, 1 / 3, 1e-4, 9.9e-5, 1e16, 9999999999999998.0, 5e-324, 1.7976931348623157e308, 100.0, -0.0]
             digits = Tensor(np.array(floats, target.dtype).view(target.code_dtype), target)
             words = [repr(number) for number in floats]
-            yield Trial("text from float", _call(digits, _STRING), _text(*words).codes)
+            yield Trial("text from float", _call(digits, STRING), _text(*words).codes)
 
 
 def _patterns(bits: int) -> Codes:

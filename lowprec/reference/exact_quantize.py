@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ..spec.arguments import shortened
-from ..spec.formats import Format, Kind, NaNRule, as_format
+from ..spec.formats import FLOAT32, FLOAT64, UINT8, Format, Kind, NaNRule, as_format
 from ..spec.opsets import NEWEST
 from .exact_cast import Value, decode, encode
 
 __all__ = ["dequantize", "dynamic_quantize", "precision_of", "quantize"]
-
-_SINGLE, _DOUBLE, _BYTE = as_format("float32"), as_format("float64"), as_format("uint8")
 
 
 def precision_of(scale_format: object) -> Format:
@@ -30,8 +28,8 @@ def precision_of(scale_format: object) -> Format:
     """
     row = as_format(scale_format, parameter="scale_format")
     if row.kind is Kind.INT:
-        return _DOUBLE
-    return row if row.has_zero else _SINGLE
+        return FLOAT64
+    return row if row.has_zero else FLOAT32
 
 
 def _invalid() -> Value:
@@ -141,7 +139,7 @@ def quantize(x: object, scale: object, zero_point: object, target: object, *, pr
     if fmt.kind is Kind.INT:
         return _clamped(quotient, offset, fmt)
     if offset is not None:
-        quotient = _rounded(_sum(_rounded(quotient, _SINGLE), offset), _SINGLE)
+        quotient = _rounded(_sum(_rounded(quotient, FLOAT32), offset), FLOAT32)
     return encode(quotient, fmt, saturate=saturate, opset=opset)
 
 
@@ -164,8 +162,8 @@ def dequantize(code: int, source: object, scale: object, zero_point: object = No
     if offset is not None:
         exact = row.kind is Kind.INT  # integers have no -0: their difference is a number
         value = Value.of(value.number - offset.number) if exact else _sum(value, _minus(offset))
-    factor = _rounded(Value.of(scale, parameter="scale"), _SINGLE)
-    return encode(_rounded(_product(_rounded(value, _SINGLE), factor), _SINGLE), result)
+    factor = _rounded(Value.of(scale, parameter="scale"), FLOAT32)
+    return encode(_rounded(_product(_rounded(value, FLOAT32), factor), FLOAT32), result)
 
 
 def dynamic_quantize(x: Sequence[object]) -> tuple[list[int], Value, int]:
@@ -181,7 +179,7 @@ def dynamic_quantize(x: Sequence[object]) -> tuple[list[int], Value, int]:
     """
     if not x:
         raise ValueError("`x` must have at least one element; got none")
-    values, zero = [_rounded(Value.of(value), _SINGLE) for value in x], Value(Fraction(0))
+    values, zero = [_rounded(Value.of(value), FLOAT32) for value in x], Value(Fraction(0))
 
     def order(value: Value) -> float | Fraction:
         return float(value) if value.special else value.number
@@ -189,8 +187,8 @@ def dynamic_quantize(x: Sequence[object]) -> tuple[list[int], Value, int]:
     nan = _nan_of(*values)
     high = nan or max([zero, *values], key=order)
     low = nan or min([zero, *values], key=order)
-    full = _rounded(_sum(high, _minus(low)), _SINGLE)
-    scale = _invalid() if nan else _rounded(_quotient(full, Value.of(255)), _SINGLE)
-    start = _rounded(_sum(zero, _minus(_rounded(_quotient(low, scale), _SINGLE))), _SINGLE)
-    zero_point = _clamped(start, None, _BYTE)
-    return [quantize(value, scale, zero_point, _BYTE, precision=_SINGLE) for value in values], scale, zero_point
+    full = _rounded(_sum(high, _minus(low)), FLOAT32)
+    scale = _invalid() if nan else _rounded(_quotient(full, Value.of(255)), FLOAT32)
+    start = _rounded(_sum(zero, _minus(_rounded(_quotient(low, scale), FLOAT32))), FLOAT32)
+    zero_point = _clamped(start, None, UINT8)
+    return [quantize(value, scale, zero_point, UINT8, precision=FLOAT32) for value in values], scale, zero_point
