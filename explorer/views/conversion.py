@@ -12,7 +12,7 @@ import numpy as np
 import lowprec as lp
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.reference.explanation import Explanation
-from lowprec.spec.formats import NUMERIC, Format
+from lowprec.spec.formats import FLOAT8_E8M0FNU, NUMERIC, Format
 from lowprec.spec.opsets import NEWEST, cast_rules
 from lowprec.spec.packing import packed_bytes
 
@@ -29,7 +29,7 @@ CASTABLE: tuple[Format, ...] = NUMERIC
 PACKABLE: tuple[Format, ...] = tuple(fmt for fmt in NUMERIC if fmt.bits < 8)
 """The formats whose codes share bytes."""
 
-_POWERS = next(fmt for fmt in NUMERIC if not fmt.has_zero)  # round_mode came with the format that it concerns
+_POWERS = FLOAT8_E8M0FNU  # round_mode came with the format that it concerns
 
 LONGEST_LIST = 24
 """How many codes are drawn: six groups of four 6-bit codes."""
