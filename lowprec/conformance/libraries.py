@@ -1,4 +1,4 @@
-"""What is installed, each library behind one method: run a call of an ONNX operator, or decline it."""
+"""The installed libraries, each behind one method that runs a call of an ONNX operator or declines it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .._kernels import available_isas, isa, use_isa
 from ..ops import cast, quantize
 from ..spec.formats import Format, Kind, NaNRule
 from ..spec.opsets import NEWEST
-from .oracle import Codes
-from .trial import Call, Tensor
+from .cases import Call, Tensor
+from .expected_codes import Codes
 
 __all__ = ["Declined", "Library", "installed"]
 
@@ -30,14 +30,14 @@ class Library(ABC):
 
     title = ""
     package = ""
-    """The distribution that brings it; asked for its version."""
+    """The distribution that holds it and knows its version."""
     remark = ""
-    """What the reader of its column must know."""
+    """A note on its column."""
 
     newest: int | None = None
     """The newest opset it knows, where it knows opsets; calls of a newer one are made at that one."""
     offers_all = False
-    """Whether an error is an answer, and a wrong one."""
+    """Whether an error counts as a wrong result."""
 
     @property
     def version(self) -> str:
@@ -48,7 +48,7 @@ class Library(ABC):
             return str(getattr(importlib.import_module(self.package), "__version__", "?"))
 
     @abstractmethod
-    def opinions(self, call: Call) -> Iterator[Codes]:
+    def results(self, call: Call) -> Iterator[Codes]:
         """Yield the codes of the result, once for each way the library has to compute it; raise Declined."""
 
 
@@ -59,8 +59,8 @@ def _codes(result: Any, target: Format) -> Codes:
         return array.astype(object)
     if array.dtype != target.dtype:
         raise Declined(f"gives {array.dtype} for {target.name}")
-    found: Codes = np.ascontiguousarray(array).view(target.code_dtype) & np.array(target.code_mask, target.code_dtype)
-    return found
+    codes: Codes = np.ascontiguousarray(array).view(target.code_dtype) & np.array(target.code_mask, target.code_dtype)
+    return codes
 
 
 class Lowprec(Library):
@@ -70,15 +70,15 @@ class Lowprec(Library):
     newest = NEWEST
     offers_all = True
 
-    def opinions(self, call: Call) -> Iterator[Codes]:
+    def results(self, call: Call) -> Iterator[Codes]:
         """Yield the codes by every instruction set."""
-        as_found = isa()
+        active = isa()
         try:
             for name in available_isas():
                 use_isa(name)
                 yield _codes(self._run(call), call.target)
         finally:
-            use_isa(as_found)
+            use_isa(active)
 
     def _run(self, call: Call) -> Any:
         arrays = [None if one is None else one.array for one in call.inputs]
@@ -98,8 +98,8 @@ class Numpy(Library):
     title, package = "ml_dtypes", "ml_dtypes"
     remark = f"`astype` of NumPy {np.__version__}; it has no `saturate` and no `round_mode`"
 
-    def opinions(self, call: Call) -> Iterator[Codes]:
-        """Yield what astype makes of the input."""
+    def results(self, call: Call) -> Iterator[Codes]:
+        """Yield the result of `astype`."""
         if call.operator not in ("Cast", "BitCast"):
             raise Declined(call.operator)
         _check_opset(call)
@@ -129,13 +129,13 @@ class Torch(Library):
         self._torch: Any = importlib.import_module("torch")
 
     def _dtype(self, fmt: Format) -> Any:
-        found = getattr(self._torch, fmt.torch_name or "", None)
-        if found is None:
+        dtype = getattr(self._torch, fmt.torch_name or "", None)
+        if dtype is None:
             raise Declined(fmt.name)
-        return found
+        return dtype
 
-    def opinions(self, call: Call) -> Iterator[Codes]:
-        """Yield what Tensor.to makes of the input."""
+    def results(self, call: Call) -> Iterator[Codes]:
+        """Yield the result of `Tensor.to`."""
         if call.operator not in ("Cast", "BitCast"):
             raise Declined(call.operator)
         _check_opset(call)
@@ -168,7 +168,7 @@ class Gfloat(Library):
             num_high_nans=high, has_subnormals=fmt.has_zero, is_twos_complement=False,
         )  # fmt: skip
 
-    def opinions(self, call: Call) -> Iterator[Codes]:
+    def results(self, call: Call) -> Iterator[Codes]:
         """Yield the codes of the rounded values."""
         (x,) = call.inputs if call.operator == "Cast" else (None,)
         if x is None or x.fmt.kind is Kind.STRING or (x.fmt.is_integer and x.fmt.bits > 32):
@@ -208,7 +208,7 @@ class Reference(_OnnxModel):
     title, package = "onnx.reference", "onnx"
     remark = "`ReferenceEvaluator`"
 
-    def opinions(self, call: Call) -> Iterator[Codes]:
+    def results(self, call: Call) -> Iterator[Codes]:
         """Yield the output of the evaluator."""
         node, feeds = self.node(call)
         info = self.helper.make_empty_tensor_value_info
@@ -249,7 +249,7 @@ class OnnxRuntime(_OnnxModel):
             return opset
         raise ImportError("onnxruntime loads no opset that onnx knows")
 
-    def opinions(self, call: Call) -> Iterator[Codes]:
+    def results(self, call: Call) -> Iterator[Codes]:
         """Yield the output of a session; the inputs are initializers, which hold every type."""
         node, feeds = self.node(call)
         tensors = [self.numpy_helper.from_array(one.array, name) for name, one in feeds.items()]
@@ -270,10 +270,10 @@ _LIBRARIES: tuple[type[Library], ...] = (Lowprec, Reference, OnnxRuntime, Numpy,
 
 def installed() -> tuple[list[Library], list[str]]:
     """Return the libraries that can be imported, in a fixed order, and the titles of the others."""
-    found, missing = [], []
+    libraries, missing = [], []
     for kind in _LIBRARIES:
         try:
-            found.append(kind())
+            libraries.append(kind())
         except ImportError:
             missing.append(kind.title)
-    return found, missing
+    return libraries, missing

@@ -19,7 +19,7 @@ __all__ = ["dequantize", "dynamic_quantize", "precision_of", "quantize"]
 
 
 def precision_of(scale_format: object) -> Format:
-    """Return the format of the division where none is asked for: the scale's, or the one that holds every scale.
+    """Return the format of the division where `precision` is not given: the scale's, or one that holds every scale.
 
     Examples
     --------
@@ -105,10 +105,10 @@ def _clamped(value: Value, offset: Value | None, fmt: Format) -> int:
     smallest = -(1 << (fmt.bits - 1)) if fmt.signed else 0
     largest = smallest + (1 << fmt.bits) - 1
     if value.special:
-        found = largest if value.special == "inf" and not value.negative else smallest
+        result = largest if value.special == "inf" and not value.negative else smallest
     else:
-        found = round(value.number) + int(offset.number if offset else 0)  # round() of a Fraction: half to even
-    return max(smallest, min(largest, found)) % (1 << fmt.bits)
+        result = round(value.number) + int(offset.number if offset else 0)  # round() of a Fraction: half to even
+    return max(smallest, min(largest, result)) % (1 << fmt.bits)
 
 
 def _check_precision(precision: object, parameter: str) -> Format:

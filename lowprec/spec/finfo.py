@@ -73,7 +73,7 @@ def finfo(fmt: object, /) -> FInfo:
     """
     row = as_format(fmt)
     if not row.is_float:
-        raise ValueError(f"`fmt` must be a float format; got {row.name} (ask iinfo for integers)")
+        raise ValueError(f"`fmt` must be a float format; got {row.name} (use iinfo for integers)")
     return FInfo(
         row.bits, row.eps, float(row.max), float(row.min), row.smallest_normal, row.dtype, row.smallest_subnormal,
         row.exponent_bits, row.mantissa_bits, row.bias, row.max_code, row.inf_code, row.nan_code, row.has_negative_zero,
@@ -110,5 +110,5 @@ def iinfo(fmt: object, /) -> IInfo:
     """
     row = as_format(fmt)
     if not row.is_integer:
-        raise ValueError(f"`fmt` must be an integer format; got {row.name} (ask finfo for floats)")
+        raise ValueError(f"`fmt` must be an integer format; got {row.name} (use finfo for floats)")
     return IInfo(row.bits, int(row.max), int(row.min), row.dtype)

@@ -249,10 +249,10 @@ def own_dtype(fmt: Format) -> np.dtype[Any] | None:
     """Return the dtype that NumPy or ml_dtypes has for a format, or None; the name and every fact must agree."""
     if fmt.kind is Kind.STRING:
         return np.dtype(object)
-    found = getattr(ml_dtypes, fmt.name, None) or getattr(np, fmt.name, None)
-    if not (isinstance(found, type) and issubclass(found, np.generic)):
+    scalar_type = getattr(ml_dtypes, fmt.name, None) or getattr(np, fmt.name, None)
+    if not (isinstance(scalar_type, type) and issubclass(scalar_type, np.generic)):
         return None
-    dtype = np.dtype(found)
+    dtype = np.dtype(scalar_type)
     return dtype if _agrees(fmt, dtype) else None
 
 
@@ -271,8 +271,8 @@ def _agrees(fmt: Format, dtype: np.dtype[Any]) -> bool:
         return False
     # Where the step between two codes changes for the first time, and where a code begins to be special.
     hidden, top = 1 << fmt.mantissa_bits, fmt.magnitude_mask - fmt.nan_count
-    marks = {0, 1, hidden - 1, hidden, hidden + 1, 2 * hidden + 1, top - 1, top, top + 1, fmt.magnitude_mask}
-    magnitudes = [code for code in sorted(marks) if 0 <= code <= fmt.magnitude_mask]
+    edges = {0, 1, hidden - 1, hidden, hidden + 1, 2 * hidden + 1, top - 1, top, top + 1, fmt.magnitude_mask}
+    magnitudes = [code for code in sorted(edges) if 0 <= code <= fmt.magnitude_mask]
     codes = [code | sign for sign in {0, fmt.sign_mask} for code in magnitudes]
     with np.errstate(invalid="ignore"):  # signalling NaNs
         values = np.array(codes, fmt.code_dtype).view(dtype).astype(np.float64)

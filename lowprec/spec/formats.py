@@ -171,9 +171,9 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
     >>> lp.as_format("FLOAT8E4M3FN").name, lp.as_format(23).name
     ('float8_e4m3fn', 'float4_e2m1fn')
     """
-    found = _lookup(spec)
-    if found is not None:
-        return found
+    fmt = _lookup(spec)
+    if fmt is not None:
+        return fmt
     close = difflib.get_close_matches(spec, _BY_NAME, 3, 0.5) if isinstance(spec, str) else []
     names = f"one of {', '.join(FORMATS)}, an ONNX name or enum value, or a dtype"
     hint = f" (did you mean {' or '.join(close)}?)" if close else ""

@@ -88,7 +88,7 @@ def check_attribute(attribute: str, value: object, default: object, opset: int, 
 
 
 def unless_undefined(fmt: object) -> object:
-    """Return what an attribute names a type by; None for 0, ONNX's UNDEFINED, which stands for no type."""
+    """Return the type that an attribute names; None for 0, ONNX's UNDEFINED."""
     is_number = isinstance(fmt, (int, np.integer)) and not isinstance(fmt, bool)
     return None if is_number and fmt == 0 else fmt
 
