@@ -21,7 +21,8 @@ from lowprec.spec.formats import (
     INT8,
     NUMERIC,
 )
-from lowprec.spec.opsets import NEWEST, ROUND_MODES
+from lowprec.spec.opsets import NEWEST
+from lowprec.spec.rounding import ROUND_MODES
 
 from .views.compare import COMPARABLE
 from .views.conversion import PACKABLE

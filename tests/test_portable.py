@@ -19,7 +19,8 @@ from lowprec import reference
 from lowprec.backends import array_api_cast, array_api_quantize, array_api_values
 from lowprec.plans.cast import make_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
-from lowprec.spec.opsets import ROUND_MODES, cast_rules
+from lowprec.spec.opsets import cast_rules
+from lowprec.spec.rounding import ROUND_MODES
 
 strict = pytest.importorskip("array_api_strict")
 NARROW = [row for row in NUMERIC if row.bits <= 16]

@@ -13,7 +13,7 @@ import lowprec as lp
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.reference.explanation import Explanation
 from lowprec.spec.formats import FLOAT8_E8M0FNU, NUMERIC, Format
-from lowprec.spec.opsets import NEWEST, cast_rules
+from lowprec.spec.opsets import NEWEST, Caller, cast_rules
 from lowprec.spec.packing import packed_bytes
 
 from .numbers import place
@@ -109,7 +109,7 @@ def conversion(
     opset: int = NEWEST,
 ) -> Conversion:
     """Return how Cast takes a code of one format to another; ValueError where the opset lacks a type or attribute."""
-    rules = cast_rules(source, target, saturate, round_mode, opset, ("From", "To"))
+    rules = cast_rules(source, target, saturate, round_mode, opset, Caller("From", "To"))
     value = decode(code, source)
     codes = lp.encode(
         _codes([code], source), target, source=source, saturate=saturate, round_mode=round_mode, opset=opset

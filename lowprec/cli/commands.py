@@ -26,7 +26,8 @@ from ..ops.cast import cast
 from ..ops.codes import encode
 from ..reference.explanation import explain
 from ..spec.formats import FORMATS, NUMERIC, Format, Kind, as_format
-from ..spec.opsets import NEWEST, ROUND_MODES
+from ..spec.opsets import NEWEST
+from ..spec.rounding import ROUND_MODES
 from . import explore, tables
 
 __all__ = ["main"]

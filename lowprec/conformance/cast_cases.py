@@ -10,7 +10,8 @@ import numpy as np
 
 from .. import reference
 from ..spec.formats import NUMERIC, Format, Kind, NaNRule
-from ..spec.opsets import INF_IS_NAN, NEWEST, ROUND_MODES
+from ..spec.opsets import INF_IS_NAN, NEWEST
+from ..spec.rounding import ROUND_MODES
 from .cases import Call, Case, Tensor
 from .cast_inputs import sweep_float32, sweep_float64, sweep_int64, sweep_uint64
 from .expected_codes import Codes, expected_from_float64, expected_from_integers, is_power, table

@@ -21,7 +21,7 @@ from ..arrays.torch_state import EAGER, check_tensor, transformed
 from ..plans.resolve import TEXT, resolve_bits
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format, is_in_table
-from ..spec.opsets import NEWEST, cast_rules
+from ..spec.opsets import NEWEST, Caller, cast_rules
 from .scale_arguments import number_format, scale_argument, zero_point_argument
 from .torch_fakes import FAKES
 from .torch_vmap import RULES
@@ -144,8 +144,8 @@ def cast(x: Any, to: object, *, source: object = None, out: Any = None, **option
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _check_like(dtype: Any, like: Any, source: object, saturate: bool, round_mode: str | None, opset: int) -> str:
     target = format_of(like, names=("like", "like"), kinds=TEXT)
-    names = ("source", "like")
-    cast_rules(format_of(dtype, source), target, saturate, round_mode, opset, names, "CastLike", TEXT)
+    caller = Caller("source", "like", "CastLike", TEXT)
+    cast_rules(format_of(dtype, source), target, saturate, round_mode, opset, caller)
     return target.name
 
 
