@@ -86,8 +86,11 @@ def test_a_format_as_html() -> None:
     rows = _Cells(DESCRIBED._repr_html_()).rows
     assert rows[0] == ["", "float8_e3m4"]
     assert {name: text for name, text in rows[1:] if name in ("bias", "max", "NaN codes", "defined by")} == {
-        "bias": "3", "max": "15.5", "NaN codes": "71-7F, F1-FF", "defined by": "it's <here>"
-    }  # fmt: skip
+        "bias": "3",
+        "max": "15.5",
+        "NaN codes": "71-7F, F1-FF",
+        "defined by": "it's <here>",
+    }
     assert "<here>" not in DESCRIBED._repr_html_()
 
 

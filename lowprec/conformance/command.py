@@ -39,12 +39,13 @@ def _run(options: argparse.Namespace) -> None:
 def add_command(commands: Any) -> None:
     """Add the command to the parser's."""
     one = commands.add_parser(
-        "conformance", help="which installed libraries follow the rules of the ONNX operators, and where not",
+        "conformance",
+        help="which installed libraries follow the rules of the ONNX operators, and where not",
         description="Run onnx.reference, ONNX Runtime, ml_dtypes, torch and gfloat, as far as they are installed, and "
         "lowprec itself against exact arithmetic: every code of the narrow formats, ties, the edges of overflow and "
         "of the subnormals, NaN, Inf. Print how many inputs differ, and one input for each difference. It takes about "
         "half a minute.",
-    )  # fmt: skip
+    )
     form = one.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything as JSON")
     form.add_argument("--markdown", action="store_true", help="print the table alone, as Markdown")

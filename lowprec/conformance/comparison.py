@@ -63,14 +63,20 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Return the report in the types that JSON has."""
         rows = [
-            {"rule": name, **RULES[name]._asdict(),
-             "results": {title: {"tried": cell.tried, "differ": cell.differ} for title, cell in row.items()}}
+            {
+                "rule": name,
+                **RULES[name]._asdict(),
+                "results": {title: {"tried": cell.tried, "differ": cell.differ} for title, cell in row.items()},
+            }
             for name, row in self.cells.items()
-        ]  # fmt: skip
+        ]
         return {
-            "versions": self.versions, "remarks": self.remarks, "missing": self.missing, "rules": rows,
+            "versions": self.versions,
+            "remarks": self.remarks,
+            "missing": self.missing,
+            "rules": rows,
             "differences": [asdict(one) for one in self.differences],
-        }  # fmt: skip
+        }
 
 
 def _element_as_json(tensor: Tensor, index: int) -> dict[str, Any]:
@@ -84,9 +90,10 @@ def _element_as_json(tensor: Tensor, index: int) -> dict[str, Any]:
 
 def _tensor_as_json(tensor: Tensor) -> dict[str, Any]:
     return {
-        "format": tensor.fmt.name, "shape": list(tensor.codes.shape),
+        "format": tensor.fmt.name,
+        "shape": list(tensor.codes.shape),
         "codes": [f"0x{code:X}" for code in tensor.codes.reshape(-1).tolist()],
-    }  # fmt: skip
+    }
 
 
 def _code(codes: Codes, index: int, call: Call) -> str:
@@ -190,6 +197,8 @@ def compare(cases: Iterable[Case], libraries: list[Library], missing: list[str])
                 else:
                     _count_differences(cell, case, library, case.expected.reshape(-1), results)
     return Report(
-        {one.title: one.version for one in libraries}, {one.title: one.remark for one in libraries if one.remark},
-        missing, cells,
-    )  # fmt: skip
+        {one.title: one.version for one in libraries},
+        {one.title: one.remark for one in libraries if one.remark},
+        missing,
+        cells,
+    )

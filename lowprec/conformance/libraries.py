@@ -86,9 +86,7 @@ class Lowprec(Library):
         if call.operator in ("Cast", "BitCast"):
             convert: Any = {"Cast": cast.cast, "BitCast": cast.bitcast}[call.operator]
             return convert(arrays[0], attributes.pop("to"), opset=call.opset, **attributes)
-        linear: Any = {
-            "QuantizeLinear": quantize.quantize_linear, "DequantizeLinear": quantize.dequantize_linear
-        }  # fmt: skip
+        linear: Any = {"QuantizeLinear": quantize.quantize_linear, "DequantizeLinear": quantize.dequantize_linear}
         return linear[call.operator](*arrays, opset=call.opset, **attributes)
 
 
@@ -163,10 +161,17 @@ class Gfloat(Library):
         high = {NaNRule.IEEE: fmt.mantissa_mask, NaNRule.ALL_ONES: 1}.get(fmt.nan, 0)
         domain = self._gfloat.types.Domain
         return self._gfloat.types.FormatInfo(
-            fmt.name, k=fmt.bits, precision=fmt.mantissa_bits + 1, bias=fmt.bias, is_signed=fmt.signed,
-            domain=domain.Extended if fmt.has_inf else domain.Finite, has_nz=fmt.has_negative_zero,
-            num_high_nans=high, has_subnormals=fmt.has_zero, is_twos_complement=False,
-        )  # fmt: skip
+            fmt.name,
+            k=fmt.bits,
+            precision=fmt.mantissa_bits + 1,
+            bias=fmt.bias,
+            is_signed=fmt.signed,
+            domain=domain.Extended if fmt.has_inf else domain.Finite,
+            has_nz=fmt.has_negative_zero,
+            num_high_nans=high,
+            has_subnormals=fmt.has_zero,
+            is_twos_complement=False,
+        )
 
     def results(self, call: Call) -> Iterator[Codes]:
         """Yield the codes of the rounded values."""

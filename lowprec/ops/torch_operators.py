@@ -27,9 +27,17 @@ from .torch_fakes import FAKES
 from .torch_vmap import RULES
 
 __all__ = [
-    "LIBRARY", "bitcast", "cast", "cast_like", "decode", "dequantize_linear", "dynamic_quantize_linear", "encode",
-    "quantize_linear", "to_torch",
-]  # fmt: skip
+    "LIBRARY",
+    "bitcast",
+    "cast",
+    "cast_like",
+    "decode",
+    "dequantize_linear",
+    "dynamic_quantize_linear",
+    "encode",
+    "quantize_linear",
+    "to_torch",
+]
 
 torch: Any = import_module("torch")
 

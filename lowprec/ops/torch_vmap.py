@@ -167,7 +167,13 @@ def _number(info: Any, dims: _Dims, x: Any, value: Any, fmt: str, **options: Any
 
 
 RULES: dict[str, Callable[..., Any]] = {
-    "cast": _cast, "bitcast": _bitcast, "encode": _encode, "decode": _decode, "quantize_linear": _quantize_linear,
-    "dequantize_linear": _dequantize_linear, "dynamic_quantize_linear": _dynamic_quantize_linear, "number": _number,
-}  # fmt: skip
+    "cast": _cast,
+    "bitcast": _bitcast,
+    "encode": _encode,
+    "decode": _decode,
+    "quantize_linear": _quantize_linear,
+    "dequantize_linear": _dequantize_linear,
+    "dynamic_quantize_linear": _dynamic_quantize_linear,
+    "number": _number,
+}
 """The batch rule of each operator."""

@@ -240,8 +240,9 @@ def rules_for(fmt: Format, parameter: str, saturate: bool, round_mode: str | Non
     return cast_rules(fmt, fmt, saturate, round_mode, opset)
 
 
-def encode(value: object, fmt: object, *, saturate: bool = True, round_mode: str | None = None,
-           opset: int = NEWEST) -> int:  # fmt: skip
+def encode(
+    value: object, fmt: object, *, saturate: bool = True, round_mode: str | None = None, opset: int = NEWEST
+) -> int:
     """Return the code that Cast gives a value (anything `Value.of` takes).
 
     NaN, Inf, -0 and out-of-range values follow the tables of the Cast page; integers wrap, NaN and Inf become 0.
@@ -255,8 +256,15 @@ def encode(value: object, fmt: object, *, saturate: bool = True, round_mode: str
     return decide(Value.of(value, parameter="value"), row, rules_for(row, "fmt", saturate, round_mode, opset))[0]
 
 
-def cast(code: int, source: object, target: object, *, saturate: bool = True, round_mode: str | None = None,
-         opset: int = NEWEST) -> int:  # fmt: skip
+def cast(
+    code: int,
+    source: object,
+    target: object,
+    *,
+    saturate: bool = True,
+    round_mode: str | None = None,
+    opset: int = NEWEST,
+) -> int:
     """Return the code of `target` to which Cast converts a code of `source`.
 
     The same format copies the bits, except where a float of up to 8 bits saturates: Inf becomes the largest value, NaN

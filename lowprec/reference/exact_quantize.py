@@ -118,8 +118,16 @@ def _check_precision(precision: object, parameter: str) -> Format:
     return row
 
 
-def quantize(x: object, scale: object, zero_point: object, target: object, *, precision: object,
-             saturate: bool = True, opset: int = NEWEST) -> int:  # fmt: skip
+def quantize(
+    x: object,
+    scale: object,
+    zero_point: object,
+    target: object,
+    *,
+    precision: object,
+    saturate: bool = True,
+    opset: int = NEWEST,
+) -> int:
     """Return the code that QuantizeLinear gives a value (`x`, `scale` and `zero_point` are anything `Value.of` takes).
 
     `precision` is the format of the division (see `precision_of`); `zero_point` is a value of the target, or None,
@@ -143,8 +151,9 @@ def quantize(x: object, scale: object, zero_point: object, target: object, *, pr
     return encode(quotient, fmt, saturate=saturate, opset=opset)
 
 
-def dequantize(code: int, source: object, scale: object, zero_point: object = None, *,
-               output_dtype: object = "float32") -> int:  # fmt: skip
+def dequantize(
+    code: int, source: object, scale: object, zero_point: object = None, *, output_dtype: object = "float32"
+) -> int:
     """Return the code of `output_dtype` that DequantizeLinear gives a code of `source`.
 
     The difference is exact and rounded to float32, the product too, and that once more to `output_dtype`. NaN stays

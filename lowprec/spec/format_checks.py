@@ -11,10 +11,21 @@ from .nan_rules import NaNRule
 __all__ = ["check_fields"]
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
-    "name": str, "onnx_name": str, "onnx_enum": int, "kind": Kind, "exponent_bits": int, "mantissa_bits": int,
-    "bias": int, "signed": bool, "has_inf": bool, "nan": NaNRule, "has_zero": bool, "torch_name": (str, type(None)),
-    "since": int, "source": str,
-}  # fmt: skip
+    "name": str,
+    "onnx_name": str,
+    "onnx_enum": int,
+    "kind": Kind,
+    "exponent_bits": int,
+    "mantissa_bits": int,
+    "bias": int,
+    "signed": bool,
+    "has_inf": bool,
+    "nan": NaNRule,
+    "has_zero": bool,
+    "torch_name": (str, type(None)),
+    "since": int,
+    "source": str,
+}
 _FIXED = {
     Kind.BOOL: {(0, 1, 0, False, False, NaNRule.NONE)},
     Kind.STRING: {(0, 0, 0, False, False, NaNRule.NONE)},

@@ -12,9 +12,16 @@ from .formats import FORMATS, NUMBERS, Format, Kind
 from .rounding import check_round_mode
 
 __all__ = [
-    "NEWEST", "Caller", "CastRules", "cast_rules", "check_attribute", "check_saturate", "check_type",
-    "unless_undefined", "version_of",
-]  # fmt: skip
+    "NEWEST",
+    "Caller",
+    "CastRules",
+    "cast_rules",
+    "check_attribute",
+    "check_saturate",
+    "check_type",
+    "unless_undefined",
+    "version_of",
+]
 
 NEWEST = 28
 """The newest opset this table knows, and the default everywhere."""
