@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from lowprec import Format, as_format
-from lowprec.spec.formats import NUMERIC
+from lowprec.spec.formats import FLOAT64, NUMERIC
 from lowprec.spec.opsets import NEWEST
 
 from .views.anatomy import Anatomy
 
 __all__ = ["of_code", "of_number", "of_opset", "onnx_node", "python_explain"]
 
-_WIDEST = as_format(11)  # DOUBLE of ONNX: holds every value of every float format
+_WIDEST = FLOAT64  # holds every value of every float format
 
 
 def onnx_node(operator: str, /, **attributes: object) -> str:

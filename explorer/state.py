@@ -10,9 +10,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from lowprec import as_format
-from lowprec.spec.formats import NUMERIC
-from lowprec.spec.opsets import NEWEST, ROUND_MODES
+from lowprec.spec.formats import (
+    BFLOAT16,
+    FLOAT4_E2M1FN,
+    FLOAT6_E2M3FN,
+    FLOAT8_E4M3FN,
+    FLOAT8_E5M2,
+    FLOAT16,
+    FLOAT32,
+    INT8,
+    NUMERIC,
+)
+from lowprec.spec.opsets import NEWEST
+from lowprec.spec.rounding import ROUND_MODES
 
 from .views.compare import COMPARABLE
 from .views.conversion import PACKABLE
@@ -124,8 +134,10 @@ def text(default: str, longest: int = 1000) -> Any:
     return _field(default, parse)
 
 
-_FIRST, _SECOND, _FLOAT = (as_format(number).name for number in (17, 23, 1))  # E4M3FN, E2M1 and FLOAT of ONNX
-_COMPARED = tuple(as_format(number).name for number in (10, 16, 17, 19, 27, 23, 3))  # and FLOAT16 to E2M1, INT8
+_FIRST, _SECOND, _FLOAT = FLOAT8_E4M3FN.name, FLOAT4_E2M1FN.name, FLOAT32.name
+_COMPARED = tuple(
+    fmt.name for fmt in (FLOAT16, BFLOAT16, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT6_E2M3FN, FLOAT4_E2M1FN, INT8)
+)
 ORIGINS = ("sampled", "typed", "file")
 """Where a tensor to quantize comes from."""
 

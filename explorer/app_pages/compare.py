@@ -9,7 +9,8 @@ from lowprec.explorer.state import Compare
 from lowprec.explorer.views import compare as view
 from lowprec.explorer.views.conversion import cast_options
 from lowprec.reference.exact_cast import Value
-from lowprec.spec.opsets import NEWEST, ROUND_MODES
+from lowprec.spec.opsets import NEWEST
+from lowprec.spec.rounding import ROUND_MODES
 
 page = Controls(Compare)
 render.heading(

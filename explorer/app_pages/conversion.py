@@ -10,7 +10,8 @@ from lowprec.explorer.controls import Controls
 from lowprec.explorer.state import FORMAT_NAMES, Conversion
 from lowprec.explorer.views import conversion as view
 from lowprec.explorer.views.numbers import place
-from lowprec.spec.opsets import NEWEST, ROUND_MODES
+from lowprec.spec.opsets import NEWEST
+from lowprec.spec.rounding import ROUND_MODES
 
 
 def keep_codes(_: Conversion, new: Conversion) -> Conversion:

@@ -8,7 +8,8 @@ from lowprec.explorer import charts, recipes, render, sources, tables
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.state import ORIGINS, Quantize
 from lowprec.explorer.views import quantize as view
-from lowprec.spec.opsets import NEWEST, ROUND_MODES
+from lowprec.spec.opsets import NEWEST
+from lowprec.spec.rounding import ROUND_MODES
 
 page = Controls(Quantize)
 render.heading(

@@ -12,8 +12,8 @@ import numpy as np
 import lowprec as lp
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.reference.explanation import Explanation
-from lowprec.spec.formats import NUMERIC, Format
-from lowprec.spec.opsets import NEWEST, cast_rules
+from lowprec.spec.formats import FLOAT8_E8M0FNU, NUMERIC, Format
+from lowprec.spec.opsets import NEWEST, Caller, cast_rules
 from lowprec.spec.packing import packed_bytes
 
 from .numbers import place
@@ -29,7 +29,7 @@ CASTABLE: tuple[Format, ...] = NUMERIC
 PACKABLE: tuple[Format, ...] = tuple(fmt for fmt in NUMERIC if fmt.bits < 8)
 """The formats whose codes share bytes."""
 
-_POWERS = next(fmt for fmt in NUMERIC if not fmt.has_zero)  # round_mode came with the format that it concerns
+_POWERS = FLOAT8_E8M0FNU  # round_mode came with the format that it concerns
 
 LONGEST_LIST = 24
 """How many codes are drawn: six groups of four 6-bit codes."""
@@ -109,7 +109,7 @@ def conversion(
     opset: int = NEWEST,
 ) -> Conversion:
     """Return how Cast takes a code of one format to another; ValueError where the opset lacks a type or attribute."""
-    rules = cast_rules(source, target, saturate, round_mode, opset, ("From", "To"))
+    rules = cast_rules(source, target, saturate, round_mode, opset, Caller("From", "To"))
     value = decode(code, source)
     codes = lp.encode(
         _codes([code], source), target, source=source, saturate=saturate, round_mode=round_mode, opset=opset

@@ -8,15 +8,16 @@ from fractions import Fraction
 from lowprec import Format, as_format, explain, finfo, iinfo
 from lowprec.reference.exact_cast import Value, decode, encode, ulp
 from lowprec.reference.explanation import Explanation
-from lowprec.spec.formats import Kind
-from lowprec.spec.opsets import ATTRIBUTE_SINCE, NEWEST, ROUND_MODES
+from lowprec.spec.formats import FLOAT32, Kind
+from lowprec.spec.opsets import ATTRIBUTE_SINCE, NEWEST
+from lowprec.spec.rounding import ROUND_MODES
 
 from .anatomy import neighbours
 from .numbers import exact_text
 
 __all__ = ["Interval", "Mode", "Preset", "Rounding", "presets", "rounding"]
 
-_SINGLE = as_format(1)  # FLOAT of ONNX: what double rounding passes through
+_SINGLE = FLOAT32  # what double rounding passes through
 
 
 @dataclass(frozen=True, slots=True)

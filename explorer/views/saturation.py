@@ -11,8 +11,9 @@ import numpy as np
 
 from lowprec import Format, encode
 from lowprec.reference.exact_cast import Value, decode
-from lowprec.spec.formats import NUMERIC, Kind
-from lowprec.spec.opsets import ATTRIBUTE_SINCE, NEWEST, ROUND_MODES
+from lowprec.spec.formats import FLOAT8_E8M0FNU, NUMERIC, Kind
+from lowprec.spec.opsets import ATTRIBUTE_SINCE, NEWEST
+from lowprec.spec.rounding import ROUND_MODES
 
 from .anatomy import classify
 from .numbers import short
@@ -112,7 +113,7 @@ def powers(opset: int) -> Table | None:
     """Return the power-of-two scale by `round_mode` and `saturate`, or None before the opset that has it."""
     if opset < ATTRIBUTE_SINCE["Cast"]["round_mode"]:
         return None
-    fmt = next(fmt for fmt in NUMERIC if fmt.is_float and not fmt.has_zero)
+    fmt = FLOAT8_E8M0FNU
     low, high = math.ldexp(1.0, fmt.emin), math.ldexp(1.0, fmt.emax)
     given = [
         ("0", 0.0), ("NaN", math.nan), ("+Inf", math.inf), (f"2^{fmt.emin - 1}", low / 2), (f"2^{fmt.emin}", low),

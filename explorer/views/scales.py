@@ -11,17 +11,23 @@ import lowprec as lp
 from lowprec import Format, as_format
 from lowprec.checkpoints.recipe import Scaling
 from lowprec.checkpoints.scales import peaks, scales_for
+from lowprec.spec import formats
 from lowprec.spec.opsets import NEWEST
 
 __all__ = ["GRANULARITIES", "SCALE_FORMATS", "TARGETS", "Settings", "axis_of", "choose"]
 
 Array = np.ndarray[Any, Any]
 
-TARGETS: tuple[Format, ...] = tuple(map(as_format, (17, 18, 19, 20, 27, 28, 23, 3, 2, 5, 4, 22, 21, 26, 25)))
-"""The formats QuantizeLinear-28 produces, by ONNX's enum: floats by width, then integers."""
+TARGETS: tuple[Format, ...] = (
+    *(formats.FLOAT8_E4M3FN, formats.FLOAT8_E4M3FNUZ, formats.FLOAT8_E5M2, formats.FLOAT8_E5M2FNUZ),
+    *(formats.FLOAT6_E2M3FN, formats.FLOAT6_E3M2FN, formats.FLOAT4_E2M1FN),
+    *(formats.INT8, formats.UINT8, formats.INT16, formats.UINT16),
+    *(formats.INT4, formats.UINT4, formats.INT2, formats.UINT2),
+)
+"""The formats QuantizeLinear-28 produces: floats by width, then integers."""
 
-SCALE_FORMATS: tuple[Format, ...] = tuple(map(as_format, (1, 10, 16, 24)))
-"""The float formats of a scale, by ONNX's enum: float, float16, bfloat16, float8e8m0."""
+SCALE_FORMATS: tuple[Format, ...] = (formats.FLOAT32, formats.FLOAT16, formats.BFLOAT16, formats.FLOAT8_E8M0FNU)
+"""The float formats of a scale."""
 
 GRANULARITIES = ("tensor", "axis", "block")
 """What shares a scale: the whole tensor, a slice along the axis, a run of `block_size` along the axis."""

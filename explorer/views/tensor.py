@@ -17,7 +17,7 @@ from lowprec import Format, as_format
 from lowprec.checkpoints import npy
 from lowprec.checkpoints.safetensors_files import type_of
 from lowprec.reference.exact_cast import Value, encode
-from lowprec.spec.formats import NUMERIC
+from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32, NUMERIC
 
 __all__ = [
     "DISTRIBUTIONS", "MOST_BYTES", "MOST_ELEMENTS", "MOST_TYPED", "Tensor", "from_file", "names_in", "sampled", "typed",
@@ -35,7 +35,7 @@ MOST_ELEMENTS = 1 << 20
 _HEADER = 1 << 20
 """The longest header of a .safetensors file that is parsed: that of some thousand tensors."""
 
-_FLOAT32, _TAKEN = as_format(1), tuple(map(as_format, (1, 10, 16)))  # what QuantizeLinear takes of floats
+_FLOAT32, _TAKEN = FLOAT32, (FLOAT32, FLOAT16, BFLOAT16)  # what QuantizeLinear takes of floats
 
 _SAFETENSORS = {name: fmt for fmt in NUMERIC if (name := type_of(fmt))}
 """The types of .safetensors; those of less than a byte are packed."""

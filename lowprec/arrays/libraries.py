@@ -13,7 +13,7 @@ import numpy as np
 
 from ..spec.float_mode import default_mode
 from ..spec.format import own_dtype
-from ..spec.formats import FORMATS, NUMBERS, Format, Kind, as_format
+from ..spec.formats import NUMBERS, STRING, Format, Kind, as_format
 from .carriers import carrier, extends, native
 from .overlap import overlaps_itself
 from .torch_state import advice, check_tensor
@@ -108,7 +108,7 @@ def check_readable(x: Any) -> None:
 
 def _held(dtype: Any) -> Format | None:
     if isinstance(dtype, np.dtype) and dtype.kind in "UTO":
-        return next(row for row in FORMATS.values() if row.kind is Kind.STRING)
+        return STRING
     try:
         return as_format(dtype)
     except ValueError:

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays.libraries import check_out, namespace, native, reinterpret
 from ..plans.cast import make_plan
 from ..spec import packing
-from ..spec.formats import NUMERIC, Format
+from ..spec.formats import NUMERIC, Format, as_format
 from ..spec.opsets import CastRules, version_of
 from . import array_api_cast, array_api_quantize
 from .job import Job, Scales
@@ -22,7 +22,7 @@ _NEWEST_RULES = CastRules(version_of(max(row.since for row in NUMERIC)), True, "
 
 def _unsigned(fmt: Format) -> Format:
     """Return the unsigned integer as wide as the format's carrier."""
-    return next(row for row in NUMERIC if row.is_integer and not row.signed and row.bits == fmt.storage_bits)
+    return as_format(fmt.code_dtype)
 
 
 def _read(x: Any, source: Format, xp: Any) -> Any:

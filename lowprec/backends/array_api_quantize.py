@@ -14,7 +14,7 @@ import array_api_compat
 
 from ..plans.cast import Plan, Rule
 from ..plans.granularity import Granularity
-from ..spec.formats import FORMATS, Format
+from ..spec.formats import FLOAT32, FLOAT64, Format
 from .array_api_cast import require
 from .array_api_values import Library, Values, assembled, encoded, native_values, nearest_values, values_of
 from .job import Scales
@@ -90,7 +90,7 @@ def _rounded(values: Values, precision: Format, lib: Library) -> Values:
 def _added(values: Values, other: Any, lib: Library) -> Values:
     """Return values plus float64 numbers, rounded to float32; NaN stays."""
     total = _signed(values, lib) + other
-    magnitude = nearest_values(lib.xp.abs(total), FORMATS["float32"], lib)
+    magnitude = nearest_values(lib.xp.abs(total), FLOAT32, lib)
     return Values(magnitude, lib.xp.where(values.nan, values.negative, lib.xp.signbit(total)), values.nan)
 
 
@@ -133,7 +133,7 @@ def convert(x: Any, plan: Plan, scales: Scales, xp: Any, *, extend: bool = False
     factor = _broadcast_values(scales.scale, scales.format, scaling.precision, shape, granularity, lib)
     offset = None
     if scales.zero_point is not None:
-        zero = scales.zero_point, plan.codes, FORMATS["float32"]
+        zero = scales.zero_point, plan.codes, FLOAT32
         offset = _signed(_broadcast_values(*zero, shape, granularity, lib), lib)
     if plan.rule is Rule.QUANTIZE:
         values = _in_precision(x, plan.source, scaling.precision, lib)
@@ -141,9 +141,9 @@ def convert(x: Any, plan: Plan, scales: Scales, xp: Any, *, extend: bool = False
         if plan.target.is_integer:
             return _integers(values, offset, plan.target, extend, lib)
         if offset is not None:
-            values = _added(_rounded(values, FORMATS["float32"], lib), offset, lib)
+            values = _added(_rounded(values, FLOAT32, lib), offset, lib)
     else:
-        exact = FORMATS["float64"]
+        exact = FLOAT64
         values = _in_precision(x, plan.source, exact, lib)
         if offset is not None:
             values = _added(values, -offset, lib)

@@ -9,7 +9,7 @@ from typing import Any
 from ..arrays.libraries import namespace
 from ..plans.cast import Plan, make_plan
 from ..plans.quantize import scale_plans
-from ..spec.formats import FORMATS, Format
+from ..spec.formats import BOOL, Format
 from ..spec.interned import CACHED
 from ..spec.opsets import cast_rules
 from .job import Job, Scales
@@ -30,7 +30,7 @@ def check_zero_point(job: Job, run: _Run) -> None:
     plan, scales = job.plan, job.scales
     if plan.scaling is None or plan.scaling.zero_point is not None or scales is None or scales.zero_point is None:
         return
-    is_other = run(Job(scales.zero_point, _cast_plan(plan.codes, FORMATS["bool"])))
+    is_other = run(Job(scales.zero_point, _cast_plan(plan.codes, BOOL)))
     if bool(namespace(is_other).any(is_other)):
         raise ValueError(f"`zero_point` must be 0 for {plan.codes.name}; got another value")
 

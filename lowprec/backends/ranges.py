@@ -13,7 +13,7 @@ import numpy as np
 from .. import _kernels
 from ..arrays.libraries import has_host_memory, is_jax, namespace, to_host
 from ..plans.cast import make_plan
-from ..spec.formats import FORMATS, Format
+from ..spec.formats import FLOAT64, Format
 from ..spec.opsets import cast_rules
 from .dispatch import dispatch
 from .job import Job
@@ -23,7 +23,7 @@ __all__ = ["Groups", "find_range"]
 
 _Array = np.ndarray[Any, Any]
 _BYTE = np.dtype(np.uint8)
-_DOUBLE = FORMATS["float64"]
+_DOUBLE = FLOAT64
 
 _SHORT = 64
 """Inner lengths below which rows are compared element by element, not reduced one by one."""

@@ -13,7 +13,7 @@ from ..arrays.libraries import carrier, check_out, check_takes_text, namespace
 from ..plans.cast import Plan, Rule
 from ..spec.float_mode import default_mode
 from ..spec.format import own_dtype
-from ..spec.formats import FORMATS, Format, Kind
+from ..spec.formats import FLOAT64, Format, Kind
 from . import cpu
 from .job import Job
 
@@ -21,7 +21,7 @@ __all__ = ["accepts", "copy_texts", "format_values", "parse_values", "run"]
 
 _Array = np.ndarray[Any, Any]
 
-_WIDEST = FORMATS["float64"]
+_WIDEST = FLOAT64
 _BLOCK = 1 << 16  # elements at a time: what lives as Python objects stays in the cache
 _SHOWN = 40  # characters of a text that a message repeats
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..backends.threads import get_num_threads
 from ..spec.formats import NUMERIC, Format, as_format
-from ..spec.opsets import NEWEST, ROUND_MODES
+from ..spec.opsets import NEWEST
+from ..spec.rounding import ROUND_MODES
 from .containers import open_container
 from .descriptions import remove
 from .headers import BASE, PER_TENSOR, Limits, parse_size

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..spec.formats import FORMATS
+from ..spec.formats import FLOAT32
 from .layout import Output
 from .npy_header import FileError
 
@@ -25,7 +25,7 @@ _HALF = 19
 _FREE_INITIALIZERS = 4
 """The version of the format since which an initialiser need not be an input as well."""
 
-_PLAIN = next(fmt for fmt in FORMATS.values() if fmt.onnx_enum == 1)
+_PLAIN = FLOAT32
 """ONNX's FLOAT."""
 
 

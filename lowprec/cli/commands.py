@@ -26,7 +26,8 @@ from ..ops.cast import cast
 from ..ops.codes import encode
 from ..reference.explanation import explain
 from ..spec.formats import FORMATS, NUMERIC, Format, Kind, as_format
-from ..spec.opsets import NEWEST, ROUND_MODES
+from ..spec.opsets import NEWEST
+from ..spec.rounding import ROUND_MODES
 from . import explore, tables
 
 __all__ = ["main"]
@@ -63,7 +64,7 @@ def _formats(options: argparse.Namespace) -> None:
         print(tables.carrier_table())
         return
     if options.format is None:
-        print(tables.markdown_table() if options.markdown else tables.format_table())
+        print(tables.markdown_formats() if options.markdown else FORMATS)
         return
     fmt = _any_format(options.format, "FORMAT")
     print(tables.facts(fmt))

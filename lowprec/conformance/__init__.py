@@ -1,1 +1,1 @@
-"""Who agrees with the rules of the ONNX operators: the installed libraries beside exact arithmetic."""
+"""Which installed libraries follow the rules of the ONNX operators, by comparison with exact arithmetic."""

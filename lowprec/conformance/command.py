@@ -1,4 +1,4 @@
-"""The command `lowprec conformance`: what is installed, beside the rules."""
+"""The command `lowprec conformance`: which installed libraries follow the rules of the operators."""
 
 from __future__ import annotations
 
@@ -11,40 +11,41 @@ __all__ = ["add_command", "report"]
 
 
 def report() -> Any:
-    """Run every trial over every library that is installed."""
-    from .casts import cast_trials
+    """Run every case with every library that is installed."""
+    from .cases import Case
+    from .cast_cases import cast_cases
+    from .comparison import compare
     from .libraries import installed
-    from .linear import linear_trials
-    from .report import compare
-    from .texts import bit_trials, text_trials
-    from .trial import Trial
+    from .quantize_cases import quantize_cases
+    from .text_cases import bitcast_cases, text_cases
 
-    def trials() -> Iterator[Trial]:
-        for some in (cast_trials, text_trials, bit_trials, linear_trials):
+    def cases() -> Iterator[Case]:
+        for some in (cast_cases, text_cases, bitcast_cases, quantize_cases):
             yield from some()
 
-    return compare(trials(), *installed())
+    return compare(cases(), *installed())
 
 
 def _run(options: argparse.Namespace) -> None:
-    from . import render
+    from . import report_text
 
-    found = report()
+    result = report()
     if options.json:
-        print(json.dumps(found.as_json(), indent=1))
+        print(json.dumps(result.as_json(), indent=1))
     else:
-        print(render.markdown_table(found) if options.markdown else render.as_text(found))
+        print(report_text.markdown_table(result) if options.markdown else report_text.as_text(result))
 
 
 def add_command(commands: Any) -> None:
     """Add the command to the parser's."""
     one = commands.add_parser(
-        "conformance", help="which installed libraries follow the rules of the ONNX operators, and where not",
+        "conformance",
+        help="which installed libraries follow the rules of the ONNX operators, and where not",
         description="Run onnx.reference, ONNX Runtime, ml_dtypes, torch and gfloat, as far as they are installed, and "
         "lowprec itself against exact arithmetic: every code of the narrow formats, ties, the edges of overflow and "
         "of the subnormals, NaN, Inf. Print how many inputs differ, and one input for each difference. It takes about "
         "half a minute.",
-    )  # fmt: skip
+    )
     form = one.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything as JSON")
     form.add_argument("--markdown", action="store_true", help="print the table alone, as Markdown")

@@ -1,4 +1,4 @@
-"""What is installed, each library behind one method: run a call of an ONNX operator, or decline it."""
+"""The installed libraries, each behind one method that runs a call of an ONNX operator or declines it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..ops import cast, quantize
 from ..reference.array_cast import Codes
 from ..spec.formats import Format, Kind, NaNRule
 from ..spec.opsets import NEWEST
-from .trial import Call, Tensor
+from .cases import Call, Tensor
 
 __all__ = ["Declined", "Library", "installed"]
 
@@ -30,14 +30,14 @@ class Library(ABC):
 
     title = ""
     package = ""
-    """The distribution that brings it; asked for its version."""
+    """The distribution that holds it and knows its version."""
     remark = ""
-    """What the reader of its column must know."""
+    """A note on its column."""
 
     newest: int | None = None
     """The newest opset it knows, where it knows opsets; calls of a newer one are made at that one."""
     offers_all = False
-    """Whether an error is an answer, and a wrong one."""
+    """Whether an error counts as a wrong result."""
 
     @property
     def version(self) -> str:
@@ -48,7 +48,7 @@ class Library(ABC):
             return str(getattr(importlib.import_module(self.package), "__version__", "?"))
 
     @abstractmethod
-    def opinions(self, call: Call) -> Iterator[Codes]:
+    def results(self, call: Call) -> Iterator[Codes]:
         """Yield the codes of the result, once for each way the library has to compute it; raise Declined."""
 
 
@@ -59,8 +59,8 @@ def _codes(result: Any, target: Format) -> Codes:
         return array.astype(object)
     if array.dtype != target.dtype:
         raise Declined(f"gives {array.dtype} for {target.name}")
-    found: Codes = np.ascontiguousarray(array).view(target.code_dtype) & np.array(target.code_mask, target.code_dtype)
-    return found
+    codes: Codes = np.ascontiguousarray(array).view(target.code_dtype) & np.array(target.code_mask, target.code_dtype)
+    return codes
 
 
 class Lowprec(Library):
@@ -70,15 +70,15 @@ class Lowprec(Library):
     newest = NEWEST
     offers_all = True
 
-    def opinions(self, call: Call) -> Iterator[Codes]:
+    def results(self, call: Call) -> Iterator[Codes]:
         """Yield the codes by every instruction set."""
-        as_found = isa()
+        active = isa()
         try:
             for name in available_isas():
                 use_isa(name)
                 yield _codes(self._run(call), call.target)
         finally:
-            use_isa(as_found)
+            use_isa(active)
 
     def _run(self, call: Call) -> Any:
         arrays = [None if one is None else one.array for one in call.inputs]
@@ -86,9 +86,7 @@ class Lowprec(Library):
         if call.operator in ("Cast", "BitCast"):
             convert: Any = {"Cast": cast.cast, "BitCast": cast.bitcast}[call.operator]
             return convert(arrays[0], attributes.pop("to"), opset=call.opset, **attributes)
-        linear: Any = {
-            "QuantizeLinear": quantize.quantize_linear, "DequantizeLinear": quantize.dequantize_linear
-        }  # fmt: skip
+        linear: Any = {"QuantizeLinear": quantize.quantize_linear, "DequantizeLinear": quantize.dequantize_linear}
         return linear[call.operator](*arrays, opset=call.opset, **attributes)
 
 
@@ -98,8 +96,8 @@ class Numpy(Library):
     title, package = "ml_dtypes", "ml_dtypes"
     remark = f"`astype` of NumPy {np.__version__}; it has no `saturate` and no `round_mode`"
 
-    def opinions(self, call: Call) -> Iterator[Codes]:
-        """Yield what astype makes of the input."""
+    def results(self, call: Call) -> Iterator[Codes]:
+        """Yield the result of `astype`."""
         if call.operator not in ("Cast", "BitCast"):
             raise Declined(call.operator)
         _check_opset(call)
@@ -129,13 +127,13 @@ class Torch(Library):
         self._torch: Any = importlib.import_module("torch")
 
     def _dtype(self, fmt: Format) -> Any:
-        found = getattr(self._torch, fmt.torch_name or "", None)
-        if found is None:
+        dtype = getattr(self._torch, fmt.torch_name or "", None)
+        if dtype is None:
             raise Declined(fmt.name)
-        return found
+        return dtype
 
-    def opinions(self, call: Call) -> Iterator[Codes]:
-        """Yield what Tensor.to makes of the input."""
+    def results(self, call: Call) -> Iterator[Codes]:
+        """Yield the result of `Tensor.to`."""
         if call.operator not in ("Cast", "BitCast"):
             raise Declined(call.operator)
         _check_opset(call)
@@ -163,12 +161,19 @@ class Gfloat(Library):
         high = {NaNRule.IEEE: fmt.mantissa_mask, NaNRule.ALL_ONES: 1}.get(fmt.nan, 0)
         domain = self._gfloat.types.Domain
         return self._gfloat.types.FormatInfo(
-            fmt.name, k=fmt.bits, precision=fmt.mantissa_bits + 1, bias=fmt.bias, is_signed=fmt.signed,
-            domain=domain.Extended if fmt.has_inf else domain.Finite, has_nz=fmt.has_negative_zero,
-            num_high_nans=high, has_subnormals=fmt.has_zero, is_twos_complement=False,
-        )  # fmt: skip
+            fmt.name,
+            k=fmt.bits,
+            precision=fmt.mantissa_bits + 1,
+            bias=fmt.bias,
+            is_signed=fmt.signed,
+            domain=domain.Extended if fmt.has_inf else domain.Finite,
+            has_nz=fmt.has_negative_zero,
+            num_high_nans=high,
+            has_subnormals=fmt.has_zero,
+            is_twos_complement=False,
+        )
 
-    def opinions(self, call: Call) -> Iterator[Codes]:
+    def results(self, call: Call) -> Iterator[Codes]:
         """Yield the codes of the rounded values."""
         (x,) = call.inputs if call.operator == "Cast" else (None,)
         if x is None or x.fmt.kind is Kind.STRING or (x.fmt.is_integer and x.fmt.bits > 32):
@@ -208,7 +213,7 @@ class Reference(_OnnxModel):
     title, package = "onnx.reference", "onnx"
     remark = "`ReferenceEvaluator`"
 
-    def opinions(self, call: Call) -> Iterator[Codes]:
+    def results(self, call: Call) -> Iterator[Codes]:
         """Yield the output of the evaluator."""
         node, feeds = self.node(call)
         info = self.helper.make_empty_tensor_value_info
@@ -249,7 +254,7 @@ class OnnxRuntime(_OnnxModel):
             return opset
         raise ImportError("onnxruntime loads no opset that onnx knows")
 
-    def opinions(self, call: Call) -> Iterator[Codes]:
+    def results(self, call: Call) -> Iterator[Codes]:
         """Yield the output of a session; the inputs are initializers, which hold every type."""
         node, feeds = self.node(call)
         tensors = [self.numpy_helper.from_array(one.array, name) for name, one in feeds.items()]
@@ -270,10 +275,10 @@ _LIBRARIES: tuple[type[Library], ...] = (Lowprec, Reference, OnnxRuntime, Numpy,
 
 def installed() -> tuple[list[Library], list[str]]:
     """Return the libraries that can be imported, in a fixed order, and the titles of the others."""
-    found, missing = [], []
+    libraries, missing = [], []
     for kind in _LIBRARIES:
         try:
-            found.append(kind())
+            libraries.append(kind())
         except ImportError:
             missing.append(kind.title)
-    return found, missing
+    return libraries, missing

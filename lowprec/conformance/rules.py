@@ -31,7 +31,7 @@ _WIDE = f"to {_names(lambda fmt: fmt.is_float and fmt.bits >= 16)}"
 _FLOAT8 = f"to {_names(lambda fmt: fmt.is_float and fmt.bits == 8 and fmt.has_zero)}"
 _SMALL = f"to {_names(lambda fmt: fmt.is_float and fmt.bits < 8)}"
 _POWER = f"to {_names(lambda fmt: fmt.is_float and not fmt.has_zero)}"
-_WHOLE = "to integers and bool"
+_INTEGERS = "to integers and bool"
 _TEXT = "the same format, text, bits"
 _ONCE = "64-bit floats, 32- and 64-bit integers where two roundings differ from one"
 _NARROW = _names(lambda fmt: fmt.is_integer and fmt.bits < 8)
@@ -74,13 +74,13 @@ RULES: dict[str, Rule] = {
     "power Inf": Rule(_POWER, "Inf, saturate=0: NaN"),
     "power NaN": Rule(_POWER, "NaN: FF"),
     "power negative": Rule(_POWER, "negative numbers: the sign is ignored", DECIDED),
-    "whole low bits": Rule(_WHOLE, "integer to integer of 8 bits and more: the low bits"),
-    "narrow low bits": Rule(_WHOLE, f"integer to {_NARROW}: the low bits"),
-    "whole truncate": Rule(_WHOLE, "float to integer of 8 bits and more, in range: toward zero"),
-    "narrow truncate": Rule(_WHOLE, f"float to {_NARROW}, in range: toward zero"),
-    "whole beyond": Rule(_WHOLE, "float to integer, out of range: modulo 2^n", DECIDED),
-    "whole special": Rule(_WHOLE, "NaN, Inf to integer: 0", DECIDED),
-    "bool": Rule(_WHOLE, "to bool: not zero"),
+    "whole low bits": Rule(_INTEGERS, "integer to integer of 8 bits and more: the low bits"),
+    "narrow low bits": Rule(_INTEGERS, f"integer to {_NARROW}: the low bits"),
+    "whole truncate": Rule(_INTEGERS, "float to integer of 8 bits and more, in range: toward zero"),
+    "narrow truncate": Rule(_INTEGERS, f"float to {_NARROW}, in range: toward zero"),
+    "whole beyond": Rule(_INTEGERS, "float to integer, out of range: modulo 2^n", DECIDED),
+    "whole special": Rule(_INTEGERS, "NaN, Inf to integer: 0", DECIDED),
+    "bool": Rule(_INTEGERS, "to bool: not zero"),
     "same": Rule(_TEXT, "a format to itself: the bits are copied", DECIDED),
     "same saturate": Rule(_TEXT, f"{_WITH_INF} to itself, saturate=1: Inf and NaN by the table", DECIDED),
     "text to float": Rule(_TEXT, "decimal text to float: rounded once", DECIDED),
@@ -93,7 +93,7 @@ RULES: dict[str, Rule] = {
     "quantize special": Rule(_QUANTIZE, "to integers: Inf gives the ends, NaN the lower end", DECIDED),
     "quantize precision": Rule(_QUANTIZE, f"{_HALVES} operands: the quotient is rounded to that, where it matters"),
     "quantize attribute": Rule(_QUANTIZE, f"precision={_HALVES}: the quotient is rounded to that, where it matters"),
-    "quantize int32": Rule(_QUANTIZE, "int32 beside a float32 scale: converted to float32", DECIDED),
+    "quantize int32": Rule(_QUANTIZE, "int32 with a float32 scale: converted to float32", DECIDED),
     "quantize power": Rule(_QUANTIZE, "scales that are powers of two: float32 arithmetic", DECIDED),
     "quantize float8 saturate": Rule(_QUANTIZE, "to float8, saturate=1"),
     "quantize float8": Rule(_QUANTIZE, "to float8, saturate=0"),

@@ -10,14 +10,14 @@ import numpy as np
 from .. import _kernels
 from ..backends.program import make_program
 from ..plans.cast import Plan, make_plan
-from ..spec.formats import FORMATS, Format
+from ..spec.formats import FLOAT32, Format
 from ..spec.interned import CACHED
 from ..spec.opsets import CastRules, cast_rules
 
 __all__ = ["convert_compared"]
 
 _BYTE = np.dtype(np.uint8)
-_SINGLE = FORMATS["float32"]
+_SINGLE = FLOAT32
 _Programs = tuple[_kernels.Program | None, _kernels.Program, _kernels.Program]
 
 

@@ -6,7 +6,7 @@ convert TensorProtos.
 """
 
 try:
-    import onnx.reference  # noqa: F401  asked first, so that what is missing has a name
+    import onnx.reference  # noqa: F401  imported first, so that the message names what is missing
 except ImportError as error:
     raise ImportError("lowprec.onnx needs the onnx package, 1.23 or newer: pip install 'onnx>=1.23'") from error
 

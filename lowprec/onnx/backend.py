@@ -24,7 +24,7 @@ class Evaluator(ReferenceEvaluator):
     """ONNX's reference evaluator with lowprec's operators: in the graph, in subgraphs and in functions.
 
     ``ReferenceEvaluator(model, new_ops=lowprec.onnx.ops)`` does the same, except inside the model's functions, where
-    ONNX does not hand `new_ops` on. All other operators are ONNX's own.
+    ONNX does not pass `new_ops`. All other operators are ONNX's own.
 
     Parameters
     ----------
@@ -72,10 +72,10 @@ def _check_input(array: Any, declared: onnx.ValueInfoProto) -> None:
         return
     dtype = getattr(array, "dtype", type(array).__name__)
     try:
-        held = format_of(dtype, kinds=KINDS).onnx_enum
+        actual = format_of(dtype, kinds=KINDS).onnx_enum
     except TypeError:
-        held = None
-    if held != wanted:
+        actual = None
+    if actual != wanted:
         name = onnx.TensorProto.DataType.Name(wanted)
         raise ValueError(f"input {declared.name!r} must be an array of {name}; got {dtype}")
 
@@ -99,7 +99,7 @@ class BackendRep(onnx.backend.base.BackendRep):
             One array for each input that is no initializer, in order or by name; by name, initializers that the graph
             lists as inputs too.
         **kwargs
-            Not looked at; the interface asks for it.
+            Ignored; part of the interface.
 
         Returns
         -------
@@ -149,12 +149,12 @@ class Backend(onnx.backend.base.Backend):
         device : str
             ``"CPU"``.
         **kwargs
-            Not looked at; ONNX's runner hands its tolerances on.
+            Ignored; ONNX's test runner passes its tolerances.
 
         Returns
         -------
         BackendRep
-            What `run` is asked of.
+            The model, ready to `run`.
 
         Raises
         ------

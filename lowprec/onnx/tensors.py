@@ -67,7 +67,7 @@ def to_array(tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
     if tensor.HasField("segment") or min(shape, default=0) < 0:
         raise ValueError(f"`tensor` must be whole and of lengths 0 or more; got a segment, or shape {shape}")
     if fmt.kind is Kind.STRING:
-        return _texts(tensor, fmt, shape)
+        return _strings(tensor, fmt, shape)
     count = math.prod(shape)
     if tensor.HasField("raw_data"):
         _check_length("raw_data", len(tensor.raw_data), packed_bytes(count, fmt), "bytes", fmt, shape)
@@ -80,21 +80,21 @@ def _check_length(field: str, got: int, wanted: int, unit: str, fmt: Format, sha
         raise ValueError(f"`{field}` must hold {wanted} {unit} for shape {shape} of {fmt.onnx_name}; got {got}")
 
 
-def _texts(tensor: onnx.TensorProto, fmt: Format, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def _strings(tensor: onnx.TensorProto, fmt: Format, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     _check_length("string_data", len(tensor.string_data), math.prod(shape), "strings", fmt, shape)
-    found = np.empty(len(tensor.string_data), object)
+    strings = np.empty(len(tensor.string_data), object)
     for index, text in enumerate(tensor.string_data):
         try:
-            found[index] = text.decode()
+            strings[index] = text.decode()
         except UnicodeDecodeError:
             raise ValueError(f"`string_data` must be UTF-8; got {text[:60]!r} at index {index}") from None
-    return found.reshape(shape)
+    return strings.reshape(shape)
 
 
 def _from_bytes(raw: bytes, fmt: Format, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     if fmt.bits < 8:
-        found: np.ndarray[Any, Any] = unpack(np.frombuffer(raw, np.uint8), fmt, shape)
-        return found
+        array: np.ndarray[Any, Any] = unpack(np.frombuffer(raw, np.uint8), fmt, shape)
+        return array
     words = fmt.dtype if fmt.kind is Kind.COMPLEX else fmt.code_dtype
     return np.frombuffer(raw, words.newbyteorder("<")).astype(words).view(fmt.dtype).reshape(shape)
 
@@ -119,8 +119,8 @@ def _from_field(tensor: onnx.TensorProto, fmt: Format, shape: tuple[int, ...], c
             f"got {words[wrong[0]]} at index {wrong[0]}"
         )
     codes = words.astype(np.uint8 if packed else fmt.code_dtype)
-    found: np.ndarray[Any, Any] = unpack(codes, fmt, shape) if packed else codes.view(fmt.dtype).reshape(shape)
-    return found
+    array: np.ndarray[Any, Any] = unpack(codes, fmt, shape) if packed else codes.view(fmt.dtype).reshape(shape)
+    return array
 
 
 def from_array(array: Any, name: str | None = None, *, source: object = None) -> onnx.TensorProto:
@@ -181,12 +181,12 @@ def from_array(array: Any, name: str | None = None, *, source: object = None) ->
 
 
 def _encoded(array: np.ndarray[Any, Any]) -> list[bytes]:
-    found = []
+    encoded = []
     for index, text in enumerate(array.ravel().tolist()):
         if not isinstance(text, str):
             raise TypeError(f"`array` must hold str objects; got {type(text).__name__} at index {index}")
         try:
-            found.append(text.encode())
+            encoded.append(text.encode())
         except UnicodeEncodeError:
             raise ValueError(f"`array` must hold text that has UTF-8; got {text[:60]!r} at index {index}") from None
-    return found
+    return encoded

@@ -13,12 +13,12 @@ from ..backends import dask
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.cast import make_plan
-from ..spec.formats import FORMATS
+from ..spec.formats import FLOAT32, UINT8
 from ..spec.opsets import cast_rules
 
 __all__ = ["range_of"]
 
-_SINGLE, _BYTE = FORMATS["float32"], FORMATS["uint8"]
+_SINGLE, _BYTE = FLOAT32, UINT8
 
 
 def _steps(x: Any, xp: Any) -> tuple[Any, Any]:

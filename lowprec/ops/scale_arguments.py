@@ -14,7 +14,7 @@ from ..backends.job import Job
 from ..plans.cast import make_plan
 from ..spec.arguments import shown
 from ..spec.float_mode import default_mode
-from ..spec.formats import FORMATS, Format, as_format
+from ..spec.formats import FLOAT32, FLOAT64, INT64, UINT8, Format, as_format
 from ..spec.opsets import cast_rules, unless_undefined
 
 __all__ = ["number_format", "scale_argument", "zero_point_argument"]
@@ -34,9 +34,9 @@ def _new_code(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]
     if fmt.is_integer and not (fmt.min <= value <= fmt.max and int(value) == value):
         wanted = f"an integer from {fmt.min} to {fmt.max} for {fmt.name}"
         raise ValueError(f"`{parameter}` must be {wanted}; got {shown(value)}")
-    if abs(value) > FORMATS["float64"].max and abs(value) != math.inf:
+    if abs(value) > FLOAT64.max and abs(value) != math.inf:
         raise ValueError(f"`{parameter}` must be a number that float64 holds; got {shown(value)}")
-    number = FORMATS["int64" if fmt.is_integer else "float64"]
+    number = INT64 if fmt.is_integer else FLOAT64
     plan = make_plan(number, fmt, cast_rules(number, fmt))
     code: np.ndarray[Any, Any] = dispatch(Job(np.asarray(value, number.dtype), plan, codes=True))
     return code
@@ -50,7 +50,7 @@ def number_format(dtype: Any, source: object, scale_format: object) -> Format:
     if scale_format is not None:
         return as_format(scale_format, parameter="scale_format")
     fmt = format_of(dtype, source)
-    return fmt if fmt.is_float and fmt.bits >= 16 else FORMATS["float32"]
+    return fmt if fmt.is_float and fmt.bits >= 16 else FLOAT32
 
 
 def scale_argument(scale: Any, x: Any, source: object, scale_format: object) -> tuple[Any, object]:
@@ -69,6 +69,6 @@ def zero_point_argument(zero_point: Any, x: Any, wanted: object, shape: tuple[in
     if not _is_number(zero_point):
         return match_library(zero_point, x, "zero_point")
     wanted = unless_undefined(wanted)
-    fmt = FORMATS["uint8"] if wanted is None else as_format(wanted, parameter="output_dtype")
+    fmt = UINT8 if wanted is None else as_format(wanted, parameter="output_dtype")
     code = _code_of(zero_point, fmt, "zero_point")
     return to_library(np.broadcast_to(code, shape).copy(), fmt, x)

@@ -14,12 +14,12 @@ from ..arrays.libraries import call_back, carrier, format_of, is_dask, is_traced
 from ..backends.ranges import Groups, find_range
 from ..spec.arguments import as_integer, shown
 from ..spec.float_mode import default_mode
-from ..spec.formats import FORMATS, Format, as_format
+from ..spec.formats import FLOAT32, Format, as_format
 from .codes import encode
 
 __all__ = ["SCALE_RULES", "absmax_scale", "minmax_scale", "scale_codes"]
 
-_SINGLE = FORMATS["float32"]
+_SINGLE = FLOAT32
 _FRACTION_BITS = 52
 _ONE = 1 << _FRACTION_BITS
 _SQRT2_FRACTION = (

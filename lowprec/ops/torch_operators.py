@@ -7,7 +7,7 @@ fake kernel, which makes an empty result; and a rule for `torch.vmap`. Autograd 
 They are defined in a `torch.library.Library`: the results of a `torch.library.custom_op` require gradients where an
 argument does, and raise in the backward pass.
 
-The functions here stand for the public ones where a call is traced; `torch.compile` reads them.
+The functions below are the public ones where a call is traced; `torch.compile` traces through them.
 """
 
 from __future__ import annotations
@@ -19,17 +19,25 @@ from typing import Any
 from ..arrays.libraries import carrier, format_of
 from ..arrays.torch_state import EAGER, check_tensor, transformed
 from ..plans.resolve import TEXT, resolve_bits
-from ..spec.arguments import as_flag
-from ..spec.formats import FORMATS, as_format
-from ..spec.opsets import NEWEST, cast_rules
+from ..spec.arguments import as_flag, shown
+from ..spec.formats import as_format, is_in_table
+from ..spec.opsets import NEWEST, Caller, cast_rules
 from .scale_arguments import number_format, scale_argument, zero_point_argument
 from .torch_fakes import FAKES
 from .torch_vmap import RULES
 
 __all__ = [
-    "LIBRARY", "bitcast", "cast", "cast_like", "decode", "dequantize_linear", "dynamic_quantize_linear", "encode",
-    "quantize_linear", "to_torch",
-]  # fmt: skip
+    "LIBRARY",
+    "bitcast",
+    "cast",
+    "cast_like",
+    "decode",
+    "dequantize_linear",
+    "dynamic_quantize_linear",
+    "encode",
+    "quantize_linear",
+    "to_torch",
+]
 
 torch: Any = import_module("torch")
 
@@ -107,8 +115,8 @@ for _operator in _SCHEMAS:
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _name(fmt: object, parameter: str) -> str:
     row = as_format(fmt, parameter=parameter)
-    if FORMATS.get(row.name) is not row:
-        raise ValueError(f"`{parameter}` must be one of lowprec.formats where torch traces; got {row!r}")
+    if not is_in_table(row):
+        raise ValueError(f"`{parameter}` must be one of lowprec.formats where torch traces; got {shown(row)}")
     return row.name
 
 
@@ -136,7 +144,7 @@ def _delivered(result: Any, out: Any) -> Any:
 
 
 def cast(x: Any, to: object, *, source: object = None, out: Any = None, **options: Any) -> Any:
-    """Stand for `lowprec.cast`."""
+    """Call the operator for `lowprec.cast`."""
     named = _optional(source, "source")
     return _delivered(torch.ops.lowprec.cast.default(x, _name(to, "to"), source=named, **options), out)
 
@@ -144,19 +152,19 @@ def cast(x: Any, to: object, *, source: object = None, out: Any = None, **option
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _check_like(dtype: Any, like: Any, source: object, saturate: bool, round_mode: str | None, opset: int) -> str:
     target = format_of(like, names=("like", "like"), kinds=TEXT)
-    names = ("source", "like")
-    cast_rules(format_of(dtype, source), target, saturate, round_mode, opset, names, "CastLike", TEXT)
+    caller = Caller("source", "like", "CastLike", TEXT)
+    cast_rules(format_of(dtype, source), target, saturate, round_mode, opset, caller)
     return target.name
 
 
 def cast_like(x: Any, like: Any, *, source: object = None, out: Any = None, **options: Any) -> Any:
-    """Stand for `lowprec.cast_like`."""
+    """Call the operator for `lowprec.cast_like`."""
     to = _check_like(x.dtype, like.dtype, source, **options)
     return cast(x, to, source=source, out=out, **options)
 
 
 def encode(x: Any, fmt: object, *, source: object = None, out: Any = None, **options: Any) -> Any:
-    """Stand for `lowprec.encode`, and for `lowprec.pack`."""
+    """Call the operator for `lowprec.encode` and `lowprec.pack`."""
     named = _optional(source, "source")
     return _delivered(torch.ops.lowprec.encode.default(x, _name(fmt, "fmt"), source=named, **options), out)
 
@@ -168,7 +176,7 @@ def _lengths(shape: Any) -> Any:
 
 
 def decode(codes: Any, fmt: object, *, to: object, packed: bool = False, shape: Any = None, out: Any = None) -> Any:
-    """Stand for `lowprec.decode`, and for `lowprec.unpack`."""
+    """Call the operator for `lowprec.decode` and `lowprec.unpack`."""
     options = {"to": _name(to, "to"), "packed": as_flag(packed, "packed"), "shape": _lengths(shape)}
     return _delivered(torch.ops.lowprec.decode.default(codes, _name(fmt, "fmt"), **options), out)
 
@@ -194,7 +202,7 @@ def _viewed(x: Any, dtype: Any) -> Any:
 
 
 def bitcast(x: Any, to: object, *, source: object = None, opset: int = NEWEST) -> Any:
-    """Stand for `lowprec.bitcast`."""
+    """Call the operator for `lowprec.bitcast`."""
     target, dtype = _bits(x.dtype, to, source, opset)
     if dtype is not None and not torch.jit.is_tracing():  # torch.jit has no view of another dtype
         return _viewed(x, dtype)
@@ -202,7 +210,7 @@ def bitcast(x: Any, to: object, *, source: object = None, opset: int = NEWEST) -
 
 
 def to_torch(x: Any, fmt: object) -> Any:
-    """Stand for `lowprec.to_torch`."""
+    """Call the operator for `lowprec.to_torch`."""
     own, dtype = _own(x.dtype, fmt)
     if dtype is None:
         return torch.ops.lowprec.decode.default(x, own, to=own)
@@ -234,7 +242,7 @@ def _operands(x: Any, scale: Any, zero_point: Any, names: tuple[str, str]) -> tu
 
 
 def quantize_linear(x: Any, scale: Any, zero_point: Any, *, out: Any = None, **options: Any) -> Any:
-    """Stand for `lowprec.quantize_linear`."""
+    """Call the operator for `lowprec.quantize_linear`."""
     for name in ("source", "scale_format", "output_dtype", "precision"):
         options[name] = _optional(options[name], name)
     numbers = _number_names(x.dtype, options["source"], options["scale_format"], options["output_dtype"])
@@ -243,7 +251,7 @@ def quantize_linear(x: Any, scale: Any, zero_point: Any, *, out: Any = None, **o
 
 
 def dequantize_linear(x: Any, scale: Any, zero_point: Any, *, out: Any = None, **options: Any) -> Any:
-    """Stand for `lowprec.dequantize_linear`."""
+    """Call the operator for `lowprec.dequantize_linear`."""
     for name in ("source", "scale_format", "output_dtype"):
         options[name] = _optional(options[name], name)
     numbers = _number_names(x.dtype, options["source"], options["scale_format"], None)
@@ -253,5 +261,5 @@ def dequantize_linear(x: Any, scale: Any, zero_point: Any, *, out: Any = None, *
 
 
 def dynamic_quantize_linear(x: Any, *, opset: int = NEWEST) -> Any:
-    """Stand for `lowprec.dynamic_quantize_linear`."""
+    """Call the operator for `lowprec.dynamic_quantize_linear`."""
     return torch.ops.lowprec.dynamic_quantize_linear.default(x, opset=opset)

@@ -100,7 +100,7 @@ def _shape(operand: Any, dim: int | None) -> tuple[Any, ...]:
 
 
 def _linear(name: str, size: Any, dims: _Dims, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Return what the operator of that name makes of an unpacked array, a scale and a zero point, the batch first."""
+    """Call an operator on an unpacked array, a scale and a zero point; the batch is the first axis of the result."""
     operator, opset = getattr(torch.ops.lowprec, name), options.get("opset", NEWEST)
     version, dims = version_of(opset, _ONNX[name]), (*dims[:3], None, None)[:3]
     each = any(dim is not None for dim in dims[1:])  # element of the batch has scales of its own
@@ -122,19 +122,19 @@ def _linear(name: str, size: Any, dims: _Dims, operands: tuple[Any, ...], option
     if not each:
         return operator(x, *params, axis=spread.axis + 1, **options)
     rows = x.movedim(spread.axis + 1, 1)  # a scale for each pair of batch and axis, which become one axis
-    found = operator(rows.flatten(0, 1), *(a.flatten() for a in params), axis=0, **options)
-    return found.unflatten(0, rows.shape[:2]).movedim(1, spread.axis + 1)
+    result = operator(rows.flatten(0, 1), *(a.flatten() for a in params), axis=0, **options)
+    return result.unflatten(0, rows.shape[:2]).movedim(1, spread.axis + 1)
 
 
 def _quantize_linear(
     info: Any, dims: _Dims, x: Any, scale: Any, zero_point: Any = None, *, packed: bool = False, **options: Any
 ) -> Any:
     formats = {name: value for name, value in options.items() if name not in ("axis", "block_size")}
-    found = _linear("quantize_linear", info.batch_size, dims, (x, scale, zero_point), options)
+    codes = _linear("quantize_linear", info.batch_size, dims, (x, scale, zero_point), options)
     if packed:
         scale, zero = scale.new_empty(()), None if zero_point is None else zero_point.new_empty(())
-        found = _packed_rows(found, quantize_plan_of(x, scale, zero, packed=True, **formats).target)
-    return found, 0
+        codes = _packed_rows(codes, quantize_plan_of(x, scale, zero, packed=True, **formats).target)
+    return codes, 0
 
 
 def _dequantize_linear(
@@ -167,7 +167,13 @@ def _number(info: Any, dims: _Dims, x: Any, value: Any, fmt: str, **options: Any
 
 
 RULES: dict[str, Callable[..., Any]] = {
-    "cast": _cast, "bitcast": _bitcast, "encode": _encode, "decode": _decode, "quantize_linear": _quantize_linear,
-    "dequantize_linear": _dequantize_linear, "dynamic_quantize_linear": _dynamic_quantize_linear, "number": _number,
-}  # fmt: skip
+    "cast": _cast,
+    "bitcast": _bitcast,
+    "encode": _encode,
+    "decode": _decode,
+    "quantize_linear": _quantize_linear,
+    "dequantize_linear": _dequantize_linear,
+    "dynamic_quantize_linear": _dynamic_quantize_linear,
+    "number": _number,
+}
 """The batch rule of each operator."""

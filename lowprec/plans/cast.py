@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..spec.formats import FORMATS, Format, Kind, NaNRule, is_in_table
+from ..spec.formats import FLOAT64, Format, Kind, NaNRule, is_in_table
 from ..spec.interned import CACHED, Interned, reduced
 from ..spec.opsets import CastRules
 
@@ -178,7 +178,7 @@ def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str
     if target.kind is Kind.STRING:
         return Plan(Rule.TEXT, source, target)
     if source.kind is Kind.STRING:
-        return Plan(Rule.TEXT, source, target, through=make_plan(FORMATS["float64"], target, rules, names))
+        return Plan(Rule.TEXT, source, target, through=make_plan(FLOAT64, target, rules, names))
     if target.kind is Kind.BOOL:
         return Plan(Rule.NONZERO, source, target)
     if target.kind is Kind.INT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-from ..spec.formats import FORMATS, NUMERIC, Format, NaNRule, as_format
+from ..spec.formats import FLOAT32, FLOAT64, INT32, NUMERIC, UINT8, Format, NaNRule, as_format
 from ..spec.opsets import VERSIONS, CastRules, check_attribute, check_saturate, version_of
 from .cast import Plan, Rule, Scaling, check_convertible, make_plan
 
@@ -67,7 +67,7 @@ def _check(fmt: Format, version: int, operator: str, parameter: str, name: str |
 
 
 def _float32() -> Format:
-    return FORMATS["float32"]
+    return FLOAT32
 
 
 def quantize_plan(
@@ -94,25 +94,25 @@ def quantize_plan(
     if zero_point is not None:
         target, name = zero_point, "zero_point"
     else:
-        chosen = FORMATS["uint8"] if output_dtype is None else output_dtype
+        chosen = UINT8 if output_dtype is None else output_dtype
         target, name = as_format(chosen, parameter="output_dtype"), "output_dtype"
     _check(target, version, QUANTIZE, "output_dtype", name)
     if precision is not None:
         working = as_format(precision, parameter="precision")
         _check(working, version, QUANTIZE, "precision")
     elif scale.is_integer:
-        working = FORMATS["float64"]
+        working = FLOAT64
     else:
         working = scale if scale.has_zero else _float32()
     if not (working.has_inf and working.nan in (NaNRule.IEEE, NaNRule.ALL_ONES)):
         came = f"of `scale`, {working.name}" if precision is None else working.name
         raise ValueError(f"`precision` must be a float that has Inf, -0 and NaN; got {came}")
     has_zero = zero_point is not None and (target.is_integer or target.saturates == "always")
-    added = None if not has_zero else FORMATS["int32"] if target.is_integer else _float32()
+    added = None if not has_zero else INT32 if target.is_integer else _float32()
     cast_version = version_of(opset)
     rules = CastRules(cast_version, bool(saturate), "up")
     wide = working.bits == 64 and added is None
-    last = make_plan(FORMATS["float64"] if wide else _float32(), target, rules)
+    last = make_plan(FLOAT64 if wide else _float32(), target, rules)
     return Plan(Rule.QUANTIZE, source, target, scaling=Scaling(working, added, last))
 
 
@@ -139,5 +139,5 @@ def dequantize_plan(source: Format, scale: Format, zero_point: Format | None, ou
 def scale_plans(scaling: Scaling, scale: Format) -> tuple[Plan, ...]:
     """Return the casts that bring a scale to what the loops read: to the precision, and on to float32 from 16 bits."""
     rules = CastRules(version_of(max(row.since for row in NUMERIC)), True, "up")
-    steps = [scale, scaling.precision, FORMATS["float64" if scaling.precision.bits == 64 else "float32"]]
+    steps = [scale, scaling.precision, FLOAT64 if scaling.precision.bits == 64 else FLOAT32]
     return tuple(make_plan(a, b, rules) for a, b in pairwise(steps) if a != b)

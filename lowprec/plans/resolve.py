@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from ..arrays.libraries import format_of, namespace
 from ..spec.formats import NUMBERS, Format, Kind, as_format
-from ..spec.opsets import NEWEST, cast_rules, check_type, version_of
+from ..spec.opsets import NEWEST, Caller, cast_rules, check_type, version_of
 from .cast import Plan, copy_plan, make_plan
 
 __all__ = [
@@ -45,7 +45,7 @@ def _make(
     held = format_of(dtype, source, (entry.array, entry.source), entry.kinds)
     target = as_format(to, parameter=entry.target)
     names = (entry.array if held.kind is Kind.STRING else entry.source, entry.target)
-    rules = cast_rules(held, target, saturate, round_mode, opset, names, entry.operator, entry.kinds)
+    rules = cast_rules(held, target, saturate, round_mode, opset, Caller(*names, entry.operator, entry.kinds))
     return copy_plan(target) if entry.moves_bits else _shared(held, target, rules, names)
 
 
@@ -87,7 +87,7 @@ def resolve(
 def resolve_unpacked(source: Format, to: object, entry: EntryPoint) -> Plan:
     """Return the plan of a conversion from packed codes, whose dtype says nothing."""
     target, names = as_format(to, parameter=entry.target), (entry.source, entry.target)
-    rules = cast_rules(source, target, names=names)
+    rules = cast_rules(source, target, caller=Caller(*names))
     return copy_plan(target) if entry.moves_bits else _shared(source, target, rules, names)
 
 

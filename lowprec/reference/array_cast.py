@@ -71,7 +71,7 @@ def expected_from_float64(
     fmt, x = as_format(target), np.asarray(x)
     assert x.dtype == np.float64
 
-    def ask(value: Value) -> int:
+    def encoded(value: Value) -> int:
         return encode(value, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
 
     finite, negative = np.isfinite(x), np.signbit(x)
@@ -83,16 +83,16 @@ def expected_from_float64(
     if fmt.bits > 16:
         codes = _wide_codes(np.where(finite, x, 0.0), fmt)
     elif is_power(fmt):
-        codes = _power_codes(a, fmt, ask, round_mode)
+        codes = _power_codes(a, fmt, encoded, round_mode)
     else:
-        codes = _nearest_codes(a, negative, fmt, ask)
+        codes = _nearest_codes(a, negative, fmt, encoded)
     for sign in (False, True):
-        codes[np.isinf(x) & (negative == sign)] = ask(Value.of("-inf" if sign else "inf"))
-        codes[np.isnan(x) & (negative == sign)] = ask(Value.of("-nan" if sign else "nan"))
+        codes[np.isinf(x) & (negative == sign)] = encoded(Value.of("-inf" if sign else "inf"))
+        codes[np.isnan(x) & (negative == sign)] = encoded(Value.of("-nan" if sign else "nan"))
     return codes
 
 
-def _nearest_codes(a: Codes, negative: Codes, fmt: Format, ask: Any) -> Codes:
+def _nearest_codes(a: Codes, negative: Codes, fmt: Format, encoded: Any) -> Codes:
     rows = table(fmt)
     count = len(rows.values)
     index = np.searchsorted(rows.midpoints, a)
@@ -102,19 +102,19 @@ def _nearest_codes(a: Codes, negative: Codes, fmt: Format, ask: Any) -> Codes:
     codes = np.where(negative, rows.negative_codes[inside], rows.codes[inside])
     for sign in (False, True):
         beyond = Value(Fraction(rows.values[-1]) * 2, sign)
-        codes[(index == count) & (negative == sign)] = ask(beyond)
+        codes[(index == count) & (negative == sign)] = encoded(beyond)
     return codes
 
 
-def _power_codes(a: Codes, fmt: Format, ask: Any, round_mode: str | None) -> Codes:
+def _power_codes(a: Codes, fmt: Format, encoded: Any, round_mode: str | None) -> Codes:
     rows = table(fmt)
     index = np.clip(np.searchsorted(rows.values, a, side="right") - 1, 0, None)
     lower = rows.values[index]
     step = {"up": a > lower, "down": np.zeros(a.shape, bool), "nearest": a >= 1.5 * lower}[round_mode or "up"]
     codes: Codes = rows.codes[np.minimum(index + step, len(rows.values) - 1)]
-    codes[a < rows.values[0]] = ask(Value.of(Fraction(rows.values[0]) / 2))
-    codes[a == 0] = ask(Value.of(0))
-    codes[a > rows.values[-1]] = ask(Value.of(Fraction(rows.values[-1]) * 2))
+    codes[a < rows.values[0]] = encoded(Value.of(Fraction(rows.values[0]) / 2))
+    codes[a == 0] = encoded(Value.of(0))
+    codes[a > rows.values[-1]] = encoded(Value.of(Fraction(rows.values[-1]) * 2))
     return codes
 
 
@@ -141,7 +141,7 @@ def expected_from_integers(
     fmt, x = as_format(target), np.asarray(x)
     assert x.dtype in (np.int64, np.uint64)
 
-    def ask(value: Value) -> int:
+    def encoded(value: Value) -> int:
         return encode(value, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
 
     bits, negative = x.astype(np.uint64), x < 0
@@ -154,12 +154,12 @@ def expected_from_integers(
         rounded = _round_to_bits(a, {32: 24, 64: 53}[fmt.bits])
         return _wide_codes(np.where(negative, -rounded, rounded), fmt)
     if not is_power(fmt):
-        return _nearest_integer_codes(a, negative, fmt, ask)
+        return _nearest_integer_codes(a, negative, fmt, encoded)
     # truncating to 53 bits and setting the last bit for what was cut off keeps a on its side of 1.5 * 2**k and 2**k
     shift = np.maximum(_bit_length(a) - 53, 0).astype(np.uint64)
     kept = a >> shift
     sticky = kept | ((kept << shift) != a)
-    return _power_codes(np.ldexp(sticky.astype(np.float64), shift.astype(np.int32)), fmt, ask, round_mode)
+    return _power_codes(np.ldexp(sticky.astype(np.float64), shift.astype(np.int32)), fmt, encoded, round_mode)
 
 
 def _bit_length(a: Codes) -> Codes:
@@ -170,13 +170,13 @@ def _round_to_bits(a: Codes, precision: int) -> Codes:
     """Round uint64 to `precision` significant bits, ties to even; the result is exact in float64."""
     shift = np.maximum(_bit_length(a) - precision, 0).astype(np.uint64)
     kept, unit = a >> shift, np.uint64(1) << shift
-    rest, half = a & (unit - np.uint64(1)), unit >> np.uint64(1)
-    up = (rest > half) | ((rest == half) & (shift > 0) & (kept & np.uint64(1)).astype(bool))
-    found: Codes = np.ldexp((kept + up).astype(np.float64), shift.astype(np.int32))
-    return found
+    remainder, half = a & (unit - np.uint64(1)), unit >> np.uint64(1)
+    up = (remainder > half) | ((remainder == half) & (shift > 0) & (kept & np.uint64(1)).astype(bool))
+    rounded: Codes = np.ldexp((kept + up).astype(np.float64), shift.astype(np.int32))
+    return rounded
 
 
-def _nearest_integer_codes(a: Codes, negative: Codes, fmt: Format, ask: Any) -> Codes:
+def _nearest_integer_codes(a: Codes, negative: Codes, fmt: Format, encoded: Any) -> Codes:
     rows = table(fmt)
     reachable = rows.midpoints[rows.midpoints < 2.0**64]
     floors = np.floor(reachable).astype(np.uint64)  # for an integer a: midpoint < a exactly when floor(midpoint) < a
@@ -188,5 +188,5 @@ def _nearest_integer_codes(a: Codes, negative: Codes, fmt: Format, ask: Any) -> 
     codes = np.where(negative, rows.negative_codes[inside], rows.codes[inside])
     for sign in (False, True):
         beyond = Value(Fraction(rows.values[-1]) * 2, sign)
-        codes[(index == len(rows.values)) & (negative == sign)] = ask(beyond)
+        codes[(index == len(rows.values)) & (negative == sign)] = encoded(beyond)
     return codes

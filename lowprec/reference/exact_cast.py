@@ -70,14 +70,14 @@ class Value:
 
 
 def _parse(text: str, parameter: str) -> Value:
-    part = _TEXT.fullmatch(text) if len(text) <= 1000 else None  # bounds the work a stranger's text can ask for
+    part = _TEXT.fullmatch(text) if len(text) <= 1000 else None  # bounds the work that a hostile text can cause
     if part is None:
         kinds = "a decimal, a ratio, a hex-float, inf or nan (at most 1000 characters and 4 exponent digits)"
         raise ValueError(f"`{parameter}` must be {kinds}; got {text[:60]!r}")
     sign, special, plain, digits, exponent = part.groups()
     if digits:
-        whole, _, fraction = digits.partition(".")
-        magnitude = Fraction(int(whole + fraction, 16), 16 ** len(fraction)) * Fraction(2) ** int(exponent or 0)
+        integer, _, fraction = digits.partition(".")
+        magnitude = Fraction(int(integer + fraction, 16), 16 ** len(fraction)) * Fraction(2) ** int(exponent or 0)
     else:
         magnitude = Fraction(plain or 0)
     return Value(magnitude, sign == "-", (special or "").lower())
@@ -87,8 +87,8 @@ def exact_decimal(number: Fraction | int) -> str:
     """Return every digit of a number, without exponent, or the ratio (``17/23``) where the digits never end."""
     ratio = Fraction(number)
     places = ratio.denominator.bit_length()
-    scaled, rest = divmod(abs(ratio.numerator) * 10**places, ratio.denominator)
-    if rest:
+    scaled, remainder = divmod(abs(ratio.numerator) * 10**places, ratio.denominator)
+    if remainder:
         return str(ratio)
     digits = str(Decimal(scaled)).zfill(places + 1)  # int itself refuses to print beyond 4300 digits
     return "-" * (ratio < 0) + f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
@@ -226,10 +226,10 @@ def decide(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
     if fmt.kind is Kind.INT:
         if value.special:
             return 0, "NaN and Inf become 0"
-        whole = int(value.number)
-        code = whole % 2**fmt.bits
-        why = "exact: x is an integer" if whole == value.number else "truncated toward zero"
-        return code, why if decode(code, fmt).number == whole else f"{why}, then modulo 2**{fmt.bits}"
+        truncated = int(value.number)
+        code = truncated % 2**fmt.bits
+        why = "exact: x is an integer" if truncated == value.number else "truncated toward zero"
+        return code, why if decode(code, fmt).number == truncated else f"{why}, then modulo 2**{fmt.bits}"
     if value.special == "nan":
         return _nan(value.negative, fmt)
     return (_nearest_even if fmt.has_zero else _power)(value, fmt, rules)
@@ -240,8 +240,9 @@ def rules_for(fmt: Format, parameter: str, saturate: bool, round_mode: str | Non
     return cast_rules(fmt, fmt, saturate, round_mode, opset)
 
 
-def encode(value: object, fmt: object, *, saturate: bool = True, round_mode: str | None = None,
-           opset: int = NEWEST) -> int:  # fmt: skip
+def encode(
+    value: object, fmt: object, *, saturate: bool = True, round_mode: str | None = None, opset: int = NEWEST
+) -> int:
     """Return the code that Cast gives a value (anything `Value.of` takes).
 
     NaN, Inf, -0 and out-of-range values follow the tables of the Cast page; integers wrap, NaN and Inf become 0.
@@ -255,9 +256,16 @@ def encode(value: object, fmt: object, *, saturate: bool = True, round_mode: str
     return decide(Value.of(value, parameter="value"), row, rules_for(row, "fmt", saturate, round_mode, opset))[0]
 
 
-def cast(code: int, source: object, target: object, *, saturate: bool = True, round_mode: str | None = None,
-         opset: int = NEWEST) -> int:  # fmt: skip
-    """Return the code of `target` that Cast makes of a code of `source`.
+def cast(
+    code: int,
+    source: object,
+    target: object,
+    *,
+    saturate: bool = True,
+    round_mode: str | None = None,
+    opset: int = NEWEST,
+) -> int:
+    """Return the code of `target` to which Cast converts a code of `source`.
 
     The same format copies the bits, except where a float of up to 8 bits saturates: Inf becomes the largest value, NaN
     canonical.

@@ -11,17 +11,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ..spec.arguments import shortened
-from ..spec.formats import Format, Kind, NaNRule, as_format
+from ..spec.formats import FLOAT32, FLOAT64, UINT8, Format, Kind, NaNRule, as_format
 from ..spec.opsets import NEWEST
 from .exact_cast import Value, decode, encode
 
 __all__ = ["dequantize", "dynamic_quantize", "precision_of", "quantize"]
 
-_SINGLE, _DOUBLE, _BYTE = as_format("float32"), as_format("float64"), as_format("uint8")
-
 
 def precision_of(scale_format: object) -> Format:
-    """Return the format of the division where none is asked for: the scale's, or the one that holds every scale.
+    """Return the format of the division where `precision` is not given: the scale's, or one that holds every scale.
 
     Examples
     --------
@@ -30,8 +28,8 @@ def precision_of(scale_format: object) -> Format:
     """
     row = as_format(scale_format, parameter="scale_format")
     if row.kind is Kind.INT:
-        return _DOUBLE
-    return row if row.has_zero else _SINGLE
+        return FLOAT64
+    return row if row.has_zero else FLOAT32
 
 
 def _invalid() -> Value:
@@ -107,10 +105,10 @@ def _clamped(value: Value, offset: Value | None, fmt: Format) -> int:
     smallest = -(1 << (fmt.bits - 1)) if fmt.signed else 0
     largest = smallest + (1 << fmt.bits) - 1
     if value.special:
-        found = largest if value.special == "inf" and not value.negative else smallest
+        result = largest if value.special == "inf" and not value.negative else smallest
     else:
-        found = round(value.number) + int(offset.number if offset else 0)  # round() of a Fraction: half to even
-    return max(smallest, min(largest, found)) % (1 << fmt.bits)
+        result = round(value.number) + int(offset.number if offset else 0)  # round() of a Fraction: half to even
+    return max(smallest, min(largest, result)) % (1 << fmt.bits)
 
 
 def _check_precision(precision: object, parameter: str) -> Format:
@@ -120,8 +118,16 @@ def _check_precision(precision: object, parameter: str) -> Format:
     return row
 
 
-def quantize(x: object, scale: object, zero_point: object, target: object, *, precision: object,
-             saturate: bool = True, opset: int = NEWEST) -> int:  # fmt: skip
+def quantize(
+    x: object,
+    scale: object,
+    zero_point: object,
+    target: object,
+    *,
+    precision: object,
+    saturate: bool = True,
+    opset: int = NEWEST,
+) -> int:
     """Return the code that QuantizeLinear gives a value (`x`, `scale` and `zero_point` are anything `Value.of` takes).
 
     `precision` is the format of the division (see `precision_of`); `zero_point` is a value of the target, or None,
@@ -141,12 +147,13 @@ def quantize(x: object, scale: object, zero_point: object, target: object, *, pr
     if fmt.kind is Kind.INT:
         return _clamped(quotient, offset, fmt)
     if offset is not None:
-        quotient = _rounded(_sum(_rounded(quotient, _SINGLE), offset), _SINGLE)
+        quotient = _rounded(_sum(_rounded(quotient, FLOAT32), offset), FLOAT32)
     return encode(quotient, fmt, saturate=saturate, opset=opset)
 
 
-def dequantize(code: int, source: object, scale: object, zero_point: object = None, *,
-               output_dtype: object = "float32") -> int:  # fmt: skip
+def dequantize(
+    code: int, source: object, scale: object, zero_point: object = None, *, output_dtype: object = "float32"
+) -> int:
     """Return the code of `output_dtype` that DequantizeLinear gives a code of `source`.
 
     The difference is exact and rounded to float32, the product too, and that once more to `output_dtype`. NaN stays
@@ -164,8 +171,8 @@ def dequantize(code: int, source: object, scale: object, zero_point: object = No
     if offset is not None:
         exact = row.kind is Kind.INT  # integers have no -0: their difference is a number
         value = Value.of(value.number - offset.number) if exact else _sum(value, _minus(offset))
-    factor = _rounded(Value.of(scale, parameter="scale"), _SINGLE)
-    return encode(_rounded(_product(_rounded(value, _SINGLE), factor), _SINGLE), result)
+    factor = _rounded(Value.of(scale, parameter="scale"), FLOAT32)
+    return encode(_rounded(_product(_rounded(value, FLOAT32), factor), FLOAT32), result)
 
 
 def dynamic_quantize(x: Sequence[object]) -> tuple[list[int], Value, int]:
@@ -181,7 +188,7 @@ def dynamic_quantize(x: Sequence[object]) -> tuple[list[int], Value, int]:
     """
     if not x:
         raise ValueError("`x` must have at least one element; got none")
-    values, zero = [_rounded(Value.of(value), _SINGLE) for value in x], Value(Fraction(0))
+    values, zero = [_rounded(Value.of(value), FLOAT32) for value in x], Value(Fraction(0))
 
     def order(value: Value) -> float | Fraction:
         return float(value) if value.special else value.number
@@ -189,8 +196,8 @@ def dynamic_quantize(x: Sequence[object]) -> tuple[list[int], Value, int]:
     nan = _nan_of(*values)
     high = nan or max([zero, *values], key=order)
     low = nan or min([zero, *values], key=order)
-    full = _rounded(_sum(high, _minus(low)), _SINGLE)
-    scale = _invalid() if nan else _rounded(_quotient(full, Value.of(255)), _SINGLE)
-    start = _rounded(_sum(zero, _minus(_rounded(_quotient(low, scale), _SINGLE))), _SINGLE)
-    zero_point = _clamped(start, None, _BYTE)
-    return [quantize(value, scale, zero_point, _BYTE, precision=_SINGLE) for value in values], scale, zero_point
+    full = _rounded(_sum(high, _minus(low)), FLOAT32)
+    scale = _invalid() if nan else _rounded(_quotient(full, Value.of(255)), FLOAT32)
+    start = _rounded(_sum(zero, _minus(_rounded(_quotient(low, scale), FLOAT32))), FLOAT32)
+    zero_point = _clamped(start, None, UINT8)
+    return [quantize(value, scale, zero_point, UINT8, precision=FLOAT32) for value in values], scale, zero_point

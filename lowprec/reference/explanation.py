@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from ..spec.formats import Format, Kind, as_format
 from ..spec.opsets import NEWEST
+from ..spec.text_tables import aligned_table, html_table
 from .exact_cast import Value, bracket, decide, decode, finite_count, magnitude_of, rules_for, signed_code
 
 __all__ = ["Explanation", "explain", "hex_float"]
@@ -25,9 +26,9 @@ def hex_float(value: Value) -> str:
     return "-" * value.negative + f"0x{digits[0]}{fraction}p{power + 1 - bottom.bit_length():+d}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """How the value `x` became a code; ``str`` prints an aligned block.
+    """How the value `x` became a code; shown as a table, in notebooks as HTML.
 
     `lower` and `upper` are the finite values next to x with their codes, both x itself where it is exact, None where
     there is none; those of |x| where a float has no sign. `midpoint` lies halfway (floats only); beyond the largest
@@ -44,8 +45,16 @@ class Explanation:
     code: int
     value: Value
 
-    def __str__(self) -> str:
-        fmt, rows = self.format, [("", "code", "bits", "hex-float", "decimal")]
+    def __repr__(self) -> str:
+        return f"{self.format.name}: {self.rule}\n{aligned_table(self._rows())}"
+
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks."""
+        return html_table(self._rows(), f"{self.format.name}: {self.rule}")
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        fmt = self.format
+        rows: list[tuple[str, ...]] = [("", "code", "bits", "hex-float", "decimal")]
         cuts = (0, int(fmt.signed), fmt.bits - fmt.mantissa_bits, fmt.bits) if fmt.kind is Kind.FLOAT else (0, fmt.bits)
         near = {"x": (None, self.x), "lower": self.lower, "midpoint": (None, self.midpoint), "upper": self.upper}
         for label, pair in {**near, "result": (self.code, self.value)}.items():
@@ -54,9 +63,7 @@ class Explanation:
             bits = "|".join(digits[a:b] for a, b in pairwise(cuts) if digits[a:b])
             number = "" if code is None else f"0x{code:0{(fmt.bits + 3) // 4}x}"
             rows.append((label, number, bits, hex_float(value) if value else "", str(value or "none")))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join([f"{fmt.name}: {self.rule}", *lines])
+        return rows
 
 
 def _around(value: Value, fmt: Format) -> tuple[int | None, int | None, Value | None]:
@@ -84,7 +91,7 @@ def _around(value: Value, fmt: Format) -> tuple[int | None, int | None, Value | 
 def explain(
     x: object, fmt: object, /, *, saturate: bool = True, round_mode: str | None = None, opset: int = NEWEST
 ) -> Explanation:
-    """Say which code Cast gives a value, and why; ``print`` it for an aligned block of text.
+    """Return which code Cast gives a value, and why; the result is shown as a table.
 
     NaN has no neighbours, Inf has the largest value for its only one; -0 is exact where the format has it.
 
@@ -114,7 +121,7 @@ def explain(
     Examples
     --------
     >>> import lowprec as lp
-    >>> print(lp.explain("0.3", "float8_e4m3fn"))
+    >>> lp.explain("0.3", "float8_e4m3fn")
     float8_e4m3fn: nearer to the upper neighbour
               code  bits        hex-float  decimal
     x                                      0.3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -73,11 +73,8 @@ def finfo(fmt: object, /) -> FInfo:
     """
     row = as_format(fmt)
     if not row.is_float:
-        raise ValueError(f"`fmt` must be a float format; got {row.name} (ask iinfo for integers)")
-    return FInfo(
-        row.bits, row.eps, float(row.max), float(row.min), row.smallest_normal, row.dtype, row.smallest_subnormal,
-        row.exponent_bits, row.mantissa_bits, row.bias, row.max_code, row.inf_code, row.nan_code, row.has_negative_zero,
-    )  # fmt: skip
+        raise ValueError(f"`fmt` must be a float format; got {row.name} (use iinfo for integers)")
+    return FInfo(**{field.name: getattr(row, field.name) for field in fields(FInfo)})
 
 
 def iinfo(fmt: object, /) -> IInfo:
@@ -110,5 +107,5 @@ def iinfo(fmt: object, /) -> IInfo:
     """
     row = as_format(fmt)
     if not row.is_integer:
-        raise ValueError(f"`fmt` must be an integer format; got {row.name} (ask finfo for floats)")
-    return IInfo(row.bits, int(row.max), int(row.min), row.dtype)
+        raise ValueError(f"`fmt` must be an integer format; got {row.name} (use finfo for floats)")
+    return IInfo(**{field.name: getattr(row, field.name) for field in fields(IInfo)})

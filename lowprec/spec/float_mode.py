@@ -44,7 +44,7 @@ def default_mode(function: Callable[_Options, _Result]) -> Callable[_Options, _R
 
     @wraps(function)
     def call(*arguments: _Options.args, **options: _Options.kwargs) -> _Result:
-        found: _Result = _kernels.in_default_mode(partial(function, *arguments, **options))
-        return found
+        result: _Result = _kernels.in_default_mode(partial(function, *arguments, **options))
+        return result
 
     return call

@@ -11,8 +11,12 @@ import ml_dtypes
 import numpy as np
 
 from .float_mode import default_mode
-from .format_fields import NUMBERS, Kind, NaNRule, check_fields
+from .format_checks import check_fields
+from .format_text import constructor, facts_of, one_line
 from .interned import CACHED, Interned
+from .kinds import NUMBERS, Kind
+from .nan_rules import NaNRule, is_nan, nan_code, nan_count
+from .text_tables import html_table
 
 __all__ = ["NUMBERS", "Format", "Kind", "NaNRule", "own_dtype"]
 
@@ -140,7 +144,7 @@ class Format(metaclass=Interned):
     @property
     def nan_count(self) -> int:
         """How many of the topmost magnitude codes are NaN."""
-        return {NaNRule.IEEE: self.mantissa_mask, NaNRule.ALL_ONES: 1}.get(self.nan, 0)
+        return nan_count(self)
 
     @property
     def inf_code(self) -> int | None:
@@ -150,14 +154,7 @@ class Format(metaclass=Interned):
     @property
     def nan_code(self) -> int | None:
         """The canonical NaN without a sign: quiet, or the only one there is."""
-        if not self.is_float:
-            return None
-        return {
-            NaNRule.IEEE: self.exponent_mask | (self.mantissa_mask + 1) >> 1,
-            NaNRule.ALL_ONES: self.magnitude_mask,
-            NaNRule.NEGATIVE_ZERO: self.sign_mask,
-            NaNRule.NONE: None,
-        }[self.nan]
+        return nan_code(self)
 
     @property
     def max_code(self) -> int:
@@ -173,10 +170,9 @@ class Format(metaclass=Interned):
 
     def value(self, code: int) -> float:
         """Return the value of a code of a float."""
-        magnitude = code & self.magnitude_mask
-        one_nan = self.nan is NaNRule.NEGATIVE_ZERO and code == self.sign_mask
-        if one_nan or magnitude > self.magnitude_mask - self.nan_count:
+        if is_nan(code, self):
             return math.nan
+        magnitude = code & self.magnitude_mask
         value = math.inf if magnitude == self.inf_code else self.magnitude(magnitude)
         return -value if code & self.sign_mask else value
 
@@ -230,8 +226,16 @@ class Format(metaclass=Interned):
         return "asked" if self.bits <= 8 else "never"
 
     def __repr__(self) -> str:
-        """Return the name as the mapping `lowprec.formats` is asked for it."""
-        return f"lowprec.formats[{self.name!r}]"
+        """Return the facts of a row of the table; of any other format the call that makes it again."""
+        return f"<Format {self.name}: {one_line(self)}>" if self in TABLE_ROWS else constructor(self)
+
+    def _repr_html_(self) -> str:
+        """Return the facts as a table, for notebooks."""
+        return html_table([("", self.name), *facts_of(self)[1:]])
+
+
+TABLE_ROWS: set[Format] = set()
+"""The rows of the table, which formats.py enters; a described format may have the name of one of them."""
 
 
 _UNSIGNED = {bits: np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)}
@@ -245,10 +249,10 @@ def own_dtype(fmt: Format) -> np.dtype[Any] | None:
     """Return the dtype that NumPy or ml_dtypes has for a format, or None; the name and every fact must agree."""
     if fmt.kind is Kind.STRING:
         return np.dtype(object)
-    found = getattr(ml_dtypes, fmt.name, None) or getattr(np, fmt.name, None)
-    if not (isinstance(found, type) and issubclass(found, np.generic)):
+    scalar_type = getattr(ml_dtypes, fmt.name, None) or getattr(np, fmt.name, None)
+    if not (isinstance(scalar_type, type) and issubclass(scalar_type, np.generic)):
         return None
-    dtype = np.dtype(found)
+    dtype = np.dtype(scalar_type)
     return dtype if _agrees(fmt, dtype) else None
 
 
@@ -267,8 +271,8 @@ def _agrees(fmt: Format, dtype: np.dtype[Any]) -> bool:
         return False
     # Where the step between two codes changes for the first time, and where a code begins to be special.
     hidden, top = 1 << fmt.mantissa_bits, fmt.magnitude_mask - fmt.nan_count
-    marks = {0, 1, hidden - 1, hidden, hidden + 1, 2 * hidden + 1, top - 1, top, top + 1, fmt.magnitude_mask}
-    magnitudes = [code for code in sorted(marks) if 0 <= code <= fmt.magnitude_mask]
+    edges = {0, 1, hidden - 1, hidden, hidden + 1, 2 * hidden + 1, top - 1, top, top + 1, fmt.magnitude_mask}
+    magnitudes = [code for code in sorted(edges) if 0 <= code <= fmt.magnitude_mask]
     codes = [code | sign for sign in {0, fmt.sign_mask} for code in magnitudes]
     with np.errstate(invalid="ignore"):  # signalling NaNs
         values = np.array(codes, fmt.code_dtype).view(dtype).astype(np.float64)

@@ -4,92 +4,112 @@ from __future__ import annotations
 
 import copyreg
 import difflib
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
 from .arguments import printed, shown
-from .format import NUMBERS, Format, Kind, NaNRule, own_dtype
+from .format import NUMBERS, TABLE_ROWS, Format, Kind, NaNRule, own_dtype
+from .format_text import HEADER, cells_of
 from .interned import reduced
+from .text_tables import aligned_table, html_table
 
 __all__ = ["FORMATS", "NUMBERS", "NUMERIC", "Format", "Kind", "NaNRule", "as_format", "is_in_table"]
 
 _IEEE = "IEEE 754-2019"
 _BF16 = "ONNX TensorProto.BFLOAT16: the upper half of float32"
 _OFP8 = "OCP 8-bit Floating Point Specification (OFP8) 1.0, table 1"
-_FNUZ = "arXiv:2206.02915; ONNX 'Float stored in 8 bits'"
+_AMD = "arXiv:2206.02915; ONNX 'Float stored in 8 bits'"
 _MX = "OCP Microscaling Formats (MX) 1.0, section 5.3"
 _TWOS = "ONNX TensorProto.DataType; two's complement"
 
-_FNUZ_NAN = NaNRule.NEGATIVE_ZERO
+# signed, has_inf, nan, has_zero: what the end of a name says
+_IEEE_LIKE = True, True, NaNRule.IEEE, True
+_FN = True, False, NaNRule.ALL_ONES, True  # finite, with NaN
+_FNUZ = True, False, NaNRule.NEGATIVE_ZERO, True  # and its zero has no sign
+_FINITE = True, False, NaNRule.NONE, True
+_FNU = False, False, NaNRule.ALL_ONES, False  # unsigned, powers of two
+_SIGNED = True, False, NaNRule.NONE, True
+_UNSIGNED = False, False, NaNRule.NONE, True
 
-_FLOATS = (
-    # name, ONNX name, enum, (exponent_bits, mantissa_bits, bias), signed, has_inf, nan, has_zero, torch, since, source
-    ("float64", "DOUBLE", 11, (11, 52, 1023), True, True, NaNRule.IEEE, True, "float64", 1, _IEEE),
-    ("float32", "FLOAT", 1, (8, 23, 127), True, True, NaNRule.IEEE, True, "float32", 1, _IEEE),
-    ("float16", "FLOAT16", 10, (5, 10, 15), True, True, NaNRule.IEEE, True, "float16", 1, _IEEE),
-    ("bfloat16", "BFLOAT16", 16, (8, 7, 127), True, True, NaNRule.IEEE, True, "bfloat16", 13, _BF16),
-    ("float8_e4m3fn", "FLOAT8E4M3FN", 17, (4, 3, 7), True, False, NaNRule.ALL_ONES, True, "float8_e4m3fn", 19, _OFP8),
-    ("float8_e4m3fnuz", "FLOAT8E4M3FNUZ", 18, (4, 3, 8), True, False, _FNUZ_NAN, True, "float8_e4m3fnuz", 19, _FNUZ),
-    ("float8_e5m2", "FLOAT8E5M2", 19, (5, 2, 15), True, True, NaNRule.IEEE, True, "float8_e5m2", 19, _OFP8),
-    ("float8_e5m2fnuz", "FLOAT8E5M2FNUZ", 20, (5, 2, 16), True, False, _FNUZ_NAN, True, "float8_e5m2fnuz", 19, _FNUZ),
-    ("float8_e8m0fnu", "FLOAT8E8M0", 24, (8, 0, 127), False, False, NaNRule.ALL_ONES, False, "float8_e8m0fnu", 24, _MX),
-    ("float6_e2m3fn", "FLOAT6E2M3", 27, (2, 3, 1), True, False, NaNRule.NONE, True, None, 28, _MX),
-    ("float6_e3m2fn", "FLOAT6E3M2", 28, (3, 2, 3), True, False, NaNRule.NONE, True, None, 28, _MX),
-    ("float4_e2m1fn", "FLOAT4E2M1", 23, (2, 1, 1), True, False, NaNRule.NONE, True, None, 23, _MX),
-)  # fmt: skip
-_INTEGERS = (
-    # name, ONNX name, enum, signed, bits, torch, since
-    ("int2", "INT2", 26, True, 2, None, 25),
-    ("uint2", "UINT2", 25, False, 2, None, 25),
-    ("int4", "INT4", 22, True, 4, None, 21),
-    ("uint4", "UINT4", 21, False, 4, None, 21),
-    ("int8", "INT8", 3, True, 8, "int8", 1),
-    ("uint8", "UINT8", 2, False, 8, "uint8", 1),
-    ("int16", "INT16", 5, True, 16, "int16", 1),
-    ("uint16", "UINT16", 4, False, 16, "uint16", 1),
-    ("int32", "INT32", 6, True, 32, "int32", 1),
-    ("uint32", "UINT32", 12, False, 32, "uint32", 1),
-    ("int64", "INT64", 7, True, 64, "int64", 1),
-    ("uint64", "UINT64", 13, False, 64, "uint64", 1),
+_FLOAT, _INT, _COMPLEX = Kind.FLOAT, Kind.INT, Kind.COMPLEX
+
+# The rows. A format is found by its name in FORMATS, and in this package by the constant that is its name in capitals.
+# name, ONNX name, enum, kind, exponent_bits, mantissa_bits, bias, *the four above, torch, since, source
+FLOAT64 = Format("float64", "DOUBLE", 11, _FLOAT, 11, 52, 1023, *_IEEE_LIKE, "float64", 1, _IEEE)
+FLOAT32 = Format("float32", "FLOAT", 1, _FLOAT, 8, 23, 127, *_IEEE_LIKE, "float32", 1, _IEEE)
+FLOAT16 = Format("float16", "FLOAT16", 10, _FLOAT, 5, 10, 15, *_IEEE_LIKE, "float16", 1, _IEEE)
+BFLOAT16 = Format("bfloat16", "BFLOAT16", 16, _FLOAT, 8, 7, 127, *_IEEE_LIKE, "bfloat16", 13, _BF16)
+FLOAT8_E4M3FN = Format("float8_e4m3fn", "FLOAT8E4M3FN", 17, _FLOAT, 4, 3, 7, *_FN, "float8_e4m3fn", 19, _OFP8)
+FLOAT8_E4M3FNUZ = Format("float8_e4m3fnuz", "FLOAT8E4M3FNUZ", 18, _FLOAT, 4, 3, 8, *_FNUZ, "float8_e4m3fnuz", 19, _AMD)
+FLOAT8_E5M2 = Format("float8_e5m2", "FLOAT8E5M2", 19, _FLOAT, 5, 2, 15, *_IEEE_LIKE, "float8_e5m2", 19, _OFP8)
+FLOAT8_E5M2FNUZ = Format("float8_e5m2fnuz", "FLOAT8E5M2FNUZ", 20, _FLOAT, 5, 2, 16, *_FNUZ, "float8_e5m2fnuz", 19, _AMD)
+FLOAT8_E8M0FNU = Format("float8_e8m0fnu", "FLOAT8E8M0", 24, _FLOAT, 8, 0, 127, *_FNU, "float8_e8m0fnu", 24, _MX)
+FLOAT6_E2M3FN = Format("float6_e2m3fn", "FLOAT6E2M3", 27, _FLOAT, 2, 3, 1, *_FINITE, None, 28, _MX)
+FLOAT6_E3M2FN = Format("float6_e3m2fn", "FLOAT6E3M2", 28, _FLOAT, 3, 2, 3, *_FINITE, None, 28, _MX)
+FLOAT4_E2M1FN = Format("float4_e2m1fn", "FLOAT4E2M1", 23, _FLOAT, 2, 1, 1, *_FINITE, None, 23, _MX)
+INT2 = Format("int2", "INT2", 26, _INT, 0, 1, 0, *_SIGNED, None, 25, _TWOS)
+UINT2 = Format("uint2", "UINT2", 25, _INT, 0, 2, 0, *_UNSIGNED, None, 25, _TWOS)
+INT4 = Format("int4", "INT4", 22, _INT, 0, 3, 0, *_SIGNED, None, 21, _TWOS)
+UINT4 = Format("uint4", "UINT4", 21, _INT, 0, 4, 0, *_UNSIGNED, None, 21, _TWOS)
+INT8 = Format("int8", "INT8", 3, _INT, 0, 7, 0, *_SIGNED, "int8", 1, _TWOS)
+UINT8 = Format("uint8", "UINT8", 2, _INT, 0, 8, 0, *_UNSIGNED, "uint8", 1, _TWOS)
+INT16 = Format("int16", "INT16", 5, _INT, 0, 15, 0, *_SIGNED, "int16", 1, _TWOS)
+UINT16 = Format("uint16", "UINT16", 4, _INT, 0, 16, 0, *_UNSIGNED, "uint16", 1, _TWOS)
+INT32 = Format("int32", "INT32", 6, _INT, 0, 31, 0, *_SIGNED, "int32", 1, _TWOS)
+UINT32 = Format("uint32", "UINT32", 12, _INT, 0, 32, 0, *_UNSIGNED, "uint32", 1, _TWOS)
+INT64 = Format("int64", "INT64", 7, _INT, 0, 63, 0, *_SIGNED, "int64", 1, _TWOS)
+UINT64 = Format("uint64", "UINT64", 13, _INT, 0, 64, 0, *_UNSIGNED, "uint64", 1, _TWOS)
+BOOL = Format("bool", "BOOL", 9, Kind.BOOL, 0, 1, 0, *_UNSIGNED, "bool", 1, "ONNX TensorProto.BOOL: a byte, 0 or 1")
+STRING = Format("string", "STRING", 8, Kind.STRING, 0, 0, 0, *_UNSIGNED, None, 9, "ONNX TensorProto.STRING: UTF-8 text")
+COMPLEX64 = Format(
+    "complex64", "COMPLEX64", 14, _COMPLEX, 8, 23, 127, *_IEEE_LIKE, "complex64", 26, "two float32; BitCast only"
 )
-_OTHERS = (
-    # name, ONNX name, enum, kind, (exponent_bits, mantissa_bits, bias), torch, since, source
-    ("bool", "BOOL", 9, Kind.BOOL, (0, 1, 0), "bool", 1, "ONNX TensorProto.BOOL: a byte, 0 or 1"),
-    ("string", "STRING", 8, Kind.STRING, (0, 0, 0), None, 9, "ONNX TensorProto.STRING: UTF-8 text"),
-    ("complex64", "COMPLEX64", 14, Kind.COMPLEX, (8, 23, 127), "complex64", 26, "two float32; BitCast only"),
-    ("complex128", "COMPLEX128", 15, Kind.COMPLEX, (11, 52, 1023), "complex128", 26, "two float64; BitCast only"),
+COMPLEX128 = Format(
+    "complex128", "COMPLEX128", 15, _COMPLEX, 11, 52, 1023, *_IEEE_LIKE, "complex128", 26, "two float64; BitCast only"
 )
 
 
-def _rows() -> list[Format]:
-    floats = [
-        Format(name, onnx, number, Kind.FLOAT, *fields, signed, inf, nan, zero, torch, since, source)
-        for name, onnx, number, fields, signed, inf, nan, zero, torch, since, source in _FLOATS
-    ]
-    integers = [
-        Format(
-            name, onnx, number, Kind.INT, 0, bits - signed, 0, signed, False, NaNRule.NONE, True, torch, since, _TWOS
-        )
-        for name, onnx, number, signed, bits, torch, since in _INTEGERS
-    ]
-    others = [
-        Format(
-            name, onnx, number, kind, *fields, kind is Kind.COMPLEX, kind is Kind.COMPLEX,
-            NaNRule.IEEE if kind is Kind.COMPLEX else NaNRule.NONE, True, torch, since, source,
-        )
-        for name, onnx, number, kind, fields, torch, since, source in _OTHERS
-    ]  # fmt: skip
-    return floats + integers + others
+class FormatTable(Mapping[str, Format]):
+    """Every format by name, in a fixed order; shown as the table that `lowprec formats` prints.
+
+    Examples
+    --------
+    >>> FormatTable([INT4, BOOL])
+    format  ONNX  enum  bits  s/e/m  bias  max  smallest  Inf  NaN codes  -0  Cast since
+    int4    INT4  22    4                  7    -8                            21
+    bool    BOOL  9     8                  1    0                             1
+    """
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: Iterable[Format]) -> None:
+        self._rows = {row.name: row for row in rows}
+
+    def __getitem__(self, name: str) -> Format:
+        """Return the format of that name."""
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return aligned_table([HEADER, *map(cells_of, self.values())])
+
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks."""
+        return html_table([HEADER, *(cells_of(fmt, "–") for fmt in self.values())])
 
 
-FORMATS: Mapping[str, Format] = MappingProxyType({row.name: row for row in _rows()})
-"""Every format by name, in a fixed order: floats, integers, bool, string, complex."""
+FORMATS = FormatTable(row for row in tuple(globals().values()) if isinstance(row, Format))
+"""Every format by name, in the order of the rows above: floats, integers, bool, string, complex."""
 
-NUMERIC: tuple[Format, ...] = tuple(
-    row for row in FORMATS.values() if row.kind in NUMBERS
-)  # fmt: skip
+TABLE_ROWS.update(FORMATS.values())
+
+NUMERIC: tuple[Format, ...] = tuple(row for row in FORMATS.values() if row.kind in NUMBERS)
 """The formats that Cast converts by value: all but strings and complex numbers."""
 
 _BY_NAME = {alias: row for row in FORMATS.values() for alias in (row.name, row.onnx_name)}
@@ -151,9 +171,9 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
     >>> lp.as_format("FLOAT8E4M3FN").name, lp.as_format(23).name
     ('float8_e4m3fn', 'float4_e2m1fn')
     """
-    found = _lookup(spec)
-    if found is not None:
-        return found
+    fmt = _lookup(spec)
+    if fmt is not None:
+        return fmt
     close = difflib.get_close_matches(spec, _BY_NAME, 3, 0.5) if isinstance(spec, str) else []
     names = f"one of {', '.join(FORMATS)}, an ONNX name or enum value, or a dtype"
     hint = f" (did you mean {' or '.join(close)}?)" if close else ""
@@ -162,7 +182,7 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
 
 def is_in_table(fmt: Format) -> bool:
     """Whether a format is a row of the table, not only named like one."""
-    return FORMATS.get(fmt.name) == fmt
+    return fmt in TABLE_ROWS
 
 
 def _reduce(fmt: Format) -> tuple[object, tuple[object, ...]]:

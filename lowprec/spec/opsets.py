@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from .arguments import as_flag, as_integer, shown
 from .formats import FORMATS, NUMBERS, Format, Kind
+from .rounding import check_round_mode
 
 __all__ = [
-    "NEWEST", "ROUND_MODES", "CastRules", "cast_rules", "check_attribute", "check_saturate", "check_type",
-    "unless_undefined", "version_of",
-]  # fmt: skip
+    "NEWEST",
+    "Caller",
+    "CastRules",
+    "cast_rules",
+    "check_attribute",
+    "check_saturate",
+    "check_type",
+    "unless_undefined",
+    "version_of",
+]
 
 NEWEST = 28
 """The newest opset this table knows, and the default everywhere."""
@@ -37,9 +46,6 @@ ATTRIBUTE_SINCE = {
 
 INF_IS_NAN = range(19, 24)
 """The versions whose saturating table sends Inf to NaN in formats where -0 is the NaN code (FNUZ)."""
-
-ROUND_MODES = ("up", "down", "nearest")
-"""How a power-of-two scale is rounded; the first is the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,7 @@ def check_attribute(attribute: str, value: object, default: object, opset: int, 
 
 
 def unless_undefined(fmt: object) -> object:
-    """Return what an attribute names a type by; None for 0, ONNX's UNDEFINED, which stands for no type."""
+    """Return the type that an attribute names; None for 0, ONNX's UNDEFINED."""
     is_number = isinstance(fmt, (int, np.integer)) and not isinstance(fmt, bool)
     return None if is_number and fmt == 0 else fmt
 
@@ -98,26 +104,35 @@ def check_saturate(saturate: object, opset: int, operator: str) -> None:
     check_attribute("saturate", as_flag(saturate, "saturate"), True, opset, operator)
 
 
+class Caller(NamedTuple):
+    """The function whose arguments are checked: names of its parameters, its operator, the kinds of format it takes."""
+
+    source: str = "source"
+    target: str = "to"
+    operator: str = "Cast"
+    kinds: frozenset[Kind] = NUMBERS
+
+
+_CAST = Caller()
+
+
 def cast_rules(
     source: Format,
     target: Format,
     saturate: bool = True,
     round_mode: str | None = None,
     opset: int = NEWEST,
-    names: tuple[str, str] = ("source", "to"),
-    operator: str = "Cast",
-    kinds: frozenset[Kind] = NUMBERS,
+    caller: Caller = _CAST,
 ) -> CastRules:
     """Check types and attributes against the version of Cast, or CastLike, in force at `opset`.
 
     Attributes that do not concern the target are ignored, as ONNX does; an attribute that the version lacks is an
-    error as soon as it is set to something else than its default. `names` are the caller's parameters.
+    error as soon as it is set to something else than its default.
     """
-    version = version_of(opset, operator)
-    check_type(source, version, names[0], operator, kinds)
-    check_type(target, version, names[1], operator, kinds)
-    check_saturate(saturate, opset, operator)
-    if round_mode is not None and not (isinstance(round_mode, str) and round_mode in ROUND_MODES):
-        raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)} or None; got {shown(round_mode)}")
-    check_attribute("round_mode", round_mode, None, opset, operator)
-    return CastRules(version, bool(saturate), round_mode or ROUND_MODES[0])
+    version = version_of(opset, caller.operator)
+    check_type(source, version, caller.source, caller.operator, caller.kinds)
+    check_type(target, version, caller.target, caller.operator, caller.kinds)
+    check_saturate(saturate, opset, caller.operator)
+    mode = check_round_mode(round_mode)
+    check_attribute("round_mode", round_mode, None, opset, caller.operator)
+    return CastRules(version, bool(saturate), mode)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import lowprec as lp
-from lowprec.conformance import inputs
+from lowprec.conformance import cast_inputs
 from lowprec.spec.formats import NUMERIC, Format
 
 NARROW = [fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 16]
@@ -29,7 +29,7 @@ def test_decode_is_ml_dtypes(fmt: Format) -> None:
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NARROW if fmt.has_zero], **BY_NAME)
 def test_encode_without_saturation_is_ml_dtypes(fmt: Format) -> None:
-    x = inputs.sweep_float32(fmt, count=300_000)
+    x = cast_inputs.sweep_float32(fmt, count=300_000)
     x = x[np.isfinite(x)]
     with np.errstate(over="ignore"):
         theirs = x.astype(fmt.dtype).view(fmt.code_dtype)
@@ -40,7 +40,7 @@ def test_encode_without_saturation_is_ml_dtypes(fmt: Format) -> None:
 
 @pytest.mark.parametrize("name", ["float8_e4m3fn", "bfloat16", "float16"])
 def test_encode_is_torch(name: str) -> None:
-    x = inputs.sweep_float32(name, count=300_000)
+    x = cast_inputs.sweep_float32(name, count=300_000)
     x = x[np.isfinite(x)]
     theirs = torch.from_numpy(x.copy()).to(getattr(torch, name))
     theirs = theirs.view(getattr(torch, f"int{8 * theirs.element_size()}")).numpy().view(lp.formats[name].code_dtype)

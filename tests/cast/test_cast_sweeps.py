@@ -9,7 +9,7 @@ import pytest
 from support.cast_cases import NARROW, compare, encode_by_tiers_and_threads, expected_codes, options_for
 
 from lowprec import reference
-from lowprec.conformance import inputs
+from lowprec.conformance import cast_inputs
 from lowprec.reference import array_cast
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
 
@@ -30,7 +30,7 @@ def test_every_code(source: Format, target: Format, tally: Counter[str]) -> None
 
 @pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.name != "float32"], **BY_NAME)
 def test_float32_sweep(target: Format, tally: Counter[str]) -> None:
-    x = inputs.sweep_float32(target)
+    x = cast_inputs.sweep_float32(target)
     assert x.size >= 2_000_000
     with np.errstate(invalid="ignore"):  # signalling NaNs
         wide = x.astype(np.float64)
@@ -42,7 +42,7 @@ def test_float32_sweep(target: Format, tally: Counter[str]) -> None:
 
 @pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.name != "float64"], **BY_NAME)
 def test_float64_sweep(target: Format, tally: Counter[str]) -> None:
-    x = inputs.sweep_float64(target)
+    x = cast_inputs.sweep_float64(target)
     for options in options_for(target):
         expected = array_cast.expected_from_float64(x, target, **options)
         for who, got in encode_by_tiers_and_threads(x, target, None, options):
@@ -52,7 +52,7 @@ def test_float64_sweep(target: Format, tally: Counter[str]) -> None:
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("name", ["int64", "uint64", "int32", "uint32"])
 def test_wide_integer_sweep(name: str, target: Format, tally: Counter[str]) -> None:
-    x = inputs.sweep_uint64(target) if name == "uint64" else inputs.sweep_int64(target)
+    x = cast_inputs.sweep_uint64(target) if name == "uint64" else cast_inputs.sweep_int64(target)
     source = FORMATS[name]
     if source.bits == 32:
         x = x[(x >= source.min) & (x <= source.max)]

@@ -15,7 +15,8 @@ from support.command_line import X, fail, run
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.cli import main, tables
+from lowprec.cli import main
+from lowprec.spec.format_text import nan_codes
 from lowprec.spec.formats import NUMERIC, Format, Kind, NaNRule
 
 pytestmark = pytest.mark.usefixtures("folder_with_array")
@@ -57,7 +58,7 @@ def test_the_codes_of_a_format(fmt: Format, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 16], **BY_NAME)
 def test_nan_codes_are_those_that_are_nan(fmt: Format) -> None:
     found: set[int] = set()
-    for part in tables.nan_codes(fmt).replace("none", "").split(", "):
+    for part in nan_codes(fmt).replace("none", "").split(", "):
         if part:
             ends = [int(end, 16) for end in part.split("-")]
             found |= set(range(ends[0], ends[-1] + 1))

@@ -15,11 +15,11 @@ import pytest
 import lowprec as lp
 from lowprec import reference
 from lowprec.cli import main
-from lowprec.conformance import command, libraries, render
+from lowprec.conformance import command, libraries, report_text
+from lowprec.conformance.cases import Call, Case, Tensor
+from lowprec.conformance.comparison import Report, compare
 from lowprec.conformance.libraries import Library, Lowprec, installed
-from lowprec.conformance.report import Report, compare
 from lowprec.conformance.rules import DISPUTED, RULES
-from lowprec.conformance.trial import Call, Tensor, Trial
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_each_input_shows_its_difference_again(found: Report, tally: Counter[str
     """From what was printed alone; the expected code of a cast is asked of the exact oracle once more."""
     for one in found.differences:
         library, call = _again(one)
-        (got,) = library.tiers_and_threads(call)
+        (got,) = library.results(call)
         if one.expected == "an error":
             assert one.theirs == f"a result of shape {list(got.shape)}"
             continue
@@ -160,21 +160,21 @@ def test_each_input_shows_its_difference_again(found: Report, tally: Counter[str
     assert len(found.differences) > 300
 
 
-def _small() -> Iterator[Trial]:
+def _small() -> Iterator[Case]:
     fmt = lp.formats["float8_e5m2"]
     codes = np.array([0x0000, 0x3C00, 0x7C00], np.uint16)
     call = Call("Cast", (Tensor(codes, lp.formats["float16"]),), fmt, {"to": 19, "saturate": 1})
-    yield Trial("float8 nearest", call, np.array([0x00, 0x3C, 0x7B], np.uint8))
+    yield Case("float8 nearest", call, np.array([0x00, 0x3C, 0x7B], np.uint8))
     wrong = Call("Cast", (Tensor(codes, lp.formats["float16"]),), fmt, {"to": 19, "nothing": 1})
-    yield Trial("quantize refuses", wrong, None, control=call)
+    yield Case("quantize refuses", wrong, None, control=call)
 
 
 class Broken(Lowprec):
     title = "broken"
 
-    def tiers_and_threads(self, call: Call) -> Iterator[Any]:
+    def results(self, call: Call) -> Iterator[Any]:
         known = {name: value for name, value in call.attributes.items() if name != "nothing"}
-        right = next(super().tiers_and_threads(replace(call, attributes=known)))
+        right = next(super().results(replace(call, attributes=known)))
         yield right
         yield np.where(right == 0, right, right ^ 1)  # a second way, that goes wrong
 
@@ -182,7 +182,7 @@ class Broken(Lowprec):
 class Absent(Library):
     title, package = "absent", "numpy"
 
-    def tiers_and_threads(self, call: Call) -> Iterator[Any]:
+    def results(self, call: Call) -> Iterator[Any]:
         raise RuntimeError("nothing here")
 
 
@@ -195,16 +195,16 @@ def test_a_wrong_library_is_found_and_an_absent_one_is_not_blamed() -> None:
         [{"format": "float16", "code": "0x3C00", "value": "1.0"}], "0x3D (1.25)", "0x3C (1.0)",
     )  # fmt: skip
     assert (refusal.rule, refusal.library, refusal.expected) == ("quantize refuses", "broken", "an error")
-    text = render.as_text(small)
+    text = report_text.as_text(small)
     assert "Not installed: gone." in text
     assert "broken: Cast at opset 28 of float16 0x3C00 (1.0) to float8_e5m2, saturate=1 gives 0x3D (1.25)" in text
-    assert render.as_text(compare(_small(), [Lowprec()], [])).count("One input") == 0
+    assert report_text.as_text(compare(_small(), [Lowprec()], [])).count("One input") == 0
 
 
 class Short(Lowprec):
     title = "short"
 
-    def tiers_and_threads(self, call: Call) -> Iterator[Any]:
+    def results(self, call: Call) -> Iterator[Any]:
         yield np.zeros((1, 2), np.uint8)
 
 
@@ -215,7 +215,7 @@ def test_a_result_of_another_shape_differs() -> None:
 
 
 def test_lowprec_may_not_decline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lowprec, "tiers_and_threads", Absent.tiers_and_threads)
+    monkeypatch.setattr(Lowprec, "results", Absent.results)
     cell = compare(_small(), [Lowprec()], []).cells["float8 nearest"]["lowprec"]
     assert (cell.tried, cell.differ) == (3, 3)
     (one,) = cell.differences.values()

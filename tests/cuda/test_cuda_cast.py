@@ -11,7 +11,7 @@ from support.cast_cases import NARROW, compare, expected_codes, options_for
 from support.cuda_on_cpu import CpuBuild
 
 from lowprec.backends.program import make_program
-from lowprec.conformance import inputs
+from lowprec.conformance import cast_inputs
 from lowprec.plans.cast import copy_plan, make_plan
 from lowprec.reference import array_cast
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
@@ -46,7 +46,7 @@ def test_wide_float_sweep(cast_kernels: CpuBuild, name: str, target: Format, tal
     source = FORMATS[name]
     if source is target:
         return
-    x = getattr(inputs, f"sweep_{name}")(target, count=300_000)
+    x = getattr(cast_inputs, f"sweep_{name}")(target, count=300_000)
     with np.errstate(invalid="ignore"):  # signalling NaNs
         values = x.astype(np.float64)
     for options in options_for(target):
@@ -58,7 +58,7 @@ def test_wide_float_sweep(cast_kernels: CpuBuild, name: str, target: Format, tal
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("name", ["int64", "uint64", "int32", "uint32"])
 def test_wide_integer_sweep(cast_kernels: CpuBuild, name: str, target: Format, tally: Counter[str]) -> None:
-    x = inputs.sweep_uint64(target, count=10_000) if name == "uint64" else inputs.sweep_int64(target, count=10_000)
+    x = cast_inputs.sweep_uint64(target, count=10_000) if name == "uint64" else cast_inputs.sweep_int64(target, count=10_000)
     source = FORMATS[name]
     if source.bits == 32:
         x = x[(x >= source.min) & (x <= source.max)]

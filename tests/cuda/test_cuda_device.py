@@ -12,7 +12,7 @@ from support.cast_cases import NARROW, options_for
 import lowprec as lp
 from lowprec.backends import cuda
 from lowprec.backends.job import Job
-from lowprec.conformance import inputs
+from lowprec.conformance import cast_inputs
 from lowprec.plans.cast import copy_plan
 from lowprec.reference import array_cast
 from lowprec.spec.formats import NUMERIC, Format
@@ -61,7 +61,7 @@ def test_cupy_gives_numpys_bits(source: Format, target: Format) -> None:
 def test_sweeps(name: str, target: Format) -> None:
     if name == target.name:
         return
-    x = getattr(inputs, f"sweep_{name}")(target)
+    x = getattr(cast_inputs, f"sweep_{name}")(target)
     expect = array_cast.expected_from_float64 if name.startswith("float") else array_cast.expected_from_integers
     with np.errstate(invalid="ignore"):
         values = x.astype(np.float64) if name == "float32" else x

@@ -16,11 +16,12 @@ import pytest
 
 from lowprec import reference
 from lowprec.backends import array_api_cast, array_api_quantize, array_api_values
-from lowprec.conformance import inputs
+from lowprec.conformance import cast_inputs
 from lowprec.plans.cast import make_plan
 from lowprec.reference import array_cast
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
-from lowprec.spec.opsets import ROUND_MODES, cast_rules
+from lowprec.spec.opsets import cast_rules
+from lowprec.spec.rounding import ROUND_MODES
 
 strict = pytest.importorskip("array_api_strict")
 NARROW = [row for row in NUMERIC if row.bits <= 16]
@@ -128,11 +129,11 @@ def test_every_code_of_narrow_sources(library: str, source: Format) -> None:
 def sweep(source: Format, target: Format, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return codes and values of a wide source where casts to the target change their mind."""
     if source.is_float:
-        x = getattr(inputs, f"sweep_{source.name}")(target, count=count)
+        x = getattr(cast_inputs, f"sweep_{source.name}")(target, count=count)
         with np.errstate(all="ignore"):
             return x.view(source.code_dtype), x.astype(np.float64)
     # The low half of every 64-bit input is one for 32 bits.
-    x = getattr(inputs, "sweep_int64" if source.signed else "sweep_uint64")(target, count=count).astype(source.name)
+    x = getattr(cast_inputs, "sweep_int64" if source.signed else "sweep_uint64")(target, count=count).astype(source.name)
     return x.view(source.code_dtype), x if source.bits == 64 else x.astype(np.int64)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowprec.conformance import inputs
+from lowprec.conformance import cast_inputs
 from lowprec.reference import array_cast
 from lowprec.reference.exact_cast import encode
 from lowprec.spec.formats import NUMERIC, Kind
@@ -32,14 +32,14 @@ def sample(x, count, seed):
 def test_oracle_agrees_with_reference(fmt, options):
     seed = 1 + options["opset"]
     with np.errstate(invalid="ignore"):
-        narrow = sample(inputs.sweep_float32(fmt, count=100_000), 1200, seed).astype(np.float64)
+        narrow = sample(cast_inputs.sweep_float32(fmt, count=100_000), 1200, seed).astype(np.float64)
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, np.copysign(np.nan, -1), 2.0**127, -(2.0**-127)])
-    near = inputs.landmarks(fmt)
+    near = cast_inputs.landmarks(fmt)
     near = np.concatenate([sample(near, 200, seed), near[-3:], np.nextafter(near[-3:], np.inf)])
-    x = np.concatenate([special, near, -near, narrow, sample(inputs.sweep_float64(fmt, count=1000), 1200, seed)])
+    x = np.concatenate([special, near, -near, narrow, sample(cast_inputs.sweep_float64(fmt, count=1000), 1200, seed)])
     found = array_cast.expected_from_float64(x, fmt, **options)
     assert found.tolist() == [encode(value, fmt, **options) for value in x.tolist()]
-    for sweep in (inputs.sweep_int64, inputs.sweep_uint64):
+    for sweep in (cast_inputs.sweep_int64, cast_inputs.sweep_uint64):
         n = sample(sweep(fmt, count=1000), 600, seed)
         n = np.concatenate([n, np.array([0, 1, np.iinfo(n.dtype).max, np.iinfo(n.dtype).min], n.dtype)])
         found = array_cast.expected_from_integers(n, fmt, **options)
@@ -54,16 +54,16 @@ def holds(x, wanted):
 
 @pytest.mark.parametrize("fmt", NUMERIC, ids=lambda fmt: fmt.name)
 def test_sweeps_hold_what_they_promise(fmt):
-    x = inputs.sweep_float32(fmt)
+    x = cast_inputs.sweep_float32(fmt)
     assert x.dtype == np.float32
     assert len(x) >= 2_000_000
     codes = np.sort(x.view(np.uint32))
     for special in (0x0, 0x1, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF, 0x7F7FFFFF, 0x00800000, 0x007FFFFF):
         assert holds(codes, [special, special | 1 << 31])
-    y = inputs.sweep_float64(fmt)
+    y = cast_inputs.sweep_float64(fmt)
     assert y.dtype == np.float64
     assert len(y) >= 300_000
-    again = inputs.sweep_float64(fmt)
+    again = cast_inputs.sweep_float64(fmt)
     assert np.array_equal(again.view(np.uint64), y.view(np.uint64))
     if fmt in SMALL:
         marks = array_cast.table(fmt).midpoints.astype(np.float32)
@@ -71,7 +71,7 @@ def test_sweeps_hold_what_they_promise(fmt):
             assert holds(codes, neighbour.view(np.uint32))
         witnesses = array_cast.table(fmt).midpoints * (1 + 2.0**-40)
         assert holds(np.sort(y.view(np.uint64)), witnesses.view(np.uint64))
-    n, m = inputs.sweep_int64(fmt), inputs.sweep_uint64(fmt)
+    n, m = cast_inputs.sweep_int64(fmt), cast_inputs.sweep_uint64(fmt)
     assert (n.dtype, m.dtype) == (np.int64, np.uint64)
     assert holds(np.sort(n), [-(2**63), 2**63 - 1, 2**40 + 2**16 + 1, -(2**24) - 1])
     assert holds(np.sort(m), [2**64 - 1, 2**63 + 2**39 + 1, 0, 2**63])

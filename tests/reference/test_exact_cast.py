@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from lowprec.conformance import inputs
+from lowprec.conformance import cast_inputs
 from lowprec.reference import array_cast
 from lowprec.reference.exact_cast import Value, cast, decode, encode, exact_decimal
 from lowprec.reference.explanation import explain
@@ -241,7 +241,7 @@ def test_every_finite_code_survives(row):
 @pytest.mark.parametrize("row", [row for row in SMALL if row.has_zero], ids=lambda row: row.name)
 def test_in_range_float32_rounds_as_ml_dtypes_does(row):
     dtype = np.dtype(getattr(ml_dtypes, row.name, row.name))
-    x = inputs.sweep_float32(row, count=200_000)
+    x = cast_inputs.sweep_float32(row, count=200_000)
     x = x[np.abs(x) <= array_cast.table(row).values[-1]]
     assert len(x) > 50_000
     with np.errstate(under="ignore"):

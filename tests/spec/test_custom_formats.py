@@ -20,10 +20,12 @@ from lowprec import _kernels, reference
 from lowprec.backends import cuda_source
 from lowprec.backends.program import make_program
 from lowprec.cli import tables
-from lowprec.conformance import inputs
+from lowprec.conformance import cast_inputs
 from lowprec.plans.cast import make_plan
 from lowprec.reference import array_cast, exact_quantize
 from lowprec.reference.array_quantize import code_values, dequantized, quantized
+from lowprec.reference import exact_quantize
+from lowprec.spec.format_text import nan_codes
 from lowprec.spec.formats import Format, NaNRule
 from lowprec.spec.opsets import cast_rules
 
@@ -82,7 +84,7 @@ def test_binary8p3se() -> None:
 def test_special_codes(nan: NaNRule, inf: bool, codes: tuple[int, int | None, int | None, str]) -> None:
     fmt = float_format("e4m3", (4, 3, 7), inf=inf, nan=nan)
     info = lp.finfo(fmt)
-    assert (info.max_code, info.inf_code, info.nan_code, tables.nan_codes(fmt)) == codes
+    assert (info.max_code, info.inf_code, info.nan_code, nan_codes(fmt)) == codes
     assert info.max == float(lp.decode(np.uint8(info.max_code), fmt))
     assert "yes" in [line.split()[-1] for line in tables.facts(fmt).splitlines() if line.startswith("Inf")] or not inf
     if inf:
@@ -93,8 +95,8 @@ def test_special_codes(nan: NaNRule, inf: bool, codes: tuple[int, int | None, in
 
 
 def test_nan_codes_of_a_custom_format() -> None:
-    assert tables.nan_codes(float_format("e6m1", (6, 1, 31), inf=True, nan=NaNRule.IEEE)) == "7F, FF"
-    assert tables.nan_codes(float_format("e4m4", (4, 4, 7), inf=True, nan=NaNRule.IEEE, signed=False)) == "F1-FF"
+    assert nan_codes(float_format("e6m1", (6, 1, 31), inf=True, nan=NaNRule.IEEE)) == "7F, FF"
+    assert nan_codes(float_format("e4m4", (4, 4, 7), inf=True, nan=NaNRule.IEEE, signed=False)) == "F1-FF"
     assert lp.finfo(p3109(8, 4, "ue")).min == 0.0
 
 
@@ -104,15 +106,15 @@ def test_nan_codes_of_a_custom_format() -> None:
 @pytest.mark.parametrize("fmt", CUSTOM_FORMATS, **BY_NAME)
 @pytest.mark.parametrize("saturate", [True, False])
 def test_into(fmt: Format, saturate: bool) -> None:
-    x = np.concatenate([inputs.sweep_float32(fmt, count=0), SPECIAL])
+    x = np.concatenate([cast_inputs.sweep_float32(fmt, count=0), SPECIAL])
     expected = _expected(x, fmt, saturate=saturate)
     for who, got in encode_by_tiers_and_threads(x, fmt, None, {"saturate": saturate}):
         _same(got, expected, x, who)
     some = np.concatenate([x[:: max(x.size // 10_000, 1)], SPECIAL])
     _same(lp.encode(strict.asarray(some), fmt, saturate=saturate), _expected(some, fmt, saturate=saturate), some, "api")
-    wide = inputs.sweep_float64(fmt, count=0)
+    wide = cast_inputs.sweep_float64(fmt, count=0)
     _same(lp.encode(wide, fmt, saturate=saturate), _expected(wide, fmt, saturate=saturate), wide, "float64")
-    whole = inputs.sweep_int64(fmt, count=0)
+    whole = cast_inputs.sweep_int64(fmt, count=0)
     expected = array_cast.expected_from_integers(whole, fmt, saturate=saturate)
     _same(lp.encode(whole, fmt, saturate=saturate), expected, whole, "int64")
 
@@ -174,7 +176,7 @@ def test_packed(fmt: Format) -> None:
 
 @pytest.mark.parametrize("fmt", [E3, F3, *SMALL[:8], p3109(6, 3, "se"), p3109(5, 2, "se")], **BY_NAME)
 def test_quantized(fmt: Format) -> None:
-    x = np.concatenate([inputs.sweep_float32(fmt, count=0)[::41], SPECIAL])
+    x = np.concatenate([cast_inputs.sweep_float32(fmt, count=0)[::41], SPECIAL])
     scale = np.float32(0.3)
     with np.errstate(invalid="ignore"):
         wide, scales = x.astype(np.float64), np.full(x.shape, np.float64(scale))
@@ -287,7 +289,7 @@ def test_cuda_text(tmp_path_factory: pytest.TempPathFactory) -> None:
             if source.bits <= 16:
                 codes, values = _codes(source), code_values(source)
             else:
-                values = inputs.sweep_float32(fmt, count=0)
+                values = cast_inputs.sweep_float32(fmt, count=0)
                 codes = values.view(np.uint32)
             expected = _expected(values, target, saturate=False)
             _same(host(codes, program, codes.size), expected, codes, f"{source.name} to {target.name}")

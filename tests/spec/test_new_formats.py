@@ -13,7 +13,7 @@ from support.cast_cases import encode_by_tiers_and_threads
 import lowprec as lp
 from lowprec import reference
 from lowprec.cli import tables
-from lowprec.conformance import inputs
+from lowprec.conformance import cast_inputs
 from lowprec.reference import array_cast
 from lowprec.reference.array_quantize import code_values
 from lowprec.spec.formats import Format, Kind, NaNRule
@@ -43,7 +43,7 @@ BY_NAME = {"ids": lambda fmt: fmt.name}
 @pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
 @pytest.mark.parametrize("saturate", [True, False])
 def test_into_a_new_format(fmt: Format, saturate: bool) -> None:
-    x = inputs.sweep_float32(fmt, count=100_000)
+    x = cast_inputs.sweep_float32(fmt, count=100_000)
     with np.errstate(invalid="ignore"):
         expected = array_cast.expected_from_float64(x.astype(np.float64), fmt, saturate=saturate)
     for who, got in encode_by_tiers_and_threads(x, fmt, None, {"saturate": saturate}):
@@ -54,7 +54,7 @@ def test_into_a_new_format(fmt: Format, saturate: bool) -> None:
         expected = array_cast.expected_from_float64(some.astype(np.float64), fmt, saturate=saturate)
     got = lp.encode(strict.asarray(some), fmt, saturate=saturate)
     assert np.array_equal(np.asarray(got), expected)
-    wide = inputs.sweep_float64(fmt, count=10_000)
+    wide = cast_inputs.sweep_float64(fmt, count=10_000)
     assert np.array_equal(
         lp.encode(wide, fmt, saturate=saturate), array_cast.expected_from_float64(wide, fmt, saturate=saturate)
     )

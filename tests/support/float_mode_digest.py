@@ -32,7 +32,7 @@ from lowprec.loss.error_stats import ErrorStats
 from lowprec.ops.scale_arguments import scale_argument
 from lowprec.plans import cast, quantize
 from lowprec.reference import exact_quantize
-from lowprec.spec import opsets
+from lowprec.spec import opsets, rounding
 from lowprec.spec.formats import NUMBERS, NUMERIC, Format, Kind, NaNRule
 
 ROUNDINGS = {"nearest": 0x000, "down": 0x400, "up": 0x800, "toward zero": 0xC00}  # x87's bits; MXCSR's are 3 higher
@@ -114,7 +114,7 @@ ROWS = (*NUMERIC, TINY)
 def cast_plans() -> set[cast.Plan]:
     """Return every plan of Cast, once."""
     found = set()
-    rules = itertools.product(opsets.VERSIONS["Cast"], (True, False), opsets.ROUND_MODES)
+    rules = itertools.product(opsets.VERSIONS["Cast"], (True, False), rounding.ROUND_MODES)
     for version, saturate, round_mode in rules:
         rules = opsets.CastRules(version, saturate, round_mode)
         for source, target in itertools.product(ROWS, ROWS):

@@ -13,7 +13,7 @@ from onnx import defs
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.conformance import inputs
+from lowprec.conformance import cast_inputs
 from lowprec.reference.array_quantize import array_values, broadcast, dequantized, quantized
 from lowprec.reference.exact_quantize import precision_of
 from lowprec.spec.formats import Format, as_format
@@ -135,7 +135,7 @@ def draw_zero_point(rng: np.random.Generator, fmt: Format, shape: tuple[int, ...
 def _marks(fmt: Format) -> np.ndarray:
     """Return the quotients at which the target changes its mind, of both signs."""
     if fmt.is_float:
-        marks = inputs.landmarks(fmt)
+        marks = cast_inputs.landmarks(fmt)
         return np.concatenate([marks, -marks, [3e9, -3e9, 1e38, -1e38]])
     edges = [0, fmt.min, fmt.max]
     near = np.concatenate([np.arange(edge - 6, edge + 6.5, 0.5) for edge in edges])

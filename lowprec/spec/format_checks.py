@@ -1,43 +1,31 @@
-"""What the fields of a row may be: kinds, NaN rules, and which values go together."""
+"""Which values of the fields of a row go together: a row that contradicts itself is refused."""
 
 from __future__ import annotations
 
-import enum
 from typing import Any
 
 from .arguments import shown
+from .kinds import Kind
+from .nan_rules import NaNRule
 
-__all__ = ["NUMBERS", "Kind", "NaNRule", "check_fields"]
-
-
-class Kind(enum.Enum):
-    """What a code of the format stands for."""
-
-    FLOAT = "float"
-    INT = "int"
-    BOOL = "bool"
-    STRING = "string"
-    COMPLEX = "complex"
-
-
-NUMBERS = frozenset({Kind.FLOAT, Kind.INT, Kind.BOOL})
-"""The kinds that are converted by value."""
-
-
-class NaNRule(enum.Enum):
-    """Which codes are NaN."""
-
-    IEEE = "ieee"  # exponent all ones, mantissa not zero
-    ALL_ONES = "all-ones"  # exponent and mantissa all ones, nothing else
-    NEGATIVE_ZERO = "negative-zero"  # the one code that would be -0 (FNUZ)
-    NONE = "none"
-
+__all__ = ["check_fields"]
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
-    "name": str, "onnx_name": str, "onnx_enum": int, "kind": Kind, "exponent_bits": int, "mantissa_bits": int,
-    "bias": int, "signed": bool, "has_inf": bool, "nan": NaNRule, "has_zero": bool, "torch_name": (str, type(None)),
-    "since": int, "source": str,
-}  # fmt: skip
+    "name": str,
+    "onnx_name": str,
+    "onnx_enum": int,
+    "kind": Kind,
+    "exponent_bits": int,
+    "mantissa_bits": int,
+    "bias": int,
+    "signed": bool,
+    "has_inf": bool,
+    "nan": NaNRule,
+    "has_zero": bool,
+    "torch_name": (str, type(None)),
+    "since": int,
+    "source": str,
+}
 _FIXED = {
     Kind.BOOL: {(0, 1, 0, False, False, NaNRule.NONE)},
     Kind.STRING: {(0, 0, 0, False, False, NaNRule.NONE)},

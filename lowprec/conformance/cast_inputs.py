@@ -19,8 +19,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def _distinct(x: Array) -> Array:
     """Sort and drop repeats; np.unique hashes integers, and codes with many zero bits collide."""
     x = np.sort(x)
-    found: Array = x[np.concatenate([[True], x[1:] != x[:-1]])]
-    return found
+    distinct: Array = x[np.concatenate([[True], x[1:] != x[:-1]])]
+    return distinct
 
 
 def _generator(target: Format, salt: str) -> np.random.Generator:
@@ -35,9 +35,9 @@ def landmarks(target: object) -> Array:
         return _distinct(np.concatenate([[0.0], rows.values, rows.midpoints, rows.midpoints[:1] / 2]))
     powers = np.ldexp(1.0, np.arange(-3, 66))
     if fmt.kind is not Kind.FLOAT:
-        span = np.arange(0, 2.0 ** min(fmt.bits, 10) + 2, 0.5)
+        steps = np.arange(0, 2.0 ** min(fmt.bits, 10) + 2, 0.5)
         edge = 2.0 ** np.arange(fmt.bits - 1, min(fmt.bits + 3, 64))[:, None] + np.arange(-4, 4.5, 0.5)
-        return _distinct(np.concatenate([[0.0], powers, 1.5 * powers, span, np.abs(edge).ravel()]))
+        return _distinct(np.concatenate([[0.0], powers, 1.5 * powers, steps, np.abs(edge).ravel()]))
     codes = _generator(fmt, "landmarks").integers(0, 0x7F7FFFFF, 50_000, np.uint32)
     edges = np.array([0, 1, 2, 0x7FFFFE, 0x7FFFFF, 0x800000, 0x800001, 0x7F7FFFFE, 0x7F7FFFFF], np.uint32)
     values = np.concatenate([codes, edges]).view(np.float32).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Who agrees: every trial put to every library, counted by rule, with the first input of each kind that differs."""
+"""Every case run with every library: differences counted by rule, with the first input of each kind that differs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 
 from ..reference.array_cast import Codes
 from ..spec.formats import Kind
+from .cases import Call, Case, Tensor
 from .libraries import Library
 from .rules import RULES
-from .trial import Call, Tensor, Trial
 
 __all__ = ["Cell", "Difference", "Report", "compare"]
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One input that shows a difference: codes in hexadecimal, what the library gives and what the rule asks.
+    """One input that shows a difference: codes in hexadecimal, the library's result and the expected one.
 
     Some loops treat long arrays otherwise than short ones: `copies` is how often the input must stand in the array.
     """
@@ -63,17 +63,23 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Return the report in the types that JSON has."""
         rows = [
-            {"rule": name, **RULES[name]._asdict(),
-             "results": {title: {"tried": cell.tried, "differ": cell.differ} for title, cell in row.items()}}
+            {
+                "rule": name,
+                **RULES[name]._asdict(),
+                "results": {title: {"tried": cell.tried, "differ": cell.differ} for title, cell in row.items()},
+            }
             for name, row in self.cells.items()
-        ]  # fmt: skip
+        ]
         return {
-            "versions": self.versions, "remarks": self.remarks, "missing": self.missing, "rules": rows,
+            "versions": self.versions,
+            "remarks": self.remarks,
+            "missing": self.missing,
+            "rules": rows,
             "differences": [asdict(one) for one in self.differences],
-        }  # fmt: skip
+        }
 
 
-def _shown(tensor: Tensor, index: int) -> dict[str, Any]:
+def _element_as_json(tensor: Tensor, index: int) -> dict[str, Any]:
     flat = tensor.codes.reshape(-1)
     if tensor.fmt.kind is Kind.STRING:
         return {"format": tensor.fmt.name, "value": str(flat[index])}
@@ -82,26 +88,29 @@ def _shown(tensor: Tensor, index: int) -> dict[str, Any]:
     return {"format": tensor.fmt.name, "code": f"0x{int(flat[index]):0{(tensor.fmt.bits + 3) // 4}X}", "value": text}
 
 
-def _whole(tensor: Tensor) -> dict[str, Any]:
+def _tensor_as_json(tensor: Tensor) -> dict[str, Any]:
     return {
-        "format": tensor.fmt.name, "shape": list(tensor.codes.shape),
+        "format": tensor.fmt.name,
+        "shape": list(tensor.codes.shape),
         "codes": [f"0x{code:X}" for code in tensor.codes.reshape(-1).tolist()],
-    }  # fmt: skip
+    }
 
 
 def _code(codes: Codes, index: int, call: Call) -> str:
-    shown = _shown(Tensor(codes, call.target), index)
+    shown = _element_as_json(Tensor(codes, call.target), index)
     return f"{shown['code']} ({shown['value']})" if "code" in shown else repr(shown["value"])
 
 
-def _difference(trial: Trial, library: Library, index: int, theirs: str, expected: str, copies: int = 1) -> Difference:
-    call = trial.call
-    given = [one for one in call.inputs if one is not None]
-    single = call.is_elementwise and trial.expected is not None
-    inputs = [_shown(one, min(index, one.codes.size - 1)) if single else _whole(one) for one in given]
+def _difference(case: Case, library: Library, index: int, theirs: str, expected: str, copies: int = 1) -> Difference:
+    call = case.call
+    operands = [one for one in call.inputs if one is not None]
+    single = call.is_elementwise and case.expected is not None
+    inputs = [
+        _element_as_json(one, min(index, one.codes.size - 1)) if single else _tensor_as_json(one) for one in operands
+    ]
     opset = None if library.newest is None else min(call.opset, library.newest)
     return Difference(
-        trial.rule,
+        case.rule,
         library.title,
         call.operator,
         inputs,
@@ -114,80 +123,82 @@ def _difference(trial: Trial, library: Library, index: int, theirs: str, expecte
     )
 
 
-def _alone(library: Library, trial: Trial, index: int, expected: Any, got: Codes) -> tuple[Codes, int]:
+def _first_difference(library: Library, case: Case, index: int, expected: Any, got: Codes) -> tuple[Codes, int]:
     """Return what the library gives for one input without the others, and how many copies of it that took."""
-    x, *others = trial.call.inputs
-    if x is not None and trial.call.is_elementwise:
+    x, *others = case.call.inputs
+    if x is not None and case.call.is_elementwise:
         for copies in (1, 64):
-            call = replace(trial.call, inputs=(x.repeated(index, copies), *others))
-            for opinion in _opinions(library, call) or ():
-                if opinion.reshape(-1)[0] != expected:
-                    return opinion.reshape(-1)[:1], copies
+            call = replace(case.call, inputs=(x.repeated(index, copies), *others))
+            for result in _results(library, call) or ():
+                if result.reshape(-1)[0] != expected:
+                    return result.reshape(-1)[:1], copies
     return got.reshape(-1)[index : index + 1], got.size
 
 
-def _opinions(library: Library, call: Call) -> list[Codes] | None:
+def _results(library: Library, call: Call) -> list[Codes] | None:
     """Return what a library gives, None if it raises an error: each has its own for what it lacks."""
     try:
-        return list(library.opinions(call))
+        return list(library.results(call))
     except Exception:
         return None
 
 
-def _refused(cell: Cell, trial: Trial, library: Library, opinions: list[Codes] | None) -> None:
+def _count_refusal(cell: Cell, case: Case, library: Library, results: list[Codes] | None) -> None:
     """Count a call that must be refused."""
     cell.tried += 1
-    if opinions is not None:
+    if results is not None:
         cell.differ += 1
-        got = f"a result of shape {list(opinions[0].shape)}"
-        cell.differences[len(cell.differences)] = _difference(trial, library, 0, got, "an error")
+        got = f"a result of shape {list(results[0].shape)}"
+        cell.differences[len(cell.differences)] = _difference(case, library, 0, got, "an error")
 
 
-def _answered(cell: Cell, trial: Trial, library: Library, expected: Codes, opinions: list[Codes] | None) -> None:
+def _count_differences(cell: Cell, case: Case, library: Library, expected: Codes, results: list[Codes] | None) -> None:
     """Count what differs; keep the first input for each target, kind of source and set of attributes."""
-    call = trial.call
+    call = case.call
     cell.tried += expected.size
-    wrong = np.full(expected.size, opinions is None)
+    wrong = np.full(expected.size, results is None)
     kinds = tuple(one and one.fmt.kind for one in call.inputs)
     key = call.target.name, kinds, tuple(sorted(call.attributes.items()))
-    if opinions is None and key not in cell.differences:
-        cell.differences[key] = _difference(trial, library, 0, "an error", _code(expected, 0, call))
-    for got in opinions or ():
+    if results is None and key not in cell.differences:
+        cell.differences[key] = _difference(case, library, 0, "an error", _code(expected, 0, call))
+    for got in results or ():
         if got.size != expected.size:
             wrong[:] = True
             shape = f"a result of shape {list(got.shape)}"
-            cell.differences.setdefault(key, _difference(trial, library, 0, shape, _code(expected, 0, call)))
+            cell.differences.setdefault(key, _difference(case, library, 0, shape, _code(expected, 0, call)))
             continue
         differs = got.reshape(-1) != expected
         wrong |= differs
         if differs.any() and key not in cell.differences:
             index = int(np.argmax(differs))
-            theirs, copies = _alone(library, trial, index, expected[index], got)
+            theirs, copies = _first_difference(library, case, index, expected[index], got)
             shown = _code(theirs, 0, call), _code(expected, index, call)
-            cell.differences[key] = _difference(trial, library, index, *shown, copies)
+            cell.differences[key] = _difference(case, library, index, *shown, copies)
     cell.differ += int(wrong.sum())
 
 
-def compare(trials: Iterable[Trial], libraries: list[Library], missing: list[str]) -> Report:
-    """Put every trial to every library.
+def compare(cases: Iterable[Case], libraries: list[Library], missing: list[str]) -> Report:
+    """Run every case with every library.
 
-    A library that raises an error offers no answer, and the trial does not count for it; but lowprec must answer.
+    The case does not count for a library that raises an error, except for lowprec, which must compute it.
     """
     cells: dict[str, dict[str, Cell]] = {name: {} for name in RULES}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # overflow and NaN are what is asked for
-        for trial in trials:
+        warnings.simplefilter("ignore")  # overflow and NaN are the subject
+        for case in cases:
             for library in libraries:
-                opinions = _opinions(library, trial.call)
-                valid = opinions if trial.control is None else _opinions(library, trial.control)
+                results = _results(library, case.call)
+                valid = results if case.control is None else _results(library, case.control)
                 if valid is None and not library.offers_all:
                     continue
-                cell = cells[trial.rule].setdefault(library.title, Cell())
-                if trial.expected is None:
-                    _refused(cell, trial, library, opinions)
+                cell = cells[case.rule].setdefault(library.title, Cell())
+                if case.expected is None:
+                    _count_refusal(cell, case, library, results)
                 else:
-                    _answered(cell, trial, library, trial.expected.reshape(-1), opinions)
+                    _count_differences(cell, case, library, case.expected.reshape(-1), results)
     return Report(
-        {one.title: one.version for one in libraries}, {one.title: one.remark for one in libraries if one.remark},
-        missing, cells,
-    )  # fmt: skip
+        {one.title: one.version for one in libraries},
+        {one.title: one.remark for one in libraries if one.remark},
+        missing,
+        cells,
+    )

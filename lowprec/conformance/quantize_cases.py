@@ -1,4 +1,4 @@
-"""Trials of QuantizeLinear and DequantizeLinear: ties, ends of ranges, precisions, every code, blocks."""
+"""Cases of QuantizeLinear and DequantizeLinear: ties, ends of ranges, precisions, every code, blocks."""
 
 from __future__ import annotations
 
@@ -10,17 +10,25 @@ import numpy as np
 from ..reference.array_cast import Codes
 from ..reference.exact_cast import Value, decode
 from ..reference.exact_quantize import dequantize, precision_of, quantize
-from ..spec.formats import NUMERIC, Format, as_format
-from .trial import Call, Tensor, Trial
+from ..spec.formats import (
+    BFLOAT16,
+    FLOAT8_E8M0FNU,
+    FLOAT16,
+    FLOAT32,
+    INT8,
+    INT32,
+    NUMERIC,
+    UINT8,
+    UINT16,
+    Format,
+    as_format,
+)
+from .cases import Call, Case, Tensor
 
-__all__ = ["linear_trials", "tensor_of"]
+__all__ = ["quantize_cases", "tensor_of"]
 
-_FLOAT32, _FLOAT16, _INT32 = as_format("float32"), as_format("float16"), as_format("int32")
-_UPPER_HALF = next(fmt for fmt in NUMERIC if fmt.is_float and fmt.bits == 16 and fmt is not _FLOAT16)
-_WORKING = (_FLOAT32, _FLOAT16, _UPPER_HALF)
 _TARGETS = [fmt for fmt in NUMERIC if fmt.bits <= 16 and (fmt.is_integer or (fmt.bits <= 8 and fmt.is_float))]
 _ONE_A_WIDTH = list({(fmt.is_float, fmt.bits): fmt for fmt in reversed(_TARGETS) if fmt.has_zero}.values())
-_POWER = next(fmt for fmt in NUMERIC if fmt.is_float and not fmt.has_zero)
 
 
 def tensor_of(values: Any, fmt: Format) -> Tensor:
@@ -34,13 +42,13 @@ def _spread(shape: tuple[int, ...], scale: Codes, axis: int, block_size: int) ->
     if scale.size == 1:
         return np.zeros(shape, int)
     where = list(np.indices(shape))
-    found: Codes
+    index: Codes
     if not block_size:
-        found = where[axis]
-        return found
+        index = where[axis]
+        return index
     where[axis] //= block_size
-    found = np.ravel_multi_index(tuple(where), scale.shape)
-    return found
+    index = np.ravel_multi_index(tuple(where), scale.shape)
+    return index
 
 
 def _elements(tensor: Tensor | None, which: Codes) -> list[Value | None]:
@@ -75,11 +83,11 @@ def _dequantized(x: Tensor, scale: Tensor, zero_point: Tensor | None, **attribut
     return call, np.array(codes, target.code_dtype).reshape(x.codes.shape)
 
 
-def _part(rule: str, call: Call, codes: Codes, which: Codes) -> Iterator[Trial]:
-    """Yield the trial of some elements of a per-tensor call."""
+def _part(rule: str, call: Call, codes: Codes, which: Codes) -> Iterator[Case]:
+    """Yield the case of some elements of a per-tensor call."""
     x, *others = call.inputs
     if x is not None and which.any():
-        yield Trial(rule, Call(call.operator, (x[which], *others), call.target, call.attributes), codes[which])
+        yield Case(rule, Call(call.operator, (x[which], *others), call.target, call.attributes), codes[which])
 
 
 def _numbers(target: Format, scale: float) -> Codes:
@@ -90,13 +98,13 @@ def _numbers(target: Format, scale: float) -> Codes:
     return np.array([*(unit * scale for unit in units), 3e9, -3e9, 1e30, -1e30, np.inf, -np.inf, np.nan], np.float64)
 
 
-def _to_integers(target: Format) -> Iterator[Trial]:
+def _to_integers(target: Format) -> Iterator[Case]:
     middle = (int(target.min) + int(target.max)) // 2
     for scale, zero in ((1.0, None), (0.1, 1), (3.0, middle)):
         zero_point = None if zero is None else tensor_of(zero, target)
-        x = tensor_of(_numbers(target, scale), _FLOAT32)
+        x = tensor_of(_numbers(target, scale), FLOAT32)
         attributes = {"output_dtype": target.onnx_enum} if zero is None else {}
-        call, codes = _quantized(x, tensor_of(scale, _FLOAT32), zero_point, target, **attributes)
+        call, codes = _quantized(x, tensor_of(scale, FLOAT32), zero_point, target, **attributes)
         values = x.array.astype(np.float64)
         units = values / scale + (zero or 0)
         special = ~np.isfinite(values)
@@ -106,52 +114,52 @@ def _to_integers(target: Format) -> Iterator[Trial]:
         yield from _part("quantize even", call, codes, ~special & ~beyond)
 
 
-def _to_floats(target: Format) -> Iterator[Trial]:
+def _to_floats(target: Format) -> Iterator[Case]:
     values = np.concatenate([_numbers(target, 0.3), [0.3 * 464, 0.3 * 490, 0.3 * 61440, 0.3 * 65000, 0.3 * 248]])
-    asked = target.saturates == "asked"
+    by_attribute = target.saturates == "asked"
     zero_point = tensor_of(0, target)
-    for saturate in (1, 0) if asked else (1,):
-        rule = f"quantize float8{' saturate' if saturate else ''}" if asked else "quantize small"
-        x, scale = tensor_of(values, _FLOAT32), tensor_of(0.3, _FLOAT32)
-        more = {"saturate": saturate} if asked else {}
+    for saturate in (1, 0) if by_attribute else (1,):
+        rule = f"quantize float8{' saturate' if saturate else ''}" if by_attribute else "quantize small"
+        x, scale = tensor_of(values, FLOAT32), tensor_of(0.3, FLOAT32)
+        more = {"saturate": saturate} if by_attribute else {}
         call, codes = _quantized(x, scale, zero_point, target, **more)
-        yield Trial(rule, call, codes)
-    if not asked:
-        yield Trial("quantize small", *_quantized(x, scale, tensor_of(1.5, target), target))
+        yield Case(rule, call, codes)
+    if not by_attribute:
+        yield Case("quantize small", *_quantized(x, scale, tensor_of(1.5, target), target))
 
 
 def _quotients(x: Tensor, scale: Tensor, fmt: Format) -> Codes:
     """Return about what a division rounded to a format gives, rounded to integers: to choose inputs, not to judge."""
-    found: Codes = np.rint((x.array.astype(fmt.dtype) / scale.array.astype(fmt.dtype)).astype(np.float64))
-    return found
+    quotients: Codes = np.rint((x.array.astype(fmt.dtype) / scale.array.astype(fmt.dtype)).astype(np.float64))
+    return quotients
 
 
-def _precisions(target: Format) -> Iterator[Trial]:
+def _precisions(target: Format) -> Iterator[Case]:
     """Where rounding the quotient to the type of the operands, or to `precision`, makes another code."""
     rng = np.random.default_rng(target.bits)
     zero_point = tensor_of(0, target)
-    for fmt in (_FLOAT16, _UPPER_HALF):
+    for fmt in (FLOAT16, BFLOAT16):
         for scale in (0.1, 3.0, 0.7):
             halves = (np.floor(rng.uniform(float(target.min), float(target.max), 60)) + 0.5) * scale
             halves = halves[np.abs(halves) < float(fmt.max)]
-            for held in (fmt, _FLOAT32):
-                x, divisor = tensor_of(halves, held), tensor_of(scale, held)
-                x = x[_quotients(x, divisor, fmt) != _quotients(x, divisor, _FLOAT32)]
-                rule = "quantize precision" if held is fmt else "quantize attribute"
-                more = {} if held is fmt else {"precision": fmt.onnx_enum}
+            for carrier in (fmt, FLOAT32):
+                x, divisor = tensor_of(halves, carrier), tensor_of(scale, carrier)
+                x = x[_quotients(x, divisor, fmt) != _quotients(x, divisor, FLOAT32)]
+                rule = "quantize precision" if carrier is fmt else "quantize attribute"
+                more = {} if carrier is fmt else {"precision": fmt.onnx_enum}
                 if x.codes.size:
-                    yield Trial(rule, *_quantized(x, divisor, zero_point, target, **more))
+                    yield Case(rule, *_quantized(x, divisor, zero_point, target, **more))
 
 
-def _other_types(target: Format) -> Iterator[Trial]:
+def _other_types(target: Format) -> Iterator[Case]:
     zero_point = tensor_of(0, target)
-    whole = tensor_of([0, 5, -5, 15, 2**24 + 1, 2**31 - 1, -(2**31), 300, 1275], _INT32)
+    integers = tensor_of([0, 5, -5, 15, 2**24 + 1, 2**31 - 1, -(2**31), 300, 1275], INT32)
     for scale in (10.0, 2.0**24):
-        yield Trial("quantize int32", *_quantized(whole, tensor_of(scale, _FLOAT32), zero_point, target))
-    values = tensor_of([0.1, -0.1, 0.3, 3.7, 100.0, -1e4], _FLOAT32)
+        yield Case("quantize int32", *_quantized(integers, tensor_of(scale, FLOAT32), zero_point, target))
+    values = tensor_of([0.1, -0.1, 0.3, 3.7, 100.0, -1e4], FLOAT32)
     for code in (110, 119, 127, 130, 254):
-        scale_codes = Tensor(np.array(code, np.uint8), _POWER)
-        yield Trial("quantize power", *_quantized(values, scale_codes, zero_point, target))
+        scale_codes = Tensor(np.array(code, np.uint8), FLOAT8_E8M0FNU)
+        yield Case("quantize power", *_quantized(values, scale_codes, zero_point, target))
 
 
 def _spreads(target: Format) -> Iterator[tuple[str, Tensor, Tensor, Tensor, dict[str, Any]]]:
@@ -167,18 +175,17 @@ def _spreads(target: Format) -> Iterator[tuple[str, Tensor, Tensor, Tensor, dict
         ("short", (7, 2), (3, 2), {"axis": 0, "block_size": 3}),
     ):
         zeros = rng.integers(0, 2, scales) if target.is_integer else np.zeros(scales)
-        factors = tensor_of(rng.choice([0.25, 0.1, 1.0, 3.0], scales), _FLOAT32)
-        yield name, tensor_of(rng.integers(-8, 24, shape) / 4, _FLOAT32), factors, tensor_of(zeros, target), attributes
+        factors = tensor_of(rng.choice([0.25, 0.1, 1.0, 3.0], scales), FLOAT32)
+        yield name, tensor_of(rng.integers(-8, 24, shape) / 4, FLOAT32), factors, tensor_of(zeros, target), attributes
 
 
-def _refusals() -> Iterator[Trial]:
-    """Yield calls that must be refused, each beside one that differs in that point alone and is valid."""
-    byte = as_format("uint8")
+def _refusals() -> Iterator[Case]:
+    """Yield calls that must be refused, each with a valid one that differs in that point alone."""
 
-    def ones(*shape: int, fmt: Format = _FLOAT32) -> Tensor:
+    def ones(*shape: int, fmt: Format = FLOAT32) -> Tensor:
         return tensor_of(np.ones(shape), fmt)
 
-    blocks, zeros = {"block_size": 2}, {"fmt": byte}
+    blocks, zeros = {"block_size": 2}, {"fmt": UINT8}
     blocked = (ones(2, 3), None, blocks)
     pairs = [  # (shape of x, wrong, right), each (scale, zero point, attributes)
         ((2, 5), (ones(3), None, {}), (ones(5), None, {})),
@@ -196,38 +203,38 @@ def _refusals() -> Iterator[Trial]:
         ((2, 5), (ones(), ones(5, **zeros), {}), (ones(), ones(**zeros), {})),
     ]
     for shape, *both in pairs:
-        for operator, held, out in (("QuantizeLinear", _FLOAT32, byte), ("DequantizeLinear", byte, _FLOAT32)):
+        for operator, source, out in (("QuantizeLinear", FLOAT32, UINT8), ("DequantizeLinear", UINT8, FLOAT32)):
             wrong, right = (
-                Call(operator, (ones(*shape, fmt=held), scale, zero), out, more) for scale, zero, more in both
+                Call(operator, (ones(*shape, fmt=source), scale, zero), out, more) for scale, zero, more in both
             )
-            yield Trial(f"{operator[:-6].lower()} refuses", wrong, None, control=right)
+            yield Case(f"{operator[:-6].lower()} refuses", wrong, None, control=right)
     wrong, right = (
-        Call("QuantizeLinear", (ones(2), ones(), ones(**zeros)), byte, {"output_dtype": as_format(name).onnx_enum})
-        for name in ("int8", "uint8")
+        Call("QuantizeLinear", (ones(2), ones(), ones(**zeros)), UINT8, {"output_dtype": fmt.onnx_enum})
+        for fmt in (INT8, UINT8)
     )
-    yield Trial("quantize refuses", wrong, None, control=right)
+    yield Case("quantize refuses", wrong, None, control=right)
 
 
-def _from_codes(source: Format) -> Iterator[Trial]:
+def _from_codes(source: Format) -> Iterator[Case]:
     every = Tensor(np.arange(1 << min(source.bits, 8)).astype(source.code_dtype), source)
     if source.bits > 8:
         every = Tensor(every.codes * np.array(257, source.code_dtype), source)  # 0 to the last code
     some = every[:: 1 if source.bits < 8 else 5]
     zero_point = tensor_of(0 if source.saturates == "asked" else 1, source)
     rule = "dequantize zero point" if source.is_float and source.bits < 8 else "dequantize codes"
-    yield Trial(rule, *_dequantized(every, tensor_of(3.7, _FLOAT32), zero_point))
+    yield Case(rule, *_dequantized(every, tensor_of(3.7, FLOAT32), zero_point))
     for scale in (0.1, 1e-38, 1e37):
-        yield Trial("dequantize codes", *_dequantized(some, tensor_of(scale, _FLOAT32), None))
-    for fmt in (_FLOAT16, _UPPER_HALF):
-        yield Trial("dequantize narrow scale", *_dequantized(some, tensor_of(0.1, fmt), None))
+        yield Case("dequantize codes", *_dequantized(some, tensor_of(scale, FLOAT32), None))
+    for fmt in (FLOAT16, BFLOAT16):
+        yield Case("dequantize narrow scale", *_dequantized(some, tensor_of(0.1, fmt), None))
         options = {"output_dtype": fmt.onnx_enum}
-        yield Trial("dequantize output", *_dequantized(some, tensor_of(0.1, _FLOAT32), None, **options))
-        power = Tensor(np.array(120, np.uint8), _POWER)
-        yield Trial("dequantize power", *_dequantized(some, power, None, **options))
+        yield Case("dequantize output", *_dequantized(some, tensor_of(0.1, FLOAT32), None, **options))
+        power = Tensor(np.array(120, np.uint8), FLOAT8_E8M0FNU)
+        yield Case("dequantize power", *_dequantized(some, power, None, **options))
 
 
-def linear_trials() -> Iterator[Trial]:
-    """Yield the trials of both operators."""
+def quantize_cases() -> Iterator[Case]:
+    """Yield the cases of both operators."""
     for target in _TARGETS:
         if not target.has_zero:
             continue
@@ -236,9 +243,9 @@ def linear_trials() -> Iterator[Trial]:
             yield from _precisions(target)
             yield from _other_types(target)
         for name, x, scale, zero_point, attributes in _spreads(target) if target in _ONE_A_WIDTH else ():
-            yield Trial(f"quantize {name}", *_quantized(x, scale, zero_point, target, **attributes))
-            codes = tensor_of(np.arange(x.codes.size).reshape(x.codes.shape) % (1 << target.bits), as_format("uint16"))
-            held = Tensor(codes.codes.astype(target.code_dtype), target)
-            yield Trial(f"dequantize {name}", *_dequantized(held, scale, zero_point, **attributes))
+            yield Case(f"quantize {name}", *_quantized(x, scale, zero_point, target, **attributes))
+            codes = tensor_of(np.arange(x.codes.size).reshape(x.codes.shape) % (1 << target.bits), UINT16)
+            quantized = Tensor(codes.codes.astype(target.code_dtype), target)
+            yield Case(f"dequantize {name}", *_dequantized(quantized, scale, zero_point, **attributes))
         yield from _from_codes(target)
     yield from _refusals()

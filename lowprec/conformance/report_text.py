@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from ..spec.formats import as_format
-from .report import Cell, Difference, Report
+from .comparison import Cell, Difference, Report
 from .rules import DECIDED, DISPUTED, RULES
 
 __all__ = ["as_text", "markdown_table", "text_table"]
@@ -34,14 +34,14 @@ def _cell(cell: Cell | None) -> str:
 
 def _rows(report: Report) -> list[tuple[str, list[list[str]]]]:
     """Return the groups of the table: their title, and the cells of each row as text."""
-    found = []
+    groups = []
     for group, rules in groupby((name for name in RULES if report.cells[name]), key=lambda name: RULES[name].group):
         lines = []
         for name in rules:
             cells = report.cells[name]
             lines.append([RULES[name].text, RULES[name].basis, *(_cell(cells.get(one)) for one in report.versions)])
-        found.append((group, lines))
-    return found
+        groups.append((group, lines))
+    return groups
 
 
 def _agrees(cells: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Trials of Cast: every code of the narrow sources, sweeps of the wide ones, to every format, sorted by rule."""
+"""Cases of Cast: every code of the narrow sources, sweeps of the wide ones, to every format, sorted by rule."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 from .. import reference
 from ..reference.array_cast import Codes, expected_from_float64, expected_from_integers, is_power, table
 from ..spec.formats import NUMERIC, Format, Kind, NaNRule
-from ..spec.opsets import INF_IS_NAN, NEWEST, ROUND_MODES
-from .inputs import sweep_float32, sweep_float64, sweep_int64, sweep_uint64
-from .trial import Call, Tensor, Trial
+from ..spec.opsets import INF_IS_NAN, NEWEST
+from ..spec.rounding import ROUND_MODES
+from .cases import Call, Case, Tensor
+from .cast_inputs import sweep_float32, sweep_float64, sweep_int64, sweep_uint64
 
-__all__ = ["cast_trials"]
+__all__ = ["cast_cases"]
 
 _SWEEP = 1000  # random inputs on top of the edges
 
@@ -43,10 +44,10 @@ def _inputs(source: Format, target: Format) -> tuple[Codes, Codes]:
         floats = (sweep_float32 if source.bits == 32 else sweep_float64)(target, count=_SWEEP)
         with np.errstate(invalid="ignore"):  # signalling NaNs
             return floats.view(source.code_dtype), floats.astype(np.float64)
-    whole = (sweep_int64 if source.signed else sweep_uint64)(target, count=_SWEEP)
+    integers = (sweep_int64 if source.signed else sweep_uint64)(target, count=_SWEEP)
     if source.bits == 32:
-        whole = whole[(whole >= int(source.min)) & (whole <= int(source.max))].astype(np.int64)
-    return whole.astype(source.dtype).view(source.code_dtype), whole
+        integers = integers[(integers >= int(source.min)) & (integers <= int(source.max))].astype(np.int64)
+    return integers.astype(source.dtype).view(source.code_dtype), integers
 
 
 def _expected(values: Codes, target: Format, **options: Any) -> Codes:
@@ -56,9 +57,9 @@ def _expected(values: Codes, target: Format, **options: Any) -> Codes:
 
 def _rounded_twice(values: Codes, source: Format, target: Format, options: dict[str, Any]) -> Codes:
     """Return where going through float32, or an integer through float64, gives another code or just overflows."""
-    found = np.zeros(values.shape, bool)
+    differs = np.zeros(values.shape, bool)
     if source.bits < 32 or (source.is_float and source.bits == 32):
-        return found
+        return differs
     unsaturated = {**options, "saturate": False}  # which tells the overflow from the largest value
     once = _expected(values, target, **unsaturated)
     with np.errstate(all="ignore"):
@@ -66,8 +67,8 @@ def _rounded_twice(values: Codes, source: Format, target: Format, options: dict[
         if not source.is_float and target.bits < 64:
             through.append(values.astype(np.float64))
     for route in through:
-        found |= _expected(route, target, **unsaturated) != once
-    return found & np.isfinite(values)
+        differs |= _expected(route, target, **unsaturated) != once
+    return differs & np.isfinite(values)
 
 
 def _beyond(values: Codes, target: Format) -> Codes:
@@ -79,8 +80,8 @@ def _beyond(values: Codes, target: Format) -> Codes:
     else:
         rows = table(target)
         over = (a > rows.midpoints[-1]) | ((a == rows.midpoints[-1]) & bool(rows.codes[-1] & 1))
-    found: Codes = np.isfinite(a) & over
-    return found
+    overflows: Codes = np.isfinite(a) & over
+    return overflows
 
 
 def _to_float(
@@ -131,14 +132,14 @@ def _sorted(source: Format, target: Format, codes: Codes, values: Codes, options
     if target.kind is Kind.BOOL:
         return {"bool": np.ones(values.shape, bool)}
     if target.is_integer:
-        found = _to_integer(source, target, values)
+        rules = _to_integer(source, target, values)
     elif is_power(target):
-        found = _to_power(source, target, values, options)
+        rules = _to_power(source, target, values, options)
     else:
-        found = _to_float(source, target, codes, values, options)
+        rules = _to_float(source, target, codes, values, options)
     sorted_by: dict[str, Codes] = {}
     with np.errstate(invalid="ignore"):  # signalling NaNs
-        for name, decides in found:
+        for name, decides in rules:
             for others in sorted_by.values():
                 others &= ~decides
             sorted_by[name] = sorted_by.get(name, False) | decides
@@ -147,8 +148,8 @@ def _sorted(source: Format, target: Format, codes: Codes, values: Codes, options
 
 def _options(target: Format) -> Iterator[dict[str, Any]]:
     """Yield every set of options that makes a difference to the target."""
-    asked = target.saturates == "asked"
-    for saturate in (True, False) if asked else (True,):
+    by_attribute = target.saturates == "asked"
+    for saturate in (True, False) if by_attribute else (True,):
         for round_mode in ROUND_MODES if is_power(target) else (None,):
             yield {"saturate": saturate, "round_mode": round_mode, "opset": NEWEST}
     if target.nan is NaNRule.NEGATIVE_ZERO:
@@ -164,17 +165,17 @@ def _call(source: Format, target: Format, codes: Codes, options: dict[str, Any])
     return Call("Cast", (Tensor(codes, source),), target, attributes, options["opset"])
 
 
-def _same(fmt: Format) -> Iterator[Trial]:
+def _same(fmt: Format) -> Iterator[Case]:
     codes, values = _inputs(fmt, fmt)
     for options in _options(fmt):
         if options["opset"] == NEWEST and options["round_mode"] in (None, ROUND_MODES[0]):
             by_table = fmt.saturates == "asked" and fmt.has_inf and options["saturate"]
             expected = _expected(values, fmt, **options) if by_table else codes
-            yield Trial("same saturate" if by_table else "same", _call(fmt, fmt, codes, options), expected)
+            yield Case("same saturate" if by_table else "same", _call(fmt, fmt, codes, options), expected)
 
 
-def cast_trials() -> Iterator[Trial]:
-    """Yield the trials of every source and target that hold numbers."""
+def cast_cases() -> Iterator[Case]:
+    """Yield the cases of every source and target that hold numbers."""
     plain_first = sorted(NUMERIC, key=lambda fmt: not (fmt.is_float and fmt.bits == 32))  # inputs that people know
     for source in plain_first:
         for target in NUMERIC:
@@ -186,4 +187,4 @@ def cast_trials() -> Iterator[Trial]:
                 expected = _expected(values, target, **options)
                 for rule, which in _sorted(source, target, codes, values, options).items():
                     if which.any() and (options["opset"] == NEWEST or rule == "FNUZ Inf"):
-                        yield Trial(rule, _call(source, target, codes[which], options), expected[which])
+                        yield Case(rule, _call(source, target, codes[which], options), expected[which])

@@ -11,7 +11,7 @@ from ..reference.array_cast import Codes
 from ..spec.formats import Format, Kind
 from ..spec.opsets import NEWEST
 
-__all__ = ["Call", "Tensor", "Trial"]
+__all__ = ["Call", "Case", "Tensor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,13 @@ class Call:
 
     @property
     def is_elementwise(self) -> bool:
-        """Whether an element of the first input, beside operands of one element, makes an element of the output."""
+        """Whether every input but the first has one element: each element of the output comes of one element."""
         return all(one is None or one.codes.size == 1 for one in self.inputs[1:])
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """A call, its rule, and the codes expected: None where it must be refused, beside a valid call like it."""
+class Case:
+    """A call, its rule and the expected codes: None where it must be refused; `control` is a valid call like it."""
 
     rule: str
     call: Call

@@ -1,0 +1,107 @@
+"""The facts of a format as text: on one line, as cells of the table of formats, a line each."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import Any
+
+from .kinds import Kind
+from .nan_rules import NaNRule
+
+__all__ = ["HEADER", "cells_of", "constructor", "facts_of", "nan_codes", "one_line"]
+
+HEADER = ("format", "ONNX", "enum", "bits", "s/e/m", "bias", "max", "smallest", "Inf", "NaN codes", "-0", "Cast since")
+"""The columns of the table of formats; `smallest` is the smallest positive float, the least integer."""
+
+
+def nan_codes(fmt: Any, to: str = "-") -> str:
+    """Return the NaN codes in hexadecimal, ranges as first-last; `to` stands between (a terminal may lack the –)."""
+    width = fmt.storage_bits // 4
+    if not fmt.is_float or fmt.nan is NaNRule.NONE:
+        return "none"
+    if fmt.nan is NaNRule.IEEE:
+        if fmt.bits > 16:
+            return "IEEE"
+        first, last = fmt.exponent_mask + 1, fmt.magnitude_mask
+        ends = [(first | sign, last | sign) for sign in sorted({0, fmt.sign_mask})]
+        second = f"{to}{{1:0{width}X}}" if first < last else ""
+        return ", ".join(f"{{0:0{width}X}}{second}".format(*pair) for pair in ends)
+    codes = [fmt.nan_code] + ([fmt.nan_code | fmt.sign_mask] if fmt.nan is NaNRule.ALL_ONES and fmt.signed else [])
+    return ", ".join(f"{code:0{width}X}" for code in codes)
+
+
+def _number(value: float | int) -> str:
+    if isinstance(value, int) or (value.is_integer() and abs(value) < 1 << 17):
+        return str(int(value))
+    return f"{value:.6g}"
+
+
+def _power(exponent: int) -> str:
+    return f"2^{exponent}"
+
+
+def _layout(fmt: Any, between: str) -> str:
+    return between.join(map(str, (int(fmt.signed), fmt.exponent_bits, fmt.mantissa_bits)))
+
+
+def cells_of(fmt: Any, to: str = "-") -> tuple[str, ...]:
+    """Return the cells of a format's row in the table of formats; `to` stands between the ends of a range."""
+    names = (fmt.name, fmt.onnx_name, str(fmt.onnx_enum))
+    if fmt.kind is Kind.STRING:
+        return (*names, "", "", "", "", "", "", "", "", str(fmt.since))
+    if fmt.kind is Kind.COMPLEX:
+        return (*names, str(fmt.bits), "", "", "", "", "", "", "", "never")
+    if not fmt.is_float:
+        return (*names, str(fmt.bits), "", "", _number(fmt.max), _number(fmt.min), "", "", "", str(fmt.since))
+    smallest, inf = _power(fmt.emin - fmt.mantissa_bits), "yes" if fmt.has_inf else "none"
+    negative_zero = "yes" if fmt.has_negative_zero else "no"
+    fields = (str(fmt.bits), _layout(fmt, "/"), str(fmt.bias), _number(fmt.max), smallest)
+    return (*names, *fields, inf, nan_codes(fmt, to), negative_zero, str(fmt.since))
+
+
+def facts_of(fmt: Any) -> list[tuple[str, str]]:
+    """Return the names of one format's facts, each with its text; those that it has not are left out."""
+    pairs = list(zip(HEADER, cells_of(fmt), strict=True))
+    if fmt.is_float:
+        pairs += [
+            ("max code", f"{fmt.max_code:0{fmt.storage_bits // 4}X}"),
+            ("smallest normal", f"{_power(fmt.emin)} = {fmt.smallest_normal!r}"),
+            ("eps", repr(fmt.eps)),
+            ("overflow", {"never": "to Inf", "always": "to max", "asked": "by saturate"}[fmt.saturates]),
+        ]
+    pairs.append(("defined by", fmt.source))
+    return [(name, text) for name, text in pairs if text]
+
+
+def one_line(fmt: Any) -> str:
+    """Return the facts that tell formats apart, in one line.
+
+    Examples
+    --------
+    >>> from lowprec.spec.formats import FLOAT8_E4M3FN, INT4
+    >>> one_line(FLOAT8_E4M3FN)
+    '8 bits 1-4-3, bias 7, max 448, smallest normal 2^-6, smallest subnormal 2^-9, NaN 7F FF, no Inf'
+    >>> one_line(INT4)
+    '4 bits, -8 to 7'
+    """
+    if fmt.kind is Kind.STRING:
+        return "text"
+    if fmt.kind is Kind.COMPLEX:
+        return f"{fmt.bits} bits, two floats"
+    if not fmt.is_float:
+        return f"{fmt.bits} bits, {_number(fmt.min)} to {_number(fmt.max)}"
+    facts = [f"{fmt.bits} bits {_layout(fmt, '-')}", f"bias {fmt.bias}", f"max {_number(fmt.max)}"]
+    if fmt.smallest_normal <= fmt.max:
+        facts.append(f"smallest normal {_power(fmt.emin)}")
+    if fmt.has_zero and fmt.mantissa_bits:
+        facts.append(f"smallest subnormal {_power(fmt.emin - fmt.mantissa_bits)}")
+    facts.append("no NaN" if fmt.nan is NaNRule.NONE else f"NaN {nan_codes(fmt).replace(',', '')}")
+    return ", ".join([*facts, "Inf" if fmt.has_inf else "no Inf", *([] if fmt.has_zero else ["no zero"])])
+
+
+def constructor(fmt: Any) -> str:
+    """Return the call that makes a format again."""
+    values = ((field.name, getattr(fmt, field.name)) for field in dataclasses.fields(fmt))
+    named = (f"{name}={value if isinstance(value, enum.Enum) else repr(value)}" for name, value in values)
+    return f"Format({', '.join(named)})"
