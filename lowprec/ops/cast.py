@@ -12,7 +12,7 @@ from ..backends.cpu import cast_as_before, remember_cast
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.cast import copy_plan
-from ..plans.resolve import CAST, CAST_LIKE, TEXT, resolve, resolve_bits
+from ..plans.resolve import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits
 from ..spec.opsets import NEWEST
 
 __all__ = ["bitcast", "cast", "cast_like"]
@@ -95,7 +95,7 @@ def cast(
         return torch_operators.cast(
             x, to, source=source, saturate=saturate, round_mode=round_mode, opset=opset, out=out
         )
-    plan = resolve(x, source, to, CAST, saturate, round_mode, opset)
+    plan = resolve(x, source, to, CAST, CastOptions(saturate, round_mode, opset))
     if usual:
         remember_cast(x, to, plan)
     return dispatch(Job(x, plan, out=out))
@@ -158,7 +158,7 @@ def cast_like(
         return torch_operators.cast_like(x, like, source=source, out=out, **options)
     namespace(like, "like")
     target = format_of(like.dtype, names=("like", "like"), kinds=TEXT)
-    plan = resolve(x, source, target, CAST_LIKE, saturate, round_mode, opset)
+    plan = resolve(x, source, target, CAST_LIKE, CastOptions(saturate, round_mode, opset))
     return dispatch(Job(x, plan, out=out))
 
 

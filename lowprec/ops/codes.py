@@ -12,7 +12,7 @@ from ..arrays.libraries import namespace
 from ..arrays.torch_state import dispatched, eager
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
-from ..plans.resolve import DECODE, ENCODE, PACK, UNPACK, resolve, resolve_unpacked
+from ..plans.resolve import DECODE, ENCODE, PACK, UNPACK, CastOptions, resolve, resolve_unpacked
 from ..spec.arguments import as_flag, as_integer, shown
 from ..spec.formats import Format, as_format
 from ..spec.opsets import NEWEST
@@ -82,7 +82,7 @@ def encode(
 
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "packed": as_flag(packed, "packed")}
         return torch_operators.encode(x, fmt, source=source, out=out, **options)
-    plan = resolve(x, source, fmt, ENCODE, saturate, round_mode, opset)
+    plan = resolve(x, source, fmt, ENCODE, CastOptions(saturate, round_mode, opset))
     packs = packed is not False and as_flag(packed, "packed")
     if packs:
         check_packable(plan.target, "fmt")

@@ -11,14 +11,14 @@ from numpy import ndarray
 from ..arrays.libraries import format_of, namespace
 from ..arrays.torch_state import dispatched, eager
 from ..backends.dispatch import dispatch
-from ..backends.job import Job, Scales
-from ..plans.resolve_quantize import resolve_dequantize, resolve_quantize
+from ..backends.job import Job
+from ..plans.quantize import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opsets import NEWEST, version_of
 from .codes import check_packed, shape_of
 from .dynamic_quantize import range_of
-from .scale_arguments import scale_argument, zero_point_argument
+from .scale_arguments import Operands, resolve_operands
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
 
@@ -118,17 +118,12 @@ def quantize_linear(
             output_dtype=output_dtype, precision=precision, saturate=saturate,
             packed=as_flag(packed, "packed"), opset=opset, out=out,
         )  # fmt: skip
-    xp, packs = namespace(x), packed is not False and as_flag(packed, "packed")
-    factor, named = scale_argument(scale, x, source, scale_format)
-    zero = zero_dtype = zero_shape = None
-    if zero_point is not None:
-        zero = zero_point_argument(zero_point, x, output_dtype, tuple(factor.shape))
-        zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
-    plan, scale_fmt, granularity = resolve_quantize(
-        xp, x.dtype, tuple(x.shape), factor.dtype, tuple(factor.shape), named, zero_dtype, zero_shape, axis, block_size,
-        output_dtype, source, precision, saturate, packs, opset,
-    )  # fmt: skip
-    return dispatch(Job(x, plan, Scales(factor, scale_fmt, zero, granularity), packed=packs, out=out))
+    namespace(x)
+    packs = packed is not False and as_flag(packed, "packed")
+    options = QuantizeOptions(axis, block_size, output_dtype, precision, saturate, packs, opset)
+    operands = Operands(x, scale, zero_point, source, scale_format)
+    plan, scales = resolve_operands(QUANTIZE, operands, options)
+    return dispatch(Job(x, plan, scales, packed=packs, out=out))
 
 
 @eager
@@ -211,7 +206,7 @@ def dequantize_linear(
             x, scale, zero_point, source=source, scale_format=scale_format, axis=axis, block_size=block_size,
             output_dtype=output_dtype, packed=as_flag(packed, "packed"), shape=shape, opset=opset, out=out,
         )  # fmt: skip
-    xp = namespace(x)
+    namespace(x)
     lengths = None
     if packed is not False and as_flag(packed, "packed"):
         if source is None:
@@ -220,17 +215,10 @@ def dequantize_linear(
         check_packed(x, as_format(source, parameter="source"), lengths, "x", "source")
     elif shape is not None:
         raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
-    factor, named = scale_argument(scale, x, source, scale_format)
-    zero = zero_dtype = zero_shape = None
-    if zero_point is not None:
-        held = format_of(x.dtype, source) if lengths is None else source
-        zero = zero_point_argument(zero_point, x, held, tuple(factor.shape))
-        zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
-    plan, scale_fmt, granularity = resolve_dequantize(
-        xp, x.dtype, tuple(x.shape) if lengths is None else lengths, factor.dtype, tuple(factor.shape), named,
-        zero_dtype, zero_shape, axis, block_size, output_dtype, source, lengths is not None, opset,
-    )  # fmt: skip
-    return dispatch(Job(x, plan, Scales(factor, scale_fmt, zero, granularity), shape=lengths, out=out))
+    options = QuantizeOptions(axis, block_size, output_dtype, packed=lengths is not None, opset=opset)
+    operands = Operands(x, scale, zero_point, source, scale_format, lengths)
+    plan, scales = resolve_operands(DEQUANTIZE, operands, options)
+    return dispatch(Job(x, plan, scales, shape=lengths, out=out))
 
 
 @eager

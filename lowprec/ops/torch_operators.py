@@ -22,7 +22,7 @@ from ..plans.resolve import TEXT, resolve_bits
 from ..spec.arguments import as_flag
 from ..spec.formats import FORMATS, as_format
 from ..spec.opsets import NEWEST, cast_rules
-from .scale_arguments import number_format, scale_argument, zero_point_argument
+from .scale_arguments import number_format, number_operand
 from .torch_fakes import FAKES
 from .torch_vmap import RULES
 
@@ -81,9 +81,7 @@ def _bitcast(x: Any, to: str, **options: Any) -> Any:
 
 def _number(x: Any, value: Any, fmt: str, *, parameter: str = "scale") -> Any:
     """Return the tensor of a scale or a zero point that is a number, in the carrier and on the device for `x`."""
-    if parameter == "scale":
-        return scale_argument(value, x, None, fmt)[0]
-    return zero_point_argument(value, x, fmt, ())
+    return number_operand(value, x, fmt, parameter)
 
 
 _OWN_KERNELS = {"bitcast": _bitcast, "dynamic_quantize_linear": _dynamic_quantize_linear, "number": _number}

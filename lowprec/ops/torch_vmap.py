@@ -12,7 +12,7 @@ from ..plans.quantize import DEQUANTIZE, QUANTIZE
 from ..spec.formats import Format, as_format
 from ..spec.opsets import NEWEST, version_of
 from ..spec.packing import group, packed_bytes
-from .torch_fakes import quantize_plan_of
+from .torch_fakes import linear_plan
 
 __all__ = ["RULES"]
 
@@ -133,7 +133,7 @@ def _quantize_linear(
     found = _linear("quantize_linear", info.batch_size, dims, (x, scale, zero_point), options)
     if packed:
         scale, zero = scale.new_empty(()), None if zero_point is None else zero_point.new_empty(())
-        found = _packed_rows(found, quantize_plan_of(x, scale, zero, packed=True, **formats).target)
+        found = _packed_rows(found, linear_plan(QUANTIZE, (x, scale, zero), packed=True, **formats).target)
     return found, 0
 
 
