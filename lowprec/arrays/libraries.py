@@ -275,6 +275,8 @@ def reinterpret(x: Any, fmt: Format, xp: Any) -> Any:
 
 def match_library(other: Any, x: Any, parameter: str) -> Any:
     """Return `other` as an array of the library and on the device of `x`, which it must be; Dask takes in NumPy's."""
+    if type(other) is type(x) is np.ndarray:
+        return other
     xp, wanted = namespace(other, parameter), namespace(x)
     if is_dask(x) and xp is np:
         return wanted.asarray(other)

@@ -70,7 +70,7 @@ def run(job: Job) -> Any:
     xp, target = namespace(x), plan.target
     codes = packing.unpack(x, plan.source, job.shape, xp) if job.shape is not None else _read(x, plan.source, xp)
     if job.scales is not None:
-        check_zero_point(job, run)
+        check_zero_point(plan, job.scales, run)
         result = array_api_quantize.convert(codes, plan, _readable(job, job.scales, xp), xp, extend=extend)
     else:
         if dtype != native(target, xp) and not extend and target.is_integer and target.bits >= 8:

@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from ..arrays.libraries import format_of, namespace, reinterpret
 from ..arrays.torch_state import dispatched, eager, transformed
-from ..backends.cpu import cast_as_before, remember_cast
+from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.cast import copy_plan
@@ -87,8 +87,8 @@ def cast(
     """
     usual = source is None and saturate is True and round_mode is None and opset is NEWEST
     in_numpy = type(x) is ndarray
-    if usual and (in_numpy or not transformed()) and (found := cast_as_before(x, to, out)) is not None:
-        return found
+    if usual and (in_numpy or not transformed()) and (result := run_known(x, to, out)) is not None:
+        return result
     if not in_numpy and dispatched(x, out):
         from . import torch_operators
 
@@ -96,9 +96,7 @@ def cast(
             x, to, source=source, saturate=saturate, round_mode=round_mode, opset=opset, out=out
         )
     plan = resolve(x, source, to, CAST, CastOptions(saturate, round_mode, opset))
-    if usual:
-        remember_cast(x, to, plan)
-    return dispatch(Job(x, plan, out=out))
+    return dispatch(Job(x, plan, out=out, key=to if usual else None))
 
 
 def cast_like(

@@ -9,7 +9,8 @@ from typing import Any
 from numpy import ndarray
 
 from ..arrays.libraries import namespace
-from ..arrays.torch_state import dispatched, eager
+from ..arrays.torch_state import dispatched, eager, transformed
+from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.resolve import DECODE, ENCODE, PACK, UNPACK, CastOptions, resolve, resolve_unpacked
@@ -77,7 +78,11 @@ def encode(
     >>> lp.encode(x, "float4_e2m1fn", packed=True).tolist()
     [241, 3]
     """
-    if type(x) is not ndarray and dispatched(x, out):
+    usual = source is None and saturate is True and round_mode is None and opset is NEWEST and packed is False
+    in_numpy, key = type(x) is ndarray, ("encode", fmt)
+    if usual and (in_numpy or not transformed()) and (result := run_known(x, key, out)) is not None:
+        return result
+    if not in_numpy and dispatched(x, out):
         from . import torch_operators
 
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "packed": as_flag(packed, "packed")}
@@ -86,7 +91,7 @@ def encode(
     packs = packed is not False and as_flag(packed, "packed")
     if packs:
         check_packable(plan.target, "fmt")
-    return dispatch(Job(x, plan, codes=True, packed=packs, out=out))
+    return dispatch(Job(x, plan, codes=True, packed=packs, out=out, key=key if usual else None))
 
 
 _MOST_AXES, _MOST_ELEMENTS = 64, 1 << 59
@@ -178,7 +183,10 @@ def decode(
     >>> lp.decode(np.array([241, 3], np.uint8), "float4_e2m1fn", packed=True, shape=3).tolist()
     [0.5, -6.0, 1.5]
     """
-    if type(codes) is not ndarray and dispatched(codes, out):
+    usual, in_numpy, key = packed is False and shape is None, type(codes) is ndarray, ("decode", fmt, to)
+    if usual and (in_numpy or not transformed()) and (result := run_known(codes, key, out)) is not None:
+        return result
+    if not in_numpy and dispatched(codes, out):
         from . import torch_operators
 
         return torch_operators.decode(codes, fmt, to=to, packed=packed, shape=shape, out=out)
@@ -187,7 +195,8 @@ def decode(
     if not as_flag(packed, "packed"):
         if shape is not None:
             raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
-        return dispatch(Job(codes, resolve(codes, source, to, DECODE), out=out))
+        plan = resolve(codes, source, to, DECODE)
+        return dispatch(Job(codes, plan, out=out, key=key if usual else None))
     lengths = shape_of(shape)
     check_packed(codes, source, lengths, "codes")
     return dispatch(Job(codes, resolve_unpacked(source, to, DECODE), shape=lengths, out=out))

@@ -18,7 +18,7 @@ from ..spec.formats import as_format
 from ..spec.opsets import NEWEST, version_of
 from .codes import check_packed, shape_of
 from .dynamic_quantize import range_of
-from .scale_arguments import Operands, resolve_operands
+from .scale_arguments import resolve_operands, scale_argument
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
 
@@ -120,9 +120,9 @@ def quantize_linear(
         )  # fmt: skip
     namespace(x)
     packs = packed is not False and as_flag(packed, "packed")
-    options = QuantizeOptions(axis, block_size, output_dtype, precision, saturate, packs, opset)
-    operands = Operands(x, scale, zero_point, source, scale_format)
-    plan, scales = resolve_operands(QUANTIZE, operands, options)
+    factor, named = scale_argument(scale, x, source, scale_format)
+    options = QuantizeOptions(axis, block_size, output_dtype, precision, saturate, packs, opset, source, named)
+    plan, scales = resolve_operands(QUANTIZE, x, factor, zero_point, options)
     return dispatch(Job(x, plan, scales, packed=packs, out=out))
 
 
@@ -215,9 +215,9 @@ def dequantize_linear(
         check_packed(x, as_format(source, parameter="source"), lengths, "x", "source")
     elif shape is not None:
         raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
-    options = QuantizeOptions(axis, block_size, output_dtype, packed=lengths is not None, opset=opset)
-    operands = Operands(x, scale, zero_point, source, scale_format, lengths)
-    plan, scales = resolve_operands(DEQUANTIZE, operands, options)
+    factor, named = scale_argument(scale, x, source, scale_format)
+    options = QuantizeOptions(axis, block_size, output_dtype, None, True, lengths is not None, opset, source, named)
+    plan, scales = resolve_operands(DEQUANTIZE, x, factor, zero_point, options, lengths)
     return dispatch(Job(x, plan, scales, shape=lengths, out=out))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,15 +14,13 @@ from ..backends.job import Job, Scales
 from ..plans.cast import Plan, make_plan
 from ..plans.granularity import Repetition
 from ..plans.quantize import DEQUANTIZE, QuantizeOptions
-from ..plans.resolve_quantize import Operand, resolve_quantize
+from ..plans.resolve_quantize import resolve_quantize
 from ..spec.arguments import shown
 from ..spec.float_mode import default_mode
 from ..spec.formats import FORMATS, Format, as_format
 from ..spec.opsets import cast_rules, unless_undefined
 
-__all__ = [
-    "Operands", "number_format", "number_operand", "resolve_operands", "scale_argument", "zero_point_argument",
-]  # fmt: skip
+__all__ = ["number_format", "number_operand", "resolve_operands", "scale_argument", "zero_point_argument"]
 
 _Array = np.ndarray[Any, Any]
 
@@ -115,38 +113,24 @@ def _repeated(scale: Any, repetition: Repetition) -> Any:
     return rows[(*(slice(None),) * axis, slice(repetition.length))]
 
 
-class Operands(NamedTuple):
-    """The array, the scale and the zero point of a call, as the caller gave them; the shape of packed values."""
+def resolve_operands(
+    operator: str, x: Any, scale: Any, zero_point: Any, options: QuantizeOptions, shape: tuple[int, ...] | None = None
+) -> tuple[Plan, Scales]:
+    """Return the plan of a quantization or, by the operator, a dequantization, and the scales that it reads.
 
-    x: Any
-    scale: Any
-    zero_point: Any
-    source: object
-    scale_format: object
-    shape: tuple[int, ...] | None = None
-
-
-def resolve_operands(operator: str, operands: Operands, options: QuantizeOptions) -> tuple[Plan, Scales]:
-    """Return the plan of a quantization or, by the operator, a dequantization, and the scales that it reads."""
-    x, scale, zero_point, source, scale_format, shape = operands
-    factor, named = scale_argument(scale, x, source, scale_format)
-    factor_shape = tuple(factor.shape)
+    `scale` is what `scale_argument` returned, `shape` that of the values where `x` holds packed codes.
+    """
+    scale_shape = tuple(scale.shape)
     zero = zero_operand = None
     if zero_point is not None:
         wanted: object = options.output_dtype
         if operator == DEQUANTIZE:
-            wanted = format_of(x.dtype, source) if shape is None else source
-        zero = zero_point_argument(zero_point, x, wanted, factor_shape)
-        zero_operand = Operand(zero.dtype, tuple(zero.shape))
-    resolved = resolve_quantize(
-        operator,
-        namespace(x),
-        Operand(x.dtype, tuple(x.shape) if shape is None else shape, source),
-        Operand(factor.dtype, factor_shape, named),
-        zero_operand,
-        options,
-    )
-    if resolved.repetition is not None:
-        factor = _repeated(factor, resolved.repetition)
-        zero = None if zero is None else _repeated(zero, resolved.repetition)
-    return resolved.plan, Scales(factor, resolved.scale_format, zero, resolved.granularity)
+            wanted = format_of(x.dtype, options.source) if shape is None else options.source
+        zero = zero_point_argument(zero_point, x, wanted, scale_shape)
+        zero_operand = zero.dtype, tuple(zero.shape)
+    operands = (x.dtype, tuple(x.shape) if shape is None else shape), (scale.dtype, scale_shape), zero_operand
+    plan, scale_format, granularity, repetition = resolve_quantize(operator, namespace(x), *operands, options)
+    if repetition is not None:
+        scale = _repeated(scale, repetition)
+        zero = None if zero is None else _repeated(zero, repetition)
+    return plan, Scales(scale, scale_format, zero, granularity)

@@ -13,7 +13,7 @@ from ..arrays.libraries import carrier, check_takes_text, namespace
 from ..plans.cast import Plan, Rule
 from ..plans.quantize import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..plans.resolve import CAST, DECODE, ENCODE, CastOptions, resolve, resolve_bits, resolve_unpacked
-from ..plans.resolve_quantize import Operand, resolve_quantize
+from ..plans.resolve_quantize import resolve_quantize
 from ..spec.formats import as_format
 from ..spec.opsets import NEWEST
 from ..spec.packing import check_packable, packed_bytes
@@ -62,25 +62,20 @@ def _decode(codes: Any, fmt: str, *, to: str = "float32", packed: bool = False, 
 
 
 def linear_plan(operator: str, operands: tuple[Any, ...], shape: Any = None, **options: Any) -> Plan:
-    """Return the plan of a quantization of tensors, or a dequantization; `shape` is that of values whose codes are packed.
+    """Return the plan of a quantization or a dequantization of tensors.
 
-    Shapes with a length that is a symbol are not checked: others stand in for them.
+    `shape` is that of the values where their codes are packed. Shapes with a length that is a symbol are not checked:
+    others stand in for them.
     """
     x, scale, zero = (*operands, None)[:3]
-    named = options.pop("source", None), options.pop("scale_format", None)
     shapes = [x.shape if shape is None else shape, scale.shape, () if zero is None else zero.shape]
     if not all(type(length) is int for lengths in shapes for length in lengths):
         shapes = [(1,)] * 3
         options |= {"axis": 1, "block_size": 0}
     x_shape, scale_shape, zero_shape = map(tuple, shapes)
-    return resolve_quantize(
-        operator,
-        namespace(x),
-        Operand(x.dtype, x_shape, named[0]),
-        Operand(scale.dtype, scale_shape, named[1]),
-        None if zero is None else Operand(zero.dtype, zero_shape),
-        QuantizeOptions(**options),
-    ).plan
+    zero_operand = None if zero is None else (zero.dtype, zero_shape)
+    operands = (x.dtype, x_shape), (scale.dtype, scale_shape), zero_operand
+    return resolve_quantize(operator, namespace(x), *operands, QuantizeOptions(**options))[0]
 
 
 def _quantize_linear(x: Any, *operands: Any, **options: Any) -> Any:

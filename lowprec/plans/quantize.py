@@ -26,6 +26,8 @@ class QuantizeOptions(NamedTuple):
     saturate: object = True
     packed: bool = False
     opset: int = NEWEST
+    source: object = None
+    scale_format: object = None
 
 
 # ---- types by operator and parameter: the first version that takes a format, None if no version does
@@ -88,7 +90,7 @@ def quantize_plan(source: Format, scale: Format, zero_point: Format | None, opti
 
     `zero_point` and `output_dtype` name the target; they have been checked to agree.
     """
-    _, _, output_dtype, precision, saturate, _, opset = options
+    output_dtype, precision, saturate, opset = options.output_dtype, options.precision, options.saturate, options.opset
     version = version_of(opset, QUANTIZE)
     check_saturate(saturate, opset, QUANTIZE)
     check_attribute("output_dtype", output_dtype, None, opset, QUANTIZE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,8 +13,8 @@ from ..spec.opsets import NEWEST, cast_rules, check_type, version_of
 from .cast import Plan, copy_plan, make_plan
 
 __all__ = [
-    "CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "CastOptions", "memoized", "resolve",
-    "resolve_bits", "resolve_unpacked",
+    "CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "CastOptions", "resolve", "resolve_bits",
+    "resolve_unpacked",
 ]  # fmt: skip
 
 
@@ -54,33 +53,22 @@ def _make(dtype: Any, source: object, to: object, entry: EntryPoint, *options: A
     stored = format_of(dtype, source, (entry.array, entry.source), entry.kinds)
     target = as_format(to, parameter=entry.target)
     names = (entry.array if stored.kind is Kind.STRING else entry.source, entry.target)
-    rules = cast_rules(stored, target, *options, names=names, operator=entry.operator, kinds=entry.kinds)
+    rules = cast_rules(stored, target, *options, names, entry.operator, entry.kinds)  # type: ignore[call-arg]
     return copy_plan(target) if entry.moves_bits else _shared(stored, target, rules, names)
 
 
-def memoized(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Cache what `make` returns for the same arguments, of the same types; for arguments that are not in tuples."""
-    cached = lru_cache(maxsize=4096, typed=True)(make)  # typed: True must not find what 1, the enum of float32, left
-
-    def resolved(*arguments: Any) -> Any:
-        try:
-            return cached(*arguments)
-        except TypeError:  # an argument that cannot be a key cannot be right: let the checks name it
-            return make(*arguments)
-
-    return resolved
-
-
 _shared = lru_cache(maxsize=4096)(make_plan)
-_cached = memoized(_make)
+_cached = lru_cache(maxsize=4096, typed=True)(_make)  # typed: True must not find what 1, the enum of float32, left
 
 
 def resolve(x: Any, source: object, to: object, entry: EntryPoint, options: CastOptions = _DEFAULTS) -> Plan:
     """Return the plan of a conversion of `x`, or raise what its function promises."""
     if type(x) is not ndarray:
         namespace(x, entry.array)
-    plan: Plan = _cached(x.dtype, source, to, entry, *options)
-    return plan
+    try:
+        return _cached(x.dtype, source, to, entry, *options)
+    except TypeError:  # an option that cannot be a key of the cache cannot be right: let the checks name it
+        return _make(x.dtype, source, to, entry, *options)
 
 
 def resolve_unpacked(source: Format, to: object, entry: EntryPoint) -> Plan:

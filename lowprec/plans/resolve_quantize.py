@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 from ..arrays.libraries import carrier, format_of, native
 from ..spec.arguments import as_integer, shown
@@ -12,33 +13,23 @@ from ..spec.opsets import NEWEST, check_attribute, unless_undefined, version_of
 from ..spec.packing import check_packable
 from .cast import Plan
 from .granularity import Granularity, Repetition, granularity_of, tile_axes, tiles_of
-from .quantize import DEQUANTIZE, QUANTIZE, QuantizeOptions, dequantize_plan, quantize_plan
-from .resolve import memoized
+from .quantize import QUANTIZE, QuantizeOptions, dequantize_plan, quantize_plan
 
 __all__ = ["Operand", "Resolved", "granularity_at", "resolve_quantize"]
 
 _Shape = tuple[int, ...]
 
 
-class Operand(NamedTuple):
-    """What the checks read of an array: its dtype, its shape, what names its format where the dtype does not."""
-
-    dtype: Any
-    shape: _Shape
-    named: object = None
+Operand = tuple[Any, _Shape]
+"""What the checks read of an array: its dtype and its shape."""
 
 
-class Resolved(NamedTuple):
-    """What the options of a quantization mean."""
-
-    plan: Plan
-    scale_format: Format
-    granularity: Granularity
-    repetition: Repetition | None  # of scales and zero points, where they are those of tiles
+Resolved = tuple[Plan, Format, Granularity, Repetition | None]
+"""The plan of a quantization, the format of its scales, how they spread, how those of tiles are repeated before."""
 
 
 def granularity_at(
-    operator: str, shape: _Shape, scale: Operand, zero_point: Operand | None, options: QuantizeOptions
+    operator: str, shape: _Shape, scale: _Shape, zero_point: _Shape | None, options: QuantizeOptions
 ) -> tuple[Granularity, Repetition | None]:
     """Return which scale belongs to which element, by the operator's version at the opset, or raise ValueError."""
     axis, block_size, opset = options.axis, options.block_size, options.opset
@@ -47,15 +38,15 @@ def granularity_at(
         if as_integer(opset) != NEWEST:
             wanted = f"{NEWEST}, the default, for tiles, which no version of {operator} has"
             raise ValueError(f"`opset` must be {wanted}; got {shown(opset)}")
-        spread: tuple[Granularity, Repetition | None] = tiles_of(shape, scale.shape, *tiles)
+        spread: tuple[Granularity, Repetition | None] = tiles_of(shape, scale, *tiles)
     else:
         check_attribute("axis", as_integer(axis), 1, opset, operator)
         blocks, axes = version >= 21, version >= 13
-        spread = granularity_of(shape, scale.shape, axis, block_size, blocks, axes), None
-    if zero_point is not None and zero_point.shape != scale.shape:
-        single = math.prod(zero_point.shape) == math.prod(scale.shape) == 1
+        spread = granularity_of(shape, scale, axis, block_size, blocks, axes), None
+    if zero_point is not None and zero_point != scale:
+        single = math.prod(zero_point) == math.prod(scale) == 1
         if not single or spread[1] is not None:
-            raise ValueError(f"`zero_point` must have the shape of `scale`, {scale.shape}; got {zero_point.shape}")
+            raise ValueError(f"`zero_point` must have the shape of `scale`, {scale}; got {zero_point}")
     return spread
 
 
@@ -72,28 +63,26 @@ def _zero_point_format(dtype: Any, wanted: object, xp: Any) -> Format:
     return fmt
 
 
-def _resolve(operator: str, xp: Any, zero_point: Any, *items: Any) -> Resolved:
-    x, scale, options = Operand(*items[:3]), Operand(*items[3:6]), QuantizeOptions(*items[6:])
+def _resolve(operator: str, xp: Any, x: Operand, scale: Operand, zero_point: Operand | None, *items: Any) -> Resolved:
+    options = QuantizeOptions(*items)
     options = options._replace(
         output_dtype=unless_undefined(options.output_dtype), precision=unless_undefined(options.precision)
     )
     quantizes = operator == QUANTIZE
-    if options.packed and not quantizes:
-        stored = as_format(x.named, parameter="source")
-    else:
-        stored = format_of(x.dtype, x.named)
-    scale_format = format_of(scale.dtype, scale.named, ("scale", "scale_format"))
-    spread = granularity_at(operator, x.shape, scale, zero_point, options)
+    is_unpacked = quantizes or not options.packed
+    stored = format_of(x[0], options.source) if is_unpacked else as_format(options.source, parameter="source")
+    scale_format = format_of(scale[0], options.scale_format, ("scale", "scale_format"))
+    spread = granularity_at(operator, x[1], scale[1], None if zero_point is None else zero_point[1], options)
     zero = None
     if zero_point is not None:
-        zero = _zero_point_format(zero_point.dtype, options.output_dtype if quantizes else stored, xp)
+        zero = _zero_point_format(zero_point[0], options.output_dtype if quantizes else stored, xp)
     plan = (quantize_plan if quantizes else dequantize_plan)(stored, scale_format, zero, options)
     if options.packed and quantizes:
         check_packable(plan.target, "output_dtype" if zero is None else "zero_point")
-    return Resolved(plan, scale_format, *spread)
+    return plan, scale_format, *spread
 
 
-_cached = memoized(_resolve)
+_cached = lru_cache(maxsize=4096, typed=True)(_resolve)
 
 
 def resolve_quantize(
@@ -106,5 +95,7 @@ def resolve_quantize(
     if type(options.axis) is not int and (tiles := tile_axes(options.axis, options.block_size)) is not None:
         options = options._replace(axis=tiles[0], block_size=tiles[1])
     # One item each: the types of items count, True is not 1, but not those of what is in a tuple.
-    found: Resolved = _cached(operator, xp, zero_point, *x, *scale, *options)
-    return found
+    try:
+        return _cached(operator, xp, x, scale, zero_point, *options)
+    except TypeError:  # an option that cannot be a key of the cache cannot be right: let the checks name it
+        return _resolve(operator, xp, x, scale, zero_point, *options)
