@@ -105,7 +105,7 @@ def test_loops_that_take_scales_are_told_by_their_names() -> None:
 
 
 def test_operands_are_passed_by_value() -> None:
-    held = cuda_source.operands_bytes(2**40, 0, 3, 4, 1, 0, 1)
+    held = cuda_source.operands_bytes(2**40, 0, Granularity(0, 3, 4, 1, 0, 1))
     assert np.frombuffer(held, np.uint64).tolist() == [2**40, 0, 3, 4, 1, 0, 1]
     fields = re.findall(r"\w+(?=[,;])", re.sub("//.*", "", _between("vectors.cuh", "struct operands_t {", "};")))
     assert fields == ["scale", "zero", "inner", "length", "block", "outer_step", "width"]

@@ -21,7 +21,7 @@ from lowprec._kernels import Program
 from lowprec.backends.program import make_program
 from lowprec.plans import resolve
 from lowprec.plans.cast import Plan, Scaling, make_plan
-from lowprec.plans.quantize import dequantize_plan, quantize_plan
+from lowprec.plans.quantize import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import Format, Kind, NaNRule
 from lowprec.spec.opsets import cast_rules
 
@@ -175,8 +175,8 @@ def _plans() -> list[Any]:
         lp.formats["float8_e5m2"],
         make_plan(single, fmt, cast_rules(single, fmt)),
         make_plan(lp.formats["string"], fmt, cast_rules(single, fmt)),
-        quantize_plan(single, single, None, fmt, None, True, 28),
-        dequantize_plan(fmt, single, None, None, 28),
+        quantize_plan(single, single, None, QuantizeOptions(output_dtype=fmt)),
+        dequantize_plan(fmt, single, None, QuantizeOptions()),
     ]
 
 

@@ -31,17 +31,22 @@ from .job import CallKey, Job
 from .program import make_program
 from .threads import PARALLEL_FROM, is_small, shared
 
-__all__ = ["accepts", "run", "run_known"]
+__all__ = ["accepts", "reads", "run", "run_known"]
 
 _Array = np.ndarray[Any, Any]
 _BYTE = np.dtype(np.uint8)
+
+
+def reads(x: Any) -> bool:
+    """Whether the elements of an array lie in host memory: then operands may be NumPy arrays, whatever `x` is."""
+    return type(x) is np.ndarray or has_host_memory(x)
 
 
 def accepts(job: Job) -> bool:
     """Whether the elements lie in host memory."""
     if job.plan.rule is Rule.TEXT:
         return False
-    return type(job.x) is np.ndarray or (has_host_memory(job.x) and not any(map(is_traced, job.arrays)))
+    return type(job.x) is np.ndarray or (reads(job.x) and not any(map(is_traced, job.arrays)))
 
 
 def run(job: Job) -> Any:

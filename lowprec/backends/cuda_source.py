@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _kernels
+from ..plans.granularity import Granularity
 
 __all__ = ["OPTIONS", "Conversion", "arguments", "operands_bytes", "conversion", "geometry", "kernel_source"]
 
@@ -110,12 +111,12 @@ def _by_value(held: bytes) -> np.ndarray[Any, Any]:
     return np.frombuffer(held, np.dtype((np.void, len(held))))
 
 
-def operands_bytes(scale: int, zero: int, inner: int, length: int, block: int, outer_step: int, width: int) -> bytes:
+def operands_bytes(scale: int, zero: int, granularity: Granularity) -> bytes:
     """Return the struct of operands: the addresses of scales and of zero points, 0 for none, and how they spread."""
-    return np.array([scale, zero, inner, length, block, outer_step, width], np.uint64).tobytes()
+    return np.array([scale, zero, *granularity[1:]], np.uint64).tobytes()
 
 
-_NOTHING = operands_bytes(0, 0, 1, 1, 1, 0, 1)
+_NOTHING = operands_bytes(0, 0, Granularity(None, 1, 1, 1, 0, 1))
 
 
 def arguments(program: _kernels.Program, n: int, operands: bytes = _NOTHING) -> tuple[Any, Any, Any]:

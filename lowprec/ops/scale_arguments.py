@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.libraries import format_of, has_host_memory, match_library, namespace, to_library
+from ..arrays.libraries import format_of, match_library, namespace, to_library
+from ..backends import cpu
 from ..backends.dispatch import dispatch
 from ..backends.job import Job, Scales
 from ..plans.cast import Plan, make_plan
@@ -72,9 +73,9 @@ def _number_scale(value: float, dtype: Any, source: object, scale_format: object
         return _cached_scale.__wrapped__(value, dtype, source, scale_format)
 
 
-def _placed(codes: _Array, fmt: Format, x: Any) -> Any:
-    """Return codes where the back ends read those of scales: in host memory as they are, else as an array of `x`'s."""
-    return codes.view(fmt.dtype) if has_host_memory(x) else to_library(codes.view(fmt.code_dtype), fmt, x)
+def _placed(operand: _Array, fmt: Format, x: Any) -> Any:
+    """Return a NumPy array as it is where operands for `x` may be one, else in the library of `x`."""
+    return operand if cpu.reads(x) else to_library(operand.view(fmt.code_dtype), fmt, x)
 
 
 def scale_argument(scale: Any, x: Any, source: object, scale_format: object) -> tuple[Any, object]:
@@ -95,7 +96,7 @@ def zero_point_argument(zero_point: Any, x: Any, wanted: object, shape: tuple[in
     wanted = unless_undefined(wanted)
     fmt = FORMATS["uint8"] if wanted is None else as_format(wanted, parameter="output_dtype")
     code = _code_of(zero_point, fmt, "zero_point")
-    return _placed(np.broadcast_to(code, shape).copy(), fmt, x)
+    return _placed(np.broadcast_to(code, shape).copy().view(fmt.dtype), fmt, x)
 
 
 def number_operand(value: float, x: Any, fmt: str, parameter: str) -> Any:
@@ -110,7 +111,7 @@ def _repeated(scale: Any, repetition: Repetition) -> Any:
     before, after = shape[:axis], shape[axis + 1 :]
     rows = xp.broadcast_to(xp.expand_dims(scale, axis=axis + 1), (*shape[: axis + 1], repetition.block, *after))
     rows = xp.reshape(rows, (*before, shape[axis] * repetition.block, *after))
-    return rows[(*(slice(None),) * axis, slice(repetition.length))]
+    return rows[(*(slice(None),) * axis, slice(repetition.length), ...)]
 
 
 def resolve_operands(

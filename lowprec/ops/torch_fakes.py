@@ -18,7 +18,7 @@ from ..spec.formats import as_format
 from ..spec.opsets import NEWEST
 from ..spec.packing import check_packable, packed_bytes
 
-__all__ = ["FAKES", "linear_plan"]
+__all__ = ["FAKES", "linear_plan", "public_options"]
 
 torch: Any = import_module("torch")
 
@@ -61,6 +61,12 @@ def _decode(codes: Any, fmt: str, *, to: str = "float32", packed: bool = False, 
     return _empty(codes, plan, shape=shape)
 
 
+def public_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of an operator as the public function takes them: lists of torch as a number or a tuple."""
+    lists = {name: tuple(options[name]) for name in ("axis", "block_size") if isinstance(options.get(name), list)}
+    return options | {name: values[0] if len(values) == 1 else values for name, values in lists.items()}
+
+
 def linear_plan(operator: str, operands: tuple[Any, ...], shape: Any = None, **options: Any) -> Plan:
     """Return the plan of a quantization or a dequantization of tensors.
 
@@ -68,6 +74,7 @@ def linear_plan(operator: str, operands: tuple[Any, ...], shape: Any = None, **o
     others stand in for them.
     """
     x, scale, zero = (*operands, None)[:3]
+    options = public_options(options)
     shapes = [x.shape if shape is None else shape, scale.shape, () if zero is None else zero.shape]
     if not all(type(length) is int for lengths in shapes for length in lengths):
         shapes = [(1,)] * 3

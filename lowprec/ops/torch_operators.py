@@ -23,7 +23,7 @@ from ..spec.arguments import as_flag
 from ..spec.formats import FORMATS, as_format
 from ..spec.opsets import NEWEST, cast_rules
 from .scale_arguments import number_format, number_operand
-from .torch_fakes import FAKES
+from .torch_fakes import FAKES, public_options
 from .torch_vmap import RULES
 
 __all__ = [
@@ -38,8 +38,8 @@ LIBRARY: Any = torch.library.Library("lowprec", "DEF")
 
 _CAST = f"str? source=None, bool saturate=True, str? round_mode=None, int opset={NEWEST}"
 _LINEAR = (
-    "(Tensor x, Tensor scale, Tensor? zero_point=None, *, str? source=None, str? scale_format=None, int axis=1, "
-    f"int block_size=0, str? output_dtype=None, int opset={NEWEST}, bool packed=False"
+    "(Tensor x, Tensor scale, Tensor? zero_point=None, *, str? source=None, str? scale_format=None, int[1] axis=1, "
+    f"int[1] block_size=0, str? output_dtype=None, int opset={NEWEST}, bool packed=False"
 )
 _SCHEMAS = {
     "cast": f"(Tensor x, str to, *, {_CAST}) -> Tensor",
@@ -61,6 +61,7 @@ def _kernel(name: str) -> Callable[..., Any]:
 
     def kernel(x: Any, *operands: Any, **options: Any) -> Any:
         check_tensor(x)
+        options = public_options(options)
         if not x.is_contiguous():
             options["out"] = FAKES[name](x, *operands, **options)
         return EAGER[name](x, *operands, **options)
