@@ -32,8 +32,8 @@ def quantize_linear(
     *,
     source: object = None,
     scale_format: object = None,
-    axis: int = 1,
-    block_size: int = 0,
+    axis: int | Sequence[int] = 1,
+    block_size: int | Sequence[int] = 0,
     output_dtype: object = None,
     precision: object = None,
     saturate: bool = True,
@@ -54,19 +54,19 @@ def quantize_linear(
         float32, float16, bfloat16 or int32, any shape and strides.
     scale : array or number
         float32, float16, bfloat16, int32 or float8_e8m0fnu, in the library and on the device of `x`. One element: per
-        tensor. 1-D, as long as the quantization axis: per axis. With `block_size`: the shape of `x`, the axis divided
-        by the block size and rounded up. A Python number is rounded to the type of `x` (to float32 for int32).
+        tensor. 1-D, as long as the quantization axis: per axis. With `block_size`: the shape of `x`, each axis divided
+        by its block size and rounded up. A Python number is rounded to the type of `x` (to float32 for int32).
     zero_point : array or number, optional
         The shape of `scale`; its dtype is that of the result. 0 for float8. A Python number serves all scales.
     source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes: bfloat16 in uint16.
     scale_format : str, int, dtype or Format, optional
         The format of `scale` where its dtype only carries the codes.
-    axis : int
+    axis : int or two ints
         The quantization axis, ``-ndim`` to ``ndim - 1``. The default stands for axis 0 where `x` is 1-D; 0-d counts as
-        1-D.
-    block_size : int
-        Elements along `axis` that share a scale, the last of which may be fewer; 0 where there are no blocks.
+        1-D. Two axes with two block sizes: a scale for each tile, which no ONNX operator has; at the default `opset`.
+    block_size : int or two ints
+        Elements along each axis that share a scale, the last of which may be fewer; 0 where there are no blocks.
     output_dtype : str, int, dtype or Format, optional
         The format of the result: an integer of 2 to 16 bits, float8, float6 or float4. By default that of `zero_point`,
         else uint8. Needed beside a zero point in a library that has no dtype of its own for the format. 0, ONNX's
@@ -135,8 +135,8 @@ def dequantize_linear(
     *,
     source: object = None,
     scale_format: object = None,
-    axis: int = 1,
-    block_size: int = 0,
+    axis: int | Sequence[int] = 1,
+    block_size: int | Sequence[int] = 0,
     output_dtype: object = None,
     packed: bool = False,
     shape: int | Sequence[int] | None = None,

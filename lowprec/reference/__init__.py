@@ -11,7 +11,7 @@ from .exact_cast import (
     neighbours,
     ulp,
 )
-from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize
+from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize, scale_index
 
 __all__ = [
     "Value",
@@ -26,5 +26,6 @@ __all__ = [
     "neighbours",
     "precision_of",
     "quantize",
+    "scale_index",
     "ulp",
 ]
