@@ -72,7 +72,7 @@ _known: dict[type, dict[tuple[Any, CallKey], _KnownCall]] = {}
 def run_known(x: Any, key: CallKey, out: Any) -> Any:
     """Carry out a call for a NumPy array or a torch tensor where one with its key came before; else return None.
 
-    A tensor that torch's dispatcher must see is refused too; that nothing is traced has been found out.
+    A tensor that torch's dispatcher must see is refused too; the caller has checked that nothing is traced.
     """
     try:
         known = _known[type(x)][x.dtype, key]

@@ -20,7 +20,7 @@ from ..plans.granularity import Granularity
 __all__ = ["OPTIONS", "Conversion", "arguments", "operands_bytes", "conversion", "geometry", "kernel_source"]
 
 OPTIONS = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true")
-"""What the compiler is told: strict IEEE arithmetic, every operation rounded by itself."""
+"""The compiler's options: strict IEEE arithmetic, every operation rounded by itself."""
 
 THREADS = 256  # of a block
 BLOCKS = 1 << 16  # the most of a launch; what is left, threads take in further rounds
@@ -106,9 +106,9 @@ def geometry(made: Conversion, n: int) -> tuple[int, int]:
     return min(max(-(-groups // THREADS), 1), BLOCKS), THREADS
 
 
-def _by_value(held: bytes) -> np.ndarray[Any, Any]:
+def _by_value(struct: bytes) -> np.ndarray[Any, Any]:
     """Return bytes as an array of one element, which is how CuPy takes a struct."""
-    return np.frombuffer(held, np.dtype((np.void, len(held))))
+    return np.frombuffer(struct, np.dtype((np.void, len(struct))))
 
 
 def operands_bytes(scale: int, zero: int, granularity: Granularity) -> bytes:

@@ -35,7 +35,7 @@ def _meta(x: Any, ndim: int, dtype: Any) -> Any:
 
 
 def _map_blocks(task: _Task, x: Any, dtype: Any, label: str, /, **names: object) -> Any:
-    """Return the Dask array of what `task` makes of every block, its shape kept."""
+    """Return the Dask array of the results of `task` for every block, which keeps its shape."""
     return x.map_blocks(task, dtype=dtype, meta=_meta(x, x.ndim, dtype), token=f"lowprec-{label}", **names)
 
 
@@ -53,7 +53,7 @@ def _rechunk_multiples(x: Any, multiple: int, axis: int = 0) -> Any:
 
 
 def _pack(task: _Task, x: Any, fmt: Format, label: str, /, **names: object) -> Any:
-    """Return the packed codes that `task` makes of blocks of whole bytes, in C order of the whole array."""
+    """Return the packed codes that `task` returns for blocks of whole bytes, in C order of the whole array."""
     _check_known(x, "x")
     flat = _rechunk_multiples(x.reshape(-1), group(fmt)[0])
     lengths = tuple(packed_bytes(length, fmt) for length in flat.chunks[0])
@@ -100,7 +100,7 @@ def blockwise(
     /,
     **names: object,
 ) -> Any:
-    """Return what `task` makes of each block of `x` and of the blocks of operands along the same axes."""
+    """Return the results of `task` for each block of `x` and of the blocks of operands along the same axes."""
     axes = tuple(range(x.ndim))
     pairs = itertools.chain.from_iterable([(x, axes), *operands])
     return importlib.import_module("dask.array").blockwise(
@@ -166,7 +166,7 @@ def _run_cast(job: Job) -> Any:
 
 
 class _ScaleOptions(NamedTuple):
-    """What a task is told of the scales of its block."""
+    """What a task reads of the options of its block."""
 
     format: Format
     axis: int

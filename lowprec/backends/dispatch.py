@@ -13,7 +13,7 @@ from .job import Job
 __all__ = ["BACKENDS", "dispatch"]
 
 BACKENDS: tuple[eager.Backend, ...] = (cpu, strings, dask, jax, *eager.BACKENDS[1:])
-"""In the order in which they are asked: compiled loops, text, lazy and traced arrays, devices, any array library."""
+"""In the order of precedence: compiled loops, text, lazy and traced arrays, devices, any array library."""
 
 
 def dispatch(job: Job) -> Any:

@@ -112,7 +112,7 @@ def cast_like(
 ) -> Any:
     """Convert every element of an array to the format of another array, as ONNX CastLike does.
 
-    NaN, Inf, -0 and out-of-range values become what `cast` makes of them.
+    NaN, Inf, -0 and out-of-range values are converted as by `cast`.
 
     Parameters
     ----------
@@ -208,8 +208,8 @@ def bitcast(x: Any, to: object, /, *, source: object = None, opset: int = NEWEST
 
         return torch_operators.bitcast(x, to, source=source, opset=opset)
     xp = namespace(x)
-    held, target = resolve_bits(x.dtype, source, to, opset)
+    stored, target = resolve_bits(x.dtype, source, to, opset)
     if target.bits >= 8:
         return reinterpret(x, target, xp)
-    codes = dispatch(Job(x, copy_plan(held), codes=True))
+    codes = dispatch(Job(x, copy_plan(stored), codes=True))
     return dispatch(Job(codes, copy_plan(target)))

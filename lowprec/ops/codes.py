@@ -37,7 +37,7 @@ def encode(
 ) -> Any:
     """Return the codes of an array's elements in a format: `cast`, with the bits as unsigned integers.
 
-    NaN, Inf, -0 and out-of-range values become what `cast` makes of them.
+    NaN, Inf, -0 and out-of-range values are converted as by `cast`.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def encode(
     Raises
     ------
     TypeError, ValueError
-        As `cast` does; ValueError too if `packed` is asked for another width than 2, 4 or 6 bits.
+        As `cast` does; ValueError too if codes of another width are to be packed than 2, 4 or 6 bits.
 
     Notes
     -----
@@ -102,14 +102,14 @@ def shape_of(shape: object) -> tuple[int, ...]:
     """Return the shape of packed values, or raise ValueError."""
     is_sequence = isinstance(shape, Sequence) and not isinstance(shape, (str, bytes, bytearray, memoryview))
     lengths: Sequence[object] = shape if is_sequence else (shape,)  # type: ignore[assignment]
-    found = tuple(length for length in map(as_integer, lengths) if length is not None and length >= 0)
-    if len(found) < len(lengths):
+    numbers = tuple(length for length in map(as_integer, lengths) if length is not None and length >= 0)
+    if len(numbers) < len(lengths):
         wanted = "the number of elements, or a tuple of lengths, where packed"
         raise ValueError(f"`shape` must be {wanted}; got {shown(shape)}")
-    if len(found) > _MOST_AXES or math.prod(max(length, 1) for length in found) > _MOST_ELEMENTS:
+    if len(numbers) > _MOST_AXES or math.prod(max(length, 1) for length in numbers) > _MOST_ELEMENTS:
         wanted = f"at most {_MOST_AXES} lengths, and {_MOST_ELEMENTS} elements where a length of 0 counts as 1"
         raise ValueError(f"`shape` must have {wanted}; got {shown(shape)}")
-    return found
+    return numbers
 
 
 def check_packed(packed: Any, fmt: Format, shape: tuple[int, ...], parameter: str, name: str = "fmt") -> None:
@@ -138,7 +138,7 @@ def decode(
     """Return the values of codes: `cast` from `fmt`, whatever unsigned dtype carries them.
 
     Every code has one value. NaN becomes the canonical NaN of `to`, with its sign (float8 FNUZ's NaN counts as
-    negative); NaN, Inf, -0 and out-of-range values become what `cast` makes of them by default. float32 holds every
+    negative); NaN, Inf, -0 and out-of-range values are converted as by `cast` by default. float32 holds every
     value of the formats up to 16 bits.
 
     Parameters

@@ -263,13 +263,13 @@ def dynamic_quantize_linear(x: Any, /, *, opset: int = NEWEST) -> tuple[Any, Any
     if type(x) is not ndarray and dispatched(x):
         from . import torch_operators
 
-        found: tuple[Any, Any, Any] = torch_operators.dynamic_quantize_linear(x, opset=opset)
-        return found
+        result: tuple[Any, Any, Any] = torch_operators.dynamic_quantize_linear(x, opset=opset)
+        return result
     namespace(x)
     version_of(opset, "DynamicQuantizeLinear")
-    held = format_of(x.dtype)
-    if not (held.is_float and held.bits == 32):
-        raise ValueError(f"`x` must be float32; got {held.name}")
+    stored = format_of(x.dtype)
+    if not (stored.is_float and stored.bits == 32):
+        raise ValueError(f"`x` must be float32; got {stored.name}")
     if math.prod(x.shape) == 0:
         raise ValueError(f"`x` must have an element; got shape {tuple(x.shape)}")
     scale, zero_point = range_of(x)

@@ -32,7 +32,7 @@ def _is_number(value: object) -> bool:
 
 def _code_of(value: float, fmt: Format, parameter: str) -> _Array:
     """Return the code of a Python number, 0-d, rounded to the format where that is a float; for reading only."""
-    return (_cached_code if value else _new_code)(value, fmt, parameter)  # 0.0 would be found where -0.0 was left
+    return (_cached_code if value else _new_code)(value, fmt, parameter)  # 0.0 equals -0.0 as a key
 
 
 @default_mode

@@ -73,7 +73,7 @@ def _check(fmt: Format, version: int, operator: str, parameter: str, name: str |
     if since is not None and since <= version:
         check_convertible(fmt, name or parameter)
         return
-    taken = ", ".join(row.name for row in NUMERIC if (found := since_of(row)) is not None and found <= version)
+    taken = ", ".join(row.name for row in NUMERIC if (first := since_of(row)) is not None and first <= version)
     later = "" if since is None else f", which it has since opset {min(v for v in VERSIONS[operator] if v >= since)}"
     has = f"a type that {operator}-{version} has there: {taken}"
     codes = parameter == "scale" and fmt.is_integer and not fmt.signed
