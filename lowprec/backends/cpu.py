@@ -11,9 +11,11 @@ import numpy as np
 
 from .. import _kernels
 from ..arrays.libraries import (
+    carrier,
     check_out,
     check_readable,
     empty_codes,
+    extends,
     from_codes,
     has_host_memory,
     is_torch,
@@ -52,10 +54,12 @@ def accepts(job: Job) -> bool:
 def run(job: Job) -> Any:
     """Carry out a job."""
     x, result = job.x, None
-    if job.key is not None:
-        result = _run_keyed(job)
-    elif type(x) is np.ndarray and job.carrier is None:
+    if _remember(job):
+        result = run_known(x, job.key, job.out)
+    elif job.carrier is None and type(x) is np.ndarray:
         result = _run_dense(job)
+    elif job.same_shape and job.out is None and is_torch(x) and not _is_known(job):  # else it was refused before
+        result = _run_tensor(x, _same_shape_call(job.plan, job.codes, namespace(x)))
     return _run_any(job) if result is None else result
 
 
@@ -94,22 +98,31 @@ def run_known(x: Any, key: CallKey, out: Any) -> Any:
     return _run_any(Job(x, plan, codes=codes, out=out)) if result is None else result
 
 
-def _run_keyed(job: Job) -> Any:
-    """Remember what a call comes to, and carry it out like the next one of its key."""
-    x, key, plan = job.x, job.key, job.plan
-    xp = namespace(x)
-    known = _known.setdefault(type(x), {})
+def _is_known(job: Job) -> bool:
+    return job.key is not None and (job.x.dtype, job.key) in _known.get(type(job.x), {})
+
+
+def _remember(job: Job) -> bool:
+    """Let `run_known` find what a job comes to; False where it knows, or cannot carry out such jobs."""
+    x, key = job.x, job.key
     names = key if isinstance(key, tuple) else (key,)
     # Numbers are left out: one may equal another one of another type.
-    if not (xp is np or is_torch(x)) or not all(isinstance(name, (str, Format)) for name in names):
-        return None
-    if (x.dtype, key) in known:  # it was tried
-        return None
+    if not (isinstance(x, np.ndarray) or is_torch(x)) or not all(isinstance(name, (str, Format)) for name in names):
+        return False
+    if _is_known(job):
+        return False
+    known = _known.setdefault(type(x), {})
     if len(known) >= CACHED:
         known.clear()
-    program = make_program(plan, extend=job.extend)
-    known[x.dtype, key] = plan, job.codes, program, job.dtype
-    return run_known(x, key, job.out)
+    known[x.dtype, key] = _same_shape_call(job.plan, job.codes, namespace(x))
+    return True
+
+
+@lru_cache(maxsize=CACHED)
+def _same_shape_call(plan: Plan, codes: bool, xp: Any) -> _KnownCall:
+    """Return what converts dense arrays of a library to others of the same shape."""
+    dtype = carrier(plan.target.code_dtype.name if codes else plan.target, xp)
+    return plan, codes, make_program(plan, extend=not codes and extends(plan.target, xp)), dtype
 
 
 @lru_cache(maxsize=CACHED)

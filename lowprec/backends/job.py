@@ -88,6 +88,11 @@ class Job:
         return [self.x] if self.scales is None else [self.x, *self.scales.arrays]
 
     @property
+    def same_shape(self) -> bool:
+        """Whether elements become elements of the caller's library one by one, without scales."""
+        return self.carrier is None and self.scales is None and self.shape is None and not self.packed
+
+    @property
     def values_shape(self) -> tuple[int, ...]:
         """The shape of the values, however `x` holds them."""
         return tuple(self.x.shape) if self.shape is None else self.shape
