@@ -27,18 +27,18 @@ LIBRARY_FORMATS: dict[str, Callable[[Format], bool]] = {
     "torch": lambda fmt: fmt.torch_name is not None and is_in_table(fmt),
     "cupy": lambda fmt: _is_numpys(fmt) or (fmt.is_float and fmt.bits == 16),  # from ml_dtypes one type, since 14
     "jax": lambda fmt: own_dtype(fmt) is not None and fmt.bits != 6,  # XLA names 6-bit types and runs on none
-    "dask": _is_numpys,  # one-byte dtypes of ml_dtypes do not survive every way to a worker
+    "dask": _is_numpys,  # one-byte dtypes of ml_dtypes do not reach every worker
 }
-"""Which formats a library has a dtype for; of other libraries their namespace is asked."""
+"""Which formats a library has a dtype for; for other libraries their namespace says so."""
 
 
 def _library(xp: Any) -> str:
     """Return the name of a library that `LIBRARY_FORMATS` knows, or ''."""
-    asked: dict[str, Callable[[Any], bool]] = {
+    checks: dict[str, Callable[[Any], bool]] = {
         "numpy": compat.is_numpy_namespace, "torch": compat.is_torch_namespace, "cupy": compat.is_cupy_namespace,
         "jax": compat.is_jax_namespace, "dask": compat.is_dask_namespace,
     }  # fmt: skip
-    return next((name for name, is_it in asked.items() if is_it(xp)), "")
+    return next((name for name, is_it in checks.items() if is_it(xp)), "")
 
 
 @lru_cache(maxsize=CACHED)
@@ -49,10 +49,10 @@ def native(fmt: Format, xp: Any) -> Any | None:
         return fmt.dtype
     if not (LIBRARY_FORMATS[library] if library else is_in_table)(fmt):  # the name alone says nothing
         return None
-    found = getattr(xp, (library == "torch" and fmt.torch_name) or fmt.name, None)
+    dtype = getattr(xp, (library == "torch" and fmt.torch_name) or fmt.name, None)
     if library in ("cupy", "jax", "dask"):  # NumPy's dtypes, also where the namespace does not list them
-        return fmt.dtype if found is not None or library != "jax" else None
-    return None if isinstance(found, type(sys)) else found
+        return fmt.dtype if dtype is not None or library != "jax" else None
+    return None if isinstance(dtype, type(sys)) else dtype
 
 
 def extends(fmt: Format, xp: Any) -> bool:
@@ -97,20 +97,20 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     """
     row = as_format(fmt)
     try:
-        found, is_switched = _found(row, xp)
+        dtype, is_switched = _carrier_and_switch(row, xp)
     except TypeError:  # what cannot be a key of the cache is no namespace
-        found, is_switched = None, False
-    if found is None:
+        dtype, is_switched = None, False
+    if dtype is None:
         text = ": numpy, in arrays of str objects" if row.kind is Kind.STRING else ""
         raise TypeError(f"`xp` must be an array library that can hold {row.name}{text}; got {shown(xp)}")
     if is_switched and not sys.modules["jax"].config.jax_enable_x64:
         how = 'jax.config.update("jax_enable_x64", True)'
         raise TypeError(f"JAX holds {row.name} only with its 64-bit types switched on: {how}")
-    return found
+    return dtype
 
 
 @lru_cache(maxsize=CACHED)
-def _found(row: Format, xp: Any) -> tuple[Any, bool]:
+def _carrier_and_switch(row: Format, xp: Any) -> tuple[Any, bool]:
     """Return the dtype, and whether it is one of those that JAX has only where its 64-bit types are switched on.
 
     None for what is no array library, and for text in another one than NumPy.
@@ -120,8 +120,8 @@ def _found(row: Format, xp: Any) -> tuple[Any, bool]:
     library = _library(xp)
     if row.kind is Kind.STRING and library != "numpy":
         return None, False
-    found = native(row, xp)
-    if found is None:
+    dtype = native(row, xp)
+    if dtype is None:
         prefix = "int" if row.is_integer and row.signed else "uint"
-        found = native(FORMATS[f"{prefix}{row.storage_bits}"], xp)
-    return found, library == "jax" and row.bits >= (128 if row.kind is Kind.COMPLEX else 64)
+        dtype = native(FORMATS[f"{prefix}{row.storage_bits}"], xp)
+    return dtype, library == "jax" and row.bits >= (128 if row.kind is Kind.COMPLEX else 64)

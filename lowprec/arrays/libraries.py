@@ -50,18 +50,18 @@ _known: dict[type, Any] = {np.ndarray: np}
 
 def namespace(x: Any, parameter: str = "x") -> Any:
     """Return the array-API namespace of `x`; NumPy scalars count as 0-d arrays."""
-    found = _known.get(type(x))
-    if found is not None:
-        return found
+    xp = _known.get(type(x))
+    if xp is not None:
+        return xp
     refused = (type, bool, int, float, complex, type(None), np.ma.MaskedArray)  # whose mask would be lost silently
     if isinstance(x, (np.ndarray, np.generic)) and not isinstance(x, np.ma.MaskedArray):
         _known[type(x)] = np
         return np
     if not isinstance(x, refused) and compat.is_array_api_obj(x):
-        found = compat.array_namespace(x)
+        xp = compat.array_namespace(x)
         if is_torch(x) or is_jax(x):
-            _known[type(x)] = found
-        return found
+            _known[type(x)] = xp
+        return xp
     kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
     raise TypeError(f"`{parameter}` must be an array (NumPy, torch, or any array-API library); got {kind}")
 
@@ -106,7 +106,7 @@ def check_readable(x: Any) -> None:
         raise ValueError(f"`x` must be a JAX array that this process can read; got one that is {kind}")
 
 
-def _held(dtype: Any) -> Format | None:
+def _format_of_dtype(dtype: Any) -> Format | None:
     if isinstance(dtype, np.dtype) and dtype.kind in "UTO":
         return STRING
     try:
@@ -126,22 +126,23 @@ def format_of(
     `names` are the caller's parameters for the array and for `source`, `kinds` what the caller takes.
     """
     array, parameter = names
-    held = _held(dtype)
-    if held is None and isinstance(source, Format) and own_dtype(source) == dtype:  # a described row of ml_dtypes
-        held = source
-    if held is None or held.kind not in kinds:
+    stored = _format_of_dtype(dtype)
+    if stored is None and isinstance(source, Format) and own_dtype(source) == dtype:  # a described row of ml_dtypes
+        stored = source
+    if stored is None or stored.kind not in kinds:
         more = {Kind.STRING: ", text", Kind.COMPLEX: ", complex numbers"}
         also = "".join(text for kind, text in more.items() if kind in kinds)
         raise TypeError(f"`{array}` must hold bools, integers, real floats{also}; got dtype {dtype}{advice(dtype)}")
     if source is None:
-        return held
+        return stored
     fmt = as_format(source, parameter=parameter)
     if fmt.kind not in kinds:
         raise ValueError(f"`{parameter}` must be a format that `{array}` may hold; got {fmt.name}")
-    codes = held.is_integer and held.bits == fmt.storage_bits and (not held.signed or (fmt.is_integer and fmt.bits < 8))
-    if held != fmt and not codes:
-        held_in = dict.fromkeys([fmt.name, *(["int8"] if fmt.is_integer and fmt.bits < 8 else []), fmt.code_dtype.name])
-        wanted = " or ".join(held_in)
+    is_narrow = fmt.is_integer and fmt.bits < 8
+    codes = stored.is_integer and stored.bits == fmt.storage_bits and (not stored.signed or is_narrow)
+    if stored != fmt and not codes:
+        carriers = dict.fromkeys([fmt.name, *["int8"] * is_narrow, fmt.code_dtype.name])
+        wanted = " or ".join(carriers)
         raise ValueError(f"`{array}` must hold codes of `{parameter}` {fmt.name} in {wanted}; got dtype {dtype}")
     return fmt
 
@@ -160,8 +161,8 @@ def to_codes(x: Any) -> np.ndarray[Any, Any]:
     width = 8 * x.itemsize
     x = x.detach() if x.requires_grad else x
     x = x.resolve_neg() if x.is_neg() else x
-    found: np.ndarray[Any, Any] = x.view(_torch_signed(width)).numpy().view(f"u{width // 8}")
-    return found
+    codes: np.ndarray[Any, Any] = x.view(_torch_signed(width)).numpy().view(f"u{width // 8}")
+    return codes
 
 
 def empty_codes(
@@ -204,8 +205,8 @@ def call_back(
         array = jax.lax.stop_gradient(array)
         return jax.lax.bitcast_convert_type(array, np.uint32) if array.dtype.itemsize == 8 else array
 
-    def host(*given: Any) -> Any:
-        halves = (np.asarray(array) for array in given)
+    def host(*buffers: Any) -> Any:
+        halves = (np.asarray(array) for array in buffers)
         pairs = zip(halves, dtypes, strict=True)
         return task(*(a if a.dtype == dtype else a.view(dtype).reshape(a.shape[:-1]) for a, dtype in pairs))
 
@@ -245,11 +246,11 @@ def to_torch_memory(codes: np.ndarray[Any, Any], dtype: Any) -> Any:
     return sys.modules["torch"].from_numpy(codes.view(f"i{codes.dtype.itemsize}")).view(dtype)
 
 
-def _seen_as(array: np.ndarray[Any, Any], held: Any) -> np.ndarray[Any, Any]:
+def _seen_as(array: np.ndarray[Any, Any], seen: Any) -> np.ndarray[Any, Any]:
     """Return the bits of a NumPy array as a dtype of the same width, in native byte order."""
     if not array.dtype.isnative:
         array = array.byteswap().view(array.dtype.newbyteorder("="))
-    return array.view(held)
+    return array.view(seen)
 
 
 def reinterpret(x: Any, fmt: Format, xp: Any) -> Any:
@@ -261,20 +262,22 @@ def reinterpret(x: Any, fmt: Format, xp: Any) -> Any:
         check_readable(x)
         return x.detach().resolve_neg().resolve_conj().view(dtype)
     if is_traced(x):
-        return call_back(partial(_seen_as, held=dtype), x.shape, dtype, x)
+        return call_back(partial(_seen_as, seen=dtype), x.shape, dtype, x)
     if is_dask(x):
-        return x.map_blocks(_seen_as, held=dtype, dtype=dtype, token="lowprec-bitcast")
+        return x.map_blocks(_seen_as, seen=dtype, dtype=dtype, token="lowprec-bitcast")
     if is_jax(x):
         check_readable(x)
         return from_codes(to_codes(x), dtype, x)
     if hasattr(x, "view"):
         return x.view(dtype)
-    held = fmt.dtype if native(fmt, xp) is not None else fmt.code_dtype
-    return xp.asarray(_exchanged(x).view(held), device=compat.device(x))
+    own = fmt.dtype if native(fmt, xp) is not None else fmt.code_dtype
+    return xp.asarray(_exchanged(x).view(own), device=compat.device(x))
 
 
 def match_library(other: Any, x: Any, parameter: str) -> Any:
     """Return `other` as an array of the library and on the device of `x`, which it must be; Dask takes in NumPy's."""
+    if type(other) is type(x) is np.ndarray:
+        return other
     xp, wanted = namespace(other, parameter), namespace(x)
     if is_dask(x) and xp is np:
         return wanted.asarray(other)
@@ -328,7 +331,7 @@ def check_takes_text(xp: Any) -> None:
 
 
 def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
-    """Raise unless `out` can take a result of that shape and dtype, beside the input `like`."""
+    """Raise unless `out` can take a result of that shape and dtype, for the input `like`."""
     xp, wanted = namespace(out, "out"), namespace(like)
     if xp is not wanted:
         raise TypeError(f"`out` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")

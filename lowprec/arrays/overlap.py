@@ -30,16 +30,16 @@ def overlaps_itself(shape: Sequence[int], strides: Sequence[int], itemsize: int)
     if 0 in shape:
         return False
     axes = sorted((abs(step), length) for step, length in zip(strides, shape, strict=True) if length > 1)
-    span, apart = itemsize, True
+    extent, apart = itemsize, True
     for step, length in axes:
-        apart = apart and step >= span  # one step along an axis leads beyond all that the axes before reach
-        span += step * (length - 1)
+        apart = apart and step >= extent  # one step along an axis leads beyond all that the axes before reach
+        extent += step * (length - 1)
     if apart:
         return False
-    if math.prod(shape) * itemsize > span:
+    if math.prod(shape) * itemsize > extent:
         return True
     # Axes that are interleaved, as no slicing or transposing makes them: mark where every element starts.
-    starts = np.zeros(span, np.bool)
+    starts = np.zeros(extent, np.bool)
     np.lib.stride_tricks.as_strided(
         starts, tuple(length for _, length in axes), tuple(step for step, _ in axes)
     )[...] = True  # fmt: skip

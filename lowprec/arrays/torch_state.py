@@ -106,9 +106,9 @@ def check_tensor(x: Any, parameter: str = "x") -> None:
     torch = sys.modules["torch"]
     if type(x) is torch.Tensor and _has_memory(x) and not (x.is_nested or x.is_quantized):  # all others have no address
         return
-    found = _lack(x, torch)
-    if found is not None:
-        kind, advice = found
+    lack = _lack(x, torch)
+    if lack is not None:
+        kind, advice = lack
         raise TypeError(f"`{parameter}` must be a dense torch tensor with data; got one that is {kind}: {advice}")
 
 

@@ -36,7 +36,7 @@ def _read(x: Any, source: Format, xp: Any) -> Any:
         return x
     if source.is_float:
         return reinterpret(x, source, xp)
-    return array_api_cast.convert(x, make_plan(_unsigned(source), source, _NEWEST_RULES), xp)
+    return array_api_cast.cast_array(x, make_plan(_unsigned(source), source, _NEWEST_RULES), xp)
 
 
 def _deliver(job: Job, result: Any, dtype: Any) -> Any:
@@ -70,12 +70,12 @@ def run(job: Job) -> Any:
     xp, target = namespace(x), plan.target
     codes = packing.unpack(x, plan.source, job.shape, xp) if job.shape is not None else _read(x, plan.source, xp)
     if job.scales is not None:
-        check_zero_point(job, run)
-        result = array_api_quantize.convert(codes, plan, _readable(job, job.scales, xp), xp, extend=extend)
+        check_zero_point(plan, job.scales, run)
+        result = array_api_quantize.quantize_array(codes, plan, _readable(job, job.scales, xp), xp, extend=extend)
     else:
         if dtype != native(target, xp) and not extend and target.is_integer and target.bits >= 8:
             plan = make_plan(plan.source, _unsigned(target), _NEWEST_RULES)  # an integer's code: the number mod 2**bits
-        result = array_api_cast.convert(codes, plan, xp, extend=extend)
+        result = array_api_cast.cast_array(codes, plan, xp, extend=extend)
     return _deliver(job, result, dtype)
 
 

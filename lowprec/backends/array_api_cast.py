@@ -23,10 +23,10 @@ from .array_api_values import (
     values_of,
 )  # fmt: skip
 
-__all__ = ["convert", "require"]
+__all__ = ["cast_array", "require"]
 
 
-def convert(x: Any, plan: Plan, xp: Any, *, extend: bool = False) -> Any:
+def cast_array(x: Any, plan: Plan, xp: Any, *, extend: bool = False) -> Any:
     """Convert an array by a plan, with nothing but calls of its array-API namespace.
 
     NaN, Inf, -0 and out-of-range values become what the plan says.
@@ -65,7 +65,7 @@ def convert(x: Any, plan: Plan, xp: Any, *, extend: bool = False) -> Any:
     >>> from lowprec.spec.opsets import cast_rules
     >>> from lowprec.plans.cast import make_plan
     >>> rows = FORMATS["float64"], FORMATS["float8_e4m3fn"]
-    >>> convert(xp.asarray([1.0, 1e9, -0.0]), make_plan(*rows, cast_rules(*rows)), xp).tolist()
+    >>> cast_array(xp.asarray([1.0, 1e9, -0.0]), make_plan(*rows, cast_rules(*rows)), xp).tolist()
     [56, 126, 128]
     """
     require(plan.target, xp)

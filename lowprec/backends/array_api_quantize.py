@@ -19,7 +19,7 @@ from .array_api_cast import require
 from .array_api_values import Library, Values, assembled, encoded, native_values, nearest_values, values_of
 from .job import Scales
 
-__all__ = ["convert"]
+__all__ = ["quantize_array"]
 
 
 def _in_precision(x: Any, fmt: Format, precision: Format, lib: Library) -> Values:
@@ -104,13 +104,13 @@ def _integers(values: Values, zero: Any, target: Format, extend: bool, lib: Libr
     return assembled(None, lib.integers(number), target, extend, lib)
 
 
-def convert(x: Any, plan: Plan, scales: Scales, xp: Any, *, extend: bool = False) -> Any:
+def quantize_array(x: Any, plan: Plan, scales: Scales, xp: Any, *, extend: bool = False) -> Any:
     """Quantize or dequantize with nothing but calls of the array-API namespace.
 
     Parameters
     ----------
     x : array of `xp`, any shape
-        As `array_api_cast.convert` takes it.
+        As `array_api_cast.cast_array` takes it.
     plan : Plan
         With a scale part.
     scales : Scales
@@ -123,7 +123,7 @@ def convert(x: Any, plan: Plan, scales: Scales, xp: Any, *, extend: bool = False
     Returns
     -------
     array of `xp`, shape of `x`
-        As `array_api_cast.convert` returns it.
+        As `array_api_cast.cast_array` returns it.
     """
     scaling, granularity = plan.scaling, scales.granularity
     assert scaling is not None

@@ -1,4 +1,4 @@
-"""Values in array-API calls: float64 magnitudes beside two masks, from codes and back.
+"""Values in array-API calls: float64 magnitudes and two masks, from codes and back.
 
 No NaN enters the arithmetic, so nothing depends on what a library does with one. float64 holds every value of every
 source but the 64-bit integers, which are rounded to odd on the way. Encoding looks the quantum of the target's grid up
@@ -54,14 +54,14 @@ class Library:
     def lookup(self, table: tuple[float, ...], index: Any) -> Any:
         """Return ``table[index]``."""
         # take wants one dimension
-        found = self.xp.take(self.constant(table, self.xp.float64), self.xp.reshape(index, (-1,)), axis=0)
-        return self.xp.reshape(found, index.shape)
+        values = self.xp.take(self.constant(table, self.xp.float64), self.xp.reshape(index, (-1,)), axis=0)
+        return self.xp.reshape(values, index.shape)
 
     def search(self, table: tuple[float, ...], x: Any) -> Any:
         """Return as int64 how many numbers of an ascending table are not above `x`."""
         flat = self.xp.reshape(x, (-1,))  # searchsorted likes no strides
-        found = self.xp.searchsorted(self.constant(table, self.xp.float64), flat, side="right")
-        return self.xp.reshape(self.integers(found), x.shape)
+        counts = self.xp.searchsorted(self.constant(table, self.xp.float64), flat, side="right")
+        return self.xp.reshape(self.integers(counts), x.shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from .. import _kernels
 from ..arrays.libraries import (
     carrier,
     check_out,
+    check_readable,
     empty_codes,
     extends,
     from_codes,
@@ -22,50 +23,106 @@ from ..arrays.libraries import (
     namespace,
     to_codes,
 )
-from ..arrays.torch_state import LOWEST, mark_written
+from ..arrays.torch_state import LOWEST, dispatched, mark_written
 from ..plans.cast import Plan, Rule
-from ..plans.granularity import Granularity, expanded
 from ..spec.formats import Format
 from ..spec.interned import CACHED
 from ..spec.packing import packed_bytes
-from .job import Job, Scales
-from .operands import loop_operands
+from .cpu_operands import cpu_operands
+from .job import CallKey, Job
 from .program import make_program
 from .threads import PARALLEL_FROM, is_small, shared
 
-__all__ = ["accepts", "cast_as_before", "remember_cast", "run"]
+__all__ = ["accepts", "reads", "run", "run_known"]
 
 _Array = np.ndarray[Any, Any]
 _BYTE = np.dtype(np.uint8)
-_NUMPY = (np.ndarray, np.generic)
+
+
+def reads(x: Any) -> bool:
+    """Whether the elements of an array lie in host memory: then operands may be NumPy arrays, whatever `x` is."""
+    return type(x) is np.ndarray or has_host_memory(x)
 
 
 def accepts(job: Job) -> bool:
     """Whether the elements lie in host memory."""
     if job.plan.rule is Rule.TEXT:
         return False
-    return type(job.x) is np.ndarray or (has_host_memory(job.x) and not any(map(is_traced, job.arrays)))
+    return type(job.x) is np.ndarray or (reads(job.x) and not any(map(is_traced, job.arrays)))
 
 
 def run(job: Job) -> Any:
     """Carry out a job."""
-    x = job.x
-    result = None
-    if job.carrier is not None:
-        return _run_any(job)
-    if type(x) is np.ndarray:
+    x, result = job.x, None
+    if _remember(job):
+        result = run_known(x, job.key, job.out)
+    elif job.carrier is None and type(x) is np.ndarray:
         result = _run_dense(job)
-    elif job.scales is None and job.shape is None and job.out is None and not (job.codes or job.packed):
-        result = _run_tensor(x, *_tensor_program(job.plan, namespace(x)))
+    elif job.same_shape and job.out is None and is_torch(x) and not _is_known(job):  # else it was refused before
+        result = _run_tensor(x, _same_shape_call(job.plan, job.codes, namespace(x)))
     return _run_any(job) if result is None else result
 
 
-# ---- dense arrays
+# ---- small dense arrays, by calls that came before
 
 
-_programs: dict[type, dict[tuple[Any, object], tuple[Any, ...]]] = {}
-"""Class of an array → (its dtype, name or row of a target) → the plan of a cast without other options, and what
-`_dense_program` or `_tensor_program` returned for it."""
+_KnownCall = tuple[Plan, bool, _kernels.Program, Any]
+"""What a call comes to: its plan, whether codes are returned, the program, the dtype of the result in its library."""
+
+_known: dict[type, dict[tuple[Any, CallKey], _KnownCall]] = {}
+"""Class of an array → (its dtype, the key of a call) → what it comes to."""
+
+
+def run_known(x: Any, key: CallKey, out: Any) -> Any:
+    """Carry out a call for a NumPy array or a torch tensor where one with its key came before; else return None.
+
+    A tensor that torch's dispatcher must see is refused too; the caller has checked that nothing is traced.
+    """
+    try:
+        known = _known[type(x)][x.dtype, key]
+    except (KeyError, TypeError):  # TypeError: what cannot be a key is named by the checks
+        return None
+    plan, codes, program, dtype = known
+    if type(x) is np.ndarray:
+        n = x.size
+        if is_small(n):
+            result = _kernels.run_same_shape(program, x, dtype, out, 1)
+        else:
+            result = shared(n, _kernels.run_same_shape, program, x, dtype, out)
+    else:
+        result = _run_tensor(x, known) if out is None else None
+        if result is None:
+            if dispatched(x, out):
+                return None
+            check_readable(x)
+    return _run_any(Job(x, plan, codes=codes, out=out)) if result is None else result
+
+
+def _is_known(job: Job) -> bool:
+    return job.key is not None and (job.x.dtype, job.key) in _known.get(type(job.x), {})
+
+
+def _remember(job: Job) -> bool:
+    """Let `run_known` find what a job comes to; False where it knows, or cannot carry out such jobs."""
+    x, key = job.x, job.key
+    names = key if isinstance(key, tuple) else (key,)
+    # Numbers are left out: one may equal another one of another type.
+    if not (isinstance(x, np.ndarray) or is_torch(x)) or not all(isinstance(name, (str, Format)) for name in names):
+        return False
+    if _is_known(job):
+        return False
+    known = _known.setdefault(type(x), {})
+    if len(known) >= CACHED:
+        known.clear()
+    known[x.dtype, key] = _same_shape_call(job.plan, job.codes, namespace(x))
+    return True
+
+
+@lru_cache(maxsize=CACHED)
+def _same_shape_call(plan: Plan, codes: bool, xp: Any) -> _KnownCall:
+    """Return what converts dense arrays of a library to others of the same shape."""
+    dtype = carrier(plan.target.code_dtype.name if codes else plan.target, xp)
+    return plan, codes, make_program(plan, extend=not codes and extends(plan.target, xp)), dtype
 
 
 @lru_cache(maxsize=CACHED)
@@ -73,50 +130,6 @@ def _dense_program(plan: Plan, codes: bool, packed: bool, unpacked: bool) -> tup
     """Return what converts a dense NumPy array, and the dtype of the result."""
     dtype = plan.target.dtype if not (codes or packed) else _BYTE if packed else plan.target.code_dtype
     return make_program(plan, packed=packed, unpacked=unpacked), dtype
-
-
-@lru_cache(maxsize=CACHED)
-def _tensor_program(plan: Plan, xp: Any) -> tuple[_kernels.Program, Any]:
-    """Return what converts a dense torch tensor, and the dtype of the result."""
-    dtype = carrier(plan.target, xp)
-    return make_program(plan, extend=extends(plan.target, xp)), dtype
-
-
-def remember_cast(x: Any, to: object, plan: Plan) -> None:
-    """Let `cast_as_before` find the plan of a cast that names the target so and has no other option.
-
-    Numbers are left out: one may equal another one of another type.
-    """
-    if plan.rule is Rule.TEXT or not isinstance(to, (str, Format)):
-        return
-    found: tuple[Any, ...]
-    if type(x) is np.ndarray:
-        found = _dense_program(plan, False, False, False)
-    elif is_torch(x):
-        found = _tensor_program(plan, namespace(x))
-    else:
-        return
-    known = _programs.setdefault(type(x), {})
-    if len(known) >= CACHED:
-        known.clear()
-    known[x.dtype, to] = plan, *found
-
-
-def cast_as_before(x: Any, to: object, out: Any) -> Any:
-    """Cast a NumPy array or a torch tensor the way its dtype was cast before; None if it was not."""
-    try:
-        found = _programs[type(x)][x.dtype, to]
-    except (KeyError, TypeError):  # TypeError: what cannot be a key is named by the checks
-        return None
-    if type(x) is not np.ndarray:
-        return _run_tensor(x, *found[1:]) if out is None else None
-    plan, program, dtype = found
-    n = x.size
-    if is_small(n):
-        result = _kernels.run_same_shape(program, x, dtype, out, 1)
-    else:
-        result = shared(n, _kernels.run_same_shape, program, x, dtype, out)
-    return _run_any(Job(x, plan, out=out)) if result is None else result
 
 
 def _run_dense(job: Job) -> Any:
@@ -131,13 +144,13 @@ def _run_dense(job: Job) -> Any:
         out = np.empty(shape, dtype)
     elif type(out) is not np.ndarray or out.dtype != dtype or out.shape != shape:
         return None
-    operands = None if job.scales is None else _operands(job, n)
+    operands = None if job.scales is None else cpu_operands(job, n, run)
     if is_small(n):
         return out if _kernels.run_arrays(program, x, out, n, operands, 1) else None
     return out if shared(n, _kernels.run_arrays, program, x, out, n, operands) else None
 
 
-def _run_tensor(x: Any, program: _kernels.Program, dtype: Any) -> Any:
+def _run_tensor(x: Any, known: _KnownCall) -> Any:
     """Convert a torch tensor to another one of the same shape; None, with nothing done, if it is not dense.
 
     A dense tensor is one row of host memory, with few enough elements for torch to allocate the result: memory for
@@ -154,6 +167,7 @@ def _run_tensor(x: Any, program: _kernels.Program, dtype: Any) -> Any:
         return None
     if n >= PARALLEL_FROM or (address < LOWEST and n):
         return None
+    _, _, program, dtype = known
     result = torch.empty_like(x, dtype=dtype)
     if is_small(n):
         _kernels.run_addresses(program, address, result.data_ptr(), n, 1)
@@ -192,7 +206,7 @@ def _run_any(job: Job) -> Any:
         unpacked=job.shape is not None,
     )
     n = math.prod(job.values_shape)
-    _run_codes(program, src, dst, n, None if job.scales is None else _operands(job, n))
+    _run_codes(program, src, dst, n, None if job.scales is None else cpu_operands(job, n, run))
     if out_codes is None:
         return from_codes(dst, dtype, x)
     if dst is not out_codes:  # the kernels could not write there
@@ -230,52 +244,3 @@ def _merge_axes(a: _Array, b: _Array) -> tuple[_Array, _Array]:
             shape.insert(0, b.shape[axis])
     shape = shape or [1]
     return a.reshape(shape), b.reshape(shape)
-
-
-# ---- scales
-
-
-def _flat(x: Any) -> _Array:
-    """Return host memory as one dense row in native byte order."""
-    if type(x) is np.ndarray and x.flags.carray and x.dtype.isnative:
-        return x.reshape(-1)
-    codes = to_codes(x)
-    if isinstance(x, _NUMPY) and not x.dtype.isnative:
-        codes = codes.byteswap()
-    return np.ascontiguousarray(codes).reshape(-1)
-
-
-def _operands(job: Job, n: int) -> _kernels.Operands:
-    """Return what the kernels read of scales; those of one scale are remembered, for small calls."""
-    plan, scales = job.plan, job.scales
-    assert scales is not None
-    scale, fmt, zero_point, granularity = scales
-    if granularity.axis is not None or not isinstance(scale, _NUMPY):
-        return _make_operands(plan, scales, n, copies=job.out is not None)
-    one = scale.tobytes(), scale.dtype
-    if zero_point is None:
-        return _operands_of_one(plan, fmt, granularity, n, one)
-    return _operands_of_one(plan, fmt, granularity, n, one, (zero_point.tobytes(), zero_point.dtype))
-
-
-@lru_cache(maxsize=4096)
-def _operands_of_one(
-    plan: Plan, fmt: Format, granularity: Granularity, n: int, *contents: tuple[bytes, np.dtype[Any]]
-) -> _kernels.Operands:
-    """Return the operands of one scale, and of one zero point if there is one."""
-    scale, *zero_point = (np.frombuffer(memory, dtype) for memory, dtype in contents)
-    return _make_operands(plan, Scales(scale, fmt, zero_point[0] if zero_point else None, granularity), n)
-
-
-def _make_operands(plan: Plan, scales: Scales, n: int, *, copies: bool = False) -> _kernels.Operands:
-    """Return scales and zero points as the loops read them; copies where the result may be written over them."""
-    scale, zero_point = loop_operands(plan, scales, run)
-    if zero_point is not None:
-        zero_point = _flat(zero_point)
-        if plan.codes.is_integer and not zero_point.any():  # a sum with 0 is a change to a float -0 alone
-            zero_point = None
-    granularity, (scale, zero_point) = expanded(scales.granularity, n, (_flat(scale), zero_point))
-    if copies:
-        scale, zero_point = scale.copy(), None if zero_point is None else zero_point.copy()
-    zero_bytes = None if zero_point is None else zero_point.view(_BYTE)
-    return _kernels.Operands(scale.view(_BYTE), zero_bytes, scale.itemsize, n, granularity)

@@ -37,9 +37,9 @@ def _groups(proc: Path) -> Iterator[Path]:
         _, controllers, path = line.split(":", 2)
         inside.update(dict.fromkeys(controllers.split(","), path))
     for line in (proc / "mountinfo").read_text(encoding="utf-8").splitlines():
-        fields, _, rest = line.partition(" - ")
+        fields, _, tail = line.partition(" - ")
         root, mounted = fields.split()[3:5]
-        kind, *_, options = rest.split()
+        kind, *_, options = tail.split()
         controller = {"cgroup2": "", "cgroup": "cpu"}.get(kind)
         if controller is None or controller not in inside or (controller and controller not in options.split(",")):
             continue

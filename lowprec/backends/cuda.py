@@ -122,7 +122,7 @@ def _operands(job: Job, scales: Scales, axes: tuple[int, ...] | None, shape: tup
     if job.out is not None:  # which may be written over them
         arrays = [array.copy() for array in arrays]
     scale, zero_point = (*(array.data.ptr for array in arrays), 0)[:2]
-    return operands_bytes(scale, zero_point, *granularity[1:])
+    return operands_bytes(scale, zero_point, granularity)
 
 
 def run(job: Job) -> Any:

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _kernels
+from ..plans.granularity import Granularity
 
 __all__ = ["OPTIONS", "Conversion", "arguments", "operands_bytes", "conversion", "geometry", "kernel_source"]
 
 OPTIONS = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true")
-"""What the compiler is told: strict IEEE arithmetic, every operation rounded by itself."""
+"""The compiler's options: strict IEEE arithmetic, every operation rounded by itself."""
 
 THREADS = 256  # of a block
 BLOCKS = 1 << 16  # the most of a launch; what is left, threads take in further rounds
@@ -107,17 +108,17 @@ def geometry(made: Conversion, n: int) -> tuple[int, int]:
     return min(max(-(-vectors // THREADS), 1), BLOCKS), THREADS
 
 
-def _by_value(held: bytes) -> np.ndarray[Any, Any]:
+def _by_value(struct: bytes) -> np.ndarray[Any, Any]:
     """Return bytes as an array of one element, which is how CuPy takes a struct."""
-    return np.frombuffer(held, np.dtype((np.void, len(held))))
+    return np.frombuffer(struct, np.dtype((np.void, len(struct))))
 
 
-def operands_bytes(scale: int, zero: int, inner: int, length: int, block: int, outer_step: int, width: int) -> bytes:
+def operands_bytes(scale: int, zero: int, granularity: Granularity) -> bytes:
     """Return the struct of operands: the addresses of scales and of zero points, 0 for none, and how they spread."""
-    return np.array([scale, zero, inner, length, block, outer_step, width], np.uint64).tobytes()
+    return np.array([scale, zero, *granularity[1:]], np.uint64).tobytes()
 
 
-_NOTHING = operands_bytes(0, 0, 1, 1, 1, 0, 1)
+_NOTHING = operands_bytes(0, 0, Granularity(None, 1, 1, 1, 0, 1))
 
 
 def arguments(program: _kernels.Program, n: int, operands: bytes = _NOTHING) -> tuple[Any, Any, Any]:

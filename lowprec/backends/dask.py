@@ -10,7 +10,7 @@ import importlib
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def _meta(x: Any, ndim: int, dtype: Any) -> Any:
 
 
 def _map_blocks(task: _Task, x: Any, dtype: Any, label: str, /, **names: object) -> Any:
-    """Return the Dask array of what `task` makes of every block, its shape kept."""
+    """Return the Dask array of the results of `task` for every block, which keeps its shape."""
     return x.map_blocks(task, dtype=dtype, meta=_meta(x, x.ndim, dtype), token=f"lowprec-{label}", **names)
 
 
@@ -53,7 +53,7 @@ def _rechunk_multiples(x: Any, multiple: int, axis: int = 0) -> Any:
 
 
 def _pack(task: _Task, x: Any, fmt: Format, label: str, /, **names: object) -> Any:
-    """Return the packed codes that `task` makes of blocks of whole bytes, in C order of the whole array."""
+    """Return the packed codes that `task` returns for blocks of whole bytes, in C order of the whole array."""
     _check_known(x, "x")
     flat = _rechunk_multiples(x.reshape(-1), group(fmt)[0])
     lengths = tuple(packed_bytes(length, fmt) for length in flat.chunks[0])
@@ -100,7 +100,7 @@ def blockwise(
     /,
     **names: object,
 ) -> Any:
-    """Return what `task` makes of each block of `x` and of the blocks of operands along the same axes."""
+    """Return the results of `task` for each block of `x` and of the blocks of operands along the same axes."""
     axes = tuple(range(x.ndim))
     pairs = itertools.chain.from_iterable([(x, axes), *operands])
     return importlib.import_module("dask.array").blockwise(
@@ -128,25 +128,36 @@ def _label(plan: Plan) -> str:
     return f"{plan.source.name}-{plan.target.name}"
 
 
-def _cast_block(x: Any, *, plan: Plan, result: str, source: str, extend: bool, packed: bool, unpacked: bool) -> Any:
+_Result = tuple[str, bool]
+"""`Job.carrier` of a task: the name of the format whose dtype the result has, whether integers are sign-extended."""
+
+
+def _carrier(result: _Result) -> tuple[Any, bool]:
+    name, extend = result
+    return as_format(name).dtype, extend
+
+
+def _cast_block(x: Any, *, plan: Plan, result: _Result, source: str, packed: bool, unpacked: bool) -> Any:
     """Convert one block, on one thread: Dask runs many at a time.
 
-    Dtypes come by the names of formats: that of the `result`, and that of `x`. A block of packed codes is unpacked to
-    as many as its bytes hold.
+    `source` names the format whose dtype `x` has. A block of packed codes is unpacked to as many as its bytes hold.
     """
     if as_format(x.dtype).name != source:
         raise TypeError(f"the blocks of `x` must hold {source}, as the whole array says; one has dtype {x.dtype}")
     shape = (x.size * 8 // plan.source.bits,) if unpacked else None
     with one_thread():
-        return eager.run(Job(x, plan, packed=packed, shape=shape, carrier=(as_format(result).dtype, extend)))
+        return eager.run(Job(x, plan, packed=packed, shape=shape, carrier=_carrier(result)))
 
 
 def _run_cast(job: Job) -> Any:
     x, plan, dtype = job.x, job.plan, job.dtype
     options = {
-        "plan": plan, "result": as_format(dtype).name, "source": as_format(x.dtype).name, "extend": job.extend,
-        "packed": job.packed, "unpacked": job.shape is not None,
-    }  # fmt: skip
+        "plan": plan,
+        "result": (as_format(dtype).name, job.extend),
+        "source": as_format(x.dtype).name,
+        "packed": job.packed,
+        "unpacked": job.shape is not None,
+    }
     if job.packed:
         return _pack(_cast_block, x, plan.target, _label(plan), **options)
     if job.shape is not None:
@@ -154,15 +165,22 @@ def _run_cast(job: Job) -> Any:
     return _map_blocks(_cast_block, x, dtype, _label(plan), **options)
 
 
+class _ScaleOptions(NamedTuple):
+    """What a task reads of the options of its block."""
+
+    format: Format
+    axis: int
+    block: int  # 0 where there are no blocks along the axis
+
+
 def _quantize_block(
-    x: Any, scale: Any, zero_point: Any = None, *, plan: Plan, result: str, scale_format: Format, extend: bool,
-    axis: int, block: int,
-) -> Any:  # fmt: skip
-    """Quantize or dequantize one block, on one thread; the dtype of the `result` comes by the name of its format."""
-    granularity = granularity_of(x.shape, scale.shape, axis, block, blocks=True, axes=True)
-    scales = Scales(scale, scale_format, zero_point, granularity)
+    x: Any, scale: Any, zero_point: Any = None, *, plan: Plan, result: _Result, options: _ScaleOptions
+) -> Any:
+    """Quantize or dequantize one block, on one thread."""
+    granularity = granularity_of(x.shape, scale.shape, options.axis, options.block, blocks=True, axes=True)
+    scales = Scales(scale, options.format, zero_point, granularity)
     with one_thread():
-        return eager.run(Job(x, plan, scales, carrier=(as_format(result).dtype, extend)))
+        return eager.run(Job(x, plan, scales, carrier=_carrier(result)))
 
 
 def _run_quantization(job: Job, scales: Scales) -> Any:
@@ -175,10 +193,8 @@ def _run_quantization(job: Job, scales: Scales) -> Any:
         xp = namespace(x)
         dtype, extend = carrier(plan.target, xp), extends(plan.target, xp)
     x, operands = _align_scales(x, scales.arrays, granularity)
-    options = {
-        "plan": plan, "result": as_format(dtype).name, "scale_format": scales.format, "extend": extend,
-        "axis": 1 if granularity.axis is None else granularity.axis,
-        "block": granularity.block if granularity.outer_step else 0,
-    }  # fmt: skip
-    result = blockwise(_quantize_block, x, operands, dtype, _label(plan), **options)
+    axis = 1 if granularity.axis is None else granularity.axis
+    options = _ScaleOptions(scales.format, axis, granularity.block if granularity.outer_step else 0)
+    task = {"plan": plan, "result": (as_format(dtype).name, extend), "options": options}
+    result = blockwise(_quantize_block, x, operands, dtype, _label(plan), **task)
     return _run_cast(Job(result, copy_plan(plan.target), codes=True, packed=True)) if job.packed else result

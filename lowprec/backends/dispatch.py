@@ -7,21 +7,19 @@ from typing import Any
 import numpy as np
 
 from ..arrays.libraries import check_readable
-from ..plans.cast import Rule
 from . import cpu, dask, eager, jax, strings
 from .job import Job
 
 __all__ = ["BACKENDS", "dispatch"]
 
 BACKENDS: tuple[eager.Backend, ...] = (cpu, strings, dask, jax, *eager.BACKENDS[1:])
-"""In the order in which they are asked: compiled loops, text, lazy and traced arrays, devices, any array library."""
+"""In the order of precedence: compiled loops, text, lazy and traced arrays, devices, any array library."""
 
 
 def dispatch(job: Job) -> Any:
     """Carry out a job; the result is in the library and on the device of ``job.x``."""
-    if type(job.x) is np.ndarray and job.plan.rule is not Rule.TEXT:  # the first of them, as short as it can be
-        return cpu.run(job)
-    check_readable(job.x)
+    if type(job.x) is not np.ndarray:
+        check_readable(job.x)
     for backend in BACKENDS:
         if backend.accepts(job):
             return backend.run(job)

@@ -21,7 +21,7 @@ class Backend(Protocol):
 
 
 BACKENDS: tuple[Backend, ...] = (cpu, cuda, array_api)
-"""In the order in which they are asked."""
+"""In the order of precedence."""
 
 
 def run(job: Job) -> Any:

@@ -16,7 +16,7 @@ problems: list[str] = []
 
 
 def setting(name: str, read: Callable[[str], _Value], default: _Value) -> _Value:
-    """Return what `read` makes of a variable; the default where it is not set, empty, or `read` raises ValueError.
+    """Return what `read` returns for a variable; the default where it is not set, empty, or `read` raises ValueError.
 
     The line goes to the logger ``lowprec``: to standard error, unless the program has set up logging.
     """

@@ -12,7 +12,10 @@ from ..plans.granularity import Granularity
 from ..spec.formats import Format
 from ..spec.packing import packed_bytes
 
-__all__ = ["Job", "Scales"]
+__all__ = ["CallKey", "Job", "Scales"]
+
+CallKey = object
+"""What names a conversion among the calls of all public functions: its formats, as the caller named them."""
 
 
 class Scales(NamedTuple):
@@ -64,6 +67,9 @@ class Job:
     carrier : (dtype, bool) or None
         The dtype of the result, and whether narrow integers are sign-extended in it, where another library than that of
         `x` will hold it: the block of a lazy array, the contents of a traced one.
+    key : object, optional
+        Calls with an equal one, for arrays of the same class and dtype, have the same plan: a back end may remember
+        what it comes to. Only with the array, the plan, `codes` and `out`.
     """
 
     x: Any
@@ -74,11 +80,17 @@ class Job:
     shape: tuple[int, ...] | None = None
     out: Any = None
     carrier: tuple[Any, bool] | None = None
+    key: CallKey | None = None
 
     @property
     def arrays(self) -> list[Any]:
         """The array, its scales and zero points."""
         return [self.x] if self.scales is None else [self.x, *self.scales.arrays]
+
+    @property
+    def same_shape(self) -> bool:
+        """Whether elements become elements of the caller's library one by one, without scales."""
+        return self.carrier is None and self.scales is None and self.shape is None and not self.packed
 
     @property
     def values_shape(self) -> tuple[int, ...]:

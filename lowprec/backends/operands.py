@@ -14,9 +14,9 @@ from ..spec.interned import CACHED
 from ..spec.opsets import cast_rules
 from .job import Job, Scales
 
-__all__ = ["check_zero_point", "loop_operands"]
+__all__ = ["Run", "check_zero_point", "loop_operands"]
 
-_Run = Callable[[Job], Any]
+Run = Callable[[Job], Any]
 _scale_plans = lru_cache(maxsize=CACHED)(scale_plans)
 
 
@@ -25,20 +25,19 @@ def _cast_plan(source: Format, target: Format) -> Plan:
     return make_plan(source, target, cast_rules(source, target))
 
 
-def check_zero_point(job: Job, run: _Run) -> None:
+def check_zero_point(plan: Plan, scales: Scales, run: Run) -> None:
     """Raise ValueError unless every zero point is zero, where the plan has no use for another one."""
-    plan, scales = job.plan, job.scales
-    if plan.scaling is None or plan.scaling.zero_point is not None or scales is None or scales.zero_point is None:
+    if scales.zero_point is None or plan.scaling is None or plan.scaling.zero_point is not None:
         return
     is_other = run(Job(scales.zero_point, _cast_plan(plan.codes, BOOL)))
     if bool(namespace(is_other).any(is_other)):
         raise ValueError(f"`zero_point` must be 0 for {plan.codes.name}; got another value")
 
 
-def loop_operands(plan: Plan, scales: Scales, run: _Run) -> tuple[Any, Any | None]:
+def loop_operands(plan: Plan, scales: Scales, run: Run) -> tuple[Any, Any | None]:
     """Return the scales and the zero points as the loops read them, converted by a back end's `run`."""
     assert plan.scaling is not None  # a job has scales where its plan has a scale part
-    check_zero_point(Job(scales.scale, plan, scales), run)
+    check_zero_point(plan, scales, run)
     scale, zero_point = scales.scale, None
     for step in _scale_plans(plan.scaling, scales.format):
         scale = run(Job(scale, step))

@@ -155,7 +155,7 @@ def parse_values(x: _Array, plan: Plan) -> _Array:
     """Return the codes of numbers given as text, as ONNX Cast from string does: the decimal is rounded once.
 
     A text is a decimal, plain or scientific, ``INF`` or ``NaN`` in any case; signs and surrounding ASCII blanks are
-    allowed. NaN, Inf, -0 and out-of-range numbers become what `lowprec.cast` makes of such values; a finite decimal is
+    allowed. NaN, Inf, -0 and out-of-range numbers are converted as by `lowprec.cast`; a finite decimal is
     finite however large. Integers take the number truncated toward zero, modulo 2**bits, exactly; bools are True for
     all but zero.
 

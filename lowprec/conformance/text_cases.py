@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from .. import reference
+from ..reference.array_cast import Codes
 from ..spec.formats import NUMERIC, STRING, Format, Kind
 from .cases import Call, Case, Tensor
 

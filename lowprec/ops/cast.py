@@ -8,11 +8,11 @@ from numpy import ndarray
 
 from ..arrays.libraries import format_of, namespace, reinterpret
 from ..arrays.torch_state import dispatched, eager, transformed
-from ..backends.cpu import cast_as_before, remember_cast
+from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.cast import copy_plan
-from ..plans.resolve import CAST, CAST_LIKE, TEXT, resolve, resolve_bits
+from ..plans.resolve import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits
 from ..spec.opsets import NEWEST
 
 __all__ = ["bitcast", "cast", "cast_like"]
@@ -87,18 +87,16 @@ def cast(
     """
     usual = source is None and saturate is True and round_mode is None and opset is NEWEST
     in_numpy = type(x) is ndarray
-    if usual and (in_numpy or not transformed()) and (found := cast_as_before(x, to, out)) is not None:
-        return found
+    if usual and (in_numpy or not transformed()) and (result := run_known(x, to, out)) is not None:
+        return result
     if not in_numpy and dispatched(x, out):
         from . import torch_operators
 
         return torch_operators.cast(
             x, to, source=source, saturate=saturate, round_mode=round_mode, opset=opset, out=out
         )
-    plan = resolve(x, source, to, CAST, saturate, round_mode, opset)
-    if usual:
-        remember_cast(x, to, plan)
-    return dispatch(Job(x, plan, out=out))
+    plan = resolve(x, source, to, CAST, CastOptions(saturate, round_mode, opset))
+    return dispatch(Job(x, plan, out=out, key=to if usual else None))
 
 
 def cast_like(
@@ -114,7 +112,7 @@ def cast_like(
 ) -> Any:
     """Convert every element of an array to the format of another array, as ONNX CastLike does.
 
-    NaN, Inf, -0 and out-of-range values become what `cast` makes of them.
+    NaN, Inf, -0 and out-of-range values are converted as by `cast`.
 
     Parameters
     ----------
@@ -158,7 +156,7 @@ def cast_like(
         return torch_operators.cast_like(x, like, source=source, out=out, **options)
     namespace(like, "like")
     target = format_of(like.dtype, names=("like", "like"), kinds=TEXT)
-    plan = resolve(x, source, target, CAST_LIKE, saturate, round_mode, opset)
+    plan = resolve(x, source, target, CAST_LIKE, CastOptions(saturate, round_mode, opset))
     return dispatch(Job(x, plan, out=out))
 
 
@@ -210,8 +208,8 @@ def bitcast(x: Any, to: object, /, *, source: object = None, opset: int = NEWEST
 
         return torch_operators.bitcast(x, to, source=source, opset=opset)
     xp = namespace(x)
-    held, target = resolve_bits(x.dtype, source, to, opset)
+    stored, target = resolve_bits(x.dtype, source, to, opset)
     if target.bits >= 8:
         return reinterpret(x, target, xp)
-    codes = dispatch(Job(x, copy_plan(held), codes=True))
+    codes = dispatch(Job(x, copy_plan(stored), codes=True))
     return dispatch(Job(codes, copy_plan(target)))

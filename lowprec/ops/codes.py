@@ -9,10 +9,11 @@ from typing import Any
 from numpy import ndarray
 
 from ..arrays.libraries import namespace
-from ..arrays.torch_state import dispatched, eager
+from ..arrays.torch_state import dispatched, eager, transformed
+from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
-from ..plans.resolve import DECODE, ENCODE, PACK, UNPACK, resolve, resolve_unpacked
+from ..plans.resolve import DECODE, ENCODE, PACK, UNPACK, CastOptions, resolve, resolve_unpacked
 from ..spec.arguments import as_flag, as_integer, shown
 from ..spec.formats import Format, as_format
 from ..spec.opsets import NEWEST
@@ -36,7 +37,7 @@ def encode(
 ) -> Any:
     """Return the codes of an array's elements in a format: `cast`, with the bits as unsigned integers.
 
-    NaN, Inf, -0 and out-of-range values become what `cast` makes of them.
+    NaN, Inf, -0 and out-of-range values are converted as by `cast`.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def encode(
     Raises
     ------
     TypeError, ValueError
-        As `cast` does; ValueError too if `packed` is asked for another width than 2, 4 or 6 bits.
+        As `cast` does; ValueError too if codes of another width are to be packed than 2, 4 or 6 bits.
 
     Notes
     -----
@@ -77,16 +78,20 @@ def encode(
     >>> lp.encode(x, "float4_e2m1fn", packed=True).tolist()
     [241, 3]
     """
-    if type(x) is not ndarray and dispatched(x, out):
+    usual = source is None and saturate is True and round_mode is None and opset is NEWEST and packed is False
+    in_numpy, key = type(x) is ndarray, ("encode", fmt)
+    if usual and (in_numpy or not transformed()) and (result := run_known(x, key, out)) is not None:
+        return result
+    if not in_numpy and dispatched(x, out):
         from . import torch_operators
 
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "packed": as_flag(packed, "packed")}
         return torch_operators.encode(x, fmt, source=source, out=out, **options)
-    plan = resolve(x, source, fmt, ENCODE, saturate, round_mode, opset)
+    plan = resolve(x, source, fmt, ENCODE, CastOptions(saturate, round_mode, opset))
     packs = packed is not False and as_flag(packed, "packed")
     if packs:
         check_packable(plan.target, "fmt")
-    return dispatch(Job(x, plan, codes=True, packed=packs, out=out))
+    return dispatch(Job(x, plan, codes=True, packed=packs, out=out, key=key if usual else None))
 
 
 _MOST_AXES, _MOST_ELEMENTS = 64, 1 << 59
@@ -97,14 +102,14 @@ def shape_of(shape: object) -> tuple[int, ...]:
     """Return the shape of packed values, or raise ValueError."""
     is_sequence = isinstance(shape, Sequence) and not isinstance(shape, (str, bytes, bytearray, memoryview))
     lengths: Sequence[object] = shape if is_sequence else (shape,)  # type: ignore[assignment]
-    found = tuple(length for length in map(as_integer, lengths) if length is not None and length >= 0)
-    if len(found) < len(lengths):
+    numbers = tuple(length for length in map(as_integer, lengths) if length is not None and length >= 0)
+    if len(numbers) < len(lengths):
         wanted = "the number of elements, or a tuple of lengths, where packed"
         raise ValueError(f"`shape` must be {wanted}; got {shown(shape)}")
-    if len(found) > _MOST_AXES or math.prod(max(length, 1) for length in found) > _MOST_ELEMENTS:
+    if len(numbers) > _MOST_AXES or math.prod(max(length, 1) for length in numbers) > _MOST_ELEMENTS:
         wanted = f"at most {_MOST_AXES} lengths, and {_MOST_ELEMENTS} elements where a length of 0 counts as 1"
         raise ValueError(f"`shape` must have {wanted}; got {shown(shape)}")
-    return found
+    return numbers
 
 
 def check_packed(packed: Any, fmt: Format, shape: tuple[int, ...], parameter: str, name: str = "fmt") -> None:
@@ -133,7 +138,7 @@ def decode(
     """Return the values of codes: `cast` from `fmt`, whatever unsigned dtype carries them.
 
     Every code has one value. NaN becomes the canonical NaN of `to`, with its sign (float8 FNUZ's NaN counts as
-    negative); NaN, Inf, -0 and out-of-range values become what `cast` makes of them by default. float32 holds every
+    negative); NaN, Inf, -0 and out-of-range values are converted as by `cast` by default. float32 holds every
     value of the formats up to 16 bits.
 
     Parameters
@@ -178,7 +183,10 @@ def decode(
     >>> lp.decode(np.array([241, 3], np.uint8), "float4_e2m1fn", packed=True, shape=3).tolist()
     [0.5, -6.0, 1.5]
     """
-    if type(codes) is not ndarray and dispatched(codes, out):
+    usual, in_numpy, key = packed is False and shape is None, type(codes) is ndarray, ("decode", fmt, to)
+    if usual and (in_numpy or not transformed()) and (result := run_known(codes, key, out)) is not None:
+        return result
+    if not in_numpy and dispatched(codes, out):
         from . import torch_operators
 
         return torch_operators.decode(codes, fmt, to=to, packed=packed, shape=shape, out=out)
@@ -187,7 +195,8 @@ def decode(
     if not as_flag(packed, "packed"):
         if shape is not None:
             raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
-        return dispatch(Job(codes, resolve(codes, source, to, DECODE), out=out))
+        plan = resolve(codes, source, to, DECODE)
+        return dispatch(Job(codes, plan, out=out, key=key if usual else None))
     lengths = shape_of(shape)
     check_packed(codes, source, lengths, "codes")
     return dispatch(Job(codes, resolve_unpacked(source, to, DECODE), shape=lengths, out=out))

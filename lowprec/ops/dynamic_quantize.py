@@ -32,8 +32,8 @@ def _steps(x: Any, xp: Any) -> tuple[Any, Any]:
 
 
 def _both(x: Any, xp: Any) -> tuple[Any, Any]:
-    found: tuple[Any, Any] = _kernels.in_default_mode(lambda: _steps(x, xp))  # XLA's threads flush subnormals
-    return found
+    pair: tuple[Any, Any] = _kernels.in_default_mode(lambda: _steps(x, xp))  # XLA's threads flush subnormals
+    return pair
 
 
 def _of_block(least: Any, most: Any, *, wanted: str) -> Any:
@@ -59,6 +59,6 @@ def range_of(x: Any) -> tuple[Any, Any]:
         return scale, zero
     if has_host_memory(x):
         values = to_host(x).view(_SINGLE.dtype)
-        scale, zero = (np.asarray(found) for found in _both(values, np))
+        scale, zero = (np.asarray(one) for one in _both(values, np))
         return to_library(scale.view(np.uint32), _SINGLE, x), to_library(zero, _BYTE, x)
     return _both(x, namespace(x))

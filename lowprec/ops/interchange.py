@@ -25,13 +25,13 @@ def _held(x: Any, fmt: object) -> Format:
 
 def _codes(x: Any, row: Format, extend: bool) -> np.ndarray[Any, Any]:
     """Return codes whose bits beyond the format's are clear or, on request, copies of the sign: `x` if they are."""
-    held = to_host(x)
+    stored = to_host(x)
     if row.bits >= 8:
-        return held
-    codes = held & np.uint8(row.code_mask)
+        return stored
+    codes = stored & np.uint8(row.code_mask)
     if extend:
         codes = (codes ^ np.uint8(row.sign_mask)) - np.uint8(row.sign_mask)
-    return held if np.array_equal(codes, held) else codes
+    return stored if np.array_equal(codes, stored) else codes
 
 
 def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:

@@ -11,14 +11,14 @@ from numpy import ndarray
 from ..arrays.libraries import format_of, namespace
 from ..arrays.torch_state import dispatched, eager
 from ..backends.dispatch import dispatch
-from ..backends.job import Job, Scales
-from ..plans.resolve_quantize import resolve_dequantize, resolve_quantize
+from ..backends.job import Job
+from ..plans.quantize import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opsets import NEWEST, version_of
 from .codes import check_packed, shape_of
 from .dynamic_quantize import range_of
-from .scale_arguments import scale_argument, zero_point_argument
+from .scale_arguments import resolve_operands, scale_argument
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
 
@@ -32,8 +32,8 @@ def quantize_linear(
     *,
     source: object = None,
     scale_format: object = None,
-    axis: int = 1,
-    block_size: int = 0,
+    axis: int | Sequence[int] = 1,
+    block_size: int | Sequence[int] = 0,
     output_dtype: object = None,
     precision: object = None,
     saturate: bool = True,
@@ -54,19 +54,19 @@ def quantize_linear(
         float32, float16, bfloat16 or int32, any shape and strides.
     scale : array or number
         float32, float16, bfloat16, int32 or float8_e8m0fnu, in the library and on the device of `x`. One element: per
-        tensor. 1-D, as long as the quantization axis: per axis. With `block_size`: the shape of `x`, the axis divided
-        by the block size and rounded up. A Python number is rounded to the type of `x` (to float32 for int32).
+        tensor. 1-D, as long as the quantization axis: per axis. With `block_size`: the shape of `x`, each axis divided
+        by its block size and rounded up. A Python number is rounded to the type of `x` (to float32 for int32).
     zero_point : array or number, optional
         The shape of `scale`; its dtype is that of the result. 0 for float8. A Python number serves all scales.
     source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes: bfloat16 in uint16.
     scale_format : str, int, dtype or Format, optional
         The format of `scale` where its dtype only carries the codes.
-    axis : int
+    axis : int or two ints
         The quantization axis, ``-ndim`` to ``ndim - 1``. The default stands for axis 0 where `x` is 1-D; 0-d counts as
-        1-D.
-    block_size : int
-        Elements along `axis` that share a scale, the last of which may be fewer; 0 where there are no blocks.
+        1-D. Two axes with two block sizes: a scale for each tile, which no ONNX operator has; at the default `opset`.
+    block_size : int or two ints
+        Elements along each axis that share a scale, the last of which may be fewer; 0 where there are no blocks.
     output_dtype : str, int, dtype or Format, optional
         The format of the result: an integer of 2 to 16 bits, float8, float6 or float4. By default that of `zero_point`,
         else uint8. Needed beside a zero point in a library that has no dtype of its own for the format. 0, ONNX's
@@ -118,17 +118,12 @@ def quantize_linear(
             output_dtype=output_dtype, precision=precision, saturate=saturate,
             packed=as_flag(packed, "packed"), opset=opset, out=out,
         )  # fmt: skip
-    xp, packs = namespace(x), packed is not False and as_flag(packed, "packed")
+    namespace(x)
+    packs = packed is not False and as_flag(packed, "packed")
     factor, named = scale_argument(scale, x, source, scale_format)
-    zero = zero_dtype = zero_shape = None
-    if zero_point is not None:
-        zero = zero_point_argument(zero_point, x, output_dtype, tuple(factor.shape))
-        zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
-    plan, scale_fmt, granularity = resolve_quantize(
-        xp, x.dtype, tuple(x.shape), factor.dtype, tuple(factor.shape), named, zero_dtype, zero_shape, axis, block_size,
-        output_dtype, source, precision, saturate, packs, opset,
-    )  # fmt: skip
-    return dispatch(Job(x, plan, Scales(factor, scale_fmt, zero, granularity), packed=packs, out=out))
+    options = QuantizeOptions(axis, block_size, output_dtype, precision, saturate, packs, opset, source, named)
+    plan, scales = resolve_operands(QUANTIZE, x, factor, zero_point, options)
+    return dispatch(Job(x, plan, scales, packed=packs, out=out))
 
 
 @eager
@@ -140,8 +135,8 @@ def dequantize_linear(
     *,
     source: object = None,
     scale_format: object = None,
-    axis: int = 1,
-    block_size: int = 0,
+    axis: int | Sequence[int] = 1,
+    block_size: int | Sequence[int] = 0,
     output_dtype: object = None,
     packed: bool = False,
     shape: int | Sequence[int] | None = None,
@@ -211,7 +206,7 @@ def dequantize_linear(
             x, scale, zero_point, source=source, scale_format=scale_format, axis=axis, block_size=block_size,
             output_dtype=output_dtype, packed=as_flag(packed, "packed"), shape=shape, opset=opset, out=out,
         )  # fmt: skip
-    xp = namespace(x)
+    namespace(x)
     lengths = None
     if packed is not False and as_flag(packed, "packed"):
         if source is None:
@@ -221,16 +216,9 @@ def dequantize_linear(
     elif shape is not None:
         raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
     factor, named = scale_argument(scale, x, source, scale_format)
-    zero = zero_dtype = zero_shape = None
-    if zero_point is not None:
-        held = format_of(x.dtype, source) if lengths is None else source
-        zero = zero_point_argument(zero_point, x, held, tuple(factor.shape))
-        zero_dtype, zero_shape = zero.dtype, tuple(zero.shape)
-    plan, scale_fmt, granularity = resolve_dequantize(
-        xp, x.dtype, tuple(x.shape) if lengths is None else lengths, factor.dtype, tuple(factor.shape), named,
-        zero_dtype, zero_shape, axis, block_size, output_dtype, source, lengths is not None, opset,
-    )  # fmt: skip
-    return dispatch(Job(x, plan, Scales(factor, scale_fmt, zero, granularity), shape=lengths, out=out))
+    options = QuantizeOptions(axis, block_size, output_dtype, None, True, lengths is not None, opset, source, named)
+    plan, scales = resolve_operands(DEQUANTIZE, x, factor, zero_point, options, lengths)
+    return dispatch(Job(x, plan, scales, shape=lengths, out=out))
 
 
 @eager
@@ -275,13 +263,13 @@ def dynamic_quantize_linear(x: Any, /, *, opset: int = NEWEST) -> tuple[Any, Any
     if type(x) is not ndarray and dispatched(x):
         from . import torch_operators
 
-        found: tuple[Any, Any, Any] = torch_operators.dynamic_quantize_linear(x, opset=opset)
-        return found
+        result: tuple[Any, Any, Any] = torch_operators.dynamic_quantize_linear(x, opset=opset)
+        return result
     namespace(x)
     version_of(opset, "DynamicQuantizeLinear")
-    held = format_of(x.dtype)
-    if not (held.is_float and held.bits == 32):
-        raise ValueError(f"`x` must be float32; got {held.name}")
+    stored = format_of(x.dtype)
+    if not (stored.is_float and stored.bits == 32):
+        raise ValueError(f"`x` must be float32; got {stored.name}")
     if math.prod(x.shape) == 0:
         raise ValueError(f"`x` must have an element; got shape {tuple(x.shape)}")
     scale, zero_point = range_of(x)

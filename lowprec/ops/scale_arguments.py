@@ -1,4 +1,4 @@
-"""Scale and zero point arguments: arrays of the library of `x`, made of Python numbers if need be."""
+"""Scale and zero point arguments: checked, made of Python numbers if need be, repeated where they are of tiles."""
 
 from __future__ import annotations
 
@@ -8,29 +8,35 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.libraries import format_of, match_library, to_library
+from ..arrays.libraries import format_of, match_library, namespace, to_library
+from ..backends import cpu
 from ..backends.dispatch import dispatch
-from ..backends.job import Job
-from ..plans.cast import make_plan
+from ..backends.job import Job, Scales
+from ..plans.cast import Plan, make_plan
+from ..plans.granularity import Repetition
+from ..plans.quantize import DEQUANTIZE, QuantizeOptions
+from ..plans.resolve_quantize import resolve_quantize
 from ..spec.arguments import shown
 from ..spec.float_mode import default_mode
 from ..spec.formats import FLOAT32, FLOAT64, INT64, UINT8, Format, as_format
 from ..spec.opsets import cast_rules, unless_undefined
 
-__all__ = ["number_format", "scale_argument", "zero_point_argument"]
+__all__ = ["number_format", "number_operand", "resolve_operands", "scale_argument", "zero_point_argument"]
+
+_Array = np.ndarray[Any, Any]
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic))
 
 
-def _code_of(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]:
+def _code_of(value: float, fmt: Format, parameter: str) -> _Array:
     """Return the code of a Python number, 0-d, rounded to the format where that is a float; for reading only."""
-    return (_cached_code if value else _new_code)(value, fmt, parameter)  # 0.0 would be found where -0.0 was left
+    return (_cached_code if value else _new_code)(value, fmt, parameter)  # 0.0 equals -0.0 as a key
 
 
 @default_mode
-def _new_code(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]:
+def _new_code(value: float, fmt: Format, parameter: str) -> _Array:
     if fmt.is_integer and not (fmt.min <= value <= fmt.max and int(value) == value):
         wanted = f"an integer from {fmt.min} to {fmt.max} for {fmt.name}"
         raise ValueError(f"`{parameter}` must be {wanted}; got {shown(value)}")
@@ -38,7 +44,7 @@ def _new_code(value: float, fmt: Format, parameter: str) -> np.ndarray[Any, Any]
         raise ValueError(f"`{parameter}` must be a number that float64 holds; got {shown(value)}")
     number = INT64 if fmt.is_integer else FLOAT64
     plan = make_plan(number, fmt, cast_rules(number, fmt))
-    code: np.ndarray[Any, Any] = dispatch(Job(np.asarray(value, number.dtype), plan, codes=True))
+    code: _Array = dispatch(Job(np.asarray(value, number.dtype), plan, codes=True))
     return code
 
 
@@ -53,22 +59,79 @@ def number_format(dtype: Any, source: object, scale_format: object) -> Format:
     return fmt if fmt.is_float and fmt.bits >= 16 else FLOAT32
 
 
+@lru_cache(maxsize=1024, typed=True)
+def _cached_scale(value: float, dtype: Any, source: object, scale_format: object) -> tuple[_Array, Format]:
+    fmt = number_format(dtype, source, scale_format)
+    return _code_of(value, fmt, "scale").view(fmt.dtype), fmt
+
+
+def _number_scale(value: float, dtype: Any, source: object, scale_format: object) -> tuple[_Array, Format]:
+    """Return the scale that a Python number is, 0-d and for reading only, and its format."""
+    try:
+        return (_cached_scale if value else _cached_scale.__wrapped__)(value, dtype, source, scale_format)
+    except TypeError:  # a name that cannot be a key of the cache: let the checks say so
+        return _cached_scale.__wrapped__(value, dtype, source, scale_format)
+
+
+def _placed(operand: _Array, fmt: Format, x: Any) -> Any:
+    """Return a NumPy array as it is where operands for `x` may be one, else in the library of `x`."""
+    return operand if cpu.reads(x) else to_library(operand.view(fmt.code_dtype), fmt, x)
+
+
 def scale_argument(scale: Any, x: Any, source: object, scale_format: object) -> tuple[Any, object]:
-    """Return the scale as an array of the library of `x`, and what names its format if its dtype does not.
+    """Return the scale as an array that the back ends take with `x`, and what names its format if its dtype does not.
 
     A Python number takes the type of `x`, which holds `source`, where that is a float of 16 or 32 bits.
     """
     if not _is_number(scale):
         return match_library(scale, x, "scale"), scale_format
-    fmt = number_format(x.dtype, source, scale_format)
-    return to_library(_code_of(scale, fmt, "scale"), fmt, x), fmt
+    number, fmt = _number_scale(scale, x.dtype, source, scale_format)
+    return _placed(number, fmt, x), fmt
 
 
 def zero_point_argument(zero_point: Any, x: Any, wanted: object, shape: tuple[int, ...]) -> Any:
-    """Return the zero point as an array of the library of `x`; a Python number serves every scale, in `wanted`."""
+    """Return the zero point as an array that the back ends take with `x`; a Python number serves every scale."""
     if not _is_number(zero_point):
         return match_library(zero_point, x, "zero_point")
     wanted = unless_undefined(wanted)
     fmt = UINT8 if wanted is None else as_format(wanted, parameter="output_dtype")
     code = _code_of(zero_point, fmt, "zero_point")
-    return to_library(np.broadcast_to(code, shape).copy(), fmt, x)
+    return _placed(np.broadcast_to(code, shape).copy().view(fmt.dtype), fmt, x)
+
+
+def number_operand(value: float, x: Any, fmt: str, parameter: str) -> Any:
+    """Return a scale or a zero point that is a Python number as a 0-d array of the library of `x`, in its carrier."""
+    row = as_format(fmt)
+    return to_library(_code_of(value, row, parameter), row, x)
+
+
+def _repeated(scale: Any, repetition: Repetition) -> Any:
+    """Return the scales of tiles as those of blocks along the second axis, in their library."""
+    xp, axis, shape = namespace(scale), repetition.axis, tuple(scale.shape)
+    before, after = shape[:axis], shape[axis + 1 :]
+    rows = xp.broadcast_to(xp.expand_dims(scale, axis=axis + 1), (*shape[: axis + 1], repetition.block, *after))
+    rows = xp.reshape(rows, (*before, shape[axis] * repetition.block, *after))
+    return rows[(*(slice(None),) * axis, slice(repetition.length), ...)]
+
+
+def resolve_operands(
+    operator: str, x: Any, scale: Any, zero_point: Any, options: QuantizeOptions, shape: tuple[int, ...] | None = None
+) -> tuple[Plan, Scales]:
+    """Return the plan of a quantization or, by the operator, a dequantization, and the scales that it reads.
+
+    `scale` is what `scale_argument` returned, `shape` that of the values where `x` holds packed codes.
+    """
+    scale_shape = tuple(scale.shape)
+    zero = zero_operand = None
+    if zero_point is not None:
+        wanted: object = options.output_dtype
+        if operator == DEQUANTIZE:
+            wanted = format_of(x.dtype, options.source) if shape is None else options.source
+        zero = zero_point_argument(zero_point, x, wanted, scale_shape)
+        zero_operand = zero.dtype, tuple(zero.shape)
+    operands = (x.dtype, tuple(x.shape) if shape is None else shape), (scale.dtype, scale_shape), zero_operand
+    plan, scale_format, granularity, repetition = resolve_quantize(operator, namespace(x), *operands, options)
+    if repetition is not None:
+        scale = _repeated(scale, repetition)
+        zero = None if zero is None else _repeated(zero, repetition)
+    return plan, Scales(scale, scale_format, zero, granularity)

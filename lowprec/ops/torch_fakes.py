@@ -11,13 +11,14 @@ from typing import Any
 
 from ..arrays.libraries import carrier, check_takes_text, namespace
 from ..plans.cast import Plan, Rule
-from ..plans.resolve import CAST, DECODE, ENCODE, resolve, resolve_bits, resolve_unpacked
-from ..plans.resolve_quantize import resolve_dequantize, resolve_quantize
+from ..plans.quantize import DEQUANTIZE, QUANTIZE, QuantizeOptions
+from ..plans.resolve import CAST, DECODE, ENCODE, CastOptions, resolve, resolve_bits, resolve_unpacked
+from ..plans.resolve_quantize import resolve_quantize
 from ..spec.formats import as_format
 from ..spec.opsets import NEWEST
 from ..spec.packing import check_packable, packed_bytes
 
-__all__ = ["FAKES", "quantize_plan_of"]
+__all__ = ["FAKES", "linear_plan", "public_options"]
 
 torch: Any = import_module("torch")
 
@@ -38,7 +39,7 @@ def _check_shape(packed: bool, shape: Any) -> None:
 
 
 def _cast(x: Any, to: str, *, source: Any = None, **options: Any) -> Any:
-    return _empty(x, resolve(x, source, to, CAST, **options))
+    return _empty(x, resolve(x, source, to, CAST, CastOptions(**options)))
 
 
 def _bitcast(x: Any, to: str, *, source: Any = None, opset: int = NEWEST) -> Any:
@@ -47,7 +48,7 @@ def _bitcast(x: Any, to: str, *, source: Any = None, opset: int = NEWEST) -> Any
 
 
 def _encode(x: Any, fmt: str, *, source: Any = None, packed: bool = False, **options: Any) -> Any:
-    plan = resolve(x, source, fmt, ENCODE, **options)
+    plan = resolve(x, source, fmt, ENCODE, CastOptions(**options))
     if packed:
         check_packable(plan.target, "fmt")
     return _empty(x, plan, codes=True, packed=packed)
@@ -60,61 +61,37 @@ def _decode(codes: Any, fmt: str, *, to: str = "float32", packed: bool = False, 
     return _empty(codes, plan, shape=shape)
 
 
-def _shapes(x_shape: Any, scale: Any, zero: Any, axis: int, block_size: int) -> tuple[Any, ...]:
-    """Return the shapes, axis and block size to be checked; stand-ins where a length is a symbol."""
-    shapes = [tuple(x_shape), tuple(scale.shape), None if zero is None else tuple(zero.shape)]
-    if all(type(length) is int for shape in shapes if shape is not None for length in shape):
-        return *shapes, axis, block_size
-    return (1,), (1,), None if zero is None else (1,), 1, 0
+def public_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of an operator as the public function takes them: lists of torch as a number or a tuple."""
+    lists = {name: tuple(options[name]) for name in ("axis", "block_size") if isinstance(options.get(name), list)}
+    return options | {name: values[0] if len(values) == 1 else values for name, values in lists.items()}
 
 
-def quantize_plan_of(
-    x: Any,
-    scale: Any,
-    zero: Any = None,
-    *,
-    axis: int = 1,
-    block_size: int = 0,
-    saturate: bool = True,
-    packed: bool = False,
-    opset: int = NEWEST,
-    **formats: Any,
-) -> Plan:
-    """Return the plan of `quantize_linear` on tensors; what is in `formats` may be left out."""
-    shape, scale_shape, zero_shape, axis, block_size = _shapes(x.shape, scale, zero, axis, block_size)
-    plan: Plan = resolve_quantize(
-        namespace(x), x.dtype, shape, scale.dtype, scale_shape, formats.get("scale_format"),
-        None if zero is None else zero.dtype, zero_shape, axis, block_size, formats.get("output_dtype"),
-        formats.get("source"), formats.get("precision"), saturate, packed, opset,
-    )[0]  # fmt: skip
-    return plan
+def linear_plan(operator: str, operands: tuple[Any, ...], shape: Any = None, **options: Any) -> Plan:
+    """Return the plan of a quantization or a dequantization of tensors.
+
+    `shape` is that of the values where their codes are packed. Shapes with a length that is a symbol are not checked:
+    others stand in for them.
+    """
+    x, scale, zero = (*operands, None)[:3]
+    options = public_options(options)
+    shapes = [x.shape if shape is None else shape, scale.shape, () if zero is None else zero.shape]
+    if not all(type(length) is int for lengths in shapes for length in lengths):
+        shapes = [(1,)] * 3
+        options |= {"axis": 1, "block_size": 0}
+    x_shape, scale_shape, zero_shape = map(tuple, shapes)
+    zero_operand = None if zero is None else (zero.dtype, zero_shape)
+    operands = (x.dtype, x_shape), (scale.dtype, scale_shape), zero_operand
+    return resolve_quantize(operator, namespace(x), *operands, QuantizeOptions(**options))[0]
 
 
-def _quantize_linear(x: Any, scale: Any, zero_point: Any = None, *, packed: bool = False, **options: Any) -> Any:
-    return _empty(x, quantize_plan_of(x, scale, zero_point, packed=packed, **options), packed=packed)
+def _quantize_linear(x: Any, *operands: Any, **options: Any) -> Any:
+    return _empty(x, linear_plan(QUANTIZE, (x, *operands), **options), packed=options.get("packed", False))
 
 
-def _dequantize_linear(
-    x: Any,
-    scale: Any,
-    zero_point: Any = None,
-    *,
-    axis: int = 1,
-    block_size: int = 0,
-    packed: bool = False,
-    shape: Any = None,
-    opset: int = NEWEST,
-    **formats: Any,
-) -> Any:
-    _check_shape(packed, shape)
-    checked = _shapes(x.shape if shape is None else shape, scale, zero_point, axis, block_size)
-    x_shape, scale_shape, zero_shape, axis, block_size = checked
-    plan, _, _ = resolve_dequantize(
-        namespace(x), x.dtype, x_shape, scale.dtype, scale_shape, formats.get("scale_format"),
-        None if zero_point is None else zero_point.dtype, zero_shape, axis, block_size, formats.get("output_dtype"),
-        formats.get("source"), packed, opset,
-    )  # fmt: skip
-    return _empty(x, plan, shape=shape)
+def _dequantize_linear(x: Any, *operands: Any, shape: Any = None, **options: Any) -> Any:
+    _check_shape(options.get("packed", False), shape)
+    return _empty(x, linear_plan(DEQUANTIZE, (x, *operands), shape, **options), shape=shape)
 
 
 def _dynamic_quantize_linear(x: Any, *, opset: int = NEWEST) -> tuple[Any, Any, Any]:

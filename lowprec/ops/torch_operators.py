@@ -22,8 +22,8 @@ from ..plans.resolve import TEXT, resolve_bits
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format, is_in_table
 from ..spec.opsets import NEWEST, Caller, cast_rules
-from .scale_arguments import number_format, scale_argument, zero_point_argument
-from .torch_fakes import FAKES
+from .scale_arguments import number_format, number_operand
+from .torch_fakes import FAKES, public_options
 from .torch_vmap import RULES
 
 __all__ = [
@@ -46,8 +46,8 @@ LIBRARY: Any = torch.library.Library("lowprec", "DEF")
 
 _CAST = f"str? source=None, bool saturate=True, str? round_mode=None, int opset={NEWEST}"
 _LINEAR = (
-    "(Tensor x, Tensor scale, Tensor? zero_point=None, *, str? source=None, str? scale_format=None, int axis=1, "
-    f"int block_size=0, str? output_dtype=None, int opset={NEWEST}, bool packed=False"
+    "(Tensor x, Tensor scale, Tensor? zero_point=None, *, str? source=None, str? scale_format=None, int[1] axis=1, "
+    f"int[1] block_size=0, str? output_dtype=None, int opset={NEWEST}, bool packed=False"
 )
 _SCHEMAS = {
     "cast": f"(Tensor x, str to, *, {_CAST}) -> Tensor",
@@ -69,6 +69,7 @@ def _kernel(name: str) -> Callable[..., Any]:
 
     def kernel(x: Any, *operands: Any, **options: Any) -> Any:
         check_tensor(x)
+        options = public_options(options)
         if not x.is_contiguous():
             options["out"] = FAKES[name](x, *operands, **options)
         return EAGER[name](x, *operands, **options)
@@ -89,9 +90,7 @@ def _bitcast(x: Any, to: str, **options: Any) -> Any:
 
 def _number(x: Any, value: Any, fmt: str, *, parameter: str = "scale") -> Any:
     """Return the tensor of a scale or a zero point that is a number, in the carrier and on the device for `x`."""
-    if parameter == "scale":
-        return scale_argument(value, x, None, fmt)[0]
-    return zero_point_argument(value, x, fmt, ())
+    return number_operand(value, x, fmt, parameter)
 
 
 _OWN_KERNELS = {"bitcast": _bitcast, "dynamic_quantize_linear": _dynamic_quantize_linear, "number": _number}

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from ..plans.granularity import granularity_of
-from ..plans.quantize import DEQUANTIZE, QUANTIZE
+from ..plans.quantize import DEQUANTIZE, QUANTIZE, QuantizeOptions
+from ..plans.resolve_quantize import granularity_at
 from ..spec.formats import Format, as_format
 from ..spec.opsets import NEWEST, version_of
 from ..spec.packing import group, packed_bytes
-from .torch_fakes import quantize_plan_of
+from .torch_fakes import linear_plan, public_options
 
 __all__ = ["RULES"]
 
@@ -106,11 +106,11 @@ def _linear(name: str, size: Any, dims: _Dims, operands: tuple[Any, ...], option
     each = any(dim is not None for dim in dims[1:])  # element of the batch has scales of its own
     if each and version < 21:  # too old for the scales that are put below
         return _one_by_one(name, size, dims, operands, options)[0]
+    options = public_options(options)
     axis, block_size = options.pop("axis", 1), options.pop("block_size", 0)
     shape, scale, zero = map(_shape, operands, dims)
-    if operands[2] is not None and zero != scale and not math.prod(zero) == math.prod(scale) == 1:
-        raise ValueError(f"`zero_point` must have the shape of `scale`, {scale}; got {zero}")
-    spread = granularity_of(shape, scale, axis, block_size, blocks=version >= 21, axes=version >= 13)
+    chosen = QuantizeOptions(axis, block_size, opset=opset)
+    spread, tiles = granularity_at(_ONNX[name], shape, scale, None if operands[2] is None else zero, chosen)
     x, params = _first(operands[0], dims[0], size), [a for a in operands[1:] if a is not None]
     if each or block_size:
         params = [_first(a, dim, size) for a, dim in zip(params, dims[1:], strict=False)]
@@ -118,7 +118,8 @@ def _linear(name: str, size: Any, dims: _Dims, operands: tuple[Any, ...], option
         params = [a.reshape((size,) if each else ()) for a in params]
         return operator(x, *params, **({"axis": 0} if each else {}), **options)
     if block_size:
-        return operator(x, *params, axis=spread.axis + 1, block_size=block_size, **options)
+        axes = spread.axis + 1 if tiles is None else [number % len(shape) + 1 for number in axis]
+        return operator(x, *params, axis=axes, block_size=block_size, **options)
     if not each:
         return operator(x, *params, axis=spread.axis + 1, **options)
     rows = x.movedim(spread.axis + 1, 1)  # a scale for each pair of batch and axis, which become one axis
@@ -133,7 +134,7 @@ def _quantize_linear(
     codes = _linear("quantize_linear", info.batch_size, dims, (x, scale, zero_point), options)
     if packed:
         scale, zero = scale.new_empty(()), None if zero_point is None else zero_point.new_empty(())
-        codes = _packed_rows(codes, quantize_plan_of(x, scale, zero, packed=True, **formats).target)
+        codes = _packed_rows(codes, linear_plan(QUANTIZE, (x, scale, zero), packed=True, **formats).target)
     return codes, 0
 
 

@@ -150,7 +150,7 @@ def copy_plan(fmt: Format) -> Plan:
 
 
 def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str, str] = ("source", "to")) -> Plan:
-    """Settle one conversion.
+    """Resolve one conversion.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which scale belongs to which element: per tensor, per axis or per block, from the shapes."""
+"""Which scale belongs to which element: per tensor, per axis, per block or per tile, from the shapes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from ..spec.arguments import as_integer, shown
 
-__all__ = ["Granularity", "expanded", "granularity_of"]
+__all__ = ["Granularity", "Repetition", "expanded", "granularity_of", "tile_axes", "tiles_of"]
 
 _Array = np.ndarray[Any, Any]
 
 _PATTERN = 4096
-"""Scales of a short pattern are repeated up to about so many, so that the kernels meet long runs."""
+"""Scales of a short pattern are repeated up to about so many, so that the kernels meet long runs: in larger arrays."""
 
 
 class Granularity(NamedTuple):
@@ -30,6 +30,14 @@ class Granularity(NamedTuple):
     block: int
     outer_step: int
     width: int
+
+
+class Repetition(NamedTuple):
+    """How the scales of tiles become those of blocks: along one axis, each of them is repeated for its elements."""
+
+    axis: int
+    block: int
+    length: int  # of the array; the last block may be cut short
 
 
 def _axis_of(axis: object, rank: int) -> int:
@@ -67,7 +75,7 @@ def granularity_of(
         wanted = (*shape[:where], -(-shape[where] // block), *shape[where + 1 :]) if shape else None
         if scale != wanted:
             raise ValueError(
-                f"`scale` must have shape {wanted or '(n,) beside an axis'} for `x` of shape {shape}, axis {where}, "
+                f"`scale` must have shape {wanted or 'with the axis divided'} for `x` of shape {shape}, axis {where}, "
                 f"block_size {shown(block)}; got {scale}"
             )
         length = max(shape[where], 1)
@@ -85,10 +93,55 @@ def granularity_of(
     return Granularity(where, max(inner, 1), max(shape[where], 1), 1, 0, 1)
 
 
+def _integers(values: object, parameter: str, wanted: str) -> tuple[int, ...]:
+    """Return two integers, or raise ValueError."""
+    numbers = [as_integer(value) for value in values] if isinstance(values, (tuple, list)) else []
+    if len(numbers) != 2 or None in numbers:
+        raise ValueError(f"`{parameter}` must be {wanted}; got {shown(values)}")
+    return tuple(number for number in numbers if number is not None)
+
+
+def tile_axes(axis: object, block_size: object) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Return the two axes and the two block sizes of tiles as integers, None where there is one of each."""
+    if not (isinstance(axis, (tuple, list)) or isinstance(block_size, (tuple, list))):
+        return None
+    axes = _integers(axis, "axis", "two integers where `block_size` is two")
+    return axes, _integers(block_size, "block_size", "two integers where `axis` is two")
+
+
+def tiles_of(
+    shape: tuple[int, ...], scale: tuple[int, ...], axes: tuple[int, ...], blocks: tuple[int, ...]
+) -> tuple[Granularity, Repetition]:
+    """Return how the scales of tiles are repeated along the first axis, and how they spread then, or raise ValueError.
+
+    Examples
+    --------
+    >>> tiles_of((5, 6), (3, 2), (0, 1), (2, 4))
+    (Granularity(axis=1, inner=1, length=6, block=4, outer_step=2, width=1), Repetition(axis=0, block=2, length=5))
+    """
+    rank = len(shape)
+    if any(not -rank <= number < rank for number in axes) or axes[0] % rank == axes[1] % rank:
+        wanted = f"two different axes from {-rank} to {rank - 1} for `x` of {rank} dimensions"
+        raise ValueError(f"`axis` must be {wanted}; got {shown(axes)}")
+    if min(blocks) < 1:
+        raise ValueError(f"`block_size` must be positive along both axes; got {shown(blocks)}")
+    (first, rows), (second, columns) = sorted(zip((number % rank for number in axes), blocks, strict=True))
+    wanted_scale = list(shape)
+    wanted_scale[first], wanted_scale[second] = -(-shape[first] // rows), -(-shape[second] // columns)
+    if scale != tuple(wanted_scale):
+        raise ValueError(
+            f"`scale` must have shape {tuple(wanted_scale)} for `x` of shape {shape}, axis {shown(axes)}, "
+            f"block_size {shown(blocks)}; got {scale}"
+        )
+    repeated = (*scale[:first], shape[first], *scale[first + 1 :])
+    spread = granularity_of(shape, repeated, second, columns, blocks=True, axes=True)
+    return spread, Repetition(first, min(rows, max(shape[first], 1)), shape[first])
+
+
 def expanded(spread: Granularity, n: int, operands: tuple[_Array | None, ...]) -> tuple[Granularity, tuple[Any, ...]]:
     """Repeat the scales of a short per-axis pattern, so that few long runs take the place of many short ones."""
     axis, inner, length, block, outer_step, width = spread
-    if axis is None or outer_step or length * inner > 16 * _PATTERN:
+    if axis is None or outer_step or n <= _PATTERN or length * inner > 16 * _PATTERN:
         return spread, operands
     if 1 < inner < 64:
         operands = tuple(None if a is None else np.repeat(a, inner) for a in operands)

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
+from typing import NamedTuple
 
 from ..spec.formats import FLOAT32, FLOAT64, INT32, NUMERIC, UINT8, Format, NaNRule, as_format
-from ..spec.opsets import VERSIONS, CastRules, check_attribute, check_saturate, version_of
+from ..spec.opsets import NEWEST, VERSIONS, CastRules, check_attribute, check_saturate, version_of
 from .cast import Plan, Rule, Scaling, check_convertible, make_plan
 
-__all__ = ["DEQUANTIZE", "QUANTIZE", "dequantize_plan", "quantize_plan", "scale_plans"]
+__all__ = ["DEQUANTIZE", "QUANTIZE", "QuantizeOptions", "dequantize_plan", "quantize_plan", "scale_plans"]
 
 QUANTIZE = "QuantizeLinear"
 DEQUANTIZE = "DequantizeLinear"
+
+
+class QuantizeOptions(NamedTuple):
+    """The options of a QuantizeLinear or a DequantizeLinear, as the caller spelled them."""
+
+    axis: object = 1
+    block_size: object = 0
+    output_dtype: object = None
+    precision: object = None
+    saturate: object = True
+    packed: bool = False
+    opset: int = NEWEST
+    source: object = None
+    scale_format: object = None
 
 
 # ---- types by operator and parameter: the first version that takes a format, None if no version does
@@ -58,7 +73,7 @@ def _check(fmt: Format, version: int, operator: str, parameter: str, name: str |
     if since is not None and since <= version:
         check_convertible(fmt, name or parameter)
         return
-    taken = ", ".join(row.name for row in NUMERIC if (found := since_of(row)) is not None and found <= version)
+    taken = ", ".join(row.name for row in NUMERIC if (first := since_of(row)) is not None and first <= version)
     later = "" if since is None else f", which it has since opset {min(v for v in VERSIONS[operator] if v >= since)}"
     has = f"a type that {operator}-{version} has there: {taken}"
     codes = parameter == "scale" and fmt.is_integer and not fmt.signed
@@ -70,19 +85,12 @@ def _float32() -> Format:
     return FLOAT32
 
 
-def quantize_plan(
-    source: Format,
-    scale: Format,
-    zero_point: Format | None,
-    output_dtype: object,
-    precision: object,
-    saturate: bool,
-    opset: int,
-) -> Plan:
-    """Check the types of a QuantizeLinear against its version at `opset`, and return its plan.
+def quantize_plan(source: Format, scale: Format, zero_point: Format | None, options: QuantizeOptions) -> Plan:
+    """Check the types of a QuantizeLinear against its version at the opset, and return its plan.
 
     `zero_point` and `output_dtype` name the target; they have been checked to agree.
     """
+    output_dtype, precision, saturate, opset = options.output_dtype, options.precision, options.saturate, options.opset
     version = version_of(opset, QUANTIZE)
     check_saturate(saturate, opset, QUANTIZE)
     check_attribute("output_dtype", output_dtype, None, opset, QUANTIZE)
@@ -116,8 +124,9 @@ def quantize_plan(
     return Plan(Rule.QUANTIZE, source, target, scaling=Scaling(working, added, last))
 
 
-def dequantize_plan(source: Format, scale: Format, zero_point: Format | None, output_dtype: object, opset: int) -> Plan:
-    """Check the types of a DequantizeLinear against its version at `opset`, and return its plan."""
+def dequantize_plan(source: Format, scale: Format, zero_point: Format | None, options: QuantizeOptions) -> Plan:
+    """Check the types of a DequantizeLinear against its version at the opset, and return its plan."""
+    output_dtype, opset = options.output_dtype, options.opset
     version = version_of(opset, DEQUANTIZE)
     check_attribute("output_dtype", output_dtype, None, opset, DEQUANTIZE)
     _check(source, version, DEQUANTIZE, "x")

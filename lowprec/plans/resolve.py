@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from ..spec.opsets import NEWEST, Caller, cast_rules, check_type, version_of
 from .cast import Plan, copy_plan, make_plan
 
 __all__ = [
-    "CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "memoized", "resolve", "resolve_bits",
+    "CAST", "CAST_LIKE", "DECODE", "ENCODE", "PACK", "TEXT", "UNPACK", "CastOptions", "resolve", "resolve_bits",
     "resolve_unpacked",
 ]  # fmt: skip
 
@@ -39,49 +38,37 @@ PACK = EntryPoint("x", "fmt", "fmt", moves_bits=True)
 UNPACK = EntryPoint("packed", "fmt", "fmt", moves_bits=True)
 
 
-def _make(
-    dtype: Any, source: object, to: object, entry: EntryPoint, saturate: bool, round_mode: str | None, opset: int
-) -> Plan:
-    held = format_of(dtype, source, (entry.array, entry.source), entry.kinds)
+class CastOptions(NamedTuple):
+    """The options of a cast, as the caller spelled them."""
+
+    saturate: bool = True
+    round_mode: str | None = None
+    opset: int = NEWEST
+
+
+_DEFAULTS = CastOptions()
+
+
+def _make(dtype: Any, source: object, to: object, entry: EntryPoint, *options: Any) -> Plan:
+    stored = format_of(dtype, source, (entry.array, entry.source), entry.kinds)
     target = as_format(to, parameter=entry.target)
-    names = (entry.array if held.kind is Kind.STRING else entry.source, entry.target)
-    rules = cast_rules(held, target, saturate, round_mode, opset, Caller(*names, entry.operator, entry.kinds))
-    return copy_plan(target) if entry.moves_bits else _shared(held, target, rules, names)
-
-
-def memoized(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Cache what `make` returns for the same arguments."""
-    cached = lru_cache(maxsize=4096, typed=True)(make)  # typed: True must not find what 1 left
-
-    def resolved(*arguments: Any) -> Any:
-        try:
-            return cached(*arguments)
-        except TypeError:  # an argument that cannot be a key cannot be right: let the checks name it
-            return make(*arguments)
-
-    return resolved
+    names = (entry.array if stored.kind is Kind.STRING else entry.source, entry.target)
+    rules = cast_rules(stored, target, *options, Caller(*names, entry.operator, entry.kinds))
+    return copy_plan(target) if entry.moves_bits else _shared(stored, target, rules, names)
 
 
 _shared = lru_cache(maxsize=4096)(make_plan)
 _cached = lru_cache(maxsize=4096, typed=True)(_make)  # typed: True must not find what 1, the enum of float32, left
 
 
-def resolve(
-    x: Any,
-    source: object,
-    to: object,
-    entry: EntryPoint,
-    saturate: bool = True,
-    round_mode: str | None = None,
-    opset: int = NEWEST,
-) -> Plan:
+def resolve(x: Any, source: object, to: object, entry: EntryPoint, options: CastOptions = _DEFAULTS) -> Plan:
     """Return the plan of a conversion of `x`, or raise what its function promises."""
     if type(x) is not ndarray:
         namespace(x, entry.array)
     try:
-        return _cached(x.dtype, source, to, entry, saturate, round_mode, opset)
+        return _cached(x.dtype, source, to, entry, *options)
     except TypeError:  # an option that cannot be a key of the cache cannot be right: let the checks name it
-        return _make(x.dtype, source, to, entry, saturate, round_mode, opset)
+        return _make(x.dtype, source, to, entry, *options)
 
 
 def resolve_unpacked(source: Format, to: object, entry: EntryPoint) -> Plan:
@@ -98,14 +85,14 @@ _BITS = NUMBERS | {Kind.COMPLEX}
 def resolve_bits(dtype: Any, source: object, to: object, opset: int) -> tuple[Format, Format]:
     """Return the two formats of a BitCast, or raise what `bitcast` promises."""
     version = version_of(opset, "BitCast")
-    held = format_of(dtype, source, kinds=_BITS)
+    stored = format_of(dtype, source, kinds=_BITS)
     target = as_format(to, parameter="to")
-    if not (source is not None and held.bits == target.bits == 6):
-        check_type(held, version, "source", "BitCast", _BITS)
+    if not (source is not None and stored.bits == target.bits == 6):
+        check_type(stored, version, "source", "BitCast", _BITS)
         check_type(target, version, "to", "BitCast", _BITS)
-    if held.bits != target.bits or target.bits == 0:
-        codes = source is None and held.is_integer and target.bits < held.bits
+    if stored.bits != target.bits or target.bits == 0:
+        codes = source is None and stored.is_integer and target.bits < stored.bits
         hint = " (if `x` holds codes, say of which format with `source=`)" if codes else ""
-        wanted = f"{held.bits} bits wide, as {held.name} is"
+        wanted = f"{stored.bits} bits wide, as {stored.name} is"
         raise ValueError(f"`to` must be {wanted}; got {target.name} of {target.bits}{hint}")
-    return held, target
+    return stored, target

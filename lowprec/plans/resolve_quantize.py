@@ -3,32 +3,50 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from ..arrays.libraries import carrier, format_of, native
-from ..spec.arguments import as_integer
+from ..spec.arguments import as_integer, shown
 from ..spec.formats import Format, as_format, is_in_table
-from ..spec.opsets import check_attribute, unless_undefined, version_of
+from ..spec.opsets import NEWEST, check_attribute, unless_undefined, version_of
 from ..spec.packing import check_packable
 from .cast import Plan
-from .granularity import Granularity, granularity_of
-from .quantize import DEQUANTIZE, QUANTIZE, dequantize_plan, quantize_plan
-from .resolve import memoized
+from .granularity import Granularity, Repetition, granularity_of, tile_axes, tiles_of
+from .quantize import QUANTIZE, QuantizeOptions, dequantize_plan, quantize_plan
 
-__all__ = ["resolve_dequantize", "resolve_quantize"]
+__all__ = ["Operand", "Resolved", "granularity_at", "resolve_quantize"]
 
 _Shape = tuple[int, ...]
-_Settled = tuple[Plan, Format, Granularity]
 
 
-def _spread(
-    shape: _Shape, scale: _Shape, zero: _Shape | None, axis: object, block_size: object, operator: str, opset: int
-) -> Granularity:
-    version = version_of(opset, operator)
-    check_attribute("axis", as_integer(axis), 1, opset, operator)
-    spread = granularity_of(shape, scale, axis, block_size, blocks=version >= 21, axes=version >= 13)
-    if zero is not None and zero != scale and not math.prod(zero) == math.prod(scale) == 1:
-        raise ValueError(f"`zero_point` must have the shape of `scale`, {scale}; got {zero}")
+Operand = tuple[Any, _Shape]
+"""What the checks read of an array: its dtype and its shape."""
+
+
+Resolved = tuple[Plan, Format, Granularity, Repetition | None]
+"""The plan of a quantization, the format of its scales, how they spread, how those of tiles are repeated before."""
+
+
+def granularity_at(
+    operator: str, shape: _Shape, scale: _Shape, zero_point: _Shape | None, options: QuantizeOptions
+) -> tuple[Granularity, Repetition | None]:
+    """Return which scale belongs to which element, by the operator's version at the opset, or raise ValueError."""
+    axis, block_size, opset = options.axis, options.block_size, options.opset
+    version, tiles = version_of(opset, operator), tile_axes(axis, block_size)
+    if tiles is not None:
+        if as_integer(opset) != NEWEST:
+            wanted = f"{NEWEST}, the default, for tiles, which no version of {operator} has"
+            raise ValueError(f"`opset` must be {wanted}; got {shown(opset)}")
+        spread: tuple[Granularity, Repetition | None] = tiles_of(shape, scale, *tiles)
+    else:
+        check_attribute("axis", as_integer(axis), 1, opset, operator)
+        blocks, axes = version >= 21, version >= 13
+        spread = granularity_of(shape, scale, axis, block_size, blocks, axes), None
+    if zero_point is not None and zero_point != scale:
+        single = math.prod(zero_point) == math.prod(scale) == 1
+        if not single or spread[1] is not None:
+            raise ValueError(f"`zero_point` must have the shape of `scale`, {scale}; got {zero_point}")
     return spread
 
 
@@ -37,42 +55,47 @@ def _zero_point_format(dtype: Any, wanted: object, xp: Any) -> Format:
     fmt = None if wanted is None else as_format(wanted, parameter="output_dtype")
     if fmt is not None and not is_in_table(fmt) and dtype == carrier(fmt, xp):
         return fmt
-    held = format_of(dtype, names=("zero_point", "zero_point"))
+    stored = format_of(dtype, names=("zero_point", "zero_point"))
     if fmt is None:
-        return held
-    if held != fmt and not (native(fmt, xp) is None and dtype == carrier(fmt, xp)):
+        return stored
+    if stored != fmt and not (native(fmt, xp) is None and dtype == carrier(fmt, xp)):
         raise ValueError(f"`zero_point` must be {fmt.name}, the type of the quantized array; got {dtype}")
     return fmt
 
 
-def _quantize(
-    xp: Any, dtype: Any, shape: _Shape, scale_dtype: Any, scale_shape: _Shape, scale_format: object,
-    zero_dtype: Any, zero_shape: _Shape | None, axis: object, block_size: object, output_dtype: object,
-    source: object, precision: object, saturate: bool, packed: bool, opset: int,
-) -> _Settled:  # fmt: skip
-    output_dtype, precision = unless_undefined(output_dtype), unless_undefined(precision)
-    held = format_of(dtype, source)
-    scale = format_of(scale_dtype, scale_format, ("scale", "scale_format"))
-    spread = _spread(shape, scale_shape, zero_shape, axis, block_size, QUANTIZE, opset)
-    zero = None if zero_shape is None else _zero_point_format(zero_dtype, output_dtype, xp)
-    plan = quantize_plan(held, scale, zero, output_dtype, precision, saturate, opset)
-    if packed:
+def _resolve(operator: str, xp: Any, x: Operand, scale: Operand, zero_point: Operand | None, *items: Any) -> Resolved:
+    options = QuantizeOptions(*items)
+    options = options._replace(
+        output_dtype=unless_undefined(options.output_dtype), precision=unless_undefined(options.precision)
+    )
+    quantizes = operator == QUANTIZE
+    is_unpacked = quantizes or not options.packed
+    stored = format_of(x[0], options.source) if is_unpacked else as_format(options.source, parameter="source")
+    scale_format = format_of(scale[0], options.scale_format, ("scale", "scale_format"))
+    spread = granularity_at(operator, x[1], scale[1], None if zero_point is None else zero_point[1], options)
+    zero = None
+    if zero_point is not None:
+        zero = _zero_point_format(zero_point[0], options.output_dtype if quantizes else stored, xp)
+    plan = (quantize_plan if quantizes else dequantize_plan)(stored, scale_format, zero, options)
+    if options.packed and quantizes:
         check_packable(plan.target, "output_dtype" if zero is None else "zero_point")
-    return plan, scale, spread
+    return plan, scale_format, *spread
 
 
-def _dequantize(
-    xp: Any, dtype: Any, shape: _Shape, scale_dtype: Any, scale_shape: _Shape, scale_format: object,
-    zero_dtype: Any, zero_shape: _Shape | None, axis: object, block_size: object, output_dtype: object,
-    source: object, packed: bool, opset: int,
-) -> _Settled:  # fmt: skip
-    output_dtype = unless_undefined(output_dtype)
-    held = as_format(source, parameter="source") if packed else format_of(dtype, source)
-    scale = format_of(scale_dtype, scale_format, ("scale", "scale_format"))
-    spread = _spread(shape, scale_shape, zero_shape, axis, block_size, DEQUANTIZE, opset)
-    zero = None if zero_shape is None else _zero_point_format(zero_dtype, held, xp)
-    return dequantize_plan(held, scale, zero, output_dtype, opset), scale, spread
+_cached = lru_cache(maxsize=4096, typed=True)(_resolve)
 
 
-resolve_quantize = memoized(_quantize)
-resolve_dequantize = memoized(_dequantize)
+def resolve_quantize(
+    operator: str, xp: Any, x: Operand, scale: Operand, zero_point: Operand | None, options: QuantizeOptions
+) -> Resolved:
+    """Return what a quantization or, by the operator, a dequantization of an array means, or raise what it promises.
+
+    Shapes and dtypes are those of the arrays, `x` that of the values where its codes are packed; `xp` is their library.
+    """
+    if type(options.axis) is not int and (tiles := tile_axes(options.axis, options.block_size)) is not None:
+        options = options._replace(axis=tiles[0], block_size=tiles[1])
+    # One item each: the types of items count, True is not 1, but not those of what is in a tuple.
+    try:
+        return _cached(operator, xp, x, scale, zero_point, *options)
+    except TypeError:  # an option that cannot be a key of the cache cannot be right: let the checks name it
+        return _resolve(operator, xp, x, scale, zero_point, *options)

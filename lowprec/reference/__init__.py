@@ -14,7 +14,7 @@ from .exact_cast import (
     neighbours,
     ulp,
 )
-from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize
+from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize, scale_index
 
 __all__ = [
     "Value",
@@ -29,5 +29,6 @@ __all__ = [
     "neighbours",
     "precision_of",
     "quantize",
+    "scale_index",
     "ulp",
 ]

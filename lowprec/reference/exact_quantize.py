@@ -15,7 +15,7 @@ from ..spec.formats import FLOAT32, FLOAT64, UINT8, Format, Kind, NaNRule, as_fo
 from ..spec.opsets import NEWEST
 from .exact_cast import Value, decode, encode
 
-__all__ = ["dequantize", "dynamic_quantize", "precision_of", "quantize"]
+__all__ = ["dequantize", "dynamic_quantize", "precision_of", "quantize", "scale_index"]
 
 
 def precision_of(scale_format: object) -> Format:
@@ -30,6 +30,29 @@ def precision_of(scale_format: object) -> Format:
     if row.kind is Kind.INT:
         return FLOAT64
     return row if row.has_zero else FLOAT32
+
+
+def scale_index(
+    index: Sequence[int], scale_shape: Sequence[int], axis: int | Sequence[int] = 1, block_size: int | Sequence[int] = 0
+) -> tuple[int, ...]:
+    """Return the index of the scale that the element at an index of an array has.
+
+    Two axes with two block sizes are tiles; they and block sizes need a scale with the rank of the array.
+
+    Examples
+    --------
+    >>> scale_index((3, 5), (), 1), scale_index((3, 5), (6,), 1), scale_index((3, 5), (4, 2), 1, 4)
+    ((), (5,), (3, 1))
+    >>> scale_index((3, 5), (2, 2), (0, 1), (2, 4))
+    (1, 1)
+    """
+    axes, blocks = (list(one) if isinstance(one, Sequence) else [one] for one in (axis, block_size))
+    lengths = {number % len(index) if index else 0: block for number, block in zip(axes, blocks, strict=True)}
+    if all(lengths.values()):
+        return tuple(place // lengths.get(number, 1) for number, place in enumerate(index))
+    if all(length == 1 for length in scale_shape):
+        return (0,) * len(scale_shape)
+    return (index[next(iter(lengths))],)
 
 
 def _invalid() -> Value:

@@ -58,7 +58,8 @@ def test_wide_float_sweep(cast_kernels: CpuBuild, name: str, target: Format, tal
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("name", ["int64", "uint64", "int32", "uint32"])
 def test_wide_integer_sweep(cast_kernels: CpuBuild, name: str, target: Format, tally: Counter[str]) -> None:
-    x = cast_inputs.sweep_uint64(target, count=10_000) if name == "uint64" else cast_inputs.sweep_int64(target, count=10_000)
+    sweep = cast_inputs.sweep_uint64 if name == "uint64" else cast_inputs.sweep_int64
+    x = sweep(target, count=10_000)
     source = FORMATS[name]
     if source.bits == 32:
         x = x[(x >= source.min) & (x <= source.max)]

@@ -103,7 +103,7 @@ def test_loops_that_take_scales_are_known_by_their_names() -> None:
 
 
 def test_operands_are_passed_by_value() -> None:
-    packed = cuda_source.operands_bytes(2**40, 0, 3, 4, 1, 0, 1)
+    packed = cuda_source.operands_bytes(2**40, 0, Granularity(0, 3, 4, 1, 0, 1))
     assert np.frombuffer(packed, np.uint64).tolist() == [2**40, 0, 3, 4, 1, 0, 1]
     fields = re.findall(r"\w+(?=[,;])", re.sub("//.*", "", _between("vectors.cuh", "struct operands_t {", "};")))
     assert fields == ["scale", "zero", "inner", "length", "block", "outer_step", "width"]

@@ -26,7 +26,7 @@ from support.quantize_cases import (
 from lowprec.backends.program import make_program
 from lowprec.plans.cast import Plan
 from lowprec.plans.granularity import granularity_of
-from lowprec.plans.quantize import dequantize_plan, quantize_plan
+from lowprec.plans.quantize import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.reference.array_quantize import array_values, broadcast, rounded
 from lowprec.spec.formats import Format, as_format
 
@@ -61,7 +61,7 @@ def _run(
         zero = np.ascontiguousarray(array_values(zero_point, code).astype(scaling.zero_point.dtype))
     where = granularity_of(x.shape, scale.shape, options.get("axis", 1), options.get("block_size", 0), True, True)
     codes = np.ascontiguousarray(x).view(plan.source.code_dtype).reshape(-1)
-    there = (np.ascontiguousarray(factor), zero, where[1:])
+    there = (np.ascontiguousarray(factor), zero, where)
     return quantize_kernels(codes, make_program(plan, **ends), x.size, operands=there)
 
 
@@ -73,8 +73,9 @@ def _quantize(
     types: Types,
     options: dict[str, Any],
 ) -> np.ndarray:
-    by = (types.y, None) if zero_point is not None else (None, types.y)
-    plan = quantize_plan(types.x, types.scale, *by, options.get("precision"), options.get("saturate", True), 28)
+    zero, output = (types.y, None) if zero_point is not None else (None, types.y)
+    rules = {name: options[name] for name in ("precision", "saturate") if name in options}
+    plan = quantize_plan(types.x, types.scale, zero, QuantizeOptions(output_dtype=output, **rules))
     return _run(quantize_kernels, plan, x, (scale, types.scale, zero_point, types.y), options).reshape(x.shape)
 
 
@@ -87,7 +88,7 @@ def _dequantize(
     options: dict[str, Any],
 ) -> np.ndarray:
     zero = None if zero_point is None else types.x
-    plan = dequantize_plan(types.x, types.scale, zero, options.get("output_dtype"), 28)
+    plan = dequantize_plan(types.x, types.scale, zero, QuantizeOptions(output_dtype=options.get("output_dtype")))
     return _run(quantize_kernels, plan, x, (scale, types.scale, zero_point, types.x), options).reshape(x.shape)
 
 
@@ -150,13 +151,13 @@ def test_packed_ends(quantize_kernels: CpuBuild, fmt: Format, shape: tuple[int, 
     options = {"axis": 1, "block_size": 2}
     scale = draw_scale(rng, FLOAT32, (shape[0], -(-shape[1] // 2), *shape[2:]))
     x = draw_x(rng, FLOAT32, broadcast(array_values(scale, FLOAT32), shape, 1, 2), fmt)
-    plan = quantize_plan(FLOAT32, FLOAT32, None, fmt, None, True, 28)
+    plan = quantize_plan(FLOAT32, FLOAT32, None, QuantizeOptions(output_dtype=fmt))
     operands = (scale, FLOAT32, None, fmt)
     codes = expect_quantized(x, scale, None, Types(FLOAT32, FLOAT32, fmt), options)
     number = sum(int(code) << fmt.bits * index for index, code in enumerate(codes.reshape(-1)))
     packed = number.to_bytes((fmt.bits * codes.size + 7) // 8, "little")
     assert _run(quantize_kernels, plan, x, operands, options, packed=True).tobytes() == packed
-    back = dequantize_plan(fmt, FLOAT32, None, None, 28)
+    back = dequantize_plan(fmt, FLOAT32, None, QuantizeOptions())
     where = granularity_of(shape, scale.shape, 1, 2, True, True)
     got = quantize_kernels(
         np.frombuffer(packed, np.uint8),

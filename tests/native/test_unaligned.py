@@ -29,8 +29,8 @@ from lowprec.backends.program import make_program
 from lowprec.loss.error_stats import ErrorStats
 from lowprec.loss.fused_stats import convert_compared
 from lowprec.plans.cast import make_plan
-from lowprec.reference.array_quantize import array_values, broadcast
 from lowprec.plans.granularity import Granularity
+from lowprec.reference.array_quantize import array_values, broadcast
 from lowprec.spec.formats import NUMERIC, as_format
 from lowprec.spec.opsets import cast_rules
 

@@ -24,7 +24,6 @@ from lowprec.conformance import cast_inputs
 from lowprec.plans.cast import make_plan
 from lowprec.reference import array_cast, exact_quantize
 from lowprec.reference.array_quantize import code_values, dequantized, quantized
-from lowprec.reference import exact_quantize
 from lowprec.spec.format_text import nan_codes
 from lowprec.spec.formats import Format, NaNRule
 from lowprec.spec.opsets import cast_rules

@@ -23,7 +23,7 @@ from lowprec._kernels import Program
 from lowprec.backends.program import make_program
 from lowprec.plans import resolve
 from lowprec.plans.cast import Plan, Scaling, make_plan
-from lowprec.plans.quantize import dequantize_plan, quantize_plan
+from lowprec.plans.quantize import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import Format, Kind, NaNRule
 from lowprec.spec.opsets import cast_rules
 
@@ -177,8 +177,8 @@ def _plans() -> list[Any]:
         lp.formats["float8_e5m2"],
         make_plan(single, fmt, cast_rules(single, fmt)),
         make_plan(lp.formats["string"], fmt, cast_rules(single, fmt)),
-        quantize_plan(single, single, None, fmt, None, True, 28),
-        dequantize_plan(fmt, single, None, None, 28),
+        quantize_plan(single, single, None, QuantizeOptions(output_dtype=fmt)),
+        dequantize_plan(fmt, single, None, QuantizeOptions()),
     ]
 
 
@@ -234,10 +234,10 @@ def test_threads_make_one_format() -> None:
 
 def test_an_equal_format_finds_the_same_plan() -> None:
     fmt, x = _row(name="found_again", bias=14), np.ones(3, np.float32)
-    lp.encode(x, fmt)
+    lp.encode(x, fmt, saturate=False)  # with an option: other calls are found before they get a plan
     before = resolve._cached.cache_info(), make_program.cache_info()
-    lp.encode(x, pickle.loads(pickle.dumps(fmt)))
-    lp.encode(x, Format(**{**E5M2, "name": "found_again", "bias": 14}))
+    lp.encode(x, pickle.loads(pickle.dumps(fmt)), saturate=False)
+    lp.encode(x, Format(**{**E5M2, "name": "found_again", "bias": 14}), saturate=False)
     after = resolve._cached.cache_info(), make_program.cache_info()
     assert after[0].hits == before[0].hits + 2
     assert [info.misses for info in after] == [info.misses for info in before]

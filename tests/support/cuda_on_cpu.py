@@ -17,7 +17,7 @@ from lowprec import _kernels
 from lowprec.backends import cuda_source
 from lowprec.backends.program import make_program
 from lowprec.plans.cast import make_plan
-from lowprec.plans.quantize import dequantize_plan, quantize_plan
+from lowprec.plans.quantize import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind
 from lowprec.spec.opsets import cast_rules
 from support.cast_cases import options_for
@@ -48,6 +48,10 @@ def casts() -> Iterator[cuda_source.Conversion]:
                     yield from _with_ends(plan, make_program)
 
 
+def _options(output: Any, precision: Any = None) -> QuantizeOptions:
+    return QuantizeOptions(output_dtype=output, precision=precision)
+
+
 def quantizations() -> Iterator[cuda_source.Conversion]:
     """Yield the kernel of every quantization: every pair of types, every precision."""
     floats = [FORMATS[name] for name in ("float16", "bfloat16", "float32")]
@@ -56,9 +60,9 @@ def quantizations() -> Iterator[cuda_source.Conversion]:
     for code, precision in itertools.product(codes, [*floats, FORMATS["float64"]]):
         for row, zero in itertools.product(wide, (code, None)):
             output = None if zero else code
-            yield from _with_ends(quantize_plan(row, row, zero, output, precision, True, 28), make_program)
+            yield from _with_ends(quantize_plan(row, row, zero, _options(output, precision)), make_program)
     for code, output in itertools.product([*codes, FORMATS["int32"]], floats):
-        yield from _with_ends(dequantize_plan(code, output, None, output, 28), make_program)
+        yield from _with_ends(dequantize_plan(code, output, None, _options(output)), make_program)
 
 
 def _with_ends(plan: Any, compose: Callable[..., _kernels.Program]) -> Iterator[cuda_source.Conversion]:
@@ -102,7 +106,7 @@ class CpuBuild:
         if operands is not None:
             scale, zero, granularity = operands
             addresses = scale.ctypes.data, 0 if zero is None else zero.ctypes.data
-            packed_operands = (cuda_source.operands_bytes(*addresses, *granularity),)
+            packed_operands = (cuda_source.operands_bytes(*addresses, granularity),)
         count, *structs = cuda_source.arguments(program, n, *packed_operands)
         src = np.concatenate([np.zeros(offset, codes.dtype), codes])[offset:]
         item = max(program.dst_bits // 8, 1)

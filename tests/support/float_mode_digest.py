@@ -147,13 +147,15 @@ def quantize_plans() -> set[tuple[cast.Plan, Format]]:
             saturates = (True, False) if version >= 19 else (True,)
             for precision, saturate in itertools.product(precisions, saturates):
                 zero = target if has_zero else None
-                add(quantize.quantize_plan(source, scale, zero, named, precision, saturate, version), scale)
+                options = quantize.QuantizeOptions(1, 0, named, precision, saturate, False, version)
+                add(quantize.quantize_plan(source, scale, zero, options), scale)
     for version in opsets.VERSIONS[quantize.DEQUANTIZE]:
         x, scales = (_taken(quantize.DEQUANTIZE, name, version) for name in ("x", "scale"))
         outputs = [None, *(_taken(quantize.DEQUANTIZE, "output_dtype", version) if version >= 23 else [])]
         for source, scale, output, has_zero in itertools.product(x, scales, outputs, (False, True)):
             if output is not None or scale.has_zero:
-                add(quantize.dequantize_plan(source, scale, source if has_zero else None, output, version), scale)
+                options = quantize.QuantizeOptions(output_dtype=output, opset=version)
+                add(quantize.dequantize_plan(source, scale, source if has_zero else None, options), scale)
     return found
 
 
