@@ -11,8 +11,8 @@ from commands import fail, run
 from quantized_checkpoints import LAYOUTS, SHARDS, Tensors, write, write_folder
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.descriptions import without
-from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.planning.quantization_config import without_descriptions
 
 QUIET = ("--progress", "none")
 M = "model.layers.0.q_proj"
@@ -48,7 +48,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )  # fmt: skip
 def test_all_else_stays_byte_for_byte(before: str, after: str) -> None:
-    assert without(before) == after
+    assert without_descriptions(before) == after
     json.loads(after)
 
 
@@ -168,7 +168,7 @@ def test_a_config_that_is_none_is_copied(text: bytes) -> None:
 
 
 def test_a_config_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.descriptions.LARGEST", 20)
+    monkeypatch.setattr("lowprec.checkpoints.planning.quantization_config.LARGEST", 20)
     folder(PLAIN, CONFIG)
     with pytest.raises(FileError, match=r"config\.json: has more than 20 bytes"):
         convert("in", "out", to="float16")

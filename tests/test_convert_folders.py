@@ -14,7 +14,7 @@ from checkpoint_files import everything, leftovers, save, stored_bytes, values
 
 import lowprec as lp
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.files.errors import FileError
 
 SHARDS = {
     "model-00001-of-00002.safetensors": {"a": values((32, 64), 1), "norm": values((7,), 2)},
@@ -101,7 +101,7 @@ def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytes
         convert(source, tmp_path / "out", to="float16")
     for can_exchange in (True, False):
         if not can_exchange:
-            monkeypatch.setattr("lowprec.checkpoints.folders._exchange", lambda one, other: False)
+            monkeypatch.setattr("lowprec.checkpoints.containers.folder._exchange", lambda one, other: False)
         convert(source, tmp_path / "out", to="float16", overwrite=True)
         assert "stale.txt" not in everything(tmp_path / "out")
         assert leftovers(tmp_path) == []

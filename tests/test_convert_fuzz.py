@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.files.errors import FileError
 
 BOUNDED = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -15,7 +15,7 @@ from onnx.reference import ReferenceEvaluator
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect
-from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
