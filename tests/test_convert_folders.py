@@ -174,7 +174,7 @@ def test_broken_checkpoints(name: str, tmp_path: Path) -> None:
 def test_names_of_scales_that_are_taken(tmp_path: Path) -> None:
     tensors = {"w": values((4, 4)), "w_scale": values((4,))}
     save(tmp_path / "x.safetensors", tensors)
-    with pytest.raises(FileError, match=r"beside a tensor's scales, another tensor named 'w_scale'"):
+    with pytest.raises(FileError, match=r"next to a tensor's scales, another tensor named 'w_scale'"):
         convert(tmp_path / "x.safetensors", tmp_path / "y.safetensors", to="int8", scale="tensor")
     convert(tmp_path / "x.safetensors", tmp_path / "y.safetensors", to="int8", scale="tensor", exclude="w")
     source = checkpoint(tmp_path / "in")
