@@ -216,7 +216,7 @@ def _run(arguments: Sequence[str] | None) -> None:
         options.run(options)
     finally:
         if sys.stdout is not None:
-            sys.stdout.flush()  # here, where an error can still be told
+            sys.stdout.flush()  # here, where an error can still be reported
 
 
 def _drop_output() -> None:

@@ -106,9 +106,9 @@ class Elements:
 
 def find_elements(stream: IO[bytes], size: int) -> Elements:
     """Read the header of an .npy file of so many bytes; raise ValueError or TypeError unless it fits them."""
-    found = _read_header(stream)
-    dtype, is_open = _carrier(found.descr)
-    elements = Elements(dtype, is_open, found.fortran, found.shape, stream.tell())
+    fields = _read_header(stream)
+    dtype, is_open = _carrier(fields.descr)
+    elements = Elements(dtype, is_open, fields.fortran, fields.shape, stream.tell())
     if elements.nbytes != size - elements.offset:
         raise ValueError(f"its header asks for {elements.nbytes} bytes of elements, it has {size - elements.offset}")
     return elements

@@ -60,7 +60,7 @@ def stays_in(path: Path, folder: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(_root(Path(os.path.realpath(folder))))
 
 
-def _follow(path: Path, name: str, folder: Path, follow: bool) -> FolderEntry:
+def _resolve(path: Path, name: str, folder: Path, follow: bool) -> FolderEntry:
     real = Path(os.path.realpath(path))
     if path.is_symlink():
         if not real.exists():
@@ -88,7 +88,7 @@ def files_in(folder: Path, *, follow: bool = False) -> Iterator[FolderEntry]:
             raise FileError(f"{folder}: has more than {DEEPEST} folders inside each other")
         inner = []
         for name in sorted(os.listdir(above[-1])):
-            entry = _follow(above[-1] / name, os.path.join(where, name), top, follow)
+            entry = _resolve(above[-1] / name, os.path.join(where, name), top, follow)
             count += 1
             if count > MOST_FILES:
                 raise FileError(f"{folder}: has more than {MOST_FILES} files and folders")
