@@ -26,7 +26,7 @@ import ml_dtypes
 import numpy as np
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.conversion import parse_size
+from lowprec.checkpoints.files.limits import parse_size
 
 PIECE = 8 << 20
 TENSORS = 16

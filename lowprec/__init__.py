@@ -63,10 +63,11 @@ def __getattr__(name: str) -> object:
     if name == "npy":
         import warnings
 
-        from .checkpoints import npy
+        from .checkpoints.containers import array_files
 
-        warnings.warn("lowprec.npy is lowprec.checkpoints.npy now", DeprecationWarning, stacklevel=2)
-        return npy
+        text = "lowprec.npy is read_array and write_array of lowprec.checkpoints now"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return array_files
     if name != "convert":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .checkpoints import convert

@@ -9,8 +9,8 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import Format, as_format
-from lowprec.checkpoints.recipe import Scaling
-from lowprec.checkpoints.scales import peaks, scales_for
+from lowprec.checkpoints.arithmetic.scales import absmax_codes, scales_for
+from lowprec.checkpoints.recipe import ScaleLayout
 from lowprec.spec import formats
 from lowprec.spec.opsets import NEWEST
 
@@ -72,7 +72,7 @@ def axis_of(settings: Settings, rank: int) -> int:
 def _absmax(x: Array, settings: Settings) -> Array:
     """Return the scales of a tensor as `lowprec convert` chooses them; blocks may run along any axis here."""
     source, codes = as_format(x.dtype), x.view(as_format(x.dtype).code_dtype)
-    scaling = Scaling(settings.granularity, settings.scale_format, block_size=settings.block)
+    scaling = ScaleLayout(settings.granularity, settings.scale_format, block_size=settings.block)
     axis = 0 if settings.granularity == "tensor" else axis_of(settings, x.ndim)
     last = np.moveaxis(codes, axis, -1)  # `peaks` takes blocks of the last axis alone
     if settings.granularity == "tensor":
@@ -81,7 +81,7 @@ def _absmax(x: Array, settings: Settings) -> Array:
         box = np.moveaxis(codes, axis, 0).reshape(1, x.shape[axis], -1)
     else:
         box = last.reshape(-1, x.shape[axis], 1)
-    largest = peaks(box, source, scaling, np.empty_like(box))
+    largest = absmax_codes(box, source, scaling, np.empty_like(box))
     chosen = scales_for(largest, source, settings.fmt, settings.scale_format)
     if settings.granularity == "block":
         chosen = np.moveaxis(chosen.reshape(*last.shape[:-1], -1), -1, axis)

@@ -14,8 +14,9 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import Format, as_format
-from lowprec.checkpoints import npy
-from lowprec.checkpoints.safetensors_files import type_of
+from lowprec.checkpoints.containers.array_files import read_npy
+from lowprec.checkpoints.containers.safetensors_file import type_of
+from lowprec.checkpoints.files.errors import FileError
 from lowprec.reference.exact_cast import Value, encode
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32, NUMERIC
 
@@ -140,8 +141,8 @@ def _from_npy(content: bytes, _: str) -> Tensor:
         path = Path(folder, "upload.npy")
         path.write_bytes(content)
         try:
-            mapped, stored = npy.read(path)
-        except npy.FileError as error:
+            mapped, stored = read_npy(path)
+        except FileError as error:
             raise ValueError(
                 f"the file: {str(error).removeprefix(f'{path}: ').partition('; say it with')[0]}"
             ) from None

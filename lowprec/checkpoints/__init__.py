@@ -1,13 +1,27 @@
-"""Checkpoints of any size, converted and looked at piece by piece.
+"""Checkpoints of any size: tensors converted and inspected chunk by chunk.
 
 ```
-containers (safetensors, folders, .npy, .npz, .onnx) ─▶ plan ─▶ layout ─▶ steps ─▶ runners (threads, Dask) ─▶ work
-                                                                              └─▶ staging: written aside, renamed
+containers/ (one module each; registry.py) ─▶ planning/ ─▶ execution/ (steps, threads or Dask, worker) ─▶ arithmetic/
+                                                              └─▶ files/ (staging.py: written aside, renamed when whole)
 ```
 """
 
+from .containers.array_files import read_array, write_array
 from .conversion import convert
 from .inspection import Entry, inspect
 from .report import Report, TensorReport
 
-__all__ = ["Entry", "Report", "TensorReport", "convert", "inspect"]
+__all__ = ["Entry", "Report", "TensorReport", "convert", "inspect", "read_array", "write_array"]
+
+
+def __getattr__(name: str) -> object:
+    """Return the module that was `lowprec.checkpoints.npy`, with a warning; its functions keep their names."""
+    if name != "npy":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import warnings
+
+    from .containers import array_files
+
+    text = "lowprec.checkpoints.npy is read_array and write_array of lowprec.checkpoints now"
+    warnings.warn(text, DeprecationWarning, stacklevel=2)
+    return array_files

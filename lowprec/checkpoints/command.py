@@ -12,7 +12,7 @@ from ..spec.formats import Format
 from .conversion import convert, parse_size
 from .inspection import as_text, inspect
 from .progress import STYLES
-from .recipe import SCALE_FORMATS, parse_scaling
+from .recipe import SCALE_FORMATS, parse_scale_layout
 from .report import Report
 from .report_file import ReportFile
 
@@ -21,9 +21,10 @@ __all__ = ["add_commands"]
 _DESCRIPTION = """\
 Convert the floating-point tensors of SRC and write DST, of the same kind: a
 .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors, with or
-without an index. Integers, bools and what is excluded stay as they are.
-Scales that SRC has are not applied: converting codes or their scales is an
-error. Memory does not grow with the file. DST appears when it is whole.
+without an index (an .npy file can become an .npz archive). Integers, bools and
+excluded tensors are copied. Scales that SRC has are not applied: converting
+codes or their scales is an error. Memory does not grow with the file. The
+output is written atomically.
 """
 
 _EXAMPLES = """\
@@ -38,6 +39,8 @@ exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted
 
 _FOLLOW_LINKS = "read files that symbolic links name outside of the checkpoint's folder too"
 
+_SOURCE = ".npy, .npz: the format of codes that the file does not name"
+
 Parse = Callable[[str, str], Format]
 
 
@@ -50,7 +53,7 @@ def _size(text: str) -> int:
 
 def _scale(text: str) -> str:
     try:
-        parse_scaling(text, SCALE_FORMATS[0])
+        parse_scale_layout(text, SCALE_FORMATS[0])
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error).partition("must be ")[2]) from None
     return text
@@ -93,7 +96,7 @@ def _report(options: argparse.Namespace, parse: Parse) -> Report:
 
 def _inspect(options: argparse.Namespace, parse: Parse) -> None:
     source = None if options.source is None else parse(options.source, "--from")
-    found = inspect(
+    entries = inspect(
         options.file,
         source=source,
         stats=options.stats,
@@ -101,9 +104,9 @@ def _inspect(options: argparse.Namespace, parse: Parse) -> None:
         max_memory=options.max_memory,
     )
     if options.json:
-        print(json.dumps([one.as_dict() for one in found], indent=2))
+        print(json.dumps([one.as_dict() for one in entries], indent=2))
     else:
-        print(as_text(str(options.file), found, stats=options.stats))
+        print(as_text(str(options.file), entries, stats=options.stats))
 
 
 def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) -> None:
@@ -115,11 +118,13 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) ->
     one.add_argument("src", metavar="SRC", type=Path)
     one.add_argument("dst", metavar="DST", type=Path)
     one.add_argument("--to", required=True, metavar="FORMAT", help="a name, ONNX name or ONNX enum value")
-    one.add_argument("--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes without a name")
+    one.add_argument(
+        "--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes that the file does not name"
+    )
     which = one.add_argument_group("which tensors")
     which.add_argument("--include", action="append", default=[], metavar="GLOB", help="only these (repeat for more)")
     which.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="not these (repeat for more)")
-    scales = one.add_argument_group("scales (QuantizeLinear instead of Cast; W gets W_scale beside it)")
+    scales = one.add_argument_group("scales (QuantizeLinear instead of Cast; of W: W_scale)")
     scales.add_argument(
         "--scale", type=_scale, default="none", metavar="none|tensor|axis:N|block:B",
         help="elements that share a scale: all, those at one index of axis N, B along the last axis (default: none)",
@@ -132,24 +137,26 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) ->
         "quantization_config that no longer fits",
     )  # fmt: skip
     run = one.add_argument_group("how it runs")
-    run.add_argument("-n", "--dry-run", action="store_true", help="check everything, write nothing, say what would be")
-    run.add_argument("--overwrite", action="store_true", help="replace DST; the old one stays until the new is whole")
-    run.add_argument("--verify", action="store_true", help="read the result again and compare before it becomes DST")
+    run.add_argument("-n", "--dry-run", action="store_true", help="check everything, write nothing, print the report")
+    run.add_argument("--overwrite", action="store_true", help="replace DST atomically")
+    run.add_argument("--verify", action="store_true", help="compare the output with a second conversion")
     run.add_argument("--threads", type=int, metavar="N", help="default: the cores this process may use")
     run.add_argument("--max-memory", type=_size, default="256M", metavar="SIZE", help="default: %(default)s")
     run.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
     run.add_argument("--dask", metavar="ADDRESS", help="work on a Dask cluster: tcp://host:port, or local")
     run.add_argument("--progress", choices=STYLES, default="auto", help="on standard error (default: %(default)s)")
-    run.add_argument("--report", type=Path, metavar="FILE.json", help="write it as JSON too, not in SRC or DST")
+    run.add_argument("--report", type=Path, metavar="FILE.json", help="the report as JSON, outside of SRC and DST")
     one.set_defaults(run=lambda options: _convert(options, parse))
 
     one = commands.add_parser(
-        "inspect", help="what a checkpoint holds",
+        "inspect", help="list the tensors of a checkpoint",
         description="List the tensors of a .safetensors, .npy, .npz or .onnx file, or of a folder with .safetensors.",
     )  # fmt: skip
     one.add_argument("file", metavar="FILE", type=Path)
-    one.add_argument("--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes without a name")
-    one.add_argument("--stats", action="store_true", help="count NaN and Inf, look for the least and the largest")
+    one.add_argument(
+        "--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes that the file does not name"
+    )
+    one.add_argument("--stats", action="store_true", help="count NaN and Inf, find the least and the largest element")
     one.add_argument("--max-memory", type=_size, default="256M", metavar="SIZE", help="default: %(default)s")
     one.add_argument("--json", action="store_true", help="print JSON")
     one.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)

@@ -13,40 +13,39 @@ from ..backends.threads import get_num_threads
 from ..spec.formats import NUMERIC, Format, as_format
 from ..spec.opsets import NEWEST
 from ..spec.rounding import ROUND_MODES
-from .containers import open_container
-from .descriptions import remove
-from .headers import BASE, PER_TENSOR, Limits, parse_size
-from .layout import Container, Layout
-from .plan import Plan, make_plan
-from .progress import Progress, make_progress
-from .recipe import SCALE_FORMATS, Recipe, parse_scaling
+from .containers.registry import open_container
+from .containers.target import check_target
+from .execution.runners import Cluster, Runner, Threads
+from .execution.steps import Steps, check_chunk_sizes
+from .files.limits import BASE, PER_TENSOR, Limits, parse_size
+from .files.staging import Staging, check_space
+from .planning.conversion_plan import plan_conversion
+from .planning.quantization_config import remove_descriptions
+from .progress import make_progress
+from .recipe import SCALE_FORMATS, Recipe, parse_scale_layout
 from .report import Report
-from .runners import Cluster, Runner, Threads
-from .staging import Staging, check_space, check_target
-from .steps import Steps, check_pieces, scaled_whole
-from .work import Worker
 
 __all__ = ["convert", "parse_size"]
 
 RESERVED = 96 << 20
 """Bytes of `max_memory` for the interpreter, its modules, headers and graphs, unless tensors are many."""
 
-LARGEST_PIECE, SMALLEST_PIECE = 16 << 20, 512 << 10
-"""Bytes of a tensor that are read at once: at each piece, threads wait for each other's turn in the interpreter."""
+LARGEST_CHUNK, SMALLEST_CHUNK = 16 << 20, 512 << 10
+"""Bytes of a tensor that are read at once: at each chunk, threads wait for each other's turn in the interpreter."""
 
 BUFFERS = 4
-"""How much memory a worker takes, as multiples of a piece: read, converted, compared, and parts of it."""
+"""How much memory a worker takes, as multiples of a chunk: read, converted, compared, and parts of it."""
 
 
 def _budget(max_memory: int, threads: int, reserved: int = RESERVED) -> tuple[int, int]:
-    """Return how many threads, and how many bytes a piece, fit into so much memory."""
+    """Return how many threads, and how many bytes a chunk, fit into so much memory."""
     reserved = max(RESERVED, reserved)
     left = max_memory - reserved
-    least = BUFFERS * SMALLEST_PIECE
+    least = BUFFERS * SMALLEST_CHUNK
     if left < least:
         raise ValueError(f"`max_memory` must be at least {-(-(reserved + least) >> 20)}M; got {max_memory} bytes")
     threads = min(threads, left // least)
-    return threads, min(LARGEST_PIECE, left // threads // BUFFERS)
+    return threads, min(LARGEST_CHUNK, left // threads // BUFFERS)
 
 
 def _threads(n: int | None) -> int:
@@ -72,14 +71,14 @@ def _recipe(to: Format, saturate: bool, round_mode: str | None, opset: int, scal
         )
     if round_mode is not None and round_mode not in ROUND_MODES:
         raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)}; got {round_mode!r}")
-    return Recipe(to, bool(saturate), round_mode, opset, scaling=parse_scaling(scale, fmt))
+    return Recipe(to, bool(saturate), round_mode, opset, scaling=parse_scale_layout(scale, fmt))
 
 
 def _patterns(patterns: str | Sequence[str], parameter: str) -> tuple[str, ...]:
-    found = (patterns,) if isinstance(patterns, str) else tuple(patterns)
-    if not all(isinstance(one, str) for one in found):
+    chosen = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+    if not all(isinstance(one, str) for one in chosen):
         raise ValueError(f"`{parameter}` must be patterns of names; got {patterns!r}")
-    return found
+    return chosen
 
 
 def convert(
@@ -106,34 +105,35 @@ def convert(
     dask: str | None = None,
     follow_links: bool = False,
 ) -> Report:
-    """Convert the floating-point tensors of a checkpoint to another format, piece by piece, in bounded memory.
+    """Convert the floating-point tensors of a checkpoint to another format, chunk by chunk, in bounded memory.
 
-    Without `scale` every element becomes what `cast` makes of it: NaN, Inf, -0 and out-of-range values too. With
-    `scale` it becomes what `quantize_linear` makes of it and of the scales of `absmax_scale`; float64 is cast to
-    float32 first, and the division done in float32.
+    Without `scale` every element is converted as by `cast`: NaN, Inf, -0 and out-of-range values too. With `scale` it
+    is quantized as by `quantize_linear`, with the scales of `absmax_scale`; float64 is cast to float32 first, and the
+    division is done in float32.
 
-    The output is written beside `dst` and renamed when it is whole and on the disk.
+    The output is written atomically: next to `dst`, and renamed when it is whole and on the disk.
 
     Parameters
     ----------
     src, dst : path
-        A .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors; `dst` becomes one of the same kind.
+        A .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors; `dst` becomes one of the same
+        kind. An .npy file can become an .npz archive too, which formats that NumPy lacks, and scales, require.
     to : str, int, dtype or Format
         The target format.
     source : str, int, dtype or Format, optional
-        .npy and .npz: the format of codes whose header does not name it.
+        .npy and .npz: the format of codes that the file does not name.
     include, exclude : str or sequence of str
-        Patterns of tensor names, with ``*``, ``?`` and ``[...]``. All others are kept, and so is what holds no floats.
+        Patterns of tensor names, with ``*``, ``?`` and ``[...]``. All others are kept, as are tensors without floats.
     saturate, round_mode, opset
         As in `cast`.
     scale : str
         ``"none"``, ``"tensor"``, ``"axis:N"`` (one scale to each index of an axis) or ``"block:B"`` (one to B elements
-        of the last axis). Scales lie beside tensor W as ``W_scale``.
+        of the last axis). The scales of tensor W are ``W_scale``.
     scale_format : str, int, dtype or Format
         The format of the scales.
     raw : bool
-        Convert what is an error otherwise: codes next to tensors that say what they mean, without these (see Notes),
-        and floats to integers without scales. A description of the quantization that no longer fits is left out: the
+        Convert codes without the companions that they need (see Notes), and floats to integers without scales, which
+        are errors otherwise. A description of the quantization that no longer fits is left out: the
         entry ``quantization_config`` of config.json, hf_quant_config.json and their like. The report says so.
     threads : int, optional
         How many convert at the same time; None as `get_num_threads` says.
@@ -145,10 +145,11 @@ def convert(
         Replace what `dst` names.
     verify : bool
         Read the result again before it gets its name, and compare it with a second conversion.
-    progress : {"none", "auto", "bar", "plain", "json"}
-        What is said on standard error meanwhile.
+    progress : {"none", "auto", "bar", "plain"}
+        What is shown on standard error meanwhile: tqdm's bar, or a line every five seconds; ``"auto"`` is the bar on
+        a terminal.
     dask : str, optional
-        ``"local"``, or the address of a scheduler whose workers see the same files: they do the work.
+        ``"local"``, or the address of a scheduler whose workers see the same files and do the work.
     follow_links : bool
         Read files that symbolic links name outside of the checkpoint's folder too. Links inside the folder are always
         followed, and those of a snapshot in a Hugging Face cache.
@@ -156,15 +157,15 @@ def convert(
     Returns
     -------
     Report
-        What was done and lost, for each tensor and in total.
+        Actions and error statistics, for each tensor and in total.
 
     Raises
     ------
     FileError
-        If `src` cannot be read, is broken, or does not agree with what is asked for, or `dst` cannot be written; if
-        codes would part with their scales.
+        If `src` cannot be read, is broken, or does not fit the parameters, or `dst` cannot be written; if codes would
+        be converted without their scales.
     TypeError, ValueError
-        If a parameter is out of its range, the opset lacks what is asked for, or an integer format has no `scale`.
+        If a parameter is out of its range, the opset lacks the conversion, or an integer format has no `scale`.
 
     Notes
     -----
@@ -201,47 +202,34 @@ def convert(
     path, new = Path(src), Path(dst)
     numbers = None if source is None else _numbers(source, "source")
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
-    n, piece = _budget(memory, n, BASE + PER_TENSOR * len(container.tensors))
-    plan = make_plan(container, recipe, _patterns(include, "include"), _patterns(exclude, "exclude"), raw)
-    check_pieces(plan.jobs, piece, memory // 8)
+    n, chunk_bytes = _budget(memory, n, BASE + PER_TENSOR * len(container.tensors))
+    plan = plan_conversion(container, recipe, _patterns(include, "include"), _patterns(exclude, "exclude"), raw)
+    check_chunk_sizes(plan.tensor_plans, chunk_bytes, memory // 8)
     real = check_target(container, new, overwrite)
-    remove(container, plan.misfits)
-    layout = container.arrange(plan.outputs, real, overwrite)
-    check_space(layout, real)
+    remove_descriptions(container, plan.misfits)
+    files = container.arrange(plan.outputs, real, overwrite)
+    check_space(files, real)
     report = Report(str(path), str(new), target.name, dry_run, verified=verify and not dry_run)
     report.add(plan)
     if not dry_run:
-        whole = scaled_whole(plan)
-        reads = sum(job.stored.place.nbytes for job in plan.jobs) * (1 + verify)
-        shown = make_progress(progress, reads + sum(plan.jobs[number].stored.place.nbytes for number in whole))
+        two_pass = plan.two_pass
+        reads = plan.nbytes * (1 + verify) + sum(
+            plan.tensor_plans[number].tensor.location.nbytes for number in two_pass
+        )
+        display = make_progress(progress, reads)
         try:
             runner: Runner = Cluster(dask, n) if dask is not None else Threads(n)
             try:
-                staging = Staging(layout, real, overwrite)
-                steps = _carry_out(container, plan, layout, staging, runner, piece, shown, whole, verify)
+                with Staging(files, real, overwrite) as staging:
+                    steps = Steps(plan, files, staging.paths, runner, chunk_bytes)
+                    steps.convert(display)
+                    staging.seal()
+                    if verify:
+                        steps.verify(display)
+                    staging.publish(container.publish)
             finally:
                 runner.close()
         finally:
-            shown.close()
-        report.set_results(steps.tallies, steps.seconds, time.monotonic() - started)
+            display.close()
+        report.set_results(steps.tensor_stats, steps.seconds, time.monotonic() - started)
     return report
-
-
-def _carry_out(
-    container: Container, plan: Plan, layout: Layout, staging: Staging, runner: Runner, piece: int, shown: Progress,
-    whole: Sequence[int], verify: bool,
-) -> Steps:  # fmt: skip
-    with staging:
-        steps = Steps(plan, layout, staging.paths, runner, piece)
-        if whole:
-            shown.phase("scales")
-            steps.find_scales(whole, shown)
-            steps.write_scales()
-        shown.phase("convert")
-        steps.carry_out(Worker.convert, shown, counting=True)
-        staging.seal()
-        if verify:
-            shown.phase("verify")
-            steps.carry_out(Worker.verify, shown, counting=False)
-        staging.publish(container, plan.outputs)
-    return steps

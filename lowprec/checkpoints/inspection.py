@@ -1,4 +1,4 @@
-"""What a checkpoint holds: names, formats, shapes, sizes, and what is in the tensors if asked."""
+"""`inspect`: names, formats, shapes and sizes of tensors; with `stats`, NaN, Inf, least and largest elements."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..loss.error_stats import ElementStats
 from ..loss.measurement import CHUNK
 from ..ops.codes import decode, unpack
 from ..spec.formats import NUMERIC, as_format
-from .companions import find_companions
-from .containers import open_container
-from .headers import Limits, parse_size
+from .containers.registry import open_container
+from .containers.tensors import StoredTensor, TensorReader
+from .files.limits import Limits, parse_size
+from .planning.companions import find_companions
 from .progress import size_text
 from .report import plain
-from .stored import Reading, Stored
 
 __all__ = ["Entry", "as_text", "inspect"]
 
@@ -32,7 +32,7 @@ class Entry:
     name, format, shape, nbytes : str, str, tuple of int, int
         The format is what the file calls it where it holds no numbers.
     nan, inf : int or None
-        How many elements are NaN, how many infinite; None unless asked for.
+        How many elements are NaN, how many infinite; None without `stats`.
     low, high : float, int or None
         The least and the largest finite element; None too where there is none.
     belongs_to : str or None
@@ -72,7 +72,7 @@ def inspect(
     source : str, int, dtype or Format, optional
         .npy and .npz: the format of codes whose header does not name it.
     stats : bool
-        Read the tensors, piece by piece, for what is in them.
+        Read the tensors too, chunk by chunk: count NaN and Inf, find the least and the largest element.
     follow_links : bool
         As in `convert`; only the links of files with tensors matter here.
     max_memory : int or str
@@ -94,40 +94,42 @@ def inspect(
     if fmt is not None and fmt not in NUMERIC:
         raise ValueError(f"`source` must be a format of numbers; got {fmt.name}")
     container = open_container(Path(path), fmt, follow_links=follow_links, limits=Limits(parse_size(max_memory)))
-    reading = Reading()
-    companions = [] if container.renamed else find_companions(container.tensors)
-    codes = {one.stored.name: one.codes.name for one in companions if one.row is not None}
+    reader = TensorReader()
+    companions = [] if container.codes_suffix else find_companions(container.tensors)
+    codes = {one.tensor.name: one.codes.name for one in companions if one.row is not None}
     try:
-        found = [_entry(stored, reading if stats else None) for stored in container.tensors]
-        return [replace(one, belongs_to=codes[one.name]) if one.name in codes else one for one in found]
+        listed = [_entry(tensor, reader if stats else None) for tensor in container.tensors]
+        return [replace(one, belongs_to=codes[one.name]) if one.name in codes else one for one in listed]
     finally:
-        reading.close()
+        reader.close()
 
 
-def _entry(stored: Stored, reading: Reading | None) -> Entry:
-    name = stored.fmt.name if stored.fmt else stored.type_name
-    head = (stored.name, name, stored.shape, stored.place.nbytes)
-    if reading is None or stored.fmt is None:
+def _entry(tensor: StoredTensor, reader: TensorReader | None) -> Entry:
+    name = tensor.fmt.name if tensor.fmt else tensor.type_name
+    head = (tensor.name, name, tensor.shape, tensor.location.nbytes)
+    if reader is None or tensor.fmt is None:
         return Entry(*head)
-    found = _census(stored, reading)
-    empty = found.low > found.high
-    return Entry(*head, found.nan, found.inf, None if empty else found.low, None if empty else found.high)
+    elements = _element_stats(tensor, reader)
+    empty = elements.low > elements.high
+    return Entry(*head, elements.nan, elements.inf, None if empty else elements.low, None if empty else elements.high)
 
 
-def _census(stored: Stored, reading: Reading) -> ElementStats:
-    found, fmt = ElementStats(), stored.fmt
-    buffer = np.empty(stored.bytes_of(CHUNK), np.uint8)
-    for start in range(0, stored.size, CHUNK):
-        n = min(CHUNK, stored.size - start)
-        piece = buffer[: stored.bytes_of(n)]
-        reading.into(piece, stored.place, stored.bytes_of(start))
+def _element_stats(tensor: StoredTensor, reader: TensorReader) -> ElementStats:
+    elements, fmt = ElementStats(), tensor.fmt
+    buffer = np.empty(tensor.bytes_of(CHUNK), np.uint8)
+    for start in range(0, tensor.size, CHUNK):
+        n = min(CHUNK, tensor.size - start)
+        content = buffer[: tensor.bytes_of(n)]
+        reader.read_into(content, tensor.location, tensor.bytes_of(start))
         if fmt is None:
             break
-        codes = np.asarray(unpack(piece, fmt, n)).view(fmt.code_dtype) if stored.packed else piece.view(fmt.code_dtype)
-        codes = codes.byteswap() if stored.swapped else codes
+        codes = (
+            np.asarray(unpack(content, fmt, n)).view(fmt.code_dtype) if tensor.packed else content.view(fmt.code_dtype)
+        )
+        codes = codes.byteswap() if tensor.swapped else codes
         wide = fmt.bits >= 32 or (fmt.is_integer and fmt.bits >= 8)
-        found.count(codes.view(fmt.dtype) if wide else np.asarray(decode(codes, fmt)))
-    return found
+        elements.count(codes.view(fmt.dtype) if wide else np.asarray(decode(codes, fmt)))
+    return elements
 
 
 def as_text(path: str, entries: list[Entry], *, stats: bool) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..spec.formats import NUMERIC, Format
 
-__all__ = ["SCALE_FORMATS", "Recipe", "Scaling", "parse_scaling"]
+__all__ = ["SCALE_FORMATS", "Recipe", "ScaleLayout", "parse_scale_layout"]
 
 SCALE_FORMATS = tuple(fmt for fmt in NUMERIC if fmt.is_float and (fmt.bits in (16, 32) or not fmt.has_zero))
 """What QuantizeLinear takes for scales."""
@@ -17,7 +17,7 @@ LARGEST_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Scaling:
+class ScaleLayout:
     """Which elements share a scale: all (``"tensor"``), those at one index of an axis, or a block of the last axis."""
 
     kind: str
@@ -63,14 +63,14 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What `lowprec.encode`, or with scales `lowprec.quantize_linear`, is told; whether results are packed."""
+    """The arguments of `lowprec.encode`, or with scales of `lowprec.quantize_linear`; whether codes are packed."""
 
     to: Format
     saturate: bool
     round_mode: str | None
     opset: int
     packs: bool = False
-    scaling: Scaling | None = None
+    scaling: ScaleLayout | None = None
 
     def view(self, shape: tuple[int, ...], fortran: bool) -> tuple[int, int, int]:
         """Return the memory of a tensor as three axes."""
@@ -82,15 +82,15 @@ class Recipe:
         return (self.scaling.block_size if self.scaling else 0) or 1
 
 
-def parse_scaling(text: str, fmt: Format) -> Scaling | None:
+def parse_scale_layout(text: str, fmt: Format) -> ScaleLayout | None:
     """Return what ``none``, ``tensor``, ``axis:N`` or ``block:B`` asks for; raise ValueError for anything else."""
     if text == "none":
         return None
     if text == "tensor":
-        return Scaling("tensor", fmt)
-    found = re.fullmatch(r"axis:(-?[0-9]{1,2})|block:([0-9]{1,5})", text)
-    if found and found[1]:
-        return Scaling("axis", fmt, axis=int(found[1]))
-    if found and 1 <= int(found[2]) <= LARGEST_BLOCK:
-        return Scaling("block", fmt, block_size=int(found[2]))
+        return ScaleLayout("tensor", fmt)
+    match = re.fullmatch(r"axis:(-?[0-9]{1,2})|block:([0-9]{1,5})", text)
+    if match and match[1]:
+        return ScaleLayout("axis", fmt, axis=int(match[1]))
+    if match and 1 <= int(match[2]) <= LARGEST_BLOCK:
+        return ScaleLayout("block", fmt, block_size=int(match[2]))
     raise ValueError(f"`scale` must be none, tensor, axis:N or block:B, B from 1 to {LARGEST_BLOCK}; got {text!r}")

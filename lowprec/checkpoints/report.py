@@ -1,4 +1,4 @@
-"""What a conversion did and what it lost, for each tensor and in total: as objects, as JSON, as text."""
+"""The report of a conversion: actions and error statistics, for each tensor and in total; as JSON and as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..loss.error_stats import ErrorStats
-from .plan import Job, Plan
+from .planning.conversion_plan import ConversionPlan, TensorPlan
 from .progress import size_text
 
 __all__ = ["Report", "TensorReport", "plain"]
@@ -63,12 +63,12 @@ class TensorReport:
         """Take over the time it took."""
         self.seconds, self.bytes_per_second = seconds, self.bytes_before / max(seconds, 1e-9)
 
-    def set_losses(self, tally: ErrorStats) -> None:
+    def set_losses(self, stats: ErrorStats) -> None:
         """Take over what was counted."""
-        self.nan, self.inf = tally.nan, tally.inf
-        self.saturated, self.flushed = tally.saturated, tally.flushed
-        self.max_abs_error, self.max_rel_error = tally.max_abs_error, tally.max_rel_error
-        self.sqnr_db = tally.sqnr_db
+        self.nan, self.inf = stats.nan, stats.inf
+        self.saturated, self.flushed = stats.saturated, stats.flushed
+        self.max_abs_error, self.max_rel_error = stats.max_abs_error, stats.max_rel_error
+        self.sqnr_db = stats.sqnr_db
 
 
 def plain(value: Any) -> Any:
@@ -111,31 +111,30 @@ class Report:
     seconds: float = 0.0
     bytes_per_second: float = 0.0
 
-    def add(self, plan: Plan) -> None:
+    def add(self, plan: ConversionPlan) -> None:
         """Enter every tensor of a plan, and the total."""
         self.notes = list(plan.notes)
-        self.tensors = [_entry(job, plan) for job in plan.jobs]
+        self.tensors = [_entry(tensor_plan, plan) for tensor_plan in plan.tensor_plans]
         n, before, after = (
             sum(getattr(one, name) for one in self.tensors) for name in ("elements", "bytes_before", "bytes_after")
         )
         self.total = TensorReport("total", "converted", "", "", self.to, (), n, before, after)
 
-    def set_results(self, tallies: Sequence[ErrorStats], seconds: Sequence[float], wall: float) -> None:
+    def set_results(self, tensor_stats: Sequence[ErrorStats], seconds: Sequence[float], wall: float) -> None:
         """Enter what was counted, and the times."""
         everything = ErrorStats()
-        for one, tally, time in zip(self.tensors, tallies, seconds, strict=True):
+        for one, stats, time in zip(self.tensors, tensor_stats, seconds, strict=True):
             one.set_time(time)
             if one.action == "converted":
-                one.set_losses(tally)
-                everything.merge(tally)
+                one.set_losses(stats)
+                everything.merge(stats)
         self.total.set_losses(everything)
         self.total.set_time(sum(seconds))
         self.seconds, self.bytes_per_second = wall, self.total.bytes_before / max(wall, 1e-9)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON has it: NaN as None, infinities as texts."""
-        found = plain(asdict(self))
-        return dict(found)
+        return dict(plain(asdict(self)))
 
     def as_json(self) -> str:
         """Return everything as JSON."""
@@ -157,18 +156,18 @@ class Report:
         return "\n".join([*lines, last + (", verified" if self.verified else "")])
 
 
-def _entry(job: Job, plan: Plan) -> TensorReport:
-    stored, after = job.stored, plan.outputs[job.codes].nbytes
-    after += 0 if job.scale is None else plan.outputs[job.scale].nbytes
-    source = stored.fmt.name if stored.fmt else stored.type_name
+def _entry(tensor_plan: TensorPlan, plan: ConversionPlan) -> TensorReport:
+    tensor, after = tensor_plan.tensor, plan.outputs[tensor_plan.codes].nbytes
+    after += 0 if tensor_plan.scale is None else plan.outputs[tensor_plan.scale].nbytes
+    source = tensor.fmt.name if tensor.fmt else tensor.type_name
     kept = TensorReport(
-        stored.name, "kept", job.why, source, source, stored.shape, stored.size, stored.place.nbytes, after
+        tensor.name, "kept", tensor_plan.why, source, source, tensor.shape, tensor.size, tensor.location.nbytes, after
     )
-    if job.recipe is None:
+    if tensor_plan.recipe is None:
         return kept
-    kept.action, kept.target = "converted", job.recipe.to.name
-    if job.recipe.scaling:
-        kept.scale = job.recipe.scaling.fmt.name
+    kept.action, kept.target = "converted", tensor_plan.recipe.to.name
+    if tensor_plan.recipe.scaling:
+        kept.scale = tensor_plan.recipe.scaling.fmt.name
     return kept
 
 

@@ -1,16 +1,17 @@
-"""The file for a report: it replaces no file but an earlier report, and has its name when it is whole."""
+"""The file for a report: written atomically, and it replaces no file but an earlier report."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import stat
-import tempfile
 from pathlib import Path
 from typing import IO
 
-from . import npy
-from .npy_header import FileError, reason
+from .containers.npy_file import sidecar
+from .files.errors import FileError, reason
+from .files.output_files import OutputFile, OutputFiles
+from .files.renaming import rename_file
+from .files.staging import Staging
 
 __all__ = ["ReportFile"]
 
@@ -26,7 +27,7 @@ def _check(path: Path, real: Path, source: Path, target: Path) -> None:
         other = Path(os.path.realpath(one))
         if real.is_relative_to(other):
             raise FileError(f"{path}: must not be {one}, nor a file in it")
-        if other.suffix == ".npy" and real == npy.sidecar(other):
+        if other.suffix == ".npy" and real == sidecar(other):
             raise FileError(f"{path}: is the name of the file with the format of {one}")
         if real.parent == other.parent and real.name.startswith(f"{other.name}.") and real.suffix == ".data":
             raise FileError(f"{path}: is a name for the external data of {one}")
@@ -64,49 +65,40 @@ class ReportFile:
 
     def __init__(self, path: Path, source: Path, target: Path) -> None:
         self._path, self._source, self._target = path, source, target
-        self._folder: Path | None = None
+        self._staging: Staging | None = None
         try:
             self._real = Path(os.path.realpath(path))
-            self._is_stream = _is_stream(path)
-            if self._is_stream:
+            if _is_stream(path):
                 _open_stream(path).close()
             else:
                 _check(path, self._real, source, target)
+                self._staging = Staging(OutputFiles([OutputFile("report", 0)], []), self._real, True, path)
         except OSError as error:
             raise FileError(f"{path}: {reason(error)}") from None
         except ValueError as error:  # a name with a null byte
             raise FileError(f"{str(path)!a}: {error}") from None
 
     def __enter__(self) -> ReportFile:
-        """Make a folder to write it in, next to its place."""
-        if self._is_stream:
-            return self
-        try:
-            self._folder = Path(tempfile.mkdtemp(prefix=f"{self._real.name[:200]}.tmp-", dir=self._real.parent))
-        except OSError as error:
-            raise FileError(f"{self._path}: cannot be written; {reason(error)}") from None
+        """Create the staging folder, next to the report's place."""
+        if self._staging is not None:
+            self._staging.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Leave nothing but the report."""
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        """Remove the staging folder."""
+        if self._staging is not None:
+            self._staging.__exit__(*error)
 
     def write(self, text: str) -> None:
         """Write the report, and rename it when it is on the disk."""
         try:
-            if self._folder is None:
+            if self._staging is None:
                 with _open_stream(self._path) as stream:
                     stream.write(text)
                 return
-            new = self._folder / "new"
-            with new.open("x", encoding="utf-8") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            _check(self._path, self._real, self._source, self._target)  # what is there may have come meanwhile
-            if self._real.exists():
-                shutil.copymode(self._real, new)
-            os.replace(new, self._real)
+            self._staging.paths[0].write_text(text, encoding="utf-8")
+            self._staging.seal()
+            _check(self._path, self._real, self._source, self._target)  # another file may have been written meanwhile
+            self._staging.publish(rename_file)
         except OSError as error:
             raise FileError(f"{self._path}: cannot be written; {reason(error)}") from None

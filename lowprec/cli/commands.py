@@ -19,7 +19,10 @@ from .. import __version__
 from ..backends.build_info import build_info
 from ..backends.environment import problems
 from ..checkpoints.command import add_commands
-from ..checkpoints.npy import FileError, check_target, is_archive, members, read, sidecar, write
+from ..checkpoints.containers.array_files import is_archive, read_array, read_members, write_array
+from ..checkpoints.containers.npz_archive import numpy_has
+from ..checkpoints.containers.target import check_array_target
+from ..checkpoints.files.errors import FileError
 from ..conformance.command import add_command as add_conformance
 from ..loss.measurement import Loss, measure
 from ..ops.cast import cast
@@ -80,15 +83,14 @@ def _explain(options: argparse.Namespace) -> None:
 
 def _cast(options: argparse.Namespace) -> None:
     target, source = _format(options.to, "--to"), _source(options)
-    check_target(options.input, options.output, options.overwrite)
-    array, held = read(options.input, source)
+    check_array_target(options.input, options.output, target, options.overwrite)
+    array, fmt = read_array(options.input, source)
     rules = {"saturate": options.saturate, "round_mode": options.round_mode, "opset": options.opset}
-    # NumPy's own dtypes are written as such, all else as codes.
-    own = target.dtype.isbuiltin == 1 and as_format(target.dtype) is target
-    result = (cast if own else encode)(array, target, source=held, **rules)
-    write(options.output, result, target, overwrite=options.overwrite)
-    noted = "" if own else f" (codes in {result.dtype}, named in {sidecar(options.output).name})"
-    print(f"{options.output}: {target.name} from {held.name}, shape {result.shape}, {result.nbytes} bytes{noted}")
+    own = numpy_has(target)
+    result = (cast if own else encode)(array, target, source=fmt, **rules)
+    write_array(options.output, result, target, overwrite=options.overwrite)
+    carrier = "" if own else f" (codes in {result.dtype})"
+    print(f"{options.output}: {target.name} from {fmt.name}, shape {result.shape}, {result.nbytes} bytes{carrier}")
 
 
 def _sample() -> tuple[str, np.ndarray[Any, Any]]:
@@ -106,38 +108,38 @@ def _arrays(path: Path | None, source: Format | None) -> Iterator[tuple[str, np.
         title, array = _sample()
         yield title, array, as_format(array.dtype)
     elif not is_archive(path):
-        yield str(path), *read(path, source)
+        yield str(path), *read_array(path, source)
     else:
-        found = 0
-        for name, member, what in members(path, source):
-            found += 1
+        is_empty = True
+        for name, member, fmt in read_members(path, source):
+            is_empty = False
             title = f"{path}:{name if name.isprintable() else ascii(name)}"
-            if member is None or not isinstance(what, Format):
-                print(f"{title}: left out; {what}")
+            if member is None or not isinstance(fmt, Format):
+                print(f"{title}: left out; {fmt}")
             else:
-                yield title, member, what
-        if not found:
+                yield title, member, fmt
+        if is_empty:
             raise FileError(f"{path}: holds no arrays")
 
 
 _HEADER = "format                  bytes        scale  SQNR dB    max error  saturated    flushed"
 
 
-def _line(found: Loss) -> str:
+def _line(loss: Loss) -> str:
     return (
-        f"{found.format:16} {found.bytes_after:>12} {found.scale:>12.6g} {found.sqnr_db:>8.2f} "
-        f"{found.max_abs_error:>12.6g} {found.saturated:>10} {found.flushed:>10}"
+        f"{loss.format:16} {loss.bytes_after:>12} {loss.scale:>12.6g} {loss.sqnr_db:>8.2f} "
+        f"{loss.max_abs_error:>12.6g} {loss.saturated:>10} {loss.flushed:>10}"
     )
 
 
 def _loss(options: argparse.Namespace) -> None:
     targets = [_format(name.strip(), "--to") for name in options.to.split(",")]
-    for title, array, held in _arrays(options.input, _source(options)):
-        found = [measure(array, fmt, source=held, scaled=options.scale == "tensor") for fmt in targets]
-        first = found[0]
-        print(f"{title}: {held.name} {array.shape}, {first.bytes_before} bytes, {first.nan} NaN, {first.inf} Inf")
+    for title, array, source in _arrays(options.input, _source(options)):
+        losses = [measure(array, fmt, source=source, scaled=options.scale == "tensor") for fmt in targets]
+        first = losses[0]
+        print(f"{title}: {source.name} {array.shape}, {first.bytes_before} bytes, {first.nan} NaN, {first.inf} Inf")
         print(_HEADER)
-        print("\n".join(map(_line, found)))
+        print("\n".join(map(_line, losses)))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -168,15 +170,16 @@ def _parser() -> argparse.ArgumentParser:
     one.set_defaults(run=_explain)
 
     one = commands.add_parser(
-        "cast", parents=[rules], help="convert an .npy file",
-        description="Convert an .npy file. The input is mapped, the whole result is held in memory. A format that "
-        "NumPy lacks is written as codes, one to an element, and named in OUT.npy.json, which `cast` and `loss` read.",
+        "cast", parents=[rules], help="convert an array",
+        description="Convert an .npy file, or an .npz archive of one array. An .npy input is mapped; the whole result "
+        "is held in memory. A format that NumPy lacks is written to an .npz archive as codes, one to an element, with "
+        "its name, which `cast`, `loss` and `convert` read.",
     )  # fmt: skip
-    one.add_argument("input", metavar="IN.npy", type=Path)
-    one.add_argument("output", metavar="OUT.npy", type=Path)
+    one.add_argument("input", metavar="IN", type=Path)
+    one.add_argument("output", metavar="OUT", type=Path, help=".npy where NumPy has the format, .npz for every format")
     one.add_argument("--to", required=True, metavar="FORMAT", help=name)
-    one.add_argument("--from", dest="source", metavar="FORMAT", help="the format of the codes in IN.npy")
-    one.add_argument("--overwrite", action="store_true", help="replace OUT.npy and OUT.npy.json if they exist")
+    one.add_argument("--from", dest="source", metavar="FORMAT", help="the format of codes that IN does not name")
+    one.add_argument("--overwrite", action="store_true", help="replace OUT if it exists")
     one.set_defaults(run=_cast)
 
     one = commands.add_parser(
@@ -214,7 +217,7 @@ def _run(arguments: Sequence[str] | None) -> None:
         options.run(options)
     finally:
         if sys.stdout is not None:
-            sys.stdout.flush()  # here, where an error can still be told
+            sys.stdout.flush()  # here, where an error can still be reported
 
 
 def _drop_output() -> None:

@@ -13,8 +13,8 @@ import pytest
 from support.checkpoint_files import Array, codes_of, everything, values
 
 import lowprec as lp
-from lowprec.checkpoints import convert, inspect, npy
-from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints import convert, inspect, read_array
+from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -25,17 +25,41 @@ HALF = values((6, 10), dtype=np.float16)
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
 def test_npy_there_and_back(fmt: Format, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
-    convert(tmp_path / "x.npy", tmp_path / "y.npy", to=fmt, raw=True, verify=True)
+    own = hasattr(np, fmt.name)
+    path = tmp_path / ("y.npy" if own else "y.npz")
+    convert(tmp_path / "x.npy", path, to=fmt, raw=True, verify=True)
     codes = lp.encode(X, fmt)
-    loaded = np.load(tmp_path / "y.npy")
+    loaded = np.load(path) if own else np.load(path)["x"]
     assert codes_of(loaded).tolist() == codes.tolist()
-    assert loaded.dtype == (fmt.dtype if hasattr(np, fmt.name) else fmt.code_dtype)
-    array, found = npy.read(tmp_path / "y.npy")
+    assert loaded.dtype == (fmt.dtype if own else fmt.code_dtype)
+    array, found = read_array(path)
     assert found is fmt
     assert codes_of(array).tolist() == codes.tolist()
-    convert(tmp_path / "y.npy", tmp_path / "z.npy", to="float32")
+    convert(path, tmp_path / f"z{path.suffix}", to="float32")
     back = lp.decode(codes, fmt) if fmt.is_float else codes  # integers are kept
-    assert codes_of(np.load(tmp_path / "z.npy")).tolist() == codes_of(back).tolist()
+    assert codes_of(read_array(tmp_path / f"z{path.suffix}")[0]).tolist() == codes_of(back).tolist()
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if not hasattr(np, fmt.name)], **BY_NAME)
+def test_npy_takes_no_format_that_numpy_lacks(fmt: Format, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    with pytest.raises(FileError, match=rf"y\.npy: NumPy has no {fmt.name}; name an \.npz file"):
+        convert(tmp_path / "x.npy", tmp_path / "y.npy", to=fmt, raw=True)
+    assert sorted(everything(tmp_path)) == ["x.npy"]
+
+
+def test_npy_keeps_codes_that_its_header_names_alone(tmp_path: Path) -> None:
+    """`exclude` copies the array: its bytes may go to an .npy file only if they say what they are."""
+    np.save(tmp_path / "x.npy", X.astype(ml_dtypes.bfloat16))
+    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16", exclude="*")
+    assert (tmp_path / "y.npy").read_bytes() == (tmp_path / "x.npy").read_bytes()
+    np.save(tmp_path / "v.npy", X.astype(ml_dtypes.float8_e4m3fn))
+    with pytest.raises(FileError, match=r"w\.npy: NumPy has no float8_e4m3fn; name an \.npz file"):
+        convert(tmp_path / "v.npy", tmp_path / "w.npy", to="float16", exclude="*", source="float8_e4m3fn")
+    convert(tmp_path / "v.npy", tmp_path / "w.npz", to="float16", exclude="*", source="float8_e4m3fn")
+    codes, fmt = read_array(tmp_path / "w.npz")
+    assert fmt is lp.formats["float8_e4m3fn"]
+    assert codes.tobytes() == X.astype(ml_dtypes.float8_e4m3fn).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -46,8 +70,8 @@ def test_npy_there_and_back(fmt: Format, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_npy_of_every_layout(x: Array, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", x)
-    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="bfloat16")
-    array, _ = npy.read(tmp_path / "y.npy")
+    convert(tmp_path / "x.npy", tmp_path / "y.npz", to="bfloat16")
+    array, _ = read_array(tmp_path / "y.npz")
     assert array.shape == x.shape
     assert array.flags.f_contiguous == x.flags.f_contiguous
     assert codes_of(array).tolist() == codes_of(lp.cast(x, "bfloat16")).tolist()
@@ -71,18 +95,31 @@ def test_npy_codes_that_only_the_caller_knows(tmp_path: Path) -> None:
 
 def test_npy_has_no_room_for_scales(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
-    with pytest.raises(FileError, match=r"an \.npy file holds one array, and scales are another; save it in an \.npz"):
+    with pytest.raises(FileError, match=r"an \.npy file holds one array, and scales are another; name an \.npz file"):
         convert(tmp_path / "x.npy", tmp_path / "y.npy", to="int8", scale="tensor")
+    convert(tmp_path / "x.npy", tmp_path / "y.npz", to="int8", scale="tensor")
+    with np.load(tmp_path / "y.npz") as y:
+        assert {name: (y[name].dtype.name, y[name].shape) for name in y.files} == {
+            "x": ("int8", (6, 10)), "x_scale": ("float32", ()),
+        }  # fmt: skip
 
 
-def test_npy_replaces_the_old_sidecar(tmp_path: Path) -> None:
+def test_npy_beside_an_old_sidecar_is_not_written(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
-    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float4_e2m1fn")
-    with pytest.raises(FileError, match="exists; say --overwrite"):
-        convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16")
-    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16", overwrite=True)
-    assert sorted(everything(tmp_path)) == ["x.npy", "y.npy"]
-    assert np.load(tmp_path / "y.npy").dtype == np.float16
+    (tmp_path / "y.npy.json").write_text('{"format": "uint4"}')
+    with pytest.raises(FileError, match=r"y\.npy\.json: names the format of codes .*; move it away"):
+        convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16", overwrite=True)
+    assert sorted(everything(tmp_path)) == ["x.npy", "y.npy.json"]
+
+
+def test_old_sidecars_are_read(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", codes_of(X.astype(ml_dtypes.float8_e4m3fn)))
+    (tmp_path / "x.npy.json").write_text('{"format": "float8_e4m3fn"}')
+    with pytest.warns(FutureWarning, match=r"x\.npy\.json: read, but no longer written"):
+        convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float32")
+    assert np.array_equal(
+        np.load(tmp_path / "y.npy"), X.astype(ml_dtypes.float8_e4m3fn).astype(np.float32), equal_nan=True
+    )
 
 
 # --- archives ---
@@ -142,7 +179,7 @@ def test_npz_with_the_format_of_open_codes(tmp_path: Path) -> None:
 
 
 def test_npz_of_many_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_PIECE", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_CHUNK", 1 << 12)
     x = values((100, 301))
     np.savez_compressed(tmp_path / "x.npz", x=x, y=x.T)
     convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float8_e5m2", verify=True)

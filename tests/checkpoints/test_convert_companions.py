@@ -25,9 +25,9 @@ from support.quantized_checkpoints import (
 )
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.companions import TABLE, find_companions
-from lowprec.checkpoints.npy import FileError
-from lowprec.checkpoints.safetensors_files import SafetensorsFile
+from lowprec.checkpoints.containers.safetensors_file import SafetensorsFile
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.planning.companions import TABLE, find_companions
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 QUIET = ("--progress", "none")
@@ -240,7 +240,7 @@ def test_every_row_is_of_use() -> None:
         codes = names.get(row.codes[0], "m.n." + row.codes[0].replace("*", "w"))
         write(Path("x.safetensors"), {codes: ("F8_E4M3", (4, 4)), f"m.n.{last}": ("F32", (4,))})
         (found,) = find_companions(SafetensorsFile(Path("x.safetensors")).tensors)
-        assert (found.codes.name, found.stored.name) == (codes, f"m.n.{last}")
+        assert (found.codes.name, found.tensor.name) == (codes, f"m.n.{last}")
         assert found.row is not None
         assert found.row.role == row.role
         assert row.layout
@@ -253,7 +253,7 @@ def test_many_tensors_take_no_time() -> None:
     write(Path("x.safetensors"), tensors)
     found = find_companions(SafetensorsFile(Path("x.safetensors")).tensors)
     assert len(found) == 40_000
-    assert {one.codes.name for one in found} | {one.stored.name for one in found} == set(tensors)
+    assert {one.codes.name for one in found} | {one.tensor.name for one in found} == set(tensors)
 
 
 # --- integers, axes ---
@@ -280,7 +280,7 @@ def test_odd_names_are_taken() -> None:
         tensors |= {f"{name}{tail}": (type_name, (2, 2)) for name in names for tail in ("", type_name, "_scales")}
     write(Path("x.safetensors"), tensors)
     for one in find_companions(SafetensorsFile(Path("x.safetensors")).tensors):
-        assert one.codes.name != one.stored.name
+        assert one.codes.name != one.tensor.name
         assert len(one.text().splitlines()) == 1
 
 

@@ -13,7 +13,7 @@ from support.command_line import run
 from support.sharded_checkpoint import checkpoint
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.files.errors import FileError
 
 distributed = pytest.importorskip("distributed")
 
@@ -38,9 +38,9 @@ def address() -> Iterator[str]:
     ids=str,
 )  # fmt: skip
 def test_the_same_bytes(options: Any, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_PIECE", 1 << 12)
-    monkeypatch.setattr("lowprec.checkpoints.runners.Cluster.pieces", 3)
-    monkeypatch.setattr("lowprec.checkpoints.conversion.check_pieces", lambda *arguments: None)
+    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.execution.runners.Cluster.chunks", 3)
+    monkeypatch.setattr("lowprec.checkpoints.conversion.check_chunk_sizes", lambda *arguments: None)
     source = checkpoint(tmp_path / "in")
     alone = convert(source, tmp_path / "alone", **options)
     report = convert(source, tmp_path / "together", dask=address, **options)
@@ -64,7 +64,7 @@ def test_an_error_on_a_worker(address: str, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.runners.PATIENCE", 0.5)
+    monkeypatch.setattr("lowprec.checkpoints.execution.runners.PATIENCE", 0.5)
     source = save(tmp_path / "x.safetensors")
     for wrong in ("tcp://127.0.0.1:1", "nonsense"):
         with pytest.raises(FileError, match=f"--dask {wrong}: no scheduler answers there"):

@@ -11,8 +11,8 @@ from support.command_line import fail, run
 from support.quantized_checkpoints import LAYOUTS, SHARDS, Tensors, write, write_folder
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.descriptions import without
-from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.planning.quantization_config import without_descriptions
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 QUIET = ("--progress", "none")
@@ -44,7 +44,7 @@ M = "model.layers.0.q_proj"
     ],
 )  # fmt: skip
 def test_all_else_stays_byte_for_byte(before: str, after: str) -> None:
-    assert without(before) == after
+    assert without_descriptions(before) == after
     json.loads(after)
 
 
@@ -164,7 +164,7 @@ def test_a_config_that_is_none_is_copied(text: bytes) -> None:
 
 
 def test_a_config_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.descriptions.LARGEST", 20)
+    monkeypatch.setattr("lowprec.checkpoints.planning.quantization_config.LARGEST", 20)
     folder(PLAIN, CONFIG)
     with pytest.raises(FileError, match=r"config\.json: has more than 20 bytes"):
         convert("in", "out", to="float16")

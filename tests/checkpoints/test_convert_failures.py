@@ -17,8 +17,8 @@ from support.checkpoint_files import everything, leftovers, save
 from support.containers import SOURCES, X, contents
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.npy import FileError
-from lowprec.checkpoints.work import Worker
+from lowprec.checkpoints.execution.worker import Worker
+from lowprec.checkpoints.files.errors import FileError
 
 
 def _fails(name: str, error: BaseException, number: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -186,7 +186,6 @@ def test_sigkill_at_random_times(kind: str, tmp_path: Path) -> None:
         child.send_signal(signal.SIGKILL)
         child.wait()
         child.stdout.close()
-        # A kill between an .npy and its sidecar would be noticed, see npy.py; these formats have none.
         assert contents(kind, target) in wanted
     for left in leftovers(tmp_path):  # none of which has a name that anything would take for a checkpoint
         assert not left.endswith((".safetensors", ".npy", ".npz", ".onnx", ".json"))

@@ -14,7 +14,7 @@ from support.sharded_checkpoint import INDEX, SHARD, SHARDS, checkpoint
 
 import lowprec as lp
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.files.errors import FileError
 
 
 @pytest.mark.parametrize("scale", ["none", "tensor", "block:32"])
@@ -80,7 +80,7 @@ def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytes
         convert(source, tmp_path / "out", to="float16")
     for can_exchange in (True, False):
         if not can_exchange:
-            monkeypatch.setattr("lowprec.checkpoints.folders._exchange", lambda one, other: False)
+            monkeypatch.setattr("lowprec.checkpoints.containers.folder._exchange", lambda one, other: False)
         convert(source, tmp_path / "out", to="float16", overwrite=True)
         assert "stale.txt" not in everything(tmp_path / "out")
         assert leftovers(tmp_path) == []
@@ -152,7 +152,7 @@ def test_broken_checkpoints(name: str, tmp_path: Path) -> None:
 def test_names_of_scales_that_are_taken(tmp_path: Path) -> None:
     tensors = {"w": values((4, 4)), "w_scale": values((4,))}
     save(tmp_path / "x.safetensors", tensors)
-    with pytest.raises(FileError, match=r"beside a tensor's scales, another tensor named 'w_scale'"):
+    with pytest.raises(FileError, match=r"next to a tensor's scales, another tensor named 'w_scale'"):
         convert(tmp_path / "x.safetensors", tmp_path / "y.safetensors", to="int8", scale="tensor")
     convert(tmp_path / "x.safetensors", tmp_path / "y.safetensors", to="int8", scale="tensor", exclude="w")
     source = checkpoint(tmp_path / "in")

@@ -17,7 +17,7 @@ from onnx import helper, numpy_helper
 from support.checkpoint_files import leftovers, save, values
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.files.errors import FileError
 
 BOUNDED = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -45,13 +45,13 @@ def attempt(suffix: str, content: bytes) -> bool:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name, f"x{suffix}")
         path.write_bytes(content)
-        said = None
+        said, target = None, Path(name, "y.npz" if suffix == ".npy" else f"y{suffix}")
         try:
-            convert(path, Path(name, f"y{suffix}"), to="float8_e4m3fn", raw=True, threads=1, verify=True)
+            convert(path, target, to="float8_e4m3fn", raw=True, threads=1, verify=True)
         except FileError as error:
             said = str(error)
         assert said is None or len(said.splitlines()) == 1
-        assert Path(name, f"y{suffix}").exists() == (said is None)
+        assert target.exists() == (said is None)
         assert leftovers(Path(name)) == []
         assert path.read_bytes() == content
     return said is None

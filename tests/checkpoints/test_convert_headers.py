@@ -17,10 +17,12 @@ from support.checkpoint_files import codes_of, raw_file, save, stored_bytes, val
 from support.sharded_checkpoint import INDEX, checkpoint
 
 import lowprec as lp
-from lowprec.checkpoints import convert, headers, inspect
-from lowprec.checkpoints.headers import Limits, decode, entries
-from lowprec.checkpoints.npy import FileError
-from lowprec.checkpoints.protobuf import dissect
+from lowprec.checkpoints import convert, inspect
+from lowprec.checkpoints.containers.json_header import LONGEST_ENTRY, decode, entries
+from lowprec.checkpoints.containers.onnx_protobuf import split_model
+from lowprec.checkpoints.files import limits
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.files.limits import Limits
 from lowprec.cli import main
 
 # --- JSON, entry by entry ---
@@ -68,7 +70,7 @@ def test_every_cut_of_a_header() -> None:
 
 def test_a_value_that_does_not_end_is_not_looked_for_long() -> None:
     with pytest.raises(ValueError, match="the value at byte 5 does not end"):
-        list(entries(b'{"a":' + b"[" * (headers.LONGEST_ENTRY + 10) + b"]" * (headers.LONGEST_ENTRY + 10) + b"}"))
+        list(entries(b'{"a":' + b"[" * (LONGEST_ENTRY + 10) + b"]" * (LONGEST_ENTRY + 10) + b"}"))
 
 
 # --- safetensors ---
@@ -100,7 +102,7 @@ def test_a_header_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_tensors_that_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One less than there may be, and one more; the folder counts those of all shards."""
-    monkeypatch.setattr(headers, "PER_TENSOR", 1 << 20)
+    monkeypatch.setattr(limits, "PER_TENSOR", 1 << 20)
     most = Limits(100 << 20).tensors
     assert most == 52
     assert len(inspect(many(tmp_path / "x.safetensors", most), max_memory="100M")) == most
@@ -152,7 +154,9 @@ MEASURED = """
 import resource, sys
 from pathlib import Path
 from lowprec.checkpoints import inspect
-from lowprec.checkpoints.npy_header import FileError
+from lowprec.checkpoints.files import limits
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.files.limits import Limits
 def anonymous():
     text = Path("/proc/self/status").read_text()
     return int(text.partition("RssAnon:")[2].split()[0])
@@ -290,8 +294,8 @@ def test_windows_of_every_width(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     onnx.save(helper.make_model(graph), tmp_path / "x.onnx")
     content = (tmp_path / "x.onnx").read_bytes()
     for width in range(20, 90):
-        monkeypatch.setattr("lowprec.checkpoints.protobuf.WINDOW", width)
-        found = dissect(tmp_path / "x.onnx")
+        monkeypatch.setattr("lowprec.checkpoints.containers.onnx_protobuf.WINDOW", width)
+        found = split_model(tmp_path / "x.onnx")
         assert len(onnx.GraphProto.FromString(found.graph).node) == 60
         assert [onnx.TensorProto.FromString(rest).name for rest, _ in found.tensors] == list(arrays)
         for (_, place), x in zip(found.tensors, arrays.values(), strict=True):

@@ -18,8 +18,8 @@ from onnx import helper, numpy_helper
 from support.checkpoint_files import everything, leftovers, raw_file, save, values
 
 from lowprec.checkpoints import convert, inspect
-from lowprec.checkpoints.npy import FileError
-from lowprec.checkpoints.safetensors_files import NOTE
+from lowprec.checkpoints.containers.safetensors_file import NOTE
+from lowprec.checkpoints.files.errors import FileError
 
 
 def entry(dtype: Any = "F32", shape: Any = (2,), offsets: Any = (0, 8), **more: Any) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from support.checkpoint_files import everything, leftovers, save, stored_bytes, 
 from support.sharded_checkpoint import INDEX, SHARD, SHARDS, checkpoint
 
 import lowprec as lp
-from lowprec.checkpoints import convert, inspect, links
-from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints import convert, inspect
+from lowprec.checkpoints.files import symbolic_links
+from lowprec.checkpoints.files.errors import FileError
 from lowprec.cli import main
 
 
@@ -128,7 +129,7 @@ def test_what_no_link_may_be(follow_links: bool, source: Path, tmp_path: Path) -
 
 def test_a_folder_of_links_to_folders_ends(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of twenty folders leads to the next one twice: a million names for one file."""
-    monkeypatch.setattr(links, "MOST_FILES", 500)
+    monkeypatch.setattr(symbolic_links, "MOST_FILES", 500)
     for number in range(20):
         (source / f"d{number}").mkdir()
         for name in "ab":

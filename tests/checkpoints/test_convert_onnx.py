@@ -15,7 +15,7 @@ from support.checkpoint_files import Array, bytes_in, codes_of, everything, left
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect
-from lowprec.checkpoints.npy import FileError
+from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}

@@ -12,13 +12,13 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
-from support.checkpoint_files import Array, everything, leftovers, stored_bytes, values
+from support.checkpoint_files import everything, leftovers, stored_bytes, values
 from support.containers import SOURCES, contents
 
-import lowprec as lp
-from lowprec.checkpoints import convert, npy, renaming
-from lowprec.checkpoints.npy import FileError, read, sidecar, write
-from lowprec.checkpoints.staging import Staging
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.files import renaming
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.files.staging import Staging
 from lowprec.cli import main
 
 
@@ -140,67 +140,13 @@ def test_the_names_of_data_are_those_of_one_run(tmp_path: Path) -> None:
     assert len(names) == 5
 
 
-def _array(seed: int) -> Array:
-    return np.random.default_rng(seed).integers(0, 8, 9, np.uint8)
-
-
-INT4, UINT8 = lp.formats["int4"], lp.formats["uint8"]
-
-
-@pytest.mark.parametrize(
-    ("overwrite", "old"),
-    [(False, None), (True, None), (True, INT4), (True, UINT8)],
-    ids=["new", "none", "int4", "uint8"],
-)
-@pytest.mark.parametrize("outer", [INT4, UINT8], ids=str)
-@pytest.mark.parametrize("inner", [INT4, UINT8], ids=str)
-@pytest.mark.parametrize("number", range(1, 6))
-def test_npy_and_its_sidecar(
-    overwrite: bool, old: Any, outer: Any, inner: Any, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The two belong together at the end; only without --overwrite may a writer have failed, or both."""
-    path, said = tmp_path / "x.npy", []
-    if old is not None:
-        write(path, _array(0), old)
-
-    def attempt(seed: int, fmt: Any) -> None:
-        try:
-            write(path, _array(seed), fmt, overwrite=overwrite)
-        except FileError as error:
-            said.append(str(error))
-
-    calls = [0]
-
-    def counted(original: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **options: Any) -> Any:
-            calls[0] += 1
-            if calls[0] == number:
-                attempt(2, inner)
-            return original(*arguments, **options)
-
-        return call
-
-    monkeypatch.setattr(os, "replace", counted(os.replace))
-    monkeypatch.setattr(npy, "rename_new", counted(npy.rename_new))
-    monkeypatch.setattr(npy, "identity", counted(npy.identity))
-    attempt(1, outer)
-    monkeypatch.undo()
-    both = [(_array(seed).tolist(), fmt.name) for seed, fmt in ((1, outer), (2, inner))]
-    if overwrite or path.exists():
-        array, fmt = read(path)
-        assert (array.tolist(), fmt.name) in both
-    assert len(said) == (0 if overwrite or calls[0] < number else 1 if path.exists() else 2)
-    assert sidecar(path).exists() == (path.exists() and read(path)[1] is INT4)
-    assert leftovers(tmp_path) == []
-
-
 def test_cast_does_not_replace_what_appears_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save(tmp_path / "x.npy", values((9,)))
     path = tmp_path / "y.npy"
-    once(monkeypatch, npy, "publish", lambda: path.write_bytes(b"mine"))
-    assert main(["cast", str(tmp_path / "x.npy"), str(path), "--to", "int4"]) == 1
+    once(monkeypatch, Staging, "seal", lambda: path.write_bytes(b"mine"))
+    assert main(["cast", str(tmp_path / "x.npy"), str(path), "--to", "int8"]) == 1
     assert path.read_bytes() == b"mine"
-    assert not sidecar(path).exists()
+    assert leftovers(tmp_path) == []
 
 
 def test_a_folder_of_another_kind_that_appears_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +162,7 @@ def test_a_folder_of_another_kind_that_appears_meanwhile(tmp_path: Path, monkeyp
     for can_exchange in (True, False):
         with monkeypatch.context() as patch:
             if not can_exchange:
-                patch.setattr("lowprec.checkpoints.folders._exchange", lambda one, other: False)
+                patch.setattr("lowprec.checkpoints.containers.folder._exchange", lambda one, other: False)
             once(patch, Staging, "seal", appear)
             with pytest.raises(FileError, match="must be a folder with a checkpoint to be replaced by one"):
                 convert(source, target, to="float16", overwrite=True)
@@ -265,10 +211,10 @@ def test_a_new_file(system: str, tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         renaming.rename_new(tmp_path / "a", tmp_path / "b")
     assert everything(tmp_path) == {"a": b"a", "b": b"b"}
-    before = renaming.identity(tmp_path / "a")
+    before = renaming.file_identity(tmp_path / "a")
     renaming.rename_new(tmp_path / "a", tmp_path / "c")
     assert everything(tmp_path) == {"b": b"b", "c": b"a"}
-    assert renaming.identity(tmp_path / "c") == before
+    assert renaming.file_identity(tmp_path / "c") == before
     (tmp_path / "d").symlink_to("nowhere")
     with pytest.raises(FileExistsError):
         renaming.rename_new(tmp_path / "c", tmp_path / "d")
@@ -290,9 +236,9 @@ def test_taking_a_place(system: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     new, target = tmp_path / "in" / "new", tmp_path / "target"
     new.write_text("1")
-    assert renaming.take_place(new, target) is None
+    assert renaming.replace_existing(new, target) is None
     new.write_text("2")
-    old = renaming.take_place(new, target)
+    old = renaming.replace_existing(new, target)
     assert old is not None
     assert (old.parent, old.read_text(), target.read_text()) == (tmp_path / "in", "1", "2")
     old.unlink()
@@ -300,6 +246,6 @@ def test_taking_a_place(system: str, tmp_path: Path) -> None:
     target.unlink()
     target.mkdir()
     with pytest.raises(OSError, match=r"directory|not permitted"):
-        renaming.take_place(new, target)
+        renaming.replace_existing(new, target)
     assert target.is_dir()
     assert new.read_text() == "3"

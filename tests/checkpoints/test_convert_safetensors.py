@@ -17,8 +17,8 @@ from support.checkpoint_files import FLOATS, TENSORS, bytes_in, codes_of, parse,
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect
-from lowprec.checkpoints.npy import FileError
-from lowprec.checkpoints.safetensors_files import SafetensorsFile, type_of
+from lowprec.checkpoints.containers.safetensors_file import SafetensorsFile, type_of
+from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -139,9 +139,9 @@ def test_patterns(tmp_path: Path) -> None:
 def test_many_pieces_give_the_same_bytes(
     fmt: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_PIECE", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_CHUNK", 1 << 12)
     monkeypatch.setattr("lowprec.loss.measurement.CHUNK", 1 << 9)
-    monkeypatch.setattr("lowprec.checkpoints.arithmetic.CHUNK", 1 << 9)
+    monkeypatch.setattr("lowprec.checkpoints.arithmetic.chunk_arithmetic.CHUNK", 1 << 9)
     x = {"w": values((77, 131)), "h": values((4999,), 1, np.float16), "d": values((3, 1001), 2, np.float64)}
     source = save(tmp_path / "x.safetensors", x)
     report = convert(source, tmp_path / "y.safetensors", to=fmt, threads=threads, raw=True, verify=True)

@@ -16,9 +16,9 @@ from support.checkpoint_files import Array, bytes_in, save, stored_bytes, values
 import lowprec as lp
 from lowprec import reference
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.boxes import boxes
-from lowprec.checkpoints.npy import FileError
-from lowprec.checkpoints.recipe import SCALE_FORMATS, parse_scaling
+from lowprec.checkpoints.arithmetic.chunks import split_chunks
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.recipe import SCALE_FORMATS, parse_scale_layout
 from lowprec.spec.formats import Format
 
 TARGETS = ["int8", "float8_e4m3fn", "float8_e5m2fnuz", "int4", "float4_e2m1fn", "float6_e2m3fn", "int2", "int16"]
@@ -125,10 +125,10 @@ def test_pieces_respect_groups(to: str, scale: str, tmp_path: Path, monkeypatch:
     x = {"w": values((13, 10, 16), 1), "odd": values((5, 9, 7), 2, np.float16), "long": values((3, 1, 901), 3)}
     source = save(tmp_path / "x.safetensors", x)
     convert(source, tmp_path / "whole.safetensors", to=to, scale=scale, threads=1)
-    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_PIECE", 1 << 11)
-    monkeypatch.setattr("lowprec.checkpoints.conversion.SMALLEST_PIECE", 1 << 11)
-    monkeypatch.setattr("lowprec.checkpoints.arithmetic.CHUNK", 1 << 6)
-    monkeypatch.setattr("lowprec.checkpoints.conversion.check_pieces", lambda *arguments: None)
+    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_CHUNK", 1 << 11)
+    monkeypatch.setattr("lowprec.checkpoints.conversion.SMALLEST_CHUNK", 1 << 11)
+    monkeypatch.setattr("lowprec.checkpoints.arithmetic.chunk_arithmetic.CHUNK", 1 << 6)
+    monkeypatch.setattr("lowprec.checkpoints.conversion.check_chunk_sizes", lambda *arguments: None)
     convert(source, tmp_path / "cut.safetensors", to=to, scale=scale, threads=3, verify=True)
     assert (tmp_path / "cut.safetensors").read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
 
@@ -200,10 +200,10 @@ def test_an_older_opset_will_do_where_it_has_all_that_is_asked_for(tmp_path: Pat
 
 def test_parse_scaling() -> None:
     fmt = SCALE_FORMATS[0]
-    assert parse_scaling("none", fmt) is None
+    assert parse_scale_layout("none", fmt) is None
     for text in ("", "tensor:1", "axis", "axis:x", "axis:1.0", "axis:100", "block", "block:-1", "block:1:2", "٣"):
         with pytest.raises(ValueError, match="`scale` must be none, tensor"):
-            parse_scaling(text, fmt)
+            parse_scale_layout(text, fmt)
 
 
 def test_boxes_cover_every_shape() -> None:
@@ -212,7 +212,7 @@ def test_boxes_cover_every_shape() -> None:
             if unit > 1 and shape[2] > 1:
                 continue
             at = 0
-            for box in boxes(shape, most, unit, align):
+            for box in split_chunks(shape, most, unit, align):
                 outer, length, inner = box.shape
                 assert (box.start, box.start % align, box.first % unit) == (at, 0, 0)
                 assert length % unit == 0 or box.first + length == shape[1]
@@ -222,4 +222,4 @@ def test_boxes_cover_every_shape() -> None:
                 assert align > 1 or box.size <= max(most, unit)
                 at += box.size
             assert at == math.prod(shape)
-    assert list(boxes((0, 3, 2), 8)) == []
+    assert list(split_chunks((0, 3, 2), 8)) == []

@@ -19,7 +19,12 @@ import pytest
 from support.npy_files import INT4, UINT8, Array, codes_of, same
 
 import lowprec as lp
-from lowprec.checkpoints.npy import FileError, check_target, is_archive, members, read, sidecar, write
+from lowprec.checkpoints import read_array as read
+from lowprec.checkpoints import write_array as write
+from lowprec.checkpoints.containers.array_files import is_archive
+from lowprec.checkpoints.containers.array_files import read_members as members
+from lowprec.checkpoints.containers.npy_file import sidecar
+from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import NUMERIC, Format
 
 F32 = np.array([[0.0, -0.0, 1.5], [np.nan, -np.inf, 3e38]], np.float32)
@@ -103,7 +108,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "text": (lambda p: p.write_text("1 2 3\n"), "does not start as one"),
     "pickle": (lambda p: p.write_bytes(b"\x80\x04]q\x00."), "does not start as one"),
     "version": (lambda p: raw(p, GOOD, bytes(8), b"\x09\x00"), "does not start as one"),
-    "archive": (lambda p: p.write_bytes(b"PK\x03\x04more"), "it is a .npz archive"),
+    "archive": (lambda p: p.write_bytes(b"PK\x03\x04more"), "must be a readable .npz archive"),
     "header cut": (lambda p: p.write_bytes(b"\x93NUMPY\x01\x00\x76\x00{'descr'"), "ends within its header"),
     "no header": (lambda p: raw(p, ""), "ends within its header"),
     "long header": (lambda p: raw(p, " " * 20_000), "20000 bytes, more than"),
@@ -158,55 +163,67 @@ def test_broken_files_get_one_line(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("shape", [(2, 3), (), (0, 2), (5,)])
 def test_round_trip(fmt: Format, shape: tuple[int, ...], tmp_path: Path) -> None:
-    path = tmp_path / "x.npy"
     own = hasattr(np, fmt.name)
     codes = np.array(codes_of(fmt, shape), order="F")
-    write(path, codes.view(fmt.dtype) if own else codes, fmt)
-    loaded = np.load(path)
-    assert loaded.dtype == (fmt.dtype if own else fmt.code_dtype)
-    assert loaded.shape == shape
-    assert loaded.tobytes() == codes.tobytes()
-    array, found = read(path)
-    assert found is fmt
-    assert array.tobytes() == codes.tobytes()
-    if own:
-        assert os.listdir(tmp_path) == ["x.npy"]
-    else:
-        assert sorted(os.listdir(tmp_path)) == ["x.npy", "x.npy.json"]
-        fields = json.loads((tmp_path / "x.npy.json").read_text())
-        assert fields == {"format": fmt.name, "onnx": fmt.onnx_name, "crc32": f"{zlib.crc32(path.read_bytes()):08x}"}
+    for path in (tmp_path / "x.npz", tmp_path / "x.npy")[: 1 + own]:
+        write(path, codes.view(fmt.dtype) if own else codes, fmt)
+        loaded = np.load(path)
+        loaded = loaded["x"] if path.suffix == ".npz" else loaded
+        assert loaded.dtype == (fmt.dtype if own else fmt.code_dtype)
+        assert loaded.shape == shape
+        assert loaded.tobytes() == codes.tobytes()
+        array, found = read(path)
+        assert found is fmt
+        assert array.tobytes() == codes.tobytes()
+    assert sorted(os.listdir(tmp_path)) == ["x.npy", "x.npz"][1 - own :]
+    with zipfile.ZipFile(tmp_path / "x.npz") as archive:
+        assert archive.testzip() is None
+        (info,) = archive.infolist()
+        assert info.comment == (b"" if own else f"format={fmt.name}".encode())
+        assert info.compress_type == zipfile.ZIP_STORED
 
 
-def test_a_plain_file_takes_the_old_sidecar_away(tmp_path: Path) -> None:
-    path = tmp_path / "x.npy"
-    write(path, codes_of(INT4), INT4)
-    write(path, codes_of(UINT8), UINT8)
-    assert os.listdir(tmp_path) == ["x.npy"]
-    assert read(path)[1] is UINT8
+def test_an_array_in_the_other_byte_order(tmp_path: Path) -> None:
+    write(tmp_path / "x.npy", F32.astype(">f4")[:, ::-1], lp.formats["float32"])
+    assert same(np.load(tmp_path / "x.npy"), np.ascontiguousarray(F32[:, ::-1]))
+
+
+def test_npy_has_no_name_for_other_formats(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"x\.npy: NumPy has no int4; name an \.npz file, which holds its codes"):
+        write(tmp_path / "x.npy", codes_of(INT4), INT4)
+    sidecar(tmp_path / "x.npy").write_text('{"format": "int4"}')
+    with pytest.raises(FileError, match=r"x\.npy\.json: names the format of codes that x\.npy will not hold; move it"):
+        write(tmp_path / "x.npy", codes_of(UINT8), UINT8)
+    assert os.listdir(tmp_path) == ["x.npy.json"]
 
 
 def test_permissions(tmp_path: Path) -> None:
     (tmp_path / "plain").write_bytes(b"")
-    write(tmp_path / "x.npy", codes_of(INT4), INT4)
-    usual = (tmp_path / "plain").stat().st_mode
-    assert {(tmp_path / name).stat().st_mode for name in ("x.npy", "x.npy.json")} == {usual}
-    (tmp_path / "x.npy").chmod(0o640)
-    write(tmp_path / "x.npy", codes_of(INT4), INT4)
-    assert stat.S_IMODE((tmp_path / "x.npy").stat().st_mode) == 0o640
+    for path in (tmp_path / "x.npy", tmp_path / "x.npz"):
+        write(path, codes_of(UINT8), UINT8)
+        assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
+        path.chmod(0o640)
+        write(path, codes_of(UINT8), UINT8)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
 def test_links(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
-    real, link = tmp_path / "far" / "real.npy", tmp_path / "link.npy"
-    link.symlink_to("far/real.npy")
+    link = tmp_path / "link.npz"
+    link.symlink_to("far/real.npz")
     write(link, codes_of(INT4), INT4)
     assert link.is_symlink()
-    assert sorted(os.listdir(tmp_path / "far")) == ["real.npy", "real.npy.json"]
-    assert read(real)[1] is read(link)[1] is INT4
-    blob = tmp_path / "far" / "blob"  # as caches of downloads lie: each name a link of its own
-    sidecar(real).rename(blob)
-    sidecar(link).symlink_to(blob)
-    assert read(link)[1] is INT4
+    assert os.listdir(tmp_path / "far") == ["real.npz"]
+    assert read(tmp_path / "far" / "real.npz")[1] is read(link)[1] is INT4
+
+
+def test_archives_of_one_array(tmp_path: Path) -> None:
+    np.savez(tmp_path / "two.npz", a=F32, b=F32)
+    with pytest.raises(FileError, match=r"two\.npz: must hold one array; it holds more"):
+        read(tmp_path / "two.npz")
+    np.savez(tmp_path / "text.npz", a=np.array(["x"]))
+    with pytest.raises(FileError, match=r"text\.npz: its array 'a' cannot be read; its elements must be bools"):
+        read(tmp_path / "text.npz")
 
 
 # --- sidecars ---
@@ -215,14 +232,24 @@ def test_links(tmp_path: Path) -> None:
 def test_a_sidecar_written_by_hand_is_believed(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", codes_of(INT4).view(ml_dtypes.int4))
     sidecar(tmp_path / "x.npy").write_text('{"format": "INT4"}')
-    array, fmt = read(tmp_path / "x.npy")
+    with pytest.warns(FutureWarning, match=r"x\.npy\.json: read, but no longer written; \.npz files name the formats"):
+        array, fmt = read(tmp_path / "x.npy")
     assert fmt is INT4
     assert np.array_equal(array, codes_of(INT4))
+    (tmp_path / "blob").write_bytes(sidecar(tmp_path / "x.npy").read_bytes())  # as caches of downloads lie
+    (tmp_path / "link.npy").symlink_to("x.npy")
+    sidecar(tmp_path / "link.npy").symlink_to("blob")
+    with pytest.warns(FutureWarning, match=r"link\.npy\.json: read"):
+        assert read(tmp_path / "link.npy")[1] is INT4
 
 
 def test_a_sidecar_of_other_data_is_not(tmp_path: Path) -> None:
     path = tmp_path / "x.npy"
-    write(path, codes_of(INT4), INT4)
+    np.save(path, codes_of(INT4))
+    checksum = f"{zlib.crc32(path.read_bytes()):08x}"
+    sidecar(path).write_text(json.dumps({"format": "int4", "onnx": "INT4", "crc32": checksum}))
+    with pytest.warns(FutureWarning, match="read, but no longer written"):
+        assert read(path)[1] is INT4
     np.save(path, codes_of(INT4)[::-1])
     with pytest.raises(FileError, match=r"x\.npy\.json: was written for other data than x\.npy holds"):
         read(path)
@@ -250,48 +277,13 @@ def test_sidecars_and_sources_that_do_not_fit(lie: str, tmp_path: Path) -> None:
     path = tmp_path / "x.npy"
     np.save(path, np.zeros(3, np.float16) if lie == "bool" else codes_of(INT4))
     sidecar(path).write_text(json.dumps({"format": lie}))
-    with pytest.raises(FileError, match=rf"x\.npy` must hold codes of `.*x\.npy\.json` {lie} in .*; got dtype"):
+    with (
+        pytest.raises(FileError, match=rf"x\.npy` must hold codes of `.*x\.npy\.json` {lie} in .*; got dtype"),
+        pytest.warns(FutureWarning, match="read, but no longer written"),
+    ):
         read(path)
     with pytest.raises(FileError, match=rf"x\.npy` must hold codes of `--from` {lie} in .*; got dtype"):
         read(path, lp.formats[lie])
-
-
-# --- what may be written over ---
-
-
-def test_check_target(tmp_path: Path) -> None:
-    source, target = tmp_path / "in.npy", tmp_path / "out.npy"
-    np.save(source, F32)
-    check_target(source, target, overwrite=False)
-    (tmp_path / "soft.npy").symlink_to("in.npy")
-    (tmp_path / "hard.npy").hardlink_to(source)
-    for name in ("in.npy", "soft.npy", "hard.npy", "../" + tmp_path.name + "/in.npy"):
-        with pytest.raises(FileError, match="must not be the input itself"):
-            check_target(source, tmp_path / name, overwrite=True)
-    (tmp_path / "out.npy.json").hardlink_to(source)
-    with pytest.raises(FileError, match="must not be the input itself"):
-        check_target(source, target, overwrite=True)
-    (tmp_path / "out.npy.json").unlink()
-    for path in (tmp_path, tmp_path / "no" / "out.npy", tmp_path / "out.npz", Path("/dev/null"), source / "out.npy"):
-        with pytest.raises(FileError, match=r"must be an \.npy file in an existing directory"):
-            check_target(source, path, overwrite=True)
-    for name, build in {"dir.npy": Path.mkdir, "pipe.npy": os.mkfifo}.items():
-        build(tmp_path / name)
-        with pytest.raises(FileError, match="must be a regular file"):
-            check_target(source, tmp_path / name, overwrite=True)
-    (tmp_path / "null.npy").symlink_to("/dev/null")
-    with pytest.raises(FileError, match=r"must be an \.npy file|must be a regular file"):
-        check_target(source, tmp_path / "null.npy", overwrite=True)
-    write(target, codes_of(INT4), INT4)
-    with pytest.raises(FileError, match=r"out\.npy: exists; say --overwrite"):
-        check_target(source, target, overwrite=False)
-    check_target(source, target, overwrite=True)
-    target.unlink()
-    with pytest.raises(FileError, match=r"out\.npy\.json: exists; say --overwrite"):
-        check_target(source, target, overwrite=False)
-    sidecar(target).write_text('{"mine": 1}')
-    with pytest.raises(FileError, match="move it away"):
-        check_target(source, target, overwrite=True)
 
 
 # --- archives ---
@@ -313,7 +305,7 @@ def test_members(tmp_path: Path) -> None:
         assert array.tobytes() == x.tobytes()
     assert found["s"] == (None, "its elements must be bools, integers or real floats; got '<U1'")
     unnamed = {name: what for name, _, what in members(path)}["a"]
-    assert unnamed == "its header does not name the format of its uint8 codes; use --from"
+    assert unnamed == "its header does not name the format of its uint8 codes; say it with --from"
 
 
 def test_broken_archives(tmp_path: Path) -> None:

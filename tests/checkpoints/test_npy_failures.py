@@ -1,4 +1,4 @@
-"""Writes of .npy files that fail or are killed at any step leave the old file or the whole new one."""
+"""Writing an array that fails or is killed at any step: the old file is there, or all of the new."""
 
 from __future__ import annotations
 
@@ -11,48 +11,38 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.npy_files import INT4, UINT8, codes_of
+from support.checkpoint_files import leftovers
+from support.npy_files import UINT8, codes_of
 from support.paths import with_support
 
 import lowprec as lp
-from lowprec.checkpoints.npy import FileError, read, sidecar, write
+from lowprec.checkpoints import read_array, write_array
+from lowprec.checkpoints.files import renaming
+from lowprec.checkpoints.files.errors import FileError
 
-OLD = {
-    "nothing": lambda path: None,
-    "our int4": lambda path: write(path, codes_of(INT4, (7,)), INT4),
-    "a plain uint8": lambda path: write(path, codes_of(UINT8, (7,)), UINT8),
-    "uint4 named by hand": lambda path: (
-        np.save(path, codes_of(INT4, (7,))), sidecar(path).write_text('{"format": "uint4"}')
-    ),
-}  # fmt: skip
-NEW = {"float8_e4m3fn": codes_of(lp.formats["float8_e4m3fn"], (9,)), "uint8": codes_of(UINT8, (9,))}
+NEW = {"x.npz": "float8_e4m3fn", "x.npy": "int8"}
+STEPS = ["fsync 1", "fsync 2", "fsync 3", "replace 1", "mkdtemp 1", "_renameat2 1"]
+OLD = codes_of(UINT8, (7,))
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def stood(path: Path) -> tuple[list[int], str] | None:
-    """Return what is read, None where nothing is there; a refusal raises FileError."""
-    if not path.exists():
-        return None
-    array, fmt = read(path)
-    return array.tolist(), fmt.name
-
-
-@pytest.mark.parametrize("old", OLD)
-@pytest.mark.parametrize("new", NEW)
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("name", NEW)
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=["full", "Ctrl-C"])
-@pytest.mark.parametrize("step", ["fsync 1", "fsync 2", "replace 1", "replace 2", "mkdtemp 1", "copy2 1"])
-def test_a_failed_write_leaves_what_was_there(
-    old: str, new: str, error: BaseException, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("step", STEPS)
+def test_a_failed_write_leaves_the_old_file(
+    overwrite: bool, name: str, error: BaseException, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "x.npy"
-    OLD[old](path)
-    before = contents(tmp_path)
+    path, fmt = tmp_path / name, lp.formats[NEW[name]]
+    if overwrite:
+        write_array(path, OLD, UINT8)
+    before, codes = content(tmp_path), codes_of(fmt, (9,))
     function, _, number = step.partition(" ")
-    home = {"mkdtemp": "tempfile", "copy2": "shutil"}.get(function, "os")
-    original, calls = getattr(sys.modules[home], function), []
+    home: Any = {"mkdtemp": sys.modules["tempfile"], "_renameat2": renaming}.get(function, os)
+    original, calls = getattr(home, function), []
 
     def fails(*arguments: Any, **options: Any) -> Any:
         calls.append(arguments)
@@ -60,38 +50,39 @@ def test_a_failed_write_leaves_what_was_there(
             raise error
         return original(*arguments, **options)
 
-    monkeypatch.setattr(f"{home}.{function}", fails)
-    said = None
+    monkeypatch.setattr(home, function, fails)
+    message = None
     try:
-        write(path, NEW[new], lp.formats[new])
+        write_array(path, codes, fmt, overwrite=overwrite)
     except (FileError, KeyboardInterrupt) as raised:
-        said = str(raised)
-    failed = len(calls) >= int(number)  # a plain file without a sidecar takes fewer steps
-    text = f"{path}: cannot be written; No space left on device" if isinstance(error, OSError) else ""
-    assert said == (text if failed else None)
-    if failed:
-        assert contents(tmp_path) == before
+        message = str(raised)
+    monkeypatch.undo()
+    reached = len(calls) >= int(number)
+    assert reached != (function == ("_renameat2" if overwrite else "replace"))  # each of the two renames in one way
+    assert message == ((f"{path}: cannot be written; {error.strerror}" if isinstance(error, OSError) else "")
+                       if reached else None)  # fmt: skip
+    if reached and step != "fsync 3":  # of the folder, after the rename
+        assert content(tmp_path) == before
     else:
-        assert stood(path) == (NEW[new].tolist(), new)
-    assert not [name for name in os.listdir(tmp_path) if name.startswith(".lowprec-")]
+        assert read_array(path)[0].view(np.uint8).tolist() == codes.tolist()
+    assert leftovers(tmp_path) == []
 
 
-@pytest.mark.parametrize("after", ["replace", "unlink"])
-def test_ctrl_c_after_the_data_is_in_place(after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, new = tmp_path / "x.npy", "float8_e4m3fn" if after == "replace" else "uint8"
-    write(path, codes_of(INT4), INT4)
-    original = getattr(os, after)
+@pytest.mark.parametrize("name", NEW)
+def test_ctrl_c_after_the_rename(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, fmt = tmp_path / name, lp.formats[NEW[name]]
+    write_array(path, OLD, UINT8)
+    original = os.replace
 
-    def interrupted(*arguments: Any, **options: Any) -> None:
-        original(*arguments, **options)
-        if path in map(Path, arguments[-1:]) or (after == "unlink" and not sidecar(path).exists()):
-            monkeypatch.undo()
-            raise KeyboardInterrupt
+    def interrupted(*arguments: Any) -> None:
+        original(*arguments)
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, after, interrupted)
+    monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        write(path, NEW[new], lp.formats[new])
-    assert stood(path) == (NEW[new].tolist(), new)
+        write_array(path, codes_of(fmt, (9,)), fmt)
+    assert read_array(path)[1] is fmt
+    assert os.listdir(tmp_path) == [name]
 
 
 KILLED = """
@@ -99,55 +90,43 @@ import os, signal, sys
 from pathlib import Path
 import test_npy_failures as t
 import lowprec as lp
-for old in t.OLD:
-    for new in t.NEW:
-        for step in range(6):
-            folder = Path(sys.argv[1], f"{old}-{new}-{step}")
-            folder.mkdir()
-            path = folder / "x.npy"
-            t.OLD[old](path)
-            child = os.fork()
-            if child == 0:
-                left = step
-                def counted(original):
-                    def call(*a, **k):
-                        global left
-                        if left == 0:
-                            os.kill(os.getpid(), signal.SIGKILL)
-                        left -= 1
-                        return original(*a, **k)
-                    return call
-                os.fsync, os.replace, os.unlink = map(counted, (os.fsync, os.replace, os.unlink))
-                t.write(path, t.NEW[new], lp.formats[new])
-                os._exit(0)
-            print(os.waitpid(child, 0)[1])
+for name, new in t.NEW.items():
+    for step in range(6):
+        folder = Path(sys.argv[1], f"{name}-{step}")
+        folder.mkdir()
+        t.write_array(folder / name, t.OLD, t.UINT8)
+        child = os.fork()
+        if child == 0:
+            left = step
+            def counted(original):
+                def call(*a, **k):
+                    global left
+                    if left == 0:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    left -= 1
+                    return original(*a, **k)
+                return call
+            os.fsync, os.replace, os.unlink = map(counted, (os.fsync, os.replace, os.unlink))
+            t.write_array(folder / name, t.codes_of(lp.formats[new], (9,)), lp.formats[new])
+            os._exit(0)
+        print(os.waitpid(child, 0)[1])
 """
 
 
-def test_a_kill_never_leaves_data_that_reads_as_another_format(tmp_path: Path) -> None:
-    (tmp_path / "before").mkdir()
+def test_a_kill_leaves_the_old_file_or_the_new(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", KILLED, str(tmp_path)],
         env=with_support(Path(__file__).parent), capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    statuses = list(map(int, run.stdout.split()))
-    assert len(statuses) == 48
-    assert statuses.count(signal.SIGKILL) >= 30
-    outcomes = set()
-    for old in OLD:
-        reference = tmp_path / "before" / f"{old}.npy"
-        OLD[old](reference)
-        for new in NEW:
-            for step in range(6):
-                path = tmp_path / f"{old}-{new}-{step}" / "x.npy"
-                try:
-                    found = stood(path)
-                except FileError as refused:
-                    outcomes.add(str(refused).partition(": ")[2].partition(" than")[0])
-                    continue
-                assert found in (stood(reference), (NEW[new].tolist(), new)), (old, new, step)
-                outcomes.add("old" if found == stood(reference) else "new")
-                if step < 2:
-                    assert found == stood(reference)
-    assert outcomes == {"old", "new", "was written for other data"}  # else the steps are not where this test thinks
+    assert list(map(int, run.stdout.split())).count(signal.SIGKILL) >= 8
+    outcomes = []
+    for name, new in NEW.items():
+        for step in range(6):
+            array, fmt = read_array(tmp_path / f"{name}-{step}" / name)
+            expected = OLD if fmt is UINT8 else codes_of(lp.formats[new], (9,))
+            assert fmt.name in ("uint8", new)
+            assert np.array_equal(array.view(np.uint8), expected)
+            outcomes.append((step, fmt is UINT8))
+    assert {old for step, old in outcomes if step < 2} == {True}
+    assert {old for _, old in outcomes} == {True, False}

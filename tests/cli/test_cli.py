@@ -115,25 +115,24 @@ def test_explain_obeys_its_options(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
 def test_cast_there_and_back(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
-    out = run("cast", "x.npy", "y.npy", "--to", fmt.name, capsys=capsys)
     own = hasattr(np, fmt.name)
-    noted = "" if own else f" (codes in {fmt.code_dtype}, named in y.npy.json)"
+    y = "y.npy" if own else "y.npz"
+    out = run("cast", "x.npy", y, "--to", fmt.name, capsys=capsys)
+    carrier = "" if own else f" (codes in {fmt.code_dtype})"
     n_bytes = X.size * max(fmt.bits, 8) // 8
-    assert out == f"y.npy: {fmt.name} from float32, shape (2, 5), {n_bytes} bytes{noted}\n"
-    assert Path("y.npy.json").exists() != own
+    assert out == f"{y}: {fmt.name} from float32, shape (2, 5), {n_bytes} bytes{carrier}\n"
     codes = [reference.encode(value, fmt) for value in X.ravel()]
-    assert np.load("y.npy").view(fmt.code_dtype).ravel().tolist() == codes
-    assert run("cast", "y.npy", "z.npy", "--to", "DOUBLE", capsys=capsys).startswith(
-        f"z.npy: float64 from {fmt.name}, "
-    )
+    loaded = np.load(y) if own else np.load(y)["y"]
+    assert loaded.view(fmt.code_dtype).ravel().tolist() == codes
+    assert run("cast", y, "z.npy", "--to", "DOUBLE", capsys=capsys).startswith(f"z.npy: float64 from {fmt.name}, ")
     values = [bits_of(float(reference.decode(code, fmt))) for code in codes]
     assert list(map(bits_of, np.load("z.npy").ravel().tolist())) == values
 
 
 def test_cast_obeys_its_options(capsys: pytest.CaptureFixture[str]) -> None:
     def codes(*arguments: str) -> Any:
-        run("cast", "v.npy", "y.npy", "--overwrite", *arguments, capsys=capsys)
-        return np.load("y.npy").tolist()
+        run("cast", "v.npy", "y.npz", "--overwrite", *arguments, capsys=capsys)
+        return np.load("y.npz")["y"].tolist()
 
     np.save("v.npy", np.array([3.0, 1000.0, np.inf]))
     assert codes("--to", "17") == [0x44, 0x7E, 0x7E]
@@ -166,19 +165,23 @@ def test_cast_to_a_format_that_ml_dtypes_lacks(
 ) -> None:
     row = Format("float5_e2m2fn", "F5", 1001, Kind.FLOAT, 2, 2, 1, True, False, NaNRule.NONE, True, None, 28, "a test")
     monkeypatch.setattr("lowprec.cli.commands._format", lambda text, parameter: row)
-    out = run("cast", "x.npy", "y.npy", "--to", row.name, capsys=capsys)
-    assert out.endswith("(codes in uint8, named in y.npy.json)\n")
-    assert f'"{row.name}"' in Path("y.npy.json").read_text()
-    assert np.load("y.npy").ravel().tolist() == [reference.encode(value, row) for value in X.ravel()]
+    out = run("cast", "x.npy", "y.npz", "--to", row.name, capsys=capsys)
+    assert out.endswith("(codes in uint8)\n")
+    assert zipfile.ZipFile("y.npz").getinfo("y.npy").comment == f"format={row.name}".encode()
+    assert np.load("y.npz")["y"].ravel().tolist() == [reference.encode(value, row) for value in X.ravel()]
 
 
 def test_cast_keeps_what_it_may_not_replace(capsys: pytest.CaptureFixture[str]) -> None:
-    run("cast", "x.npy", "y.npy", "--to", "int4", capsys=capsys)
+    run("cast", "x.npy", "y.npy", "--to", "int16", capsys=capsys)
     assert fail("cast", "x.npy", "y.npy", "--to", "int8", capsys=capsys) == (
         "y.npy: exists; say --overwrite to replace it"
     )
     run("cast", "x.npy", "y.npy", "--to", "int8", "--overwrite", capsys=capsys)
-    assert not Path("y.npy.json").exists()
+    assert np.load("y.npy").dtype == np.int8
+    assert fail("cast", "x.npy", "y.npy", "--to", "int4", "--overwrite", capsys=capsys) == (
+        "y.npy: NumPy has no int4; name an .npz file, which holds its codes and its name"
+    )
+    assert np.load("y.npy").dtype == np.int8
     Path("soft.npy").symlink_to("x.npy")
     Path("hard.npy").hardlink_to("x.npy")
     for name in ("x.npy", "./x.npy", "soft.npy", "hard.npy"):
@@ -189,7 +192,7 @@ def test_cast_keeps_what_it_may_not_replace(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_broken_input_leaves_the_old_output(capsys: pytest.CaptureFixture[str]) -> None:
-    run("cast", "x.npy", "y.npy", "--to", "int4", capsys=capsys)
+    run("cast", "x.npy", "y.npy", "--to", "int16", capsys=capsys)
     Path("v.npy").write_bytes(Path("x.npy").read_bytes()[:-1])
     text = fail("cast", "v.npy", "y.npy", "--to", "int8", "--overwrite", capsys=capsys)
     assert text == "v.npy: must be a readable .npy file; its header asks for 40 bytes of elements, it has 39"
@@ -222,16 +225,19 @@ def test_a_broken_input_leaves_the_old_output(capsys: pytest.CaptureFixture[str]
         ("cast x.npy y.npy --to complex64", "--to must be a format of numbers; got complex64"),
         ("cast x.npy y.npy --to int8 --from fp4", "--from must be a format's name"),
         ("cast x.npy y.npy --to int8 --from int8", "`x.npy` must hold codes of `--from` int8 in int8 or uint8; got"),
-        ("cast x.npy y.npy --to float8_e5m2 --opset 18", "which Cast has since opset 19"),
+        ("cast x.npy y.npz --to float8_e5m2 --opset 18", "which Cast has since opset 19"),
         ("cast x.npy y.npy --to int8 --no-saturate --opset 18", "`saturate` must be True before opset 19"),
         ("cast x.npy y.npy --to int8 --round-mode up --opset 23", "`round_mode` must be None before opset 24"),
         ("cast no.npy y.npy --to int8", "no.npy: No such file or directory"),
         ("cast . y.npy --to int8", ".: must be a readable .npy file; it is not a regular file"),
-        ("cast x.npy . --to int8", ".: must be an .npy file in an existing directory"),
-        ("cast x.npy no/y.npy --to int8", "no/y.npy: must be an .npy file in an existing directory"),
-        ("cast x.npy x.npy/y.npy --to int8", "x.npy/y.npy: must be an .npy file in an existing directory"),
-        ("cast x.npy /dev/null --to int8 --overwrite", "/dev/null: must be an .npy file"),
-        ("cast x.npy y.safetensors --to int8", "y.safetensors: must be an .npy file"),
+        ("cast x.npy . --to int8", ".: must be a .npy or .npz file, as x.npy is, in an existing folder"),
+        ("cast x.npy no/y.npy --to int8", "no/y.npy: must be a .npy or .npz file, as x.npy is, in an existing folder"),
+        (
+            "cast x.npy x.npy/y.npy --to int8",
+            "x.npy/y.npy: must be a .npy or .npz file, as x.npy is",
+        ),
+        ("cast x.npy /dev/null --to int8 --overwrite", "/dev/null: must be a .npy or .npz file"),
+        ("cast x.npy y.safetensors --to int8", "y.safetensors: must be a .npy or .npz file"),
         ("loss no.npy", "no.npy: No such file or directory"),
         ("loss .", ".: must be a readable .npy file; it is not a regular file"),
         ("loss x.npy --to int4,,int8", "--to must be a format's name, ONNX name or ONNX enum value; got ''"),
@@ -271,7 +277,7 @@ def test_out_of_memory(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
         raise MemoryError
 
     monkeypatch.setattr("lowprec.cli.commands.encode", full)
-    assert fail("cast", "x.npy", "y.npy", "--to", "int4", capsys=capsys) == "not enough memory"
+    assert fail("cast", "x.npy", "y.npz", "--to", "int4", capsys=capsys) == "not enough memory"
 
 
 # --- loss ---
@@ -307,9 +313,9 @@ def test_loss_of_the_sample(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_loss_of_codes_counts_packed_bytes(capsys: pytest.CaptureFixture[str]) -> None:
-    run("cast", "x.npy", "y.npy", "--to", "float4_e2m1fn", capsys=capsys)
-    out = run("loss", "y.npy", "--to", "float8_e4m3fn", "--scale", "none", capsys=capsys)
-    assert out.startswith("y.npy: float4_e2m1fn (2, 5), 5 bytes, 0 NaN, 0 Inf\n")
+    run("cast", "x.npy", "y.npz", "--to", "float4_e2m1fn", capsys=capsys)
+    out = run("loss", "y.npz", "--to", "float8_e4m3fn", "--scale", "none", capsys=capsys)
+    assert out.startswith("y.npz:y: float4_e2m1fn (2, 5), 5 bytes, 0 NaN, 0 Inf\n")
     assert rows(out) == {"float8_e4m3fn": [10, 1, math.inf, 0, 0, 0]}
 
 

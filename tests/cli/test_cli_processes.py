@@ -80,10 +80,10 @@ sys.exit(main(sys.argv[1:]))
 def test_a_full_disk_leaves_what_was_there(old: bool, capsys: pytest.CaptureFixture[str]) -> None:
     np.save("large.npy", np.ones(100_000, np.float32))
     if old:
-        run("cast", "x.npy", "y.npy", "--to", "int4", capsys=capsys)
+        run("cast", "x.npy", "y.npz", "--to", "int4", capsys=capsys)
     before = listing()
-    done = process("-c", LIMITED, "cast", "large.npy", "y.npy", "--to", "float8_e5m2", "--overwrite")
-    assert (done.returncode, done.stderr) == (1, b"lowprec: y.npy: cannot be written; File too large\n")
+    done = process("-c", LIMITED, "cast", "large.npy", "y.npz", "--to", "float8_e5m2", "--overwrite")
+    assert (done.returncode, done.stderr) == (1, b"lowprec: y.npz: cannot be written; File too large\n")
     assert listing() == before
 
 
@@ -99,9 +99,9 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_ctrl_c_leaves_no_half_file(capsys: pytest.CaptureFixture[str]) -> None:
-    run("cast", "x.npy", "y.npy", "--to", "int4", capsys=capsys)
+    run("cast", "x.npy", "y.npz", "--to", "int4", capsys=capsys)
     before = listing()
-    done = process("-c", INTERRUPTED, "cast", "x.npy", "y.npy", "--to", "int8", "--overwrite")
+    done = process("-c", INTERRUPTED, "cast", "x.npy", "y.npz", "--to", "int8", "--overwrite")
     assert (done.returncode, done.stderr) == (130, b"lowprec: interrupted\n")
     assert listing() == before
 
@@ -112,5 +112,5 @@ def test_a_folder_that_may_not_be_written(monkeypatch: pytest.MonkeyPatch, capsy
 
     monkeypatch.setattr("os.mkdir", refuse)
     assert (
-        fail("cast", "x.npy", "y.npy", "--to", "int4", capsys=capsys) == "y.npy: cannot be written; Permission denied"
+        fail("cast", "x.npy", "y.npz", "--to", "int4", capsys=capsys) == "y.npz: cannot be written; Permission denied"
     )

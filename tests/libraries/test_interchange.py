@@ -15,7 +15,7 @@ import torch
 from support.array_libraries import JaxCompiled, Library, codes_of, library
 
 import lowprec as lp
-from lowprec.checkpoints import npy
+from lowprec.checkpoints import read_array, write_array
 from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -135,10 +135,10 @@ def test_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits <= 16], **BY_NAME)
-def test_formats_survive_npy_files(fmt: Format, tmp_path: Path) -> None:
-    path = tmp_path / "x.npy"
-    npy.write(path, codes_of(fmt), fmt)
-    codes, found = npy.read(path)
+def test_names_survive_npz_files(fmt: Format, tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    write_array(path, codes_of(fmt), fmt)
+    codes, found = read_array(path)
     assert found is fmt
     assert np.array_equal(lp.to_numpy(codes, found).view(fmt.code_dtype), codes_of(fmt))
 

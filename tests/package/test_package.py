@@ -23,7 +23,7 @@ from lowprec.cli import tables
 from lowprec.spec.formats import NUMERIC
 
 PACKAGE = Path(lp.__file__).parent
-MODULES = sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("*/*.py")])
+MODULES = sorted(PACKAGE.rglob("*.py"))
 PUBLIC = [
     "Format", "absmax_scale", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "convert", "decode",
     "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "formats", "get_num_threads", "iinfo",
@@ -74,9 +74,18 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
 }
 
 
+CHECKPOINTS = {  # the same inside checkpoints/: folder -> the folders, and modules beside them, that it may import
+    "files": set(),
+    "containers": {"files", "recipe"},
+    "arithmetic": {"recipe"},
+    "planning": {"files", "containers", "arithmetic", "recipe"},
+    "execution": {"files", "containers", "arithmetic", "planning", "progress", "recipe"},
+}
+
+
 def _folder(path: Path) -> str:
     """Return the folder of a module, or the name of a module that is in none."""
-    return path.stem if path.parent == PACKAGE else path.parent.name
+    return path.stem if path.parent == PACKAGE else path.relative_to(PACKAGE).parts[0]
 
 
 def _imports(path: Path) -> set[str]:
@@ -100,6 +109,15 @@ def test_folders_import_what_they_may() -> None:
         here = _folder(path)
         others = {imported.split(".")[0] for imported in _imports(path)} - {here}
         assert others <= FOLDERS[here], (path, others - FOLDERS[here])
+
+
+def test_folders_of_checkpoints_import_what_they_may() -> None:
+    folder = PACKAGE / "checkpoints"
+    assert {path.name for path in folder.iterdir() if (path / "__init__.py").exists()} == set(CHECKPOINTS)
+    for path in [path for name in CHECKPOINTS for path in (folder / name).glob("*.py")]:
+        here = path.parent.name
+        others = {imported.split(".")[1] for imported in _imports(path) if imported.startswith("checkpoints.")} - {here}
+        assert others <= CHECKPOINTS[here], (path, others - CHECKPOINTS[here])
 
 
 def test_no_import_runs_in_a_circle() -> None:
@@ -147,7 +165,7 @@ def test_format_names_have_one_home() -> None:
 
 def test_every_file_says_its_job_and_is_short() -> None:
     folders = (PACKAGE, ROOT / "explorer", ROOT / "tests", ROOT / "benchmarks")
-    sources = [path for folder in folders for pattern in ("*", "*/*") for path in folder.glob(pattern)]
+    sources = [path for folder in folders for pattern in ("*", "*/*", "*/*/*") for path in folder.glob(pattern)]
     assert len(sources) > 20
     for path in sources:
         if path.suffix not in (".py", ".pyx", ".pxi", ".pxd", ".cuh"):

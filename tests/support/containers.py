@@ -10,7 +10,6 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from lowprec.checkpoints.npy import read
 from support.checkpoint_files import everything, save, values
 from support.sharded_checkpoint import checkpoint
 
@@ -38,7 +37,7 @@ def _npz(path: Path) -> Path:
 
 SOURCES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "safetensors": (lambda f: save(f / "x.safetensors", X), "y.safetensors"),
-    "npy": (lambda f: _npy(f / "x.npy"), "y.npy"),
+    "npy": (lambda f: _npy(f / "x.npy"), "y.npz"),
     "npz": (lambda f: _npz(f / "x.npz"), "y.npz"),
     "onnx": (lambda f: _model(f / "in"), "y.onnx"),
     "folder": (lambda f: checkpoint(f / "in"), "out"),
@@ -47,9 +46,6 @@ SOURCES: dict[str, tuple[Callable[[Path], Path], str]] = {
 
 def contents(kind: str, target: Path) -> Any:
     """Return what a converted container holds, in a form that compares."""
-    if kind == "npy":
-        array, fmt = read(target)
-        return fmt.name, array.tobytes()
     if kind == "onnx":
         found = onnx.load(target).graph.initializer[0]
         return found.data_type, found.raw_data

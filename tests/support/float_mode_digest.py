@@ -27,7 +27,7 @@ import lowprec as lp
 from lowprec import _kernels, loss, reference
 from lowprec.backends.array_api_values import _magnitudes, _quanta
 from lowprec.backends.program import make_program
-from lowprec.checkpoints.scales import scales_for
+from lowprec.checkpoints.arithmetic.scales import scales_for
 from lowprec.loss.error_stats import ErrorStats
 from lowprec.ops.scale_arguments import scale_argument
 from lowprec.plans import cast, quantize

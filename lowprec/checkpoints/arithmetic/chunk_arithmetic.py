@@ -1,0 +1,196 @@
+"""The numbers of one chunk of a tensor: cast or quantized, with the error statistics of that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...loss.error_stats import ErrorStats, count_beyond, is_within
+from ...loss.fused_stats import convert_compared
+from ...loss.measurement import CHUNK
+from ...ops import cast, quantize
+from ...ops.codes import decode, encode, unpack
+from ...spec.float_mode import default_mode
+from ...spec.formats import Format
+from ...spec.opsets import cast_rules
+from ...spec.packing import packed_bytes
+from ..recipe import Recipe, ScaleLayout
+from .chunks import ALIGNMENT, Chunk, split_chunks
+from .scales import absmax_codes, scales_for
+
+__all__ = ["Arithmetic", "Array", "SourceBytes", "bytes_of"]
+
+Array = np.ndarray[Any, Any]
+PART = 1 << 20
+"""Elements that are converted and compared in one pass; where one is NaN or Inf, all of them take the slow path."""
+
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def bytes_of(n: int, fmt: Format, packed: bool) -> int:
+    """Return how many bytes `n` codes take."""
+    return packed_bytes(n, fmt) if packed else n * fmt.code_dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class SourceBytes:
+    """The bytes of a chunk, in this machine's byte order: a 1-D uint8 array, its format, whether codes are packed."""
+
+    content: Array
+    fmt: Format
+    packed: bool = False
+
+    def codes(self, start: int, end: int) -> Array:
+        """Return some elements as unsigned codes."""
+        part = self.content[bytes_of(start, self.fmt, self.packed) : bytes_of(end, self.fmt, self.packed)]
+        if self.packed:
+            return np.asarray(unpack(part, self.fmt, end - start)).view(self.fmt.code_dtype)
+        return part.view(self.fmt.code_dtype)
+
+
+class Arithmetic:
+    """Converts chunks, in parts that stay in a core's cache, with buffers that are reused."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, Array] = {}
+
+    def buffer(self, name: str, dtype: Any, n: int) -> Array:
+        """Return `n` elements of the buffer of that name, with whatever they last held."""
+        nbytes = n * np.dtype(dtype).itemsize
+        memory = self._buffers.get(name)
+        if memory is None or memory.size < nbytes:
+            memory = self._buffers[name] = np.empty(nbytes, np.uint8)
+        return memory[:nbytes].view(dtype)
+
+    @default_mode
+    def cast(self, source: SourceBytes, n: int, recipe: Recipe, result: Array, stats: ErrorStats) -> None:
+        """Cast `n` elements to codes in `result`."""
+        fmt, to, packs = source.fmt, recipe.to, recipe.packs
+        one_pass = not source.packed and fmt.is_float and fmt.bits <= 32
+        rules = cast_rules(fmt, to, recipe.saturate, recipe.round_mode, recipe.opset)
+        for first in range(0, n, PART):
+            last = min(first + PART, n)
+            if one_pass:
+                x = source.codes(first, last)
+                part = result[bytes_of(first, to, packs) : bytes_of(last, to, packs)]
+                sums = convert_compared(x, fmt, to, rules, packs, part)
+                if sums is not None:
+                    stats.saturated += self._beyond(x, fmt, to, stats.take(x.size, *sums))
+                    continue
+            self._cast_parts(source, first, last, recipe, result, stats)
+
+    def _cast_parts(
+        self, source: SourceBytes, first: int, last: int, recipe: Recipe, result: Array, stats: ErrorStats
+    ) -> None:
+        """Cast elements of which some are NaN or Inf, or that need float64; the statistics are a pass of their own."""
+        fmt, to, packs = source.fmt, recipe.to, recipe.packs
+        for start in range(first, last, CHUNK):
+            end = min(start + CHUNK, last)
+            x = source.codes(start, end)
+            part = result[bytes_of(start, to, packs) : bytes_of(end, to, packs)]
+            encode(
+                x, to, source=fmt, saturate=recipe.saturate, round_mode=recipe.round_mode, opset=recipe.opset,
+                packed=packs, out=part if packs else part.view(to.code_dtype),
+            )  # fmt: skip
+            values = self._values(x, fmt)
+            back = self._back(part, to, packs, values)
+            peak = stats.add(values, back, scratch=self._scratch(values))
+            stats.saturated += count_beyond(values, to, nearest=False, peak=peak)
+
+    def _beyond(self, x: Array, fmt: Format, to: Format, peak: float) -> int:
+        """Return how many codes of values, the largest magnitude being `peak`, round beyond the target's range."""
+        if is_within(to, peak):
+            return 0
+        parts = (x[start : start + CHUNK] for start in range(0, x.size, CHUNK))
+        return sum(count_beyond(self._values(part, fmt), to, nearest=False) for part in parts)
+
+    def absmax(self, source: SourceBytes, chunk: Chunk, scaling: ScaleLayout) -> Iterator[tuple[int, Array]]:
+        """Yield the largest magnitudes of parts of a chunk, as codes, with the index of the first one's scale."""
+        for part in split_chunks(chunk.shape, CHUNK, align=ALIGNMENT if source.packed else 1):
+            x = source.codes(part.start, part.start + part.size)
+            yield chunk.first + part.first, self._absmax(x.reshape(part.shape), source.fmt, scaling)
+
+    @default_mode
+    def quantize(
+        self, source: SourceBytes, chunk: Chunk, recipe: Recipe, scales: Array | None, result: Array, stats: ErrorStats
+    ) -> Array:
+        """Quantize a chunk to codes in `result`; return the codes of its scales.
+
+        `scales` are those of the whole tensor; None for blocks, whose scales are computed here.
+        """
+        fmt, to, packs, scaling = source.fmt, recipe.to, recipe.packs, recipe.scaling
+        if scaling is None:
+            raise ValueError("a recipe without scales cannot quantize")
+        used = []
+        for part in split_chunks(chunk.shape, CHUNK, recipe.unit, ALIGNMENT if source.packed or packs else 1):
+            end = part.start + part.size
+            x = source.codes(part.start, end).reshape(part.shape)
+            first = chunk.first + part.first
+            if scales is None:
+                scale = scales_for(self._absmax(x, fmt, scaling), fmt, to, scaling.fmt)
+            else:
+                scale = scales[first : first + part.shape[1]] if scaling.kind == "axis" else scales
+            used.append(scale.reshape(-1))
+            values = self._values(x, fmt)
+            inside = x.view(fmt.dtype) if fmt.bits in (16, 32) else np.asarray(cast.cast(values, _SINGLE))
+            codes = self._quantized(inside, scale.view(scaling.fmt.dtype), recipe)
+            written = result[bytes_of(part.start, to, packs) : bytes_of(end, to, packs)]
+            written[:] = codes
+            factors = self._factors(scale, scaling, part)
+            back = self._back(written, to, packs, values).reshape(part.shape)
+            with np.errstate(all="ignore"):
+                np.multiply(back, factors, out=back)
+                ratio = np.divide(values, factors, out=self.buffer("ratio", values.dtype, x.size).reshape(part.shape))
+            stats.saturated += count_beyond(ratio.reshape(-1), to, nearest=True, peak=_peak(ratio))
+            stats.add(values.reshape(-1), back.reshape(-1), scratch=self._scratch(values))
+        return np.concatenate(used) if used else np.empty(0, scaling.fmt.code_dtype)
+
+    @staticmethod
+    def _quantized(x: Array, scale: Array, recipe: Recipe) -> Array:
+        """Return the bytes of quantized elements, x and scale having the chunk's axes."""
+        size = recipe.scaling.block_size if recipe.scaling else 0
+        narrow = recipe.scaling is not None and recipe.scaling.fmt.bits == 16  # else it is done in float32 anyway
+        y = quantize.quantize_linear(
+            x[:, :, 0] if size else x, scale, axis=1, block_size=size, output_dtype=recipe.to,
+            precision=_SINGLE if narrow else None, saturate=recipe.saturate, packed=recipe.packs, opset=recipe.opset,
+        )  # fmt: skip
+        return np.asarray(y).reshape(-1).view(np.uint8)
+
+    @staticmethod
+    def _factors(scale: Array, scaling: ScaleLayout, part: Chunk) -> Array:
+        """Return scales as float32 that go with the elements of a part."""
+        values = np.asarray(decode(scale, scaling.fmt))
+        if scaling.kind == "tensor":
+            return values
+        if scaling.kind == "axis":
+            return values[:, np.newaxis]
+        return np.repeat(values, scaling.block_size, axis=1)[:, : part.shape[1], np.newaxis]
+
+    def _absmax(self, x: Array, fmt: Format, scaling: ScaleLayout) -> Array:
+        return absmax_codes(x, fmt, scaling, self.buffer("scratch", x.dtype, x.size).reshape(x.shape))
+
+    def _values(self, x: Array, fmt: Format) -> Array:
+        """Return the values of codes in float32, or in float64 where that is their format."""
+        if fmt.dtype in (_SINGLE, _DOUBLE):
+            return x.view(fmt.dtype)
+        return np.asarray(decode(x, fmt, out=self.buffer("values", _SINGLE, x.size).reshape(x.shape)))
+
+    def _scratch(self, values: Array) -> tuple[Array, Array]:
+        return self.buffer("error", values.dtype, values.size), self.buffer("magnitude", values.dtype, values.size)
+
+    def _back(self, codes: Array, to: Format, packed: bool, values: Array) -> Array:
+        """Return the values of the codes of a result, flat and in the dtype of the values that were converted."""
+        back = self.buffer("back", values.dtype, values.size)
+        if packed:
+            return np.asarray(decode(codes, to, to=values.dtype, packed=True, shape=values.size, out=back))
+        return np.asarray(decode(codes.view(to.code_dtype), to, to=values.dtype, out=back))
+
+
+def _peak(ratio: Array) -> float:
+    """Return the largest magnitude, Inf where one is not finite."""
+    peak = max(float(ratio.max()), -float(ratio.min()))
+    return peak if math.isfinite(peak) else math.inf

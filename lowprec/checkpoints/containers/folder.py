@@ -1,0 +1,213 @@
+"""Folders as Hugging Face lays them out: shards in safetensors, an index that says which holds what, other files."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..files.errors import FileError, reason
+from ..files.limits import DEFAULT, Limits
+from ..files.output_files import OutputFile, OutputFiles, Slot
+from ..files.renaming import exchange as _exchange
+from ..files.renaming import rename_new
+from ..files.symbolic_links import files_in
+from .container import OutputTensor
+from .json_header import LONGEST_ENTRY, decode, entries
+from .safetensors_file import SUFFIX, SafetensorsFile
+from .tensors import StoredTensor
+
+__all__ = ["Folder", "may_be_replaced"]
+
+INDEX = ".safetensors.index.json"
+MAP = "weight_map"
+
+
+def may_be_replaced(path: Path) -> bool:
+    """Whether a folder holds a checkpoint, that is an index or a safetensors file, or nothing at all."""
+    names = os.listdir(path) if path.is_dir() else ["a file"]
+    return not names or any(name.endswith((INDEX, SUFFIX)) for name in names)
+
+
+def _index(path: Path, limits: Limits) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    try:
+        limits.check_bytes(path.stat().st_size, "it")
+        for name, value in entries(path.read_bytes().strip()):
+            if name in fields:
+                raise ValueError(f"it names {ascii(name)[:60]} twice")
+            if name == MAP:
+                fields[name] = _places(value, limits)
+            elif len(value) <= LONGEST_ENTRY:
+                fields[name] = decode(value)
+            else:
+                raise ValueError(f"{ascii(name)[:60]} has more than {LONGEST_ENTRY} bytes")
+        if MAP not in fields or not isinstance(fields.setdefault("metadata", {}), dict):
+            raise ValueError(f"it needs {MAP} and metadata")
+    except ValueError as error:
+        text = f"must be JSON with a {MAP} of tensor names to file names; {str(error)[:120]}"
+        raise FileError(f"{path}: {text}") from None
+    return fields
+
+
+def _places(value: bytes, limits: Limits) -> dict[str, str]:
+    """Return which tensor is in which file; a file's name is kept once."""
+    shard_of: dict[str, str] = {}
+    files: dict[bytes, str] = {}
+    for tensor, text in entries(value):
+        if tensor in shard_of or not text.startswith(b'"'):
+            raise ValueError(f"{ascii(tensor)[:60]} must have one file")
+        shard_of[tensor] = files[text] = files.get(text) or decode(text)
+        limits.check_tensors(len(shard_of))
+    return shard_of
+
+
+class Folder:
+    """A folder with safetensors files, with or without an index."""
+
+    suffixes: tuple[str, ...] = ()
+    packs = True
+    codes_suffix = ""
+    names_formats = True
+
+    def __init__(self, path: Path, *, follow_links: bool = False, limits: Limits = DEFAULT) -> None:
+        """Read every header; raise FileError unless the index, the shards and their tensors agree."""
+        self.path = path
+        try:
+            self._files = {entry.name: entry for entry in files_in(path, follow=follow_links)}
+        except OSError as error:
+            raise FileError(f"{path}: {reason(error)}") from None
+        names = list(self._files)
+        top = [name for name in names if os.sep not in name]
+        self._check_links(name for name in top if name.endswith(INDEX))
+        self._indexes = {name: _index(path / name, limits) for name in top if name.endswith(INDEX)}
+        shards = {name for fields in self._indexes.values() for name in fields["weight_map"].values()}
+        for name, fields in self._indexes.items():
+            self._check_shards(name, fields["weight_map"], set(top))
+        if not self._indexes:
+            shards = {name for name in top if name.endswith(SUFFIX)}
+        if not shards:
+            raise FileError(f"{path}: holds no safetensors file")
+        self._check_links(sorted(shards))
+        self._shards: dict[str, SafetensorsFile] = {}
+        for name in sorted(shards):
+            self._shards[name] = SafetensorsFile(path / name, limits)
+            try:
+                limits.check_tensors(sum(len(file.tensors) for file in self._shards.values()))
+            except ValueError as error:
+                raise FileError(f"{path}: {error}") from None
+        self.others = [name for name in names if name not in shards and name not in self._indexes]
+        self._replaced: dict[str, bytes] = {}
+        for name, fields in self._indexes.items():
+            self._check_tensors(name, fields["weight_map"])
+        self.tensors: list[StoredTensor] = []
+        self._shard_of: dict[int, str] = {}
+        for shard, file in self._shards.items():
+            self.tensors += file.tensors
+            self._shard_of.update((id(one), shard) for one in file.tensors)
+
+    def _check_links(self, names: Iterable[str]) -> None:
+        for name in names:
+            if self._files[name].problem:
+                raise FileError(f"{self.path / name}: {self._files[name].problem}")
+
+    def _check_shards(self, index: str, places: dict[str, str], top: set[str]) -> None:
+        for tensor, shard in places.items():
+            where = f"{self.path / index}: places {ascii(tensor)[:80]} in {ascii(shard)[:80]}"
+            if shard != os.path.basename(shard) or shard in ("", ".", "..") or "\\" in shard:
+                raise FileError(f"{where}, which is no file name in this folder")
+            if shard not in top:
+                raise FileError(f"{where}, which is missing")
+
+    def _check_tensors(self, index: str, places: dict[str, str]) -> None:
+        for shard in sorted(set(places.values())):
+            stored = {one.name for one in self._shards[shard].tensors}
+            promised = {tensor for tensor, home in places.items() if home == shard}
+            for name in sorted(promised - stored)[:1]:
+                raise FileError(f"{self.path / index}: places {ascii(name)[:80]} in {shard}, which does not hold it")
+            for name in sorted(stored - promised)[:1]:
+                raise FileError(f"{self.path / shard}: holds {ascii(name)[:80]}, which the index does not place there")
+
+    @property
+    def files(self) -> list[SafetensorsFile]:
+        """The files with the tensors."""
+        return list(self._shards.values())
+
+    def replace(self, name: str, text: bytes | None) -> None:
+        """Have one of the other files arranged with another text, or left out."""
+        self.others.remove(name)
+        if text is not None:
+            self._replaced[name] = text
+
+    def arrange(self, outputs: Sequence[OutputTensor], target: Path, overwrite: bool = False) -> OutputFiles:
+        """Say where outputs go: each into the shard of its origin."""
+        self._check_links(self.others)
+        files: list[OutputFile] = []
+        slots = [Slot(0, 0)] * len(outputs)
+        shard_of = [self._shard_of[id(output.origin)] for output in outputs]
+        for shard, file in self._shards.items():
+            members = [index for index, name in enumerate(shard_of) if name == shard]
+            layout = file.arrange([outputs[index] for index in members], target / shard)
+            for index, slot in zip(members, layout.slots, strict=True):
+                slots[index] = Slot(len(files), slot.offset)
+            files.append(dataclasses.replace(layout.files[0], name=shard))
+        for name, fields in self._indexes.items():
+            text = self._new_index(fields, outputs, shard_of)
+            files.append(OutputFile(name, len(text), ((0, text),)))
+        files += [OutputFile(name, len(text), ((0, text),)) for name, text in self._replaced.items()]
+        return OutputFiles(files, slots, [(self._files[name].path, name) for name in self.others])
+
+    @staticmethod
+    def _new_index(fields: dict[str, Any], outputs: Sequence[OutputTensor], shard_of: Sequence[str]) -> bytes:
+        shards = set(fields["weight_map"].values())
+        indexed = [(output, shard) for output, shard in zip(outputs, shard_of, strict=True) if shard in shards]
+        total = sum(output.nbytes for output, _ in indexed)
+        places = {output.name: shard for output, shard in sorted(indexed, key=lambda pair: pair[0].name)}
+        metadata = {**fields["metadata"], "total_size": total}
+        return json.dumps({**fields, "metadata": metadata, "weight_map": places}, indent=2).encode() + b"\n"
+
+    def name_scope(self, tensor: StoredTensor) -> str:
+        """Names must differ within the index, or without one within a file."""
+        return "" if self._indexes else self._shard_of[id(tensor)]
+
+    def publish(self, staged: Sequence[Path], target: Path, overwrite: bool) -> None:
+        """Put the finished folder in the target's place; an old one goes away afterwards."""
+        folder = staged[0].parent
+        folder.chmod(stat.S_IMODE(self.path.stat().st_mode))
+        try:
+            if not (overwrite and target.exists()):
+                rename_new(folder, target)
+                return
+        except FileExistsError:  # since a moment ago
+            if not overwrite:
+                raise
+        shutil.rmtree(_swap(folder, target), ignore_errors=True)
+
+
+def _swap(folder: Path, target: Path) -> Path:
+    """Put a folder in the place of another one; return where that is now.
+
+    Raises FileError, the other one in its place, unless it may be replaced still.
+    """
+    aside = folder
+    if not _exchange(folder, target):
+        aside = folder.with_name("old")
+        os.rename(target, aside)
+    if not may_be_replaced(aside):
+        if aside is not folder:
+            os.rename(aside, target)
+        else:
+            _exchange(folder, target)
+        raise FileError(f"{target}: must be a folder with a checkpoint to be replaced by one")
+    if aside is not folder:
+        try:
+            os.rename(folder, target)
+        except BaseException:
+            os.rename(aside, target)
+            raise
+    return aside

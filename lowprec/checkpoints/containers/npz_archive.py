@@ -1,0 +1,184 @@
+"""Archives of arrays, .npz: read through zipfile, written uncompressed at offsets known beforehand.
+
+NumPy loads what is written. A format that it lacks is uint8 or uint16 codes, and the comment of the archive's member
+names the format.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from ...arrays.libraries import format_of
+from ...spec.formats import FORMATS, NUMERIC, Format, as_format
+from ..files.errors import BROKEN_ZIP, FileError, reason
+from ..files.limits import DEFAULT, Limits
+from ..files.output_files import OutputFile, OutputFiles, Slot
+from ..files.renaming import rename_file
+from .container import OutputTensor
+from .npy_header import Elements, find_elements, header
+from .tensors import ArchiveMember, StoredTensor
+
+__all__ = ["NpzArchive", "arrange_archive", "member_format", "numpy_has"]
+
+_COMMENT = "format="
+_LONGEST_NAME = 0xFFFF
+_BUFFER = 1 << 20
+_HEADER = 30 + 20
+"""Bytes before a member, its name apart: the fixed fields, and its sizes in 64 bits."""
+
+
+def numpy_has(fmt: Format) -> bool:
+    """Whether NumPy itself, without ml_dtypes, has a dtype for the format."""
+    return fmt.dtype.isbuiltin == 1 and as_format(fmt.dtype) is fmt
+
+
+def member_format(info: zipfile.ZipInfo, elements: Elements, source: Format | None) -> Format:
+    """Return the format of a member: what its comment names, else its header, else `source`; else ValueError."""
+    comment = info.comment.decode("utf-8", "replace")
+    named = FORMATS.get(comment.removeprefix(_COMMENT)) if comment.startswith(_COMMENT) else None
+    named = named if named in NUMERIC else None
+    if elements.is_open and named is None and source is None:
+        raise ValueError(f"its header does not name the format of its {elements.dtype} codes; say it with --from")
+    return format_of(elements.dtype, named or (source if elements.is_open else None))
+
+
+def _read_member(path: Path, index: int, archive: zipfile.ZipFile, source: Format | None) -> StoredTensor:
+    """Describe a member; one that is no array of numbers can be copied."""
+    info = archive.infolist()[index]
+    name = info.filename.removesuffix(".npy")
+    try:
+        with archive.open(info) as stream:
+            elements = find_elements(stream, info.file_size)
+            stream.seek(0)
+            prefix = stream.read(elements.offset)
+        fmt = member_format(info, elements, source)
+        if name == info.filename:
+            raise ValueError("its name does not end in .npy")
+    except (ValueError, TypeError) as error:
+        whole = ArchiveMember(path, index, 0, info.file_size)
+        return StoredTensor(info.filename, (info.file_size,), None, "bytes", whole, fixed=str(error))
+    return StoredTensor(
+        name, elements.shape, fmt, elements.dtype.str, ArchiveMember(path, index, elements.offset, elements.nbytes),
+        swapped=not elements.dtype.isnative, fortran=elements.fortran, prefix=prefix,
+    )  # fmt: skip
+
+
+class NpzArchive:
+    """An .npz archive."""
+
+    suffixes: tuple[str, ...] = (".npz",)
+    packs = False
+    codes_suffix = ""
+    names_formats = False
+    publish = staticmethod(rename_file)
+
+    def __init__(self, path: Path, source: Format | None, limits: Limits = DEFAULT) -> None:
+        """Read the directory and every header; `source` is the format of codes whose header does not name it."""
+        self.path = path
+        try:
+            with zipfile.ZipFile(path) as archive:
+                infos = archive.infolist()
+                limits.check_tensors(len(infos))
+                for info in infos:
+                    if info.flag_bits & 1:
+                        raise ValueError(f"member {ascii(info.filename)[:80]} is encrypted")
+                self.tensors = [_read_member(path, index, archive, source) for index in range(len(infos))]
+        except BROKEN_ZIP as error:
+            raise FileError(f"{path}: must be a readable .npz archive; {reason(error)}") from None
+
+    def arrange(self, outputs: Sequence[OutputTensor], target: Path, overwrite: bool = False) -> OutputFiles:
+        """Return an archive with a member for each tensor."""
+        return arrange_archive(outputs, target)
+
+    def name_scope(self, tensor: StoredTensor) -> str:
+        """Names must differ within the file."""
+        return ""
+
+
+def _member(output: OutputTensor) -> tuple[zipfile.ZipInfo, bytes]:
+    """Return the directory entry of an output, and the bytes before its elements."""
+    # Without a time of its own: the same input gives the same bytes on every day.
+    info, prefix = zipfile.ZipInfo(), output.origin.prefix
+    info.filename = output.name
+    if output.fmt is not None:
+        own = numpy_has(output.fmt)
+        if output.role != "kept":
+            dtype = output.fmt.dtype if own else output.fmt.code_dtype
+            prefix = header(dtype, output.shape, fortran=output.origin.fortran and output.role == "codes")
+        info.filename += ".npy"
+        info.comment = b"" if own else f"{_COMMENT}{output.fmt.name}".encode()
+    info.file_size = len(prefix) + output.nbytes
+    return info, prefix
+
+
+def arrange_archive(outputs: Sequence[OutputTensor], target: Path) -> OutputFiles:
+    """Return an archive with a member for each tensor, each at its final offset; zipfile adds its records at the end.
+
+    The members are written by several workers in any order, which zipfile cannot do: it writes the records around them
+    once they are in the file.
+    """
+    members, slots, at = [], [], 0
+    pieces: list[tuple[int, bytes]] = []
+    for output in outputs:
+        info, prefix = _member(output)
+        length = len(info.filename.encode())
+        if length > _LONGEST_NAME:
+            raise FileError(f"{target}: the name of a member would have {length} bytes, more than {_LONGEST_NAME}")
+        start = at + _HEADER + length
+        members.append((info, start))
+        pieces.append((start, prefix))
+        slots.append(Slot(0, start + len(prefix)))
+        at = start + info.file_size
+    return OutputFiles(
+        [OutputFile(target.name, at, tuple(pieces))], slots, seal=lambda paths: _write_records(paths[0], members)
+    )
+
+
+class _Records(io.RawIOBase):
+    """A file that is written to everywhere but in the content of members, which is there already."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self.skips = stream, False
+
+    def write(self, content: bytes, /) -> int:  # type: ignore[override]
+        if self.skips:
+            self._stream.seek(len(content), io.SEEK_CUR)
+            return len(content)
+        return self._stream.write(content)
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+
+def _write_records(path: Path, members: Sequence[tuple[zipfile.ZipInfo, int]]) -> None:
+    """Write the header of each member, with the checksum of the content that is in the file, and the directory."""
+    buffer = np.empty(_BUFFER, np.uint8)
+    with path.open("rb", buffering=0) as content, path.open("r+b", buffering=0) as stream:
+        records = _Records(stream)
+        with zipfile.ZipFile(records, "w") as archive:
+            for info, start in members:
+                left = info.file_size
+                with archive.open(info, "w", force_zip64=True) as member:
+                    if records.tell() != start:
+                        raise RuntimeError(f"zipfile puts a member at {records.tell()}, not at {start}")
+                    content.seek(start)
+                    records.skips = True
+                    while left:
+                        n = content.readinto(memoryview(buffer)[: min(left, buffer.size)])
+                        if not n:
+                            raise FileError(f"{path}: ended early")
+                        member.write(buffer[:n])
+                        left -= n
+                    records.skips = False

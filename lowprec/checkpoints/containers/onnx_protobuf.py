@@ -1,0 +1,174 @@
+"""ONNX model files as protobuf messages on the wire: read and written without loading the weights.
+
+The onnx package parses a whole file into memory, weights included. Here a model is taken apart into what is not weights
+(which the onnx package then parses) and the places of the weights.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from ..files.limits import DEFAULT, Limits
+from .tensors import FileRegion
+
+__all__ = ["GRAPH", "INITIALIZER", "LARGEST", "RAW", "ModelParts", "split_model", "key"]
+
+LARGEST = (1 << 31) - 1
+"""No reader of protobuf takes a longer message."""
+
+# Field numbers of onnx.proto.
+GRAPH = 7  # of ModelProto
+INITIALIZER = 5  # of GraphProto
+RAW = 9  # of TensorProto
+
+WINDOW = 1 << 16
+"""Bytes that are read at once where fields are short."""
+
+LONGEST_KEY = 20
+"""Bytes of a field's key and its length, or its number."""
+
+SHARE = 8
+"""How much memory a model takes without its weights, as a multiple of its bytes."""
+
+FIELDS = 8
+"""How many fields there may be for each tensor that there might be."""
+
+_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+
+
+@dataclass(frozen=True, slots=True)
+class ModelParts:
+    """A model: all but its graph, the graph but its initialisers, each of these but its raw bytes, their places."""
+
+    model: bytes
+    graph: bytes
+    tensors: list[tuple[bytes, FileRegion | None]]
+
+
+class _Part(NamedTuple):
+    """A stretch of a file, such as the contents of a length-delimited field."""
+
+    payload: int
+    end: int
+
+    @property
+    def nbytes(self) -> int:
+        return self.end - self.payload
+
+
+class _Reader:
+    """A file that is read in parts; counts the bytes and the fields that are kept in memory."""
+
+    def __init__(self, stream: IO[bytes], limits: Limits) -> None:
+        self._stream, self._limits, self._joined, self._fields = stream, limits, 0, 0
+
+    def read(self, at: int, nbytes: int) -> bytes:
+        """Return so many bytes from an offset on."""
+        self._stream.seek(at)
+        return self._stream.read(nbytes)
+
+    def count(self, fields: int) -> None:
+        """Count fields that were looked at: each may become an object of the onnx package."""
+        self._fields += fields
+        most = FIELDS * self._limits.tensors
+        if self._fields > most:
+            raise ValueError(f"it has more than {most} fields: `max_memory` must be more than {self._limits.size}")
+
+    def join(self, parts: list[_Part]) -> bytes:
+        """Return parts joined; they stay in memory."""
+        self._joined += sum(part.nbytes for part in parts)
+        self._limits.check_bytes(self._joined, "what is not raw bytes of initialisers", SHARE)
+        return b"".join(self.read(part.payload, part.nbytes) for part in parts)
+
+
+def _varint(text: bytes, at: int) -> tuple[int, int]:
+    """Return a number and where it ends."""
+    value = shift = 0
+    while True:
+        if at >= len(text) or shift > 63:
+            raise ValueError("it ends within a number")
+        byte = text[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & (1 << 64) - 1, at
+        shift += 7
+
+
+def _split(reader: _Reader, where: _Part, number: int, most: int) -> tuple[list[_Part], list[_Part]]:
+    """Return where a message lies without its length-delimited fields of a number, and where these lie.
+
+    Stops at the first field that is more than `most`.
+    """
+    rest: list[_Part] = []
+    fields: list[_Part] = []
+    at, end = where
+    kept = base = at
+    text, count = b"", 0
+    while at < end:
+        i, count = at - base, count + 1
+        if i + LONGEST_KEY > len(text) and base + len(text) < end:
+            text, base, i = reader.read(at, min(WINDOW, end - at)), at, 0
+            reader.count(count)
+            count = 0
+        tag, i = (text[i], i + 1) if i < len(text) and text[i] < 0x80 else _varint(text, i)
+        wire = tag & 7
+        if wire == _VARINT:
+            after = base + (i + 1 if i < len(text) and text[i] < 0x80 else _varint(text, i)[1])
+        elif wire == _LENGTH:
+            length, i = (text[i], i + 1) if i < len(text) and text[i] < 0x80 else _varint(text, i)
+            after = base + i + length
+            if tag >> 3 == number and after <= end:
+                rest.append(_Part(kept, at))
+                fields.append(_Part(base + i, after))
+                kept = after
+                if len(fields) > most:
+                    break
+        elif wire in (_FIXED64, _FIXED32):
+            after = base + i + (8 if wire == _FIXED64 else 4)
+        else:
+            raise ValueError("it holds no protobuf message")
+        if after > end or tag < 8:
+            raise ValueError("it ends within a field")
+        at = after
+    reader.count(count)
+    return [*rest, _Part(kept, at)], fields
+
+
+def split_model(path: Path, limits: Limits = DEFAULT) -> ModelParts:
+    """Take a model file apart; raise ValueError if it is none, or if what are not weights takes too much memory."""
+    with path.open("rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        if size > LARGEST:
+            raise ValueError(f"it has {size} bytes, more than a protobuf message may have")
+        reader = _Reader(stream, limits)
+        model, graphs = _split(reader, _Part(0, size), GRAPH, 1)
+        if len(graphs) != 1:
+            raise ValueError(f"it holds {len(graphs)} graphs, not one")
+        graph, initializers = _split(reader, graphs[0], INITIALIZER, limits.tensors)
+        limits.check_tensors(len(initializers))
+        heads = reader.join(model), reader.join(graph)
+        tensors = []
+        for one in initializers:
+            rest, raw = _split(reader, one, RAW, 1)
+            if len(raw) > 1:
+                raise ValueError("a tensor has its bytes twice")
+            tensors.append((reader.join(rest), FileRegion(path, raw[0].payload, raw[0].nbytes) if raw else None))
+    return ModelParts(*heads, tensors)
+
+
+def key(number: int, length: int) -> bytes:
+    """Return what stands before the contents of a length-delimited field."""
+    return _encode(number << 3 | _LENGTH) + _encode(length)
+
+
+def _encode(value: int) -> bytes:
+    text = bytearray()
+    while value >= 0x80:
+        text.append(value & 0x7F | 0x80)
+        value >>= 7
+    text.append(value)
+    return bytes(text)

@@ -1,0 +1,170 @@
+"""Tensors of files: where their bytes are and how they are stored; reading them into a buffer."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ...spec.formats import Format
+from ...spec.packing import packed_bytes
+from ..files.errors import BROKEN_ZIP, FileError, reason
+
+__all__ = ["InMemory", "ArchiveMember", "Location", "TensorReader", "FileRegion", "StoredTensor"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRegion:
+    """Bytes at an offset of a file, which can be read in any order."""
+
+    path: Path
+    offset: int
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMember:
+    """Bytes of a member of a zip archive from `skip` on, which are read from the first to the last."""
+
+    path: Path
+    index: int
+    skip: int
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """Bytes that are in memory already."""
+
+    content: bytes
+
+    @property
+    def nbytes(self) -> int:
+        """How many they are."""
+        return len(self.content)
+
+
+Location = FileRegion | ArchiveMember | InMemory
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTensor:
+    """One tensor of a file.
+
+    Attributes
+    ----------
+    name, shape : str, tuple of int
+        As the file has them.
+    fmt : Format or None
+        None where the elements are no numbers; such a tensor can only be copied.
+    type_name : str
+        What the file itself calls the type.
+    location : FileRegion, ArchiveMember or InMemory
+        Where the bytes are.
+    packed : bool
+        Whether codes narrower than a byte are packed, in ONNX's order.
+    swapped, fortran : bool
+        Whether the bytes of an element, or the axes, run the other way round.
+    prefix : bytes
+        What stands before the elements and goes with them when they are copied.
+    fixed : str
+        Why the tensor must stay as it is; empty where it may be converted.
+    names_format : bool
+        Whether `prefix` names the format.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    fmt: Format | None
+    type_name: str
+    location: Location
+    packed: bool = False
+    swapped: bool = False
+    fortran: bool = False
+    prefix: bytes = b""
+    fixed: str = ""
+    names_format: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return math.prod(self.shape)
+
+    def bytes_of(self, n: int) -> int:
+        """Return how many bytes `n` elements take."""
+        if self.fmt is None:
+            return n
+        return packed_bytes(n, self.fmt) if self.packed else n * (self.fmt.storage_bits // 8)
+
+
+class TensorReader:
+    """The files that one worker has open for reading: each is opened once, and an archive's directory read once."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path, IO[bytes]] = {}
+        self._archives: dict[Path, zipfile.ZipFile] = {}
+        self._member: tuple[ArchiveMember, IO[bytes], int] | None = None
+
+    def read_into(self, buffer: np.ndarray[Any, Any], location: Location, at: int) -> None:
+        """Fill a 1-D uint8 array with the bytes of a place from `at` on."""
+        if isinstance(location, InMemory):
+            buffer[:] = np.frombuffer(location.content, np.uint8, buffer.size, at)
+            return
+        try:
+            if isinstance(location, ArchiveMember):
+                self._from_member(memoryview(buffer), location, at)
+            else:
+                self._from_region(memoryview(buffer), location, at)
+        except BROKEN_ZIP as error:
+            raise FileError(f"{location.path}: cannot be read; {reason(error)}") from None
+
+    def _from_region(self, view: memoryview, location: FileRegion, at: int) -> None:
+        stream = self._files.get(location.path)
+        if stream is None:
+            stream = self._files[location.path] = location.path.open("rb", buffering=0)
+        stream.seek(location.offset + at)
+        _fill(view, stream)
+
+    def _from_member(self, view: memoryview, location: ArchiveMember, at: int) -> None:
+        if self._member is None or self._member[0] != location or self._member[2] != at:
+            self._close_member()
+            archive = self._archives.get(location.path)
+            if archive is None:
+                archive = self._archives[location.path] = zipfile.ZipFile(location.path)
+            stream = archive.open(archive.infolist()[location.index])
+            self._member = location, stream, at
+            stream.seek(location.skip + at)
+        stream = self._member[1]
+        _fill(view, stream)
+        end = at + view.nbytes
+        if end == location.nbytes and stream.read(1):  # asks for the end, where zip's own checksum is looked at
+            raise ValueError("it has changed")
+        self._member = location, stream, end
+
+    def _close_member(self) -> None:
+        if self._member is not None:
+            self._member[1].close()
+        self._member = None
+
+    def close(self) -> None:
+        """Close all of them."""
+        self._close_member()
+        for archive in self._archives.values():
+            archive.close()
+        for stream in self._files.values():
+            stream.close()
+        self._archives.clear()
+        self._files.clear()
+
+
+def _fill(view: memoryview, stream: Any) -> None:
+    done = 0
+    while done < view.nbytes:
+        n = stream.readinto(view[done:])
+        if not n:
+            raise ValueError("it ended early: has it changed?")
+        done += n

@@ -1,0 +1,1 @@
+"""Carrying out a plan: the steps in their order, threads or Dask, one worker."""

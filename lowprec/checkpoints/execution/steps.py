@@ -1,0 +1,126 @@
+"""The steps of a conversion: scales that need whole tensors, every tensor chunk by chunk, verification."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ...loss.error_stats import ErrorStats
+from ..arithmetic.chunk_arithmetic import Array
+from ..arithmetic.chunks import ALIGNMENT, Chunk, split_chunks
+from ..arithmetic.scales import scales_for
+from ..containers.tensors import ArchiveMember
+from ..files.errors import FileError
+from ..files.output_files import OutputFiles
+from ..planning.conversion_plan import ConversionPlan, TensorPlan
+from ..progress import Progress
+from .runners import Action, Runner
+from .worker import OutputPosition, Task, TaskResult, Worker
+
+__all__ = ["Steps", "check_chunk_sizes"]
+
+
+def chunks_of(plan: TensorPlan, nbytes: int) -> Iterator[Chunk]:
+    """Cut a tensor into chunks of about so many bytes, before or after the conversion."""
+    tensor, recipe = plan.tensor, plan.recipe
+    if recipe is None or tensor.fmt is None:
+        return split_chunks((1, 1, tensor.location.nbytes), nbytes)
+    most = 8 * nbytes // max(tensor.fmt.storage_bits, recipe.to.storage_bits)
+    align = ALIGNMENT if tensor.packed or recipe.packs else 1
+    return split_chunks(recipe.view(tensor.shape, tensor.fortran), most, recipe.unit, align)
+
+
+def check_chunk_sizes(plans: Iterable[TensorPlan], nbytes: int, most: int) -> None:
+    """Raise FileError if a tensor cannot be cut finely enough, or its scales would take more than `most` bytes."""
+    scale_bytes = 0
+    for plan in plans:
+        tensor, recipe = plan.tensor, plan.recipe
+        if recipe is None or recipe.scaling is None or tensor.fmt is None:
+            continue
+        scaling = recipe.scaling
+        width = max(tensor.fmt.storage_bits, recipe.to.storage_bits) // 8
+        first = next(chunks_of(plan, nbytes), None)
+        scale_bytes += 0 if scaling.block_size else 8 * int(np.prod(scaling.scale_shape(tensor.shape), dtype=object))
+        if scale_bytes > most or (first is not None and first.size * width > 2 * nbytes):
+            raise FileError(
+                f"{ascii(tensor.name)[:80]}: cannot be scaled along axis {scaling.axis} within `max_memory`"
+            )
+
+
+class Steps:
+    """The steps of one conversion, and the scales and error statistics that they share."""
+
+    def __init__(
+        self, plan: ConversionPlan, files: OutputFiles, paths: Sequence[Path], runner: Runner, chunk_bytes: int
+    ) -> None:
+        self._plan, self._files, self._paths = plan, files, paths
+        self._runner, self._chunk_bytes = runner, chunk_bytes
+        self._scales: dict[int, Array] = {}
+        self.tensor_stats = [ErrorStats() for _ in plan.tensor_plans]
+        self.seconds = [0.0] * len(plan.tensor_plans)
+
+    def convert(self, progress: Progress) -> None:
+        """Find the scales that need whole tensors, then convert and write every tensor."""
+        if self._plan.two_pass:
+            progress.phase("scales")
+            self._find_scales(progress)
+            self._write_scales()
+        progress.phase("convert")
+        for done in self._run(Worker.convert, progress):
+            self.tensor_stats[done.number].merge(done.stats)
+            self.seconds[done.number] += done.seconds
+
+    def verify(self, progress: Progress) -> None:
+        """Convert every tensor again, and raise FileError where the bytes that were written differ."""
+        progress.phase("verify")
+        for _ in self._run(Worker.verify, progress):
+            pass
+
+    def _run(self, action: Action, progress: Progress) -> Iterator[TaskResult]:
+        for done in self._runner.run(action, self._tasks(range(len(self._plan.tensor_plans)))):
+            yield done
+            progress.advance(done.nbytes)
+
+    def _position(self, output: int) -> OutputPosition:
+        slot = self._files.slots[output]
+        return OutputPosition(self._paths[slot.file], slot.offset)
+
+    def _tasks(self, numbers: Iterable[int]) -> Iterator[Task]:
+        for number in numbers:
+            plan, scales = self._plan.tensor_plans[number], self._scales.get(number)
+            scale = None if plan.scale is None or scales is not None else self._position(plan.scale)
+            chunks = chunks_of(plan, self._chunk_bytes)
+            # A member of an archive is read from its first byte to its last.
+            most = None if isinstance(plan.tensor.location, ArchiveMember) else self._runner.chunks
+            while group := tuple(itertools.islice(chunks, most)):
+                yield Task(number, plan.tensor, plan.recipe, group, self._position(plan.codes), scale, scales)
+
+    def _find_scales(self, progress: Progress) -> None:
+        """Compute the scales that need every element of a tensor."""
+        largest: dict[int, Array] = {}
+        plans = {number: self._plan.tensor_plans[number] for number in self._plan.two_pass}
+        for number, plan in plans.items():
+            fmt, _, scaling = plan.quantization
+            largest[number] = np.zeros(scaling.scale_shape(plan.tensor.shape), fmt.code_dtype)
+        for done in self._runner.run(Worker.find_absmax, self._tasks(self._plan.two_pass)):
+            for first, codes in done.absmax_codes:
+                whole = largest[done.number]
+                part = whole[first : first + codes.size] if codes.ndim else whole
+                np.maximum(part, codes, out=part)
+            self.seconds[done.number] += done.seconds
+            progress.advance(done.nbytes)
+        for number, codes in largest.items():
+            fmt, to, scaling = plans[number].quantization
+            self._scales[number] = scales_for(codes, fmt, to, scaling.fmt)
+
+    def _write_scales(self) -> None:
+        for number, codes in self._scales.items():
+            output = self._plan.tensor_plans[number].scale
+            if output is not None:
+                position = self._position(output)
+                with position.path.open("r+b") as stream:
+                    stream.seek(position.offset)
+                    stream.write(codes.tobytes())

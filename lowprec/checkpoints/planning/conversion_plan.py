@@ -1,0 +1,261 @@
+"""Which tensors are converted and how, what is kept and why: decided before anything is read or written."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...loss.error_stats import ErrorStats
+from ...ops.codes import encode
+from ...spec.formats import Format
+from ...spec.packing import packed_bytes
+from ..arithmetic.chunk_arithmetic import Arithmetic, SourceBytes, bytes_of
+from ..arithmetic.chunks import Chunk
+from ..containers.container import Container, OutputTensor
+from ..containers.tensors import StoredTensor
+from ..files.errors import FileError
+from ..recipe import Recipe, ScaleLayout
+from .companions import affects_quantization, find_companions
+from .quantization_config import Description, find_descriptions
+
+__all__ = ["SCALE", "TensorPlan", "ConversionPlan", "plan_conversion"]
+
+SCALE = "_scale"
+"""What is added to a tensor's name for its scales."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPlan:
+    """What becomes of one tensor.
+
+    Attributes
+    ----------
+    tensor : StoredTensor
+        The tensor.
+    recipe : Recipe or None
+        How it is converted; None where it is kept.
+    why : str
+        Why it is kept.
+    codes, scale : int
+        The numbers of its outputs; `scale` is None without scales.
+    """
+
+    tensor: StoredTensor
+    recipe: Recipe | None
+    why: str
+    codes: int
+    scale: int | None = None
+
+    @property
+    def quantization(self) -> tuple[Format, Format, ScaleLayout]:
+        """The formats before and after, and the scales, of a tensor that is quantized."""
+        if self.tensor.fmt is None or self.recipe is None or self.recipe.scaling is None:
+            raise ValueError(f"{self.tensor.name} is not quantized")
+        return self.tensor.fmt, self.recipe.to, self.recipe.scaling
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionPlan:
+    """What becomes of every tensor, in the order of the container, and all outputs.
+
+    Attributes
+    ----------
+    tensor_plans, outputs : list
+        What becomes of each tensor, and what is written.
+    misfits : list of Description
+        The descriptions of a quantization that must not be written, since they no longer fit.
+    notes : list of str
+        What a raw conversion does that would be an error.
+    """
+
+    tensor_plans: list[TensorPlan]
+    outputs: list[OutputTensor]
+    misfits: list[Description] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the tensors take in the source."""
+        return sum(one.tensor.location.nbytes for one in self.tensor_plans)
+
+    @property
+    def two_pass(self) -> list[int]:
+        """The numbers of the tensors that are read twice: their scales need every element first."""
+        scalings = [one.recipe.scaling if one.recipe else None for one in self.tensor_plans]
+        return [number for number, scaling in enumerate(scalings) if scaling is not None and not scaling.block_size]
+
+
+def _why_left_out(tensor: StoredTensor, include: Sequence[str], exclude: Sequence[str]) -> str:
+    """Return why the patterns do not choose a tensor, or nothing."""
+    if include and not any(fnmatch.fnmatchcase(tensor.name, pattern) for pattern in include):
+        return "not included"
+    return "excluded" if any(fnmatch.fnmatchcase(tensor.name, pattern) for pattern in exclude) else ""
+
+
+def _why_kept(tensor: StoredTensor) -> str:
+    """Return why a tensor cannot be converted, or nothing."""
+    if tensor.fixed or tensor.fmt is None:
+        return tensor.fixed or "it holds no real numbers"
+    return "" if tensor.fmt.is_float else "no floats"
+
+
+def _check_patterns(container: Container, patterns: Sequence[str], option: str) -> None:
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(one.name, pattern) for one in container.tensors):
+            raise FileError(f"{container.path}: has no tensor that {option} {pattern!r} names")
+
+
+def _check_rules(fmt: Format, recipe: Recipe) -> None:
+    """Raise what the operators raise for a recipe: they convert a single element."""
+    arithmetic, element = Arithmetic(), SourceBytes(np.zeros(1, fmt.code_dtype).view(np.uint8), fmt)
+    result = np.empty(bytes_of(1, recipe.to, recipe.packs), np.uint8)
+    if recipe.scaling is None:
+        arithmetic.cast(element, 1, recipe, result, ErrorStats())
+        return
+    if not recipe.to.signed or not recipe.to.has_zero:
+        raise ValueError(f"`to` must be a signed format to be scaled, since scales are symmetric; got {recipe.to.name}")
+    scales = None if recipe.scaling.block_size else np.asarray(encode(np.ones(1, np.float32), recipe.scaling.fmt))
+    arithmetic.quantize(element, Chunk(0, (1, 1, 1), 0), recipe, scales, result, ErrorStats())
+
+
+def _check_axis(container: Container, scaling: ScaleLayout, wanted: Sequence[StoredTensor]) -> None:
+    """Raise FileError if none of the tensors that are to be converted has the axis of the scales."""
+    if wanted and not any(scaling.has_axis(one.shape) for one in wanted):
+        ranks = ", ".join(map(str, sorted({len(one.shape) for one in wanted})))
+        raise FileError(
+            f"{container.path}: has no tensor to be converted with an axis {scaling.axis}; their ranks are {ranks}"
+        )
+
+
+def _check_integers(recipe: Recipe) -> None:
+    if recipe.to.is_integer and recipe.scaling is None:
+        raise ValueError(
+            "`scale` must be tensor, axis:N or block:B for an integer format, or nearly every weight becomes 0; "
+            f"got none, to {recipe.to.name} (`raw` converts all the same)"
+        )
+
+
+_RAW = "(--exclude keeps tensors as they are, --raw converts all the same)"
+
+
+def _check_companions(
+    container: Container, converted: Sequence[StoredTensor], chosen: set[str], raw: bool
+) -> list[str]:
+    """Return a note on tensors that are converted without their companions, or raise FileError for them.
+
+    It is an error too where the patterns choose codes and a known companion, though both be integers that are kept: who
+    converts gpt-oss to bfloat16 expects no MXFP4 in the result. Where tensors are renamed, a node gives the old name
+    the old type back, and codes and scales stay right.
+    """
+    if container.codes_suffix or not chosen:
+        return []
+    names = {one.name for one in converted}
+    unapplied = []
+    for one in find_companions(container.tensors):
+        pair = {one.codes.name, one.tensor.name}
+        if not names.isdisjoint(pair) or (one.row is not None and pair <= chosen):
+            unapplied.append(one)
+    if not unapplied:
+        return []
+    first = unapplied[0].text()
+    if not raw:
+        raise FileError(f"{container.path}: {first}; it would not be applied {_RAW}")
+    n = len({one.tensor.name for one in unapplied})
+    return [f"{first}, not applied" + (f", and so are {n - 1} other tensors" if n > 1 else "")]
+
+
+def _check_descriptions(
+    container: Container, plans: Sequence[TensorPlan], converted: Sequence[StoredTensor], raw: bool
+) -> tuple[list[Description], list[str]]:
+    """Return the descriptions of a quantization that no longer fit, with notes, or raise FileError for them.
+
+    They fit while wide floats that they do not concern become other wide floats.
+    """
+    descriptions = find_descriptions(container) if converted else []
+    if not descriptions:
+        return [], []
+    narrow = [
+        f"{ascii(one.tensor.name)[:80]} becomes {one.recipe.to.name}"
+        for one in plans
+        if one.recipe is not None and not _stays_wide(one.recipe)
+    ]
+    why = narrow[0] if narrow else affects_quantization(container.tensors, converted)
+    if not why:
+        return [], []
+    if not raw:
+        raise FileError(f"{container.path}: {descriptions[0].text()} would no longer fit, since {why} {_RAW}")
+    return descriptions, [f"{one.text()} left out" for one in descriptions]
+
+
+def _stays_wide(recipe: Recipe) -> bool:
+    return recipe.to.is_float and recipe.to.bits >= 16 and recipe.scaling is None
+
+
+def _check_names(container: Container, outputs: Sequence[OutputTensor]) -> None:
+    seen: dict[tuple[str, str], OutputTensor] = {}
+    for output in outputs:
+        other = seen.setdefault((container.name_scope(output.origin), output.name), output)
+        if other is not output:
+            is_scale = "scale" in (output.role, other.role)
+            what = "has, or would have, next to a tensor's scales, another tensor named" if is_scale else "names twice"
+            raise FileError(f"{container.path}: {what} {ascii(output.name)[:80]}")
+
+
+def _outputs(tensor: StoredTensor, recipe: Recipe, codes_suffix: str) -> list[OutputTensor]:
+    name, to = tensor.name + codes_suffix, recipe.to
+    codes = OutputTensor(name, tensor.shape, to, bytes_of(tensor.size, to, recipe.packs), tensor, "codes", recipe)
+    if recipe.scaling is None:
+        return [codes]
+    shape, fmt = recipe.scaling.scale_shape(tensor.shape), recipe.scaling.fmt
+    nbytes = packed_bytes(int(np.prod(shape, dtype=object)), fmt)
+    return [codes, OutputTensor(tensor.name + SCALE, shape, fmt, nbytes, tensor, "scale", recipe)]
+
+
+def plan_conversion(
+    container: Container, recipe: Recipe, include: Sequence[str] = (), exclude: Sequence[str] = (), raw: bool = False
+) -> ConversionPlan:
+    """Decide what becomes of every tensor of a container.
+
+    Raises FileError where a pattern names nothing, no tensor has the axis of the scales, two tensors would have one
+    name, or, unless `raw`, codes would part with their scales; ValueError, unless `raw`, for integers without scales;
+    and what `lowprec.encode` and `lowprec.quantize_linear` raise for what they cannot do.
+    """
+    _check_patterns(container, include, "--include")
+    _check_patterns(container, exclude, "--exclude")
+    recipe = replace(recipe, packs=container.packs and recipe.to.bits < 8)
+    tensor_plans: list[TensorPlan] = []
+    outputs: list[OutputTensor] = []
+    checked: set[Any] = set()
+    chosen: set[str] = set()
+    wanted: list[StoredTensor] = []
+    for tensor in container.tensors:
+        why = _why_left_out(tensor, include, exclude)
+        if not why:
+            chosen.add(tensor.name)
+            why = _why_kept(tensor)
+        if not why:
+            wanted.append(tensor)
+            why = recipe.scaling.problem(tensor.shape, tensor.fortran) if recipe.scaling else ""
+        if why:
+            tensor_plans.append(TensorPlan(tensor, None, why, len(outputs)))
+            outputs.append(OutputTensor(tensor.name, tensor.shape, tensor.fmt, tensor.location.nbytes, tensor, "kept"))
+            continue
+        if tensor.fmt is not None and tensor.fmt not in checked:
+            _check_rules(tensor.fmt, recipe)
+            checked.add(tensor.fmt)
+        made = _outputs(tensor, recipe, container.codes_suffix)
+        tensor_plans.append(TensorPlan(tensor, recipe, "", len(outputs), len(outputs) + 1 if len(made) > 1 else None))
+        outputs += made
+    if recipe.scaling is not None:
+        _check_axis(container, recipe.scaling, wanted)
+    converted = [tensor_plan.tensor for tensor_plan in tensor_plans if tensor_plan.recipe is not None]
+    if converted and not raw:
+        _check_integers(recipe)
+    unapplied = _check_companions(container, converted, chosen, raw)
+    misfits, left_out = _check_descriptions(container, tensor_plans, converted, raw)
+    _check_names(container, outputs)
+    return ConversionPlan(tensor_plans, outputs, misfits, unapplied + left_out)

@@ -1,0 +1,126 @@
+"""`quantization_config` of config.json, and its like in other files: read, and left out where it no longer fits."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..containers.container import Container
+from ..containers.folder import Folder
+from ..containers.safetensors_file import SafetensorsFile
+from ..files.errors import FileError, reason
+
+__all__ = ["Description", "entries", "find_descriptions", "remove_descriptions", "without_descriptions"]
+
+KEYS = {"quantization_config", "compression_config"}
+"""Entries of a configuration, and of the configurations inside it, that describe a quantization."""
+
+TOP_KEY = "quantization"
+"""The same at the top, as MLX (config.json) and Mistral (params.json) write it."""
+
+CONFIGS = ("config.json", "params.json")
+FILES = ("hf_quant_config.json", "quantize_config.json", "quant_config.json")
+"""Files that are such a description as a whole: of ModelOpt, AutoGPTQ, AWQ."""
+
+METADATA = "_quantization_metadata"
+"""ComfyUI's entry in the metadata of a safetensors file."""
+
+LARGEST, DEEPEST = 16 << 20, 8
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A file that describes a quantization, and which of its entries do; none where all of the file does."""
+
+    path: Path
+    entries: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return its place."""
+        return f"{self.path.name}: {ascii(', '.join(self.entries))[1:-1][:80]}" if self.entries else self.path.name
+
+
+def _after(text: str, at: int) -> int:
+    """Return where the next token starts."""
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def entries(text: str, at: int = 0, path: tuple[str, ...] = ()) -> Iterator[tuple[str, int, int]]:
+    """Yield the entries that describe a quantization: path, start and end of the text to cut out, with its comma.
+
+    `text` is valid JSON, with an object at `at`.
+    """
+    at = _after(text, at)
+    before, start = at + 1, _after(text, at + 1)
+    decoder, first = json.JSONDecoder(), True
+    while text[start] == '"':
+        key, at = decoder.raw_decode(text, start)
+        at = _after(text, _after(text, at) + 1)
+        value, end = decoder.raw_decode(text, at)
+        after = _after(text, end)
+        more = text[after] == ","
+        following = _after(text, after + 1) if more else after
+        top = not path and key == TOP_KEY and isinstance(value, dict)
+        if top or (key in KEYS and value is not None):
+            yield ".".join((*path, key)), (start if first and more else before), (following if first else end)
+        elif isinstance(value, dict) and len(path) < DEEPEST:
+            yield from entries(text, at, (*path, key))
+        before, start, first = end, following, False
+
+
+def without_descriptions(text: str) -> str:
+    """Return a configuration without the entries that describe a quantization; all else is as it was."""
+    while entry := next(entries(text), None):
+        text = text[: entry[1]] + text[entry[2] :]
+    return text
+
+
+def _read(path: Path) -> str:
+    """Return the text of a configuration, empty if it is no JSON object."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise FileError(f"{path}: has more than {LARGEST} bytes")
+        text = path.read_bytes().decode("utf-8")
+        return text if isinstance(json.loads(text), dict) else ""
+    except OSError as error:
+        raise FileError(f"{path}: {reason(error)}") from None
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _files(container: Container) -> Sequence[SafetensorsFile]:
+    if isinstance(container, Folder):
+        return container.files
+    return [container] if isinstance(container, SafetensorsFile) else []
+
+
+def find_descriptions(container: Container) -> list[Description]:
+    """Return what describes the quantization of a container's tensors and would be in its copy too."""
+    descriptions = [Description(one.path, (METADATA,)) for one in _files(container) if METADATA in one.metadata]
+    for name in container.others if isinstance(container, Folder) else []:
+        path = container.path / name
+        if name in FILES:
+            descriptions.append(Description(path))
+        elif name in CONFIGS and (text := _read(path)):
+            names = tuple(entry for entry, _, _ in entries(text))
+            descriptions += [Description(path, names)] if names else []
+    return descriptions
+
+
+def remove_descriptions(container: Container, descriptions: Sequence[Description]) -> None:
+    """Leave descriptions out of what the container will be arranged as."""
+    paths = {one.path for one in descriptions}
+    for file in _files(container):
+        if file.path in paths:
+            file.metadata = {name: text for name, text in file.metadata.items() if name != METADATA}
+    if isinstance(container, Folder):
+        for name in [name for name in container.others if container.path / name in paths]:
+            container.replace(
+                name, without_descriptions(_read(container.path / name)).encode() if name in CONFIGS else None
+            )
