@@ -53,7 +53,8 @@ def _make(dtype: Any, source: object, to: object, entry: EntryPoint, *options: A
     stored = format_of(dtype, source, (entry.array, entry.source), entry.kinds)
     target = as_format(to, parameter=entry.target)
     names = (entry.array if stored.kind is Kind.STRING else entry.source, entry.target)
-    rules = cast_rules(stored, target, *options, Caller(*names, entry.operator, entry.kinds))
+    caller = Caller(*names, entry.operator, entry.kinds)
+    rules = cast_rules(stored, target, **CastOptions(*options)._asdict(), caller=caller)
     return copy_plan(target) if entry.moves_bits else _shared(stored, target, rules, names)
 
 

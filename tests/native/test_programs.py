@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from cuda_host import casts, quantizations
-from described import row
+from support.cuda_on_cpu import casts, quantizations
+from support.custom_formats import float_format
 
 from lowprec import _kernels
 from lowprec._kernels import Program
@@ -84,7 +84,7 @@ def test_every_loop_belongs_to_a_program() -> None:
     tier = importlib.import_module(f"lowprec._native.tier_{_kernels.isa()}")
     used = {loop for conversion in (*casts(), *quantizations()) for loop in conversion.loops}
     for nan, inf in ((NaNRule.IEEE, True), (NaNRule.ALL_ONES, False)):  # of 16 bits, and no format of ONNX
-        fmt = row("e6m9", (6, 9, 31), nan=nan, inf=inf)
+        fmt = float_format("e6m9", (6, 9, 31), nan=nan, inf=inf)
         used |= {*_made_again(fmt, FORMATS["float32"]).names, *_made_again(FORMATS["float32"], fmt).names}
     ends = {f"{name}{bits}" for name in ("pack", "unpack") for bits in (2, 4, 6)}
     ends |= {f"byteswap{bits}" for bits in (16, 32, 64)}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from npy_files import INT4, UINT8, codes_of
+from support.npy_files import INT4, UINT8, codes_of
 
 import lowprec as lp
 import lowprec.checkpoints
