@@ -323,7 +323,7 @@ def losses() -> Part:
     total = ErrorStats()
     for power in POWERS:
         part = ErrorStats()
-        part.take(1, 0.0, 1.0, 1.0, 1.0, 1.0, 0, power, power / 4)
+        part.add_counts(1, (0.0, 1.0, 1.0, 1.0, 0, 0, 0, power, power / 4))
         total.merge(part)
     yield bits(total.sqnr_db)
     with tempfile.TemporaryDirectory() as folder:

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..loss.error_stats import ErrorStats, count_beyond, is_within
+from ..loss.error_stats import CHUNK, ErrorStats, count_beyond, is_within
 from ..loss.fused_stats import convert_compared
-from ..loss.measurement import CHUNK
 from ..ops import cast, quantize
 from ..ops.codes import decode, encode, unpack
 from ..spec.float_mode import default_mode
@@ -25,7 +24,7 @@ __all__ = ["Arithmetic", "Array", "bytes_of"]
 
 Array = np.ndarray[Any, Any]
 PART = 1 << 20
-"""Elements that are converted and compared in one pass; where one is NaN or Inf, all of them take the long way."""
+"""Elements that are converted and compared in one call: compiled loops that need no array for what lies between."""
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -59,37 +58,23 @@ class Arithmetic:
     ) -> None:
         """Cast `n` elements to codes in `result`."""
         to, packs = recipe.to, recipe.packs
-        swift = not packed and fmt.is_float and fmt.bits <= 32
+        fused = fmt.is_float and fmt.bits <= 32
         rules = cast_rules(fmt, to, recipe.saturate, recipe.round_mode, recipe.opset)
-        for first in range(0, n, PART):
-            last = min(first + PART, n)
-            if swift:
-                x = self._codes(piece, fmt, packed, first, last)
-                part = result[bytes_of(first, to, packs) : bytes_of(last, to, packs)]
-                seen = convert_compared(x, fmt, to, rules, packs, part)
-                if seen is not None:
-                    tally.saturated += self._beyond(x, fmt, to, tally.take(x.size, *seen))
-                    continue
-            self._cast_chunks(piece, first, last, fmt, packed, recipe, result, tally)
-
-    def _cast_chunks(
-        self, piece: Array, first: int, last: int, fmt: Format, packed: bool, recipe: Recipe, result: Array,
-        tally: ErrorStats,
-    ) -> None:  # fmt: skip
-        """Cast elements with NaN or Inf to be told apart, or in float64."""
-        to, packs = recipe.to, recipe.packs
-        for start in range(first, last, CHUNK):
-            end = min(start + CHUNK, last)
+        step = PART if fused else CHUNK
+        for start in range(0, n, step):
+            end = min(start + step, n)
             x = self._codes(piece, fmt, packed, start, end)
             part = result[bytes_of(start, to, packs) : bytes_of(end, to, packs)]
-            encode(
-                x, to, source=fmt, saturate=recipe.saturate, round_mode=recipe.round_mode, opset=recipe.opset,
-                packed=packs, out=part if packs else part.view(to.code_dtype),
-            )  # fmt: skip
-            values = self._values(x, fmt)
-            back = self._back(part, to, packs, values)
-            peak = tally.add(values, back, scratch=self._scratch(values))
-            tally.saturated += count_beyond(values, to, nearest=False, peak=peak)
+            if fused:
+                peak = tally.add_counts(x.size, convert_compared(x, fmt, to, rules, packs, part))
+            else:
+                encode(
+                    x, to, source=fmt, saturate=recipe.saturate, round_mode=recipe.round_mode, opset=recipe.opset,
+                    packed=packs, out=part if packs else part.view(to.code_dtype),
+                )  # fmt: skip
+                values = self._values(x, fmt)
+                peak = tally.add(values, self._back(part, to, packs, values))
+            tally.saturated += self._beyond(x, fmt, to, peak)
 
     def _beyond(self, x: Array, fmt: Format, to: Format, peak: float) -> int:
         """Return how many codes of values, the largest magnitude being `peak`, round beyond the target's range."""
@@ -138,7 +123,7 @@ class Arithmetic:
                 np.multiply(back, factors, out=back)
                 ratio = np.divide(values, factors, out=self.buffer("ratio", values.dtype, x.size).reshape(part.shape))
             tally.saturated += count_beyond(ratio.reshape(-1), to, nearest=True, peak=_peak(ratio))
-            tally.add(values.reshape(-1), back.reshape(-1), scratch=self._scratch(values))
+            tally.add(values.reshape(-1), back.reshape(-1))
         return np.concatenate(found) if found else np.empty(0, scaling.fmt.code_dtype)
 
     @staticmethod
@@ -178,9 +163,6 @@ class Arithmetic:
         if fmt.dtype in (_SINGLE, _DOUBLE):
             return x.view(fmt.dtype)
         return np.asarray(decode(x, fmt, out=self.buffer("values", _SINGLE, x.size).reshape(x.shape)))
-
-    def _scratch(self, values: Array) -> tuple[Array, Array]:
-        return self.buffer("error", values.dtype, values.size), self.buffer("magnitude", values.dtype, values.size)
 
     def _back(self, codes: Array, to: Format, packed: bool, values: Array) -> Array:
         """Return what the bytes of a result stand for, flat and in the type of the values that they came from."""

@@ -16,14 +16,11 @@ from ..spec.arguments import as_flag
 from ..spec.float_mode import default_mode
 from ..spec.formats import Format, as_format
 from ..spec.packing import packed_bytes
-from .error_stats import ElementStats, ErrorStats, count_beyond
+from .error_stats import CHUNK, ElementStats, ErrorStats, count_beyond
 
-__all__ = ["CHUNK", "Loss", "measure"]
+__all__ = ["Loss", "measure"]
 
 Array = np.ndarray[Any, Any]
-
-CHUNK = 1 << 16
-"""Elements that are looked at together: what is made of them stays in a core's cache."""
 
 _WIDE = 8
 """Exponent bits of float32: what has as many holds any tensor's range, and is not scaled."""
