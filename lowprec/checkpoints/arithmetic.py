@@ -12,13 +12,13 @@ from ..loss.error_stats import CHUNK, ErrorStats, count_beyond, is_within
 from ..loss.fused_stats import convert_compared
 from ..ops import cast, quantize
 from ..ops.codes import decode, encode, unpack
+from ..ops.scales import largest_magnitudes, scale_codes
 from ..spec.float_mode import default_mode
 from ..spec.formats import Format
 from ..spec.opsets import cast_rules
 from ..spec.packing import packed_bytes
 from .boxes import ALIGNMENT, Box, boxes
 from .recipe import Recipe, Scaling
-from .scales import peaks, scales_for
 
 __all__ = ["Arithmetic", "Array", "bytes_of"]
 
@@ -86,10 +86,10 @@ class Arithmetic:
     def largest(
         self, piece: Array, box: Box, fmt: Format, packed: bool, scaling: Scaling
     ) -> Iterator[tuple[int, Array]]:
-        """Yield the largest magnitudes of parts of a box, as codes, and the index that the first of them belongs to."""
+        """Yield the largest magnitudes of parts of a box, float64, and the index that the first of them belongs to."""
         for part in boxes(box.shape, CHUNK, align=ALIGNMENT if packed else 1):
             x = self._codes(piece, fmt, packed, part.start, part.start + part.size)
-            yield box.first + part.first, self._peaks(x.reshape(part.shape), fmt, scaling)
+            yield box.first + part.first, _largest(x.reshape(part.shape), fmt, scaling)
 
     @default_mode
     def quantize(
@@ -108,7 +108,7 @@ class Arithmetic:
             x = self._codes(piece, fmt, packed, part.start, end).reshape(part.shape)
             first = box.first + part.first
             if scales is None:
-                scale = scales_for(self._peaks(x, fmt, scaling), fmt, to, scaling.fmt)
+                scale = scale_codes(_largest(x, fmt, scaling), to, scaling.fmt)
             else:
                 scale = scales[first : first + part.shape[1]] if scaling.kind == "axis" else scales
             found.append(scale.reshape(-1))
@@ -147,9 +147,6 @@ class Arithmetic:
             return values[:, np.newaxis]
         return np.repeat(values, scaling.block_size, axis=1)[:, : part.shape[1], np.newaxis]
 
-    def _peaks(self, x: Array, fmt: Format, scaling: Scaling) -> Array:
-        return peaks(x, fmt, scaling, self.buffer("scratch", x.dtype, x.size).reshape(x.shape))
-
     @staticmethod
     def _codes(piece: Array, fmt: Format, packed: bool, start: int, end: int) -> Array:
         """Return some elements of a piece as unsigned codes."""
@@ -170,6 +167,14 @@ class Arithmetic:
         if packed:
             return np.asarray(decode(codes, to, to=values.dtype, packed=True, shape=values.size, out=back))
         return np.asarray(decode(codes.view(to.code_dtype), to, to=values.dtype, out=back))
+
+
+def _largest(x: Array, fmt: Format, scaling: Scaling) -> Array:
+    """Return the largest magnitudes of codes of a box's three axes, the middle one of which runs along the scales."""
+    if scaling.kind == "tensor":
+        return largest_magnitudes(x, source=fmt)
+    found = largest_magnitudes(x, axis=1, block_size=scaling.block_size, source=fmt)
+    return found[:, :, 0] if scaling.block_size else found
 
 
 def _peak(ratio: Array) -> float:

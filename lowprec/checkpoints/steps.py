@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..loss.error_stats import ErrorStats
+from ..ops.scales import scale_codes
 from .arithmetic import Array
 from .boxes import ALIGNMENT, Box, boxes
 from .layout import Layout
@@ -17,7 +18,6 @@ from .plan import Job, Plan
 from .progress import Progress
 from .recipe import Scaling
 from .runners import Action, Runner
-from .scales import scales_for
 from .stored import Member
 from .work import Spot, Task, Worker
 
@@ -43,7 +43,7 @@ def check_pieces(jobs: Iterable[Job], piece: int, most: int) -> None:
         scaling, stored = job.recipe.scaling, job.stored
         width = max(stored.fmt.storage_bits, job.recipe.to.storage_bits) // 8  # type: ignore[union-attr]
         first = next(pieces(job, piece), None)
-        scales += 0 if scaling.block_size else 8 * int(np.prod(scaling.scale_shape(stored.shape), dtype=object))
+        scales += 0 if scaling.block_size else 16 * int(np.prod(scaling.scale_shape(stored.shape), dtype=object))
         if scales > most or (first is not None and first.size * width > 2 * piece):
             raise FileError(
                 f"{ascii(stored.name)[:80]}: cannot be scaled along axis {scaling.axis} within `max_memory`"
@@ -84,7 +84,7 @@ class Steps:
             job = self._plan.jobs[number]
             scaling = _scaling(job)
             if job.stored.fmt is not None:
-                largest[number] = np.zeros(scaling.scale_shape(job.stored.shape), job.stored.fmt.code_dtype)
+                largest[number] = np.zeros(scaling.scale_shape(job.stored.shape))
         for done in self._runner.run(Worker.find_peaks, self._tasks(numbers)):
             everything = largest[done.number]
             for first, found in done.peaks:
@@ -95,7 +95,7 @@ class Steps:
         for number, found in largest.items():
             job = self._plan.jobs[number]
             if job.stored.fmt is not None and job.recipe is not None:
-                self._scales[number] = scales_for(found, job.stored.fmt, job.recipe.to, _scaling(job).fmt)
+                self._scales[number] = scale_codes(found, job.recipe.to, _scaling(job).fmt)
 
     def write_scales(self) -> None:
         """Write those scales."""

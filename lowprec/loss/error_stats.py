@@ -185,7 +185,7 @@ class ErrorStats(ElementStats):
             self._noise += _units(noise)
         else:
             self._unbounded += noise
-        return max(high, -low, 0.0)
+        return float(max(high, -low, 0.0))
 
     @default_mode
     def merge(self, other: ElementStats) -> None:
