@@ -22,7 +22,7 @@ FLAGS, TIERS = LITERALS["GNU_FLAGS"], LITERALS["TIERS"]  # those that the build 
 # SSE2 has no shift by a vector, no 64-bit comparison, no 32-bit maximum and no byte shuffle: these stay scalar there.
 SCALAR_ON_BASE = {
     "sticky_int64", "sticky_uint64", "narrow_odd", "widen", "truncate_wide", "nonzero", "pack6", "unpack6", "swap32",
-    "swap64", "divide_wide_each", "absmax",
+    "swap64", "divide_wide_each", "absmax", "absmax_short",
 }  # fmt: skip
 
 

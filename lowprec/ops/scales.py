@@ -20,6 +20,7 @@ from .codes import encode
 __all__ = ["SCALE_RULES", "absmax_scale", "largest_magnitudes", "minmax_scale", "scale_codes"]
 
 _SINGLE = FORMATS["float32"]
+_CHUNK = 1 << 14
 _FRACTION_BITS = 52
 _ONE = 1 << _FRACTION_BITS
 _SQRT2_FRACTION = (
@@ -107,8 +108,15 @@ def largest_magnitudes(
 def scale_codes(largest: Any, to: Format, fmt: Format, rule: str = "floor") -> np.ndarray[Any, Any]:
     """Return the codes of the scales that take the largest magnitudes, float64, to the largest value of a format.
 
-    The one place with the formula of a symmetric scale; `absmax_scale` says what it is.
+    The one place with the formula of a symmetric scale; `absmax_scale` says what it is. Many are computed in chunks:
+    what lies between stays in a core's cache.
     """
+    largest = np.asarray(largest)
+    if largest.size > _CHUNK:
+        flat, codes = largest.reshape(-1), np.empty(largest.size, fmt.code_dtype)
+        for start in range(0, flat.size, _CHUNK):
+            codes[start : start + _CHUNK] = scale_codes(flat[start : start + _CHUNK], to, fmt, rule)
+        return codes.reshape(largest.shape)
     if not fmt.has_zero:
         return np.asarray(_power_codes(largest, to, fmt, rule))
     with np.errstate(under="ignore"):
