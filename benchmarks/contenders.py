@@ -71,6 +71,16 @@ class Roof:
 
         return run
 
+    def read_call(self, x: np.ndarray, threads: int) -> Call:
+        """Return a loop that reads all of x and writes nothing."""
+        loop = self.library.read_once
+        loop.restype = ctypes.c_uint64
+
+        def run() -> None:
+            loop(ctypes.c_void_p(x.ctypes.data), ctypes.c_ssize_t(x.nbytes), threads)
+
+        return run
+
 
 def aligned(nbytes: int) -> np.ndarray:
     """Return bytes that begin on a 64-byte border."""

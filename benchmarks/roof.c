@@ -1,6 +1,6 @@
 /* Rooflines: read n elements of one width, write n of another, with vector instructions and nothing else.
  *
- * `roof` stores the ordinary way, `stream` past the cache, a tile at a time; both over `threads` threads. A width of 4
+ * `read_once` reads and writes nothing. `roof` stores the ordinary way, `stream` past the cache, a tile at a time; both over `threads` threads. A width of 4
  * stands for packed codes: two elements make one byte, one byte makes two elements.
  */
 #include <immintrin.h>
@@ -58,3 +58,18 @@ static void stream(char *to, const char *tile, ptrdiff_t bytes) {
 ROOFS(8) ROOFS(16) ROOFS(32) ROOFS(64)
 #define PACKED(S) PACK(S) DOORS(S, 4) DOORS(4, S)
 PACKED(16) PACKED(32)
+
+/* Reads n bytes and combines them; the result is returned, so that no read is left out. */
+static uint64_t combined(const char *from, ptrdiff_t n) {
+    const uint64_t *s = (const uint64_t *)from;
+    uint64_t all = 0;
+    for (ptrdiff_t i = 0; i < n / 8; i++) all |= s[i];
+    return all;
+}
+uint64_t read_once(const char *s, ptrdiff_t n, int threads) {
+    uint64_t all = 0;
+    if (threads == 1) return combined(s, n);
+    _Pragma("omp parallel for num_threads(threads) schedule(static) reduction(|: all)")
+    for (ptrdiff_t i = 0; i < n; i += 64 * TILE) all |= combined(s + i, n - i < 64 * TILE ? n - i : 64 * TILE);
+    return all;
+}

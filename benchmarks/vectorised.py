@@ -23,6 +23,7 @@ FLAGS, TIERS = LITERALS["GNU_FLAGS"], LITERALS["TIERS"]  # those that the build 
 SCALAR_ON_BASE = {
     "int64_to_float64_odd", "uint64_to_float64_odd", "float64_to_float32_odd", "float32_to_float64", "truncate64",
     "nonzero", "pack6", "unpack6", "byteswap32", "byteswap64", "divide64_elementwise", "absmax",
+    "absmax_short",
 }  # fmt: skip
 
 

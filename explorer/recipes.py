@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from lowprec import Format
 
 from .state import Quantize
 from .views.conversion import BitCasting, CastOptions, Conversion
-from .views.quantize import Settings
+from .views.quantize import SCALE_FORMATS, Settings
 from .views.tensor import Tensor
 
 __all__ = ["of_comparison", "of_conversion", "of_quantization"]
@@ -93,46 +92,37 @@ def _tensor(state: Quantize, tensor: Tensor) -> str:
     return f"x = np.atleast_1d(lp.cast(np.load('file.npy'), {single!r}))"
 
 
-def _reduced(settings: Settings, rank: int, function: str) -> str:
-    """Return the call that reduces `finite` to one number a scale."""
+def _largest(settings: Settings, rank: int) -> str:
+    """Return the call that reduces `finite` to the largest magnitude of what shares a scale."""
     if settings.granularity == "tensor":
-        return f"finite.{function}(initial=0)"
+        return "finite.max(initial=0)"
     axis = settings.axis % rank
     if settings.granularity == "axis":
-        others = tuple(other for other in range(rank) if other != axis)
-        return f"finite.{function}(axis={others}, initial=0)"
-    ufunc = {"min": "minimum", "max": "maximum"}[function]
-    starts = f"range(0, x.shape[{axis}], {settings.block})"
-    return f"np.{ufunc}(np.{ufunc}.reduceat(finite, {starts}, {axis}), 0)"
+        return f"finite.max(axis={tuple(other for other in range(rank) if other != axis)}, initial=0)"
+    return f"np.maximum.reduceat(finite, range(0, x.shape[{axis}], {settings.block}), {axis})"
 
 
-def _scales(settings: Settings, rank: int) -> str:
+def _scales(settings: Settings, rank: int, shared: Keywords) -> str:
     """Return lines that choose `scale`, and `zero_point` where there is one."""
     fmt, kept = settings.fmt, settings.scale_format
-    low, high = (_reduced(settings, rank, function) for function in ("min", "max"))
-    wanted = (
-        f"(high - low) / {fmt.max - fmt.min}" if settings.has_zero_point else f"np.maximum(high, -low) / {fmt.max!r}"
-    )
-    mode = "" if kept.has_zero else f", round_mode={settings.round_mode!r}"
-    if not settings.has_zero_point and not kept.has_zero:  # the rule of OCP MX
-        return "\n".join([
-            "finite = np.where(np.isfinite(x.astype(float)), x.astype(float), 0)",
-            f"low, high = {low}, {high}",
-            "largest = np.maximum(high, -low)",
-            f"power = np.clip(np.frexp(largest)[1] - {math.frexp(fmt.max)[1]}, {kept.emin}, {kept.emax})",
-            f"scale = lp.cast(np.where(largest == 0, 1.0, np.ldexp(1.0, power)), {kept.name!r})",
-        ])  # fmt: skip
-    lines = [
-        "finite = np.where(np.isfinite(x.astype(float)), x.astype(float), 0)",
-        f"low, high = {low}, {high}",
-        f"kept = lp.finfo({kept.name!r})",
-        f"wanted = np.clip({wanted}, kept.smallest_subnormal, kept.max)",
-        f"scale = lp.cast(np.where((low == 0) & (high == 0), 1.0, wanted), {kept.name!r}{mode})",
-    ]
+    call = "".join([f"(x, {fmt.name!r}", *(f", {name}={value!r}" for name, value in shared.items())])
+    single = kept == SCALE_FORMATS[0]
+    clipped = f"scale = lp.cast(np.clip(scale, kept.smallest_subnormal, kept.max), {kept.name!r}"
     if settings.has_zero_point:
-        zero = f"np.clip(np.rint({fmt.min} - low / lp.cast(scale, 'float64')), {fmt.min}, {fmt.max})"
-        lines.append(f"zero_point = lp.cast({zero}, {fmt.name!r})")
-    return "\n".join(lines)
+        mode = "" if kept.has_zero else f", round_mode={settings.round_mode!r}"
+        lines = [f"scale, zero_point = lp.minmax_scale{call})"]
+        return "\n".join(lines if single else [*lines, f"kept = lp.finfo({kept.name!r})", f"{clipped}{mode})"])
+    if fmt.signed:
+        return f"scale = lp.absmax_scale{call}{'' if single else f', scale_format={kept.name!r}'})"
+    lines = [
+        "finite = np.where(np.isfinite(x.astype(float)), np.abs(x.astype(float)), 0)",
+        f"largest = {_largest(settings, rank)}",
+        f"kept = lp.finfo({kept.name!r})",
+        f"scale = np.where(largest == 0, 1.0, largest / {fmt.max})",
+    ]
+    if not kept.has_zero:  # the rule of OCP MX
+        lines[-1] = f"scale = np.ldexp(1.0, np.where(largest == 0, -127, np.frexp(largest)[1] - {fmt.bits}))"
+    return "\n".join([*lines, f"{clipped})"])
 
 
 def of_quantization(state: Quantize, tensor: Tensor, settings: Settings) -> tuple[str, str]:
@@ -161,7 +151,7 @@ def of_quantization(state: Quantize, tensor: Tensor, settings: Settings) -> tupl
     opset: Keywords = {"opset": settings.opset}
     python = "\n".join([
         "import numpy as np", "import lowprec as lp", "",
-        _tensor(state, tensor), _scales(settings, rank),
+        _tensor(state, tensor), _scales(settings, rank, shared),
         f"y = lp.quantize_linear({call('x', shared | there | opset)})",
         f"back = lp.dequantize_linear({call('y', shared | back | opset)})",
         "error = back.astype(float) - x.astype(float)",

@@ -11,6 +11,7 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import Format
+from lowprec.loss import ErrorStats, error_statistics
 from lowprec.reference.exact_cast import Value, decode
 
 from .scales import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, axis_of, choose
@@ -32,7 +33,8 @@ class Quantized:
 
     `x`, `back`, `scale` and `spread` (the scale of every element) are float64 and exact; `scale_codes` are those of the
     scale's format, `zero_point` is None or int64 of the shape of `scale`. `beyond` marks the finite elements that round
-    outside the format's range, `counted` what is finite there and back; `error` is `back` minus `x`, NaN elsewhere.
+    outside the format's range, `counted` what is finite there and back; `error` is `back` minus `x`, NaN elsewhere;
+    `stats` are the error statistics of what is counted.
     """
 
     settings: Settings
@@ -46,22 +48,23 @@ class Quantized:
     beyond: Array
     counted: Array = field(init=False)
     error: Array = field(init=False)
+    stats: ErrorStats = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counted", np.isfinite(self.x) & np.isfinite(self.back))
         with np.errstate(invalid="ignore"):
             object.__setattr__(self, "error", np.where(self.counted, self.back - self.x, np.nan))
+        object.__setattr__(self, "stats", error_statistics(self.x[self.counted], self.back[self.counted]))
 
     @property
     def sqnr_db(self) -> float:
         """10 log10 of the power of x over that of the error, of what is finite; Inf where nothing is lost."""
-        signal, noise = (float(np.square(part[self.counted]).sum()) for part in (self.x, self.error))
-        return _ratio_db(signal, noise)
+        return self.stats.sqnr_db
 
     @property
     def max_abs_error(self) -> float:
         """The largest |error| of what is finite."""
-        return float(np.abs(self.error[self.counted]).max(initial=0.0))
+        return self.stats.max_abs_error
 
     @property
     def saturated(self) -> float:
@@ -84,12 +87,6 @@ class Quantized:
         fmt = self.settings.fmt
         shared = self.settings.scale_format.bits + (0 if self.zero_point is None else fmt.bits)
         return fmt.bits + shared * self.scale.size / self.x.size
-
-
-def _ratio_db(signal: float, noise: float) -> float:
-    if signal == 0:
-        return math.nan
-    return math.inf if noise == 0 else 10 * (math.log10(signal) - math.log10(noise))
 
 
 def _spread(scale: Array, settings: Settings, shape: tuple[int, ...]) -> Array:
@@ -165,22 +162,20 @@ def slices(found: Quantized, most: int = 256) -> tuple[Slice, ...]:
     size = found.scale.size
     places = np.arange(size).reshape(found.scale.shape)
     owner = _spread(places, found.settings, found.x.shape).reshape(-1)
-    counted, x, error = (part.reshape(-1) for part in (found.counted, found.x, found.error))
-
-    def total(weights: Array) -> Array:
-        return np.bincount(owner, weights, size)
-
-    signal, noise = total(np.where(counted, x, 0) ** 2), total(np.where(counted, error, 0) ** 2)
-    elements, saturated = np.bincount(owner, minlength=size), total(found.beyond.reshape(-1))
+    counted, x, back = (part.reshape(-1) for part in (found.counted, found.x, found.back))
+    elements, saturated = np.bincount(owner, minlength=size), np.bincount(owner, found.beyond.reshape(-1), size)
     largest = np.zeros(size)
     np.maximum.at(largest, owner, np.where(np.isfinite(x), np.abs(x), 0))
+    order, ends = np.argsort(owner, kind="stable"), np.cumsum(elements)
     rows = []
     for place, index in enumerate(itertools.islice(np.ndindex(found.scale.shape), most)):
         code = int(found.scale_codes[index])
         zero = None if found.zero_point is None else int(found.zero_point[index])
+        members = order[ends[place] - elements[place] : ends[place]]
+        members = members[counted[members]]
         rows.append(Slice(
             index, decode(code, found.settings.scale_format), code, zero, float(largest[place]), int(elements[place]),
-            int(saturated[place]), _ratio_db(float(signal[place]), float(noise[place])),
+            int(saturated[place]), error_statistics(x[members], back[members]).sqnr_db,
         ))  # fmt: skip
     return tuple(rows)
 

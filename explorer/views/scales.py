@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 import lowprec as lp
-from lowprec import Format, as_format
-from lowprec.checkpoints.arithmetic.scales import absmax_codes, scales_for
-from lowprec.checkpoints.recipe import ScaleLayout
+from lowprec import Format
+from lowprec.ops.scales import largest_magnitudes, scale_codes
 from lowprec.spec import formats
 from lowprec.spec.opsets import NEWEST
 
@@ -69,54 +68,20 @@ def axis_of(settings: Settings, rank: int) -> int:
     return settings.axis % rank
 
 
-def _absmax(x: Array, settings: Settings) -> Array:
-    """Return the scales of a tensor as `lowprec convert` chooses them; blocks may run along any axis here."""
-    source, codes = as_format(x.dtype), x.view(as_format(x.dtype).code_dtype)
-    scaling = ScaleLayout(settings.granularity, settings.scale_format, block_size=settings.block)
-    axis = 0 if settings.granularity == "tensor" else axis_of(settings, x.ndim)
-    last = np.moveaxis(codes, axis, -1)  # `peaks` takes blocks of the last axis alone
-    if settings.granularity == "tensor":
-        box = codes.reshape(1, 1, -1)
-    elif settings.granularity == "axis":
-        box = np.moveaxis(codes, axis, 0).reshape(1, x.shape[axis], -1)
-    else:
-        box = last.reshape(-1, x.shape[axis], 1)
-    largest = absmax_codes(box, source, scaling, np.empty_like(box))
-    chosen = scales_for(largest, source, settings.fmt, settings.scale_format)
-    if settings.granularity == "block":
-        chosen = np.moveaxis(chosen.reshape(*last.shape[:-1], -1), -1, axis)
-    return np.array(chosen, order="C").view(settings.scale_format.dtype)
-
-
-def _ends(x: Array, settings: Settings) -> tuple[Array, Array]:
-    """Return the smallest and largest finite element that share a scale, zero included."""
-    low, high = np.where(np.isfinite(x), x, 0.0), np.where(np.isfinite(x), x, 0.0)
-    if settings.granularity == "tensor":
-        return np.asarray(low.min(initial=0.0)), np.asarray(high.max(initial=0.0))
-    axis = axis_of(settings, x.ndim)
-    if settings.granularity == "axis":
-        others = tuple(other for other in range(x.ndim) if other != axis)
-        return low.min(axis=others, initial=0.0), high.max(axis=others, initial=0.0)
-    starts = np.arange(0, x.shape[axis], settings.block_size)
-    low, high = np.minimum.reduceat(low, starts, axis), np.maximum.reduceat(high, starts, axis)
-    return np.minimum(low, 0.0), np.maximum(high, 0.0)
-
-
 def choose(x: Array, settings: Settings) -> tuple[Array, Array | None]:
     """Return scales in their format, and zero points in the target's, for elements that QuantizeLinear takes.
 
-    Without zero points the scales are those of `lowprec convert`: the largest magnitude goes to the format's largest
-    value, or by the rule of OCP MX where scales are powers of two. With zero points the smallest and the largest
-    element go to the ends of the format; a scale is 1 where all are zero, and at least the format's smallest value.
+    Without zero points the scales are those of `lowprec.absmax_scale`, by whose rule unsigned targets get theirs too.
+    With zero points both are those of `lowprec.minmax_scale`; a scale in another format than float32 is rounded once
+    more, and kept between that format's smallest and largest positive value.
     """
+    fmt, kept, shared = settings.fmt, settings.scale_format, {}
+    if settings.granularity != "tensor":
+        shared = {"axis": axis_of(settings, x.ndim), "block_size": settings.block}
     if not settings.has_zero_point:
-        return _absmax(x, settings), None
-    low, high = _ends(np.asarray(lp.cast(x, "float64")), settings)
-    fmt, kept = settings.fmt, lp.finfo(settings.scale_format)
-    with np.errstate(over="ignore", under="ignore"):
-        wanted = np.clip((high - low) / (fmt.max - fmt.min), kept.smallest_subnormal, kept.max)
-    wanted = np.where((low == 0) & (high == 0), 1.0, wanted)
-    scale = np.asarray(lp.cast(wanted, settings.scale_format, round_mode=settings.round_mode))
-    exact = np.asarray(lp.cast(scale, "float64"))
-    zero = np.clip(np.rint(fmt.min - low / exact), fmt.min, fmt.max).astype(np.int64)
-    return scale, np.asarray(lp.cast(zero, fmt))
+        return scale_codes(largest_magnitudes(x, **shared), fmt, kept).view(kept.dtype), None
+    scale, zero_point = lp.minmax_scale(x, fmt, **shared)
+    if kept != SCALE_FORMATS[0]:
+        ends = lp.finfo(kept)
+        scale = lp.cast(np.clip(scale, ends.smallest_subnormal, ends.max), kept, round_mode=settings.round_mode)
+    return np.asarray(scale), np.asarray(zero_point)

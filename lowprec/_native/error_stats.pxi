@@ -1,6 +1,6 @@
-# The entry points of the error statistics: values and what became of them, or converted and compared on the way.
+# The entry points of the error statistics: of values and what became of them, or of a conversion as it runs.
 
-cdef seen_t nothing_seen() noexcept nogil:
+cdef seen_t no_elements() noexcept nogil:
     cdef seen_t seen
     memset(&seen, 0, sizeof(seen_t))
     seen.low = <float>INFINITY
@@ -8,23 +8,17 @@ cdef seen_t nothing_seen() noexcept nogil:
     return seen
 
 
-cdef tuple told(seen_t seen):
-    cdef float ratio
-    if seen.special:
-        return None
-    memcpy(&ratio, &seen.ratio, 4)
-    return (
-        seen.low, seen.high, seen.magnitude, seen.error, ratio, seen.flushed, seen.signal, seen.noise,
-    )
+cdef tuple as_tuple(seen_t seen):
+    return (seen.low, seen.high, seen.error, seen.ratio, seen.flushed, seen.nan, seen.inf, seen.signal, seen.noise)
 
 
 def compare(const float[::1] x, const float[::1] y):
-    """Return what became of finite float32 values; None where one of them is NaN or Inf.
+    """Return the error statistics of float32 values `x` that became `y`.
 
-    Low, high, the largest magnitude, error and relative error; how many became zero; the sums of squares of the values
-    and of the errors.
+    Low and high of the finite values; the largest error and relative error; how many became zero, are NaN, are Inf; the
+    sums of squares of the finite values and of their errors.
     """
-    cdef seen_t seen = nothing_seen()
+    cdef seen_t seen = no_elements()
     cdef lp_mode mode
     if x.shape[0] != y.shape[0] or x.shape[0] == 0 or x.shape[0] > 0x7fffffff:
         raise ValueError(f"`x` and `y` must have as many elements, from 1 to 2**31 - 1; got {x.shape[0]}, {y.shape[0]}")
@@ -42,7 +36,7 @@ def compare(const float[::1] x, const float[::1] y):
         mode = lp_mode_enter()
         compare_in_use(a, b, n, &seen)
         lp_mode_leave(mode)
-    return told(seen)
+    return as_tuple(seen)
 
 
 def run_compared(
@@ -53,7 +47,7 @@ def run_compared(
 
     `load` makes float32 values of the source, None where it holds them; `back` makes them of the result.
     """
-    cdef seen_t seen = nothing_seen()
+    cdef seen_t seen = no_elements()
     cdef lp_mode mode
     cdef const uint8_t *s
     cdef uint8_t *d
@@ -77,7 +71,7 @@ def run_compared(
         mode = lp_mode_enter()
         convert_and_compare(before, &program.steps, &back.steps, s, d, n, &seen)
         lp_mode_leave(mode)
-    return told(seen)
+    return as_tuple(seen)
 
 
 cdef void convert_and_compare(
@@ -108,8 +102,6 @@ cdef void convert_and_compare(
         run_tiles(steps, here, there, 0, count, remaining, NULL)
         if not d_fits:
             memcpy(d + start * steps.dst_bits // 8, there, count * steps.dst_bits // 8)
-        if seen.special:
-            continue
         x = <const float *>here
         if load != NULL:
             x = tiles.values

@@ -83,16 +83,16 @@ ctypedef void (*repeat_t)(
 ctypedef bint (*reciprocals_t)(const float *scale, Py_ssize_t count, float *reciprocal) noexcept nogil
 
 
-# What `compare` saw so far.
+# The error statistics of `compare` so far.
 cdef struct seen_t:
-    float low
+    float low               # the ends of the finite values
     float high
-    float magnitude
-    float error
-    int32_t ratio           # float32 bits
-    int32_t flushed
-    int32_t special         # whether there was a NaN or Inf among the values; the rest is of no use then
-    double signal
+    float error             # the largest error of finite values, and the largest ratio of error and magnitude
+    float ratio
+    Py_ssize_t flushed      # values other than zero that became zero
+    Py_ssize_t nan
+    Py_ssize_t inf
+    double signal           # the sums of squares of finite values and of their errors
     double noise
 
 

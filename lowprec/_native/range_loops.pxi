@@ -24,6 +24,41 @@ cdef inline signed_t finite_key(signed_t code, signed_t mask, signed_t last) noe
     return key if code & mask <= last else <signed_t>0
 
 
+cdef enum:
+    SHORT_BLOCK = 32    # up to here the largest magnitudes of many blocks are found at once
+    SHORT_TILE = 1024   # elements, a multiple of the block
+
+
+cdef inline void largest_of_pairs(const signed_t *s, signed_t *high, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        high[i] = s[2 * i] if s[2 * i] > s[2 * i + 1] else s[2 * i + 1]
+
+
+cdef void absmax_short(
+    const signed_t *s, Py_ssize_t count, Py_ssize_t block, signed_t mask, signed_t last, signed_t *high,
+) noexcept nogil:
+    # Blocks of a power of two: pairs, pairs of pairs, and so on, over all blocks of a tile. A block alone would be
+    # shorter than a vector, and most of the work the last few steps within one.
+    cdef signed_t buffer[2][SHORT_TILE]
+    cdef Py_ssize_t tile, blocks_here, n, size, i
+    cdef Py_ssize_t step = SHORT_TILE // block
+    cdef int there
+    for tile in range((count + step - 1) // step):
+        blocks_here = min(step, count - tile * step)
+        n = blocks_here * block
+        for i in range(n):
+            buffer[0][i] = finite_magnitude(s[i], mask, last)
+        there, size = 1, block
+        while size > 2:
+            n //= 2
+            largest_of_pairs(&buffer[1 - there][0], &buffer[there][0], n)
+            there, size = 1 - there, size // 2
+        largest_of_pairs(&buffer[1 - there][0], high, blocks_here)
+        s += blocks_here * block
+        high += blocks_here
+
+
 cdef void absmax(
     const signed_t *s, Py_ssize_t rows, Py_ssize_t inner, Py_ssize_t block, uint64_t mask_bits, uint64_t last_code,
     signed_t *low, signed_t *high,
@@ -31,6 +66,12 @@ cdef void absmax(
     # The rows, of `inner` elements each, in blocks: a magnitude for each block and inner position.
     cdef signed_t mask = <signed_t>mask_bits, last = <signed_t>last_code, best, magnitude
     cdef Py_ssize_t index, row, i, count
+    if inner == 1 and 1 < block <= SHORT_BLOCK and block & (block - 1) == 0:
+        count = rows // block
+        absmax_short(s, count, block, mask, last, high)
+        s += count * block
+        high += count
+        rows -= count * block
     for index in range((rows + block - 1) // block):
         count = min(block, rows - index * block)
         if inner == 1:

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..loss.error_stats import ElementStats
-from ..loss.measurement import CHUNK
+from ..loss.error_stats import CHUNK, ElementStats
 from ..ops.codes import decode, unpack
 from ..spec.formats import NUMERIC, as_format
 from .containers.registry import open_container

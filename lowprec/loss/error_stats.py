@@ -1,4 +1,4 @@
-"""A running account of elements and of what became of them, chunk by chunk: counts, extremes, errors, power."""
+"""Error statistics of a conversion, chunk by chunk: counts, extremes, largest errors, signal-to-noise ratio."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from .. import _kernels
 from ..spec.float_mode import default_mode
 from ..spec.formats import Format
 
-__all__ = ["ElementStats", "ErrorStats", "count_beyond", "is_within"]
+__all__ = ["CHUNK", "ElementStats", "ErrorStats", "count_beyond", "error_statistics", "is_within"]
 
 Array = np.ndarray[Any, Any]
 
 _SINGLE = np.dtype(np.float32)
 
-_ROW = 4096
-"""Squares are summed in rows of this length in their own type, and the rows in float64."""
+CHUNK = 1 << 16
+"""Elements that are converted and compared together: their arrays stay in a core's cache."""
+
+_UNIT = 2304
+"""Sums of squares are integers in units of 2**-2304, below float64's squares: adding them rounds nothing."""
 
 
 def _beyond(values: Array, fmt: Format, *, nearest: bool) -> Array:
@@ -52,52 +55,20 @@ def count_beyond(values: Array, fmt: Format, *, nearest: bool, peak: float = mat
         return int(np.count_nonzero(_beyond(values, fmt, nearest=nearest) & np.isfinite(values)))
 
 
-class Power:
-    """A sum of squares that neither overflows nor vanishes: a float64 times a power of four."""
+def _units(total: float, exponent: int = 0) -> int:
+    """Return a sum of squares times 4**exponent in units."""
+    numerator, denominator = total.as_integer_ratio()
+    return (numerator << _UNIT + 2 * exponent) // denominator
 
-    def __init__(self) -> None:
-        self.total = 0.0
-        self.exponent = 0
-        self.is_infinite = False
 
-    def add(self, values: Array, peak: float) -> None:
-        """Add the squares of finite values, the largest magnitude of which is `peak`."""
-        if peak == 0:
-            return
-        if math.isinf(peak):
-            self.is_infinite = True
-            return
-        exponent = math.frexp(peak)[1]
-        if abs(exponent) > 32:
-            values = np.ldexp(values, -exponent)
-        else:
-            exponent = 0
-        whole = values.size - values.size % _ROW
-        rows, tail = values[:whole].reshape(-1, _ROW), values[whole:]
-        self._merge(float(np.vecdot(rows, rows).sum(dtype=np.float64)) + float(np.vecdot(tail, tail)), exponent)
-
-    def add_total(self, total: float) -> None:
-        """Add a sum of squares."""
-        if math.isinf(total):
-            self.is_infinite = True
-        else:
-            self._merge(total, 0)
-
-    def _merge(self, total: float, exponent: int) -> None:
-        if total == 0:
-            return
-        shared = max(exponent, self.exponent) if self.total else exponent
-        self.total = math.ldexp(self.total, 2 * (self.exponent - shared)) + math.ldexp(total, 2 * (exponent - shared))
-        self.exponent = shared
-
-    def merge(self, other: Power) -> None:
-        """Add another sum."""
-        self.is_infinite |= other.is_infinite
-        self._merge(other.total, other.exponent)
-
-    def db(self) -> float:
-        """Return ten times the decimal logarithm of the sum, which is not zero."""
-        return 10 * math.log10(self.total) + 20 * self.exponent * math.log10(2)
+def _square_sum(values: Array, peak: float) -> int:
+    """Return the sum of the squares of finite values, the largest magnitude of which is `peak`, in units."""
+    exponent = math.frexp(peak)[1]
+    if abs(exponent) < 400:  # no square overflows, and none vanishes that counts
+        exponent = 0
+    wide = values.astype(np.float64, copy=False)
+    wide = np.ldexp(wide, -exponent) if exponent else wide
+    return _units(float(np.square(wide).sum()), exponent)  # BLAS would start its threads here
 
 
 class ElementStats:
@@ -147,6 +118,9 @@ class ElementStats:
 class ErrorStats(ElementStats):
     """What became of the elements; errors are those of finite ones, in units of the input.
 
+    Sums of squares are added in float64 within the arrays of one call, whose float32 squares are exact, and exactly
+    from call to call: `merge` gives the same in any order.
+
     Attributes
     ----------
     saturated, flushed : int
@@ -159,64 +133,59 @@ class ErrorStats(ElementStats):
         super().__init__()
         self.saturated = self.flushed = 0
         self.max_abs_error = self.max_rel_error = 0.0
-        self._signal, self._noise = Power(), Power()
+        self._signal = self._noise = 0
+        self._unbounded = 0.0  # Inf where an error is, NaN where a finite element became that
 
-    def add(
-        self, values: Array, back: Array, error: Array | None = None, scratch: tuple[Array, Array] | None = None
-    ) -> float:
+    def add(self, values: Array, back: Array, error: Array | None = None) -> float:
         """Take in flat arrays, float32 or float64; return the largest finite magnitude. What saturated is not counted.
 
         Parameters
         ----------
         values, back : numpy.ndarray
-            The elements, and the values that they became; of one dtype. `back` is written over.
+            The elements, and the values that they became; of one dtype.
         error : numpy.ndarray, optional
             The magnitude of their difference, where that dtype cannot tell it exactly.
-        scratch : tuple of numpy.ndarray, optional
-            Two arrays like `values` that may be written over: fresh memory costs more than the sums.
         """
         if error is None and values.dtype == _SINGLE and values.size:
-            seen = _kernels.compare(values, back)
-            if seen is not None:
-                return self.take(values.size, *seen)
+            return self.add_counts(values.size, _kernels.compare(values, back))
         finite, peak = self.count(values)
         if finite is not None:
-            values, back, scratch = values[finite], back[finite], None
+            values, back = values[finite], back[finite]
             error = None if error is None else error[finite]
         if not values.size:
             return 0.0
-        here, there = scratch or (np.empty_like(values), np.empty_like(values))
         with np.errstate(all="ignore"):
-            if error is None:
-                error = np.subtract(values, back, out=here)
-                np.abs(error, out=error)
-            magnitude = np.abs(values, out=there)
-            zero = back == 0
-            if zero.any():
-                self.flushed += int(np.count_nonzero(magnitude[zero]))
-            worst = float(error.max())
-            self._signal.add(magnitude, peak)
-            self._noise.add(error, worst)
+            error = np.abs(values - back) if error is None else error
+            magnitude = np.abs(values)
+            nonzero = magnitude != 0
+            ratio = np.divide(error, magnitude, out=np.zeros_like(error), where=nonzero)
+            worst = float(np.fmax.reduce(error))  # NaN where all became NaN
+            self.flushed += int(np.count_nonzero(nonzero & (back == 0)))
             self.max_abs_error = max(self.max_abs_error, worst)
-            ratio = float(np.fmax.reduce(np.divide(error, magnitude, out=back)))  # NaN where a zero stayed one
-            if math.isinf(ratio):  # or where a zero became another value, which is not counted
-                there = magnitude != 0
-                ratio = float(np.divide(error[there], magnitude[there]).max(initial=0.0))
-            self.max_rel_error = max(self.max_rel_error, 0.0 if math.isnan(ratio) else ratio)
+            self.max_rel_error = max(self.max_rel_error, float(np.fmax.reduce(ratio)))
+            self._signal += _square_sum(magnitude, peak)
+            total = float(error.sum())
+            if math.isfinite(worst) and not math.isnan(total):
+                self._noise += _square_sum(error, worst)
+            else:
+                self._unbounded += total
         return float(peak)
 
-    def take(
-        self, elements: int, low: float, high: float, peak: float, worst: float, ratio: float, flushed: int,
-        signal: float, noise: float,
-    ) -> float:  # fmt: skip
-        """Take over what `_kernels.compare` says of so many elements; return the largest magnitude."""
+    def add_counts(self, elements: int, counts: tuple[Any, ...]) -> float:
+        """Take in what `_kernels.compare` counts of so many elements; return the largest finite magnitude."""
+        low, high, error, ratio, flushed, nan, inf, signal, noise = counts
         self.elements += elements
+        self.nan += nan
+        self.inf += inf
         self.low, self.high = min(self.low, low), max(self.high, high)
         self.flushed += flushed
-        self.max_abs_error, self.max_rel_error = max(self.max_abs_error, worst), max(self.max_rel_error, ratio)
-        self._signal.add_total(signal)
-        self._noise.add_total(noise)
-        return peak
+        self.max_abs_error, self.max_rel_error = max(self.max_abs_error, error), max(self.max_rel_error, ratio)
+        self._signal += _units(signal)
+        if math.isfinite(noise):
+            self._noise += _units(noise)
+        else:
+            self._unbounded += noise
+        return float(max(high, -low, 0.0))
 
     @default_mode
     def merge(self, other: ElementStats) -> None:
@@ -227,19 +196,48 @@ class ErrorStats(ElementStats):
             self.flushed += other.flushed
             self.max_abs_error = max(self.max_abs_error, other.max_abs_error)
             self.max_rel_error = max(self.max_rel_error, other.max_rel_error)
-            self._signal.merge(other._signal)
-            self._noise.merge(other._noise)
+            self._signal += other._signal
+            self._noise += other._noise
+            self._unbounded += other._unbounded
 
     @property
     @default_mode
     def sqnr_db(self) -> float:
         """10 log10 of the input's power over the error's.
 
-        Inf where nothing was lost, -Inf where a finite element became Inf, NaN where no finite element but zeros was
-        there.
+        Inf where nothing was lost, -Inf where a finite element became Inf, NaN where one became NaN and where no finite
+        element but zeros was there.
         """
-        if not self._signal.total:
+        if not self._signal or math.isnan(self._unbounded):
             return math.nan
-        if self._noise.is_infinite or not self._noise.total:
-            return -math.inf if self._noise.is_infinite else math.inf
-        return self._signal.db() - self._noise.db()
+        if self._unbounded or not self._noise:
+            return -math.inf if self._unbounded else math.inf
+        return 10 * (math.log10(self._signal) - math.log10(self._noise))
+
+
+@default_mode
+def error_statistics(values: Array, back: Array) -> ErrorStats:
+    """Return the error statistics of an array and of the values that a conversion gave back for it.
+
+    Parameters
+    ----------
+    values, back : numpy.ndarray
+        float32 or float64, of one dtype and shape. Nothing counts as saturated: that depends on the format.
+
+    Returns
+    -------
+    ErrorStats
+        NaN and Inf among `values` are counted and left out of the errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = error_statistics(np.array([1.0, -2.0, 0.25, np.nan]), np.array([1.0, -2.5, 0.0, np.nan]))
+    >>> found.elements, found.nan, found.flushed, found.max_abs_error, found.max_rel_error
+    (4, 1, 1, 0.5, 1.0)
+    """
+    stats = ErrorStats()
+    flat, flat_back = np.ascontiguousarray(values).reshape(-1), np.ascontiguousarray(back).reshape(-1)
+    for start in range(0, flat.size, CHUNK):
+        stats.add(flat[start : start + CHUNK], flat_back[start : start + CHUNK])
+    return stats

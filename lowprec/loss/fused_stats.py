@@ -1,4 +1,4 @@
-"""Conversions that draw up the account of what is lost on the way, in one pass over memory."""
+"""Conversions whose error statistics are counted on the way, in one pass over memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _to_single(fmt: Format) -> Plan:
 
 @lru_cache(maxsize=CACHED)
 def _programs(source: Format, target: Format, rules: CastRules, packed: bool) -> _Programs:
-    """Return what makes float32 of the source, None where it is that; codes of it; and float32 of those."""
+    """Return the programs source to float32, None where it is that; source to target; and target to float32."""
     load = None if source == _SINGLE else make_program(_to_single(source))
     there = make_program(make_plan(source, target, rules), packed=packed)
     return load, there, make_program(_to_single(target), unpacked=packed)
@@ -40,8 +40,8 @@ def convert_compared(
     rules: CastRules,
     packed: bool,
     out: np.ndarray[Any, Any],
-) -> tuple[Any, ...] | None:
-    """Convert codes of a float of up to 32 bits on one thread, and count what float32 sees of the loss.
+) -> tuple[Any, ...]:
+    """Convert codes of a float of up to 32 bits on one thread, decode the result and compare both in float32.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ def convert_compared(
     packed : bool
         Whether `out` is packed.
     out : numpy.ndarray
-        Dense bytes for the codes, written in any case.
+        Dense bytes for the codes.
 
     Returns
     -------
-    tuple or None
-        What `_kernels.compare` does; None where a value is NaN or Inf.
+    tuple
+        As `_kernels.compare` returns it, for `ErrorStats.add_counts`.
     """
     return _kernels.run_compared(*_programs(source, target, rules, packed), x.view(_BYTE), out, x.size)

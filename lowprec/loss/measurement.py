@@ -11,19 +11,18 @@ import numpy as np
 
 from ..arrays.libraries import format_of, namespace
 from ..ops.cast import cast
-from ..ops.codes import encode
+from ..ops.codes import decode, encode
+from ..ops.scales import largest_magnitudes, scale_codes
 from ..spec.arguments import as_flag
 from ..spec.float_mode import default_mode
-from ..spec.formats import Format, as_format
+from ..spec.formats import FORMATS, Format, as_format
 from ..spec.packing import packed_bytes
-from .error_stats import ElementStats, ErrorStats, count_beyond
+from .error_stats import CHUNK, ErrorStats, count_beyond
 
-__all__ = ["CHUNK", "Loss", "measure"]
+__all__ = ["Loss", "measure"]
 
 Array = np.ndarray[Any, Any]
-
-CHUNK = 1 << 16
-"""Elements that are looked at together: what is made of them stays in a core's cache."""
+_SINGLE = FORMATS["float32"]
 
 _WIDE = 8
 """Exponent bits of float32: what has as many holds any tensor's range, and is not scaled."""
@@ -77,18 +76,11 @@ def _chunks(x: Array) -> Iterator[Array]:
 
 
 def _scale_for(x: Array, fmt: Format, held: Format) -> float:
-    """Return the float32 that takes the largest magnitude to the format's largest value, or 1 where there is none."""
+    """Return the float32 scale of the whole array, as `lowprec.absmax_scale` computes it; 1 for wide formats."""
     if fmt.exponent_bits >= _WIDE:
         return 1.0
-    seen = ElementStats()
-    for chunk in _chunks(x):
-        high, low = _parts(chunk, held)
-        seen.count(high + low)
-    if math.isinf(seen.low):
-        return 1.0
-    with np.errstate(over="ignore", under="ignore"):
-        scale = float(np.float32(max(seen.high, -seen.low) / float(fmt.max)))
-    return scale if scale > 0 and math.isfinite(scale) else 1.0
+    largest = max((float(largest_magnitudes(chunk, source=held)) for chunk in _chunks(x)), default=0.0)
+    return float(decode(scale_codes(np.float64(largest), fmt, _SINGLE), _SINGLE))
 
 
 def _within(values: Array, fmt: Format) -> Array:
@@ -146,8 +138,8 @@ def measure(x: Array, fmt: object, *, source: object = None, scaled: bool = Fals
         The format of `x` where its dtype only carries the codes.
     scaled : bool
         Divide by max|x| / (largest value of the format) first, and multiply by it afterwards; integers are rounded to
-        the nearest and clipped. The scale is a float32, and 1 for formats with 8 exponent bits or more and where that
-        quotient is 0 or Inf. False is the plain Cast, which truncates to integers and wraps.
+        the nearest and clipped. The scale is the float32 of `lowprec.absmax_scale`, for unsigned formats too, and 1 for
+        formats with 8 exponent bits or more. False is the plain Cast, which truncates to integers and wraps.
 
     Returns
     -------

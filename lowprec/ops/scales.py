@@ -17,9 +17,10 @@ from ..spec.float_mode import default_mode
 from ..spec.formats import FLOAT32, Format, as_format
 from .codes import encode
 
-__all__ = ["SCALE_RULES", "absmax_scale", "minmax_scale", "scale_codes"]
+__all__ = ["SCALE_RULES", "absmax_scale", "largest_magnitudes", "minmax_scale", "scale_codes"]
 
 _SINGLE = FLOAT32
+_CHUNK = 1 << 14
 _FRACTION_BITS = 52
 _ONE = 1 << _FRACTION_BITS
 _SQRT2_FRACTION = (
@@ -78,9 +79,44 @@ def _power_codes(largest: Any, to: Format, fmt: Format, rule: str) -> Any:
     return np.clip(exponents, 0, fmt.max_code).astype(fmt.code_dtype)  # 0 for no magnitude, whose exponent is the least
 
 
+def largest_magnitudes(
+    x: np.ndarray[Any, Any],
+    *,
+    axis: int | Sequence[int] | None = None,
+    block_size: int | Sequence[int] = 0,
+    source: object = None,
+) -> np.ndarray[Any, Any]:
+    """Return the largest finite magnitudes of what shares a scale, in float64; 0 where none is finite.
+
+    For who sees an array chunk by chunk: `np.maximum` merges those of chunks, and `scale_codes` makes of them what
+    `absmax_scale` makes of the whole.
+
+    Parameters
+    ----------
+    x : numpy.ndarray
+        As `absmax_scale` takes it, or codes of `source`.
+    axis, block_size
+        As in `absmax_scale`.
+    source : str, int, dtype or Format, optional
+        The format of `x` where its dtype only carries the codes.
+    """
+    (found,) = find_range(x, format_of(x.dtype, source), _groups(x.shape, axis, block_size))
+    return np.asarray(found)
+
+
 @default_mode
 def scale_codes(largest: Any, to: Format, fmt: Format, rule: str = "floor") -> np.ndarray[Any, Any]:
-    """Return the codes of the scales that take the largest magnitudes, float64, to the largest value of a format."""
+    """Return the codes of the scales that take the largest magnitudes, float64, to the largest value of a format.
+
+    The one place with the formula of a symmetric scale; `absmax_scale` says what it is. Many are computed in chunks:
+    what lies between stays in a core's cache.
+    """
+    largest = np.asarray(largest)
+    if largest.size > _CHUNK:
+        flat, codes = largest.reshape(-1), np.empty(largest.size, fmt.code_dtype)
+        for start in range(0, flat.size, _CHUNK):
+            codes[start : start + _CHUNK] = scale_codes(flat[start : start + _CHUNK], to, fmt, rule)
+        return codes.reshape(largest.shape)
     if not fmt.has_zero:
         return np.asarray(_power_codes(largest, to, fmt, rule))
     with np.errstate(under="ignore"):

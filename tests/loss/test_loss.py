@@ -78,9 +78,8 @@ def expected(x: Array, fmt: Format, scaled: bool) -> Loss:
     largest = reference.decode(largest_code(fmt), fmt).number
     scale = 1.0
     if scaled and fmt.exponent_bits < 8 and values:
-        with np.errstate(over="ignore"):
-            wanted = float(np.float32(float(max(map(abs, values))) / float(largest)))
-        scale = wanted if 0 < wanted < math.inf else 1.0
+        wanted = float(max(map(abs, values))) / float(largest)
+        scale = float(np.float32(min(max(wanted, 2.0**-149), float(np.finfo(np.float32).max)))) if any(values) else 1.0
     inside, back = [], []
     for value in values:
         number = Fraction(float(value) / scale) if scaled else value
@@ -170,9 +169,16 @@ def test_wide_integers_are_rounded_once_and_errors_exact() -> None:
         assert measure(x, x.dtype).max_abs_error == 0
 
 
-def test_a_scale_that_float32_lacks_is_one() -> None:
-    for x in (np.array([1e300]), np.array([1e-300]), np.zeros(3), np.array([np.nan, np.inf])):
-        assert measure(x, "int4", scaled=True).scale == 1.0
+def test_a_scale_stays_between_the_ends_of_float32() -> None:
+    largest = (2 - 2.0**-23) * 2.0**127
+    for x, scale in (([1e300], largest), ([1e-300], 2.0**-149), ([0.0] * 3, 1.0), ([np.nan, np.inf], 1.0)):
+        assert measure(np.array(x), "int4", scaled=True).scale == scale
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_the_scale_is_that_of_absmax_scale(name: str) -> None:
+    for to in ("int8", "float8_e4m3fn", "float4_e2m1fn"):
+        assert measure(ARRAYS[name], to, scaled=True).scale == lp.absmax_scale(ARRAYS[name], to).item()
 
 
 def test_nothing_to_measure() -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import lowprec as lp
 from lowprec import _kernels, reference
+from lowprec.ops.scales import largest_magnitudes, scale_codes
 
 RULES = ("floor", "ceil", "rceil", "even", "nearest")
 SOURCES = ("float32", "float16", "bfloat16", "float64", "float8_e4m3fn", "float8_e5m2fnuz", "int32", "float4_e2m1fn")
@@ -215,6 +216,44 @@ def test_every_library_gives_the_same(axis: Any, block_size: Any) -> None:
         scale, zero = lp.minmax_scale(array, "int4", **group)
         assert lp.to_numpy(scale).tobytes() == both[0].tobytes()
         assert lp.to_numpy(zero, "int4").tobytes() == both[1].tobytes()
+
+
+@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.parametrize("source", ["float8_e4m3fn", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("block_size", [1, 2, 3, 8, 16, 32, 33, 64])
+def test_blocks_shorter_than_a_vector(block_size: int, source: str, isa: str) -> None:
+    """More elements than one tile of the loop, and rows that end within a block; NaN and Inf in some."""
+    _kernels.use_isa(isa)
+    held = lp.as_format(source)
+    for shape in ((3, 2080), (2, 1023), (65, 33)):
+        x = sample(np.random.default_rng(block_size), held, shape)
+        with np.errstate(invalid="ignore"):  # NaN that signal
+            values = x.astype(np.float64)
+        magnitudes = np.where(np.isfinite(values), np.abs(values), 0)
+        wanted = np.maximum.reduceat(magnitudes, np.arange(0, shape[1], block_size), axis=1)
+        assert np.array_equal(largest_magnitudes(x, axis=1, block_size=block_size), wanted)
+
+
+def test_the_largest_magnitudes_of_chunks_give_the_scales_of_the_whole() -> None:
+    """80,000 scales are computed in several steps."""
+    x = sample(np.random.default_rng(4), lp.formats["float32"], (40, 4000))
+    for fmt in ("float32", "bfloat16", "float8_e8m0fnu"):
+        kept = lp.formats[fmt]
+        for axis, block_size in ((None, 0), (1, 0), (1, 2)):
+            parts = [largest_magnitudes(x[i : i + 8], axis=axis, block_size=block_size) for i in range(0, 40, 8)]
+            largest = np.concatenate(parts) if block_size else np.max(parts, axis=0)
+            got = scale_codes(largest, lp.formats["int8"], kept)
+            wanted = lp.absmax_scale(x, "int8", axis=axis, block_size=block_size, scale_format=fmt)
+            assert got.tobytes() == wanted.tobytes()
+            assert got.shape == wanted.shape
+    to, half = lp.formats["int8"], lp.formats["float16"]
+    wanted = [scale_code(Fraction(float(a)), to, half, "floor") for a in largest.reshape(-1)[::997]]
+    assert scale_codes(largest, to, half).reshape(-1)[::997].tolist() == wanted
+
+
+def test_largest_magnitudes_of_codes() -> None:
+    codes = np.array([[0b0111, 0b1001], [0b1010, 0b0000]], np.uint8)  # 6, -0.5; -1, 0
+    assert largest_magnitudes(codes, source="float4_e2m1fn", axis=0).tolist() == [6.0, 1.0]
 
 
 @settings(max_examples=100, deadline=None)

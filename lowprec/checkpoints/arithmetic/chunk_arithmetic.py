@@ -9,24 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from ...loss.error_stats import ErrorStats, count_beyond, is_within
+from ...loss.error_stats import CHUNK, ErrorStats, count_beyond, is_within
 from ...loss.fused_stats import convert_compared
-from ...loss.measurement import CHUNK
 from ...ops import cast, quantize
 from ...ops.codes import decode, encode, unpack
+from ...ops.scales import largest_magnitudes, scale_codes
 from ...spec.float_mode import default_mode
 from ...spec.formats import Format
 from ...spec.opsets import cast_rules
 from ...spec.packing import packed_bytes
 from ..recipe import Recipe, ScaleLayout
 from .chunks import ALIGNMENT, Chunk, split_chunks
-from .scales import absmax_codes, scales_for
 
 __all__ = ["Arithmetic", "Array", "SourceBytes", "bytes_of"]
 
 Array = np.ndarray[Any, Any]
 PART = 1 << 20
-"""Elements that are converted and compared in one pass; where one is NaN or Inf, all of them take the slow path."""
+"""Elements that are converted and compared in one call: compiled loops that need no array in between."""
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -70,36 +69,23 @@ class Arithmetic:
     def cast(self, source: SourceBytes, n: int, recipe: Recipe, result: Array, stats: ErrorStats) -> None:
         """Cast `n` elements to codes in `result`."""
         fmt, to, packs = source.fmt, recipe.to, recipe.packs
-        one_pass = not source.packed and fmt.is_float and fmt.bits <= 32
+        fused = fmt.is_float and fmt.bits <= 32
         rules = cast_rules(fmt, to, recipe.saturate, recipe.round_mode, recipe.opset)
-        for first in range(0, n, PART):
-            last = min(first + PART, n)
-            if one_pass:
-                x = source.codes(first, last)
-                part = result[bytes_of(first, to, packs) : bytes_of(last, to, packs)]
-                sums = convert_compared(x, fmt, to, rules, packs, part)
-                if sums is not None:
-                    stats.saturated += self._beyond(x, fmt, to, stats.take(x.size, *sums))
-                    continue
-            self._cast_parts(source, first, last, recipe, result, stats)
-
-    def _cast_parts(
-        self, source: SourceBytes, first: int, last: int, recipe: Recipe, result: Array, stats: ErrorStats
-    ) -> None:
-        """Cast elements of which some are NaN or Inf, or that need float64; the statistics are a pass of their own."""
-        fmt, to, packs = source.fmt, recipe.to, recipe.packs
-        for start in range(first, last, CHUNK):
-            end = min(start + CHUNK, last)
+        step = PART if fused else CHUNK
+        for start in range(0, n, step):
+            end = min(start + step, n)
             x = source.codes(start, end)
             part = result[bytes_of(start, to, packs) : bytes_of(end, to, packs)]
-            encode(
-                x, to, source=fmt, saturate=recipe.saturate, round_mode=recipe.round_mode, opset=recipe.opset,
-                packed=packs, out=part if packs else part.view(to.code_dtype),
-            )  # fmt: skip
-            values = self._values(x, fmt)
-            back = self._back(part, to, packs, values)
-            peak = stats.add(values, back, scratch=self._scratch(values))
-            stats.saturated += count_beyond(values, to, nearest=False, peak=peak)
+            if fused:
+                largest = stats.add_counts(x.size, convert_compared(x, fmt, to, rules, packs, part))
+            else:
+                encode(
+                    x, to, source=fmt, saturate=recipe.saturate, round_mode=recipe.round_mode, opset=recipe.opset,
+                    packed=packs, out=part if packs else part.view(to.code_dtype),
+                )  # fmt: skip
+                values = self._values(x, fmt)
+                largest = stats.add(values, self._back(part, to, packs, values))
+            stats.saturated += self._beyond(x, fmt, to, largest)
 
     def _beyond(self, x: Array, fmt: Format, to: Format, peak: float) -> int:
         """Return how many codes of values, the largest magnitude being `peak`, round beyond the target's range."""
@@ -109,10 +95,10 @@ class Arithmetic:
         return sum(count_beyond(self._values(part, fmt), to, nearest=False) for part in parts)
 
     def absmax(self, source: SourceBytes, chunk: Chunk, scaling: ScaleLayout) -> Iterator[tuple[int, Array]]:
-        """Yield the largest magnitudes of parts of a chunk, as codes, with the index of the first one's scale."""
+        """Yield the largest magnitudes of parts of a chunk, float64, with the index of the first one's scale."""
         for part in split_chunks(chunk.shape, CHUNK, align=ALIGNMENT if source.packed else 1):
             x = source.codes(part.start, part.start + part.size)
-            yield chunk.first + part.first, self._absmax(x.reshape(part.shape), source.fmt, scaling)
+            yield chunk.first + part.first, _absmax(x.reshape(part.shape), source.fmt, scaling)
 
     @default_mode
     def quantize(
@@ -131,7 +117,7 @@ class Arithmetic:
             x = source.codes(part.start, end).reshape(part.shape)
             first = chunk.first + part.first
             if scales is None:
-                scale = scales_for(self._absmax(x, fmt, scaling), fmt, to, scaling.fmt)
+                scale = scale_codes(_absmax(x, fmt, scaling), to, scaling.fmt)
             else:
                 scale = scales[first : first + part.shape[1]] if scaling.kind == "axis" else scales
             used.append(scale.reshape(-1))
@@ -146,7 +132,7 @@ class Arithmetic:
                 np.multiply(back, factors, out=back)
                 ratio = np.divide(values, factors, out=self.buffer("ratio", values.dtype, x.size).reshape(part.shape))
             stats.saturated += count_beyond(ratio.reshape(-1), to, nearest=True, peak=_peak(ratio))
-            stats.add(values.reshape(-1), back.reshape(-1), scratch=self._scratch(values))
+            stats.add(values.reshape(-1), back.reshape(-1))
         return np.concatenate(used) if used else np.empty(0, scaling.fmt.code_dtype)
 
     @staticmethod
@@ -170,17 +156,11 @@ class Arithmetic:
             return values[:, np.newaxis]
         return np.repeat(values, scaling.block_size, axis=1)[:, : part.shape[1], np.newaxis]
 
-    def _absmax(self, x: Array, fmt: Format, scaling: ScaleLayout) -> Array:
-        return absmax_codes(x, fmt, scaling, self.buffer("scratch", x.dtype, x.size).reshape(x.shape))
-
     def _values(self, x: Array, fmt: Format) -> Array:
         """Return the values of codes in float32, or in float64 where that is their format."""
         if fmt.dtype in (_SINGLE, _DOUBLE):
             return x.view(fmt.dtype)
         return np.asarray(decode(x, fmt, out=self.buffer("values", _SINGLE, x.size).reshape(x.shape)))
-
-    def _scratch(self, values: Array) -> tuple[Array, Array]:
-        return self.buffer("error", values.dtype, values.size), self.buffer("magnitude", values.dtype, values.size)
 
     def _back(self, codes: Array, to: Format, packed: bool, values: Array) -> Array:
         """Return the values of the codes of a result, flat and in the dtype of the values that were converted."""
@@ -188,6 +168,14 @@ class Arithmetic:
         if packed:
             return np.asarray(decode(codes, to, to=values.dtype, packed=True, shape=values.size, out=back))
         return np.asarray(decode(codes.view(to.code_dtype), to, to=values.dtype, out=back))
+
+
+def _absmax(x: Array, fmt: Format, scaling: ScaleLayout) -> Array:
+    """Return the largest magnitudes of codes of a chunk's three axes, the middle one of which runs along the scales."""
+    if scaling.kind == "tensor":
+        return largest_magnitudes(x, source=fmt)
+    largest = largest_magnitudes(x, axis=1, block_size=scaling.block_size, source=fmt)
+    return largest[:, :, 0] if scaling.block_size else largest
 
 
 def _peak(ratio: Array) -> float:

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
+from ...ops.scales import scale_codes
 from ..arithmetic.chunk_arithmetic import Array
 from ..arithmetic.chunks import ALIGNMENT, Chunk, split_chunks
-from ..arithmetic.scales import scales_for
 from ..containers.tensors import ArchiveMember
 from ..files.errors import FileError
 from ..files.output_files import OutputFiles
@@ -43,7 +43,7 @@ def check_chunk_sizes(plans: Iterable[TensorPlan], nbytes: int, most: int) -> No
         scaling = recipe.scaling
         width = max(tensor.fmt.storage_bits, recipe.to.storage_bits) // 8
         first = next(chunks_of(plan, nbytes), None)
-        scale_bytes += 0 if scaling.block_size else 8 * int(np.prod(scaling.scale_shape(tensor.shape), dtype=object))
+        scale_bytes += 0 if scaling.block_size else 16 * int(np.prod(scaling.scale_shape(tensor.shape), dtype=object))
         if scale_bytes > most or (first is not None and first.size * width > 2 * nbytes):
             raise FileError(
                 f"{ascii(tensor.name)[:80]}: cannot be scaled along axis {scaling.axis} within `max_memory`"
@@ -103,18 +103,17 @@ class Steps:
         largest: dict[int, Array] = {}
         plans = {number: self._plan.tensor_plans[number] for number in self._plan.two_pass}
         for number, plan in plans.items():
-            fmt, _, scaling = plan.quantization
-            largest[number] = np.zeros(scaling.scale_shape(plan.tensor.shape), fmt.code_dtype)
+            largest[number] = np.zeros(plan.quantization[1].scale_shape(plan.tensor.shape))
         for done in self._runner.run(Worker.find_absmax, self._tasks(self._plan.two_pass)):
-            for first, codes in done.absmax_codes:
+            for first, magnitudes in done.absmax:
                 whole = largest[done.number]
-                part = whole[first : first + codes.size] if codes.ndim else whole
-                np.maximum(part, codes, out=part)
+                part = whole[first : first + magnitudes.size] if magnitudes.ndim else whole
+                np.maximum(part, magnitudes, out=part)
             self.seconds[done.number] += done.seconds
             progress.advance(done.nbytes)
-        for number, codes in largest.items():
-            fmt, to, scaling = plans[number].quantization
-            self._scales[number] = scales_for(codes, fmt, to, scaling.fmt)
+        for number, magnitudes in largest.items():
+            to, scaling = plans[number].quantization
+            self._scales[number] = scale_codes(magnitudes, to, scaling.fmt)
 
     def _write_scales(self) -> None:
         for number, codes in self._scales.items():

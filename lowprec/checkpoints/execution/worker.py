@@ -62,7 +62,7 @@ class TaskResult:
 
     number: int
     stats: ErrorStats
-    absmax_codes: list[tuple[int, Array]]
+    absmax: list[tuple[int, Array]]
     nbytes: int
     seconds: float
 
@@ -93,7 +93,7 @@ class Worker:
             raise ValueError(f"{task.tensor.name} cannot be scaled")
         for chunk in task.chunks:
             source = self._load(task.tensor, chunk)
-            done.absmax_codes += self._arithmetic.absmax(source, chunk, recipe.scaling)
+            done.absmax += self._arithmetic.absmax(source, chunk, recipe.scaling)
             done.nbytes += source.content.nbytes
         done.seconds = time.perf_counter() - started
         return done

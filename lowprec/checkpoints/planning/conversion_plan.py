@@ -51,11 +51,11 @@ class TensorPlan:
     scale: int | None = None
 
     @property
-    def quantization(self) -> tuple[Format, Format, ScaleLayout]:
-        """The formats before and after, and the scales, of a tensor that is quantized."""
-        if self.tensor.fmt is None or self.recipe is None or self.recipe.scaling is None:
+    def quantization(self) -> tuple[Format, ScaleLayout]:
+        """The target and the scales of a tensor that is quantized."""
+        if self.recipe is None or self.recipe.scaling is None:
             raise ValueError(f"{self.tensor.name} is not quantized")
-        return self.tensor.fmt, self.recipe.to, self.recipe.scaling
+        return self.recipe.to, self.recipe.scaling
 
 
 @dataclass(frozen=True, slots=True)
