@@ -137,7 +137,7 @@ def test_each_input_shows_its_difference_again(found: Report, tally: Counter[str
     """From what was printed alone; the expected code of a cast is asked of the exact oracle once more."""
     for one in found.differences:
         library, call = _again(one)
-        (got,) = library.tiers_and_threads(call)
+        (got,) = library.opinions(call)
         if one.expected == "an error":
             assert one.theirs == f"a result of shape {list(got.shape)}"
             continue
@@ -172,9 +172,9 @@ def _small() -> Iterator[Trial]:
 class Broken(Lowprec):
     title = "broken"
 
-    def tiers_and_threads(self, call: Call) -> Iterator[Any]:
+    def opinions(self, call: Call) -> Iterator[Any]:
         known = {name: value for name, value in call.attributes.items() if name != "nothing"}
-        right = next(super().tiers_and_threads(replace(call, attributes=known)))
+        right = next(super().opinions(replace(call, attributes=known)))
         yield right
         yield np.where(right == 0, right, right ^ 1)  # a second way, that goes wrong
 
@@ -182,7 +182,7 @@ class Broken(Lowprec):
 class Absent(Library):
     title, package = "absent", "numpy"
 
-    def tiers_and_threads(self, call: Call) -> Iterator[Any]:
+    def opinions(self, call: Call) -> Iterator[Any]:
         raise RuntimeError("nothing here")
 
 
@@ -204,7 +204,7 @@ def test_a_wrong_library_is_found_and_an_absent_one_is_not_blamed() -> None:
 class Short(Lowprec):
     title = "short"
 
-    def tiers_and_threads(self, call: Call) -> Iterator[Any]:
+    def opinions(self, call: Call) -> Iterator[Any]:
         yield np.zeros((1, 2), np.uint8)
 
 
@@ -215,7 +215,7 @@ def test_a_result_of_another_shape_differs() -> None:
 
 
 def test_lowprec_may_not_decline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lowprec, "tiers_and_threads", Absent.tiers_and_threads)
+    monkeypatch.setattr(Lowprec, "opinions", Absent.opinions)
     cell = compare(_small(), [Lowprec()], []).cells["float8 nearest"]["lowprec"]
     assert (cell.tried, cell.differ) == (3, 3)
     (one,) = cell.differences.values()
