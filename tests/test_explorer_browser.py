@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from browser import CHROMIUM, FLAGS, Visit, server
 
-from lowprec.explorer.state import PAGES
+from lowprec.explorer.page_states import PAGES
 
 playwright = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("streamlit")

@@ -15,7 +15,7 @@ import pytest
 from browser import CHROMIUM, FLAGS, Visit, server
 
 from lowprec import as_format, reference
-from lowprec.explorer.state import (
+from lowprec.explorer.page_states import (
     ANATOMY_SHOWS,
     FORMAT_NAMES,
     LINES,

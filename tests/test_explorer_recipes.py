@@ -11,8 +11,8 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer import recipes
-from lowprec.explorer.state import Quantize
+from lowprec.explorer import code_snippets
+from lowprec.explorer.page_states import Quantize
 from lowprec.explorer.views.compare import COMPARABLE
 from lowprec.explorer.views.conversion import CASTABLE, bitcasting, cast_options, conversion
 from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, quantize
@@ -43,7 +43,7 @@ def check(nodes, inputs, opset):
 def test_of_a_comparison(saturate, mode, opset, capsys):
     options = cast_options(saturate, mode, opset)
     formats = [fmt for fmt in COMPARABLE if fmt.since <= opset]
-    python, onnx_text = recipes.of_comparison("-17/23", formats, options)
+    python, onnx_text = code_snippets.of_comparison("-17/23", formats, options)
     lines = [line for line in run(python, capsys)[1].splitlines() if line.startswith("result")]
     codes = [int(line.split()[1], 16) for line in lines]
     assert codes == [reference.encode("-17/23", fmt, **options) for fmt in formats]
@@ -59,7 +59,7 @@ def test_of_a_conversion(target, capsys):
             options = cast_options(saturate, "down", 28)
             found = conversion(3, source, target, **options)
             read = bitcasting(3, source, target)
-            python, onnx_text = recipes.of_conversion(found, options, read)
+            python, onnx_text = code_snippets.of_conversion(found, options, read)
             first, *second = run(python, capsys)[1].splitlines()
             assert re.findall("0x[0-9a-f]+", first) == [hex(found.result)]
             assert len(second) == (source.bits == target.bits)
@@ -75,7 +75,7 @@ def same(names, tensor, settings):
     assert names["x"].tobytes() == tensor.values.tobytes()
     assert names["scale"].shape == found.scale.shape
     assert np.asarray(names["y"]).view(settings.fmt.code_dtype).tolist() == found.codes.tolist()
-    assert np.array_equal(names["back"].astype(np.float64), found.back, equal_nan=True)
+    assert np.array_equal(names["back"].astype(np.float64), found.dequantized, equal_nan=True)
 
 
 @pytest.mark.parametrize("fmt", TARGETS, ids=lambda fmt: fmt.name)
@@ -86,7 +86,7 @@ def test_of_a_quantization(fmt, per, scale, asymmetric, capsys):
     state = dataclasses.replace(Quantize(), rows=4, columns=10, seed=3)
     tensor = sampled("normal", 4, 10, 3)
     settings = Settings(fmt, per, -1, 4, scale, asymmetric, "nearest", False)
-    python, onnx_text = recipes.of_quantization(state, tensor, settings)
+    python, onnx_text = code_snippets.of_quantization(state, tensor, settings)
     names, out = run(python, capsys)
     same(names, tensor, settings)
     assert float(out) == quantize(tensor.values, settings).max_abs_error
@@ -102,14 +102,14 @@ def test_of_a_quantization(fmt, per, scale, asymmetric, capsys):
 def test_of_a_sampled_tensor(distribution, capsys):
     state = dataclasses.replace(Quantize(), distribution=distribution, rows=20, columns=30, seed=5, spread=0.3)
     tensor, settings = sampled(distribution, 20, 30, 5, 0.3), Settings(E2M1)
-    same(run(recipes.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
+    same(run(code_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
 
 
 @pytest.mark.parametrize("text", ["0.1", "1 2; 3 1/3", "nan inf -inf -0 1e-45 3.4e38"])
 @pytest.mark.parametrize("settings", [Settings(E2M1), Settings(UINT8, asymmetric=True), Settings(INT4, "axis", 0)])
 def test_of_a_typed_tensor(text, settings, capsys):
     state = dataclasses.replace(Quantize(), origin="typed", x=text)
-    names, _ = run(recipes.of_quantization(state, typed(text), settings)[0].partition("error =")[0], capsys)
+    names, _ = run(code_snippets.of_quantization(state, typed(text), settings)[0].partition("error =")[0], capsys)
     same(names, typed(text), settings)
 
 
@@ -121,12 +121,12 @@ def test_of_a_file(dtype, tmp_path, monkeypatch, capsys):
     np.save("file.npy", values)
     tensor = from_file("file.npy", (tmp_path / "file.npy").read_bytes())
     settings = Settings(INT4, "axis", 1)
-    same(run(recipes.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
+    same(run(code_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
     save = pytest.importorskip("safetensors.numpy").save_file
     save({"it's": values, "b": values}, "file.safetensors")
     tensor = from_file("file.safetensors", (tmp_path / "file.safetensors").read_bytes(), "it's")
     assert tensor.stored is lp.as_format(np.dtype(dtype))
-    same(run(recipes.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
+    same(run(code_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
 
 
 @pytest.mark.parametrize("fmt", ["float4_e2m1fn", "float6_e3m2fn", "float8_e4m3fn", "bfloat16"])
@@ -137,7 +137,7 @@ def test_of_a_file_that_convert_wrote(fmt, tmp_path, monkeypatch, capsys):
     lp.convert("source.safetensors", "file.safetensors", to=fmt)
     tensor = from_file("file.safetensors", (tmp_path / "file.safetensors").read_bytes())
     state, settings = dataclasses.replace(Quantize(), origin="file"), Settings(INT4, "axis", -1)
-    same(run(recipes.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
+    same(run(code_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
 
 
 def test_a_tensor_needs_no_name():
