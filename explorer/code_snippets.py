@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from lowprec import Format, as_format
 from lowprec.spec.formats import NUMERIC
@@ -26,32 +26,57 @@ __all__ = [
     "python_explain",
 ]
 
-Keywords = dict[str, int | Format]
+Arguments = dict[str, object]
 
 _WIDEST = as_format(11)  # DOUBLE of ONNX: holds every value of every float format
+
+
+def _python_arguments(arguments: Arguments) -> str:
+    """Return keyword arguments as text, each after a comma; a `Format` is written as its name."""
+    return "".join(
+        f", {name}={(value.name if isinstance(value, Format) else value)!r}" for name, value in arguments.items()
+    )
+
+
+def _node(operator: str, inputs: Sequence[str], output: str, attributes: Arguments) -> str:
+    """Return the call that makes an ONNX node; a `Format` among the attributes becomes its enum member."""
+    named = "".join(
+        f", {name}={f'onnx.TensorProto.{value.onnx_name}' if isinstance(value, Format) else repr(value)}"
+        for name, value in attributes.items()
+    )
+    return f"onnx.helper.make_node({operator!r}, {list(inputs)!r}, [{output!r}]{named})"
+
+
+def _node_list(nodes: Iterable[str]) -> str:
+    lines = "\n".join(f"    {node}," for node in nodes)
+    return f"import onnx\n\nnodes = [\n{lines}\n]"
 
 
 def _takes_saturate(fmt: Format) -> bool:
     return fmt.is_float and fmt.saturates == "asked"
 
 
-def _takes_round_mode(fmt: Format, options: CastOptions) -> bool:
-    return fmt.is_float and not fmt.has_zero and options["round_mode"] is not None
+def _cast_options(fmt: Format, options: CastOptions) -> Arguments:
+    """Return the options of Cast that concern a target: `saturate`, `round_mode` or neither."""
+    relevant: Arguments = {"saturate": options["saturate"]} if _takes_saturate(fmt) else {}
+    if fmt.is_float and not fmt.has_zero and options["round_mode"] is not None:
+        relevant["round_mode"] = options["round_mode"]
+    return relevant
+
+
+def _cast_node(fmt: Format, options: Arguments, output: str = "y") -> str:
+    attributes = {name: int(value) if isinstance(value, bool) else value for name, value in options.items()}
+    return _node("Cast", ["x"], output, {"to": fmt, **attributes})
 
 
 def onnx_node(operator: str, /, **attributes: object) -> str:
     """Return the code of an ONNX node with one input; a `Format` among the attributes becomes its enum member."""
-    named = "".join(
-        f", {name}={f'onnx.TensorProto.{value.onnx_name}' if isinstance(value, Format) else repr(value)}"
-        for name, value in attributes.items()
-    )
-    return f"import onnx\n\nnode = onnx.helper.make_node({operator!r}, ['x'], ['y']{named})"
+    return f"import onnx\n\nnode = {_node(operator, ['x'], 'y', attributes)}"
 
 
 def python_explain(x: str, fmt: Format, **options: object) -> str:
     """Return the Python that explains how a number is rounded."""
-    named = "".join(f", {name}={value!r}" for name, value in options.items())
-    return f"import lowprec as lp\n\nprint(lp.explain({x!r}, {fmt.name!r}{named}))"
+    return f"import lowprec as lp\n\nprint(lp.explain({x!r}, {fmt.name!r}{_python_arguments(options)}))"
 
 
 def of_code(anatomy: Anatomy) -> tuple[str, str]:
@@ -72,7 +97,7 @@ def of_code(anatomy: Anatomy) -> tuple[str, str]:
 
 def of_number(x: str, fmt: Format, saturate: bool, opset: int) -> tuple[str, str]:
     """Return the Python and ONNX code that casts a number."""
-    options: dict[str, object] = {} if saturate else {"saturate": False}
+    options: Arguments = {} if saturate else {"saturate": False}
     if opset != NEWEST:
         options["opset"] = opset
     attributes = {"saturate": int(saturate)} if _takes_saturate(fmt) else {}
@@ -91,45 +116,34 @@ def of_opset(opset: int) -> tuple[str, str]:
     return python, onnx_node("Cast", to=as_format(names[0]), saturate=1)
 
 
-def _keywords(fmt: Format, options: CastOptions) -> str:
-    """Return the options that concern a target, as arguments of `lowprec.cast`."""
-    saturate = f", saturate={options['saturate']}" if _takes_saturate(fmt) else ""
-    mode = f", round_mode={options['round_mode']!r}" if _takes_round_mode(fmt, options) else ""
-    return f"{saturate}{mode}, opset={options['opset']}"
-
-
-def _attributes(fmt: Format, options: CastOptions) -> str:
-    """Return the attributes that concern a target, as arguments of `onnx.helper.make_node`."""
-    saturate = f", saturate={int(options['saturate'])}" if _takes_saturate(fmt) else ""
-    mode = f", round_mode={options['round_mode']!r}" if _takes_round_mode(fmt, options) else ""
-    return f"to=onnx.TensorProto.{fmt.onnx_name}{saturate}{mode}"
-
-
 def of_comparison(text: str, formats: Sequence[Format], options: CastOptions) -> tuple[str, str]:
     """Return the Python that explains the rounding of a number to each format, and a Cast node for each."""
-    lines = "\n".join(f"print(lp.explain(x, {fmt.name!r}{_keywords(fmt, options)}))" for fmt in formats)
-    nodes = "\n".join(
-        f"    onnx.helper.make_node('Cast', ['x'], ['y{index}'], {_attributes(fmt, options)}),"
-        for index, fmt in enumerate(formats)
+    opset: Arguments = {"opset": options["opset"]}
+    relevant = [(fmt, _cast_options(fmt, options)) for fmt in formats]
+    lines = "\n".join(
+        f"print(lp.explain(x, {fmt.name!r}{_python_arguments(arguments | opset)}))" for fmt, arguments in relevant
     )
-    return f"import lowprec as lp\n\nx = {text!r}\n{lines}", f"import onnx\n\nnodes = [\n{nodes}\n]"
+    nodes = (_cast_node(fmt, arguments, f"y{index}") for index, (fmt, arguments) in enumerate(relevant))
+    return f"import lowprec as lp\n\nx = {text!r}\n{lines}", _node_list(nodes)
 
 
 def of_conversion(conversion: Conversion, options: CastOptions, bitcast: BitCasting) -> tuple[str, str]:
     """Return the Python and the nodes that cast one code, and that bitcast it if ONNX can."""
     source, target = conversion.source, conversion.target
+    relevant = _cast_options(target, options)
+    arguments = _python_arguments({"source": source, **relevant, "opset": options["opset"]})
     python = (
         "import numpy as np\nimport lowprec as lp\n\n"
         f"code = np.array([{conversion.code:#x}], np.{source.code_dtype})\n"
-        f"result = lp.encode(code, {target.name!r}, source={source.name!r}{_keywords(target, options)})\n"
+        f"result = lp.encode(code, {target.name!r}{arguments})\n"
         "print([hex(code) for code in result.tolist()])"
     )
-    node = f"node = onnx.helper.make_node('Cast', ['x'], ['y'], {_attributes(target, options)})"
+    onnx = f"import onnx\n\nnode = {_cast_node(target, relevant)}"
     if bitcast.value is not None:
         python += f"\nprint(lp.bitcast(code, {target.name!r}, source={source.name!r}))"
     if bitcast.value is not None and not bitcast.note:
-        node += f"\nbits = onnx.helper.make_node('BitCast', ['x'], ['y'], to=onnx.TensorProto.{target.onnx_name})"
-    return python, f"import onnx\n\n{node}"
+        onnx += f"\nbits = {_node('BitCast', ['x'], 'y', {'to': target})}"
+    return python, onnx
 
 
 _SAMPLES = {
@@ -169,7 +183,7 @@ def _tensor(state: Quantize, tensor: Tensor) -> str:
 
 
 def _reduced(settings: Settings, rank: int, function: str) -> str:
-    """Return the call that reduces `finite` to one number a scale."""
+    """Return the call that reduces `finite` to one number for each scale."""
     if settings.granularity == "tensor":
         return f"finite.{function}(initial=0)"
     axis = settings.axis % rank
@@ -181,28 +195,31 @@ def _reduced(settings: Settings, rank: int, function: str) -> str:
     return f"np.{ufunc}(np.{ufunc}.reduceat(finite, {starts}, {axis}), 0)"
 
 
-def _scales(settings: Settings, rank: int) -> str:
-    """Return the lines that compute `scale`, and `zero_point` where there is one."""
+def _scale_lines(settings: Settings, rank: int, granularity: Arguments) -> list[str]:
+    """Return the lines that compute `scale`, and `zero_point` if there is one."""
     fmt, scale_format = settings.fmt, settings.scale_format
+    if fmt.signed and not settings.has_zero_point:
+        arguments = _python_arguments({**granularity, "scale_format": scale_format})
+        return [f"scale = lp.absmax_scale(x, {fmt.name!r}{arguments})"]
     low, high = (_reduced(settings, rank, function) for function in ("min", "max"))
+    lines = [
+        "finite = np.where(np.isfinite(x.astype(float)), x.astype(float), 0)",
+        f"low, high = {low}, {high}",
+    ]
+    if not settings.has_zero_point and not scale_format.has_zero:  # the rule of OCP MX
+        smallest, largest = scale_format.emin, scale_format.emax
+        return [
+            *lines,
+            "largest = np.maximum(high, -low)",
+            f"power = np.clip(np.frexp(largest)[1] - {math.frexp(fmt.max)[1]}, {smallest}, {largest})",
+            f"power = np.where(largest == 0, {smallest}, power)",
+            f"scale = lp.cast(np.ldexp(1.0, power), {scale_format.name!r})",
+        ]
     ideal = (
         f"(high - low) / {fmt.max - fmt.min}" if settings.has_zero_point else f"np.maximum(high, -low) / {fmt.max!r}"
     )
     mode = "" if scale_format.has_zero else f", round_mode={settings.round_mode!r}"
-    if not settings.has_zero_point and not scale_format.has_zero:  # the rule of OCP MX
-        return "\n".join(
-            [
-                "finite = np.where(np.isfinite(x.astype(float)), x.astype(float), 0)",
-                f"low, high = {low}, {high}",
-                "largest = np.maximum(high, -low)",
-                f"power = np.frexp(largest)[1] - {math.frexp(fmt.max)[1]}",
-                f"power = np.clip(power, {scale_format.emin}, {scale_format.emax})",
-                f"scale = lp.cast(np.where(largest == 0, 1.0, np.ldexp(1.0, power)), {scale_format.name!r})",
-            ]
-        )
-    lines = [
-        "finite = np.where(np.isfinite(x.astype(float)), x.astype(float), 0)",
-        f"low, high = {low}, {high}",
+    lines += [
         f"limits = lp.finfo({scale_format.name!r})",
         f"ideal = np.clip({ideal}, limits.smallest_subnormal, limits.max)",
         f"scale = lp.cast(np.where((low == 0) & (high == 0), 1.0, ideal), {scale_format.name!r}{mode})",
@@ -210,48 +227,40 @@ def _scales(settings: Settings, rank: int) -> str:
     if settings.has_zero_point:
         zero = f"np.clip(np.rint({fmt.min} - low / lp.cast(scale, 'float64')), {fmt.min}, {fmt.max})"
         lines.append(f"zero_point = lp.cast({zero}, {fmt.name!r})")
-    return "\n".join(lines)
+    return lines
 
 
 def of_quantization(state: Quantize, tensor: Tensor, settings: Settings) -> tuple[str, str]:
     """Return the Python that quantizes and dequantizes the tensor, and the two ONNX nodes."""
-    fmt, rank = settings.fmt, tensor.values.ndim
-    inputs = ["x", "scale", *(["zero_point"] if settings.has_zero_point else [])]
-    axis: Keywords = {} if settings.granularity == "tensor" else {"axis": settings.axis}
-    shared: Keywords = axis | ({"block_size": settings.block} if settings.block else {})
-    forward: Keywords = {} if settings.has_zero_point else {"output_dtype": fmt}
+    fmt = settings.fmt
+    operands = ["scale", "zero_point"] if settings.has_zero_point else ["scale"]
+    granularity: Arguments = {} if settings.granularity == "tensor" else {"axis": settings.axis}
+    if settings.block:
+        granularity["block_size"] = settings.block
+    forward: Arguments = {} if settings.has_zero_point else {"output_dtype": fmt}
     if _takes_saturate(fmt):
         forward["saturate"] = settings.saturate
-    backward: Keywords = {} if settings.scale_format.has_zero else {"output_dtype": tensor.format}
-
-    def call(first: str, keywords: Keywords) -> str:
-        shown = {name: value.name if isinstance(value, Format) else value for name, value in keywords.items()}
-        return ", ".join([first, *inputs[1:], *(f"{name}={value!r}" for name, value in shown.items())])
-
-    def node(operator: str, first: str, result: str, attributes: Keywords) -> str:
-        shown = {
-            name: f"onnx.TensorProto.{value.onnx_name}" if isinstance(value, Format) else repr(int(value))
-            for name, value in attributes.items()
-        }
-        named = "".join(f", {name}={value}" for name, value in shown.items())
-        return f"    onnx.helper.make_node({operator!r}, {[first, *inputs[1:]]!r}, [{result!r}]{named}),"
-
-    opset: Keywords = {"opset": settings.opset}
+    backward: Arguments = {} if settings.scale_format.has_zero else {"output_dtype": tensor.format}
+    to_codes, to_values = (
+        _python_arguments({**granularity, **options, "opset": settings.opset}) for options in (forward, backward)
+    )
     python = "\n".join(
         [
             "import numpy as np",
             "import lowprec as lp",
             "",
             _tensor(state, tensor),
-            _scales(settings, rank),
-            f"y = lp.quantize_linear({call('x', shared | forward | opset)})",
-            f"back = lp.dequantize_linear({call('y', shared | backward | opset)})",
+            *_scale_lines(settings, tensor.values.ndim, granularity),
+            f"y = lp.quantize_linear({', '.join(['x', *operands])}{to_codes})",
+            f"back = lp.dequantize_linear({', '.join(['y', *operands])}{to_values})",
             "error = back.astype(float) - x.astype(float)",
             "print(np.abs(error[np.isfinite(error)]).max(initial=0))",
         ]
     )
-    nodes = [
-        node("QuantizeLinear", "x", "y", shared | forward),
-        node("DequantizeLinear", "y", "back", shared | backward),
-    ]
-    return python, "import onnx\n\nnodes = [\n" + "\n".join(nodes) + "\n]"
+    if "saturate" in forward:
+        forward["saturate"] = int(settings.saturate)
+    nodes = (
+        _node("QuantizeLinear", ["x", *operands], "y", granularity | forward),
+        _node("DequantizeLinear", ["y", *operands], "back", granularity | backward),
+    )
+    return python, _node_list(nodes)

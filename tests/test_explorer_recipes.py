@@ -74,6 +74,7 @@ def same(names, tensor, settings):
     found = quantize(tensor.values, settings)
     assert names["x"].tobytes() == tensor.values.tobytes()
     assert names["scale"].shape == found.scale.shape
+    assert np.array_equal(lp.cast(names["scale"], "float64"), found.scale)
     assert np.asarray(names["y"]).view(settings.fmt.code_dtype).tolist() == found.codes.tolist()
     assert np.array_equal(names["back"].astype(np.float64), found.dequantized, equal_nan=True)
 
@@ -96,6 +97,16 @@ def test_of_a_quantization(fmt, per, scale, asymmetric, capsys):
         inputs["zero_point"] = (fmt.onnx_enum, shape)
     found = check(run(onnx_text, capsys)[0]["nodes"], inputs, 28)
     assert found == {"y": fmt.onnx_enum, "back": FLOAT.onnx_enum if scale is E8M0 else scale.onnx_enum}
+
+
+@pytest.mark.parametrize("fmt", [E2M1, UINT8], ids=lambda fmt: fmt.name)
+def test_the_scale_of_a_block_of_zeros(fmt, capsys):
+    """OCP MX: the exponent is the smallest one, 2**-127, code 00."""
+    text, settings = "0 0 0 0; 1 2 3 4", Settings(fmt, "block", -1, 4, E8M0)
+    state = dataclasses.replace(Quantize(), origin="typed", x=text)
+    names, _ = run(code_snippets.of_quantization(state, typed(text), settings)[0], capsys)
+    same(names, typed(text), settings)
+    assert lp.cast(names["scale"], "float64")[0, 0] == 2.0**-127
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
