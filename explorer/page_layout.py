@@ -1,4 +1,4 @@
-"""Page layout: what every page has, its styles, its heading, its fragments of HTML and the section to copy from."""
+"""Page layout: styles, heading, fragments of HTML, and the link and code to copy; the same on every page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def apply_styles() -> None:
 
 
 def heading(title: str, task: str, link_text: str, operator: str = "Cast") -> None:
-    """Show the title, one sentence that says what to do here, and a link to the operator's page."""
+    """Show the title, one sentence on what to do, and a link to the operator's page."""
     st.title(title, anchor=False)
     st.markdown(f"{task} [{link_text}]({OPERATOR_PAGES[operator]})")
 
@@ -37,7 +37,7 @@ def show(template: str, **values: Any) -> None:
 
 def copy_section(page: Controls[Any], path: str, python: str, onnx: str) -> None:
     """Show the link to this page, and the Python and ONNX code that do the same, each with a button that copies."""
-    st.header("Take it along", anchor=False)
+    st.header("Link and code", anchor=False)
     address = urlsplit(st.context.url or "http://127.0.0.1:8501")
     link = f"{address.scheme}://{address.netloc}/{path}?{urlencode(page.query())}"
     texts = (("Link", link, None), ("Python", python, "python"), ("ONNX node", onnx, "python"))

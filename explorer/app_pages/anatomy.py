@@ -1,4 +1,4 @@
-"""The page Anatomy: one code of one format, bit by bit, and the table of all its codes."""
+"""The page Anatomy: one code of one format, its bits, its value, and the table of all codes."""
 
 from dataclasses import replace
 

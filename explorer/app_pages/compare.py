@@ -1,4 +1,4 @@
-"""The page Compare: what formats can hold, side by side, and one number through all of them."""
+"""The page Compare: limits, range and precision of formats, and one number cast to each of them."""
 
 import streamlit as st
 

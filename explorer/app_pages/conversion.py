@@ -1,4 +1,4 @@
-"""The page Cast & BitCast: one code of one format becomes another's, step by step; and codes packed in bytes."""
+"""The page Cast & BitCast: one code cast to another format, step by step; its bitcasts; codes packed in bytes."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The page Quantize: a small tensor through QuantizeLinear and back, and what that loses."""
+"""The page Quantize: a small tensor, quantized and dequantized; its errors, scales and elements."""
 
 import numpy as np
 import streamlit as st

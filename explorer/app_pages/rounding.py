@@ -1,4 +1,4 @@
-"""The page Rounding: one real number, the interval it falls in, and which end wins."""
+"""The page Rounding: one real number, the two values it lies between, and all rounding modes."""
 
 import streamlit as st
 

@@ -197,7 +197,7 @@ def checked(text: str) -> str:
 
 
 def log2(value: Value) -> float | None:
-    """Return log2 of a magnitude, or None where it is beyond any chart: 0, Inf, NaN, what no format reaches."""
+    """Return log2 of a magnitude, or None for 0, Inf, NaN and magnitudes that no format has."""
     if not value.magnitude or abs(power := _exponent(value)) > 1100:
         return None
     return power + math.log2(value.magnitude / Fraction(2) ** power)

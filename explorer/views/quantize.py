@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _BARS = 128
-"""How many bars a codebook of 16 bits is drawn with."""
+"""Bars of a chart of 16-bit codes."""
 
 Array = np.ndarray[Any, Any]
 
@@ -67,13 +67,13 @@ class Quantized:
 
     @property
     def sqnr_db(self) -> float:
-        """10 log10 of the power of x over that of the error, of what is finite; Inf where nothing is lost."""
+        """10 log10 of the power of x over that of the error, of finite elements; Inf if there is no error."""
         signal, noise = (float(np.square(part[self.finite]).sum()) for part in (self.x, self.error))
         return _ratio_db(signal, noise)
 
     @property
     def max_abs_error(self) -> float:
-        """The largest |error| of what is finite."""
+        """The largest |error| of finite elements."""
         return float(np.abs(self.error[self.finite]).max(initial=0.0))
 
     @property
@@ -174,7 +174,7 @@ def quantize(x: Array, settings: Settings) -> Quantized:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One scale and what shares it; `index` is its place among the scales."""
+    """One scale and statistics of the elements that share it; `index` is its index among the scales."""
 
     index: tuple[int, ...]
     scale: Value

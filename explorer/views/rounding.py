@@ -16,15 +16,15 @@ from .numbers import exact_text
 
 __all__ = ["Interval", "Mode", "Preset", "Rounding", "presets", "rounding"]
 
-_SINGLE = as_format(1)  # FLOAT of ONNX: what double rounding passes through
+_SINGLE = as_format(1)  # FLOAT of ONNX: the format between in double rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
     """Two ends with their codes (None where no finite value is), the middle, and x between them.
 
-    `position` is where x lies, 0 at the left end and 1 at the right one, and stays inside where x lies beyond. `winner`
-    is left, right, exact (x itself is a value, between its neighbours) or other (neither end: Inf, NaN, wrapped).
+    `position` is 0 for x at the left end and 1 at the right one, clamped. `winner` is left, right, exact (x itself is a
+    value, between its neighbours) or other (neither end: Inf, NaN, wrapped).
     Integers have no `middle`: they are truncated.
     """
 
@@ -100,7 +100,7 @@ def _number(explanation: Explanation) -> Fraction:
 
 
 def _ends(explanation: Explanation) -> tuple[Fraction, Fraction]:
-    """Return where the interval begins and ends; beyond the last value it is one more step wide."""
+    """Return the ends of the interval; after the last value it is one step wide."""
     lower, upper = explanation.lower, explanation.upper
     if lower and upper:
         return lower[1].number, upper[1].number
