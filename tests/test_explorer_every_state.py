@@ -15,6 +15,7 @@ import pytest
 from browser import CHROMIUM, FLAGS, Visit, server
 
 from lowprec import as_format, reference
+from lowprec.explorer.links import write
 from lowprec.explorer.page_states import (
     ANATOMY_SHOWS,
     FORMAT_NAMES,
@@ -27,7 +28,6 @@ from lowprec.explorer.page_states import (
     Quantize,
     Rounding,
     Saturation,
-    write,
 )
 from lowprec.explorer.views.compare import COMPARABLE
 from lowprec.explorer.views.conversion import PACKABLE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
+import tomllib
 from pathlib import Path
 
 import jinja2
@@ -139,6 +140,23 @@ def test_nothing_is_fetched_and_no_text_becomes_markup() -> None:
             assert "http" not in text, path.name
             assert "innerHTML" not in text, path.name
             assert not re.search(r"\|\s*safe|autoescape", text), path.name
+
+
+def test_every_file_is_installed() -> None:
+    root = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").exists())
+    setuptools = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    explorer = root / "explorer"
+    roots = {"lowprec.explorer": explorer}  # package -> its folder
+    roots |= {f"lowprec.explorer.{path.name}": path for path in explorer.iterdir() if (path / "__init__.py").exists()}
+    assert {name for name in setuptools["packages"] if name.startswith("lowprec.explorer")} == set(roots)
+    installed = {
+        path
+        for name, root in roots.items()
+        for pattern in ("*.py", *setuptools["package-data"].get(name, []))
+        for path in root.glob(pattern)
+    }
+    files = {path for path in explorer.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert files == installed
 
 
 def test_html_and_css_are_files_of_their_own() -> None:
