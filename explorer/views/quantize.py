@@ -45,7 +45,7 @@ class Quantized:
 
     `x`, `dequantized`, `scale` and `element_scale` are float64 and exact; `scale_codes` are those of the scale's
     format, `zero_point` is None or int64 of the shape of `scale`. `out_of_range` marks the finite elements that round
-    to more than the format has, `finite` those finite in both; `error` is `dequantized` minus `x`, NaN for the others.
+    beyond its range, `finite` those finite in both; `error` is `dequantized` minus `x`, NaN for the others.
     """
 
     settings: Settings
