@@ -1,6 +1,9 @@
-"""The explorer: a Streamlit app in which every bit, rounding and saturation can be seen.
+"""The explorer: Streamlit pages that show every bit, rounding and saturation. Start it with `lowprec explore`.
 
-    app -> menu, app_pages -> render, components -> subject, state, theme, snippets -> views -> lowprec
+    app -> menu, app_pages -> page_layout, charts, components -> templates -> views -> lowprec
 
-`views` computes (pure functions, frozen dataclasses, no Streamlit); a page only arranges. Start: `lowprec explore`.
+`views` computes what the pages show: pure functions, frozen dataclasses, no Streamlit. `templates` turns it into HTML,
+with the files of templates/ and styles/, `charts` into charts. A page only arranges. `page_states` defines the state
+of a page, `links` reads and writes it as a link, `controls` binds widgets to it, `carry_over` and `menu` copy number
+and format to the other pages. `code_snippets` writes the Python and ONNX code to copy.
 """

@@ -1,17 +1,19 @@
-"""The router: six pages, each at a path of its own, and a menu; the bare address leads to the first."""
+"""The app: a menu and six pages, each at its own path; the bare address leads to the first."""
 
 from pathlib import Path
 
 import streamlit as st
 
-from lowprec.explorer import render
+from lowprec.explorer import page_layout
 from lowprec.explorer.menu import menu
-from lowprec.explorer.state import PAGES
+from lowprec.explorer.page_states import PAGES
 
 st.set_page_config(page_title="lowprec explorer", page_icon=str(Path(__file__).with_name("icon.svg")), layout="wide")
-render.style()
-pages = {path: st.Page(f"app_pages/{path}.py", title=title, icon=f":material/{icon}:", url_path=path)
-         for path, title, icon in PAGES}  # fmt: skip
+page_layout.apply_styles()
+pages = {
+    path: st.Page(f"app_pages/{path}.py", title=title, icon=f":material/{icon}:", url_path=path)
+    for path, title, icon in PAGES
+}
 
 
 def start() -> None:

@@ -1,4 +1,4 @@
-"""The controls of a page: painted from its query string, which a change rewrites; there is no other state."""
+"""The controls of a page: widgets bound to the fields of its state, which is read from the link alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-from .state import read, write
+from .links import read, write
 
 __all__ = ["Controls"]
 
@@ -35,34 +35,34 @@ class Controls(Generic[S]):
         return f"{self.cls.__name__}.{name}".lower()
 
     def bind(self, name: str, then: Callable[[S, S], S] | None = None) -> dict[str, Any]:
-        """Return the arguments that tie a widget to a field; `then` may mend the state after (old, new) a change."""
+        """Return the arguments that bind a widget to a field; after a change `then` may correct (old, new) states."""
         value = getattr(self.state, name)
         shown = list(value) if isinstance(value, tuple) else value
-        if st.session_state.get(self.key(name)) != shown:  # else a click under way would be painted over
+        if st.session_state.get(self.key(name)) != shown:  # else a click during the run would be lost
             st.session_state[self.key(name)] = shown
         return {"key": self.key(name), "on_change": self._changed, "args": (name, then)}
 
     def set(self, **changes: Any) -> None:
-        """Rewrite fields, from a callback: the run that follows reads them."""
+        """Change fields, from a callback; the next run reads them from the link."""
         state, _ = read(self.cls, st.query_params)
-        _show(dataclasses.replace(state, **changes))  # type: ignore[type-var]
+        _write_link(dataclasses.replace(state, **changes))  # type: ignore[type-var]
 
-    def settled(self, compute: Callable[[S], T], **instead: Any) -> T:
-        """Return what a view computes from the state; where it refuses, show why and put `instead` into the state.
+    def compute_or_reset(self, compute: Callable[[S], T], **defaults: Any) -> T:
+        """Return what a view computes from the state; on a ValueError show it, set fields to `defaults`, compute again.
 
-        What is shown, linked and copied after that agrees; all other fields stay as they are.
+        The page, its link and its code snippets then agree. All other fields keep their values.
         """
         try:
             return compute(self.state)
         except ValueError as error:
-            self.state = dataclasses.replace(self.state, **instead)  # type: ignore[type-var]
-            shown = write(self.state)
-            used = ", ".join(f"{name} = {shown[name]}" for name in instead)
+            self.state = dataclasses.replace(self.state, **defaults)  # type: ignore[type-var]
+            query = write(self.state)
+            used = ", ".join(f"{name} = {query[name]}" for name in defaults)
             st.error(_plain(f"{error}. The page goes on with {used}."), icon=":material/error:")
             return compute(self.state)
 
-    def required(self, compute: Callable[[S], T]) -> T:
-        """Return what a view computes from the state; where it refuses, show why and end the page there."""
+    def compute_or_stop(self, compute: Callable[[S], T]) -> T:
+        """Return what a view computes from the state; on a ValueError show it and end the page there."""
         try:
             return compute(self.state)
         except ValueError as error:
@@ -70,17 +70,17 @@ class Controls(Generic[S]):
             st.stop()
 
     def query(self) -> dict[str, str]:
-        """Return the query string's parts that restore this page."""
+        """Return the parts of a query string that restore this page."""
         return write(self.state)
 
     def _changed(self, name: str, then: Callable[[S, S], S] | None) -> None:
         value = st.session_state[self.key(name)]
-        if value is None or value == []:  # a control emptied: keep what was
+        if value is None or value == []:  # a control was emptied: the value stays
             return
         old, _ = read(self.cls, st.query_params)
         value = tuple(value) if isinstance(value, list) else value
         new = dataclasses.replace(old, **{name: value})  # type: ignore[type-var]
-        _show(then(old, new) if then else new)
+        _write_link(then(old, new) if then else new)
 
 
 def _plain(text: str) -> str:
@@ -88,6 +88,6 @@ def _plain(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>()#+\-.!|$:~])", r"\\\1", text)
 
 
-def _show(state: Any) -> None:
+def _write_link(state: Any) -> None:
     parts: dict[str, Any] = dict(write(state))
     st.query_params.from_dict(parts)

@@ -1,4 +1,4 @@
-"""The menu: a link to every page, which takes the number and the format along."""
+"""The menu: a link to every page, with the number and the format that were chosen."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from typing import Any
 
 import streamlit as st
 
-from .state import STATES, read, write
-from .subject import follow
+from .carry_over import carry_over
+from .links import read, write
+from .page_states import STATES
 
 __all__ = ["menu"]
 
-_KNOWN = "states of the pages"
+_STATES = "states of the pages"
 
 
 def menu(pages: Mapping[str, Any], path: str) -> None:
-    """Show the links to pages (by their paths); the page at `path` is the one that is shown."""
+    """Show a link to each page, by its path; the page at `path` is shown now."""
     state, _ = read(STATES[path], st.query_params)
-    known = follow(st.session_state.get(_KNOWN, {}), path, state)
-    st.session_state[_KNOWN] = known
+    states = carry_over(st.session_state.get(_STATES, {}), path, state)
+    st.session_state[_STATES] = states
     with st.container(horizontal=True, gap="xsmall", key="menu"):
         for other, page in pages.items():
             with st.container(width="content", key=f"menu-{other}{'-here' * (other == path)}"):
-                st.page_link(page, query_params=write(known[other]))
+                st.page_link(page, query_params=write(states[other]))

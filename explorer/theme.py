@@ -1,8 +1,8 @@
-"""The colours: one accent, three bit fields, six classes of codes, each for a light and a dark page."""
+"""The colours of pages, styles and charts: an accent, three bit fields, six classes of codes; light and dark."""
 
 from __future__ import annotations
 
-__all__ = ["ACCENT", "CLASSES", "FIELDS", "GOOD_BAD", "OPTIONS", "QUIET", "css", "pair"]
+__all__ = ["ACCENT", "CLASSES", "FIELDS", "OPTIONS", "QUIET", "text_colours"]
 
 ACCENT = ("#6d28d9", "#b79cff")
 """On the page's background, in the light and the dark scheme."""
@@ -27,9 +27,6 @@ CLASSES = {
 }
 """(background, text) of a code by its class."""
 
-GOOD_BAD = {"same": ("#05603f", "#7fe0b4"), "other": ("#8c1230", "#ffb0c2")}
-"""Text that says whether two results agree."""
-
 OPTIONS = {
     "theme.light.primaryColor": ACCENT[0],
     "theme.light.backgroundColor": "#ffffff",
@@ -45,17 +42,7 @@ OPTIONS = {
 """Streamlit's own theme, as its configuration names it."""
 
 
-def pair(name: str) -> tuple[str, str]:
-    """Return the text colour of a field or class (light, dark): what a chart draws with."""
+def text_colours(name: str) -> tuple[str, str]:
+    """Return the text colour of a field or class (light, dark); charts draw with it."""
     light, dark = {**FIELDS, **CLASSES}[name]
     return light[1], dark[1]
-
-
-def css() -> str:
-    """Return the colours as CSS variables, ``--lp-sign``, ``--lp-sign-text`` and so on; the scheme is the page's."""
-    lines = [f"--lp-accent: light-dark({ACCENT[0]}, {ACCENT[1]});", f"--lp-quiet: light-dark({QUIET[0]}, {QUIET[1]});"]
-    for name, (light, dark) in {**FIELDS, **CLASSES}.items():
-        lines.append(f"--lp-{name}: light-dark({light[0]}, {dark[0]});")
-        lines.append(f"--lp-{name}-text: light-dark({light[1]}, {dark[1]});")
-    lines += [f"--lp-{name}: light-dark({light}, {dark});" for name, (light, dark) in GOOD_BAD.items()]
-    return "\n".join(lines)

@@ -1,1 +1,1 @@
-"""The pages: scripts that Streamlit runs; each arranges what its view computes."""
+"""The pages: one script for each, run by Streamlit; it arranges what its view computes."""

@@ -1,21 +1,23 @@
-"""The page Rounding: one real number, the interval it falls in, and which end wins."""
+"""The page Rounding: one real number, the two values it lies between, and all rounding modes."""
 
 import streamlit as st
 
 from lowprec import as_format
-from lowprec.explorer import pictures, render, snippets
+from lowprec.explorer import code_snippets, page_layout
+from lowprec.explorer.charts.number_line import number_line, step_sizes
 from lowprec.explorer.controls import Controls
-from lowprec.explorer.state import FORMAT_NAMES, LINES, OPSETS, Rounding
-from lowprec.explorer.views import numberline
+from lowprec.explorer.page_states import FORMAT_NAMES, LINES, OPSETS, Rounding
+from lowprec.explorer.views import number_line as line_view
 from lowprec.explorer.views import rounding as view
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.opsets import NEWEST
 
 page = Controls(Rounding)
-render.heading(
-    "Rounding", "Type any real number, or take one of the examples: between which two values it falls, and which wins.",
+page_layout.heading(
+    "Rounding",
+    "Type any real number, or choose an example, to see the two values it lies between and which of them it becomes.",
     "The rule of Cast",
-)  # fmt: skip
+)
 number, name, options = st.columns([3, 3, 4], vertical_alignment="bottom")
 number.text_input("Number", **page.bind("x"), max_chars=1000, help="0.3, 17/23, 0x1.2p-2, 1e6, -0, inf, nan")
 name.selectbox("Format", FORMAT_NAMES, **page.bind("fmt"))
@@ -33,24 +35,25 @@ def compute(state: Rounding) -> view.Rounding:
     return view.rounding(state.x, fmt, saturate=state.saturate, opset=state.opset)
 
 
-page.settled(lambda state: Value.of(state.x, parameter="number"), x=Rounding().x)
-found = page.settled(compute, opset=NEWEST)
+page.compute_or_reset(lambda state: Value.of(state.x, parameter="number"), x=Rounding().x)
+rounding = page.compute_or_reset(compute, opset=NEWEST)
 state = page.state
-why = found.explanation
-render.result(why)
-render.html(pictures.interval(found))
+explanation = rounding.explanation
+page_layout.show("rounding_result", explanation=explanation)
+if rounding.interval is not None:
+    page_layout.show("rounding_interval", explanation=explanation, interval=rounding.interval)
 
-st.header("Every way to round", anchor=False)
-render.table(("rounding", "value", "in ONNX", "code", "bits", "error"), render.mode_rows(found), "Every way to round")
+st.header("All rounding modes", anchor=False)
+page_layout.show("rounding_modes", fmt=fmt, modes=rounding.modes)
 
 if fmt.is_float:
-    dark = render.is_dark()
     st.header("On the number line", anchor=False)
     st.segmented_control("Draw", LINES, required=True, **page.bind("line"))
-    line = numberline.line(fmt, str(why.x), why.code, state.line)
-    if not line.is_whole:
-        st.caption("The values around x: the format has too many to show all.")
-    st.altair_chart(pictures.number_line(line, state.line, dark), alt="The values of the format and x among them")
-    st.header("How far apart neighbours are", anchor=False)
-    st.altair_chart(pictures.steps(numberline.spacing(fmt), dark), alt="The distance between neighbours by magnitude")
-render.take_along(page, "rounding", *snippets.of_number(str(why.x), fmt, state.saturate, state.opset))
+    line = line_view.line(fmt, str(explanation.x), explanation.code, state.line)
+    if not line.is_complete:
+        st.caption("The values around x: the format has too many to show them all.")
+    st.altair_chart(number_line(line, state.line), alt="The values of the format and x among them")
+    st.header("Distance between neighbours", anchor=False)
+    st.altair_chart(step_sizes(line_view.spacing(fmt)), alt="The distance between neighbours by magnitude")
+snippets = code_snippets.of_number(str(explanation.x), fmt, state.saturate, state.opset)
+page_layout.copy_section(page, "rounding", *snippets)

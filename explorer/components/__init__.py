@@ -1,13 +1,14 @@
-"""The two components of our own: bits as switches and the grid of codes.
+"""The two Streamlit components: the bits of a code as switches, and a grid of codes.
 
-JavaScript turns clicks into bits or a code and paints; it computes no value and sets no HTML. Both keep what is clicked
-and a counter `seq` of their own, send the two, and take the server's word only when it has seen that count.
+JavaScript turns clicks into bits or a code and repaints; it computes no value and sets no HTML. Each stores its state
+and a count of its changes, `seq`, and sends both; it takes over the server's state only if that has the newest count.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +18,33 @@ from lowprec import Format
 
 from ..views.anatomy import Field
 
-__all__ = ["bits_of", "code_grid", "code_of", "switches"]
+__all__ = ["Grid", "bit_switches", "bits_of", "code_grid", "code_of"]
 
 _HERE = Path(__file__).parent
 _HEX = re.compile("[0-9a-f]{1,16}")
 
 
-def _component(name: str, html: str) -> Any:
-    css, js = (_HERE.joinpath(f"{name}.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+def _component(name: str) -> Any:
+    html, css, js = (_HERE.joinpath(f"{name}.{suffix}").read_text(encoding="utf-8") for suffix in ("html", "css", "js"))
     return st.components.v2.component(f"lowprec_{name}", html=html, css=css, js=js)
 
 
-_bits = _component("bits", '<div class="bits" role="group" aria-label="The bits of the code"></div>')
-_grid = _component("grid", '<div class="frame"><div class="grid" role="group"></div></div>')
+_BIT_SWITCHES = _component("bit_switches")
+_CODE_GRID = _component("code_grid")
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """What a grid of 2 to 16 columns shows (fewer if the page is narrow): (text, value, class, code) of each cell."""
+
+    label: str
+    cells: Sequence[tuple[str, str, str, int]]
+    columns: int
+    selected: int
 
 
 def bits_of(value: object, fmt: Format) -> tuple[int, int] | None:
-    """Return (code, seq) of what the bits sent, None where it is nothing of the kind."""
+    """Return (code, seq) of a message from the bit switches, None if it is malformed."""
     bits, seq = (value.get(name) for name in ("bits", "seq")) if isinstance(value, dict) else (None, None)
     if not isinstance(bits, str) or len(bits) != fmt.bits or set(bits) - set("01") or not isinstance(seq, int):
         return None
@@ -41,7 +52,7 @@ def bits_of(value: object, fmt: Format) -> tuple[int, int] | None:
 
 
 def code_of(value: object, fmt: Format) -> tuple[int, int] | None:
-    """Return (code, seq) of what the grid sent, None where it is nothing of the kind."""
+    """Return (code, seq) of a message from the grid, None if it is malformed."""
     text, seq = (value.get(name) for name in ("code", "seq")) if isinstance(value, dict) else (None, None)
     if not isinstance(text, str) or not _HEX.fullmatch(text) or not isinstance(seq, int):
         return None
@@ -49,33 +60,40 @@ def code_of(value: object, fmt: Format) -> tuple[int, int] | None:
     return (code, seq) if code <= fmt.code_mask else None
 
 
-def _mount(component: Any, key: str, fmt: Format, reader: Callable[[object, Format], tuple[int, int] | None],
-           on_change: Callable[[int], None], payload: dict[str, Any]) -> None:  # fmt: skip
+def _mount(
+    component: Any,
+    key: str,
+    payload: dict[str, Any],
+    parse: Callable[[object], tuple[int, int] | None],
+    on_change: Callable[[int], None],
+) -> None:
     count = f"{key}.seq"
 
     def changed() -> None:
-        found = reader(st.session_state[key].get("clicked"), fmt)
-        if found is not None:
-            st.session_state[count] = found[1]
-            on_change(found[0])
+        message = parse(st.session_state[key].get("clicked"))
+        if message is not None:
+            code, st.session_state[count] = message
+            on_change(code)
 
     component(
-        key=key, data={**payload, "seq": st.session_state.get(count, 0)}, default={"clicked": None},
+        key=key,
+        data={**payload, "seq": st.session_state.get(count, 0)},
+        default={"clicked": None},  # not "value", which is Streamlit's own: its callback is never called
         on_clicked_change=changed,
-    )  # fmt: skip  # "value" would do for a name, were it not for Streamlit's own use of it: no callback came
+    )
 
 
-def switches(fmt: Format, code: int, fields: Sequence[Field], *, key: str,
-             on_change: Callable[[int], None]) -> None:  # fmt: skip
+def bit_switches(
+    fmt: Format, code: int, fields: Sequence[Field], *, key: str, on_change: Callable[[int], None]
+) -> None:
     """Show a code's bits as switches, by field."""
-    named = [{"name": part.name, "label": part.label, "first": part.first, "last": part.last} for part in fields]
-    payload = {"format": fmt.name, "bits": f"{code:0{fmt.bits}b}", "fields": named}
-    _mount(_bits, key, fmt, bits_of, on_change, payload)
+    parts = [{"name": part.name, "label": part.label, "first": part.first, "last": part.last} for part in fields]
+    payload = {"format": fmt.name, "bits": f"{code:0{fmt.bits}b}", "fields": parts}
+    _mount(_BIT_SWITCHES, key, payload, lambda value: bits_of(value, fmt), on_change)
 
 
-def code_grid(fmt: Format, cells: Sequence[tuple[str, str, str, int]], columns: int, selected: int, *, label: str,
-              key: str, on_change: Callable[[int], None]) -> None:  # fmt: skip
-    """Show codes as a grid of 2 to 16 columns (fewer where the page is narrow); cells are (code, value, class, id)."""
-    named = [[*texts, f"{code:x}"] for *texts, code in cells]  # as text: a number of JavaScript holds 53 bits
-    payload = {"cells": named, "columns": columns, "selected": f"{selected:x}", "label": label}
-    _mount(_grid, key, fmt, code_of, on_change, payload)
+def code_grid(fmt: Format, grid: Grid, *, key: str, on_change: Callable[[int], None]) -> None:
+    """Show codes as a grid."""
+    cells = [[*texts, f"{code:x}"] for *texts, code in grid.cells]  # as text: a number of JavaScript holds 53 bits
+    payload = {"cells": cells, "columns": grid.columns, "selected": f"{grid.selected:x}", "label": grid.label}
+    _mount(_CODE_GRID, key, payload, lambda value: code_of(value, fmt), on_change)

@@ -1,1 +1,1 @@
-"""What the pages show, computed: pure functions to frozen dataclasses, from lowprec's own functions alone."""
+"""Views: pure functions that compute what the pages show, as frozen dataclasses, with the functions of lowprec."""

@@ -1,4 +1,4 @@
-"""One code of one format: its fields, what they say, its value and its neighbours; and the table of all codes."""
+"""Anatomy: the fields, the formula, the value and the neighbours of one code; the table of all codes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,24 @@ from lowprec.spec.formats import Kind, NaNRule
 from .numbers import Place, apart, code_text, digits_of, exact, exact_text, place, power_form, short
 
 __all__ = [
-    "Anatomy", "Field", "Neighbour", "Part", "anatomy", "binades", "carried", "classify", "columns", "csv_text",
-    "facts", "fields", "neighbours", "table",
-]  # fmt: skip
+    "Anatomy",
+    "Field",
+    "Neighbour",
+    "Part",
+    "anatomy",
+    "binades",
+    "classify",
+    "columns",
+    "csv_text",
+    "facts",
+    "fields",
+    "neighbours",
+    "portable_text",
+    "table",
+]
 
 NAMES = ("sign", "exponent", "mantissa")
-"""The fields, the highest bits first; what an integer holds beside its sign counts as mantissa."""
+"""The fields, the highest bits first; the bits of an integer after its sign are called mantissa."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +56,16 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of the formula: its text, the field it comes from or nothing, and whether it is an exponent."""
+    """A piece of the formula: its text, the field it comes from or "", and whether it is an exponent."""
 
     text: str
     field: str = ""
-    raised: bool = False
+    is_exponent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """The next value on one side, its code, and how far away it is (None from or to Inf)."""
+    """The next value on one side, its code, and notation far away it is (None from or to Inf)."""
 
     code: int
     value: Value
@@ -62,7 +74,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Anatomy:
-    """Everything about one code.
+    """All about one code.
 
     `typed` is the number in the text, `error` how far `value` lies above it, `ulps` the same in units of the last place
     (`lowprec.reference.ulp` of the number): all None where the text is a code or there is no such number.
@@ -117,19 +129,27 @@ def _formula(code: int, fmt: Format, kind: str) -> tuple[Part, ...]:
         return (Part(_special(fmt, kind)),)
     if not fmt.is_float:
         value = Part(str(parts["mantissa"].number), "mantissa")
-        weight = (Part(" × 2"), Part(str(fmt.bits - 1), raised=True), Part(" + "))
+        weight = (Part(" × 2"), Part(str(fmt.bits - 1), is_exponent=True), Part(" + "))
         return (Part(f"−{parts['sign'].number}", "sign"), *weight, value) if fmt.signed else (value,)
     field = parts["exponent"].number
-    power = [Part("2"), Part(str(max(field, 1) if fmt.has_zero else field), "exponent", True),
-             Part(f" − {fmt.bias}", raised=True)]  # fmt: skip
+    power = [
+        Part("2"),
+        Part(str(max(field, 1) if fmt.has_zero else field), "exponent", True),
+        Part(f" − {fmt.bias}", is_exponent=True),
+    ]
     if not fmt.signed:
         return tuple(power)
     lead = "1" if field else "0"
     fraction = f"{parts['mantissa'].number}/{1 << fmt.mantissa_bits}"
     return (
-        Part("(−1)"), Part(parts["sign"].bits, "sign", True), Part(" × "), *power,
-        Part(f" × ({lead} + "), Part(fraction, "mantissa"), Part(")"),
-    )  # fmt: skip
+        Part("(−1)"),
+        Part(parts["sign"].bits, "sign", True),
+        Part(" × "),
+        *power,
+        Part(f" × ({lead} + "),
+        Part(fraction, "mantissa"),
+        Part(")"),
+    )
 
 
 def _special(fmt: Format, kind: str) -> str:
@@ -157,57 +177,69 @@ def _neighbour(code: int, near: int | None, fmt: Format) -> Neighbour | None:
 
 
 def anatomy(text: str, fmt: object) -> Anatomy:
-    """Return everything about the code that a text names (see `numbers.place`); ValueError where it names none."""
+    """Return all about the code that a text names (see `numbers.place`); ValueError where it names none."""
     row = as_format(fmt)
-    found: Place = place(text, row, "code or number")
-    code, typed, value = found.code, found.typed, decode(found.code, row)
+    named: Place = place(text, row, "code or number")
+    code, typed, value = named.code, named.typed, decode(named.code, row)
     comparable = typed is not None and not typed.special and not value.special
     error = value.number - typed.number if comparable and typed else None
     kind = classify(code, row)
     return Anatomy(
-        row, code, value, kind, fields(code, row), _formula(code, row, kind),
-        *neighbours(code, row), typed, error,
+        row,
+        code,
+        value,
+        kind,
+        fields(code, row),
+        _formula(code, row, kind),
+        *neighbours(code, row),
+        typed,
+        error,
         None if error is None or typed is None else error / ulp(typed, row),
-    )  # fmt: skip
+    )
 
 
-def carried(text: str, fmt: object) -> str:
-    """Return a text that names the same number in any format, or the text itself where it names none."""
+def portable_text(text: str, fmt: object) -> str:
+    """Return a text that names the same number in any format, or the text itself if it names none."""
     try:
-        found = place(text, as_format(fmt))
+        named = place(text, as_format(fmt))
     except ValueError:
         return text
-    return text if found.typed else exact_text(decode(found.code, as_format(fmt)))
+    return text if named.typed else exact_text(decode(named.code, as_format(fmt)))
 
 
-def facts(found: Anatomy) -> tuple[tuple[str, str], ...]:
-    """Return (name, text) of what is to be said about a code; an inexact text begins with ≈."""
-    value = found.value
-    rows = [("code", f"{code_text(found.code, found.format)} = {found.code}")]
+def facts(anatomy: Anatomy) -> tuple[tuple[str, str], ...]:
+    """Return (name, text) of the facts about a code; an inexact text begins with ≈."""
+    value = anatomy.value
+    rows = [("code", f"{code_text(anatomy.code, anatomy.format)} = {anatomy.code}")]
     if not value.special:
         rows += [("exact decimal", str(value)), ("hex-float", hex_float(value)), ("power of two", power_form(value))]
-    for name, near in (("previous", found.below), ("next", found.above)):
+    for name, near in (("previous", anatomy.below), ("next", anatomy.above)):
         if near and near.distance is not None:
-            rows.append((name, f"{apart(near.value, found.format)}  code {code_text(near.code, found.format)}, "
-                               f"{short(near.distance)} away"))  # fmt: skip
-    if found.typed is not None and found.error is not None and found.ulps is not None:
-        error = "none: exact" if found.is_exact else f"{short(found.error)} = {short(found.ulps)} ulp"
-        rows += [("typed", short(found.typed, 40)), ("error of the code", error)]
-    elif found.typed is not None:
-        rows.append(("typed", short(found.typed, 40)))
+            rows.append(
+                (
+                    name,
+                    f"{apart(near.value, anatomy.format)}  code {code_text(near.code, anatomy.format)}, "
+                    f"{short(near.distance)} away",
+                )
+            )
+    if anatomy.typed is not None and anatomy.error is not None and anatomy.ulps is not None:
+        error = "none: exact" if anatomy.is_exact else f"{short(anatomy.error)} = {short(anatomy.ulps)} ulp"
+        rows += [("typed", short(anatomy.typed, 40)), ("error of the code", error)]
+    elif anatomy.typed is not None:
+        rows.append(("typed", short(anatomy.typed, 40)))
     return tuple(rows)
 
 
 def columns(fmt: Format) -> int:
-    """Return how many columns the table of codes has."""
+    """Return notation many columns the table of codes has."""
     return 2 if fmt.kind is Kind.BOOL else {2: 2, 4: 4, 6: 8, 16: 8, 32: 8, 64: 4}.get(fmt.bits, 16)
 
 
-def _show(value: Value, fmt: Format, how: str) -> str:
-    if how == "hex-float":
+def _value_text(value: Value, fmt: Format, notation: str) -> str:
+    if notation == "hex-float":
         return hex_float(value) or str(value)
     room = {16: 8, 8: 16, 4: 30, 2: 30}[columns(fmt)]
-    return exact(value, room) if how == "exact" else short(value, room, digits_of(fmt) if fmt.bits > 8 else 4)
+    return exact(value, room) if notation == "exact" else short(value, room, digits_of(fmt) if fmt.bits > 8 else 4)
 
 
 def _window(code: int, fmt: Format) -> range:
@@ -218,23 +250,29 @@ def _window(code: int, fmt: Format) -> range:
     return range(code // count * count, (code // count + 1) * count)
 
 
-def table(code: int, fmt: Format, how: str) -> tuple[tuple[str, str, str, int], ...]:
-    """Return (code, value, class, code as a number) of the codes around one, values as `how` says: see the page."""
+def table(code: int, fmt: Format, notation: str) -> tuple[tuple[str, str, str, int], ...]:
+    """Return (code, value, class, code as a number) of the codes around one, values in a notation of the page."""
     return tuple(
-        (code_text(near, fmt, ""), _show(decode(near, fmt), fmt, how), classify(near, fmt), near)
+        (code_text(near, fmt, ""), _value_text(decode(near, fmt), fmt, notation), classify(near, fmt), near)
         for near in _window(code, fmt)
     )
 
 
 def binades(fmt: Format) -> tuple[tuple[str, str, str, int], ...]:
-    """Return (first value, spacing, class, first code) of every binade of a 16-bit float, the negative ones last."""
+    """Return (first value, spacing, class, first code) of each binade of a 16-bit float, the negative ones last."""
     step = 1 << fmt.mantissa_bits
     rows = []
     for first in range(0, 1 << fmt.bits, step):
         kind = classify(first + 1, fmt)
         value = decode(first + (kind == "subnormal"), fmt)
-        rows.append((power_form(value) if kind != "nan" else "Inf, NaN",
-                     f"step {power_form(ulp(value, fmt))}" if kind != "nan" else "", kind, first))  # fmt: skip
+        rows.append(
+            (
+                power_form(value) if kind != "nan" else "Inf, NaN",
+                f"step {power_form(ulp(value, fmt))}" if kind != "nan" else "",
+                kind,
+                first,
+            )
+        )
     return tuple(rows)
 
 

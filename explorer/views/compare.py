@@ -1,4 +1,4 @@
-"""Formats side by side: their range and precision, their codes counted, one value through all of them."""
+"""Compare: the range, the precision and the counts of codes of formats; one value cast to each of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMPARABLE: tuple[Format, ...] = tuple(fmt for fmt in NUMERIC if fmt.is_float or
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a format can hold; values are exact, `digits` and `decades` are logarithms.
+    """The limits and counts of a format; values are exact, `digits` and `decades` are logarithms.
 
     `largest` and `lowest` are the ends of the finite range, `smallest` is the smallest positive value, `eps` the
     distance from 1 to the next value (None where 1 is the last). `significant_bits` count the leading one.
@@ -116,7 +116,7 @@ def _integer_facts(fmt: Format) -> Facts:
 
 
 def facts(fmt: Format) -> Facts:
-    """Return what a float or integer format can hold."""
+    """Return the limits and counts of a float or integer format."""
     return _float_facts(fmt) if fmt.is_float else _integer_facts(fmt)
 
 
@@ -133,11 +133,11 @@ def precision(fmt: Format) -> tuple[Precision, ...]:
 
     They shrink to one in the subnormals of a float, and in an integer towards 1.
     """
-    known = facts(fmt)
-    full = known.significant_bits
-    first, last = math.floor(known.low_log2), _exponent(known.largest)
+    limits = facts(fmt)
+    full = limits.significant_bits
+    first, last = math.floor(limits.low_log2), _exponent(limits.largest)
     if fmt.is_float:
-        step = math.floor(known.normal_log2) - fmt.mantissa_bits  # log2 of the spacing of the subnormals
+        step = math.floor(limits.normal_log2) - fmt.mantissa_bits  # log2 of the spacing of the subnormals
         return tuple(Precision(power, min(power - step + 1, full)) for power in range(first, last + 1))
     return tuple(Precision(power, power + 1) for power in range(last + 1))
 
@@ -163,7 +163,7 @@ class Differences:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one value becomes in a format and how far that is from it, or why it cannot be cast there (`problem`)."""
+    """The Cast of one value to a format and its error, or why it cannot be cast (`problem`)."""
 
     format: Format
     explanation: Explanation | None = None
@@ -183,21 +183,21 @@ def differences(x: Value, result: Value, fmt: Format) -> Differences:
 def outcome(
     x: Value, fmt: Format, *, saturate: bool = True, round_mode: str | None = None, opset: int = NEWEST
 ) -> Outcome:
-    """Return what Cast makes of a value in one format, and how far that is from it."""
+    """Return the Cast of a value to one format, and its error."""
     if fmt.since > opset:
         return Outcome(fmt, problem=f"no type of Cast at opset {opset}: it is one since opset {fmt.since}")
-    told = lp.explain(x, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
-    return Outcome(fmt, told, differences(x, told.value, fmt))
+    explanation = lp.explain(x, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
+    return Outcome(fmt, explanation, differences(x, explanation.value, fmt))
 
 
 def checked(text: str) -> str:
-    """Return the text of a number as it is; ValueError where it is none."""
+    """Return the text of a number unchanged; ValueError if it is none."""
     Value.of(text, parameter="number")
     return text
 
 
 def log2(value: Value) -> float | None:
-    """Return log2 of a magnitude, or None where it is beyond any chart: 0, Inf, NaN, what no format reaches."""
+    """Return log2 of a magnitude, or None for 0, Inf, NaN and magnitudes that no format has."""
     if not value.magnitude or abs(power := _exponent(value)) > 1100:
         return None
     return power + math.log2(value.magnitude / Fraction(2) ** power)

@@ -1,10 +1,11 @@
-"""One code through Cast, step by step, through BitCast, and a few codes through ONNX's packing."""
+"""Cast & BitCast: one code cast step by step, its bits read as other formats, and codes packed in bytes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, TypedDict
 
 import numpy as np
@@ -16,12 +17,29 @@ from lowprec.spec.formats import FLOAT8_E8M0FNU, NUMERIC, Format
 from lowprec.spec.opsets import NEWEST, Caller, cast_rules
 from lowprec.spec.packing import packed_bytes
 
-from .numbers import place
+from .compare import differences
+from .numbers import place, short
 
 __all__ = [
-    "CASTABLE", "LONGEST_LIST", "PACKABLE", "BitCasting", "CastOptions", "Conversion", "Packing", "bitcasting",
-    "bitcastings",     "cast_options", "conversion", "fitting", "packing", "parse_codes",
-]  # fmt: skip
+    "CASTABLE",
+    "LONGEST_LIST",
+    "PACKABLE",
+    "BitCasting",
+    "BitRun",
+    "CastOptions",
+    "Conversion",
+    "NeighbourRow",
+    "PackedByte",
+    "Packing",
+    "bitcasting",
+    "bitcastings",
+    "cast_options",
+    "codes_or_default",
+    "conversion",
+    "loss_text",
+    "packing",
+    "parse_codes",
+]
 
 CASTABLE: tuple[Format, ...] = NUMERIC
 """The formats that Cast converts by value."""
@@ -56,8 +74,8 @@ def parse_codes(text: str, fmt: Format, parameter: str = "codes") -> tuple[int, 
     return tuple(place(part, fmt, f"{parameter}[{index}]").code for index, part in enumerate(parts))
 
 
-def fitting(text: str, fmt: Format, default: str) -> str:
-    """Return a list of codes as it is where it names codes of a format, else the default."""
+def codes_or_default(text: str, fmt: Format, default: str) -> str:
+    """Return a list of codes unchanged if a format has them all, else the default."""
     try:
         parse_codes(text, fmt)
     except ValueError:
@@ -66,12 +84,25 @@ def fitting(text: str, fmt: Format, default: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class NeighbourRow:
+    """A value next to the source value, and its code; the midpoint of two of them has none.
+
+    `is_result` says that Cast gives this code; of the midpoint, that the source value is there: a tie.
+    """
+
+    name: str
+    code: int | None
+    value: Value
+    is_result: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Conversion:
     """One Cast of one code.
 
-    `value` is what the source code stands for, `explanation` how it is rounded and what the rules of the target make of
-    it. Where source and target are the same format the bits are `copied`, and `explanation` is None. `result` is the
-    kernel's code, `result_value` what it stands for; `rule` is what decided.
+    `value` is the value of the source code, `explanation` how it is rounded by the rules of the target. Where source
+    and target are the same format the bits are `copied`, and `explanation` is None. `result` is the kernel's code,
+    `result_value` its value, `rule` the rule that decided.
     """
 
     source: Format
@@ -94,6 +125,35 @@ class Conversion:
         same = self.value.special == self.result_value.special and self.value.magnitude == self.result_value.magnitude
         return same and (self.value.negative == self.result_value.negative or self.value.special == "nan")
 
+    @property
+    def neighbours(self) -> tuple[NeighbourRow, ...]:
+        """The values of the target on both sides of the source value and their midpoint, the highest first."""
+        explanation = self.explanation
+        if explanation is None or not (explanation.lower or explanation.upper):
+            return ()
+        rows = []
+        for name, near in (("upper", explanation.upper), ("lower", explanation.lower)):
+            if near is not None:
+                rows.append(NeighbourRow(name, *near, near[0] == self.result))
+        if explanation.midpoint is not None:
+            midpoint = NeighbourRow("midpoint", None, explanation.midpoint, explanation.is_tie)
+            rows.insert(explanation.upper is not None, midpoint)
+        return tuple(rows)
+
+    def is_rounded_from(self, number: Value | None) -> bool:
+        """Whether the source code was given as a number that the source format does not have."""
+        return number is not None and (number.special, number.number) != (self.value.special, self.value.number)
+
+
+def loss_text(conversion: Conversion) -> str:
+    """Return what a Cast lost, as text."""
+    if conversion.exact:
+        return "the same value: nothing was lost"
+    errors = differences(conversion.value, conversion.result_value, conversion.target)
+    if not errors.absolute or errors.ulps is None:
+        return "not the same value"
+    return f"error {short(errors.absolute)}, {short(errors.ulps)} ulp of {conversion.target.name}"
+
 
 def _codes(codes: Sequence[int], fmt: Format) -> np.ndarray[Any, Any]:
     return np.array(codes, fmt.code_dtype)
@@ -115,8 +175,8 @@ def conversion(
         _codes([code], source), target, source=source, saturate=saturate, round_mode=round_mode, opset=opset
     )
     result = int(codes[0])
-    treated = target.is_float and target.bits == 8 and rules.saturate  # float8 tables hold for any x, also their own
-    if source is target and not treated:
+    saturates = target.is_float and target.bits == 8 and rules.saturate  # float8 tables hold for any x, also their own
+    if source is target and not saturates:
         rule, explanation = "the same format: the bits are copied", None
     else:
         explanation = lp.explain(value, target, saturate=saturate, round_mode=round_mode, opset=opset)
@@ -126,7 +186,7 @@ def conversion(
 
 @dataclass(frozen=True, slots=True)
 class BitCasting:
-    """The same bits read as another format, or why not (`problem`). `note` says what ONNX itself leaves out."""
+    """The same bits read as another format, or why not (`problem`); `note` says what ONNX itself lacks."""
 
     source: Format
     target: Format
@@ -137,25 +197,41 @@ class BitCasting:
 
 
 def bitcasting(code: int, source: Format, target: Format, *, opset: int = NEWEST) -> BitCasting:
-    """Return what BitCast makes of a code; never raises for formats and opsets that exist."""
+    """Return the BitCast of a code; never raises for formats and opsets that exist."""
     try:
-        read = np.asarray(lp.bitcast(_codes([code], source), target, source=source, opset=opset))
+        values = np.asarray(lp.bitcast(_codes([code], source), target, source=source, opset=opset))
     except ValueError as error:
         return BitCasting(source, target, code, None, str(error).replace("`to`", "the target"))
-    same = int(read.view(target.code_dtype)[0]) & target.code_mask
+    result = int(values.view(target.code_dtype)[0]) & target.code_mask
     note = "ONNX's BitCast has no float6; lowprec reads one float6 as the other." if source.bits == 6 else ""
-    return BitCasting(source, target, same, decode(same, target), note=note)
+    return BitCasting(source, target, result, decode(result, target), note=note)
 
 
 def bitcastings(code: int, source: Format, *, opset: int = NEWEST) -> tuple[BitCasting, ...]:
-    """Return what BitCast makes of a code in every other format of its width that it can be read as."""
-    found = (bitcasting(code, source, fmt, opset=opset) for fmt in CASTABLE if fmt.bits == source.bits)
-    return tuple(read for read in found if read.value is not None and read.target is not source)
+    """Return the BitCasts of a code to every other format of its width."""
+    candidates = (bitcasting(code, source, fmt, opset=opset) for fmt in CASTABLE if fmt.bits == source.bits)
+    return tuple(bitcast for bitcast in candidates if bitcast.value is not None and bitcast.target is not source)
+
+
+@dataclass(frozen=True, slots=True)
+class BitRun:
+    """Neighbouring bits of a byte that belong to one code, by its index, or to none; as text, the highest first."""
+
+    code_index: int | None
+    bits: str
+
+
+@dataclass(frozen=True, slots=True)
+class PackedByte:
+    """A byte and its bits, the highest first."""
+
+    value: int
+    runs: tuple[BitRun, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Codes in ONNX's packed order: `packed` bytes, and for every bit, highest first, the index of its code or None."""
+    """Codes in ONNX's packed order: the `packed` bytes, and for each bit, highest first, the index of its code."""
 
     format: Format
     codes: tuple[int, ...]
@@ -167,9 +243,19 @@ class Packing:
         """How many bits of the last byte belong to no code and are 0."""
         return sum(owner is None for byte in self.owners for owner in byte)
 
+    @property
+    def bytes(self) -> tuple[PackedByte, ...]:
+        """The bytes, the bits of each code together."""
+        packed = []
+        for byte, owners in zip(self.packed, self.owners, strict=True):
+            bits = iter(f"{byte:08b}")
+            runs = tuple(BitRun(index, "".join(next(bits) for _ in run)) for index, run in groupby(owners))
+            packed.append(PackedByte(byte, runs))
+        return tuple(packed)
+
 
 def packing(codes: Sequence[int], fmt: Format) -> Packing:
-    """Return how codes of 2, 4 or 6 bits share bytes; which bit is whose is asked of the packer, one code at a time."""
+    """Return how codes of 2, 4 or 6 bits share bytes; packing one code at a time shows which bits are its own."""
     packed = lp.pack(_codes(codes, fmt), fmt)
     owners: list[list[int | None]] = [[None] * 8 for _ in range(packed_bytes(len(codes), fmt))]
     for index in range(len(codes)):

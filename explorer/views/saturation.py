@@ -1,4 +1,4 @@
-"""What becomes of special and large values: the tables of the Cast page, computed by the kernels."""
+"""Saturation: the tables of ONNX's Cast for special and large values, computed by the kernels."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["Cell", "Row", "Table", "edges", "floats", "integers", "powers"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What the kernel makes of the number `given`; `changed` where the newest opset makes something else of it."""
+    """The code that the kernel gives for a number, `input`; `changed` if it is another one at the newest opset."""
 
     format: Format
-    given: str
+    input: str
     code: int
     value: Value
     kind: str
@@ -35,7 +35,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One kind of input, and a cell for each column."""
+    """A kind of input, and a cell for each column."""
 
     label: str
     cells: tuple[Cell, ...]
@@ -76,19 +76,19 @@ def _edge_text(number: float, fmt: Format) -> str:
 
 
 def _cells(
-    given: Sequence[tuple[str, float]], fmt: Format, opset: int, saturate: bool = True, round_mode: str | None = None
+    inputs: Sequence[tuple[str, float]], fmt: Format, opset: int, saturate: bool = True, round_mode: str | None = None
 ) -> tuple[Cell, ...]:
-    numbers = np.array([number for _, number in given], np.float64)
+    numbers = np.array([number for _, number in inputs], np.float64)
     codes, newest = (
-        encode(numbers, fmt, saturate=saturate, round_mode=round_mode, opset=asked) for asked in (opset, NEWEST)
+        encode(numbers, fmt, saturate=saturate, round_mode=round_mode, opset=version) for version in (opset, NEWEST)
     )
     return tuple(
         Cell(fmt, text, int(code), decode(int(code), fmt), classify(int(code), fmt), bool(code != last))
-        for (text, _), code, last in zip(given, codes, newest, strict=True)
+        for (text, _), code, last in zip(inputs, codes, newest, strict=True)
     )
 
 
-def _turned(labels: Iterable[str], columns: Sequence[Sequence[Cell]]) -> tuple[Row, ...]:
+def _rows(labels: Iterable[str], columns: Sequence[Sequence[Cell]]) -> tuple[Row, ...]:
     return tuple(Row(label, cells) for label, cells in zip(labels, zip(*columns, strict=True), strict=True))
 
 
@@ -102,11 +102,15 @@ def floats(opset: int, saturate: bool | None) -> Table:
     columns = []
     for fmt in formats:
         last, first = edges(fmt)
-        given = [*_SPECIAL, (_edge_text(last, fmt), last), (_edge_text(first, fmt), first),
-                 ("-2·max", -2 * float(fmt.max))]  # fmt: skip
-        columns.append(_cells(given, fmt, opset, saturate is not False))
+        inputs = [
+            *_SPECIAL,
+            (_edge_text(last, fmt), last),
+            (_edge_text(first, fmt), first),
+            ("-2·max", -2 * float(fmt.max)),
+        ]
+        columns.append(_cells(inputs, fmt, opset, saturate is not False))
     labels = [*(label for label, _ in _SPECIAL), "last x that fits", "first x beyond", "beyond, negative"]
-    return Table(tuple(fmt.name for fmt in formats), _turned(labels, columns))
+    return Table(tuple(fmt.name for fmt in formats), _rows(labels, columns))
 
 
 def powers(opset: int) -> Table | None:
@@ -115,22 +119,41 @@ def powers(opset: int) -> Table | None:
         return None
     fmt = FLOAT8_E8M0FNU
     low, high = math.ldexp(1.0, fmt.emin), math.ldexp(1.0, fmt.emax)
-    given = [
-        ("0", 0.0), ("NaN", math.nan), ("+Inf", math.inf), (f"2^{fmt.emin - 1}", low / 2), (f"2^{fmt.emin}", low),
-        ("1.25", 1.25), ("1.5", 1.5), ("1.75", 1.75), ("-3", -3.0), (f"2^{fmt.emax}", high),
-        (f"2^{fmt.emax}+ε", math.nextafter(high, math.inf)), (f"2^{fmt.emax + 1}", 2 * high),
-    ]  # fmt: skip
+    inputs = [
+        ("0", 0.0),
+        ("NaN", math.nan),
+        ("+Inf", math.inf),
+        (f"2^{fmt.emin - 1}", low / 2),
+        (f"2^{fmt.emin}", low),
+        ("1.25", 1.25),
+        ("1.5", 1.5),
+        ("1.75", 1.75),
+        ("-3", -3.0),
+        (f"2^{fmt.emax}", high),
+        (f"2^{fmt.emax}+ε", math.nextafter(high, math.inf)),
+        (f"2^{fmt.emax + 1}", 2 * high),
+    ]
     choices = [(saturate, mode) for saturate in (True, False) for mode in ROUND_MODES]
-    columns = [_cells(given, fmt, opset, saturate, mode) for saturate, mode in choices]
+    columns = [_cells(inputs, fmt, opset, saturate, mode) for saturate, mode in choices]
     names = tuple(f"{mode}, saturate={int(saturate)}" for saturate, mode in choices)
-    return Table(names, _turned([text for text, _ in given], columns))
+    return Table(names, _rows([text for text, _ in inputs], columns))
 
 
 def integers(opset: int) -> Table:
     """Return how floats truncate and wrap in the integer formats of up to 16 bits that the opset has, and in bool."""
     formats = [fmt for fmt in NUMERIC if not fmt.is_float and fmt.bits <= 16 and fmt.since <= opset]
     formats.sort(key=lambda fmt: (fmt.kind is Kind.BOOL, fmt.bits))
-    given = [("1.9", 1.9), ("-1.9", -1.9), ("-1", -1.0), ("200", 200.0), ("-200", -200.0), ("70000", 7e4), ("3e9", 3e9),
-             ("NaN", math.nan), ("+Inf", math.inf), ("-Inf", -math.inf)]  # fmt: skip
-    columns = [_cells(given, fmt, opset) for fmt in formats]
-    return Table(tuple(fmt.name for fmt in formats), _turned([text for text, _ in given], columns))
+    inputs = [
+        ("1.9", 1.9),
+        ("-1.9", -1.9),
+        ("-1", -1.0),
+        ("200", 200.0),
+        ("-200", -200.0),
+        ("70000", 7e4),
+        ("3e9", 3e9),
+        ("NaN", math.nan),
+        ("+Inf", math.inf),
+        ("-Inf", -math.inf),
+    ]
+    columns = [_cells(inputs, fmt, opset) for fmt in formats]
+    return Table(tuple(fmt.name for fmt in formats), _rows([text for text, _ in inputs], columns))

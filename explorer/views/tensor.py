@@ -21,8 +21,16 @@ from lowprec.reference.exact_cast import Value, encode
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32, NUMERIC
 
 __all__ = [
-    "DISTRIBUTIONS", "MOST_BYTES", "MOST_ELEMENTS", "MOST_TYPED", "Tensor", "from_file", "names_in", "sampled", "typed",
-]  # fmt: skip
+    "DISTRIBUTIONS",
+    "MOST_BYTES",
+    "MOST_ELEMENTS",
+    "MOST_TYPED",
+    "Tensor",
+    "from_file",
+    "names_in",
+    "sampled",
+    "typed",
+]
 
 MOST_TYPED = 256
 """How many typed numbers are looked at."""

@@ -49,9 +49,9 @@ def evaluated(parts: tuple[view.Part, ...]) -> Fraction:
     text = ""
     raised = False
     for part in parts:
-        if part.raised != raised:
-            text += "**(" if part.raised else ")"
-            raised = part.raised
+        if part.is_exponent != raised:
+            text += "**(" if part.is_exponent else ")"
+            raised = part.is_exponent
         text += part.text
     text = (text + ")" * raised).replace("−", "-").replace("×", "*")
     number = eval(
@@ -135,10 +135,10 @@ def test_codes_are_read(text: str) -> None:
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
 def test_a_number_is_carried_to_another_format(fmt: Format) -> None:
     for code in some_codes(fmt)[:300]:
-        text = view.carried(f"{code:#x}", fmt)
+        text = view.portable_text(f"{code:#x}", fmt)
         assert numbers.place(text, fmt).typed == reference.decode(code, fmt)
-    assert view.carried("17/23", fmt) == "17/23"
-    assert view.carried("rubbish", fmt) == "rubbish"
+    assert view.portable_text("17/23", fmt) == "17/23"
+    assert view.portable_text("rubbish", fmt) == "rubbish"
 
 
 def read_short(text: str) -> tuple[bool, Fraction]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.browser import Visit
 
-from lowprec.explorer.state import PAGES
+from lowprec.explorer.page_states import PAGES
 
 NAMES = [path for path, *_ in PAGES]
 
@@ -176,7 +176,7 @@ def test_the_table_is_downloaded_at_every_click(visit: Visit) -> None:
 @pytest.mark.parametrize("visit", [{"phone": True}], indirect=True)
 def test_a_table_that_goes_on_shows_it(visit: Visit) -> None:
     page = visit.go("rounding")
-    table = page.get_by_role("region", name="Every way to round")
+    table = page.get_by_role("region", name="All rounding modes")
     assert table.evaluate("table => table.scrollWidth > table.clientWidth")
     assert table.evaluate("table => getComputedStyle(table).backgroundAttachment") == "local, local, scroll, scroll"
     right = table.get_by_role("columnheader", name="value").bounding_box()

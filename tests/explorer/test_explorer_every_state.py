@@ -15,7 +15,8 @@ import pytest
 from support.browser import Visit
 
 from lowprec import as_format, reference
-from lowprec.explorer.state import (
+from lowprec.explorer.links import write
+from lowprec.explorer.page_states import (
     ANATOMY_SHOWS,
     FORMAT_NAMES,
     LINES,
@@ -27,7 +28,6 @@ from lowprec.explorer.state import (
     Quantize,
     Rounding,
     Saturation,
-    write,
 )
 from lowprec.explorer.views.compare import COMPARABLE
 from lowprec.explorer.views.conversion import PACKABLE

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from lowprec import as_format
-from lowprec.explorer import state, tables
-from lowprec.explorer.state import FORMAT_NAMES, Anatomy, Compare, Quantize, Rounding
-from lowprec.explorer.views import anatomy, conversion, numberline, numbers, tensor
+from lowprec.explorer import links, template_filters
+from lowprec.explorer.page_states import FORMAT_NAMES, Anatomy, Compare, Quantize, Rounding
+from lowprec.explorer.views import anatomy, conversion, number_line, numbers, tensor
 from lowprec.explorer.views.quantize import Settings, elements, quantize, slices
 from lowprec.reference.exact_cast import Value, decode, encode
 from lowprec.spec.formats import NUMERIC, Format
@@ -23,7 +23,7 @@ E4M3, HALF, INT8 = as_format(17), as_format(10), as_format(3)
 
 
 def read(cls: type, **query: str) -> tuple[Any, tuple[str, ...]]:
-    return state.read(cls, query)
+    return links.read(cls, query)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_how_much_of_a_link_is_quoted() -> None:
 
 
 def test_few_options_are_named() -> None:
-    seven, eight = (state.choice("a", "abcdefgh"[:count]).metadata["parse"] for count in (7, 8))
+    seven, eight = (links.choice("a", "abcdefgh"[:count]).metadata["parse"] for count in (7, 8))
     with pytest.raises(ValueError, match="must be a, b, c, d, e, f, g"):
         seven("z")
     with pytest.raises(ValueError, match="must be one of the names in the list"):
@@ -132,7 +132,7 @@ def test_neighbours_read_apart(fmt: Format) -> None:
      (Fraction(1000), "100000 %"), (Fraction(10**9 + 1, 3), "≈3.3e+10 %"), (None, "–")],
 )  # fmt: skip
 def test_percentages(ratio: Fraction | None, text: str) -> None:
-    assert tables._percent(ratio) == text
+    assert template_filters.percent(ratio) == text
 
 
 def test_the_first_rows_of_long_tables() -> None:
@@ -169,19 +169,19 @@ def test_the_largest_tensors() -> None:
 
 
 def test_the_most_points_of_a_line() -> None:
-    assert len(numberline.line(E4M3, "0.3", 0x2A, "linear").points) == 254  # all that are numbers
-    assert numberline.line(E4M3, "0.3", 0x2A, "linear").is_whole
-    found = numberline.line(HALF, "0.3", 0x34CD, "linear")
+    assert len(number_line.line(E4M3, "0.3", 0x2A, "linear").points) == 254  # all that are numbers
+    assert number_line.line(E4M3, "0.3", 0x2A, "linear").is_complete
+    found = number_line.line(HALF, "0.3", 0x34CD, "linear")
     assert len(found.points) == 128
-    assert not found.is_whole
-    assert len(numberline.line(HALF, "0.3", 0x34CD, "symlog").points) == 62  # a code for each binade
-    assert len(numberline.line(as_format(16), "0.3", 0x3E9A, "symlog").points) == 255  # 256, one of them Inf's
-    rows = {point.row for point in numberline.line(as_format(24), "3", 0x80, "binades").points}
+    assert not found.is_complete
+    assert len(number_line.line(HALF, "0.3", 0x34CD, "symlog").points) == 62  # a code for each binade
+    assert len(number_line.line(as_format(16), "0.3", 0x3E9A, "symlog").points) == 255  # 256, one of them Inf's
+    rows = {point.row for point in number_line.line(as_format(24), "3", 0x80, "binades").points}
     assert len(rows) == 32
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.is_float], ids=lambda fmt: fmt.name)
 def test_the_most_marks_of_an_axis(fmt: Format) -> None:
-    marks = numberline.line(fmt, "0.3", fmt.max_code // 2, "symlog").marks
+    marks = number_line.line(fmt, "0.3", fmt.max_code // 2, "symlog").marks
     assert 2 <= len(marks) <= 14
     assert len({place for place, _ in marks}) == len(marks)

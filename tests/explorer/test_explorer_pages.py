@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.explorer_pages import FOLDER, AppTest, copied, healthy, page, texts
 
-from lowprec.explorer.state import FORMAT_NAMES, PAGES
+from lowprec.explorer.page_states import FORMAT_NAMES, PAGES
 
 NAMES = [path for path, *_ in PAGES]
 

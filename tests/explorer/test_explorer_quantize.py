@@ -71,10 +71,10 @@ def test_every_element_against_fractions(fmt, granularity, asymmetric):
         place = {"tensor": (), "axis": (column,), "block": (row, column // 3)}[granularity]
         scale = Fraction(float(found.scale[place]))
         zero_point = 0 if found.zero_point is None else int(found.zero_point[place])
-        assert found.spread[row, column] == scale
+        assert found.element_scale[row, column] == scale
         code, value = expected(ROWS[row, column], scale, zero_point, settings)
         assert int(found.codes[row, column]) == code
-        assert found.back[row, column] == float(value)
+        assert found.dequantized[row, column] == float(value)
         assert found.error[row, column] == float(value) - float(ROWS[row, column])
 
 
@@ -180,7 +180,7 @@ def test_shares_by_hand():
     assert unsigned.flushed == 0.5
     powers = quantize(x, Settings(E2M1, scale_format=E8M0))  # 2**6 / 2**2: 112 / 16 = 7 is where 6 ends
     assert powers.scale.item() == 16
-    assert powers.beyond.tolist() == [[False, False, False, False], [True, True, True, False]]
+    assert powers.out_of_range.tolist() == [[False, False, False, False], [True, True, True, False]]
     assert powers.saturated == 3 / 8
     assert powers.flushed == 0.25  # 0.2 and 0.3
 
@@ -192,7 +192,7 @@ def test_saturation_begins_where_the_format_ends(fmt, limit, inclusive):
     x = np.array([below, edge, above], np.float32)
     scale_one = quantize(np.array([*x, fmt.max], np.float32), Settings(fmt, scale_format=E8M0))
     assert scale_one.scale.item() == 1
-    assert scale_one.beyond.tolist() == [False, inclusive, True, False]
+    assert scale_one.out_of_range.tolist() == [False, inclusive, True, False]
 
 
 def test_sqnr_and_size_by_hand():
@@ -222,7 +222,7 @@ def test_slices_and_codebook_count_every_element(granularity, shape, dtype):
         assert sum(row.elements for row in rows) == sum(bar.count for bar in codebook(found)) == x.size
         assert [row.index for row in rows] == list(np.ndindex(found.scale.shape))
         assert max(row.largest for row in rows) == float(np.abs(x.astype(np.float64)).max())
-        assert sum(row.saturated for row in rows) == int(found.beyond.sum())
+        assert sum(row.saturated for row in rows) == int(found.out_of_range.sum())
         for row in rows:
             assert float(row.scale) == found.scale[row.index]
 

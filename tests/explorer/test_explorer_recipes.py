@@ -11,8 +11,8 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer import recipes
-from lowprec.explorer.state import Quantize
+from lowprec.explorer import code_snippets
+from lowprec.explorer.page_states import Quantize
 from lowprec.explorer.views.compare import COMPARABLE
 from lowprec.explorer.views.conversion import CASTABLE, bitcasting, cast_options, conversion
 from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, quantize
@@ -43,7 +43,7 @@ def check(nodes, inputs, opset):
 def test_of_a_comparison(saturate, mode, opset, capsys):
     options = cast_options(saturate, mode, opset)
     formats = [fmt for fmt in COMPARABLE if fmt.since <= opset]
-    python, onnx_text = recipes.of_comparison("-17/23", formats, options)
+    python, onnx_text = code_snippets.of_comparison("-17/23", formats, options)
     lines = [line for line in run(python, capsys)[1].splitlines() if line.startswith("result")]
     codes = [int(line.split()[1], 16) for line in lines]
     assert codes == [reference.encode("-17/23", fmt, **options) for fmt in formats]
@@ -59,7 +59,7 @@ def test_of_a_conversion(target, capsys):
             options = cast_options(saturate, "down", 28)
             found = conversion(3, source, target, **options)
             read = bitcasting(3, source, target)
-            python, onnx_text = recipes.of_conversion(found, options, read)
+            python, onnx_text = code_snippets.of_conversion(found, options, read)
             first, *second = run(python, capsys)[1].splitlines()
             assert re.findall("0x[0-9a-f]+", first) == [hex(found.result)]
             assert len(second) == (source.bits == target.bits)
@@ -74,8 +74,9 @@ def same(names, tensor, settings):
     found = quantize(tensor.values, settings)
     assert names["x"].tobytes() == tensor.values.tobytes()
     assert names["scale"].shape == found.scale.shape
+    assert np.array_equal(lp.cast(names["scale"], "float64"), found.scale)
     assert np.asarray(names["y"]).view(settings.fmt.code_dtype).tolist() == found.codes.tolist()
-    assert np.array_equal(names["back"].astype(np.float64), found.back, equal_nan=True)
+    assert np.array_equal(names["back"].astype(np.float64), found.dequantized, equal_nan=True)
 
 
 @pytest.mark.parametrize("fmt", TARGETS, ids=lambda fmt: fmt.name)
@@ -86,7 +87,7 @@ def test_of_a_quantization(fmt, per, scale, asymmetric, capsys):
     state = dataclasses.replace(Quantize(), rows=4, columns=10, seed=3)
     tensor = sampled("normal", 4, 10, 3)
     settings = Settings(fmt, per, -1, 4, scale, asymmetric, "nearest", False)
-    python, onnx_text = recipes.of_quantization(state, tensor, settings)
+    python, onnx_text = code_snippets.of_quantization(state, tensor, settings)
     names, out = run(python, capsys)
     same(names, tensor, settings)
     assert float(out) == quantize(tensor.values, settings).max_abs_error
@@ -98,18 +99,28 @@ def test_of_a_quantization(fmt, per, scale, asymmetric, capsys):
     assert found == {"y": fmt.onnx_enum, "back": FLOAT.onnx_enum if scale is E8M0 else scale.onnx_enum}
 
 
+@pytest.mark.parametrize("fmt", [E2M1, UINT8], ids=lambda fmt: fmt.name)
+def test_the_scale_of_a_block_of_zeros(fmt, capsys):
+    """OCP MX: the exponent is the smallest one, 2**-127, code 00."""
+    text, settings = "0 0 0 0; 1 2 3 4", Settings(fmt, "block", -1, 4, E8M0)
+    state = dataclasses.replace(Quantize(), origin="typed", x=text)
+    names, _ = run(code_snippets.of_quantization(state, typed(text), settings)[0], capsys)
+    same(names, typed(text), settings)
+    assert lp.cast(names["scale"], "float64")[0, 0] == 2.0**-127
+
+
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_of_a_sampled_tensor(distribution, capsys):
     state = dataclasses.replace(Quantize(), distribution=distribution, rows=20, columns=30, seed=5, spread=0.3)
     tensor, settings = sampled(distribution, 20, 30, 5, 0.3), Settings(E2M1)
-    same(run(recipes.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
+    same(run(code_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
 
 
 @pytest.mark.parametrize("text", ["0.1", "1 2; 3 1/3", "nan inf -inf -0 1e-45 3.4e38"])
 @pytest.mark.parametrize("settings", [Settings(E2M1), Settings(UINT8, asymmetric=True), Settings(INT4, "axis", 0)])
 def test_of_a_typed_tensor(text, settings, capsys):
     state = dataclasses.replace(Quantize(), origin="typed", x=text)
-    names, _ = run(recipes.of_quantization(state, typed(text), settings)[0].partition("error =")[0], capsys)
+    names, _ = run(code_snippets.of_quantization(state, typed(text), settings)[0].partition("error =")[0], capsys)
     same(names, typed(text), settings)
 
 
@@ -121,12 +132,12 @@ def test_of_a_file(dtype, tmp_path, monkeypatch, capsys):
     np.save("file.npy", values)
     tensor = from_file("file.npy", (tmp_path / "file.npy").read_bytes())
     settings = Settings(INT4, "axis", 1)
-    same(run(recipes.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
+    same(run(code_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
     save = pytest.importorskip("safetensors.numpy").save_file
     save({"it's": values, "b": values}, "file.safetensors")
     tensor = from_file("file.safetensors", (tmp_path / "file.safetensors").read_bytes(), "it's")
     assert tensor.stored is lp.as_format(np.dtype(dtype))
-    same(run(recipes.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
+    same(run(code_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
 
 
 @pytest.mark.parametrize("fmt", ["float4_e2m1fn", "float6_e3m2fn", "float8_e4m3fn", "bfloat16"])
@@ -137,7 +148,7 @@ def test_of_a_file_that_convert_wrote(fmt, tmp_path, monkeypatch, capsys):
     lp.convert("source.safetensors", "file.safetensors", to=fmt)
     tensor = from_file("file.safetensors", (tmp_path / "file.safetensors").read_bytes())
     state, settings = dataclasses.replace(Quantize(), origin="file"), Settings(INT4, "axis", -1)
-    same(run(recipes.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
+    same(run(code_snippets.of_quantization(state, tensor, settings)[0], capsys)[0], tensor, settings)
 
 
 def test_a_tensor_needs_no_name():

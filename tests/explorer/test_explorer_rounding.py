@@ -10,7 +10,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.explorer.views import numberline
+from lowprec.explorer.views import number_line
 from lowprec.explorer.views import rounding as view
 from lowprec.spec.formats import NUMERIC, Format, Kind
 from lowprec.spec.rounding import ROUND_MODES
@@ -166,7 +166,7 @@ def test_presets_show_what_they_say() -> None:
 def test_places_keep_the_order_of_the_values(fmt: Format, how: str) -> None:
     for text in ("0.3", "-2.5", "1e-30", "1e400", "-0", "inf", "nan"):
         near = lp.explain(text, fmt).code
-        line = numberline.line(fmt, text, near, how)
+        line = number_line.line(fmt, text, near, how)
         assert 0 < len(line.points) <= 512
         rows: dict[str, list[tuple[Fraction, float]]] = {}
         for point in line.points:
@@ -190,7 +190,7 @@ def test_x_lies_between_its_neighbours_on_the_line() -> None:
     for fmt in FLOATS:
         why = lp.explain("0.3", fmt)
         for how in ("linear", "symlog"):
-            line = numberline.line(fmt, "0.3", why.code, how)
+            line = number_line.line(fmt, "0.3", why.code, how)
             places = {int(point.code, 16): point.place for point in line.points}
             assert why.lower is not None
             assert why.upper is not None
@@ -200,7 +200,7 @@ def test_x_lies_between_its_neighbours_on_the_line() -> None:
 
 @pytest.mark.parametrize("fmt", FLOATS, **BY_NAME)
 def test_spacing_is_the_distance_of_neighbours(fmt: Format) -> None:
-    for step in numberline.spacing(fmt)[:: max(1, len(numberline.spacing(fmt)) // 40)]:
+    for step in number_line.spacing(fmt)[:: max(1, len(number_line.spacing(fmt)) // 40)]:
         code = reference.encode(Fraction(2) ** step.low, fmt, round_mode=None)
         here = reference.decode(code, fmt).number
         assert here == Fraction(2) ** step.low

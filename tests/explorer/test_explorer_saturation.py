@@ -90,7 +90,7 @@ def test_the_formats_that_saturate_does_not_concern(opset: int, names: tuple[str
 def test_the_edges() -> None:
     for name, ends in EDGES.items():
         assert view.edges(as_format(name)) == ends
-    given = {cell.format.name: cell.given for cell in view.floats(28, True).rows[6].cells}
+    given = {cell.format.name: cell.input for cell in view.floats(28, True).rows[6].cells}
     assert given == {"float8_e4m3fn": "464", "float8_e4m3fnuz": "248−ε", "float8_e5m2": "61440−ε",
                      "float8_e5m2fnuz": "61440−ε"}  # fmt: skip
     for fmt in NUMERIC:

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from lowprec import as_format, reference
-from lowprec.explorer import snippets
+from lowprec.explorer import code_snippets
 from lowprec.explorer.views.anatomy import anatomy
 from lowprec.spec.formats import NUMERIC, Format
 
@@ -39,7 +39,7 @@ def check_node(names: dict[str, Any], source: int, to: Format, opset: int = 28) 
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
 def test_of_a_code(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
     for code in (0, 1, fmt.max_code, fmt.sign_mask | 1):
-        python, node = snippets.of_code(anatomy(f"{code:#x}", fmt))
+        python, node = code_snippets.of_code(anatomy(f"{code:#x}", fmt))
         out = run(python, capsys)[1]
         value = reference.decode(code, fmt)
         if fmt.is_float:  # float64 holds it, and prints the fewest digits that name it
@@ -59,7 +59,7 @@ def test_of_a_number(fmt: Format, saturate: bool, opset: int, capsys: pytest.Cap
     if fmt.since > opset:
         pytest.skip("the opset lacks the format")
     for x in ("17/23", "1e6", "-inf", "nan", "-0"):
-        python, node = snippets.of_number(x, fmt, saturate, opset)
+        python, node = code_snippets.of_number(x, fmt, saturate, opset)
         last = run(python, capsys)[1].splitlines()[-1].split()
         assert last[:2] == [
             "result",
@@ -72,14 +72,14 @@ def test_of_a_number(fmt: Format, saturate: bool, opset: int, capsys: pytest.Cap
 
 
 def test_of_a_typed_number(capsys: pytest.CaptureFixture[str]) -> None:
-    python, node = snippets.of_code(anatomy("0.3", "float8_e4m3fn"))
+    python, node = code_snippets.of_code(anatomy("0.3", "float8_e4m3fn"))
     assert "nearer to the upper neighbour" in run(python, capsys)[1]
     check_node(run(node, capsys)[0], onnx.TensorProto.FLOAT, as_format("float8_e4m3fn"))
 
 
 @pytest.mark.parametrize("opset", [19, 23, 24, 28])
 def test_of_an_opset(opset: int, capsys: pytest.CaptureFixture[str]) -> None:
-    python, node = snippets.of_opset(opset)
+    python, node = code_snippets.of_opset(opset)
     lines = run(python, capsys)[1].splitlines()
     assert len(lines) == 8
     fnuz = next(line for line in lines if line.startswith("float8_e4m3fnuz True"))

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
+import tomllib
 from pathlib import Path
 
+import jinja2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lowprec import explorer
-from lowprec.explorer import state, theme
+from lowprec.explorer import links, page_states, templates, theme
 
 FOLDER = Path(explorer.__file__).parent
-STATES = (state.Anatomy, state.Rounding, state.Saturation, state.Compare, state.Conversion, state.Quantize)
+STATES = (
+    page_states.Anatomy,
+    page_states.Rounding,
+    page_states.Saturation,
+    page_states.Compare,
+    page_states.Conversion,
+    page_states.Quantize,
+)
 NAMES = sorted({field.name for cls in STATES for field in dataclasses.fields(cls)})
 TEXTS = st.text(max_size=30) | st.sampled_from(
     ["", "0x7e", "1", "0", "28", "nan", "inf", "1e400", "-1", "float4_e2m1fn", ","]
@@ -22,7 +32,7 @@ TEXTS = st.text(max_size=30) | st.sampled_from(
 
 
 def test_every_page_has_a_state_and_a_script() -> None:
-    paths = [path for path, *_ in state.PAGES]
+    paths = [path for path, *_ in page_states.PAGES]
     assert paths == ["anatomy", "rounding", "saturation", "compare", "conversion", "quantize"]
     assert [cls.__name__.lower() for cls in STATES] == paths
     assert {path.stem for path in (FOLDER / "app_pages").glob("*.py")} == {*paths, "__init__"}
@@ -30,16 +40,16 @@ def test_every_page_has_a_state_and_a_script() -> None:
 
 @pytest.mark.parametrize("cls", STATES)
 def test_the_default_comes_back(cls: type) -> None:
-    assert state.read(cls, {}) == (cls(), ())
-    assert state.read(cls, state.write(cls())) == (cls(), ())
+    assert links.read(cls, {}) == (cls(), ())
+    assert links.read(cls, links.write(cls())) == (cls(), ())
 
 
 @given(query=st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=8), TEXTS, max_size=6))
 def test_any_query_is_read_and_what_it_means_comes_back(query: dict[str, str]) -> None:
     for cls in STATES:
-        found, problems = state.read(cls, query)
-        assert state.read(cls, state.write(found)) == (found, ())
-        kept = {name: text for name, text in state.write(found).items() if query.get(name) == text}
+        found, problems = links.read(cls, query)
+        assert links.read(cls, links.write(found)) == (found, ())
+        kept = {name: text for name, text in links.write(found).items() if query.get(name) == text}
         fields = {field.name: field for field in dataclasses.fields(cls)}
         assert len(problems) <= len(query)
         for name in query.keys() - kept.keys():  # read as something else: either said, or the same in other words
@@ -48,14 +58,14 @@ def test_any_query_is_read_and_what_it_means_comes_back(query: dict[str, str]) -
 
 
 def test_what_is_wrong_is_said() -> None:
-    found, problems = state.read(
-        state.Rounding, {"fmt": "float9", "opset": "18", "saturate": "yes", "x": "7", "y": "1"}
+    found, problems = links.read(
+        page_states.Rounding, {"fmt": "float9", "opset": "18", "saturate": "yes", "x": "7", "y": "1"}
     )
-    assert found == dataclasses.replace(state.Rounding(), x="7")
+    assert found == dataclasses.replace(page_states.Rounding(), x="7")
     assert [problem.split()[0] for problem in problems] == ["fmt", "opset", "saturate", "This"]
     assert "float9" in problems[0]
     assert "from 19 to 28" in problems[1]
-    long = state.read(state.Rounding, {"x": "9" * 10**6})[1]
+    long = links.read(page_states.Rounding, {"x": "9" * 10**6})[1]
     assert len(long) == 1
     assert len(long[0]) < 200
 
@@ -79,7 +89,7 @@ def test_texts_stand_out(scheme: int) -> None:
     for background, text in [pair[scheme] for pair in {**theme.FIELDS, **theme.CLASSES}.values()]:
         assert contrast(background, text) >= 4.5, (background, text)
         assert contrast(page, text) >= 4.5, text  # labels and charts use it on the page itself
-    for colour in (theme.ACCENT[scheme], theme.QUIET[scheme], *(pair[scheme] for pair in theme.GOOD_BAD.values())):
+    for colour in (theme.ACCENT[scheme], theme.QUIET[scheme]):
         assert contrast(page, colour) >= 4.5
     assert contrast(page, theme.OPTIONS[f"theme.{name}.textColor"]) >= 7
 
@@ -90,7 +100,7 @@ def test_fields_look_different() -> None:
 
 
 def sources() -> list[Path]:
-    found = [path for kind in ("py", "js", "css") for path in FOLDER.rglob(f"*.{kind}")]
+    found = [path for kind in ("py", "js", "css", "j2", "html") for path in FOLDER.rglob(f"*.{kind}")]
     assert len(found) > 20
     return found
 
@@ -99,10 +109,8 @@ def sources() -> list[Path]:
 def test_every_file_is_short_and_says_its_job(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 350
-    if path.suffix == ".py":
-        assert lines[0].startswith('"""')
-    if path.suffix == ".js":
-        assert lines[0].startswith("// ")
+    first = {".py": '"""', ".js": "// ", ".css": "/* ", ".j2": "{# "}
+    assert lines[0].startswith(first.get(path.suffix, "<"))
 
 
 def imports(path: Path) -> set[str]:
@@ -116,7 +124,8 @@ def imports(path: Path) -> set[str]:
 
 
 def test_views_and_states_know_no_streamlit() -> None:
-    pure = [*(FOLDER / "views").glob("*.py"), FOLDER / "state.py", FOLDER / "theme.py", FOLDER / "snippets.py"]
+    modules = ("links", "page_states", "carry_over", "theme", "code_snippets", "templates", "template_filters")
+    pure = [*(FOLDER / "views").glob("*.py"), *(FOLDER / f"{name}.py" for name in modules)]
     for path in pure:
         assert not any(name.startswith(("streamlit", "altair", "pandas")) for name in imports(path)), path.name
     for path in (FOLDER / "views").glob("*.py"):  # what is below knows nothing of what is above
@@ -127,6 +136,59 @@ def test_nothing_is_fetched_and_no_text_becomes_markup() -> None:
     for path in sources():
         text = path.read_text(encoding="utf-8")
         assert "unsafe_allow" not in text, path.name
-        if path.suffix in (".js", ".css"):
+        if path.suffix != ".py":
             assert "http" not in text, path.name
             assert "innerHTML" not in text, path.name
+            assert not re.search(r"\|\s*safe|autoescape", text), path.name
+
+
+def test_every_file_is_installed() -> None:
+    root = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").exists())
+    setuptools = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    explorer = root / "explorer"
+    roots = {"lowprec.explorer": explorer}  # package -> its folder
+    roots |= {f"lowprec.explorer.{path.name}": path for path in explorer.iterdir() if (path / "__init__.py").exists()}
+    assert {name for name in setuptools["packages"] if name.startswith("lowprec.explorer")} == set(roots)
+    installed = {
+        path
+        for name, root in roots.items()
+        for pattern in ("*.py", *setuptools["package-data"].get(name, []))
+        for path in root.glob(pattern)
+    }
+    files = {path for path in explorer.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert files == installed
+
+
+def test_html_and_css_are_files_of_their_own() -> None:
+    markup = re.compile(
+        r"</?(?:a|b|br|code|div|dl|i|li|ol|p|small|span|style|sub|sup|table|td|th|tr)\b[^>]*>|\{[^{}]*:[^{}]*;"
+    )
+    assert markup.search("f'<div class=\"lp\">{x}</div>'")
+    assert markup.search(".lp { color: red; }")
+    for path in FOLDER.rglob("*.py"):
+        assert not markup.search(path.read_text(encoding="utf-8")), path.name
+
+
+def test_templates_escape_what_a_visitor_typed() -> None:
+    hostile = '<script>alert("x")</script>&'
+    escaped = "&lt;script&gt;alert(&#34;x&#34;)&lt;/script&gt;&amp;"
+    assert escaped in templates.render("facts", facts=[("typed", hostile)])
+    assert hostile not in templates.render("facts", facts=[(hostile, hostile)])
+    with pytest.raises(jinja2.UndefinedError):  # a value that a template lacks is an error, not an empty text
+        templates.render("facts")
+
+
+def test_the_style_sheets_hold_every_class_of_a_template() -> None:
+    styles = templates.render_styles()
+    used = {
+        name
+        for path in (FOLDER / "templates").glob("*.j2")
+        for text in re.findall(r'class="([^"]*)"', path.read_text(encoding="utf-8"))
+        for name in re.findall(r"(?<!\S)lp-[a-z-]+(?![-{a-z])", text)
+    }
+    assert len(used) > 20
+    assert not {name for name in used if f".{name}" not in styles} - {"lp-left"}
+    for colour in (*theme.FIELDS, *theme.CLASSES):
+        assert f"--lp-{colour}: light-dark(#" in styles
+        assert f".lp-{colour} {{ background: var(--lp-{colour}); color: var(--lp-{colour}-text); }}" in styles
+    assert ".lp-steps > li::before" in styles  # nothing of a style sheet is escaped

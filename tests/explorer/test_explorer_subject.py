@@ -6,69 +6,69 @@ from typing import Any
 
 import pytest
 
-from lowprec.explorer import state
-from lowprec.explorer.state import Anatomy, Compare, Conversion, Quantize, Rounding, Saturation
-from lowprec.explorer.subject import Subject, follow, subject_of, with_subject
+from lowprec.explorer import links, page_states
+from lowprec.explorer.carry_over import Selection, carry_over, selection_of, with_selection
+from lowprec.explorer.page_states import Anatomy, Compare, Conversion, Quantize, Rounding, Saturation
 
 SEEN = [
-    (Anatomy("float8_e5m2", "448"), Subject("448", "float8_e5m2")),
-    (Anatomy("float8_e4m3fn", "0x7e"), Subject("448", "float8_e4m3fn")),  # a code is the number it stands for
-    (Anatomy("float8_e4m3fnuz", "0x80"), Subject("-nan", "float8_e4m3fnuz")),
-    (Anatomy("float32", "rubbish"), Subject(None, "float32")),
-    (Rounding("17/23", "int4"), Subject("17/23", "int4")),
-    (Rounding("1/0", "int4"), Subject(None, "int4")),
-    (Saturation(), Subject()),
-    (Compare(x="-0"), Subject("-0", None)),
-    (Conversion("float16", "0x3c00", "int8"), Subject("1", "int8")),
-    (Quantize(fmt="uint4"), Subject(None, "uint4")),
+    (Anatomy("float8_e5m2", "448"), Selection("448", "float8_e5m2")),
+    (Anatomy("float8_e4m3fn", "0x7e"), Selection("448", "float8_e4m3fn")),  # a code is the number it stands for
+    (Anatomy("float8_e4m3fnuz", "0x80"), Selection("-nan", "float8_e4m3fnuz")),
+    (Anatomy("float32", "rubbish"), Selection(None, "float32")),
+    (Rounding("17/23", "int4"), Selection("17/23", "int4")),
+    (Rounding("1/0", "int4"), Selection(None, "int4")),
+    (Saturation(), Selection()),
+    (Compare(x="-0"), Selection("-0", None)),
+    (Conversion("float16", "0x3c00", "int8"), Selection("1", "int8")),
+    (Quantize(fmt="uint4"), Selection(None, "uint4")),
 ]
 
 
-@pytest.mark.parametrize(("page", "subject"), SEEN, ids=lambda value: type(value).__name__)
-def test_what_a_page_looks_at(page: Any, subject: Subject) -> None:
-    assert subject_of(page) == subject
-    assert with_subject(page, subject) == page  # a code stays a code
-    assert with_subject(page, Subject()) == page
+@pytest.mark.parametrize(("page", "selection"), SEEN, ids=lambda value: type(value).__name__)
+def test_what_a_page_looks_at(page: Any, selection: Selection) -> None:
+    assert selection_of(page) == selection
+    assert with_selection(page, selection) == page  # a code stays a code
+    assert with_selection(page, Selection()) == page
 
 
 def test_what_a_page_takes_over() -> None:
-    subject = Subject("464", "float8_e5m2fnuz")
-    assert with_subject(Anatomy(show="exact"), subject) == Anatomy("float8_e5m2fnuz", "464", "exact")
-    assert with_subject(Anatomy("float8_e4m3fn", "0x7e"), Subject(None, "int8")) == Anatomy("int8", "448")
-    assert with_subject(Rounding(line="symlog"), subject) == Rounding("464", "float8_e5m2fnuz", line="symlog")
-    assert with_subject(Saturation(21), subject) == Saturation(21)
-    assert with_subject(Conversion(), subject) == Conversion("float32", "464", "float8_e5m2fnuz")
-    found = with_subject(Compare(), subject)
+    selection = Selection("464", "float8_e5m2fnuz")
+    assert with_selection(Anatomy(show="exact"), selection) == Anatomy("float8_e5m2fnuz", "464", "exact")
+    assert with_selection(Anatomy("float8_e4m3fn", "0x7e"), Selection(None, "int8")) == Anatomy("int8", "448")
+    assert with_selection(Rounding(line="symlog"), selection) == Rounding("464", "float8_e5m2fnuz", line="symlog")
+    assert with_selection(Saturation(21), selection) == Saturation(21)
+    assert with_selection(Conversion(), selection) == Conversion("float32", "464", "float8_e5m2fnuz")
+    found = with_selection(Compare(), selection)
     assert (found.x, found.fmts) == ("464", ("float8_e5m2fnuz", *Compare().fmts))
-    assert with_subject(Compare(), Subject(None, "float16")) == Compare()  # is among them
-    assert with_subject(Compare(), Subject(None, "bool")) == Compare()  # has no range
-    full = tuple(fmt for fmt in state.FORMAT_NAMES if fmt not in ("bool", "int64"))[:12]
-    assert with_subject(Compare(fmts=full), Subject(None, "int64")).fmts == ("int64", *full[:11])
-    assert with_subject(Quantize(block=16), subject) == Quantize(fmt="float8_e5m2fnuz", block=16)
-    assert with_subject(Quantize(), Subject("1", "float64")) == Quantize()  # nothing quantizes to it
+    assert with_selection(Compare(), Selection(None, "float16")) == Compare()  # is among them
+    assert with_selection(Compare(), Selection(None, "bool")) == Compare()  # has no range
+    full = tuple(fmt for fmt in page_states.FORMAT_NAMES if fmt not in ("bool", "int64"))[:12]
+    assert with_selection(Compare(fmts=full), Selection(None, "int64")).fmts == ("int64", *full[:11])
+    assert with_selection(Quantize(block=16), selection) == Quantize(fmt="float8_e5m2fnuz", block=16)
+    assert with_selection(Quantize(), Selection("1", "float64")) == Quantize()  # nothing quantizes to it
 
 
 def test_pages_follow_one_another() -> None:
-    known = follow({}, "rounding", Rounding())
-    assert known == {path: cls() for path, cls in state.STATES.items()}  # nothing was chosen yet
-    known = follow(known, "rounding", Rounding("464", "float8_e5m2", opset=23))
+    known = carry_over({}, "rounding", Rounding())
+    assert known == {path: cls() for path, cls in page_states.STATES.items()}  # nothing was chosen yet
+    known = carry_over(known, "rounding", Rounding("464", "float8_e5m2", opset=23))
     assert known["anatomy"] == Anatomy("float8_e5m2", "464")
     assert known["compare"].x == "464"
     assert known["saturation"] == Saturation()
-    known = follow(known, "saturation", Saturation(20))  # has neither: forgets neither
-    known = follow(known, "compare", known["compare"])
-    known = follow(known, "anatomy", Anatomy("float64", "464"))
+    known = carry_over(known, "saturation", Saturation(20))  # has neither: forgets neither
+    known = carry_over(known, "compare", known["compare"])
+    known = carry_over(known, "anatomy", Anatomy("float64", "464"))
     assert known["rounding"] == Rounding("464", "float64", opset=23)
     assert known["quantize"].fmt == "float8_e5m2"
-    known = follow(known, "quantize", known["quantize"])  # a visit there does not choose its format
+    known = carry_over(known, "quantize", known["quantize"])  # a visit there does not choose its format
     assert known["anatomy"] == Anatomy("float64", "464")
-    known = follow(known, "anatomy", Anatomy("float64", "rubbish"))  # no number: the others keep theirs
+    known = carry_over(known, "anatomy", Anatomy("float64", "rubbish"))  # no number: the others keep theirs
     assert known["rounding"].x == "464"
 
 
-@pytest.mark.parametrize("path", state.STATES)
+@pytest.mark.parametrize("path", page_states.STATES)
 def test_links_of_the_menu_are_read_back(path: str) -> None:
     for page, _ in SEEN:
         own = type(page).__name__.lower()
-        linked = follow({}, own, page)[path]
-        assert state.read(type(linked), state.write(linked)) == (linked, ())
+        linked = carry_over({}, own, page)[path]
+        assert links.read(type(linked), links.write(linked)) == (linked, ())

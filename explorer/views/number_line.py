@@ -1,4 +1,4 @@
-"""A format's values on a line, places computed here: linear, logarithmic on both sides of zero, or a row a binade."""
+"""The number line: where the values of a format are drawn, linear, symlog, or a row for each binade."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .numbers import apart, code_text, power_form
 
 __all__ = ["Line", "Point", "Step", "line", "spacing"]
 
-_MOST = 512
-"""Points that a line shows; beyond it, those around the number."""
+_MAX_POINTS = 512
+"""Points on a line; of more, those around the number."""
 
-_ROWS = 32
-"""Binades that are drawn; beyond it, those around the number."""
+_MAX_ROWS = 32
+"""Binades in rows; of more, those around the number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One finite value: where it is drawn, in which row (binades only), and what is said about it."""
+    """One finite value: where it is drawn, in which row (binades only), its code, text and class."""
 
     place: float
     row: str
@@ -41,7 +41,7 @@ class Line:
     x: float | None
     row: str
     marks: tuple[tuple[float, str], ...]
-    is_whole: bool
+    is_complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,56 +76,61 @@ def _symlog(value: Value, fmt: Format) -> float:
 
 
 def _binade(value: Value, fmt: Format) -> tuple[float, str]:
-    """Return how far into its binade a magnitude lies, 0 to 1, and the binade's name."""
+    """Return layout far into its binade a magnitude lies, 0 to 1, and the binade's name."""
     if fmt.has_zero and value.magnitude < Fraction(2) ** fmt.emin:
         return float(value.magnitude / Fraction(2) ** fmt.emin), f"0 to 2^{fmt.emin}"
     power = _floor_log2(value.magnitude)
     return float(value.magnitude / Fraction(2) ** power) - 1, f"2^{power}"
 
 
-def _codes(fmt: Format, near: int, how: str) -> Iterable[int]:
-    """Return the codes to draw: all of a small format; else those around `near`, or the binades' first ones."""
-    count, is_positive = 1 << fmt.bits, how == "binades"
-    if count > _MOST:
-        if how == "symlog":  # neighbours would all lie on one place
+def _codes(fmt: Format, near_code: int, layout: str) -> Iterable[int]:
+    """Return the codes to draw: all of a small format; else those around `near_code`, or the binades' first ones."""
+    count, is_positive = 1 << fmt.bits, layout == "binades"
+    if count > _MAX_POINTS:
+        if layout == "symlog":  # neighbours would all lie on one place
             size = 1 << fmt.mantissa_bits
-            first = max(0, min(near // size - _MOST // 4, count // size - _MOST // 2))
-            return range(first * size, min((first + _MOST // 2) * size, count), size)
-        sign = 0 if is_positive else near & fmt.sign_mask
-        magnitude = min(near & fmt.magnitude_mask, fmt.max_code)
-        first = max(0, min(magnitude, fmt.max_code - _MOST // 8) - _MOST // 8)
-        return range(sign + first, sign + first + _MOST // 4)
+            first = max(0, min(near_code // size - _MAX_POINTS // 4, count // size - _MAX_POINTS // 2))
+            return range(first * size, min((first + _MAX_POINTS // 2) * size, count), size)
+        sign = 0 if is_positive else near_code & fmt.sign_mask
+        magnitude = min(near_code & fmt.magnitude_mask, fmt.max_code)
+        first = max(0, min(magnitude, fmt.max_code - _MAX_POINTS // 8) - _MAX_POINTS // 8)
+        return range(sign + first, sign + first + _MAX_POINTS // 4)
     return range(fmt.magnitude_mask + 1 if is_positive else count)
 
 
-def line(fmt: object, x: object, near: int, how: str) -> Line:
-    """Return the values of a float format to draw around x; `near` is a code close to it, `how` as on the page."""
+def line(fmt: object, x: object, near_code: int, layout: str) -> Line:
+    """Return the values of a float format to draw around x; `near_code` is a code next to x.
+
+    `layout` is linear, symlog or binades.
+    """
     row, number = as_format(fmt), Value.of(x)
     if not row.signed:  # its Cast ignores the sign
         number = Value(number.magnitude, False, number.special)
-    is_binades = how == "binades"
-    found: list[Point] = []
+    is_binades = layout == "binades"
+    points: list[Point] = []
     numbers: list[Value] = []
-    for code in _codes(row, near, how):
+    for code in _codes(row, near_code, layout):
         value = decode(code, row)
         if not value.special:
-            place, name = _place(value, row, how)
-            found.append(Point(place, name, code_text(code, row), apart(value, row), classify(code, row)))
+            place, name = _place(value, row, layout)
+            points.append(Point(place, name, code_text(code, row), apart(value, row), classify(code, row)))
             numbers.append(value)
-    here, name = _here(number, row, how)
-    rows = list(dict.fromkeys(point.row for point in found))
-    if len(rows) > _ROWS:
-        first = max(0, min((rows.index(name) if name in rows else 0) - _ROWS // 2, len(rows) - _ROWS))
-        found = [point for point in found if point.row in rows[first : first + _ROWS]]
-    return Line(tuple(found), here if here is not None and _inside(here, name, found, is_binades) else None, name,
-                _marks(found, numbers, how), 1 << row.bits <= _MOST and len(rows) <= _ROWS)  # fmt: skip
+    here, name = _here(number, row, layout)
+    rows = list(dict.fromkeys(point.row for point in points))
+    if len(rows) > _MAX_ROWS:
+        first = max(0, min((rows.index(name) if name in rows else 0) - _MAX_ROWS // 2, len(rows) - _MAX_ROWS))
+        points = [point for point in points if point.row in rows[first : first + _MAX_ROWS]]
+    if here is not None and not _inside(here, name, points, is_binades):
+        here = None
+    is_complete = 1 << row.bits <= _MAX_POINTS and len(rows) <= _MAX_ROWS
+    return Line(tuple(points), here, name, _marks(points, numbers, layout), is_complete)
 
 
-def _here(number: Value, fmt: Format, how: str) -> tuple[float | None, str]:
+def _here(number: Value, fmt: Format, layout: str) -> tuple[float | None, str]:
     """Return where a number lies, None where it is not on the line."""
     if number.special or number.magnitude > Fraction(fmt.max) or not (number.magnitude or fmt.has_zero):
         return None, ""
-    return _place(number, fmt, how)
+    return _place(number, fmt, layout)
 
 
 def _inside(place: float, row: str, points: list[Point], is_binades: bool) -> bool:
@@ -135,19 +140,21 @@ def _inside(place: float, row: str, points: list[Point], is_binades: bool) -> bo
     return bool(places) and min(places) <= place <= max(places)
 
 
-def _place(value: Value, fmt: Format, how: str) -> tuple[float, str]:
-    if how == "binades":
+def _place(value: Value, fmt: Format, layout: str) -> tuple[float, str]:
+    if layout == "binades":
         return _binade(value, fmt)
-    return (_symlog(value, fmt) if how == "symlog" else float(value)), ""
+    return (_symlog(value, fmt) if layout == "symlog" else float(value)), ""
 
 
-def _marks(points: list[Point], numbers: list[Value], how: str) -> tuple[tuple[float, str], ...]:
+def _marks(points: list[Point], numbers: list[Value], layout: str) -> tuple[tuple[float, str], ...]:
     """Return (place, text) of some powers of two, evenly spread: an axis that is not linear cannot label itself."""
-    if how != "symlog":
+    if layout != "symlog":
         return ()
-    named = ((point.place, power_form(value) if value.magnitude else "0")
-             for point, value in zip(points, numbers, strict=True))  # fmt: skip
-    powers = [(place, text) for place, text in named if text == "0" or text.lstrip("-").startswith("2^")]
+    texts = (
+        (point.place, power_form(value) if value.magnitude else "0")
+        for point, value in zip(points, numbers, strict=True)
+    )
+    powers = [(place, text) for place, text in texts if text == "0" or text.lstrip("-").startswith("2^")]
     powers = sorted(dict(powers).items())
     return tuple(powers[:: max(1, -(-len(powers) // 14))])
 

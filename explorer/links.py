@@ -1,0 +1,121 @@
+"""Links: how each field of a page's state is read from the text of a link, and written to it.
+
+A text that is wrong gives a message and the default, never an exception.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+__all__ = ["LONGEST", "choice", "flag", "integer", "many", "number", "read", "text", "write"]
+
+LONGEST = 4000
+"""Characters of a field's text that are read."""
+
+_LONGEST_NUMBER = 40
+_LONGEST_QUOTED = 40
+
+S = TypeVar("S")
+
+
+def _field(default: Any, parse: Callable[[str], Any], show: Callable[[Any], str] = str) -> Any:
+    return dataclasses.field(default=default, metadata={"parse": parse, "show": show})
+
+
+def _one_of(options: Sequence[str]) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in options:
+            names = ", ".join(options) if len(options) < 8 else "one of the names in the list"
+            raise ValueError(f"must be {names}")
+        return text
+
+    return parse
+
+
+def choice(default: str, options: Sequence[str]) -> Any:
+    """Return a field that is one of some texts."""
+    return _field(default, _one_of(options))
+
+
+def many(default: Sequence[str], options: Sequence[str], most: int) -> Any:
+    """Return a field that is a tuple of 1 to `most` different ones of some texts, joined by commas in a link."""
+
+    def parse(text: str) -> tuple[str, ...]:
+        names = tuple(dict.fromkeys(map(_one_of(options), text.split(","))))
+        if len(names) > most:
+            raise ValueError(f"must be at most {most} names")
+        return names
+
+    return _field(tuple(default), parse, ",".join)
+
+
+def flag(default: bool) -> Any:
+    """Return a field that is yes or no, 1 or 0 in a link."""
+    return _field(default, lambda text: _one_of(("0", "1"))(text) == "1", lambda value: str(int(value)))
+
+
+def integer(default: int, options: Iterable[int]) -> Any:
+    """Return a field that is one of some integers."""
+    values = {str(option): option for option in options}
+
+    def parse(text: str) -> int:
+        if text not in values:
+            raise ValueError(f"must be a whole number from {min(values.values())} to {max(values.values())}")
+        return values[text]
+
+    return _field(default, parse)
+
+
+def number(default: float, low: float, high: float) -> Any:
+    """Return a field that is a number between two bounds, both included."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text if len(text) <= _LONGEST_NUMBER else "nan")
+        except ValueError:
+            value = float("nan")
+        if not low <= value <= high:
+            raise ValueError(f"must be a number from {low:g} to {high:g}")
+        return value
+
+    return _field(default, parse, repr)
+
+
+def text(default: str, longest: int = 1000) -> Any:
+    """Return a field that is any text up to a length; the view decides what it means."""
+
+    def parse(text: str) -> str:
+        if len(text) > longest:
+            raise ValueError(f"must be at most {longest} characters")
+        return text
+
+    return _field(default, parse)
+
+
+def read(cls: type[S], query: Mapping[str, str]) -> tuple[S, tuple[str, ...]]:
+    """Return the state that a query means, and a message for each part that is wrong and became the default."""
+    values: dict[str, Any] = {}
+    problems = []
+    fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    for name, text in query.items():
+        if name not in fields:
+            problems.append(f"This page has no {_quoted(name)} in its link; it was left out.")
+            continue
+        try:
+            if len(text) > LONGEST:
+                raise ValueError(f"must be at most {LONGEST} characters")
+            values[name] = fields[name].metadata["parse"](text)
+        except ValueError as error:
+            problems.append(f"{name} {error}; the link has {_quoted(text)}. The default is shown.")
+    return cls(**values), tuple(problems)
+
+
+def write(state: Any) -> dict[str, str]:
+    """Return the query from which `read` restores a state."""
+    return {field.name: field.metadata["show"](getattr(state, field.name)) for field in dataclasses.fields(state)}
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_QUOTED else text[:_LONGEST_QUOTED] + "…")

@@ -1,0 +1,47 @@
+"""Page layout: styles, heading, fragments of HTML, and the link and code to copy; the same on every page."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from . import templates
+from .controls import Controls
+
+__all__ = ["OPERATOR_PAGES", "apply_styles", "copy_section", "heading", "show"]
+
+OPERATOR_PAGES = {
+    name: f"https://onnx.ai/onnx/operators/onnx__{name}.html"
+    for name in ("Cast", "BitCast", "QuantizeLinear", "DequantizeLinear")
+}
+"""The address of each operator's page."""
+
+
+def apply_styles() -> None:
+    """Put the style sheets on the page, once a run."""
+    st.html(templates.render_styles())
+
+
+def heading(title: str, task: str, link_text: str, operator: str = "Cast") -> None:
+    """Show the title, one sentence on what to do, and a link to the operator's page."""
+    st.title(title, anchor=False)
+    st.markdown(f"{task} [{link_text}]({OPERATOR_PAGES[operator]})")
+
+
+def show(template: str, **values: Any) -> None:
+    """Show ``templates/TEMPLATE.html.j2`` with some values."""
+    st.html(templates.render(template, **values))
+
+
+def copy_section(page: Controls[Any], path: str, python: str, onnx: str) -> None:
+    """Show the link to this page, and the Python and ONNX code that do the same, each with a button that copies."""
+    st.header("Link and code", anchor=False)
+    address = urlsplit(st.context.url or "http://127.0.0.1:8501")
+    link = f"{address.scheme}://{address.netloc}/{path}?{urlencode(page.query())}"
+    texts = (("Link", link, None), ("Python", python, "python"), ("ONNX node", onnx, "python"))
+    for column, (label, body, language) in zip(st.columns(len(texts)), texts, strict=True):
+        with column:
+            st.caption(label)
+            st.code(body, language=language, wrap_lines=True)

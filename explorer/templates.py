@@ -1,0 +1,58 @@
+"""Templates: HTML from templates/*.html.j2 and CSS from styles/; no other module holds HTML or CSS."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from lowprec.reference.explanation import hex_float
+
+from . import template_filters, theme
+from .views.anatomy import fields
+from .views.numbers import apart, code_text, digits_of, power_form, short
+
+__all__ = ["render", "render_styles"]
+
+_HERE = Path(__file__).parent
+_STYLE_SHEETS = tuple(sorted(path.name for path in _HERE.joinpath("styles").glob("*.css")))
+
+
+def _page_address(path: str, **query: str) -> str:
+    """Return the address of a page of the explorer, relative to the one that is shown."""
+    return f"{path}?{urlencode(query)}"
+
+
+def _binary(code: int, bits: int) -> str:
+    return f"{code:0{bits}b}"
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader([_HERE / "templates", _HERE / "styles"]),
+        autoescape=True,  # what a visitor typed never becomes markup
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    texts = (short, apart, code_text, power_form, hex_float)
+    measures = (template_filters.number, template_filters.percent, template_filters.decibels)
+    environment.filters.update({function.__name__: function for function in (*texts, *measures)})
+    environment.filters["binary"] = _binary
+    environment.globals.update(fields=fields, digits_of=digits_of, page_address=_page_address, theme=theme)
+    return environment
+
+
+_ENVIRONMENT = _environment()
+
+
+def render(name: str, **values: Any) -> str:
+    """Return the HTML of ``templates/NAME.html.j2``; texts among the values are escaped."""
+    return _ENVIRONMENT.get_template("fragment.html.j2").render(content=f"{name}.html.j2", **values)
+
+
+def render_styles() -> str:
+    """Return the style element of a page: the colours, then every file of styles/."""
+    return _ENVIRONMENT.get_template("page_styles.html.j2").render(style_sheets=_STYLE_SHEETS)
