@@ -25,7 +25,7 @@ cdef inline signed_t finite_key(signed_t code, signed_t mask, signed_t last) noe
 
 
 cdef enum:
-    SHORT_BLOCK = 32    # up to here the largest magnitudes of many blocks are found at once
+    SHORT_BLOCK = 64    # bytes: up to here the largest magnitudes of many blocks are found at once
     SHORT_TILE = 1024   # elements, a multiple of the block
 
 
@@ -66,7 +66,7 @@ cdef void absmax(
     # The rows, of `inner` elements each, in blocks: a magnitude for each block and inner position.
     cdef signed_t mask = <signed_t>mask_bits, last = <signed_t>last_code, best, magnitude
     cdef Py_ssize_t index, row, i, count
-    if inner == 1 and 1 < block <= SHORT_BLOCK and block & (block - 1) == 0:
+    if inner == 1 and 1 < block <= SHORT_BLOCK // <Py_ssize_t>sizeof(signed_t) and block & (block - 1) == 0:
         count = rows // block
         absmax_short(s, count, block, mask, last, high)
         s += count * block

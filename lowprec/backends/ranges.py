@@ -94,7 +94,7 @@ def _of_codes(codes: _Array, fmt: Format, groups: Groups, both: bool) -> _Ends:
         if inner >= _SHORT or outer == 1:
             rows = _reduce(codes, fmt, (outer * length, inner, 1), inner, both)
             return rows.combine(*2 * [lambda one: one.reshape(outer, length)]).over((0,))
-        count = max(_SHORT, _PART // (length * inner))
+        count = max(_SHORT, 16 * _PART // (length * inner))  # a partial result for each index: fewer of them
         parts = _reduce(codes, fmt, (1, outer, length * inner), count, both)
         return parts.combine(*2 * [lambda one: one.reshape(-1, length, inner)]).over((0, 2))
     parts = _reduce(codes, fmt, (outer, length, inner), groups.blocks[-1], both)

@@ -20,7 +20,7 @@ from .codes import encode
 __all__ = ["SCALE_RULES", "absmax_scale", "largest_magnitudes", "minmax_scale", "scale_codes"]
 
 _SINGLE = FLOAT32
-_CHUNK = 1 << 14
+_CHUNK = 1 << 16
 _FRACTION_BITS = 52
 _ONE = 1 << _FRACTION_BITS
 _SQRT2_FRACTION = (
