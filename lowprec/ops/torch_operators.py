@@ -240,8 +240,16 @@ def _operands(x: Any, scale: Any, zero_point: Any, names: tuple[str, str]) -> tu
     return factor, zero if isinstance(zero_point, torch.Tensor) else zero.expand(factor.shape)
 
 
+def _listed(options: dict[str, Any]) -> None:
+    """Put axis and block size in lists, whose items torch takes for numbers where they are symbols."""
+    for name in ("axis", "block_size"):
+        if not isinstance(options[name], (tuple, list)):
+            options[name] = [options[name]]
+
+
 def quantize_linear(x: Any, scale: Any, zero_point: Any, *, out: Any = None, **options: Any) -> Any:
     """Call the operator for `lowprec.quantize_linear`."""
+    _listed(options)
     for name in ("source", "scale_format", "output_dtype", "precision"):
         options[name] = _optional(options[name], name)
     numbers = _number_names(x.dtype, options["source"], options["scale_format"], options["output_dtype"])
@@ -251,6 +259,7 @@ def quantize_linear(x: Any, scale: Any, zero_point: Any, *, out: Any = None, **o
 
 def dequantize_linear(x: Any, scale: Any, zero_point: Any, *, out: Any = None, **options: Any) -> Any:
     """Call the operator for `lowprec.dequantize_linear`."""
+    _listed(options)
     for name in ("source", "scale_format", "output_dtype"):
         options[name] = _optional(options[name], name)
     numbers = _number_names(x.dtype, options["source"], options["scale_format"], None)

@@ -342,7 +342,8 @@ def test_operands_without_memory(parameter: str) -> None:
 @pytest.mark.parametrize("name", [name for name in lp.__all__ if name in torch_state.EAGER])
 def test_operators_have_the_options_of_the_functions(name: str) -> None:
     schema = getattr(OPERATORS, name).default._schema
-    theirs = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
+    defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
+    theirs = {name: value[0] if isinstance(value, list) else value for name, value in defaults.items()}  # int[1]
     parameters = inspect.signature(getattr(lp, name)).parameters.values()
     ours = {p.name: p.default for p in parameters if p.default is not p.empty and p.name != "out"}
     assert theirs == ours
