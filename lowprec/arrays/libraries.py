@@ -16,7 +16,7 @@ from ..spec.format import own_dtype
 from ..spec.formats import NUMBERS, STRING, Format, Kind, as_format
 from .carriers import carrier, extends, native
 from .overlap import overlaps_itself
-from .torch_state import advice, check_tensor
+from .torch_tensors import advice, check_tensor
 
 __all__ = [
     "call_back",

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays.libraries import check_out, namespace, native, reinterpret
-from ..plans.cast import make_plan
+from ..plans.cast_plan import make_plan
 from ..spec import packing
 from ..spec.formats import NUMERIC, Format, as_format
 from ..spec.opsets import CastRules, version_of
 from . import array_api_cast, array_api_quantize
 from .job import Job, Scales
-from .operands import check_zero_point
+from .scale_operands import check_zero_point
 
 __all__ = ["accepts", "run"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import array_api_compat
 
-from ..plans.cast import Plan, Rule
+from ..plans.cast_plan import Plan, Rule
 from ..spec.formats import Format, Kind
 from .array_api_values import (
     HALF,
@@ -63,7 +63,7 @@ def cast_array(x: Any, plan: Plan, xp: Any, *, extend: bool = False) -> Any:
     >>> import array_api_compat.numpy as xp
     >>> from lowprec.spec.formats import FORMATS
     >>> from lowprec.spec.opsets import cast_rules
-    >>> from lowprec.plans.cast import make_plan
+    >>> from lowprec.plans.cast_plan import make_plan
     >>> rows = FORMATS["float64"], FORMATS["float8_e4m3fn"]
     >>> cast_array(xp.asarray([1.0, 1e9, -0.0]), make_plan(*rows, cast_rules(*rows)), xp).tolist()
     [56, 126, 128]

@@ -12,7 +12,7 @@ from typing import Any
 
 import array_api_compat
 
-from ..plans.cast import Plan, Rule
+from ..plans.cast_plan import Plan, Rule
 from ..plans.granularity import Granularity
 from ..spec.formats import FLOAT32, FLOAT64, Format
 from .array_api_cast import require

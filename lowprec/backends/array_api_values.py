@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ..plans.cast import Plan, Rule
+from ..plans.cast_plan import Plan, Rule
 from ..spec.float_mode import default_mode
 from ..spec.formats import Format, Kind, NaNRule
 

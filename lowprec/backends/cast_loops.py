@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 
-from ..plans.cast import Plan, Rule
+from ..plans.cast_plan import Plan, Rule
 from ..spec.formats import Format, Kind, NaNRule
 
 __all__ = ["Loops", "cast_loops", "decode_loops", "encode_loops", "float32_loops", "from_mask", "is_upper_half"]

@@ -23,8 +23,8 @@ from ..arrays.libraries import (
     namespace,
     to_codes,
 )
-from ..arrays.torch_state import LOWEST, dispatched, mark_written
-from ..plans.cast import Plan, Rule
+from ..arrays.torch_tensors import LOWEST, dispatched, mark_written
+from ..plans.cast_plan import Plan, Rule
 from ..spec.formats import Format
 from ..spec.interned import CACHED
 from ..spec.packing import packed_bytes

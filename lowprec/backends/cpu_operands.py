@@ -9,11 +9,11 @@ import numpy as np
 
 from .. import _kernels
 from ..arrays.libraries import to_codes
-from ..plans.cast import Plan
+from ..plans.cast_plan import Plan
 from ..plans.granularity import Granularity, expanded
 from ..spec.formats import Format
 from .job import Job, Scales
-from .operands import Run, loop_operands
+from .scale_operands import Run, loop_operands
 
 __all__ = ["cpu_operands"]
 

@@ -17,11 +17,11 @@ import array_api_compat as compat
 
 from .. import _kernels
 from ..arrays.libraries import check_out, is_torch, namespace
-from ..arrays.torch_state import mark_written
+from ..arrays.torch_tensors import mark_written
 from .cuda_source import OPTIONS, Conversion, arguments, conversion, geometry, kernel_source, operands_bytes
 from .job import Job, Scales
-from .operands import loop_operands
 from .program import make_program
+from .scale_operands import loop_operands
 
 __all__ = ["accepts", "memory_order", "run"]
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays.libraries import carrier, check_out, extends, is_dask, namespace
-from ..plans.cast import Plan, copy_plan
+from ..plans.cast_plan import Plan, copy_plan
 from ..plans.granularity import Granularity, granularity_of
 from ..spec.formats import Format, as_format
 from ..spec.packing import group, packed_bytes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..arrays.libraries import carrier, extends, namespace
-from ..plans.cast import Plan
+from ..plans.cast_plan import Plan
 from ..plans.granularity import Granularity
 from ..spec.formats import Format
 from ..spec.packing import packed_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from .. import _kernels
-from ..plans.cast import Plan
+from ..plans.cast_plan import Plan
 from ..spec.float_mode import default_mode
 from ..spec.interned import CACHED
 from .cast_loops import cast_loops, from_mask

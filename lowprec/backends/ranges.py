@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _kernels
 from ..arrays.libraries import has_host_memory, is_jax, namespace, to_host
-from ..plans.cast import make_plan
+from ..plans.cast_plan import make_plan
 from ..spec.formats import FLOAT64, Format
 from ..spec.opsets import cast_rules
 from .dispatch import dispatch

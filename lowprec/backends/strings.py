@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.libraries import carrier, check_out, check_takes_text, namespace
-from ..plans.cast import Plan, Rule
+from ..plans.cast_plan import Plan, Rule
 from ..spec.float_mode import default_mode
 from ..spec.format import own_dtype
 from ..spec.formats import FLOAT64, Format, Kind
@@ -187,7 +187,7 @@ def parse_values(x: _Array, plan: Plan) -> _Array:
     >>> import numpy as np
     >>> from lowprec.spec.formats import FORMATS
     >>> from lowprec.spec.opsets import cast_rules
-    >>> from lowprec.plans.cast import make_plan
+    >>> from lowprec.plans.cast_plan import make_plan
     >>> source, target = FORMATS["float64"], FORMATS["float16"]
     >>> plan = make_plan(source, target, cast_rules(source, target))
     >>> parse_values(np.array(["1e3", "-0.5", " inf"]), plan).view(np.float16).tolist()

@@ -18,13 +18,11 @@ import numpy as np
 from .. import __version__
 from ..backends.build_info import build_info
 from ..backends.environment import problems
-from ..checkpoints.command import add_commands
 from ..checkpoints.containers.array_files import is_archive, read_array, read_members, write_array
 from ..checkpoints.containers.npz_archive import numpy_has
 from ..checkpoints.containers.target import check_array_target
 from ..checkpoints.files.errors import FileError
-from ..conformance.command import add_command as add_conformance
-from ..loss.measurement import Loss, measure
+from ..loss.array_loss import Loss, measure
 from ..ops.cast import cast
 from ..ops.codes import encode
 from ..reference.explanation import explain
@@ -32,6 +30,8 @@ from ..spec.formats import FORMATS, NUMERIC, Format, Kind, as_format
 from ..spec.opsets import NEWEST
 from ..spec.rounding import ROUND_MODES
 from . import explore, tables
+from .conformance import add_command as add_conformance
+from .convert import add_commands
 
 __all__ = ["main"]
 

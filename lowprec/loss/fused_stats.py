@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _kernels
 from ..backends.program import make_program
-from ..plans.cast import Plan, make_plan
+from ..plans.cast_plan import Plan, make_plan
 from ..spec.formats import FLOAT32, Format
 from ..spec.interned import CACHED
 from ..spec.opsets import CastRules, cast_rules

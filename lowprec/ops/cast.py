@@ -7,11 +7,11 @@ from typing import Any
 from numpy import ndarray
 
 from ..arrays.libraries import format_of, namespace, reinterpret
-from ..arrays.torch_state import dispatched, eager, transformed
+from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
-from ..plans.cast import copy_plan
+from ..plans.cast_plan import copy_plan
 from ..plans.resolve import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits
 from ..spec.opsets import NEWEST
 

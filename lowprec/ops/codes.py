@@ -9,7 +9,7 @@ from typing import Any
 from numpy import ndarray
 
 from ..arrays.libraries import namespace
-from ..arrays.torch_state import dispatched, eager, transformed
+from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
 from ..backends.job import Job

@@ -12,7 +12,7 @@ from ..arrays.libraries import call_back, has_host_memory, is_dask, is_traced, n
 from ..backends import dask
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
-from ..plans.cast import make_plan
+from ..plans.cast_plan import make_plan
 from ..spec.formats import FLOAT32, UINT8
 from ..spec.opsets import cast_rules
 

@@ -9,10 +9,10 @@ import array_api_compat as compat
 import numpy as np
 
 from ..arrays.libraries import carrier, extends, format_of, is_torch, namespace, reinterpret, to_host, to_torch_memory
-from ..arrays.torch_state import dispatched
+from ..arrays.torch_tensors import dispatched
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
-from ..plans.cast import copy_plan
+from ..plans.cast_plan import copy_plan
 from ..spec.formats import Format
 
 __all__ = ["to_numpy", "to_torch"]

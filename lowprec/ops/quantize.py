@@ -9,10 +9,10 @@ from typing import Any
 from numpy import ndarray
 
 from ..arrays.libraries import format_of, namespace
-from ..arrays.torch_state import dispatched, eager
+from ..arrays.torch_tensors import dispatched, eager
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
-from ..plans.quantize import DEQUANTIZE, QUANTIZE, QuantizeOptions
+from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opsets import NEWEST, version_of

@@ -12,9 +12,9 @@ from ..arrays.libraries import format_of, match_library, namespace, to_library
 from ..backends import cpu
 from ..backends.dispatch import dispatch
 from ..backends.job import Job, Scales
-from ..plans.cast import Plan, make_plan
+from ..plans.cast_plan import Plan, make_plan
 from ..plans.granularity import Repetition
-from ..plans.quantize import DEQUANTIZE, QuantizeOptions
+from ..plans.quantize_plan import DEQUANTIZE, QuantizeOptions
 from ..plans.resolve_quantize import resolve_quantize
 from ..spec.arguments import shown
 from ..spec.float_mode import default_mode

@@ -17,13 +17,13 @@ from importlib import import_module
 from typing import Any
 
 from ..arrays.libraries import carrier, format_of
-from ..arrays.torch_state import EAGER, check_tensor, transformed
+from ..arrays.torch_tensors import EAGER, check_tensor, transformed
 from ..plans.resolve import TEXT, resolve_bits
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format, is_in_table
 from ..spec.opsets import NEWEST, Caller, cast_rules
 from .scale_arguments import number_format, number_operand
-from .torch_fakes import FAKES, public_options
+from .torch_shapes import FAKES, public_options
 from .torch_vmap import RULES
 
 __all__ = [

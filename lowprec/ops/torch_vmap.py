@@ -7,12 +7,12 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from ..plans.quantize import DEQUANTIZE, QUANTIZE, QuantizeOptions
+from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..plans.resolve_quantize import granularity_at
 from ..spec.formats import Format, as_format
 from ..spec.opsets import NEWEST, version_of
 from ..spec.packing import group, packed_bytes
-from .torch_fakes import linear_plan, public_options
+from .torch_shapes import linear_plan, public_options
 
 __all__ = ["RULES"]
 

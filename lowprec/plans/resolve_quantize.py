@@ -11,9 +11,9 @@ from ..spec.arguments import as_integer, shown
 from ..spec.formats import Format, as_format, is_in_table
 from ..spec.opsets import NEWEST, check_attribute, unless_undefined, version_of
 from ..spec.packing import check_packable
-from .cast import Plan
+from .cast_plan import Plan
 from .granularity import Granularity, Repetition, granularity_of, tile_axes, tiles_of
-from .quantize import QUANTIZE, QuantizeOptions, dequantize_plan, quantize_plan
+from .quantize_plan import QUANTIZE, QuantizeOptions, dequantize_plan, quantize_plan
 
 __all__ = ["Operand", "Resolved", "granularity_at", "resolve_quantize"]
 

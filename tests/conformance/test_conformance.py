@@ -14,8 +14,9 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
+from lowprec.cli import conformance as command
 from lowprec.cli import main
-from lowprec.conformance import command, libraries, report_text
+from lowprec.conformance import libraries, report_text
 from lowprec.conformance.cases import Call, Case, Tensor
 from lowprec.conformance.comparison import Report, compare
 from lowprec.conformance.libraries import Library, Lowprec, installed

@@ -12,7 +12,7 @@ from support.cuda_on_cpu import CpuBuild
 
 from lowprec.backends.program import make_program
 from lowprec.conformance import cast_inputs
-from lowprec.plans.cast import copy_plan, make_plan
+from lowprec.plans.cast_plan import copy_plan, make_plan
 from lowprec.reference import array_cast
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
 from lowprec.spec.opsets import cast_rules

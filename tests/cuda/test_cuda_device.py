@@ -13,7 +13,7 @@ import lowprec as lp
 from lowprec.backends import cuda
 from lowprec.backends.job import Job
 from lowprec.conformance import cast_inputs
-from lowprec.plans.cast import copy_plan
+from lowprec.plans.cast_plan import copy_plan
 from lowprec.reference import array_cast
 from lowprec.spec.formats import NUMERIC, Format
 

@@ -17,7 +17,7 @@ import lowprec as lp
 from lowprec.backends import cuda, cuda_source
 from lowprec.backends.job import Job
 from lowprec.backends.program import make_program
-from lowprec.plans.cast import copy_plan, make_plan
+from lowprec.plans.cast_plan import copy_plan, make_plan
 from lowprec.plans.granularity import Granularity
 from lowprec.spec.formats import FORMATS
 from lowprec.spec.opsets import cast_rules

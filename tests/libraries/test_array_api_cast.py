@@ -17,7 +17,7 @@ import pytest
 from lowprec import reference
 from lowprec.backends import array_api_cast, array_api_quantize, array_api_values
 from lowprec.conformance import cast_inputs
-from lowprec.plans.cast import make_plan
+from lowprec.plans.cast_plan import make_plan
 from lowprec.reference import array_cast
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
 from lowprec.spec.opsets import cast_rules
@@ -252,7 +252,7 @@ def test_it_shares_nothing_with_the_other_implementations() -> None:
                 imported.add("." * node.level + (node.module or ""))
     ours = {name for name in imported if name.startswith(".")}
     assert ours == {
-        ".array_api_cast", ".array_api_values", ".job", "..plans.cast", "..plans.granularity", "..spec.float_mode",
+        ".array_api_cast", ".array_api_values", ".job", "..plans.cast_plan", "..plans.granularity", "..spec.float_mode",
         "..spec.formats",
     }  # fmt: skip
     assert imported - ours == {"__future__", "array_api_compat", "dataclasses", "functools", "math", "typing"}

@@ -19,7 +19,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import lowprec as lp
 import lowprec.torch_ops
-from lowprec.arrays import torch_state
+from lowprec.arrays import torch_tensors
 from lowprec.spec.formats import NUMERIC, Format
 
 OPERATORS = torch.ops.lowprec
@@ -339,7 +339,7 @@ def test_operands_without_memory(parameter: str) -> None:
     assert call(zeros).tolist() == ([[255, 0], [0, 255]] if parameter == "scale" else [[1, 0], [0, 1]])
 
 
-@pytest.mark.parametrize("name", [name for name in lp.__all__ if name in torch_state.EAGER])
+@pytest.mark.parametrize("name", [name for name in lp.__all__ if name in torch_tensors.EAGER])
 def test_operators_have_the_options_of_the_functions(name: str) -> None:
     schema = getattr(OPERATORS, name).default._schema
     defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}

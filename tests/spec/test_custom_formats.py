@@ -21,7 +21,7 @@ from lowprec.backends import cuda_source
 from lowprec.backends.program import make_program
 from lowprec.cli import tables
 from lowprec.conformance import cast_inputs
-from lowprec.plans.cast import make_plan
+from lowprec.plans.cast_plan import make_plan
 from lowprec.reference import array_cast, exact_quantize
 from lowprec.reference.array_quantize import code_values, dequantized, quantized
 from lowprec.spec.format_text import nan_codes

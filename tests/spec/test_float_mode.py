@@ -16,7 +16,7 @@ from support import float_mode_digest
 from support.paths import with_support
 
 import lowprec as lp
-from lowprec.plans import cast
+from lowprec.plans import cast_plan
 from lowprec.spec.float_mode import default_mode
 
 IS_GLIBC = os.uname().machine == "x86_64" and platform.libc_ver()[0] == "glibc"
@@ -52,7 +52,7 @@ def test_every_plan_is_there(nearest: dict[str, Any]) -> None:
     assert len({(made.source, made.target) for made in casts}) == 26 * 26
     assert nearest["programs"][0] > len(casts) > 26 * 26
     quantizations = {made for made, _ in float_mode_digest.quantize_plans()}
-    assert {made.rule for made in quantizations} == {cast.Rule.QUANTIZE, cast.Rule.DEQUANTIZE}
+    assert {made.rule for made in quantizations} == {cast_plan.Rule.QUANTIZE, cast_plan.Rule.DEQUANTIZE}
     assert nearest["quantize_programs"][0] > len(quantizations) > 600
 
 

@@ -22,8 +22,8 @@ from lowprec import reference
 from lowprec._kernels import Program
 from lowprec.backends.program import make_program
 from lowprec.plans import resolve
-from lowprec.plans.cast import Plan, Scaling, make_plan
-from lowprec.plans.quantize import QuantizeOptions, dequantize_plan, quantize_plan
+from lowprec.plans.cast_plan import Plan, Scaling, make_plan
+from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import Format, Kind, NaNRule
 from lowprec.spec.opsets import cast_rules
 

@@ -16,8 +16,8 @@ import pytest
 from lowprec import _kernels
 from lowprec.backends import cuda_source
 from lowprec.backends.program import make_program
-from lowprec.plans.cast import make_plan
-from lowprec.plans.quantize import QuantizeOptions, dequantize_plan, quantize_plan
+from lowprec.plans.cast_plan import make_plan
+from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind
 from lowprec.spec.opsets import cast_rules
 from support.cast_cases import options_for

@@ -30,7 +30,7 @@ from lowprec.backends.program import make_program
 from lowprec.loss.error_stats import ErrorStats
 from lowprec.ops.scale_arguments import scale_argument
 from lowprec.ops.scales import scale_codes
-from lowprec.plans import cast, quantize
+from lowprec.plans import cast_plan, quantize_plan
 from lowprec.reference import exact_quantize
 from lowprec.spec import opsets, rounding
 from lowprec.spec.formats import NUMBERS, NUMERIC, Format, Kind, NaNRule
@@ -111,7 +111,7 @@ TINY = Format(
 ROWS = (*NUMERIC, TINY)
 
 
-def cast_plans() -> set[cast.Plan]:
+def cast_plans() -> set[cast_plan.Plan]:
     """Return every plan of Cast, once."""
     found = set()
     rules = itertools.product(opsets.VERSIONS["Cast"], (True, False), rounding.ROUND_MODES)
@@ -119,25 +119,25 @@ def cast_plans() -> set[cast.Plan]:
         rules = opsets.CastRules(version, saturate, round_mode)
         for source, target in itertools.product(ROWS, ROWS):
             if max(source.since, target.since) <= version:
-                found.add(cast.make_plan(source, target, rules))
+                found.add(cast_plan.make_plan(source, target, rules))
     return found
 
 
 def _taken(operator: str, parameter: str, version: int) -> list[Format]:
-    since = {fmt: quantize._TYPES[operator, parameter](fmt) for fmt in ROWS}
+    since = {fmt: quantize_plan._TYPES[operator, parameter](fmt) for fmt in ROWS}
     return [fmt for fmt, first in since.items() if first is not None and first <= version]
 
 
-def quantize_plans() -> set[tuple[cast.Plan, Format]]:
+def quantize_plans() -> set[tuple[cast_plan.Plan, Format]]:
     """Return every quantization plan, once for each format of scales."""
     found = set()
 
-    def add(made: cast.Plan, scale: Format) -> None:
+    def add(made: cast_plan.Plan, scale: Format) -> None:
         found.add((made, scale))
 
-    for version in opsets.VERSIONS[quantize.QUANTIZE]:
-        x, scales, y = (_taken(quantize.QUANTIZE, name, version) for name in ("x", "scale", "output_dtype"))
-        precisions = [None, *(_taken(quantize.QUANTIZE, "precision", version) if version >= 23 else [])]
+    for version in opsets.VERSIONS[quantize_plan.QUANTIZE]:
+        x, scales, y = (_taken(quantize_plan.QUANTIZE, name, version) for name in ("x", "scale", "output_dtype"))
+        precisions = [None, *(_taken(quantize_plan.QUANTIZE, "precision", version) if version >= 23 else [])]
         for source, scale, target, has_zero in itertools.product(x, scales, y, (False, True)):
             if version in (19, 21) and scale is not source:
                 continue
@@ -147,15 +147,15 @@ def quantize_plans() -> set[tuple[cast.Plan, Format]]:
             saturates = (True, False) if version >= 19 else (True,)
             for precision, saturate in itertools.product(precisions, saturates):
                 zero = target if has_zero else None
-                options = quantize.QuantizeOptions(1, 0, named, precision, saturate, False, version)
-                add(quantize.quantize_plan(source, scale, zero, options), scale)
-    for version in opsets.VERSIONS[quantize.DEQUANTIZE]:
-        x, scales = (_taken(quantize.DEQUANTIZE, name, version) for name in ("x", "scale"))
-        outputs = [None, *(_taken(quantize.DEQUANTIZE, "output_dtype", version) if version >= 23 else [])]
+                options = quantize_plan.QuantizeOptions(1, 0, named, precision, saturate, False, version)
+                add(quantize_plan.quantize_plan(source, scale, zero, options), scale)
+    for version in opsets.VERSIONS[quantize_plan.DEQUANTIZE]:
+        x, scales = (_taken(quantize_plan.DEQUANTIZE, name, version) for name in ("x", "scale"))
+        outputs = [None, *(_taken(quantize_plan.DEQUANTIZE, "output_dtype", version) if version >= 23 else [])]
         for source, scale, output, has_zero in itertools.product(x, scales, outputs, (False, True)):
             if output is not None or scale.has_zero:
-                options = quantize.QuantizeOptions(output_dtype=output, opset=version)
-                add(quantize.dequantize_plan(source, scale, source if has_zero else None, options), scale)
+                options = quantize_plan.QuantizeOptions(output_dtype=output, opset=version)
+                add(quantize_plan.dequantize_plan(source, scale, source if has_zero else None, options), scale)
     return found
 
 
@@ -172,7 +172,7 @@ def quantize_programs() -> Part:
     for name, made in _sorted((_named(made), made) for made in {made for made, _ in pairs}):
         for one in _programs(make_program, made, made.source, made.target):
             yield name, one
-    steps = {step for made, scale in pairs for step in quantize.scale_plans(made.scaling, scale)}
+    steps = {step for made, scale in pairs for step in quantize_plan.scale_plans(made.scaling, scale)}
     for name, step in _sorted((_named(step), step) for step in steps):
         yield name, _spelled(make_program(step))
 

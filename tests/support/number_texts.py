@@ -8,7 +8,7 @@ import numpy as np
 
 from lowprec import reference
 from lowprec.backends.strings import parse_values
-from lowprec.plans.cast import make_plan
+from lowprec.plans.cast_plan import make_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
 from lowprec.spec.opsets import cast_rules
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from ..arrays.libraries import namespace
-from ..plans.cast import Plan, make_plan
-from ..plans.quantize import scale_plans
+from ..plans.cast_plan import Plan, make_plan
+from ..plans.quantize_plan import scale_plans
 from ..spec.formats import BOOL, Format
 from ..spec.interned import CACHED
 from ..spec.opsets import cast_rules

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..checkpoints.conversion import convert, parse_size
+from ..checkpoints.inspection import as_text, inspect
+from ..checkpoints.progress import STYLES
+from ..checkpoints.recipe import SCALE_FORMATS, parse_scale_layout
+from ..checkpoints.report import Report
+from ..checkpoints.report_file import ReportFile
 from ..spec.formats import Format
-from .conversion import convert, parse_size
-from .inspection import as_text, inspect
-from .progress import STYLES
-from .recipe import SCALE_FORMATS, parse_scale_layout
-from .report import Report
-from .report_file import ReportFile
 
 __all__ = ["add_commands"]
 

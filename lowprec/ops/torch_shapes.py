@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Any
 
 from ..arrays.libraries import carrier, check_takes_text, namespace
-from ..plans.cast import Plan, Rule
-from ..plans.quantize import DEQUANTIZE, QUANTIZE, QuantizeOptions
+from ..plans.cast_plan import Plan, Rule
+from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..plans.resolve import CAST, DECODE, ENCODE, CastOptions, resolve, resolve_bits, resolve_unpacked
 from ..plans.resolve_quantize import resolve_quantize
 from ..spec.formats import as_format

@@ -12,12 +12,12 @@ __all__ = ["add_command", "report"]
 
 def report() -> Any:
     """Run every case with every library that is installed."""
-    from .cases import Case
-    from .cast_cases import cast_cases
-    from .comparison import compare
-    from .libraries import installed
-    from .quantize_cases import quantize_cases
-    from .text_cases import bitcast_cases, text_cases
+    from ..conformance.cases import Case
+    from ..conformance.cast_cases import cast_cases
+    from ..conformance.comparison import compare
+    from ..conformance.libraries import installed
+    from ..conformance.quantize_cases import quantize_cases
+    from ..conformance.text_cases import bitcast_cases, text_cases
 
     def cases() -> Iterator[Case]:
         for some in (cast_cases, text_cases, bitcast_cases, quantize_cases):
@@ -27,7 +27,7 @@ def report() -> Any:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from . import report_text
+    from ..conformance import report_text
 
     result = report()
     if options.json:
