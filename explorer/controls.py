@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-from .links import read, write
+from .url_query import read, write
 
 __all__ = ["Controls"]
 

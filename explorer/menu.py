@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from .carry_over import carry_over
-from .links import read, write
 from .page_states import STATES
+from .url_query import read, write
 
 __all__ = ["menu"]
 

@@ -19,7 +19,7 @@ from lowprec.spec.formats import (
 from lowprec.spec.opsets import NEWEST
 from lowprec.spec.rounding import ROUND_MODES
 
-from .links import choice, flag, integer, many, number, text
+from .url_query import choice, flag, integer, many, number, text
 from .views.compare import COMPARABLE
 from .views.conversion import PACKABLE
 from .views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS

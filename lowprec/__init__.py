@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from .arrays.libraries import carrier
 from .backends.build_info import build_info
-from .backends.threads import get_num_threads, set_num_threads
+from .backends.thread_count import get_num_threads, set_num_threads
 from .ops.cast import bitcast, cast, cast_like
 from .ops.codes import decode, encode, pack, unpack
 from .ops.interchange import to_numpy, to_torch

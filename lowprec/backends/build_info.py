@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import _kernels
 from .environment import setting
-from .threads import get_num_threads
+from .thread_count import get_num_threads
 
 __all__ = ["build_info"]
 

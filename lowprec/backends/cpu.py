@@ -31,7 +31,7 @@ from ..spec.packing import packed_bytes
 from .cpu_operands import cpu_operands
 from .job import CallKey, Job
 from .program import make_program
-from .threads import PARALLEL_FROM, is_small, shared
+from .thread_count import PARALLEL_FROM, is_small, shared
 
 __all__ = ["accepts", "reads", "run", "run_known"]
 

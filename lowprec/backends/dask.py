@@ -21,7 +21,7 @@ from ..spec.formats import Format, as_format
 from ..spec.packing import group, packed_bytes
 from . import eager
 from .job import Job, Scales
-from .threads import one_thread
+from .thread_count import one_thread
 
 __all__ = ["accepts", "blockwise", "run"]
 

@@ -17,7 +17,7 @@ from ..spec.formats import FLOAT64, Format
 from ..spec.opsets import cast_rules
 from .dispatch import dispatch
 from .job import Job
-from .threads import shared
+from .thread_count import shared
 
 __all__ = ["Groups", "find_range"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..backends.threads import get_num_threads
+from ..backends.thread_count import get_num_threads
 from ..spec.formats import NUMERIC, Format, as_format
 from ..spec.opsets import NEWEST
 from ..spec.rounding import ROUND_MODES
@@ -17,8 +17,8 @@ from .containers.registry import open_container
 from .containers.target import check_target
 from .execution.runners import Cluster, Runner, Threads
 from .execution.steps import Steps, check_chunk_sizes
+from .files.atomic_output import Staging, check_space
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
-from .files.staging import Staging, check_space
 from .planning.conversion_plan import plan_conversion
 from .planning.quantization_config import remove_descriptions
 from .progress import make_progress

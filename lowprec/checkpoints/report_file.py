@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import IO
 
 from .containers.npy_file import sidecar
+from .files.atomic_output import Staging
 from .files.errors import FileError, reason
 from .files.output_files import OutputFile, OutputFiles
 from .files.renaming import rename_file
-from .files.staging import Staging
 
 __all__ = ["ReportFile"]
 

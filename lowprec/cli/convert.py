@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from ..checkpoints.progress import STYLES
 from ..checkpoints.recipe import SCALE_FORMATS, parse_scale_layout
 from ..checkpoints.report import Report
 from ..checkpoints.report_file import ReportFile
-from ..spec.formats import Format
+from .arguments import number_format, source_format
 
 __all__ = ["add_commands"]
 
@@ -41,8 +40,6 @@ _FOLLOW_LINKS = "read files that symbolic links name outside of the checkpoint's
 
 _SOURCE = ".npy, .npz: the format of codes that the file does not name"
 
-Parse = Callable[[str, str], Format]
-
 
 def _size(text: str) -> int:
     try:
@@ -59,29 +56,29 @@ def _scale(text: str) -> str:
     return text
 
 
-def _convert(options: argparse.Namespace, parse: Parse) -> None:
+def _convert(options: argparse.Namespace) -> None:
     if options.report is None:
-        print(_report(options, parse).as_text())
+        print(_report(options).as_text())
         return
     with ReportFile(options.report, options.src, options.dst) as file:
-        report = _report(options, parse)
+        report = _report(options)
         print(report.as_text())
         file.write(report.as_json())
 
 
-def _report(options: argparse.Namespace, parse: Parse) -> Report:
+def _report(options: argparse.Namespace) -> Report:
     return convert(
         options.src,
         options.dst,
-        to=parse(options.to, "--to"),
-        source=None if options.source is None else parse(options.source, "--from"),
+        to=number_format(options.to, "--to"),
+        source=source_format(options),
         include=options.include,
         exclude=options.exclude,
         saturate=options.saturate,
         round_mode=options.round_mode,
         opset=options.opset,
         scale=options.scale,
-        scale_format=parse(options.scale_format, "--scale-format"),
+        scale_format=number_format(options.scale_format, "--scale-format"),
         raw=options.raw,
         threads=options.threads,
         max_memory=options.max_memory,
@@ -94,8 +91,8 @@ def _report(options: argparse.Namespace, parse: Parse) -> Report:
     )
 
 
-def _inspect(options: argparse.Namespace, parse: Parse) -> None:
-    source = None if options.source is None else parse(options.source, "--from")
+def _inspect(options: argparse.Namespace) -> None:
+    source = source_format(options)
     entries = inspect(
         options.file,
         source=source,
@@ -109,8 +106,8 @@ def _inspect(options: argparse.Namespace, parse: Parse) -> None:
         print(as_text(str(options.file), entries, stats=options.stats))
 
 
-def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) -> None:
-    """Add both to a parser's commands; `rules` has the options of a Cast, `parse` reads the name of a format."""
+def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
+    """Add both to a parser's commands; `rules` has the options of a cast."""
     one = commands.add_parser(
         "convert", parents=[rules], help="convert a checkpoint of any size",
         description=_DESCRIPTION, epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -146,7 +143,7 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) ->
     run.add_argument("--dask", metavar="ADDRESS", help="work on a Dask cluster: tcp://host:port, or local")
     run.add_argument("--progress", choices=STYLES, default="auto", help="on standard error (default: %(default)s)")
     run.add_argument("--report", type=Path, metavar="FILE.json", help="the report as JSON, outside of SRC and DST")
-    one.set_defaults(run=lambda options: _convert(options, parse))
+    one.set_defaults(run=_convert)
 
     one = commands.add_parser(
         "inspect", help="list the tensors of a checkpoint",
@@ -160,4 +157,4 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser, parse: Parse) ->
     one.add_argument("--max-memory", type=_size, default="256M", metavar="SIZE", help="default: %(default)s")
     one.add_argument("--json", action="store_true", help="print JSON")
     one.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
-    one.set_defaults(run=lambda options: _inspect(options, parse))
+    one.set_defaults(run=_inspect)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["add_parser"]
+__all__ = ["add_command"]
 
 SAFE: dict[str, Any] = {
     "server.address": "127.0.0.1",
@@ -63,7 +63,7 @@ def _explore(options: argparse.Namespace) -> None:
     command.main(["run", str(app), *flags(port, options.headless, theme)], standalone_mode=False)
 
 
-def add_parser(commands: Any) -> None:
+def add_command(commands: Any) -> None:
     """Add the command to those of the command line."""
     one = commands.add_parser("explore", help="a page in the browser: every bit, rounding and saturation")
     one.add_argument("--port", metavar="N", help="the port, 0 for any free one (default: the first free from 8501)")

@@ -12,6 +12,6 @@ except ImportError as error:
 
 from .backend import Backend, BackendRep, Evaluator
 from .nodes import NODES as ops  # noqa: N811  the public name: what new_ops takes
-from .tensors import from_array, to_array
+from .tensor_protos import from_array, to_array
 
 __all__ = ["Backend", "BackendRep", "Evaluator", "from_array", "ops", "to_array"]

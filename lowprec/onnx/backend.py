@@ -15,7 +15,7 @@ from onnx.reference import ReferenceEvaluator
 
 from ..arrays.libraries import format_of
 from .nodes import NODES
-from .tensors import KINDS
+from .tensor_protos import KINDS
 
 __all__ = ["Backend", "BackendRep", "Evaluator"]
 

@@ -17,8 +17,8 @@ from support.containers import SOURCES, contents
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files import renaming
+from lowprec.checkpoints.files.atomic_output import Staging
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.files.staging import Staging
 from lowprec.cli import main
 
 

@@ -164,7 +164,7 @@ def test_cast_to_a_format_that_ml_dtypes_lacks(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = Format("float5_e2m2fn", "F5", 1001, Kind.FLOAT, 2, 2, 1, True, False, NaNRule.NONE, True, None, 28, "a test")
-    monkeypatch.setattr("lowprec.cli.commands._format", lambda text, parameter: row)
+    monkeypatch.setattr("lowprec.cli.cast.number_format", lambda text, parameter: row)
     out = run("cast", "x.npy", "y.npz", "--to", row.name, capsys=capsys)
     assert out.endswith("(codes in uint8)\n")
     assert zipfile.ZipFile("y.npz").getinfo("y.npy").comment == f"format={row.name}".encode()
@@ -276,7 +276,7 @@ def test_out_of_memory(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     def full(*arguments: Any, **options: Any) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr("lowprec.cli.commands.encode", full)
+    monkeypatch.setattr("lowprec.cli.cast.encode", full)
     assert fail("cast", "x.npy", "y.npz", "--to", "int4", capsys=capsys) == "not enough memory"
 
 

@@ -15,7 +15,6 @@ import pytest
 from support.browser import Visit
 
 from lowprec import as_format, reference
-from lowprec.explorer.links import write
 from lowprec.explorer.page_states import (
     ANATOMY_SHOWS,
     FORMAT_NAMES,
@@ -29,6 +28,7 @@ from lowprec.explorer.page_states import (
     Rounding,
     Saturation,
 )
+from lowprec.explorer.url_query import write
 from lowprec.explorer.views.compare import COMPARABLE
 from lowprec.explorer.views.conversion import PACKABLE
 from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lowprec import as_format
-from lowprec.explorer import links, template_filters
+from lowprec.explorer import template_filters, url_query
 from lowprec.explorer.page_states import FORMAT_NAMES, Anatomy, Compare, Quantize, Rounding
 from lowprec.explorer.views import anatomy, conversion, number_line, numbers, tensor
 from lowprec.explorer.views.quantize import Settings, elements, quantize, slices
@@ -23,7 +23,7 @@ E4M3, HALF, INT8 = as_format(17), as_format(10), as_format(3)
 
 
 def read(cls: type, **query: str) -> tuple[Any, tuple[str, ...]]:
-    return links.read(cls, query)
+    return url_query.read(cls, query)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_how_much_of_a_link_is_quoted() -> None:
 
 
 def test_few_options_are_named() -> None:
-    seven, eight = (links.choice("a", "abcdefgh"[:count]).metadata["parse"] for count in (7, 8))
+    seven, eight = (url_query.choice("a", "abcdefgh"[:count]).metadata["parse"] for count in (7, 8))
     with pytest.raises(ValueError, match="must be a, b, c, d, e, f, g"):
         seven("z")
     with pytest.raises(ValueError, match="must be one of the names in the list"):

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowprec import explorer
-from lowprec.explorer import links, page_states, templates, theme
+from lowprec.explorer import page_states, templates, theme, url_query
 
 FOLDER = Path(explorer.__file__).parent
 STATES = (
@@ -40,16 +40,16 @@ def test_every_page_has_a_state_and_a_script() -> None:
 
 @pytest.mark.parametrize("cls", STATES)
 def test_the_default_comes_back(cls: type) -> None:
-    assert links.read(cls, {}) == (cls(), ())
-    assert links.read(cls, links.write(cls())) == (cls(), ())
+    assert url_query.read(cls, {}) == (cls(), ())
+    assert url_query.read(cls, url_query.write(cls())) == (cls(), ())
 
 
 @given(query=st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=8), TEXTS, max_size=6))
 def test_any_query_is_read_and_what_it_means_comes_back(query: dict[str, str]) -> None:
     for cls in STATES:
-        found, problems = links.read(cls, query)
-        assert links.read(cls, links.write(found)) == (found, ())
-        kept = {name: text for name, text in links.write(found).items() if query.get(name) == text}
+        found, problems = url_query.read(cls, query)
+        assert url_query.read(cls, url_query.write(found)) == (found, ())
+        kept = {name: text for name, text in url_query.write(found).items() if query.get(name) == text}
         fields = {field.name: field for field in dataclasses.fields(cls)}
         assert len(problems) <= len(query)
         for name in query.keys() - kept.keys():  # read as something else: either said, or the same in other words
@@ -58,14 +58,14 @@ def test_any_query_is_read_and_what_it_means_comes_back(query: dict[str, str]) -
 
 
 def test_what_is_wrong_is_said() -> None:
-    found, problems = links.read(
+    found, problems = url_query.read(
         page_states.Rounding, {"fmt": "float9", "opset": "18", "saturate": "yes", "x": "7", "y": "1"}
     )
     assert found == dataclasses.replace(page_states.Rounding(), x="7")
     assert [problem.split()[0] for problem in problems] == ["fmt", "opset", "saturate", "This"]
     assert "float9" in problems[0]
     assert "from 19 to 28" in problems[1]
-    long = links.read(page_states.Rounding, {"x": "9" * 10**6})[1]
+    long = url_query.read(page_states.Rounding, {"x": "9" * 10**6})[1]
     assert len(long) == 1
     assert len(long[0]) < 200
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support.explorer_pages import asked, charts, copied, healthy, page, texts
 
-from lowprec.explorer.links import write
 from lowprec.explorer.page_states import Quantize
+from lowprec.explorer.url_query import write
 from lowprec.explorer.views.compare import COMPARABLE
 from lowprec.explorer.views.conversion import CASTABLE, PACKABLE
 from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from lowprec import _kernels
-from lowprec.backends.cpu_count import available_cores
+from lowprec.backends.cpu_limits import available_cores
 
 SETS = ", ".join(_kernels.available_isas())
 WRONG = [

@@ -17,7 +17,7 @@ import torch
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.backends import cpu, threads
+from lowprec.backends import cpu, thread_count
 
 X = np.random.default_rng(3).normal(0, 100, 1 << 21).astype(np.float32)
 OPENMP = pytest.mark.skipif(not _kernels.openmp(), reason="built without OpenMP")
@@ -59,7 +59,7 @@ def test_the_team_is_given_back_after_an_error() -> None:
 
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
-            threads.shared(1 << 22, fail)
+            thread_count.shared(1 << 22, fail)
 
 
 POOLS = """

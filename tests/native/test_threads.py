@@ -13,7 +13,7 @@ import torch
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.backends import threads
+from lowprec.backends import thread_count
 from lowprec.spec.formats import NUMERIC, Format
 
 X = np.random.default_rng(3).normal(0, 100, 1 << 21).astype(np.float32)
@@ -22,10 +22,10 @@ X = np.random.default_rng(3).normal(0, 100, 1 << 21).astype(np.float32)
 def test_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     lp.set_num_threads(3)
     assert lp.get_num_threads() == (3 if _kernels.openmp() else 1)
-    assert threads.threads_for(10) == lp.get_num_threads()
+    assert thread_count.threads_for(10) == lp.get_num_threads()
     lp.set_num_threads(None)
-    assert threads.threads_for(threads.PARALLEL_FROM - 1) == 1
-    assert threads.threads_for(threads.PARALLEL_FROM) == lp.get_num_threads()
+    assert thread_count.threads_for(thread_count.PARALLEL_FROM - 1) == 1
+    assert thread_count.threads_for(thread_count.PARALLEL_FROM) == lp.get_num_threads()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ...spec.formats import Format
+from ..files.atomic_output import Staging
 from ..files.errors import BROKEN_ZIP, FileError, reason
 from ..files.renaming import rename_file
-from ..files.staging import Staging
 from .container import OutputTensor
 from .npy_file import arrange_npy, find_array
 from .npy_header import ZIP_MAGICS, find_elements

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from .. import _kernels
 from ..spec.arguments import as_integer, shown
-from .cpu_count import available_cores
+from .cpu_limits import available_cores
 from .environment import setting
 
 __all__ = ["get_num_threads", "is_small", "one_thread", "set_num_threads", "shared", "threads_for"]

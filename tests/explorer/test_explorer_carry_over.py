@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lowprec.explorer import links, page_states
+from lowprec.explorer import page_states, url_query
 from lowprec.explorer.carry_over import Selection, carry_over, selection_of, with_selection
 from lowprec.explorer.page_states import Anatomy, Compare, Conversion, Quantize, Rounding, Saturation
 
@@ -71,4 +71,4 @@ def test_links_of_the_menu_are_read_back(path: str) -> None:
     for page, _ in SEEN:
         own = type(page).__name__.lower()
         linked = carry_over({}, own, page)[path]
-        assert links.read(type(linked), links.write(linked)) == (linked, ())
+        assert url_query.read(type(linked), url_query.write(linked)) == (linked, ())

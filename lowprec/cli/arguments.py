@@ -1,0 +1,48 @@
+"""Arguments that several commands take: formats, and the rules of a cast."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import re
+
+from ..spec.formats import FORMATS, NUMERIC, Format, as_format
+from ..spec.opsets import NEWEST
+from ..spec.rounding import ROUND_MODES
+
+__all__ = ["FORMAT_HELP", "any_format", "cast_rules", "number_format", "source_format"]
+
+FORMAT_HELP = "a name, ONNX name or ONNX enum value"
+
+
+def any_format(text: str, parameter: str) -> Format:
+    """Return the format that an argument names."""
+    with contextlib.suppress(ValueError):
+        return as_format(int(text) if re.fullmatch("[0-9]{1,4}", text) else text)
+    key = text.lower().replace("fp", "float")
+    close = [name for name in FORMATS if key and key in name] or difflib.get_close_matches(key, FORMATS, 3, 0.5)
+    hint = f"; did you mean {' or '.join(close)}?" if close else "; `lowprec formats` lists them"
+    raise ValueError(f"{parameter} must be a format's name, ONNX name or ONNX enum value; got {text!r}{hint}")
+
+
+def number_format(text: str, parameter: str) -> Format:
+    """Return the format of numbers that an argument names."""
+    fmt = any_format(text, parameter)
+    if fmt not in NUMERIC:
+        raise ValueError(f"{parameter} must be a format of numbers; got {fmt.name}")
+    return fmt
+
+
+def source_format(options: argparse.Namespace) -> Format | None:
+    """Return the format that ``--from`` names."""
+    return None if options.source is None else number_format(options.source, "--from")
+
+
+def cast_rules() -> argparse.ArgumentParser:
+    """Return a parent of the parsers of commands that cast."""
+    rules = argparse.ArgumentParser(add_help=False)
+    rules.add_argument("--no-saturate", dest="saturate", action="store_false", help="float8: overflow to NaN or Inf")
+    rules.add_argument("--round-mode", choices=ROUND_MODES, help="for power-of-two formats (default: up)")
+    rules.add_argument("--opset", type=int, default=NEWEST, metavar="N", help="the ONNX opset (default: %(default)s)")
+    return rules

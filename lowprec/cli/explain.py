@@ -1,0 +1,30 @@
+"""The command `lowprec explain`: why a number becomes a code of a format."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import Any
+
+from ..reference.explanation import explain
+from .arguments import FORMAT_HELP, number_format
+
+__all__ = ["add_command"]
+
+_NEGATIVE = re.compile(r"-(\.?\d|inf|nan)", re.IGNORECASE)
+"""What argparse shall take for a number, not for an option; its own pattern leaves out -inf, -1/3 and -0x1p-3."""
+
+
+def _run(options: argparse.Namespace) -> None:
+    fmt = number_format(options.format, "FORMAT")
+    rules = {"saturate": options.saturate, "round_mode": options.round_mode, "opset": options.opset}
+    print(explain(options.value, fmt, **rules))
+
+
+def add_command(commands: Any, rules: argparse.ArgumentParser) -> None:
+    """Add the command to the parser of the command line."""
+    one = commands.add_parser("explain", parents=[rules], help="why a number becomes that code of a format")
+    one._negative_number_matcher = _NEGATIVE
+    one.add_argument("value", metavar="X", help="0.3, -17/23, 0x1.8p+3, inf, -nan")
+    one.add_argument("format", metavar="FORMAT", help=FORMAT_HELP)
+    one.set_defaults(run=_run)

@@ -1,0 +1,81 @@
+"""The parser of the command line, and the function that runs a command: each command is a module of this folder."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from ..backends.build_info import build_info
+from ..backends.environment import problems
+from ..checkpoints.files.errors import FileError
+from . import cast, conformance, convert, explain, explore, formats, loss
+from .arguments import cast_rules
+
+__all__ = ["main"]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="lowprec", description="ONNX's low-precision conversions, bit-exact.")
+    info = build_info()
+    parser.add_argument(
+        "--version", action="version",
+        version=f"lowprec {__version__} (loops {info['isa']}, OpenMP {info['openmp']}, {info['threads']} threads)",
+    )  # fmt: skip
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    rules = cast_rules()
+    formats.add_command(commands)
+    explain.add_command(commands, rules)
+    cast.add_command(commands, rules)
+    loss.add_command(commands)
+    conformance.add_command(commands)
+    explore.add_command(commands)
+    convert.add_commands(commands, rules)
+    return parser
+
+
+def _run(arguments: Sequence[str] | None) -> None:
+    try:
+        options = _parser().parse_args(arguments)
+        options.run(options)
+    finally:
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where an error can still be reported
+
+
+def _drop_output() -> None:
+    """Send what is left in standard output's buffer nowhere: Python would fail again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return 0 when done, 1 when it failed and 130 on Ctrl-C, with a line on standard error.
+
+    Wrong usage raises SystemExit with 2, as argparse does.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a file's name may not be text in the terminal's encoding
+    if problems:  # of environment variables: reported when they were read
+        return 1
+    try:
+        _run(arguments)
+        return 0
+    except BrokenPipeError:  # the reader of our output has seen enough
+        _drop_output()
+        return 1
+    except KeyboardInterrupt:
+        status, text = 130, "interrupted"
+    except MemoryError:
+        status, text = 1, "not enough memory"
+    except OSError as error:
+        if error.filename is None:
+            _drop_output()
+        status, text = 1, f"{error.filename or 'standard output'}: {error.strerror}"
+    except (FileError, TypeError, ValueError) as error:
+        status, text = 1, str(error)
+    print("lowprec:", " ".join(text.splitlines()), file=sys.stderr)
+    return status
