@@ -109,7 +109,7 @@ def _remember(job: Job) -> bool:
     # Numbers are left out: one may equal another one of another type.
     if not (isinstance(x, np.ndarray) or is_torch(x)) or not all(isinstance(name, (str, Format)) for name in names):
         return False
-    if _is_known(job):
+    if job.carrier is not None or _is_known(job):  # another carrier: the key says nothing of it
         return False
     known = _known.setdefault(type(x), {})
     if len(known) >= CACHED:
