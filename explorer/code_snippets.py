@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from lowprec import Format, as_format
 from lowprec.spec.formats import FLOAT64, NUMERIC
-from lowprec.spec.opsets import NEWEST
+from lowprec.spec.opset_rules import NEWEST
 
 from .page_states import Quantize
 from .views.anatomy import Anatomy

@@ -16,8 +16,8 @@ from lowprec.spec.formats import (
     INT8,
     NUMERIC,
 )
-from lowprec.spec.opsets import NEWEST
-from lowprec.spec.rounding import ROUND_MODES
+from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.round_modes import ROUND_MODES
 
 from .url_query import choice, flag, integer, many, number, text
 from .views.compare import COMPARABLE

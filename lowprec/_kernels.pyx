@@ -123,7 +123,7 @@ def in_default_mode(function) -> object:
 
 
 include "_native/scale_lookup.pxi"
-include "_native/tiles.pxi"
+include "_native/run_program.pxi"
 
 
 cdef class Program:

@@ -10,8 +10,8 @@ from lowprec.explorer.page_states import MAX_COMPARED, Compare
 from lowprec.explorer.views import compare as view
 from lowprec.explorer.views.conversion import cast_options
 from lowprec.reference.exact_cast import Value
-from lowprec.spec.opsets import NEWEST
-from lowprec.spec.rounding import ROUND_MODES
+from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.round_modes import ROUND_MODES
 
 page = Controls(Compare)
 page_layout.heading(

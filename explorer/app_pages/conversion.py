@@ -11,8 +11,8 @@ from lowprec.explorer.page_states import FORMAT_NAMES, Conversion
 from lowprec.explorer.views import conversion as view
 from lowprec.explorer.views.anatomy import anatomy
 from lowprec.explorer.views.numbers import code_text, place
-from lowprec.spec.opsets import NEWEST
-from lowprec.spec.rounding import ROUND_MODES
+from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.round_modes import ROUND_MODES
 
 
 def packable_codes(_: Conversion, new: Conversion) -> Conversion:

@@ -11,8 +11,8 @@ from lowprec.explorer.page_states import ORIGINS, Quantize
 from lowprec.explorer.template_filters import decibels, number
 from lowprec.explorer.tensor_controls import tensor_from
 from lowprec.explorer.views import quantize as view
-from lowprec.spec.opsets import NEWEST
-from lowprec.spec.rounding import ROUND_MODES
+from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.round_modes import ROUND_MODES
 
 page = Controls(Quantize)
 page_layout.heading(

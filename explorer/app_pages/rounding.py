@@ -10,7 +10,7 @@ from lowprec.explorer.page_states import FORMAT_NAMES, LINES, OPSETS, Rounding
 from lowprec.explorer.views import number_line as line_view
 from lowprec.explorer.views import rounding as view
 from lowprec.reference.exact_cast import Value
-from lowprec.spec.opsets import NEWEST
+from lowprec.spec.opset_rules import NEWEST
 
 page = Controls(Rounding)
 page_layout.heading(

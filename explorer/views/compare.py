@@ -10,7 +10,7 @@ import lowprec as lp
 from lowprec.reference.exact_cast import Value, ulp
 from lowprec.reference.explanation import Explanation
 from lowprec.spec.formats import NUMERIC, Format
-from lowprec.spec.opsets import NEWEST
+from lowprec.spec.opset_rules import NEWEST
 
 __all__ = [
     "COMPARABLE",

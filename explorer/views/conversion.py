@@ -14,7 +14,7 @@ import lowprec as lp
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.reference.explanation import Explanation
 from lowprec.spec.formats import FLOAT8_E8M0FNU, NUMERIC, Format
-from lowprec.spec.opsets import NEWEST, Caller, cast_rules
+from lowprec.spec.opset_rules import NEWEST, Caller, cast_rules
 from lowprec.spec.packing import packed_bytes
 
 from .compare import differences

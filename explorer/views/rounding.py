@@ -9,8 +9,8 @@ from lowprec import Format, as_format, explain, finfo, iinfo
 from lowprec.reference.exact_cast import Value, decode, encode, ulp
 from lowprec.reference.explanation import Explanation
 from lowprec.spec.formats import FLOAT32, Kind
-from lowprec.spec.opsets import ATTRIBUTE_SINCE, NEWEST
-from lowprec.spec.rounding import ROUND_MODES
+from lowprec.spec.opset_rules import ATTRIBUTE_SINCE, NEWEST
+from lowprec.spec.round_modes import ROUND_MODES
 
 from .anatomy import neighbours
 from .numbers import exact_text

@@ -12,8 +12,8 @@ import numpy as np
 from lowprec import Format, encode
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.spec.formats import FLOAT8_E8M0FNU, NUMERIC, Kind
-from lowprec.spec.opsets import ATTRIBUTE_SINCE, NEWEST
-from lowprec.spec.rounding import ROUND_MODES
+from lowprec.spec.opset_rules import ATTRIBUTE_SINCE, NEWEST
+from lowprec.spec.round_modes import ROUND_MODES
 
 from .anatomy import classify
 from .numbers import short

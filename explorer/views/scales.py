@@ -11,7 +11,7 @@ import lowprec as lp
 from lowprec import Format
 from lowprec.ops.scales import largest_magnitudes, scale_codes
 from lowprec.spec import formats
-from lowprec.spec.opsets import NEWEST
+from lowprec.spec.opset_rules import NEWEST
 
 __all__ = ["GRANULARITIES", "SCALE_FORMATS", "TARGETS", "Settings", "axis_of", "choose"]
 

@@ -10,7 +10,7 @@ from ..arrays.libraries import check_out, namespace, native, reinterpret
 from ..plans.cast_plan import make_plan
 from ..spec import packing
 from ..spec.formats import NUMERIC, Format, as_format
-from ..spec.opsets import CastRules, version_of
+from ..spec.opset_rules import CastRules, version_of
 from . import array_api_cast, array_api_quantize
 from .job import Job, Scales
 from .scale_operands import check_zero_point

@@ -62,7 +62,7 @@ def cast_array(x: Any, plan: Plan, xp: Any, *, extend: bool = False) -> Any:
     --------
     >>> import array_api_compat.numpy as xp
     >>> from lowprec.spec.formats import FORMATS
-    >>> from lowprec.spec.opsets import cast_rules
+    >>> from lowprec.spec.opset_rules import cast_rules
     >>> from lowprec.plans.cast_plan import make_plan
     >>> rows = FORMATS["float64"], FORMATS["float8_e4m3fn"]
     >>> cast_array(xp.asarray([1.0, 1e9, -0.0]), make_plan(*rows, cast_rules(*rows)), xp).tolist()

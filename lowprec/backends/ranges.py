@@ -14,7 +14,7 @@ from .. import _kernels
 from ..arrays.libraries import has_host_memory, is_jax, namespace, to_host
 from ..plans.cast_plan import make_plan
 from ..spec.formats import FLOAT64, Format
-from ..spec.opsets import cast_rules
+from ..spec.opset_rules import cast_rules
 from .dispatch import dispatch
 from .job import Job
 from .thread_count import shared

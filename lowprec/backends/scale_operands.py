@@ -11,7 +11,7 @@ from ..plans.cast_plan import Plan, make_plan
 from ..plans.quantize_plan import scale_plans
 from ..spec.formats import BOOL, Format
 from ..spec.interned import CACHED
-from ..spec.opsets import cast_rules
+from ..spec.opset_rules import cast_rules
 from .job import Job, Scales
 
 __all__ = ["Run", "check_zero_point", "loop_operands"]

@@ -186,7 +186,7 @@ def parse_values(x: _Array, plan: Plan) -> _Array:
     --------
     >>> import numpy as np
     >>> from lowprec.spec.formats import FORMATS
-    >>> from lowprec.spec.opsets import cast_rules
+    >>> from lowprec.spec.opset_rules import cast_rules
     >>> from lowprec.plans.cast_plan import make_plan
     >>> source, target = FORMATS["float64"], FORMATS["float16"]
     >>> plan = make_plan(source, target, cast_rules(source, target))

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..backends.thread_count import get_num_threads
 from ..spec.formats import NUMERIC, Format, as_format
-from ..spec.opsets import NEWEST
-from ..spec.rounding import ROUND_MODES
+from ..spec.opset_rules import NEWEST
+from ..spec.round_modes import ROUND_MODES
 from .containers.registry import open_container
 from .containers.target import check_target
 from .execution.runners import Cluster, Runner, Threads

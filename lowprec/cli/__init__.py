@@ -1,5 +1,5 @@
 """The command line."""
 
-from .parser import main
+from .entry_point import main
 
 __all__ = ["main"]

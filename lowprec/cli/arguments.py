@@ -8,8 +8,8 @@ import difflib
 import re
 
 from ..spec.formats import FORMATS, NUMERIC, Format, as_format
-from ..spec.opsets import NEWEST
-from ..spec.rounding import ROUND_MODES
+from ..spec.opset_rules import NEWEST
+from ..spec.round_modes import ROUND_MODES
 
 __all__ = ["FORMAT_HELP", "any_format", "cast_rules", "number_format", "source_format"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..reference.array_cast import Codes
 from ..spec.formats import Format, Kind
-from ..spec.opsets import NEWEST
+from ..spec.opset_rules import NEWEST
 
 __all__ = ["Call", "Case", "Tensor"]
 

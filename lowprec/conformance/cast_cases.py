@@ -11,8 +11,8 @@ import numpy as np
 from .. import reference
 from ..reference.array_cast import Codes, expected_from_float64, expected_from_integers, is_power, table
 from ..spec.formats import NUMERIC, Format, Kind, NaNRule
-from ..spec.opsets import INF_IS_NAN, NEWEST
-from ..spec.rounding import ROUND_MODES
+from ..spec.opset_rules import INF_IS_NAN, NEWEST
+from ..spec.round_modes import ROUND_MODES
 from .cases import Call, Case, Tensor
 from .cast_inputs import sweep_float32, sweep_float64, sweep_int64, sweep_uint64
 

@@ -15,7 +15,7 @@ from .._kernels import available_isas, isa, use_isa
 from ..ops import cast, quantize
 from ..reference.array_cast import Codes
 from ..spec.formats import Format, Kind, NaNRule
-from ..spec.opsets import NEWEST
+from ..spec.opset_rules import NEWEST
 from .cases import Call, Tensor
 
 __all__ = ["Declined", "Library", "installed"]

@@ -12,7 +12,7 @@ from ..backends.program import make_program
 from ..plans.cast_plan import Plan, make_plan
 from ..spec.formats import FLOAT32, Format
 from ..spec.interned import CACHED
-from ..spec.opsets import CastRules, cast_rules
+from ..spec.opset_rules import CastRules, cast_rules
 
 __all__ = ["convert_compared"]
 

@@ -12,8 +12,8 @@ from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.cast_plan import copy_plan
-from ..plans.resolve import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits
-from ..spec.opsets import NEWEST
+from ..plans.resolve_cast import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits
+from ..spec.opset_rules import NEWEST
 
 __all__ = ["bitcast", "cast", "cast_like"]
 

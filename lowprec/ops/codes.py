@@ -13,10 +13,10 @@ from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
-from ..plans.resolve import DECODE, ENCODE, PACK, UNPACK, CastOptions, resolve, resolve_unpacked
+from ..plans.resolve_cast import DECODE, ENCODE, PACK, UNPACK, CastOptions, resolve, resolve_unpacked
 from ..spec.arguments import as_flag, as_integer, shown
 from ..spec.formats import Format, as_format
-from ..spec.opsets import NEWEST
+from ..spec.opset_rules import NEWEST
 from ..spec.packing import check_packable, packed_bytes
 
 __all__ = ["check_packed", "decode", "encode", "pack", "shape_of", "unpack"]

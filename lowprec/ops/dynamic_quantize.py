@@ -14,7 +14,7 @@ from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.cast_plan import make_plan
 from ..spec.formats import FLOAT32, UINT8
-from ..spec.opsets import cast_rules
+from ..spec.opset_rules import cast_rules
 
 __all__ = ["range_of"]
 

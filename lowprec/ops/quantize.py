@@ -15,7 +15,7 @@ from ..backends.job import Job
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
-from ..spec.opsets import NEWEST, version_of
+from ..spec.opset_rules import NEWEST, version_of
 from .codes import check_packed, shape_of
 from .dynamic_quantize import range_of
 from .scale_arguments import resolve_operands, scale_argument

@@ -19,7 +19,7 @@ from ..plans.resolve_quantize import resolve_quantize
 from ..spec.arguments import shown
 from ..spec.float_mode import default_mode
 from ..spec.formats import FLOAT32, FLOAT64, INT64, UINT8, Format, as_format
-from ..spec.opsets import cast_rules, unless_undefined
+from ..spec.opset_rules import cast_rules, unless_undefined
 
 __all__ = ["number_format", "number_operand", "resolve_operands", "scale_argument", "zero_point_argument"]
 

@@ -18,10 +18,10 @@ from typing import Any
 
 from ..arrays.libraries import carrier, format_of
 from ..arrays.torch_tensors import EAGER, check_tensor, transformed
-from ..plans.resolve import TEXT, resolve_bits
+from ..plans.resolve_cast import TEXT, resolve_bits
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format, is_in_table
-from ..spec.opsets import NEWEST, Caller, cast_rules
+from ..spec.opset_rules import NEWEST, Caller, cast_rules
 from .scale_arguments import number_format, number_operand
 from .torch_shapes import FAKES, public_options
 from .torch_vmap import RULES

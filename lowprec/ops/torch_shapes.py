@@ -12,10 +12,10 @@ from typing import Any
 from ..arrays.libraries import carrier, check_takes_text, namespace
 from ..plans.cast_plan import Plan, Rule
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
-from ..plans.resolve import CAST, DECODE, ENCODE, CastOptions, resolve, resolve_bits, resolve_unpacked
+from ..plans.resolve_cast import CAST, DECODE, ENCODE, CastOptions, resolve, resolve_bits, resolve_unpacked
 from ..plans.resolve_quantize import resolve_quantize
 from ..spec.formats import as_format
-from ..spec.opsets import NEWEST
+from ..spec.opset_rules import NEWEST
 from ..spec.packing import check_packable, packed_bytes
 
 __all__ = ["FAKES", "linear_plan", "public_options"]

@@ -10,7 +10,7 @@ from typing import Any
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..plans.resolve_quantize import granularity_at
 from ..spec.formats import Format, as_format
-from ..spec.opsets import NEWEST, version_of
+from ..spec.opset_rules import NEWEST, version_of
 from ..spec.packing import group, packed_bytes
 from .torch_shapes import linear_plan, public_options
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..spec.formats import FLOAT64, Format, Kind, NaNRule, is_in_table
 from ..spec.interned import CACHED, Interned, reduced
-from ..spec.opsets import CastRules
+from ..spec.opset_rules import CastRules
 
 __all__ = ["Plan", "Rule", "Scaling", "check_convertible", "copy_plan", "make_plan"]
 
@@ -157,7 +157,7 @@ def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str
     source, target : Format
         Two numeric, bool or string formats.
     rules : CastRules
-        The options as `opsets.cast_rules` resolved them.
+        The options as `opset_rules.cast_rules` resolved them.
     names : tuple of str
         The caller's parameters for both formats.
 

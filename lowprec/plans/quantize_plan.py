@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..spec.formats import FLOAT32, FLOAT64, INT32, NUMERIC, UINT8, Format, NaNRule, as_format
-from ..spec.opsets import NEWEST, VERSIONS, CastRules, check_attribute, check_saturate, version_of
+from ..spec.opset_rules import NEWEST, VERSIONS, CastRules, check_attribute, check_saturate, version_of
 from .cast_plan import Plan, Rule, Scaling, check_convertible, make_plan
 
 __all__ = ["DEQUANTIZE", "QUANTIZE", "QuantizeOptions", "dequantize_plan", "quantize_plan", "scale_plans"]

@@ -9,7 +9,7 @@ from typing import Any
 from ..arrays.libraries import carrier, format_of, native
 from ..spec.arguments import as_integer, shown
 from ..spec.formats import Format, as_format, is_in_table
-from ..spec.opsets import NEWEST, check_attribute, unless_undefined, version_of
+from ..spec.opset_rules import NEWEST, check_attribute, unless_undefined, version_of
 from ..spec.packing import check_packable
 from .cast_plan import Plan
 from .granularity import Granularity, Repetition, granularity_of, tile_axes, tiles_of

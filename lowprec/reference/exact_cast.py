@@ -18,7 +18,7 @@ import numpy as np
 from ..spec.arguments import shown
 from ..spec.float_mode import default_mode
 from ..spec.formats import Format, Kind, NaNRule, as_format
-from ..spec.opsets import NEWEST, CastRules, cast_rules, check_type, version_of
+from ..spec.opset_rules import NEWEST, CastRules, cast_rules, check_type, version_of
 
 __all__ = ["Value", "cast", "decode", "encode", "exact_decimal", "neighbours", "ulp"]
 

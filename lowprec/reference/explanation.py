@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from ..spec.formats import Format, Kind, as_format
-from ..spec.opsets import NEWEST
+from ..spec.opset_rules import NEWEST
 from ..spec.text_tables import aligned_table, html_table
 from .exact_cast import Value, bracket, decide, decode, finite_count, magnitude_of, rules_for, signed_code
 

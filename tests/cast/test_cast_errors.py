@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import lowprec as lp
-from lowprec.spec.opsets import VERSIONS
+from lowprec.spec.opset_rules import VERSIONS
 
 X = np.zeros((2, 3), np.float32)
 

@@ -15,7 +15,7 @@ from lowprec.conformance import cast_inputs
 from lowprec.plans.cast_plan import copy_plan, make_plan
 from lowprec.reference import array_cast
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
-from lowprec.spec.opsets import cast_rules
+from lowprec.spec.opset_rules import cast_rules
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 PACKABLE = [fmt for fmt in NUMERIC if fmt.bits in (2, 4, 6)]

@@ -20,7 +20,7 @@ from lowprec.backends.program import make_program
 from lowprec.plans.cast_plan import copy_plan, make_plan
 from lowprec.plans.granularity import Granularity
 from lowprec.spec.formats import FORMATS
-from lowprec.spec.opsets import cast_rules
+from lowprec.spec.opset_rules import cast_rules
 
 NATIVE = Path(lp.__file__).parent / "_native"
 ENDS = [(a, b) for a in (2, 4, 6, 8, 16, 32, 64) for b in (2, 4, 6, 8, 16, 32, 64)]

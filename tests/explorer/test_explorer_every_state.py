@@ -33,8 +33,8 @@ from lowprec.explorer.views.compare import COMPARABLE
 from lowprec.explorer.views.conversion import PACKABLE
 from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS
 from lowprec.explorer.views.tensor import DISTRIBUTIONS
-from lowprec.spec.opsets import NEWEST
-from lowprec.spec.rounding import ROUND_MODES
+from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.round_modes import ROUND_MODES
 
 playwright = pytest.importorskip("playwright.sync_api")
 

@@ -23,7 +23,7 @@ from lowprec.explorer.views.quantize import (
     slices,
     tiles,
 )
-from lowprec.spec.opsets import NEWEST
+from lowprec.spec.opset_rules import NEWEST
 
 E4M3, E5M2, E2M1, E8M0 = (lp.as_format(number) for number in (17, 19, 23, 24))
 FLOAT, HALF, BRAIN, _ = SCALE_FORMATS

@@ -13,7 +13,7 @@ from lowprec import reference
 from lowprec.explorer.views import number_line
 from lowprec.explorer.views import rounding as view
 from lowprec.spec.formats import NUMERIC, Format, Kind
-from lowprec.spec.rounding import ROUND_MODES
+from lowprec.spec.round_modes import ROUND_MODES
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 FLOATS = [fmt for fmt in NUMERIC if fmt.is_float]

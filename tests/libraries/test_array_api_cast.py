@@ -20,8 +20,8 @@ from lowprec.conformance import cast_inputs
 from lowprec.plans.cast_plan import make_plan
 from lowprec.reference import array_cast
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
-from lowprec.spec.opsets import cast_rules
-from lowprec.spec.rounding import ROUND_MODES
+from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.round_modes import ROUND_MODES
 
 strict = pytest.importorskip("array_api_strict")
 NARROW = [row for row in NUMERIC if row.bits <= 16]

@@ -16,7 +16,7 @@ from lowprec.checkpoints.recipe import Recipe
 from lowprec.loss.error_stats import ElementStats, ErrorStats, count_beyond, error_statistics
 from lowprec.loss.fused_stats import convert_compared
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
-from lowprec.spec.opsets import cast_rules
+from lowprec.spec.opset_rules import cast_rules
 
 
 def test_pieces_add_up() -> None:

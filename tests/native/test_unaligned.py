@@ -32,7 +32,7 @@ from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.granularity import Granularity
 from lowprec.reference.array_quantize import array_values, broadcast
 from lowprec.spec.formats import NUMERIC, as_format
-from lowprec.spec.opsets import cast_rules
+from lowprec.spec.opset_rules import cast_rules
 
 # One scale for a tile, one for every 16 and more, one each in order, one each that is spread over tiles.
 WAYS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [

@@ -26,7 +26,7 @@ from lowprec.reference import array_cast, exact_quantize
 from lowprec.reference.array_quantize import code_values, dequantized, quantized
 from lowprec.spec.format_text import nan_codes
 from lowprec.spec.formats import Format, NaNRule
-from lowprec.spec.opsets import cast_rules
+from lowprec.spec.opset_rules import cast_rules
 
 E3, F3 = p3109(8, 3, "se"), p3109(8, 3, "sf")
 SPECIAL = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)

@@ -21,11 +21,11 @@ import lowprec as lp
 from lowprec import reference
 from lowprec._kernels import Program
 from lowprec.backends.program import make_program
-from lowprec.plans import resolve
+from lowprec.plans import resolve_cast
 from lowprec.plans.cast_plan import Plan, Scaling, make_plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import Format, Kind, NaNRule
-from lowprec.spec.opsets import cast_rules
+from lowprec.spec.opset_rules import cast_rules
 
 E5M2 = {
     "name": "e5m2", "onnx_name": "E5M2", "onnx_enum": 1001, "kind": Kind.FLOAT, "exponent_bits": 5, "mantissa_bits": 2,
@@ -235,10 +235,10 @@ def test_threads_make_one_format() -> None:
 def test_an_equal_format_finds_the_same_plan() -> None:
     fmt, x = _row(name="found_again", bias=14), np.ones(3, np.float32)
     lp.encode(x, fmt, saturate=False)  # with an option: other calls are found before they get a plan
-    before = resolve._cached.cache_info(), make_program.cache_info()
+    before = resolve_cast._cached.cache_info(), make_program.cache_info()
     lp.encode(x, pickle.loads(pickle.dumps(fmt)), saturate=False)
     lp.encode(x, Format(**{**E5M2, "name": "found_again", "bias": 14}), saturate=False)
-    after = resolve._cached.cache_info(), make_program.cache_info()
+    after = resolve_cast._cached.cache_info(), make_program.cache_info()
     assert after[0].hits == before[0].hits + 2
     assert [info.misses for info in after] == [info.misses for info in before]
 

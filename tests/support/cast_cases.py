@@ -14,7 +14,7 @@ from lowprec import _kernels, reference
 from lowprec.reference import array_cast
 from lowprec.reference.array_quantize import code_values
 from lowprec.spec.formats import NUMERIC, Format
-from lowprec.spec.rounding import ROUND_MODES
+from lowprec.spec.round_modes import ROUND_MODES
 
 FLOATS = [fmt for fmt in NUMERIC if fmt.is_float]
 NARROW = [fmt for fmt in NUMERIC if fmt.bits <= 16]

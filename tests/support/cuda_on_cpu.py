@@ -19,7 +19,7 @@ from lowprec.backends.program import make_program
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind
-from lowprec.spec.opsets import cast_rules
+from lowprec.spec.opset_rules import cast_rules
 from support.cast_cases import options_for
 
 FLAGS = ["-std=c++17", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]

@@ -32,7 +32,7 @@ from lowprec.ops.scale_arguments import scale_argument
 from lowprec.ops.scales import scale_codes
 from lowprec.plans import cast_plan, quantize_plan
 from lowprec.reference import exact_quantize
-from lowprec.spec import opsets, rounding
+from lowprec.spec import opset_rules, round_modes
 from lowprec.spec.formats import NUMBERS, NUMERIC, Format, Kind, NaNRule
 
 ROUNDINGS = {"nearest": 0x000, "down": 0x400, "up": 0x800, "toward zero": 0xC00}  # x87's bits; MXCSR's are 3 higher
@@ -114,9 +114,9 @@ ROWS = (*NUMERIC, TINY)
 def cast_plans() -> set[cast_plan.Plan]:
     """Return every plan of Cast, once."""
     found = set()
-    rules = itertools.product(opsets.VERSIONS["Cast"], (True, False), rounding.ROUND_MODES)
+    rules = itertools.product(opset_rules.VERSIONS["Cast"], (True, False), round_modes.ROUND_MODES)
     for version, saturate, round_mode in rules:
-        rules = opsets.CastRules(version, saturate, round_mode)
+        rules = opset_rules.CastRules(version, saturate, round_mode)
         for source, target in itertools.product(ROWS, ROWS):
             if max(source.since, target.since) <= version:
                 found.add(cast_plan.make_plan(source, target, rules))
@@ -135,7 +135,7 @@ def quantize_plans() -> set[tuple[cast_plan.Plan, Format]]:
     def add(made: cast_plan.Plan, scale: Format) -> None:
         found.add((made, scale))
 
-    for version in opsets.VERSIONS[quantize_plan.QUANTIZE]:
+    for version in opset_rules.VERSIONS[quantize_plan.QUANTIZE]:
         x, scales, y = (_taken(quantize_plan.QUANTIZE, name, version) for name in ("x", "scale", "output_dtype"))
         precisions = [None, *(_taken(quantize_plan.QUANTIZE, "precision", version) if version >= 23 else [])]
         for source, scale, target, has_zero in itertools.product(x, scales, y, (False, True)):
@@ -149,7 +149,7 @@ def quantize_plans() -> set[tuple[cast_plan.Plan, Format]]:
                 zero = target if has_zero else None
                 options = quantize_plan.QuantizeOptions(1, 0, named, precision, saturate, False, version)
                 add(quantize_plan.quantize_plan(source, scale, zero, options), scale)
-    for version in opsets.VERSIONS[quantize_plan.DEQUANTIZE]:
+    for version in opset_rules.VERSIONS[quantize_plan.DEQUANTIZE]:
         x, scales = (_taken(quantize_plan.DEQUANTIZE, name, version) for name in ("x", "scale"))
         outputs = [None, *(_taken(quantize_plan.DEQUANTIZE, "output_dtype", version) if version >= 23 else [])]
         for source, scale, output, has_zero in itertools.product(x, scales, outputs, (False, True)):

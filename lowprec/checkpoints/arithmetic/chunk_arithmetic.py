@@ -16,7 +16,7 @@ from ...ops.codes import decode, encode, unpack
 from ...ops.scales import largest_magnitudes, scale_codes
 from ...spec.float_mode import default_mode
 from ...spec.formats import Format
-from ...spec.opsets import cast_rules
+from ...spec.opset_rules import cast_rules
 from ...spec.packing import packed_bytes
 from ..recipe import Recipe, ScaleLayout
 from .chunks import ALIGNMENT, Chunk, split_chunks

@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from ..arrays.libraries import format_of, namespace
 from ..spec.formats import NUMBERS, Format, Kind, as_format
-from ..spec.opsets import NEWEST, Caller, cast_rules, check_type, version_of
+from ..spec.opset_rules import NEWEST, Caller, cast_rules, check_type, version_of
 from .cast_plan import Plan, copy_plan, make_plan
 
 __all__ = [

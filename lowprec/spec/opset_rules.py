@@ -9,7 +9,7 @@ import numpy as np
 
 from .arguments import as_flag, as_integer, shown
 from .formats import FORMATS, NUMBERS, Format, Kind
-from .rounding import check_round_mode
+from .round_modes import check_round_mode
 
 __all__ = [
     "NEWEST",
