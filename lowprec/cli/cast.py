@@ -11,7 +11,7 @@ from ..checkpoints.containers.npz_archive import numpy_has
 from ..checkpoints.containers.target import check_array_target
 from ..ops.cast import cast
 from ..ops.codes import encode
-from .arguments import FORMAT_HELP, number_format, source_format
+from .format_arguments import FORMAT_HELP, number_format, source_format
 
 __all__ = ["add_command"]
 

@@ -13,7 +13,7 @@ from ..checkpoints.progress import STYLES
 from ..checkpoints.recipe import SCALE_FORMATS, parse_scale_layout
 from ..checkpoints.report import Report
 from ..checkpoints.report_file import ReportFile
-from .arguments import number_format, source_format
+from .format_arguments import number_format, source_format
 
 __all__ = ["add_commands"]
 

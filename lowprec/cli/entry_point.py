@@ -13,7 +13,7 @@ from ..backends.build_info import build_info
 from ..backends.environment import problems
 from ..checkpoints.files.errors import FileError
 from . import cast, conformance, convert, explain, explore, formats, loss
-from .arguments import cast_rules
+from .format_arguments import cast_rules
 
 __all__ = ["main"]
 

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ..reference.explanation import explain
-from .arguments import FORMAT_HELP, number_format
+from .format_arguments import FORMAT_HELP, number_format
 
 __all__ = ["add_command"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..spec.formats import FORMATS, Kind
 from . import tables
-from .arguments import FORMAT_HELP, any_format
+from .format_arguments import FORMAT_HELP, any_format
 
 __all__ = ["add_command"]
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..checkpoints.containers.array_files import is_archive, read_array, read_members
 from ..checkpoints.files.errors import FileError
-from ..loss.array_loss import Loss, measure
+from ..loss.convert_and_measure import Loss, measure
 from ..spec.formats import Format, as_format
-from .arguments import number_format, source_format
+from .format_arguments import number_format, source_format
 
 __all__ = ["add_command"]
 

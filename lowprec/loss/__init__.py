@@ -1,6 +1,6 @@
 """What a conversion loses: error statistics, for arrays, checkpoints and the explorer."""
 
-from .array_loss import Loss, measure
+from .convert_and_measure import Loss, measure
 from .error_stats import CHUNK, ErrorStats, error_statistics
 
 __all__ = ["CHUNK", "ErrorStats", "Loss", "error_statistics", "measure"]

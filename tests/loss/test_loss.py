@@ -13,7 +13,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.loss.array_loss import Loss, measure
+from lowprec.loss.convert_and_measure import Loss, measure
 from lowprec.spec.formats import Format, Kind
 
 Array = np.ndarray[Any, Any]
