@@ -20,7 +20,7 @@ from .execution.steps import Steps, check_chunk_sizes
 from .files.atomic_output import Staging, check_space
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
 from .planning.conversion_plan import plan_conversion
-from .planning.quantization_config import remove_descriptions
+from .planning.quantization_config import remove_descriptions, set_dtype
 from .progress import make_progress
 from .recipe import SCALE_FORMATS, Recipe, parse_scale_layout
 from .report import Report
@@ -207,6 +207,8 @@ def convert(
     check_chunk_sizes(plan.tensor_plans, chunk_bytes, memory // 8)
     real = check_target(container, new, overwrite)
     remove_descriptions(container, plan.misfits)
+    if plan.dtype:
+        set_dtype(container, plan.dtype)
     files = container.arrange(plan.outputs, real, overwrite)
     check_space(files, real)
     report = Report(str(path), str(new), target.name, dry_run, verified=verify and not dry_run)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..loss.error_stats import ErrorStats
+from .layouts.weight import Weight
 from .planning.conversion_plan import ConversionPlan, TensorPlan
 from .progress import size_text
 
@@ -165,10 +166,19 @@ def _entry(tensor_plan: TensorPlan, plan: ConversionPlan) -> TensorReport:
     )
     if tensor_plan.recipe is None:
         return kept
+    if tensor_plan.weight is not None:
+        _enter_weight(kept, tensor_plan.weight)
     kept.action, kept.target = "converted", tensor_plan.recipe.to.name
     if tensor_plan.recipe.scaling:
         kept.scale = tensor_plan.recipe.scaling.fmt.name
     return kept
+
+
+def _enter_weight(entry: TensorReport, weight: Weight) -> None:
+    """Enter what a quantized weight was: its name and shape once dequantized, and all tensors that it took."""
+    entry.name, entry.shape, entry.elements = weight.name, weight.plain_shape, weight.rows * weight.columns
+    entry.source, entry.scale = weight.scheme.codes.name, weight.scheme.scale.name
+    entry.bytes_before = sum(tensor.location.nbytes for tensor in weight.tensors)
 
 
 _HEADER = (

@@ -102,7 +102,7 @@ class Folder:
             except ValueError as error:
                 raise FileError(f"{path}: {error}") from None
         self.others = [name for name in names if name not in shards and name not in self._indexes]
-        self._replaced: dict[str, bytes] = {}
+        self.replaced: dict[str, bytes] = {}
         for name, fields in self._indexes.items():
             self._check_tensors(name, fields["weight_map"])
         self.tensors: list[StoredTensor] = []
@@ -142,7 +142,7 @@ class Folder:
         """Have one of the other files arranged with another text, or left out."""
         self.others.remove(name)
         if text is not None:
-            self._replaced[name] = text
+            self.replaced[name] = text
 
     def arrange(self, outputs: Sequence[OutputTensor], target: Path, overwrite: bool = False) -> OutputFiles:
         """Say where outputs go: each into the shard of its origin."""
@@ -159,7 +159,7 @@ class Folder:
         for name, fields in self._indexes.items():
             text = self._new_index(fields, outputs, shard_of)
             files.append(OutputFile(name, len(text), ((0, text),)))
-        files += [OutputFile(name, len(text), ((0, text),)) for name, text in self._replaced.items()]
+        files += [OutputFile(name, len(text), ((0, text),)) for name, text in self.replaced.items()]
         return OutputFiles(files, slots, [(self._files[name].path, name) for name in self.others])
 
     @staticmethod

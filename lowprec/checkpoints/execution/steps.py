@@ -18,6 +18,7 @@ from ..files.output_files import OutputFiles
 from ..planning.conversion_plan import ConversionPlan, TensorPlan
 from ..progress import Progress
 from .runners import Action, Runner
+from .weight_chunks import check_weight_chunks, weight_chunks
 from .worker import OutputPosition, Task, TaskResult, Worker
 
 __all__ = ["Steps", "check_chunk_sizes"]
@@ -26,6 +27,8 @@ __all__ = ["Steps", "check_chunk_sizes"]
 def chunks_of(plan: TensorPlan, nbytes: int) -> Iterator[Chunk]:
     """Cut a tensor into chunks of about so many bytes, before or after the conversion."""
     tensor, recipe = plan.tensor, plan.recipe
+    if plan.weight is not None:
+        return weight_chunks(plan.weight, nbytes)
     if recipe is None or tensor.fmt is None:
         return split_chunks((1, 1, tensor.location.nbytes), nbytes)
     most = 8 * nbytes // max(tensor.fmt.storage_bits, recipe.to.storage_bits)
@@ -38,6 +41,8 @@ def check_chunk_sizes(plans: Iterable[TensorPlan], nbytes: int, most: int) -> No
     scale_bytes = 0
     for plan in plans:
         tensor, recipe = plan.tensor, plan.recipe
+        if plan.weight is not None:
+            check_weight_chunks(plan.weight, nbytes)
         if recipe is None or recipe.scaling is None or tensor.fmt is None:
             continue
         scaling = recipe.scaling
@@ -96,7 +101,8 @@ class Steps:
             # A member of an archive is read from its first byte to its last.
             most = None if isinstance(plan.tensor.location, ArchiveMember) else self._runner.chunks
             while group := tuple(itertools.islice(chunks, most)):
-                yield Task(number, plan.tensor, plan.recipe, group, self._position(plan.codes), scale, scales)
+                position = self._position(plan.codes)
+                yield Task(number, plan.tensor, plan.recipe, group, position, scale, scales, plan.weight)
 
     def _find_scales(self, progress: Progress) -> None:
         """Compute the scales that need every element of a tensor."""

@@ -16,7 +16,9 @@ from ..arithmetic.chunks import Chunk
 from ..containers.tensors import StoredTensor, TensorReader
 from ..files.errors import FileError, reason
 from ..files.writeback import start_writing
+from ..layouts.weight import Weight
 from ..recipe import Recipe
+from .weight_chunks import Dequantizer
 
 __all__ = ["TaskResult", "OutputPosition", "Task", "Worker"]
 
@@ -45,6 +47,8 @@ class Task:
         Where results go; `scale` is for scales of blocks.
     scales : numpy.ndarray, optional
         The codes of scales that are shared more widely.
+    weight : Weight, optional
+        The quantized weight that is dequantized; `tensor` has its codes.
     """
 
     number: int
@@ -54,6 +58,7 @@ class Task:
     codes: OutputPosition
     scale: OutputPosition | None = None
     scales: Array | None = None
+    weight: Weight | None = None
 
 
 @dataclass(slots=True)
@@ -77,6 +82,7 @@ class Worker:
         self._reader = TensorReader()
         self._files: dict[Path, IO[bytes]] = {}
         self._arithmetic = Arithmetic()
+        self._dequantizer: Dequantizer | None = None
 
     def close(self) -> None:
         """Close all files."""
@@ -109,7 +115,11 @@ class Worker:
     def _each(self, task: Task, deliver: _Deliver) -> TaskResult:
         done, started = TaskResult(task.number, ErrorStats(), [], 0, 0.0), time.perf_counter()
         for chunk in task.chunks:
-            if task.recipe is None:
+            if task.weight is not None and task.recipe is not None:
+                for at, content in self._weight(task.weight).convert(chunk, task.recipe, done.stats):
+                    deliver(task.codes, at, content)
+                done.nbytes += task.weight.scheme.row_bytes(task.weight.columns) * chunk.shape[1]
+            elif task.recipe is None:
                 content = self._read(task.tensor, chunk.start, chunk.size)
                 deliver(task.codes, chunk.start, content)
                 done.nbytes += content.nbytes
@@ -119,6 +129,12 @@ class Worker:
                 done.nbytes += source.content.nbytes
         done.seconds = time.perf_counter() - started
         return done
+
+    def _weight(self, weight: Weight) -> Dequantizer:
+        """Return what dequantizes a weight; the last one is kept, for the next chunk."""
+        if self._dequantizer is None or self._dequantizer.weight != weight:
+            self._dequantizer = Dequantizer(weight, self._reader, self._arithmetic)
+        return self._dequantizer
 
     def _convert(
         self, task: Task, recipe: Recipe, chunk: Chunk, source: SourceBytes, stats: ErrorStats, deliver: _Deliver

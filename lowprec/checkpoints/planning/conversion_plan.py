@@ -18,9 +18,11 @@ from ..arithmetic.chunks import Chunk
 from ..containers.container import Container, OutputTensor
 from ..containers.tensors import StoredTensor
 from ..files.errors import FileError
+from ..layouts.weight import Weight
 from ..recipe import Recipe, ScaleLayout
 from .companions import affects_quantization, find_companions
 from .quantization_config import Description, find_descriptions
+from .quantized_weights import dequantizes, quantized_weights
 
 __all__ = ["SCALE", "TensorPlan", "ConversionPlan", "plan_conversion"]
 
@@ -42,6 +44,8 @@ class TensorPlan:
         Why it is kept.
     codes, scale : int
         The numbers of its outputs; `scale` is None without scales.
+    weight : Weight or None
+        The quantized weight that is dequantized; `tensor` has its codes.
     """
 
     tensor: StoredTensor
@@ -49,6 +53,7 @@ class TensorPlan:
     why: str
     codes: int
     scale: int | None = None
+    weight: Weight | None = None
 
     @property
     def quantization(self) -> tuple[Format, ScaleLayout]:
@@ -70,12 +75,15 @@ class ConversionPlan:
         The descriptions of a quantization that must not be written, since they no longer fit.
     notes : list of str
         What a raw conversion does that would be an error.
+    dtype : str
+        The type of all weights where a quantized checkpoint is dequantized, for its configuration; else empty.
     """
 
     tensor_plans: list[TensorPlan]
     outputs: list[OutputTensor]
     misfits: list[Description] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    dtype: str = ""
 
     @property
     def nbytes(self) -> int:
@@ -91,9 +99,13 @@ class ConversionPlan:
 
 def _why_left_out(tensor: StoredTensor, include: Sequence[str], exclude: Sequence[str]) -> str:
     """Return why the patterns do not choose a tensor, or nothing."""
-    if include and not any(fnmatch.fnmatchcase(tensor.name, pattern) for pattern in include):
+    return _why_named_out(tensor.name, include, exclude)
+
+
+def _why_named_out(name: str, include: Sequence[str], exclude: Sequence[str]) -> str:
+    if include and not any(fnmatch.fnmatchcase(name, pattern) for pattern in include):
         return "not included"
-    return "excluded" if any(fnmatch.fnmatchcase(tensor.name, pattern) for pattern in exclude) else ""
+    return "excluded" if any(fnmatch.fnmatchcase(name, pattern) for pattern in exclude) else ""
 
 
 def _why_kept(tensor: StoredTensor) -> str:
@@ -143,7 +155,11 @@ _RAW = "(--exclude keeps tensors as they are, --raw converts all the same)"
 
 
 def _check_companions(
-    container: Container, converted: Sequence[StoredTensor], chosen: set[str], raw: bool
+    container: Container,
+    tensors: Sequence[StoredTensor],
+    converted: Sequence[StoredTensor],
+    chosen: set[str],
+    raw: bool,
 ) -> list[str]:
     """Return a note on tensors that are converted without their companions, or raise FileError for them.
 
@@ -155,7 +171,7 @@ def _check_companions(
         return []
     names = {one.name for one in converted}
     unapplied = []
-    for one in find_companions(container.tensors):
+    for one in find_companions(tensors):
         pair = {one.codes.name, one.tensor.name}
         if not names.isdisjoint(pair) or (one.row is not None and pair <= chosen):
             unapplied.append(one)
@@ -205,6 +221,26 @@ def _check_names(container: Container, outputs: Sequence[OutputTensor]) -> None:
             raise FileError(f"{container.path}: {what} {ascii(output.name)[:80]}")
 
 
+def _dequantized(weights: Sequence[Weight], include: Sequence[str], exclude: Sequence[str]) -> list[Weight]:
+    """Return the weights that the patterns choose, by the name of the codes or of the values; all of them or none.
+
+    Raises FileError where they choose some: no configuration would be true of the result.
+    """
+    chosen = [
+        weight
+        for weight in weights
+        if not _why_left_out(weight.codes, include, exclude)
+        or (weight.name != weight.codes.name and not _why_named_out(weight.name, include, exclude))
+    ]
+    if chosen and len(chosen) < len(weights):
+        kept = next(weight for weight in weights if weight not in chosen)
+        raise FileError(
+            f"{ascii(kept.name)[:80]}: would stay quantized, and {ascii(chosen[0].name)[:80]} would not; "
+            "all quantized weights must be dequantized, or none"
+        )
+    return chosen
+
+
 def _outputs(tensor: StoredTensor, recipe: Recipe, codes_suffix: str) -> list[OutputTensor]:
     name, to = tensor.name + codes_suffix, recipe.to
     codes = OutputTensor(name, tensor.shape, to, bytes_of(tensor.size, to, recipe.packs), tensor, "codes", recipe)
@@ -232,11 +268,23 @@ def plan_conversion(
     checked: set[Any] = set()
     chosen: set[str] = set()
     wanted: list[StoredTensor] = []
+    found = quantized_weights(container) if dequantizes(recipe) and not raw and not container.codes_suffix else []
+    weights = {weight.codes.name: weight for weight in _dequantized(found, include, exclude)}
+    applied = {tensor.name for weight in weights.values() for tensor in weight.tensors}
     for tensor in container.tensors:
+        if tensor.name in weights:
+            weight = weights[tensor.name]
+            tensor_plans.append(TensorPlan(tensor, recipe, "", len(outputs), weight=weight))
+            nbytes = bytes_of(weight.rows * weight.columns, recipe.to, False)
+            outputs.append(OutputTensor(weight.name, weight.plain_shape, recipe.to, nbytes, tensor, "codes", recipe))
+        if tensor.name in applied:
+            continue
         why = _why_left_out(tensor, include, exclude)
         if not why:
             chosen.add(tensor.name)
             why = _why_kept(tensor)
+        if not why and weights and tensor.fmt is not None and tensor.fmt.bits > recipe.to.bits:
+            why = "wider than the target, in a quantized checkpoint"
         if not why:
             wanted.append(tensor)
             why = recipe.scaling.problem(tensor.shape, tensor.fortran) if recipe.scaling else ""
@@ -252,10 +300,16 @@ def plan_conversion(
         outputs += made
     if recipe.scaling is not None:
         _check_axis(container, recipe.scaling, wanted)
-    converted = [tensor_plan.tensor for tensor_plan in tensor_plans if tensor_plan.recipe is not None]
+    converted = [one.tensor for one in tensor_plans if one.recipe is not None and one.weight is None]
     if converted and not raw:
         _check_integers(recipe)
-    unapplied = _check_companions(container, converted, chosen, raw)
-    misfits, left_out = _check_descriptions(container, tensor_plans, converted, raw)
+    others = [tensor for tensor in container.tensors if tensor.name not in applied]
+    unapplied = _check_companions(container, others, converted, chosen, raw)
+    left_out: list[str] = []
+    if weights:
+        misfits = find_descriptions(container)
+    else:
+        misfits, left_out = _check_descriptions(container, tensor_plans, converted, raw)
     _check_names(container, outputs)
-    return ConversionPlan(tensor_plans, outputs, misfits, unapplied + left_out)
+    dtype = recipe.to.name if weights else ""
+    return ConversionPlan(tensor_plans, outputs, misfits, unapplied + left_out, dtype)

@@ -1,4 +1,4 @@
-"""`quantization_config` of config.json, and its like in other files: read, and left out where it no longer fits."""
+"""`quantization_config` of config.json, and its like in other files: read, left out where it no longer fits."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..containers.container import Container
 from ..containers.folder import Folder
 from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError, reason
 
-__all__ = ["Description", "entries", "find_descriptions", "remove_descriptions", "without_descriptions"]
+__all__ = [
+    "Description", "entries", "find_descriptions", "remove_descriptions", "set_dtype", "quantization_of",
+    "without_descriptions",
+]  # fmt: skip
 
 KEYS = {"quantization_config", "compression_config"}
 """Entries of a configuration, and of the configurations inside it, that describe a quantization."""
@@ -24,6 +28,9 @@ TOP_KEY = "quantization"
 CONFIGS = ("config.json", "params.json")
 FILES = ("hf_quant_config.json", "quantize_config.json", "quant_config.json")
 """Files that are such a description as a whole: of ModelOpt, AutoGPTQ, AWQ."""
+
+DTYPES = ("torch_dtype", "dtype")
+"""Entries of a configuration that name the type of a model's weights."""
 
 METADATA = "_quantization_metadata"
 """ComfyUI's entry in the metadata of a safetensors file."""
@@ -124,3 +131,52 @@ def remove_descriptions(container: Container, descriptions: Sequence[Description
             container.replace(
                 name, without_descriptions(_read(container.path / name)).encode() if name in CONFIGS else None
             )
+
+
+def quantization_of(container: Container) -> dict[str, Any]:
+    """Return what a folder says of the quantization of its tensors; empty where it says nothing.
+
+    It is the entry ``quantization_config`` of config.json, at the top or of the text model; else Mistral's
+    ``quantization``; else what hf_quant_config.json says, under the method ``modelopt``.
+    """
+    names = container.others if isinstance(container, Folder) else []
+    for name in (one for one in CONFIGS if one in names):
+        config = json.loads(_read(container.path / name) or "{}")
+        for fields in (config, config.get("text_config")):
+            found = fields.get("quantization_config") if isinstance(fields, dict) else None
+            if isinstance(found, dict):
+                return dict(found)
+        if isinstance(config.get(TOP_KEY), dict):
+            return {"quant_method": "fp8", **config[TOP_KEY]} if "qformat_weight" in config[TOP_KEY] else {}
+    if FILES[0] in names and _read(container.path / FILES[0]):
+        return {"quant_method": "modelopt"}
+    return {}
+
+
+def set_dtype(container: Container, dtype: str) -> None:
+    """Have the configuration of a folder say that its weights have a type, wherever it names one."""
+    if not isinstance(container, Folder):
+        return
+    for name in (one for one in CONFIGS if one in container.others or one in container.replaced):
+        text = container.replaced[name].decode() if name in container.replaced else _read(container.path / name)
+        changed = _with_dtype(text, dtype) if text else text
+        if changed != text:
+            if name in container.others:
+                container.replace(name, changed.encode())
+            else:
+                container.replaced[name] = changed.encode()
+
+
+def _with_dtype(text: str, dtype: str) -> str:
+    """Return a configuration with another type of the weights, at the top and in the configurations inside it."""
+    config = json.loads(text)
+    old = {
+        fields[key]
+        for fields in (config, *(one for one in config.values() if isinstance(one, dict)))
+        for key in DTYPES
+        if isinstance(fields.get(key), str)
+    }
+    for value in old:
+        for key in DTYPES:
+            text = re.sub(rf'("{key}"\s*:\s*){re.escape(json.dumps(value))}', rf'\g<1>"{dtype}"', text)
+    return text

@@ -1,0 +1,140 @@
+"""Reading quantized weights: rows of their values, from the files that hold their tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...spec.formats import FLOAT32
+from ..containers.tensors import ArchiveMember, StoredTensor, TensorReader
+from ..layouts.weight import Weight, fail
+from ..schemes.dequantize import Parameters, dequantize
+from ..schemes.packing import unpack_words
+from ..schemes.scheme import Packing
+
+__all__ = ["WeightReader", "read_integers", "read_tensor"]
+
+Array = np.ndarray[Any, Any]
+
+SMALL = 1 << 20
+"""Scales of up to so many bytes are read once for a weight, larger ones with the rows that they belong to."""
+
+
+def read_tensor(reader: TensorReader, tensor: StoredTensor, first: int = 0, nbytes: int | None = None) -> Array:
+    """Return bytes of a tensor as uint8, in this machine's byte order."""
+    buffer = np.empty(tensor.location.nbytes if nbytes is None else nbytes, np.uint8)
+    reader.read_into(buffer, tensor.location, first)
+    if tensor.swapped and tensor.fmt is not None:
+        buffer.view(tensor.fmt.code_dtype).byteswap(inplace=True)
+    return buffer
+
+
+def read_integers(reader: TensorReader, tensor: StoredTensor) -> Array:
+    """Return the elements of a tensor of I32 or I64."""
+    return read_tensor(reader, tensor).view({"I32": np.int32, "I64": np.int64}[tensor.type_name])
+
+
+class WeightReader:
+    """Reads the values of one weight, some rows at a time.
+
+    Parameters
+    ----------
+    weight : Weight
+        The weight.
+    reader : TensorReader
+        The open files of a worker.
+    """
+
+    def __init__(self, weight: Weight, reader: TensorReader) -> None:
+        self.weight, self._reader = weight, reader
+        rows, self._columns = weight.scheme.grid.shape(weight.rows, weight.columns)
+        if weight.groups is not None:
+            self._columns = weight.scales.shape[-1] if weight.scales.shape else 1
+        self._rows = rows
+        self._check_sizes()
+        self._global = self._global_scale()
+        self._zeros = self._zero_points()
+        self._groups = self._group_columns()
+        location = weight.scales.location
+        is_small = isinstance(location, ArchiveMember) or location.nbytes <= SMALL
+        self._scales = self._scale_rows(0, rows) if is_small else None
+
+    def codes(self, first: int, count: int) -> Array:
+        """Return the bytes of some rows of codes."""
+        width = self.weight.scheme.row_bytes(self.weight.columns)
+        return read_tensor(self._reader, self.weight.codes, first * width, count * width).reshape(count, width)
+
+    def parameters(self, first: int, count: int) -> Parameters:
+        """Return the scales, and zero points, of some rows."""
+        index = self.weight.scheme.grid.indices(first, count, self.weight.rows)
+        if self._scales is not None:
+            scales = self._scales[index]
+        else:
+            low, high = int(index.min()), int(index.max()) + 1
+            scales = self._scale_rows(low, high - low)[index - low]
+        zeros = None if self._zeros is None else self._zeros[index]
+        if self._groups is not None:
+            scales, zeros = scales[:, self._groups], None if zeros is None else zeros[:, self._groups]
+        return Parameters(scales, zeros, self._global)
+
+    def read(self, first: int, count: int, out: Array) -> Array:
+        """Write the values of some rows to `out`, float32, float16 or bfloat16; return it."""
+        return dequantize(self.weight.scheme, self.codes(first, count), self.parameters(first, count), out)
+
+    def _check_sizes(self) -> None:
+        weight = self.weight
+        nbytes = weight.rows * weight.scheme.row_bytes(weight.columns)
+        if weight.codes.location.nbytes != nbytes:
+            raise fail(weight.codes, f"has {weight.codes.location.nbytes} bytes; its scales say {nbytes}")
+        nbytes = self._rows * self._columns * weight.scheme.scale.code_dtype.itemsize
+        if weight.scales.location.nbytes != nbytes:
+            raise fail(weight.scales, f"has the shape {list(weight.scales.shape)}, not {[self._rows, self._columns]}")
+
+    def _scale_rows(self, first: int, count: int) -> Array:
+        tensor, fmt = self.weight.scales, self.weight.scheme.scale
+        size = self._columns * fmt.code_dtype.itemsize
+        codes = read_tensor(self._reader, tensor, first * size, count * size).view(fmt.code_dtype)
+        if codes.size and codes.max() > fmt.max_code:
+            raise fail(tensor, "has a scale that is NaN, infinite or negative")
+        return codes.reshape(count, self._columns)
+
+    def _global_scale(self) -> np.float32 | None:
+        tensor = self.weight.global_scale
+        if tensor is None:
+            return None
+        if tensor.fmt is not FLOAT32 or tensor.size != 1:
+            raise fail(tensor, f"must be one F32; got {tensor.type_name} {list(tensor.shape)}")
+        value = np.float32(read_tensor(self._reader, tensor).view(np.float32)[0])
+        if not (math.isfinite(value) and value > 0):
+            raise fail(tensor, f"must be a positive number; got {value}")
+        return value
+
+    def _zero_points(self) -> Array | None:
+        """Return the zero points, one to a scale, in the type of the codes."""
+        tensor, scheme = self.weight.zero_points, self.weight.scheme
+        if tensor is None:
+            return None
+        if scheme.packing is not Packing.WORDS:
+            if tensor.fmt is not scheme.codes or tensor.size != self._rows * self._columns:
+                raise fail(tensor, f"must hold {self._rows * self._columns} zero points of {scheme.codes.name}")
+            return read_tensor(self._reader, tensor).view(scheme.codes.code_dtype).reshape(self._rows, self._columns)
+        words = -(-self._rows * scheme.bits // 32)
+        if tensor.type_name != "I32" or tensor.size != words * self._columns:
+            raise fail(tensor, f"must be I32 {[words, self._columns]}; got {tensor.type_name} {list(tensor.shape)}")
+        strings = read_tensor(self._reader, tensor).view(np.uint32).reshape(words, self._columns).T
+        rows = np.ascontiguousarray(strings).view(np.uint8)
+        return np.ascontiguousarray(unpack_words(rows, scheme.bits, self._rows).T)
+
+    def _group_columns(self) -> Array | None:
+        """Return the column of the scales that each column of the weight has."""
+        tensor = self.weight.groups
+        if tensor is None:
+            return None
+        if tensor.type_name != "I32" or tensor.size != self.weight.columns:
+            raise fail(tensor, f"must be {self.weight.columns} I32; got {tensor.type_name} {list(tensor.shape)}")
+        columns = read_integers(self._reader, tensor)
+        if columns.size and not (columns.min() >= 0 and columns.max() < self._columns):
+            raise fail(tensor, f"must have groups from 0 to {self._columns - 1}")
+        return columns

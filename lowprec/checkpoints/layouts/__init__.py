@@ -1,0 +1,1 @@
+"""How engines name and describe quantized weights: one module to a layout."""

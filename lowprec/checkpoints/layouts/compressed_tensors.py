@@ -1,0 +1,106 @@
+"""compressed-tensors, as llm-compressor writes it and vLLM, SGLang and transformers read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, INT8, UINT8
+from ..containers.tensors import StoredTensor
+from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
+from .weight import Source, Weight, block_of, fail, grid_of, scale_format, take
+
+__all__ = ["METHODS", "NAME", "find"]
+
+NAME = "compressed-tensors"
+METHODS = ("compressed-tensors",)
+
+ACTIVATIONS = ("input_scale", "input_zero_point", "input_global_scale", "output_scale", "output_zero_point")
+
+
+def find(source: Source) -> Iterator[Weight]:
+    """Yield the weights of every format of compressed-tensors 0.20 that is not sparse."""
+    for codes in list(source.tensors.values()):
+        if codes.name.endswith("weight_packed"):
+            yield _packed(source, codes, codes.name.removesuffix("weight_packed"))
+        elif source.description and codes.name.endswith("weight") and codes.type_name in ("I8", "F8_E4M3"):
+            module = codes.name.removesuffix("weight")
+            if module + "weight_scale" in source.tensors:
+                yield _plain(source, codes, module)
+
+
+def _optional(source: Source, module: str) -> dict[str, Any]:
+    return {
+        "zero_points": source.tensors.get(module + "weight_zero_point"),
+        "groups": source.tensors.get(module + "weight_g_idx"),
+        "unused": tuple(take(source, module, *ACTIVATIONS)),
+    }
+
+
+def _weights(source: Source) -> Iterator[Mapping[str, Any]]:
+    """Yield what the groups of the configuration say of weights."""
+    groups = source.description.get("config_groups")
+    for group in groups.values() if isinstance(groups, dict) else ():
+        weights = group.get("weights") if isinstance(group, dict) else None
+        if isinstance(weights, dict):
+            yield weights
+
+
+def _block(source: Source) -> tuple[int, int] | None:
+    """Return the block structure that all groups of the configuration agree on."""
+    blocks = [weights.get("block_structure") for weights in _weights(source)]
+    return block_of(blocks[0]) if blocks and all(one == blocks[0] for one in blocks) else None
+
+
+def _plain(source: Source, codes: StoredTensor, module: str) -> Weight:
+    scales = source.tensors[module + "weight_scale"]
+    grid = grid_of(codes.shape, scales, None if scales.type_name == "U8" else _block(source))
+    fmt = INT8 if codes.type_name == "I8" else FLOAT8_E4M3FN
+    scheme = Scheme(fmt, Packing.NONE, scale_format(scales, exponents=True), grid)
+    return Weight(module + "weight", NAME, codes.shape, scheme, codes, scales, **_optional(source, module))
+
+
+def _packed(source: Source, codes: StoredTensor, module: str) -> Weight:
+    scales = source.tensors.get(module + "weight_scale")
+    if scales is None:
+        raise fail(codes, f"has no scales: {ascii(module + 'weight_scale')[:80]} is missing")
+    if codes.type_name != "U8":
+        return _words(source, codes, scales, module)
+    shape = (*codes.shape[:-1], 2 * codes.shape[-1])
+    second = source.tensors.get(module + "weight_global_scale")
+    if second is None and scales.type_name not in ("U8", "F8_E8M0"):
+        raise fail(scales, f"must be U8 exponents where there is no weight_global_scale; got {scales.type_name}")
+    if second is not None and scales.type_name != "F8_E4M3":
+        raise fail(scales, f"must be F8_E4M3 where there is a weight_global_scale; got {scales.type_name}")
+    scheme = Scheme(
+        FLOAT4_E2M1FN, Packing.LOW_FIRST, scale_format(scales, exponents=True), grid_of(shape, scales),
+        GlobalScale.NONE if second is None else GlobalScale.INVERSE,
+    )  # fmt: skip
+    return Weight(module + "weight", NAME, shape, scheme, codes, scales, second, **_optional(source, module))
+
+
+def _words(source: Source, codes: StoredTensor, scales: StoredTensor, module: str) -> Weight:
+    """Return a weight of integers of 2 to 8 bits in 32-bit words."""
+    optional, stored = _optional(source, module), source.tensors.get(module + "weight_shape")
+    if codes.type_name != "I32" or len(codes.shape) != 2:
+        raise fail(codes, f"must be U8, or I32 of two axes; got {codes.type_name} {list(codes.shape)}")
+    if stored is None or stored.type_name not in ("I64", "I32") or stored.size != 2:
+        raise fail(codes, "needs a weight_shape of two integers")
+    rows, columns = map(int, source.read(stored))
+    bits = _bits(source, codes, (rows, columns))
+    grid = Grid(1, 1) if optional["groups"] is not None else grid_of((rows, columns), scales)
+    scheme = Scheme(UINT8, Packing.WORDS, scale_format(scales), grid, bits=bits)
+    optional["unused"] = (*optional["unused"], stored)
+    return Weight(module + "weight", NAME, (rows, columns), scheme, codes, scales, **optional)
+
+
+def _bits(source: Source, codes: StoredTensor, shape: tuple[int, int]) -> int:
+    """Return how many bits a code takes: what the configuration says, if the words fit the shape."""
+    rows, columns = shape
+    named = {weights["num_bits"] for weights in _weights(source) if type(weights.get("num_bits")) is int}
+    fitting = [n for n in range(2, 9) if codes.shape == (rows, -(-columns * n // 32))]
+    possible = sorted(named & set(fitting)) if named else fitting
+    if possible:
+        return possible[0]
+    said = f" of {sorted(named)} bits" if named else ""
+    raise fail(codes, f"has the shape {list(codes.shape)}, which fits no weight{said} of shape {[rows, columns]}")

@@ -1,0 +1,52 @@
+"""FP8 and the factors that belong to it, as DeepSeek, Qwen, Mistral and older files of ComfyUI name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...spec.formats import FLOAT4_E2M1FN
+from ..schemes.scheme import Grid, Packing, Scheme
+from .weight import Source, Weight, block_of, fail, grid_of, scale_format, split, take
+
+__all__ = ["METHODS", "NAME", "find"]
+
+NAME = "FP8"
+METHODS = ("fp8", "fbgemm_fp8", "deepseek_v4_fp8", "comfy")
+
+SCALES = ("*_scale_inv", "*_scales_inv", "*_scale")
+"""Names of scales in the module of the codes; ``*`` is the name of the codes."""
+
+SCALES_OF_WEIGHT = ("scale", "scale_weight", "qscale_weight")
+"""The same where the codes are named ``weight``."""
+
+UNUSED = ("input_scale", "scale_input", "qscale_act", "activation_scale")
+
+MX_GROUP = 32
+
+
+def find(source: Source) -> Iterator[Weight]:
+    """Yield codes with a tensor of factors; DeepSeek V4's experts are FP4 in I8.
+
+    Scales are factors, whatever their names say.
+    """
+    block = block_of(source.description.get("weight_block_size"))
+    for codes in list(source.tensors.values()):
+        module, last = split(codes.name)
+        names = (*(one.replace("*", last) for one in SCALES), *(SCALES_OF_WEIGHT if last == "weight" else ()))
+        scales = next(take(source, module, *names), None)
+        if scales is None or codes.fmt is None or codes.fortran or f"{module}comfy_quant" in source.tensors:
+            continue
+        unused = tuple(take(source, module, *UNUSED))
+        if codes.fmt.is_float and codes.fmt.bits == 8 and codes.fmt.signed and len(codes.shape) > 1:
+            if scales.name == codes.name + "_scale" and not source.description:
+                continue  # lowprec's own files have this name too, for other axes as well
+            scheme = Scheme(codes.fmt, Packing.NONE, scale_format(scales), grid_of(codes.shape, scales, block))
+            yield Weight(codes.name, NAME, codes.shape, scheme, codes, scales, unused=unused)
+        elif codes.type_name == "I8" and scales.type_name == "F8_E8M0" and len(codes.shape) > 1:
+            shape = (*codes.shape[:-1], 2 * codes.shape[-1])
+            if scales.shape != (*shape[:-1], -(-shape[-1] // MX_GROUP)):
+                raise fail(
+                    scales, f"must have a scale to {MX_GROUP} FP4 codes of {list(shape)}; got {list(scales.shape)}"
+                )
+            scheme = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, scale_format(scales), Grid(1, MX_GROUP))
+            yield Weight(codes.name, NAME, shape, scheme, codes, scales, unused=unused)

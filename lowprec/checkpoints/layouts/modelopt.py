@@ -1,0 +1,37 @@
+"""ModelOpt: FP8 with a scale to a tensor, NVFP4 with two levels of scales, MXFP8."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN
+from ..schemes.scheme import GlobalScale, Packing, Scheme
+from .weight import Source, Weight, fail, grid_of, scale_format, split, take
+
+__all__ = ["METHODS", "NAME", "find"]
+
+NAME = "ModelOpt"
+METHODS = ("modelopt", "modelopt_fp4", "modelopt_mxfp8", "modelopt_mixed")
+
+
+def find(source: Source) -> Iterator[Weight]:
+    """Yield ``P.weight`` with ``P.weight_scale`` and, for NVFP4, ``P.weight_scale_2``."""
+    for codes in list(source.tensors.values()):
+        module, last = split(codes.name)
+        scales, second = source.tensors.get(f"{module}{last}_scale"), source.tensors.get(f"{module}{last}_scale_2")
+        if scales is None or (second is None and not source.description) or f"{module}comfy_quant" in source.tensors:
+            continue
+        if f"{module}pre_quant_scale" in source.tensors:
+            raise fail(source.tensors[f"{module}pre_quant_scale"], "is a scale of columns, which is not supported")
+        unused = tuple(take(source, module, "input_scale"))
+        if second is not None and codes.type_name == "U8":
+            shape = (*codes.shape[:-1], 2 * codes.shape[-1])
+            if scales.type_name != "F8_E4M3":
+                raise fail(scales, f"must be F8_E4M3 where there is a {last}_scale_2; got {scales.type_name}")
+            grid = grid_of(shape, scales)
+            scheme = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E4M3FN, grid, GlobalScale.FACTOR)
+            yield Weight(codes.name, NAME, shape, scheme, codes, scales, second, unused=unused)
+        elif second is None and codes.type_name == "F8_E4M3":
+            fmt = scale_format(scales, exponents=True)
+            scheme = Scheme(FLOAT8_E4M3FN, Packing.NONE, fmt, grid_of(codes.shape, scales))
+            yield Weight(codes.name, NAME, codes.shape, scheme, codes, scales, unused=unused)

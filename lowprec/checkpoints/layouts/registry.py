@@ -1,0 +1,33 @@
+"""The table of layouts of quantized checkpoints; a new layout is one line here and one module of this folder."""
+
+from __future__ import annotations
+
+from . import compressed_tensors, fp8, gpt_oss, modelopt, scaled
+from .weight import Source, Weight
+
+__all__ = ["LAYOUTS", "find_weights"]
+
+LAYOUTS = (gpt_oss, compressed_tensors, modelopt, fp8, scaled)
+"""Each has `NAME`, `METHODS` (the values of ``quant_method`` in config.json) and `find`; the first that fits counts."""
+
+
+def find_weights(source: Source) -> list[Weight]:
+    """Return the quantized weights of a checkpoint, and remove their tensors from `source`.
+
+    Where the configuration names a method, only the layouts of that method, and those of none, are tried.
+
+    Raises
+    ------
+    FileError
+        If the tensors of a weight do not fit each other or the configuration.
+    """
+    method = source.description.get("quant_method")
+    weights: list[Weight] = []
+    for layout in LAYOUTS:
+        if method is not None and layout.METHODS and method not in layout.METHODS:
+            continue
+        for weight in layout.find(source):
+            weights.append(weight)
+            for tensor in weight.tensors:
+                source.tensors.pop(tensor.name, None)
+    return weights

@@ -1,0 +1,169 @@
+"""A quantized weight: the tensors that it is stored in, recognised by their names, types and shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...spec.formats import FLOAT8_E8M0FNU, Format
+from ..containers.tensors import StoredTensor
+from ..files.errors import FileError
+from ..schemes.scheme import Grid, Scheme
+
+__all__ = ["Source", "Weight", "block_of", "fail", "grid_of", "scale_format", "split", "take"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The tensors in which weights are recognised.
+
+    Attributes
+    ----------
+    tensors : dict
+        Tensors by their names; those of a weight are removed when it is recognised.
+    description : mapping
+        The entry ``quantization_config`` of config.json; empty where there is none.
+    read : callable
+        Returns the elements of a small tensor of integers.
+    """
+
+    tensors: dict[str, StoredTensor]
+    description: Mapping[str, Any]
+    read: Callable[[StoredTensor], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A quantized weight.
+
+    Attributes
+    ----------
+    name : str
+        The name of its values in a checkpoint that is not quantized.
+    layout : str
+        The layout that recognised it.
+    shape : tuple of int
+        Of the values, in the order of the codes.
+    scheme : Scheme
+        How the values follow from the codes.
+    codes, scales : StoredTensor
+        The tensors with the codes and the scales.
+    global_scale, zero_points, groups : StoredTensor or None
+        A second scale; zero points; the column of scales that each column has, where that is not by position.
+    unused : tuple of StoredTensor
+        Tensors that mean nothing without the codes: scales of activations, shapes, marks.
+    transposed : bool
+        Whether the last two axes are exchanged where the weight is not quantized.
+    """
+
+    name: str
+    layout: str
+    shape: tuple[int, ...]
+    scheme: Scheme
+    codes: StoredTensor
+    scales: StoredTensor
+    global_scale: StoredTensor | None = None
+    zero_points: StoredTensor | None = None
+    groups: StoredTensor | None = None
+    unused: tuple[StoredTensor, ...] = ()
+    transposed: bool = False
+
+    @property
+    def tensors(self) -> tuple[StoredTensor, ...]:
+        """All tensors that it is stored in."""
+        optional = (self.global_scale, self.zero_points, self.groups)
+        return (self.codes, self.scales, *(one for one in optional if one is not None), *self.unused)
+
+    @property
+    def columns(self) -> int:
+        """The length of its last axis."""
+        return self.shape[-1] if self.shape else 1
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of that length."""
+        return math.prod(self.shape[:-1])
+
+    @property
+    def plain_shape(self) -> tuple[int, ...]:
+        """The shape of the values where the weight is not quantized."""
+        return (*self.shape[:-2], self.shape[-1], self.shape[-2]) if self.transposed else self.shape
+
+
+def fail(tensor: StoredTensor, text: str) -> FileError:
+    """Return an error about a tensor."""
+    return FileError(f"{ascii(tensor.name)[:80]}: {text}")
+
+
+def split(name: str) -> tuple[str, str]:
+    """Return the module of a name, with the dot or slash that ends it, and the last part."""
+    at = max(name.rfind("."), name.rfind("/")) + 1
+    return name[:at], name[at:]
+
+
+def take(source: Source, module: str, *names: str) -> Iterator[StoredTensor]:
+    """Yield the tensors of a module with some of the names."""
+    for name in names:
+        if module + name in source.tensors:
+            yield source.tensors[module + name]
+
+
+def scale_format(scales: StoredTensor, *, exponents: bool = False) -> Format:
+    """Return the format of scales; with `exponents`, U8 stands for powers of two."""
+    fmt = FLOAT8_E8M0FNU if exponents and scales.type_name == "U8" else scales.fmt
+    if fmt is None or not fmt.is_float:
+        raise fail(scales, f"must hold floats{', or U8 exponents' * exponents}, to be scales; got {scales.type_name}")
+    return fmt
+
+
+def block_of(value: object) -> tuple[int, int] | None:
+    """Return the rows and columns of a block as a configuration has them; None for anything else."""
+    if isinstance(value, list) and len(value) == 2 and all(type(n) is int and n > 0 for n in value):
+        return value[0], value[1]
+    return None
+
+
+def grid_of(shape: tuple[int, ...], scales: StoredTensor, block: tuple[int, int] | None = None) -> Grid:
+    """Return which elements share a scale, from the shapes.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        The weight's.
+    scales : StoredTensor
+        One scale; one to a row, with or without a last axis of 1; one to a block of rows and columns; each of these for
+        every index of the first axis where the weight has three.
+    block : tuple of int, optional
+        The rows and columns of a block, if the checkpoint names them.
+
+    Raises
+    ------
+    FileError
+        If the shape of the scales fits none of these.
+    """
+    lengths = scales.shape
+    if math.prod(lengths) == 1:
+        return Grid(0, 0)
+    *experts, rows, columns = (1, *shape) if len(shape) < 2 else shape
+    count = math.prod(experts)
+    if count > 1 and math.prod(lengths) == count:
+        return Grid(0, 0, rows)
+    if math.prod(lengths) == count * rows and columns > 1 and lengths[-1] in (1, rows):
+        return Grid(1, 0, rows)
+    if len(lengths) == len(shape) and lengths[:-2] == shape[:-2]:
+        high, wide = lengths[-2:]
+        blocks = [block] if block else [(1, _width(columns, wide)), (128, 128), (64, 64), (256, 256)]
+        for height, width in blocks:
+            if width and (-(-rows // height), -(-columns // width)) == (high, wide):
+                return Grid(height, width, rows)
+    blocked = f" in blocks of {block[0]} x {block[1]}" if block else ""
+    raise fail(scales, f"has the shape {list(lengths)}, which fits no weight of shape {list(shape)}{blocked}")
+
+
+def _width(columns: int, count: int) -> int:
+    """Return how many columns share a scale where a row has `count` scales; 0 if no length fits."""
+    if count and columns % count == 0:
+        return columns // count
+    return next((width for width in (16, 32, 64, 128) if -(-columns // width) == count), 0)

@@ -1,0 +1,41 @@
+"""The quantized weights of a container that a conversion dequantizes, and the tensors that they are stored in."""
+
+from __future__ import annotations
+
+from ...spec.formats import BFLOAT16, FLOAT16, FLOAT32
+from ..containers.container import Container
+from ..containers.tensors import TensorReader
+from ..execution.weight_reader import read_integers
+from ..layouts.registry import find_weights
+from ..layouts.weight import Source, Weight
+from ..recipe import Recipe
+from .quantization_config import quantization_of
+
+__all__ = ["dequantizes", "quantized_weights"]
+
+VALUES = (BFLOAT16, FLOAT16, FLOAT32)
+"""The formats that weights are dequantized to."""
+
+
+def dequantizes(recipe: Recipe) -> bool:
+    """Whether a conversion applies the scales of quantized weights."""
+    return recipe.to in VALUES and recipe.scaling is None
+
+
+def quantized_weights(container: Container) -> list[Weight]:
+    """Return the quantized weights of a container, in the order of its tensors.
+
+    Raises FileError if the tensors of a weight do not fit each other or config.json.
+    """
+    reader = TensorReader()
+    try:
+        source = Source(
+            {one.name: one for one in container.tensors},
+            quantization_of(container),
+            lambda tensor: read_integers(reader, tensor),
+        )
+        weights = find_weights(source)
+    finally:
+        reader.close()
+    order = {one.name: number for number, one in enumerate(container.tensors)}
+    return sorted(weights, key=lambda weight: order[weight.codes.name])

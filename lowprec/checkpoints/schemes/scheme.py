@@ -1,0 +1,104 @@
+"""How the numbers of a quantized weight are stored: the codes, their packing, the scales and what shares them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from ...spec.formats import Format
+
+__all__ = ["GlobalScale", "Grid", "Packing", "Scheme"]
+
+Array = np.ndarray[Any, Any]
+
+
+class Packing(Enum):
+    """How codes narrower than a byte share bytes."""
+
+    NONE = "each code has bytes of its own"
+    LOW_FIRST = "the first code in the low bits, as ONNX, OCP MX and safetensors have it"
+    WORDS = "a row is a string of bits in little-endian 32-bit words; codes are offset by half their range"
+
+
+class GlobalScale(Enum):
+    """What a second scale, one for all of a tensor, does."""
+
+    NONE = "there is none"
+    FACTOR = "scales are multiplied by it"
+    INVERSE = "scales are divided by it"
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Which elements of a weight share a scale.
+
+    A weight is a matrix: its last axis are the columns, all other axes the rows.
+
+    Attributes
+    ----------
+    rows, columns : int
+        How many rows and columns share a scale; 0 for all of them.
+    period : int
+        After how many rows a new matrix of scales starts, as with experts; 0 for never.
+    repeats : bool
+        Whether all periods have the same scales.
+    """
+
+    rows: int
+    columns: int
+    period: int = 0
+    repeats: bool = False
+
+    def shape(self, rows: int, columns: int) -> tuple[int, int]:
+        """Return how many rows and columns of scales a weight has."""
+        wide = -(-columns // self.columns) if self.columns else 1
+        period = self.period or rows
+        high = -(-period // self.rows) if self.rows else 1
+        return high if self.repeats else high * (rows // period if period else 0), wide
+
+    def indices(self, first: int, count: int, rows: int) -> Array:
+        """Return the row of scales of each of `count` rows from `first` on."""
+        period = self.period or rows
+        number, inside = np.divmod(np.arange(first, first + count), period)
+        high = -(-period // self.rows) if self.rows else 1
+        index: Array = inside // self.rows if self.rows else np.zeros_like(inside)
+        return index if self.repeats else index + number * high
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """How the numbers of a weight are stored.
+
+    Attributes
+    ----------
+    codes : Format
+        The format of the codes; uint8 for `Packing.WORDS`.
+    packing : Packing
+        How codes share bytes.
+    scale : Format
+        The format of the scales.
+    grid : Grid
+        Which elements share one.
+    global_scale : GlobalScale
+        Whether there is a second scale.
+    bits : int
+        For `Packing.WORDS`: how many bits a code takes, 2 to 8.
+    """
+
+    codes: Format
+    packing: Packing
+    scale: Format
+    grid: Grid
+    global_scale: GlobalScale = GlobalScale.NONE
+    bits: int = 0
+
+    def row_bytes(self, columns: int) -> int:
+        """Return how many bytes the codes of a row take."""
+        if self.packing is Packing.NONE:
+            return columns * (self.codes.storage_bits // 8)
+        if self.packing is Packing.WORDS:
+            return 4 * -(-columns * self.bits // 32)
+        return columns * self.codes.bits // 8
