@@ -78,8 +78,10 @@ CHECKPOINTS = {  # the same inside checkpoints/: folder -> the folders, and modu
     "files": set(),
     "containers": {"files", "recipe"},
     "arithmetic": {"recipe"},
-    "planning": {"files", "containers", "arithmetic", "recipe"},
-    "execution": {"files", "containers", "arithmetic", "planning", "progress", "recipe"},
+    "schemes": set(),
+    "layouts": {"files", "containers", "schemes"},
+    "planning": {"files", "containers", "arithmetic", "layouts", "recipe"},
+    "execution": {"files", "containers", "arithmetic", "layouts", "planning", "progress", "recipe", "schemes"},
 }
 
 

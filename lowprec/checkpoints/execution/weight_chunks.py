@@ -13,9 +13,9 @@ from ..arithmetic.chunk_arithmetic import Arithmetic, Array, SourceBytes, bytes_
 from ..arithmetic.chunks import Chunk
 from ..containers.tensors import TensorReader
 from ..layouts.weight import Weight, fail
+from ..layouts.weight_reader import WeightReader
 from ..recipe import Recipe
 from ..schemes.dequantize import Parameters, dequantize
-from .weight_reader import WeightReader
 
 __all__ = ["Dequantizer", "check_weight_chunks", "weight_chunks"]
 

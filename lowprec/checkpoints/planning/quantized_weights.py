@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...spec.formats import BFLOAT16, FLOAT16, FLOAT32
 from ..containers.container import Container
 from ..containers.tensors import TensorReader
-from ..execution.weight_reader import read_integers
 from ..layouts.registry import find_weights
 from ..layouts.weight import Source, Weight
+from ..layouts.weight_reader import read_integers
 from ..recipe import Recipe
 from .quantization_config import quantization_of
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from ...spec.formats import FLOAT32
 from ..containers.tensors import ArchiveMember, StoredTensor, TensorReader
-from ..layouts.weight import Weight, fail
 from ..schemes.dequantize import Parameters, dequantize
 from ..schemes.packing import unpack_words
 from ..schemes.scheme import Packing
+from .weight import Weight, fail
 
 __all__ = ["WeightReader", "read_integers", "read_tensor"]
 
