@@ -124,7 +124,7 @@ def imports(path: Path) -> set[str]:
 
 
 def test_views_and_states_know_no_streamlit() -> None:
-    modules = ("links", "page_states", "carry_over", "theme", "code_snippets", "templates", "template_filters")
+    modules = ("url_query", "page_states", "carry_over", "theme", "code_snippets", "templates", "template_filters")
     pure = [*(FOLDER / "views").glob("*.py"), *(FOLDER / f"{name}.py" for name in modules)]
     for path in pure:
         assert not any(name.startswith(("streamlit", "altair", "pandas")) for name in imports(path)), path.name
