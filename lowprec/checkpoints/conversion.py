@@ -169,11 +169,15 @@ def convert(
 
     Notes
     -----
-    Scales that `src` has already are not applied. Where a tensor of narrow floats, or of integers that are codes, has a
-    companion (scales, zero points, a shape, a description, known by the names that DeepSeek, gpt-oss,
-    compressed-tensors, ModelOpt, ComfyUI, AWQ, GPTQ, Mistral, MLX, bitsandbytes and lowprec use) or a neighbour of an
-    unknown name in its module, it is an error to convert one of the two; both can be kept. Ordinary parameters such as
-    ``bias`` are no companions. Narrow floats without one are converted by value. In a model, a converted initialiser
+    Quantized weights are dequantized where `to` is bfloat16, float16 or float32 and there is no `scale`: those of
+    DeepSeek, gpt-oss, compressed-tensors, ModelOpt, Mistral, ComfyUI's older files and lowprec, whose scales may be in
+    other shards. A product of code and scale is rounded to float32 and then to `to`; tensors wider than `to` are kept;
+    config.json loses its ``quantization_config`` and names the new type.
+
+    Otherwise, where a tensor of narrow floats, or of integers that are codes, has a companion (scales, zero points, a
+    shape, a description, known by the names that these layouts, AWQ, GPTQ, MLX and bitsandbytes use) or a neighbour of
+    an unknown name in its module, it is an error to convert one of the two; both can be kept. Ordinary parameters such
+    as ``bias`` are no companions. Narrow floats without one are converted by value. In a model, a converted initialiser
     gets its old type back before anything reads it, so codes and scales still agree.
 
     Source: ONNX Cast-28, QuantizeLinear-28; OCP Microscaling Formats (MX) 1.0, section 6.3, for scales that are powers

@@ -21,8 +21,8 @@ _DESCRIPTION = """\
 Convert the floating-point tensors of SRC and write DST, of the same kind: a
 .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors, with or
 without an index (an .npy file can become an .npz archive). Integers, bools and
-excluded tensors are copied. Scales that SRC has are not applied: converting
-codes or their scales is an error. Memory does not grow with the file. The
+excluded tensors are copied. With --to bfloat16, float16 or float32, quantized
+weights are dequantized with their scales. Memory does not grow with the file. The
 output is written atomically.
 """
 
