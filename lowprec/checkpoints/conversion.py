@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import time
 from collections.abc import Sequence
@@ -19,8 +20,9 @@ from .execution.runners import Cluster, Runner, Threads
 from .execution.steps import Steps, check_chunk_sizes
 from .files.atomic_output import Staging, check_space
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
-from .planning.conversion_plan import plan_conversion
-from .planning.quantization_config import remove_descriptions, set_dtype
+from .planning.conversion_plan import plan_conversion, plan_preset
+from .planning.quantization_config import add_configuration, remove_descriptions, set_dtype
+from .presets import Preset, find_preset
 from .progress import make_progress
 from .recipe import SCALE_FORMATS, Recipe, parse_scale_layout
 from .report import Report
@@ -74,6 +76,17 @@ def _recipe(to: Format, saturate: bool, round_mode: str | None, opset: int, scal
     return Recipe(to, bool(saturate), round_mode, opset, scaling=parse_scale_layout(scale, fmt))
 
 
+def _preset(recipe: str, to: object, options: dict[str, object]) -> Preset:
+    """Return the preset of a recipe, which allows no other choice of what is converted and how."""
+    preset = find_preset(recipe, "recipe")
+    defaults = inspect.signature(convert).parameters
+    for name, value in {"to": to, **options}.items():
+        default = defaults[name].default
+        if value is not default and value != default and value not in ((), [], ""):
+            raise ValueError(f"`{name}` must be {default!r} where there is a `recipe`; got {value!r}")
+    return preset
+
+
 def _patterns(patterns: str | Sequence[str], parameter: str) -> tuple[str, ...]:
     chosen = (patterns,) if isinstance(patterns, str) else tuple(patterns)
     if not all(isinstance(one, str) for one in chosen):
@@ -86,7 +99,9 @@ def convert(
     dst: str | os.PathLike[str],
     /,
     *,
-    to: object,
+    to: object = None,
+    recipe: str | None = None,
+    keep: str | Sequence[str] = (),
     source: object = None,
     include: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
@@ -119,7 +134,13 @@ def convert(
         A .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors; `dst` becomes one of the same
         kind. An .npy file can become an .npz archive too, which formats that NumPy lacks, and scales, require.
     to : str, int, dtype or Format
-        The target format.
+        The target format. Either `to` or `recipe` is needed.
+    recipe : str, optional
+        Quantize the weights of a model for inference engines: ``"fp8-dynamic"``, ``"fp8-block"``, ``"int8"``,
+        ``"w4a16"``, ``"w4a16-g32"``, ``"mxfp4a16"``, ``"mxfp8"`` or ``"nvfp4a16"``, in the layout of compressed-tensors
+        and with the arithmetic of llm-compressor. The parameters from `source` to `raw` must have their defaults.
+    keep : str or sequence of str
+        With `recipe`: patterns of names of modules or tensors that are not quantized either.
     source : str, int, dtype or Format, optional
         .npy and .npz: the format of codes that the file does not name.
     include, exclude : str or sequence of str
@@ -199,23 +220,37 @@ def convert(
     >>> folder.cleanup()
     """
     started = time.monotonic()
-    target = _numbers(to, "to")
-    recipe = _recipe(target, saturate, round_mode, opset, scale, scale_format)
+    options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "raw": raw}
+    rest = {"source": source, "include": include, "exclude": exclude, "scale": scale, "scale_format": scale_format}
+    preset = None if recipe is None else _preset(recipe, to, {**options, **rest})
+    if preset is None and to is None:
+        raise ValueError("`to` must be a format unless there is a `recipe`; got None")
+    if preset is None and keep:
+        raise ValueError(f"`keep` must be empty unless there is a `recipe`; got {keep!r}")
+    target = None if preset else _numbers(to, "to")
     memory, n = parse_size(max_memory), _threads(threads)
     _budget(memory, n)
     path, new = Path(src), Path(dst)
     numbers = None if source is None else _numbers(source, "source")
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
     n, chunk_bytes = _budget(memory, n, BASE + PER_TENSOR * len(container.tensors))
-    plan = plan_conversion(container, recipe, _patterns(include, "include"), _patterns(exclude, "exclude"), raw)
+    if target is None or preset is not None:
+        plan = plan_preset(container, preset or find_preset(recipe, "recipe"), _patterns(keep, "keep"))
+    else:
+        rules = _recipe(target, saturate, round_mode, opset, scale, scale_format)
+        plan = plan_conversion(container, rules, _patterns(include, "include"), _patterns(exclude, "exclude"), raw)
     check_chunk_sizes(plan.tensor_plans, chunk_bytes, memory // 8)
     real = check_target(container, new, overwrite)
     remove_descriptions(container, plan.misfits)
     if plan.dtype:
         set_dtype(container, plan.dtype)
+    if plan.configuration is not None:
+        add_configuration(container, plan.configuration)
     files = container.arrange(plan.outputs, real, overwrite)
     check_space(files, real)
-    report = Report(str(path), str(new), target.name, dry_run, verified=verify and not dry_run)
+    report = Report(
+        str(path), str(new), target.name if target else str(recipe), dry_run, verified=verify and not dry_run
+    )
     report.add(plan)
     if not dry_run:
         two_pass = plan.two_pass

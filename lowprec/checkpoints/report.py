@@ -11,6 +11,7 @@ from typing import Any
 from ..loss.error_stats import ErrorStats
 from .layouts.weight import Weight
 from .planning.conversion_plan import ConversionPlan, TensorPlan
+from .planning.weights_to_quantize import QuantizedWeight
 from .progress import size_text
 
 __all__ = ["Report", "TensorReport", "plain"]
@@ -164,6 +165,9 @@ def _entry(tensor_plan: TensorPlan, plan: ConversionPlan) -> TensorReport:
     kept = TensorReport(
         tensor.name, "kept", tensor_plan.why, source, source, tensor.shape, tensor.size, tensor.location.nbytes, after
     )
+    if tensor_plan.quantized is not None:
+        _enter_quantized(kept, tensor_plan, tensor_plan.quantized, plan)
+        return kept
     if tensor_plan.recipe is None:
         return kept
     if tensor_plan.weight is not None:
@@ -179,6 +183,16 @@ def _enter_weight(entry: TensorReport, weight: Weight) -> None:
     entry.name, entry.shape, entry.elements = weight.name, weight.plain_shape, weight.rows * weight.columns
     entry.source, entry.scale = weight.scheme.codes.name, weight.scheme.scale.name
     entry.bytes_before = sum(tensor.location.nbytes for tensor in weight.tensors)
+
+
+def _enter_quantized(
+    entry: TensorReport, tensor_plan: TensorPlan, weight: QuantizedWeight, plan: ConversionPlan
+) -> None:
+    """Enter what a preset makes of a weight."""
+    scheme, first = weight.scheme, tensor_plan.codes
+    entry.action, entry.scale = "converted", scheme.scale.name
+    entry.target = f"int{scheme.bits}" if scheme.bits else scheme.codes.name
+    entry.bytes_after = sum(output.nbytes for output in plan.outputs[first : first + len(weight.roles)])
 
 
 _HEADER = (

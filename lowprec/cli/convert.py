@@ -9,6 +9,7 @@ from typing import Any
 
 from ..checkpoints.conversion import convert, parse_size
 from ..checkpoints.inspection import as_text, inspect
+from ..checkpoints.presets import PRESETS
 from ..checkpoints.progress import STYLES
 from ..checkpoints.recipe import SCALE_FORMATS, parse_scale_layout
 from ..checkpoints.report import Report
@@ -67,10 +68,14 @@ def _convert(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> Report:
+    given = options.scale_format is not None
+    scale_format = {"scale_format": number_format(options.scale_format, "--scale-format")} if given else {}
     return convert(
         options.src,
         options.dst,
-        to=number_format(options.to, "--to"),
+        to=None if options.to is None else number_format(options.to, "--to"),
+        recipe=options.recipe,
+        keep=options.keep,
         source=source_format(options),
         include=options.include,
         exclude=options.exclude,
@@ -78,7 +83,7 @@ def _report(options: argparse.Namespace) -> Report:
         round_mode=options.round_mode,
         opset=options.opset,
         scale=options.scale,
-        scale_format=number_format(options.scale_format, "--scale-format"),
+        **scale_format,
         raw=options.raw,
         threads=options.threads,
         max_memory=options.max_memory,
@@ -114,12 +119,18 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     one.add_argument("src", metavar="SRC", type=Path)
     one.add_argument("dst", metavar="DST", type=Path)
-    one.add_argument("--to", required=True, metavar="FORMAT", help="a name, ONNX name or ONNX enum value")
+    what = one.add_mutually_exclusive_group(required=True)
+    what.add_argument("--to", metavar="FORMAT", help="a name, ONNX name or ONNX enum value")
+    what.add_argument(
+        "--recipe", choices=[preset.name for preset in PRESETS],
+        help="quantize the weights of a model for inference engines, in the layout compressed-tensors",
+    )  # fmt: skip
     one.add_argument(
         "--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes that the file does not name"
     )
     which = one.add_argument_group("which tensors")
     which.add_argument("--include", action="append", default=[], metavar="GLOB", help="only these (repeat for more)")
+    which.add_argument("--keep", action="append", default=[], metavar="GLOB", help="--recipe: not these modules either")
     which.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="not these (repeat for more)")
     scales = one.add_argument_group("scales (QuantizeLinear instead of Cast; of W: W_scale)")
     scales.add_argument(
@@ -127,7 +138,7 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
         help="elements that share a scale: all, those at one index of axis N, B along the last axis (default: none)",
     )  # fmt: skip
     names = ", ".join(fmt.name for fmt in SCALE_FORMATS)
-    scales.add_argument("--scale-format", default="float32", metavar="FORMAT", help=f"{names} (default: %(default)s)")
+    scales.add_argument("--scale-format", metavar="FORMAT", help=f"{names} (default: float32)")
     scales.add_argument(
         "--raw", action="store_true",
         help="convert codes without the scales that they come with, and to integers without --scale; leave out a "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,13 @@ from ..containers.tensors import ArchiveMember
 from ..files.errors import FileError
 from ..files.output_files import OutputFiles
 from ..planning.conversion_plan import ConversionPlan, TensorPlan
+from ..planning.weights_to_quantize import constant_outputs
 from ..progress import Progress
+from ..schemes.llm_compressor import global_scale
+from .quantize_chunks import quantize_chunks
 from .runners import Action, Runner
 from .weight_chunks import check_weight_chunks, weight_chunks
-from .worker import OutputPosition, Task, TaskResult, Worker
+from .worker import OutputPosition, Quantization, Task, TaskResult, Worker
 
 __all__ = ["Steps", "check_chunk_sizes"]
 
@@ -29,6 +33,8 @@ def chunks_of(plan: TensorPlan, nbytes: int) -> Iterator[Chunk]:
     tensor, recipe = plan.tensor, plan.recipe
     if plan.weight is not None:
         return weight_chunks(plan.weight, nbytes)
+    if plan.quantized is not None:
+        return quantize_chunks(plan.quantized, nbytes)
     if recipe is None or tensor.fmt is None:
         return split_chunks((1, 1, tensor.location.nbytes), nbytes)
     most = 8 * nbytes // max(tensor.fmt.storage_bits, recipe.to.storage_bits)
@@ -64,6 +70,7 @@ class Steps:
         self._plan, self._files, self._paths = plan, files, paths
         self._runner, self._chunk_bytes = runner, chunk_bytes
         self._scales: dict[int, Array] = {}
+        self._second: dict[str, np.float32] = {}
         self.tensor_stats = [ErrorStats() for _ in plan.tensor_plans]
         self.seconds = [0.0] * len(plan.tensor_plans)
 
@@ -73,6 +80,7 @@ class Steps:
             progress.phase("scales")
             self._find_scales(progress)
             self._write_scales()
+        self._write_constants()
         progress.phase("convert")
         for done in self._run(Worker.convert, progress):
             self.tensor_stats[done.number].merge(done.stats)
@@ -101,15 +109,39 @@ class Steps:
             # A member of an archive is read from its first byte to its last.
             most = None if isinstance(plan.tensor.location, ArchiveMember) else self._runner.chunks
             while group := tuple(itertools.islice(chunks, most)):
-                position = self._position(plan.codes)
-                yield Task(number, plan.tensor, plan.recipe, group, position, scale, scales, plan.weight)
+                yield self._task(number, group, scale, scales)
+
+    def _task(self, number: int, chunks: tuple[Chunk, ...], scale: OutputPosition | None, scales: Array | None) -> Task:
+        plan = self._plan.tensor_plans[number]
+        task = Task(number, plan.tensor, plan.recipe, chunks, self._position(plan.codes), scale, scales, plan.weight)
+        if plan.quantized is None:
+            return task
+        positions = {role: self._position(plan.codes + n) for n, role in enumerate(plan.quantized.roles)}
+        return replace(task, quantized=Quantization(plan.quantized, positions, self._second.get(plan.quantized.group)))
+
+    def _write_constants(self) -> None:
+        """Write the outputs of quantized weights that hold no rows: second scales and shapes."""
+        for plan in self._plan.tensor_plans:
+            if plan.quantized is None:
+                continue
+            contents = constant_outputs(plan.quantized, self._second.get(plan.quantized.group))
+            for n, role in enumerate(plan.quantized.roles):
+                if role in contents:
+                    self._write_whole(plan.codes + n, contents[role])
+
+    def _write_whole(self, output: int, content: bytes) -> None:
+        position = self._position(output)
+        with position.path.open("r+b") as stream:
+            stream.seek(position.offset)
+            stream.write(content)
 
     def _find_scales(self, progress: Progress) -> None:
         """Compute the scales that need every element of a tensor."""
         largest: dict[int, Array] = {}
         plans = {number: self._plan.tensor_plans[number] for number in self._plan.two_pass}
         for number, plan in plans.items():
-            largest[number] = np.zeros(plan.quantization[1].scale_shape(plan.tensor.shape))
+            shape = () if plan.quantized else plan.quantization[1].scale_shape(plan.tensor.shape)
+            largest[number] = np.zeros(shape)
         for done in self._runner.run(Worker.find_absmax, self._tasks(self._plan.two_pass)):
             for first, magnitudes in done.absmax:
                 whole = largest[done.number]
@@ -117,7 +149,13 @@ class Steps:
                 np.maximum(part, magnitudes, out=part)
             self.seconds[done.number] += done.seconds
             progress.advance(done.nbytes)
+        groups: dict[str, float] = {}
         for number, magnitudes in largest.items():
+            weight = plans[number].quantized
+            if weight is not None:
+                groups[weight.group] = max(groups.get(weight.group, 0.0), float(magnitudes))
+                self._second[weight.group] = global_scale(groups[weight.group], weight.fmt)
+                continue
             to, scaling = plans[number].quantization
             self._scales[number] = scale_codes(magnitudes, to, scaling.fmt)
 
@@ -125,7 +163,4 @@ class Steps:
         for number, codes in self._scales.items():
             output = self._plan.tensor_plans[number].scale
             if output is not None:
-                position = self._position(output)
-                with position.path.open("r+b") as stream:
-                    stream.seek(position.offset)
-                    stream.write(codes.tobytes())
+                self._write_whole(output, codes.tobytes())

@@ -17,10 +17,12 @@ from ..containers.tensors import StoredTensor, TensorReader
 from ..files.errors import FileError, reason
 from ..files.writeback import start_writing
 from ..layouts.weight import Weight
+from ..planning.weights_to_quantize import QuantizedWeight
 from ..recipe import Recipe
+from .quantize_chunks import largest_magnitude, quantize_chunk
 from .weight_chunks import Dequantizer
 
-__all__ = ["TaskResult", "OutputPosition", "Task", "Worker"]
+__all__ = ["TaskResult", "OutputPosition", "Quantization", "Task", "Worker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,15 @@ class OutputPosition:
 
     path: Path
     offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """A weight that a preset quantizes, where its outputs go by their roles, and its second scale."""
+
+    weight: QuantizedWeight
+    positions: dict[str, OutputPosition]
+    second: np.float32 | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,8 @@ class Task:
         The codes of scales that are shared more widely.
     weight : Weight, optional
         The quantized weight that is dequantized; `tensor` has its codes.
+    quantized : Quantization, optional
+        How the weight is quantized by a preset.
     """
 
     number: int
@@ -59,6 +72,7 @@ class Task:
     scale: OutputPosition | None = None
     scales: Array | None = None
     weight: Weight | None = None
+    quantized: Quantization | None = None
 
 
 @dataclass(slots=True)
@@ -95,6 +109,13 @@ class Worker:
         """Find the largest magnitudes of a tensor whose scales are shared by the whole of it, or along an axis."""
         done, started = TaskResult(task.number, ErrorStats(), [], 0, 0.0), time.perf_counter()
         recipe = task.recipe
+        if task.quantized is not None:
+            for chunk in task.chunks:
+                source = self._load(task.tensor, chunk)
+                done.absmax.append((0, np.asarray(largest_magnitude(task.quantized.weight, source, chunk))))
+                done.nbytes += source.content.nbytes
+            done.seconds = time.perf_counter() - started
+            return done
         if recipe is None or recipe.scaling is None:
             raise ValueError(f"{task.tensor.name} cannot be scaled")
         for chunk in task.chunks:
@@ -119,6 +140,8 @@ class Worker:
                 for at, content in self._weight(task.weight).convert(chunk, task.recipe, done.stats):
                     deliver(task.codes, at, content)
                 done.nbytes += task.weight.scheme.row_bytes(task.weight.columns) * chunk.shape[1]
+            elif task.quantized is not None:
+                done.nbytes += self._quantize(task, task.quantized, chunk, done.stats, deliver)
             elif task.recipe is None:
                 content = self._read(task.tensor, chunk.start, chunk.size)
                 deliver(task.codes, chunk.start, content)
@@ -129,6 +152,14 @@ class Worker:
                 done.nbytes += source.content.nbytes
         done.seconds = time.perf_counter() - started
         return done
+
+    def _quantize(self, task: Task, quantized: Quantization, chunk: Chunk, stats: ErrorStats, deliver: _Deliver) -> int:
+        """Quantize a chunk of a weight and deliver its parts; return how many bytes were read."""
+        source = self._load(task.tensor, chunk)
+        parts = quantize_chunk(quantized.weight, source, chunk, quantized.second, self._arithmetic, stats)
+        for role, at, content in parts:
+            deliver(quantized.positions[role], at, content)
+        return source.content.nbytes
 
     def _weight(self, weight: Weight) -> Dequantizer:
         """Return what dequantizes a weight; the last one is kept, for the next chunk."""

@@ -19,12 +19,14 @@ from ..containers.container import Container, OutputTensor
 from ..containers.tensors import StoredTensor
 from ..files.errors import FileError
 from ..layouts.weight import Weight
+from ..presets import Preset
 from ..recipe import Recipe, ScaleLayout
 from .companions import affects_quantization, find_companions
 from .quantization_config import Description, find_descriptions
 from .quantized_weights import dequantizes, quantized_weights
+from .weights_to_quantize import QuantizedWeight, configuration, outputs_of, quantized_weight, why_kept
 
-__all__ = ["SCALE", "TensorPlan", "ConversionPlan", "plan_conversion"]
+__all__ = ["SCALE", "TensorPlan", "ConversionPlan", "plan_conversion", "plan_preset"]
 
 SCALE = "_scale"
 """What is added to a tensor's name for its scales."""
@@ -46,6 +48,8 @@ class TensorPlan:
         The numbers of its outputs; `scale` is None without scales.
     weight : Weight or None
         The quantized weight that is dequantized; `tensor` has its codes.
+    quantized : QuantizedWeight or None
+        How the weight is quantized by a preset; its outputs are numbered from `codes` on.
     """
 
     tensor: StoredTensor
@@ -54,6 +58,7 @@ class TensorPlan:
     codes: int
     scale: int | None = None
     weight: Weight | None = None
+    quantized: QuantizedWeight | None = None
 
     @property
     def quantization(self) -> tuple[Format, ScaleLayout]:
@@ -77,6 +82,8 @@ class ConversionPlan:
         What a raw conversion does that would be an error.
     dtype : str
         The type of all weights where a quantized checkpoint is dequantized, for its configuration; else empty.
+    configuration : dict or None
+        The ``quantization_config`` of a preset.
     """
 
     tensor_plans: list[TensorPlan]
@@ -84,6 +91,7 @@ class ConversionPlan:
     misfits: list[Description] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     dtype: str = ""
+    configuration: dict[str, Any] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -94,7 +102,9 @@ class ConversionPlan:
     def two_pass(self) -> list[int]:
         """The numbers of the tensors that are read twice: their scales need every element first."""
         scalings = [one.recipe.scaling if one.recipe else None for one in self.tensor_plans]
-        return [number for number, scaling in enumerate(scalings) if scaling is not None and not scaling.block_size]
+        whole = {number for number, scaling in enumerate(scalings) if scaling is not None and not scaling.block_size}
+        whole |= {n for n, one in enumerate(self.tensor_plans) if one.quantized and one.quantized.needs_largest}
+        return sorted(whole)
 
 
 def _why_left_out(tensor: StoredTensor, include: Sequence[str], exclude: Sequence[str]) -> str:
@@ -313,3 +323,37 @@ def plan_conversion(
     _check_names(container, outputs)
     dtype = recipe.to.name if weights else ""
     return ConversionPlan(tensor_plans, outputs, misfits, unapplied + left_out, dtype)
+
+
+def plan_preset(container: Container, preset: Preset, keep: Sequence[str] = ()) -> ConversionPlan:
+    """Decide what a preset makes of every tensor of a container.
+
+    Raises FileError where the container is quantized already, a pattern names nothing, or no weight is quantized.
+    """
+    for pattern in keep:
+        names = (name for one in container.tensors for name in (one.name, one.name.removesuffix(".weight")))
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
+            raise FileError(f"{container.path}: has no tensor or module that --keep {pattern!r} names")
+    described = find_descriptions(container)
+    companions = find_companions(container.tensors)
+    if described or companions:
+        why = described[0].text() if described else companions[0].text()
+        raise FileError(f"{container.path}: is quantized already ({why}); convert it --to bfloat16 first")
+    tensor_plans: list[TensorPlan] = []
+    outputs: list[OutputTensor] = []
+    weights: list[QuantizedWeight] = []
+    kept: list[StoredTensor] = []
+    for tensor in container.tensors:
+        why = why_kept(tensor, preset, keep)
+        if why:
+            tensor_plans.append(TensorPlan(tensor, None, why, len(outputs)))
+            outputs.append(OutputTensor(tensor.name, tensor.shape, tensor.fmt, tensor.location.nbytes, tensor, "kept"))
+            kept.append(tensor)
+            continue
+        weights.append(quantized_weight(tensor, preset))
+        tensor_plans.append(TensorPlan(tensor, None, "", len(outputs), quantized=weights[-1]))
+        outputs += outputs_of(weights[-1])
+    if not weights:
+        raise FileError(f"{container.path}: has no weight that the preset {preset.name} quantizes")
+    _check_names(container, outputs)
+    return ConversionPlan(tensor_plans, outputs, configuration=configuration(preset, weights, kept))

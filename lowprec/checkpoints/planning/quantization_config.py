@@ -15,11 +15,13 @@ from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError, reason
 
 __all__ = [
-    "Description", "entries", "find_descriptions", "remove_descriptions", "set_dtype", "quantization_of",
-    "without_descriptions",
+    "Description", "add_configuration", "entries", "find_descriptions", "quantization_of", "remove_descriptions",
+    "set_dtype", "without_descriptions",
 ]  # fmt: skip
 
-KEYS = {"quantization_config", "compression_config"}
+KEY = "quantization_config"
+
+KEYS = {KEY, "compression_config"}
 """Entries of a configuration, and of the configurations inside it, that describe a quantization."""
 
 TOP_KEY = "quantization"
@@ -180,3 +182,19 @@ def _with_dtype(text: str, dtype: str) -> str:
         for key in DTYPES:
             text = re.sub(rf'("{key}"\s*:\s*){re.escape(json.dumps(value))}', rf'\g<1>"{dtype}"', text)
     return text
+
+
+def add_configuration(container: Container, configuration: dict[str, Any]) -> None:
+    """Have config.json say how a model is quantized; all else in it stays as it is.
+
+    Raises FileError where a folder has no config.json: engines could not load the weights. A single file has none.
+    """
+    if not isinstance(container, Folder):
+        return
+    name = CONFIGS[0]
+    text = _read(container.path / name) if name in container.others else ""
+    if not text:
+        raise FileError(f"{container.path / name}: must be a JSON object, to say how the weights are quantized")
+    entry = json.dumps({KEY: configuration}, indent=2)[1:-1].strip("\n")
+    body = text[: text.rindex("}")].rstrip()
+    container.replace(name, f"{body}{'' if body.endswith('{') else ','}\n{entry}\n}}\n".encode())
