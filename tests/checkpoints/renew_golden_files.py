@@ -1,0 +1,78 @@
+"""Write golden/ anew: a tiny Llama as llm-compressor quantizes it, and what compressed-tensors dequantizes it to.
+
+For each preset golden/PRESET is the folder that llm-compressor writes; golden/digests.json has the first 16 hex digits
+of the SHA-256 of each tensor's bytes once `CompressedTensorsDequantizer` has made it bfloat16, those of the
+model before it was quantized, and the versions of the packages. Their pins exclude others, so run it in an environment
+of its own, from the root of the repository:
+
+    pip install llmcompressor==0.14.0.1 compressed-tensors==0.19.0 torch==2.13.0 ml_dtypes==0.6.0
+    python tests/checkpoints/renew_golden_files.py
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from support.tiny_models import llama, llama_config, write_folder  # noqa: E402
+
+GOLDEN = HERE / "golden"
+PRESETS = ("FP8_DYNAMIC", "FP8_BLOCK", "W8A8", "W4A16", "MXFP4A16", "MXFP8A16", "NVFP4A16")
+IGNORED = ["lm_head", "model.embed_tokens"]
+PACKAGES = ("llmcompressor", "compressed-tensors", "torch")
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def dequantized(folder: Path) -> dict[str, str]:
+    """Return the digests of what compressed-tensors makes of a folder in bfloat16."""
+    import torch
+    from compressed_tensors.entrypoints.convert.converters.ct_dequantizer import CompressedTensorsDequantizer
+    from safetensors.torch import load_file
+
+    tensors: dict[str, Any] = {}
+    for file in sorted(folder.glob("*.safetensors")):
+        tensors.update(load_file(file))
+    digests = {}
+    for name, values in sorted(CompressedTensorsDequantizer(str(folder)).process(tensors).items()):
+        if values.dtype != torch.bfloat16:
+            raise TypeError(f"{name} is {values.dtype}")
+        digests[name] = digest(values.contiguous().view(torch.uint8).numpy().tobytes())
+    return digests
+
+
+def main() -> None:
+    """Quantize with every preset, and write the files."""
+    from llmcompressor import model_free_ptq
+
+    tensors = llama()
+    digests: dict[str, Any] = {
+        "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
+        "source": {name: digest(values.tobytes()) for name, values in sorted(tensors.items())},
+    }
+    shutil.rmtree(GOLDEN, ignore_errors=True)
+    GOLDEN.mkdir()
+    with tempfile.TemporaryDirectory() as temporary:
+        source = write_folder(Path(temporary, "llama"), tensors, llama_config())
+        for preset in PRESETS:
+            target = GOLDEN / preset
+            model_free_ptq(str(source), str(target), scheme=preset, ignore=IGNORED, device="cpu")
+            digests[preset] = dequantized(target)
+            for file in target.iterdir():
+                file.chmod(0o644)
+    (GOLDEN / "digests.json").write_text(json.dumps(digests, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
