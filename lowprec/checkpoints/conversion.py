@@ -22,10 +22,10 @@ from .files.atomic_output import Staging, check_space
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
 from .planning.conversion_plan import plan_conversion, plan_preset
 from .planning.quantization_config import add_configuration, remove_descriptions, set_dtype
-from .presets import Preset, find_preset
 from .progress import make_progress
 from .recipe import SCALE_FORMATS, Recipe, parse_scale_layout
 from .report import Report
+from .schemes.presets import Preset, find_preset
 
 __all__ = ["convert", "parse_size"]
 

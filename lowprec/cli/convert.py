@@ -9,11 +9,11 @@ from typing import Any
 
 from ..checkpoints.conversion import convert, parse_size
 from ..checkpoints.inspection import as_text, inspect
-from ..checkpoints.presets import PRESETS
 from ..checkpoints.progress import STYLES
 from ..checkpoints.recipe import SCALE_FORMATS, parse_scale_layout
 from ..checkpoints.report import Report
 from ..checkpoints.report_file import ReportFile
+from ..checkpoints.schemes.presets import PRESETS
 from .format_arguments import number_format, source_format
 
 __all__ = ["add_commands"]
@@ -22,9 +22,10 @@ _DESCRIPTION = """\
 Convert the floating-point tensors of SRC and write DST, of the same kind: a
 .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors, with or
 without an index (an .npy file can become an .npz archive). Integers, bools and
-excluded tensors are copied. With --to bfloat16, float16 or float32, quantized
-weights are dequantized with their scales. Memory does not grow with the file. The
-output is written atomically.
+excluded tensors are copied. --recipe quantizes a model for inference engines.
+With --to bfloat16, float16 or float32, quantized weights are dequantized with
+their scales. Memory does not grow with the file. The output is written
+atomically.
 """
 
 _EXAMPLES = """\
@@ -123,7 +124,8 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
     what.add_argument("--to", metavar="FORMAT", help="a name, ONNX name or ONNX enum value")
     what.add_argument(
         "--recipe", choices=[preset.name for preset in PRESETS],
-        help="quantize the weights of a model for inference engines, in the layout compressed-tensors",
+        help="quantize the weights of a model for inference engines, in the layout compressed-tensors: "
+        + "; ".join(f"{preset.name} ({preset.summary})" for preset in PRESETS),
     )  # fmt: skip
     one.add_argument(
         "--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes that the file does not name"

@@ -80,7 +80,7 @@ CHECKPOINTS = {  # the same inside checkpoints/: folder -> the folders, and modu
     "arithmetic": {"recipe"},
     "schemes": set(),
     "layouts": {"files", "containers", "schemes"},
-    "planning": {"files", "containers", "arithmetic", "layouts", "recipe"},
+    "planning": {"files", "containers", "arithmetic", "layouts", "recipe", "schemes"},
     "execution": {"files", "containers", "arithmetic", "layouts", "planning", "progress", "recipe", "schemes"},
 }
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from ...loss.error_stats import ErrorStats
+from ...loss.error_stats import ErrorStats, count_beyond
 from ...ops.codes import decode
 from ...ops.scales import largest_magnitudes
 from ...spec.formats import FLOAT32
@@ -15,7 +16,8 @@ from ..arithmetic.chunks import Chunk
 from ..files.errors import FileError
 from ..planning.weights_to_quantize import QuantizedWeight
 from ..schemes.dequantize import Parameters, dequantize
-from ..schemes.llm_compressor import has_nonfinite, quantize
+from ..schemes.llm_compressor import code_format, has_nonfinite, quantize
+from ..schemes.scheme import Scheme
 
 __all__ = ["largest_magnitude", "quantize_chunk", "quantize_chunks"]
 
@@ -60,8 +62,23 @@ def quantize_chunk(
         values = np.asarray(decode(part, weight.fmt, to=np.float32)) if weight.fmt != FLOAT32 else part.view(np.float32)
         back = arithmetic.buffer("back", np.float32, part.size).reshape(part.shape)
         spread = np.repeat(scales, unit, axis=0)[: len(part)] if unit > 1 else scales
-        dequantize(scheme, codes, Parameters(spread, None, second), back)
+        parameters = Parameters(spread, None, second)
+        dequantize(scheme, codes, parameters, back)
         stats.add(values.reshape(-1), back.reshape(-1))
+        stats.saturated += _saturated(values, scheme, parameters)
+
+
+def _saturated(values: Array, scheme: Scheme, parameters: Parameters) -> int:
+    """Return how many elements round beyond the range of the codes."""
+    scales, fmt = parameters.factors(scheme)
+    factors = np.asarray(decode(scales, fmt, to=np.float32))
+    columns = values.shape[1]
+    if factors.shape[1] > 1:
+        factors = np.repeat(factors, scheme.grid.columns, axis=1)[:, :columns]
+    with np.errstate(all="ignore"):
+        ratio = (values / factors).reshape(-1)
+    largest = float(np.abs(ratio).max(initial=0))
+    return count_beyond(ratio, code_format(scheme), nearest=True, peak=largest if math.isfinite(largest) else math.inf)
 
 
 def _codes(weight: QuantizedWeight, source: SourceBytes, chunk: Chunk) -> Array:

@@ -77,9 +77,13 @@ def _strategy(scheme: Scheme) -> dict[str, Any]:
     if not grid.columns:
         return {"strategy": "channel" if grid.rows else "tensor"}
     if scheme.global_scale is not GlobalScale.NONE:
-        return {"strategy": "tensor_group", "group_size": grid.columns, "scale_dtype": "torch.float8_e4m3fn"}
-    scale = "torch.uint8" if scheme.scale == FLOAT8_E8M0FNU else None
-    return {"strategy": "group", "group_size": grid.columns, "scale_dtype": scale}
+        return {
+            "strategy": "tensor_group",
+            "group_size": grid.columns,
+            "scale_dtype": f"torch.{scheme.scale.torch_name}",
+        }
+    exponents = "torch.uint8" if scheme.scale == FLOAT8_E8M0FNU else None
+    return {"strategy": "group", "group_size": grid.columns, "scale_dtype": exponents}
 
 
 def _format(scheme: Scheme) -> str:

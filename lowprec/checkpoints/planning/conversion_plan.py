@@ -11,7 +11,7 @@ import numpy as np
 
 from ...loss.error_stats import ErrorStats
 from ...ops.codes import encode
-from ...spec.formats import Format
+from ...spec.formats import BFLOAT16, Format
 from ...spec.packing import packed_bytes
 from ..arithmetic.chunk_arithmetic import Arithmetic, SourceBytes, bytes_of
 from ..arithmetic.chunks import Chunk
@@ -19,8 +19,8 @@ from ..containers.container import Container, OutputTensor
 from ..containers.tensors import StoredTensor
 from ..files.errors import FileError
 from ..layouts.weight import Weight
-from ..presets import Preset
 from ..recipe import Recipe, ScaleLayout
+from ..schemes.presets import Preset
 from .companions import affects_quantization, find_companions
 from .quantization_config import Description, find_descriptions
 from .quantized_weights import dequantizes, quantized_weights
@@ -338,7 +338,7 @@ def plan_preset(container: Container, preset: Preset, keep: Sequence[str] = ()) 
     companions = find_companions(container.tensors)
     if described or companions:
         why = described[0].text() if described else companions[0].text()
-        raise FileError(f"{container.path}: is quantized already ({why}); convert it --to bfloat16 first")
+        raise FileError(f"{container.path}: is quantized already ({why}); convert it --to {BFLOAT16.name} first")
     tensor_plans: list[TensorPlan] = []
     outputs: list[OutputTensor] = []
     weights: list[QuantizedWeight] = []

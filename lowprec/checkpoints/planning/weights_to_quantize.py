@@ -15,7 +15,7 @@ from ...spec.formats import BFLOAT16, FLOAT8_E8M0FNU, FLOAT16, FLOAT32, INT32, I
 from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
 from ..layouts.compressed_tensors_output import describe, names_of
-from ..presets import Preset
+from ..schemes.presets import Preset
 from ..schemes.scheme import GlobalScale, Packing, Scheme
 
 __all__ = [

@@ -16,7 +16,7 @@ from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, 
 from .packing import pack_nibbles, pack_words
 from .scheme import GlobalScale, Grid, Packing, Scheme
 
-__all__ = ["global_scale", "has_nonfinite", "quantize"]
+__all__ = ["code_format", "global_scale", "has_nonfinite", "quantize"]
 
 Array = np.ndarray[Any, Any]
 
@@ -99,9 +99,14 @@ def _codes(x: Array, scales: Array, grid: Grid, to: Format) -> Array:
     return np.asarray(quantize_linear(x, factors, axis=axis, block_size=block, output_dtype=to)).view(np.uint8)
 
 
+def code_format(scheme: Scheme) -> Format:
+    """Return the format of the codes; those in words are integers of their number of bits."""
+    return INTEGERS[scheme.bits] if scheme.packing is Packing.WORDS else scheme.codes
+
+
 def _symmetric(x: Array, fmt: Format, scheme: Scheme) -> tuple[Array, Array]:
     """Return scales in the type of the weight, and codes; eps of the type stands for a scale of 0."""
-    to = INTEGERS[scheme.bits] if scheme.packing is Packing.WORDS else scheme.codes
+    to = code_format(scheme)
     largest = _magnitudes(x, fmt, scheme.grid).view(fmt.dtype)
     scales = np.divide(largest, fmt.dtype.type(HALF_RANGES[to]), dtype=np.float32).astype(fmt.dtype)
     scales[scales == 0] = fmt.dtype.type(2.0**-fmt.mantissa_bits)

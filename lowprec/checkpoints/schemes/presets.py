@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT8, UINT8, Format
-from .schemes.scheme import GlobalScale, Grid, Packing, Scheme
+from ...spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT8, UINT8, Format
+from .scheme import GlobalScale, Grid, Packing, Scheme
 
 __all__ = ["PRESETS", "Preset", "find_preset"]
 
@@ -54,11 +54,11 @@ _GROUP = (("dynamic", True), ("group_size", 128), ("strategy", "group"))
 PRESETS = (
     Preset(
         "fp8-dynamic", "FP8_DYNAMIC", Scheme(FLOAT8_E4M3FN, Packing.NONE, BFLOAT16, Grid(1, 0)), False, _TOKEN,
-        "float8_e4m3fn, a scale to a row",
+        "FP8, a scale to a row",
     ),
     Preset(
         "fp8-block", "FP8_BLOCK", Scheme(FLOAT8_E4M3FN, Packing.NONE, BFLOAT16, Grid(128, 128)), False, _GROUP,
-        "float8_e4m3fn, a scale to 128 x 128",
+        "FP8, a scale to 128 x 128",
     ),
     Preset(
         "int8", "W8A8", Scheme(INT8, Packing.NONE, BFLOAT16, Grid(1, 0)), False, (*_TOKEN, ("type", "int")),
@@ -78,12 +78,12 @@ PRESETS = (
     ),
     Preset(
         "mxfp8", "MXFP8A16", Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT8_E8M0FNU, Grid(1, 32)), True, None,
-        "float8_e4m3fn, a power of two to 32 columns",
+        "FP8, a power of two to 32 columns",
     ),
     Preset(
         "nvfp4a16", "NVFP4A16",
         Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E4M3FN, Grid(1, 16), GlobalScale.INVERSE), True, None,
-        "FP4, a float8_e4m3fn scale to 16 columns, a float32 scale to a tensor or to those that engines fuse",
+        "FP4, an FP8 scale to 16 columns, a float32 scale to a tensor or to those that engines fuse",
     ),
 )  # fmt: skip
 """All of them are written as llm-compressor writes them, in the layout compressed-tensors."""

@@ -1,0 +1,181 @@
+"""Recipes write the bytes that llm-compressor writes, its description included; what they keep and refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+from support.checkpoint_files import leftovers
+from support.golden import GOLDEN, tensors_of
+from support.tiny_models import INDEX, llama, llama_config, write_folder
+
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.schemes.presets import PRESETS
+from lowprec.cli import main
+
+TITLES = {
+    "fp8-dynamic": "FP8_DYNAMIC", "fp8-block": "FP8_BLOCK", "int8": "W8A8", "w4a16": "W4A16", "mxfp4a16": "MXFP4A16",
+    "mxfp8": "MXFP8A16", "nvfp4a16": "NVFP4A16",
+}  # fmt: skip
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+P = "model.layers.0.mlp.down_proj"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return write_folder(tmp_path / "llama", llama(), llama_config())
+
+
+def configuration(folder: Path) -> dict[str, Any]:
+    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return config
+
+
+def changed(folder: Path, name: str, weight: np.ndarray) -> Path:
+    """Write a model with another weight."""
+    return write_folder(folder, {**llama(), name: weight}, llama_config())
+
+
+@pytest.mark.parametrize(("recipe", "title"), TITLES.items())
+def test_the_bytes_of_llm_compressor(recipe: str, title: str, model: Path, tmp_path: Path) -> None:
+    report = convert(model, tmp_path / "out", recipe=recipe, verify=True)
+    golden = tensors_of(GOLDEN / title)
+    assert tensors_of(tmp_path / "out") == golden
+    assert configuration(tmp_path / "out") == configuration(GOLDEN / title)
+    index = json.loads((tmp_path / "out" / INDEX).read_text(encoding="utf-8"))
+    assert index["weight_map"].keys() == golden.keys()
+    assert index["metadata"]["total_size"] == sum(len(content) for _, _, content in golden.values())
+    assert report.total.bytes_after == index["metadata"]["total_size"]
+    assert {one.name for one in report.tensors if one.action == "converted"} == {
+        name for name in llama() if name.endswith("_proj.weight")
+    }
+    assert min(one.sqnr_db for one in report.tensors if one.sqnr_db is not None) > 15
+
+
+@pytest.mark.parametrize("recipe", [preset.name for preset in PRESETS])
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
+def test_the_same_bytes_in_any_cut(
+    recipe: str, options: dict[str, Any], model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    convert(model, tmp_path / "whole", recipe=recipe)
+    monkeypatch.setattr("lowprec.checkpoints.execution.quantize_chunks.PART", 1)
+    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_CHUNK", 1 << 12)
+    convert(model, tmp_path / "cut", recipe=recipe, **options)
+    assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("recipe", TITLES)
+def test_and_back(recipe: str, model: Path, tmp_path: Path) -> None:
+    """What a recipe writes is read again: the values are those of the golden folder, dequantized."""
+    convert(model, tmp_path / "out", recipe=recipe)
+    convert(tmp_path / "out", tmp_path / "back", to="bfloat16")
+    convert(GOLDEN / TITLES[recipe], tmp_path / "golden", to="bfloat16")
+    assert tensors_of(tmp_path / "back") == tensors_of(tmp_path / "golden")
+    assert tensors_of(tmp_path / "back").keys() == llama().keys()
+    assert configuration(tmp_path / "back") == llama_config()
+
+
+def test_groups_of_32(model: Path, tmp_path: Path) -> None:
+    """Scales are max / 7.5, rounded to bfloat16, and codes the rounded bfloat16 quotients plus 8."""
+    convert(model, tmp_path / "out", recipe="w4a16-g32")
+    dtype, shape, content = tensors_of(tmp_path / "out")[f"{P}.weight_scale"]
+    weight = llama()[f"{P}.weight"].astype(np.float32).reshape(128, 8, 32)
+    scale = (np.abs(weight).max(axis=2) / np.float32(7.5)).astype(BFLOAT16)
+    scale[scale == 0] = 2.0**-7
+    assert (dtype, shape, content) == ("BF16", (128, 8), scale.tobytes())
+    quotient = (weight / scale.astype(np.float32)[:, :, np.newaxis]).astype(BFLOAT16).astype(np.float32)
+    codes = np.rint(np.clip(quotient, -8, 7)).astype(np.int64).reshape(128, 32, 8) + 8
+    words = (codes << (4 * np.arange(8))).sum(axis=2).astype(np.uint32)
+    assert tensors_of(tmp_path / "out")[f"{P}.weight_packed"] == ("I32", (128, 32), words.tobytes())
+    group = configuration(tmp_path / "out")["quantization_config"]["config_groups"]["W4A16"]
+    assert group["weights"]["group_size"] == 32
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_other_types_of_weights(dtype: Any, tmp_path: Path) -> None:
+    """Scales and quotients are then rounded to that type."""
+    weights = {f"model.layers.0.{name}.weight": np.linspace(-3, 2, 256).reshape(2, 128).astype(dtype) for name in "ab"}
+    save_file(weights, tmp_path / "x.safetensors")
+    convert(tmp_path / "x.safetensors", tmp_path / "y.safetensors", recipe="int8")
+    tensors = tensors_of(tmp_path, "y.safetensors")
+    weight = weights["model.layers.0.a.weight"]
+    scale = (np.abs(weight).max(axis=1, keepdims=True).astype(np.float32) / np.float32(127.5)).astype(dtype)
+    assert tensors["model.layers.0.a.weight_scale"][2] == scale.tobytes()
+    codes = np.rint(np.clip((weight / scale).astype(dtype).astype(np.float32), -128, 127)).astype(np.int8)
+    assert tensors["model.layers.0.a.weight"] == ("I8", (2, 128), codes.tobytes())
+
+
+def test_what_is_kept(tmp_path: Path) -> None:
+    names = {
+        "model.layers.0.mlp.gate.weight": (4, 128), "model.layers.0.mlp.experts.0.w1.weight": (4, 128),
+        "model.layers.0.self_attn.q_norm.weight": (128,), "vision_tower.layers.0.fc.weight": (4, 128),
+        "model.layers.0.odd.weight": (4, 100), "model.embed_tokens.weight": (8, 128), "lm_head.weight": (8, 128),
+        "model.layers.0.mlp.experts.0.w2.weight": (4, 128),
+    }  # fmt: skip
+    tensors = {name: np.ones(shape, np.float32).astype(BFLOAT16) for name, shape in names.items()}
+    folder = write_folder(tmp_path / "in", tensors, {"model_type": "x"}, shards=1)
+    report = convert(folder, tmp_path / "out", recipe="w4a16", keep="*.w2")
+    assert [one.name for one in report.tensors if one.action == "converted"] == [
+        "model.layers.0.mlp.experts.0.w1.weight"
+    ]
+    assert configuration(tmp_path / "out")["quantization_config"]["ignore"] == [
+        "lm_head", "model.embed_tokens", "model.layers.0.mlp.experts.0.w2", "model.layers.0.mlp.gate",
+        "model.layers.0.odd", "vision_tower.layers.0.fc",
+    ]  # fmt: skip
+    written = tensors_of(tmp_path / "out")
+    for name in names:
+        assert name.endswith("w1.weight") or written[name][2] == tensors[name].tobytes()
+
+
+def test_refusals(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    nan = llama()[f"{P}.weight"].copy()
+    nan[3, 5] = np.nan
+    for source, options, text in (
+        (changed(tmp_path / "nan", f"{P}.weight", nan), {"recipe": "int8"}, f"{P}.weight': has a NaN or an infinity"),
+        (GOLDEN / "W8A8", {"recipe": "int8"}, "is quantized already"),
+        (model, {"recipe": "int8", "keep": "nothing*"}, "has no tensor or module that --keep 'nothing.'"),
+        (model, {"recipe": "int8", "keep": "*"}, "has no weight that the preset int8 quantizes"),
+    ):
+        with pytest.raises(FileError, match=text):
+            convert(source, out, **options)
+        assert not out.exists()
+    (model / "config.json").unlink()
+    with pytest.raises(FileError, match=r"config\.json: must be a JSON object"):
+        convert(model, out, recipe="int8")
+    assert not out.exists()
+    assert not leftovers(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "`to` must be a format unless there is a `recipe`; got None"),
+        ({"recipe": "int3"}, "`recipe` must be one of fp8-dynamic, fp8-block"),
+        ({"recipe": "int8", "to": "int8"}, "`to` must be None where there is a `recipe`; got 'int8'"),
+        ({"recipe": "int8", "scale": "axis:0"}, "`scale` must be 'none' where there is a `recipe`; got 'axis:0'"),
+        ({"to": "float16", "keep": "x"}, "`keep` must be empty unless there is a `recipe`; got 'x'"),
+    ],
+)
+def test_parameters_that_contradict(options: dict[str, Any], text: str, model: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=text.replace("(", r"\(")):
+        convert(model, tmp_path / "out", **options)
+
+
+def test_on_the_command_line(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", str(model), str(tmp_path / "out"), "--recipe", "nvfp4a16", "--keep", "*.o_proj"]) == 0
+    assert "6 tensors converted to nvfp4a16, 6 kept" in capsys.readouterr().out
+    ignored = configuration(tmp_path / "out")["quantization_config"]["ignore"]
+    assert "model.layers.0.self_attn.o_proj" in ignored
+
+
+def test_on_a_cluster(model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    convert(model, tmp_path / "out", recipe="nvfp4a16", dask="local", threads=2)
+    assert tensors_of(tmp_path / "out") == tensors_of(GOLDEN / "NVFP4A16")

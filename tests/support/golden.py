@@ -1,0 +1,23 @@
+"""The golden files of tests/checkpoints, and the tensors of a folder as they lie in its files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from support.paths import TESTS
+
+GOLDEN = TESTS / "checkpoints" / "golden"
+
+
+def tensors_of(folder: Path, pattern: str = "*.safetensors") -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+    """Return the type, the shape and the bytes of every tensor of a folder."""
+    found = {}
+    for file in sorted(folder.glob(pattern)):
+        content = file.read_bytes()
+        start = 8 + int.from_bytes(content[:8], "little")
+        for name, entry in json.loads(content[8:start]).items():
+            if name != "__metadata__":
+                begin, end = (start + offset for offset in entry["data_offsets"])
+                found[name] = entry["dtype"], tuple(entry["shape"]), content[begin:end]
+    return found
