@@ -7,6 +7,11 @@ way runs in a process of its own, which ends with fsync; they take turns, and th
 reads the same bytes, 8 MiB at a time, and writes as many as the conversion does. The loop is
 ``astype`` piece by piece, without a report and without saturation. The conversion is run as the command does it, with
 its report of what was lost. Peak memory is RssAnon, asked for every 5 ms.
+
+    python benchmarks/convert.py --dequantize --size 8G --folder /somewhere/with/room
+
+makes folders of quantized weights instead, DeepSeek's block FP8 and gpt-oss's MXFP4, and dequantizes them to bfloat16.
+The time of the processor counts too: of all threads, in the program and in the kernel.
 """
 
 from __future__ import annotations
@@ -15,15 +20,18 @@ import argparse
 import json
 import math
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
+from quantized_checkpoints import JOBS
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.limits import parse_size
@@ -69,11 +77,37 @@ def loop(source: Path, target: Path, *, cast: bool) -> None:
         os.fsync(writing.fileno())
 
 
+def copy_folder(source: Path, target: Path, nbytes: int) -> None:
+    """Read a folder in pieces and write so many bytes into another one."""
+    target.mkdir()
+    buffer, done, written = np.zeros(PIECE, np.uint8), 0, 0
+    total = sum(file.stat().st_size for file in source.iterdir())
+    with (target / "model.safetensors").open("wb", buffering=0) as writing:
+        for file in source.iterdir():
+            with file.open("rb", buffering=0) as reading:
+                while n := reading.readinto(memoryview(buffer)):
+                    done += n
+                    while left := done * nbytes // total - written:
+                        written += writing.write(buffer[: min(left, PIECE)])
+        os.fsync(writing.fileno())
+
+
 WAYS = {
-    "convert": lambda source, target: convert(source, target, to=TARGET, overwrite=True),
-    "copy": lambda source, target: loop(source, target, cast=False),
-    "loop": lambda source, target: loop(source, target, cast=True),
+    "convert": lambda source, target, _: convert(source, target, to=TARGET, overwrite=True),
+    "copy": lambda source, target, _: loop(source, target, cast=False),
+    "loop": lambda source, target, _: loop(source, target, cast=True),
+    "dequantize": lambda source, target, _: convert(source, target, to="bfloat16"),
+    "copy-folder": copy_folder,
 }
+CASTS = ("convert", "copy", "loop")
+
+
+class Cost(NamedTuple):
+    """Seconds of wall time and of the processor, and the peak of anonymous memory in MiB."""
+
+    seconds: float
+    cpu: float
+    peak: float
 
 
 def anonymous(pid: int) -> int:
@@ -85,10 +119,9 @@ def anonymous(pid: int) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("RssAnon")), 0)
 
 
-def run(way: str, source: Path) -> tuple[float, float]:
-    """Return the seconds and the peak MiB of one way, run in a process of its own."""
-    target = source.with_name("target.safetensors")
-    command = [sys.executable, __file__, "--way", way, "--folder", str(source.parent)]
+def run(way: str, source: Path, target: Path, nbytes: int = 0) -> Cost:
+    """Return what one way costs, run in a process of its own."""
+    command = [sys.executable, __file__, "--way", way, str(source), str(target), str(nbytes)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         peak = 0
         while child.poll() is None:
@@ -96,9 +129,73 @@ def run(way: str, source: Path) -> tuple[float, float]:
             time.sleep(0.005)
         if child.returncode or child.stdout is None:
             sys.exit(f"{way} failed")
-        seconds = float(child.stdout.read())
-    target.unlink()
-    return seconds, peak / 1024
+        seconds, cpu = map(float, child.stdout.read().split())
+    return Cost(seconds, cpu, peak / 1024)
+
+
+def run_here(way: str, source: str, target: str, nbytes: str) -> None:
+    """Run one way, and print its seconds and those of the processor."""
+    before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    WAYS[way](Path(source), Path(target), int(nbytes))
+    seconds, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)
+    print(seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+def processor() -> str:
+    """Return the vendor and the name of the processor, and how many cores there are."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines()
+    fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    return f"{fields.get('vendor_id')}, {fields.get('model name')}, {len(os.sched_getaffinity(0))} cores"
+
+
+def time_casts(folder: Path, size: int, repeat: int) -> None:
+    """Cast a file of float32, and print the costs."""
+    source, target = folder / "source.safetensors", folder / "target.safetensors"
+    make(source, size)
+    gib = source.stat().st_size / 2**30
+    best = dict.fromkeys(CASTS, math.inf)
+    peak = 0.0
+    for number in range(repeat):
+        for way in CASTS:
+            if way == "loop" and number:  # slow, and steady
+                continue
+            cost = run(way, source, target)
+            target.unlink()
+            best[way] = min(best[way], cost.seconds)
+            peak = max(peak, cost.peak) if way == "convert" else peak
+            print(
+                f"  {way:8} {cost.seconds:8.2f} s  {gib / cost.seconds:6.2f} GiB/s  peak {cost.peak:6.1f} MiB",
+                flush=True,
+            )
+    print(f"{gib:.2f} GiB of float32 to {TARGET}, {processor()}")
+    print(f"peak anonymous memory      {peak:7.1f} MiB   (goal: at most 256)")
+    print(f"time over a plain copy     {best['convert'] / best['copy']:7.2f}       (goal: at most 1.25)")
+    print(f"NumPy + ml_dtypes over it  {best['loop'] / best['convert']:7.2f}       (goal: at least 5)")
+
+
+def time_dequantization(folder: Path, size: int, repeat: int) -> None:
+    """Dequantize folders, and print the costs as multiples of those of a plain copy."""
+    print(f"to bfloat16, {processor()}, best of {repeat}")
+    for title, (write, wall, cpu, mib) in JOBS.items():
+        source, target = folder / "source", folder / "target"
+        write(source, size)
+        costs: dict[str, list[Cost]] = {"dequantize": [], "copy-folder": []}
+        nbytes = 0
+        for _ in range(repeat):
+            for way, found in costs.items():
+                found.append(run(way, source, target, nbytes))
+                nbytes = sum(file.stat().st_size for file in target.iterdir())
+                shutil.rmtree(target)
+                one = found[-1]
+                print(f"  {way:11} {one.seconds:8.2f} s  {one.cpu:8.2f} s CPU  peak {one.peak:6.1f} MiB", flush=True)
+        ours, copy = (Cost(*map(min, zip(*found, strict=True))) for found in costs.values())
+        peak = max(one.peak for one in costs["dequantize"])
+        before = sum(file.stat().st_size for file in source.iterdir())
+        print(f"{title}, {before >> 20} to {nbytes >> 20} MiB")
+        print(f"  wall over a plain copy   {ours.seconds / copy.seconds:7.2f}       (goal: at most {wall})")
+        print(f"  CPU time over it         {ours.cpu / copy.cpu:7.2f}       (goal: at most {cpu})")
+        print(f"  peak anonymous memory    {peak:7.1f} MiB   (goal: at most {mib})", flush=True)
+        shutil.rmtree(source)
 
 
 def main() -> None:
@@ -106,34 +203,19 @@ def main() -> None:
     parser.add_argument("--size", type=parse_size, default="8G", help="of the input (default: %(default)s)")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where there is room for it")
     parser.add_argument("--repeat", type=int, default=3, help="how often each way runs (default: %(default)s)")
-    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
+    parser.add_argument("--dequantize", action="store_true", help="dequantize quantized folders to bfloat16")
+    parser.add_argument("--way", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.way:
-        started = time.perf_counter()
-        WAYS[options.way](options.folder / "source.safetensors", options.folder / "target.safetensors")
-        print(time.perf_counter() - started)
+        run_here(*options.way)
         return
+    needed = (6 if options.dequantize else 2) * options.size
     free = shutil.disk_usage(options.folder).free
-    if free < 2 * options.size:
-        sys.exit(f"{options.folder}: has {free >> 20} MiB left; {2 * options.size >> 20} are needed")
+    if free < needed:
+        sys.exit(f"{options.folder}: has {free >> 20} MiB left; {needed >> 20} are needed")
     with tempfile.TemporaryDirectory(prefix="lowprec-benchmark-", dir=options.folder) as folder:
-        source = Path(folder, "source.safetensors")
-        make(source, options.size)
-        gib = source.stat().st_size / 2**30
-        best = dict.fromkeys(WAYS, math.inf)
-        peak = 0.0
-        for number in range(options.repeat):
-            for way in WAYS:
-                if way == "loop" and number:  # slow, and steady
-                    continue
-                seconds, mib = run(way, source)
-                best[way] = min(best[way], seconds)
-                peak = max(peak, mib) if way == "convert" else peak
-                print(f"  {way:8} {seconds:8.2f} s  {gib / seconds:6.2f} GiB/s  peak {mib:6.1f} MiB", flush=True)
-    print(f"{gib:.2f} GiB of float32 to {TARGET}, {len(os.sched_getaffinity(0))} cores")
-    print(f"peak anonymous memory      {peak:7.1f} MiB   (goal: at most 256)")
-    print(f"time over a plain copy     {best['convert'] / best['copy']:7.2f}       (goal: at most 1.25)")
-    print(f"NumPy + ml_dtypes over it  {best['loop'] / best['convert']:7.2f}       (goal: at least 5)")
+        measure = time_dequantization if options.dequantize else time_casts
+        measure(Path(folder), options.size, options.repeat)
 
 
 if __name__ == "__main__":

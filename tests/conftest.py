@@ -20,8 +20,8 @@ import torch
 import lowprec as lp
 from lowprec import _kernels
 
-# Neither holds doctests, and of several conftest.py only one can be the module `conftest`.
-collect_ignore_glob = ["conftest.py", "*/conftest.py", "support/*"]
+# None holds doctests, some are for environments of their own, and of several conftest.py only one can be the module `conftest`.
+collect_ignore_glob = ["conftest.py", "*/conftest.py", "support/*", "*/check_*.py", "*/renew_*.py"]
 
 _TALLY: collections.Counter[str] = collections.Counter()
 

@@ -1,0 +1,75 @@
+"""Large quantized checkpoints with random codes: block FP8 as DeepSeek stores it, MXFP4 as gpt-oss does."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+PIECE = 8 << 20
+ROWS, COLUMNS = 4096, 7168
+"""A projection of DeepSeek V3."""
+
+HIDDEN = 2880
+"""Of gpt-oss, whose experts are [2 * HIDDEN, HIDDEN] and [HIDDEN, HIDDEN]."""
+
+Array = np.ndarray[Any, Any]
+Entries = dict[str, tuple[str, tuple[int, ...], Array]]
+"""By name: the type, the shape, and bytes that are repeated to fill the tensor."""
+
+
+def write(folder: Path, entries: Entries, quantization: dict[str, Any]) -> None:
+    """Write a folder of one file and a config.json."""
+    folder.mkdir()
+    header, end = {}, 0
+    for name, (dtype, shape, _) in entries.items():
+        start, end = end, end + int(np.prod(shape)) * (4 if dtype == "F32" else 1)
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with Path(folder, "model.safetensors").open("wb") as stream:
+        stream.write(len(text).to_bytes(8, "little") + text)
+        for name, (_, _, content) in entries.items():
+            start, end = header[name]["data_offsets"]
+            for at in range(start, end, content.size):
+                stream.write(content[: min(content.size, end - at)])
+        stream.flush()
+        os.fsync(stream.fileno())
+    config = {"torch_dtype": "bfloat16", "quantization_config": quantization}
+    Path(folder, "config.json").write_text(json.dumps(config))
+
+
+def block_fp8(folder: Path, size: int) -> None:
+    """Write about so many bytes of weights in float8_e4m3fn with float32 factors to blocks of 128 by 128."""
+    random = np.random.default_rng(20261122)
+    codes = random.standard_normal(PIECE, np.float32).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
+    grid = (ROWS // 128, COLUMNS // 128)
+    factors = (random.random(grid, np.float32) * np.float32(1e-3)).view(np.uint8).reshape(-1)
+    entries: Entries = {}
+    for number in range(max(1, size // (ROWS * COLUMNS))):
+        name = f"model.layers.{number}.mlp.up_proj.weight"
+        entries[name] = "F8_E4M3", (ROWS, COLUMNS), codes
+        entries[f"{name}_scale_inv"] = "F32", grid, factors
+    write(folder, entries, {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]})
+
+
+def gpt_oss(folder: Path, size: int) -> None:
+    """Write about so many bytes of experts in MXFP4: one layer."""
+    random = np.random.default_rng(20261122)
+    codes = random.integers(0, 256, PIECE, np.uint8)
+    exponents = random.integers(115, 125, PIECE, np.uint8)
+    experts = max(1, size // (3 * HIDDEN * HIDDEN // 32 * 17))
+    entries: Entries = {}
+    for name, rows in (("gate_up_proj", 2 * HIDDEN), ("down_proj", HIDDEN)):
+        shape = (experts, rows, HIDDEN // 32)
+        entries[f"model.layers.0.mlp.experts.{name}_blocks"] = "U8", (*shape, 16), codes
+        entries[f"model.layers.0.mlp.experts.{name}_scales"] = "U8", shape, exponents
+    write(folder, entries, {"quant_method": "mxfp4"})
+
+
+JOBS = {"block FP8": (block_fp8, 1.1, 0.8, 128), "gpt-oss MXFP4": (gpt_oss, 2.5, 2.5, 256)}
+"""By title: what writes the checkpoint, and the goals: wall and CPU time over a plain copy, peak MiB."""
