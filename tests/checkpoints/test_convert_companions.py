@@ -14,11 +14,14 @@ from support.command_line import fail, run
 from support.quantized_checkpoints import (
     LAYOUTS,
     ORDINARY,
+    READ,
+    REFUSED,
     SHARDS,
     Checkpoint,
     Tensors,
     config_of,
     content,
+    name_of_values,
     tensors_of,
     write,
     write_folder,
@@ -46,13 +49,17 @@ def has_floats(checkpoint: Checkpoint) -> bool:
 # --- every layout ---
 
 
-@BY_LAYOUT
 @pytest.mark.parametrize(
-    "options", ["--to bfloat16", "--to float32 --dry-run", "--to int8 --scale tensor", "--to float16 --overwrite"]
+    ("name", "options"),
+    [
+        *itertools.product(REFUSED, ["--to bfloat16", "--to float32 --dry-run", "--to float16 --overwrite"]),
+        *((name, "--to int8 --scale tensor") for name in LAYOUTS),
+    ],
 )
 def test_codes_are_not_converted_without_their_scales(
-    checkpoint: Checkpoint, options: str, capsys: pytest.CaptureFixture[str]
+    name: str, options: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    checkpoint = LAYOUTS[name]
     write_folder(Path("in"), checkpoint)
     before = everything(Path("in"))
     text = fail("convert", "in", "out", *options.split(), *QUIET, capsys=capsys)
@@ -63,9 +70,17 @@ def test_codes_are_not_converted_without_their_scales(
     assert "--raw" in text
 
 
-@BY_LAYOUT
-def test_no_pattern_parts_them(checkpoint: Checkpoint) -> None:
-    """Every one and every two tensors alone: it is an error, or all that is quantized stays as it was."""
+def is_dequantized(checkpoint: Checkpoint, folder: Path) -> bool:
+    """Whether a folder has the values of the weight and nothing else of what is quantized, and says so."""
+    values, names = name_of_values(checkpoint), set(tensors_in(folder))
+    fields = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return checkpoint.quantized.keys() & names <= {values} <= names and checkpoint.key not in fields
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_no_pattern_parts_them(name: str) -> None:
+    """Every one and every two tensors alone: an error, or all that is quantized stays as it was, or is dequantized."""
+    checkpoint = LAYOUTS[name]
     source = write_folder(Path("in"), checkpoint)
     before = tensors_in(source)
     names = list(tensors_of(checkpoint))
@@ -78,13 +93,43 @@ def test_no_pattern_parts_them(checkpoint: Checkpoint) -> None:
             refused |= set(chosen) if len(chosen) == 1 else set()
             continue
         after = tensors_in(Path("out"))
-        assert {name: after[name] for name in checkpoint.quantized} == {n: before[n] for n in checkpoint.quantized}
-        assert Path("out", "config.json").read_bytes() == (source / "config.json").read_bytes()
+        if name in READ and checkpoint.codes in chosen:
+            assert is_dequantized(checkpoint, Path("out"))
+        else:
+            assert {name: after[name] for name in checkpoint.quantized} == {n: before[n] for n in checkpoint.quantized}
+            assert Path("out", "config.json").read_bytes() == (source / "config.json").read_bytes()
         for path in sorted(Path("out").iterdir()):
             path.unlink()
         Path("out").rmdir()
     floats = {name for name, (type_name, _) in checkpoint.quantized.items() if type_name in FLOATS}
-    assert refused == floats
+    assert refused == floats - ({checkpoint.codes} if name in READ else set())
+
+
+@pytest.mark.parametrize("name", READ)
+def test_layouts_are_dequantized(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = LAYOUTS[name]
+    before = tensors_in(write_folder(Path("in"), checkpoint))
+    run("convert", "in", "out", "--to", "bfloat16", "--verify", *QUIET, capsys=capsys)
+    assert is_dequantized(checkpoint, Path("out"))
+    after = tensors_in(Path("out"))
+    assert set(after) == {name_of_values(checkpoint), *checkpoint.ordinary, *ORDINARY}
+    assert {one: after[one] for one in ORDINARY} == {one: before[one] for one in ORDINARY}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_excluded_scales_are_not_applied(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is an error, or, where the codes are integers, they are kept too."""
+    checkpoint = LAYOUTS[name]
+    before = tensors_in(write_folder(Path("in"), checkpoint))
+    *_, scales = checkpoint.quantized
+    if checkpoint.quantized[checkpoint.codes][0] in FLOATS:
+        text = fail("convert", "in", "out", "--to", "float32", f"--exclude={scales}", *QUIET, capsys=capsys)
+        assert text.startswith(f"in: '{checkpoint.codes}' (")
+        return
+    excluded = [f"--exclude={one}" for one in checkpoint.quantized if one != checkpoint.codes]
+    run("convert", "in", "out", "--to", "float32", *excluded, *QUIET, capsys=capsys)
+    after = tensors_in(Path("out"))
+    assert {one: after[one] for one in checkpoint.quantized} == {one: before[one] for one in checkpoint.quantized}
 
 
 @BY_LAYOUT
@@ -157,14 +202,11 @@ def test_inspect_names_the_codes(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("kind", ["npz", "safetensors"])
 @pytest.mark.parametrize("to", ["float8_e4m3fn", "int8", "int4"])
-def test_our_own_output(to: str, kind: str) -> None:
+def test_our_own_output_can_be_kept(to: str, kind: str) -> None:
     x = {"W": values((4, 8)), "n": values((3,))}
     np.savez("x.npz", **x)
     save(Path("x.safetensors"), x)
     convert(f"x.{kind}", f"y.{kind}", to=to, scale="axis:0")
-    with pytest.raises(FileError, match=r"'W' \(.*\) belongs with 'W_scale', their scales"):
-        convert(f"y.{kind}", f"z.{kind}", to="bfloat16")
-    assert not Path(f"z.{kind}").exists()
     report = convert(f"y.{kind}", f"z.{kind}", to="bfloat16", exclude=["W", "W_scale"])
     assert [one.name for one in report.tensors if one.action == "converted"] == ["n"]
 
@@ -287,4 +329,6 @@ def test_odd_names_are_taken() -> None:
 def test_modules_may_be_parted_by_slashes() -> None:
     write(Path("x.safetensors"), {"a/b/weight": ("F8_E4M3", (2, 2)), "a/b/scale": ("F32", (2,))})
     with pytest.raises(FileError, match=r"'a/b/weight' .* belongs with 'a/b/scale'"):
-        convert("x.safetensors", "y.safetensors", to="bfloat16")
+        convert("x.safetensors", "y.safetensors", to="int8", scale="tensor")
+    convert("x.safetensors", "y.safetensors", to="bfloat16")
+    assert list(parse(Path("y.safetensors"))[0]) == ["a/b/weight"]

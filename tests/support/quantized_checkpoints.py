@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from support.checkpoint_files import raw_file
 
 BITS = {"F8_E4M3": 8, "F8_E8M0": 8, "I8": 8, "U8": 8, "BF16": 16, "F16": 16, "I16": 16, "F32": 32, "I32": 32,
@@ -181,8 +182,29 @@ LAYOUTS = {
     ),
 }  # fmt: skip
 
+REFUSED = (
+    "comfyui, a mark alone", "comfyui", "comfyui nvfp4", "awq", "gptq", "mlx", "bitsandbytes nf4", "bitsandbytes int8",
+    "hqq", "quanto", "unknown scale", "unknown scale of bytes", "unknown scale of an expert",
+    "unknown scale of another name",
+)  # fmt: skip
+"""Layouts whose weights cannot be dequantized."""
+
+READ = tuple(name for name in LAYOUTS if name not in REFUSED)
+"""Layouts whose weights can."""
+
+INTEGERS = {f"{P}.weight_shape": np.array([4, 8]), f"{P}.weight_g_idx": np.zeros(8, np.int32)}
+"""What tensors of integers hold that say how others are read."""
+
 ORDINARY = ("lm_head.weight", "model.norm.weight")
 """BF16 tensors of every checkpoint that the quantization does not concern."""
+
+
+def name_of_values(checkpoint: Checkpoint) -> str:
+    """Return the name that a weight has where it is not quantized."""
+    for end in ("_blocks", ".blocks", "_packed"):
+        if checkpoint.codes.endswith(end):
+            return checkpoint.codes.removesuffix(end)
+    return checkpoint.codes
 
 
 def tensors_of(checkpoint: Checkpoint) -> Tensors:
@@ -200,7 +222,7 @@ def write(path: Path, tensors: Tensors, metadata: dict[str, str] | None = None) 
     header: dict[str, object] = {"__metadata__": metadata} if metadata else {}
     parts, at = [], 0
     for seed, (name, (type_name, shape)) in enumerate(tensors.items()):
-        parts.append(content(shape, type_name, seed))
+        parts.append(INTEGERS[name].tobytes() if name in INTEGERS else content(shape, type_name, seed))
         header[name] = {"dtype": type_name, "shape": shape, "data_offsets": [at, at + len(parts[-1])]}
         at += len(parts[-1])
     return raw_file(path, header, b"".join(parts))

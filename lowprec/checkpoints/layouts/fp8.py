@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...spec.formats import FLOAT4_E2M1FN
+from ..containers.tensors import StoredTensor
 from ..schemes.scheme import Grid, Packing, Scheme
 from .weight import Source, Weight, block_of, fail, grid_of, scale_format, split, take
 
@@ -21,7 +22,18 @@ SCALES_OF_WEIGHT = ("scale", "scale_weight", "qscale_weight")
 
 UNUSED = ("input_scale", "scale_input", "qscale_act", "activation_scale")
 
+MARK = "scaled_fp8"
+"""ComfyUI's mark, in a module around all that has scales."""
+
 MX_GROUP = 32
+
+
+def _marks(source: Source, module: str) -> Iterator[StoredTensor]:
+    """Yield the marks in a module and those around it."""
+    yield from take(source, module, MARK)
+    while module:
+        module, _ = split(module[:-1])
+        yield from take(source, module, MARK)
 
 
 def find(source: Source) -> Iterator[Weight]:
@@ -36,7 +48,7 @@ def find(source: Source) -> Iterator[Weight]:
         scales = next(take(source, module, *names), None)
         if scales is None or codes.fmt is None or codes.fortran or f"{module}comfy_quant" in source.tensors:
             continue
-        unused = tuple(take(source, module, *UNUSED))
+        unused = (*take(source, module, *UNUSED), *_marks(source, module))
         if codes.fmt.is_float and codes.fmt.bits == 8 and codes.fmt.signed and len(codes.shape) > 1:
             if scales.name == codes.name + "_scale" and not source.description:
                 continue  # lowprec's own files have this name too, for other axes as well

@@ -136,7 +136,7 @@ def grid_of(shape: tuple[int, ...], scales: StoredTensor, block: tuple[int, int]
         One scale; one to a row, with or without a last axis of 1; one to a block of rows and columns; each of these for
         every index of the first axis where the weight has three.
     block : tuple of int, optional
-        The rows and columns of a block, if the checkpoint names them.
+        The rows and columns of a block, if the checkpoint names them; scales of as many axes as the weight must fit.
 
     Raises
     ------
@@ -144,20 +144,21 @@ def grid_of(shape: tuple[int, ...], scales: StoredTensor, block: tuple[int, int]
         If the shape of the scales fits none of these.
     """
     lengths = scales.shape
-    if math.prod(lengths) == 1:
+    *experts, rows, columns = (*(1,) * (2 - len(shape)), *shape)
+    in_blocks = len(lengths) == len(shape) >= 2 and lengths[:-2] == shape[:-2]
+    if block and in_blocks:
+        blocks = [block]
+    elif math.prod(lengths) == 1:
         return Grid(0, 0)
-    *experts, rows, columns = (1, *shape) if len(shape) < 2 else shape
-    count = math.prod(experts)
-    if count > 1 and math.prod(lengths) == count:
+    elif experts and lengths in [(*experts, *(1,) * n) for n in range(3)]:
         return Grid(0, 0, rows)
-    if math.prod(lengths) == count * rows and columns > 1 and lengths[-1] in (1, rows):
+    elif columns > 1 and lengths in [(*experts, rows), (*experts, rows, 1)]:
         return Grid(1, 0, rows)
-    if len(lengths) == len(shape) and lengths[:-2] == shape[:-2]:
-        high, wide = lengths[-2:]
-        blocks = [block] if block else [(1, _width(columns, wide)), (128, 128), (64, 64), (256, 256)]
-        for height, width in blocks:
-            if width and (-(-rows // height), -(-columns // width)) == (high, wide):
-                return Grid(height, width, rows)
+    else:
+        blocks = [(1, _width(columns, lengths[-1])), (128, 128), (64, 64), (256, 256)] if in_blocks else []
+    for height, width in blocks:
+        if width and (-(-rows // height), -(-columns // width)) == lengths[-2:]:
+            return Grid(height, width, rows)
     blocked = f" in blocks of {block[0]} x {block[1]}" if block else ""
     raise fail(scales, f"has the shape {list(lengths)}, which fits no weight of shape {list(shape)}{blocked}")
 

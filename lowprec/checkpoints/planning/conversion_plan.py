@@ -231,17 +231,21 @@ def _check_names(container: Container, outputs: Sequence[OutputTensor]) -> None:
             raise FileError(f"{container.path}: {what} {ascii(output.name)[:80]}")
 
 
+def _is_chosen(weight: Weight, include: Sequence[str], exclude: Sequence[str]) -> bool:
+    """Whether patterns choose a weight: by the name of its codes or of its values, and none of its tensors is excluded."""
+    names = {weight.name, weight.codes.name}
+    excluded = {weight.name, *(tensor.name for tensor in weight.tensors)}
+    return any(not _why_named_out(name, include, ()) for name in names) and not any(
+        _why_named_out(name, (), exclude) for name in excluded
+    )
+
+
 def _dequantized(weights: Sequence[Weight], include: Sequence[str], exclude: Sequence[str]) -> list[Weight]:
-    """Return the weights that the patterns choose, by the name of the codes or of the values; all of them or none.
+    """Return the weights that the patterns choose; all of them or none.
 
     Raises FileError where they choose some: no configuration would be true of the result.
     """
-    chosen = [
-        weight
-        for weight in weights
-        if not _why_left_out(weight.codes, include, exclude)
-        or (weight.name != weight.codes.name and not _why_named_out(weight.name, include, exclude))
-    ]
+    chosen = [weight for weight in weights if _is_chosen(weight, include, exclude)]
     if chosen and len(chosen) < len(weights):
         kept = next(weight for weight in weights if weight not in chosen)
         raise FileError(
