@@ -73,7 +73,7 @@ def why_kept(tensor: StoredTensor, preset: Preset, keep: Sequence[str]) -> str:
     """Return why a preset does not quantize a tensor, or nothing."""
     module = module_of(tensor.name)
     if not tensor.name.endswith(".weight") or len(tensor.shape) != 2 or tensor.fmt not in FORMATS:
-        return "no weight of two axes in bfloat16, float16 or float32"
+        return f"no weight of two axes in {', '.join(fmt.name for fmt in FORMATS)}"
     if any(fnmatch.fnmatchcase(name, pattern) for pattern in keep for name in (module, tensor.name)):
         return "kept by name"
     if not re.search(r"\.\d+\.", tensor.name):
