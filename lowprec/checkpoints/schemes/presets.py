@@ -66,11 +66,11 @@ PRESETS = (
     ),
     Preset(
         "w4a16", "W4A16", Scheme(UINT8, Packing.WORDS, BFLOAT16, Grid(1, 128), bits=4), False, None,
-        "int4 in 32-bit words, a scale to 128 columns",
+        "4-bit integers in 32-bit words, a scale to 128 columns",
     ),
     Preset(
         "w4a16-g32", "W4A16", Scheme(UINT8, Packing.WORDS, BFLOAT16, Grid(1, 32), bits=4), False, None,
-        "int4 in 32-bit words, a scale to 32 columns",
+        "4-bit integers in 32-bit words, a scale to 32 columns",
     ),
     Preset(
         "mxfp4a16", "MXFP4A16", Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E8M0FNU, Grid(1, 32)), True, None,
