@@ -20,7 +20,8 @@ import torch
 import lowprec as lp
 from lowprec import _kernels
 
-# None holds doctests, some are for environments of their own, and of several conftest.py only one can be the module `conftest`.
+# None holds doctests; of several conftest.py only one can be the module `conftest`, and scripts that check with other
+# packages, or renew what those made, are for environments of their own.
 collect_ignore_glob = ["conftest.py", "*/conftest.py", "support/*", "*/check_*.py", "*/renew_*.py"]
 
 _TALLY: collections.Counter[str] = collections.Counter()
