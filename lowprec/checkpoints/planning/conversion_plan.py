@@ -20,7 +20,7 @@ from ..containers.tensors import StoredTensor
 from ..files.errors import FileError
 from ..layouts.weight import Weight
 from ..recipe import Recipe, ScaleLayout
-from .companions import affects_quantization, find_companions
+from .companions import affects_quantization, find_companions, is_weight
 from .quantization_config import Description, find_descriptions
 from .quantized_weights import dequantizes, quantized_weights
 
@@ -75,6 +75,8 @@ class ConversionPlan:
         The descriptions of a quantization that must not be written, since they no longer fit.
     notes : list of str
         What a raw conversion does that would be an error.
+    remarks : list of str
+        What else the result has that may surprise.
     dtype : str
         The type of all weights where a quantized checkpoint is dequantized, for its configuration; else empty.
     """
@@ -83,6 +85,7 @@ class ConversionPlan:
     outputs: list[OutputTensor]
     misfits: list[Description] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     dtype: str = ""
 
     @property
@@ -222,7 +225,7 @@ def _check_names(container: Container, outputs: Sequence[OutputTensor]) -> None:
 
 
 def _is_chosen(weight: Weight, include: Sequence[str], exclude: Sequence[str]) -> bool:
-    """Whether patterns choose a weight: by the name of its codes or of its values, and none of its tensors is excluded."""
+    """Whether patterns choose a weight, by the name of its codes or values, and exclude none of its tensors."""
     names = {weight.name, weight.codes.name}
     excluded = {weight.name, *(tensor.name for tensor in weight.tensors)}
     return any(not _why_named_out(name, include, ()) for name in names) and not any(
@@ -243,6 +246,24 @@ def _dequantized(weights: Sequence[Weight], include: Sequence[str], exclude: Seq
             "all quantized weights must be dequantized, or none"
         )
     return chosen
+
+
+def _check_unscaled(others: Sequence[StoredTensor], chosen: set[str]) -> list[str]:
+    """Return a remark on weights next to those that are dequantized which are narrow floats and have no scales.
+
+    They have their values all the same. Raises FileError for integers: they have none.
+    """
+    unscaled = [tensor for tensor in others if tensor.name in chosen and is_weight(tensor)]
+    for tensor in unscaled:
+        if tensor.fmt is not None and tensor.fmt.is_integer:
+            raise FileError(
+                f"{ascii(tensor.name)[:80]}: has codes ({tensor.fmt.name}) and no scales that are known {_RAW}"
+            )
+    if not unscaled:
+        return []
+    first = ascii(unscaled[0].name)[:80]
+    more = f", and so have {len(unscaled) - 1} other tensors" if len(unscaled) > 1 else ""
+    return [f"{first} has no scales; it is converted by value{more}"]
 
 
 def _outputs(tensor: StoredTensor, recipe: Recipe, codes_suffix: str) -> list[OutputTensor]:
@@ -314,6 +335,7 @@ def plan_conversion(
         misfits = find_descriptions(container)
     else:
         misfits, left_out = _check_descriptions(container, tensor_plans, converted, raw)
+    remarks = _check_unscaled(others, chosen) if weights else []
     _check_names(container, outputs)
     dtype = recipe.to.name if weights else ""
-    return ConversionPlan(tensor_plans, outputs, misfits, unapplied + left_out, dtype)
+    return ConversionPlan(tensor_plans, outputs, misfits, unapplied + left_out, remarks, dtype)
