@@ -20,7 +20,8 @@ from .execution.runners import Cluster, Runner, Threads
 from .execution.steps import Steps, check_chunk_sizes
 from .files.atomic_output import Staging, check_space
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
-from .planning.conversion_plan import plan_conversion, plan_preset
+from .planning.plan_casts import plan_conversion
+from .planning.plan_recipe import plan_preset
 from .planning.quantization_config import add_configuration, remove_descriptions, set_dtype
 from .progress import make_progress
 from .recipe import SCALE_FORMATS, Recipe, parse_scale_layout

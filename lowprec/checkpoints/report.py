@@ -94,6 +94,8 @@ class Report:
         Whether nothing was written; whether the result was read again and compared.
     notes : list of str
         What ``raw`` was needed for: companions that were not applied, descriptions that were left out.
+    remarks : list of str
+        Weights of a quantized checkpoint that have no scales.
     tensors : list of TensorReport
         In the order of the file.
     total : TensorReport
@@ -108,6 +110,7 @@ class Report:
     dry_run: bool
     verified: bool
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     tensors: list[TensorReport] = field(default_factory=list)
     total: TensorReport = field(init=False)
     seconds: float = 0.0
@@ -115,7 +118,7 @@ class Report:
 
     def add(self, plan: ConversionPlan) -> None:
         """Enter every tensor of a plan, and the total."""
-        self.notes = list(plan.notes)
+        self.notes, self.remarks = list(plan.notes), list(plan.remarks)
         self.tensors = [_entry(tensor_plan, plan) for tensor_plan in plan.tensor_plans]
         n, before, after = (
             sum(getattr(one, name) for one in self.tensors) for name in ("elements", "bytes_before", "bytes_after")
@@ -149,6 +152,7 @@ class Report:
         if made:
             lines += [_HEADER, *map(_line, [*made, self.total] if len(made) > 1 else made)]
         lines += [f"raw: {note}" for note in self.notes]
+        lines += [f"note: {remark}" for remark in self.remarks]
         kept = len(self.tensors) - len(made)
         done = "would be converted" if self.dry_run else "converted"
         sizes = f"{size_text(self.total.bytes_before)} -> {size_text(self.total.bytes_after)}"

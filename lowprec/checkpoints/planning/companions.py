@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ...spec.formats import Format
 from ..containers.tensors import StoredTensor
 
-__all__ = ["ORDINARY", "TABLE", "Companion", "Row", "affects_quantization", "find_companions", "is_codes"]
+__all__ = ["ORDINARY", "TABLE", "Companion", "Row", "affects_quantization", "find_companions", "is_codes", "is_weight"]
 
 MODULE, EVERYTHING = "..", "**"
 """In a row: the tensor that has the module's own name, and all narrow floats in the module and below it."""
@@ -178,6 +178,16 @@ def _is_weight(tensor: StoredTensor) -> bool:
     if not is_codes(tensor) or tensor.fmt is None or not tensor.shape:
         return False
     return "weight" in _split(tensor.name)[1] or (tensor.fmt.is_float and len(tensor.shape) > 1)
+
+
+_NAMES_CODES = re.compile("weight|blocks$|_packed$|W_q$|_q?data$")
+
+
+def is_weight(tensor: StoredTensor) -> bool:
+    """Whether a tensor of two axes or more is the codes of a weight: narrow floats, or integers that are named so."""
+    if not is_codes(tensor) or tensor.fmt is None or len(tensor.shape) < 2:
+        return False
+    return tensor.fmt.is_float or (tensor.fmt.bits <= 32 and bool(_NAMES_CODES.search(_split(tensor.name)[1])))
 
 
 def _recognised(tensors: Sequence[StoredTensor], codes: Mapping[str, StoredTensor]) -> Iterator[Companion]:

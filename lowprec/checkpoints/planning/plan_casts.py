@@ -1,0 +1,259 @@
+"""Which tensors are cast, quantized with new scales or dequantized, what is kept and why."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...loss.error_stats import ErrorStats
+from ...ops.codes import encode
+from ...spec.formats import Format
+from ...spec.packing import packed_bytes
+from ..arithmetic.chunk_arithmetic import Arithmetic, SourceBytes, bytes_of
+from ..arithmetic.chunks import Chunk
+from ..containers.container import Container, OutputTensor
+from ..containers.tensors import StoredTensor
+from ..files.errors import FileError
+from ..layouts.weight import Weight
+from ..recipe import Recipe, ScaleLayout
+from .companions import affects_quantization, find_companions, is_weight
+from .conversion_plan import SCALE, ConversionPlan, TensorPlan, check_names
+from .quantization_config import Description, find_descriptions
+from .quantized_weights import dequantizes, quantized_weights
+
+__all__ = ["plan_conversion"]
+
+
+def _why_left_out(tensor: StoredTensor, include: Sequence[str], exclude: Sequence[str]) -> str:
+    """Return why the patterns do not choose a tensor, or nothing."""
+    return _why_named_out(tensor.name, include, exclude)
+
+
+def _why_named_out(name: str, include: Sequence[str], exclude: Sequence[str]) -> str:
+    if include and not any(fnmatch.fnmatchcase(name, pattern) for pattern in include):
+        return "not included"
+    return "excluded" if any(fnmatch.fnmatchcase(name, pattern) for pattern in exclude) else ""
+
+
+def _why_kept(tensor: StoredTensor) -> str:
+    """Return why a tensor cannot be converted, or nothing."""
+    if tensor.fixed or tensor.fmt is None:
+        return tensor.fixed or "it holds no real numbers"
+    return "" if tensor.fmt.is_float else "no floats"
+
+
+def _check_patterns(container: Container, patterns: Sequence[str], option: str) -> None:
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(one.name, pattern) for one in container.tensors):
+            raise FileError(f"{container.path}: has no tensor that {option} {pattern!r} names")
+
+
+def _check_rules(fmt: Format, recipe: Recipe) -> None:
+    """Raise what the operators raise for a recipe: they convert a single element."""
+    arithmetic, element = Arithmetic(), SourceBytes(np.zeros(1, fmt.code_dtype).view(np.uint8), fmt)
+    result = np.empty(bytes_of(1, recipe.to, recipe.packs), np.uint8)
+    if recipe.scaling is None:
+        arithmetic.cast(element, 1, recipe, result, ErrorStats())
+        return
+    if not recipe.to.signed or not recipe.to.has_zero:
+        raise ValueError(f"`to` must be a signed format to be scaled, since scales are symmetric; got {recipe.to.name}")
+    scales = None if recipe.scaling.block_size else np.asarray(encode(np.ones(1, np.float32), recipe.scaling.fmt))
+    arithmetic.quantize(element, Chunk(0, (1, 1, 1), 0), recipe, scales, result, ErrorStats())
+
+
+def _check_axis(container: Container, scaling: ScaleLayout, wanted: Sequence[StoredTensor]) -> None:
+    """Raise FileError if none of the tensors that are to be converted has the axis of the scales."""
+    if wanted and not any(scaling.has_axis(one.shape) for one in wanted):
+        ranks = ", ".join(map(str, sorted({len(one.shape) for one in wanted})))
+        raise FileError(
+            f"{container.path}: has no tensor to be converted with an axis {scaling.axis}; their ranks are {ranks}"
+        )
+
+
+def _check_integers(recipe: Recipe) -> None:
+    if recipe.to.is_integer and recipe.scaling is None:
+        raise ValueError(
+            "`scale` must be tensor, axis:N or block:B for an integer format, or nearly every weight becomes 0; "
+            f"got none, to {recipe.to.name} (`raw` converts all the same)"
+        )
+
+
+_RAW = "(--exclude keeps tensors as they are, --raw converts all the same)"
+
+
+def _check_companions(
+    container: Container,
+    tensors: Sequence[StoredTensor],
+    converted: Sequence[StoredTensor],
+    chosen: set[str],
+    raw: bool,
+) -> list[str]:
+    """Return a note on tensors that are converted without their companions, or raise FileError for them.
+
+    It is an error too where the patterns choose codes and a known companion, though both be integers that are kept: who
+    converts gpt-oss to bfloat16 expects no MXFP4 in the result. Where tensors are renamed, a node gives the old name
+    the old type back, and codes and scales stay right.
+    """
+    if container.codes_suffix or not chosen:
+        return []
+    names = {one.name for one in converted}
+    unapplied = []
+    for one in find_companions(tensors):
+        pair = {one.codes.name, one.tensor.name}
+        if not names.isdisjoint(pair) or (one.row is not None and pair <= chosen):
+            unapplied.append(one)
+    if not unapplied:
+        return []
+    first = unapplied[0].text()
+    if not raw:
+        raise FileError(f"{container.path}: {first}; it would not be applied {_RAW}")
+    n = len({one.tensor.name for one in unapplied})
+    return [f"{first}, not applied" + (f", and so are {n - 1} other tensors" if n > 1 else "")]
+
+
+def _check_descriptions(
+    container: Container, plans: Sequence[TensorPlan], converted: Sequence[StoredTensor], raw: bool
+) -> tuple[list[Description], list[str]]:
+    """Return the descriptions of a quantization that no longer fit, with notes, or raise FileError for them.
+
+    They fit while wide floats that they do not concern become other wide floats.
+    """
+    descriptions = find_descriptions(container) if converted else []
+    if not descriptions:
+        return [], []
+    narrow = [
+        f"{ascii(one.tensor.name)[:80]} becomes {one.recipe.to.name}"
+        for one in plans
+        if one.recipe is not None and not _stays_wide(one.recipe)
+    ]
+    why = narrow[0] if narrow else affects_quantization(container.tensors, converted)
+    if not why:
+        return [], []
+    if not raw:
+        raise FileError(f"{container.path}: {descriptions[0].text()} would no longer fit, since {why} {_RAW}")
+    return descriptions, [f"{one.text()} left out" for one in descriptions]
+
+
+def _stays_wide(recipe: Recipe) -> bool:
+    return recipe.to.is_float and recipe.to.bits >= 16 and recipe.scaling is None
+
+
+def _is_chosen(weight: Weight, include: Sequence[str], exclude: Sequence[str]) -> bool:
+    """Whether patterns choose a weight, by the name of its codes or values, and exclude none of its tensors."""
+    names = {weight.name, weight.codes.name}
+    excluded = {weight.name, *(tensor.name for tensor in weight.tensors)}
+    return any(not _why_named_out(name, include, ()) for name in names) and not any(
+        _why_named_out(name, (), exclude) for name in excluded
+    )
+
+
+def _dequantized(weights: Sequence[Weight], include: Sequence[str], exclude: Sequence[str]) -> list[Weight]:
+    """Return the weights that the patterns choose; all of them or none.
+
+    Raises FileError where they choose some: no configuration would be true of the result.
+    """
+    chosen = [weight for weight in weights if _is_chosen(weight, include, exclude)]
+    if chosen and len(chosen) < len(weights):
+        kept = next(weight for weight in weights if weight not in chosen)
+        raise FileError(
+            f"{ascii(kept.name)[:80]}: would stay quantized, and {ascii(chosen[0].name)[:80]} would not; "
+            "all quantized weights must be dequantized, or none"
+        )
+    return chosen
+
+
+def _check_unscaled(others: Sequence[StoredTensor], chosen: set[str]) -> list[str]:
+    """Return a remark on weights next to those that are dequantized which are narrow floats and have no scales.
+
+    They have their values all the same. Raises FileError for integers: they have none.
+    """
+    unscaled = [tensor for tensor in others if tensor.name in chosen and is_weight(tensor)]
+    for tensor in unscaled:
+        if tensor.fmt is not None and tensor.fmt.is_integer:
+            raise FileError(
+                f"{ascii(tensor.name)[:80]}: has codes ({tensor.fmt.name}) and no scales that are known {_RAW}"
+            )
+    if not unscaled:
+        return []
+    first = ascii(unscaled[0].name)[:80]
+    more = f", and so have {len(unscaled) - 1} other tensors" if len(unscaled) > 1 else ""
+    return [f"{first} has no scales; it is converted by value{more}"]
+
+
+def _outputs(tensor: StoredTensor, recipe: Recipe, codes_suffix: str) -> list[OutputTensor]:
+    name, to = tensor.name + codes_suffix, recipe.to
+    codes = OutputTensor(name, tensor.shape, to, bytes_of(tensor.size, to, recipe.packs), tensor, "codes", recipe)
+    if recipe.scaling is None:
+        return [codes]
+    shape, fmt = recipe.scaling.scale_shape(tensor.shape), recipe.scaling.fmt
+    nbytes = packed_bytes(int(np.prod(shape, dtype=object)), fmt)
+    return [codes, OutputTensor(tensor.name + SCALE, shape, fmt, nbytes, tensor, "scale", recipe)]
+
+
+def plan_conversion(
+    container: Container, recipe: Recipe, include: Sequence[str] = (), exclude: Sequence[str] = (), raw: bool = False
+) -> ConversionPlan:
+    """Decide what becomes of every tensor of a container.
+
+    Raises FileError where a pattern names nothing, no tensor has the axis of the scales, two tensors would have one
+    name, or, unless `raw`, codes would part with their scales; ValueError, unless `raw`, for integers without scales;
+    and what `lowprec.encode` and `lowprec.quantize_linear` raise for what they cannot do.
+    """
+    _check_patterns(container, include, "--include")
+    _check_patterns(container, exclude, "--exclude")
+    recipe = replace(recipe, packs=container.packs and recipe.to.bits < 8)
+    tensor_plans: list[TensorPlan] = []
+    outputs: list[OutputTensor] = []
+    checked: set[Any] = set()
+    chosen: set[str] = set()
+    wanted: list[StoredTensor] = []
+    found = quantized_weights(container) if dequantizes(recipe) and not raw and not container.codes_suffix else []
+    weights = {weight.codes.name: weight for weight in _dequantized(found, include, exclude)}
+    applied = {tensor.name for weight in weights.values() for tensor in weight.tensors}
+    for tensor in container.tensors:
+        if tensor.name in weights:
+            weight = weights[tensor.name]
+            tensor_plans.append(TensorPlan(tensor, recipe, "", len(outputs), weight=weight))
+            nbytes = bytes_of(weight.rows * weight.columns, recipe.to, False)
+            outputs.append(OutputTensor(weight.name, weight.plain_shape, recipe.to, nbytes, tensor, "codes", recipe))
+        if tensor.name in applied:
+            continue
+        why = _why_left_out(tensor, include, exclude)
+        if not why:
+            chosen.add(tensor.name)
+            why = _why_kept(tensor)
+        if not why and weights and tensor.fmt is not None and tensor.fmt.bits > recipe.to.bits:
+            why = "wider than the target, in a quantized checkpoint"
+        if not why:
+            wanted.append(tensor)
+            why = recipe.scaling.problem(tensor.shape, tensor.fortran) if recipe.scaling else ""
+        if why:
+            tensor_plans.append(TensorPlan(tensor, None, why, len(outputs)))
+            outputs.append(OutputTensor(tensor.name, tensor.shape, tensor.fmt, tensor.location.nbytes, tensor, "kept"))
+            continue
+        if tensor.fmt is not None and tensor.fmt not in checked:
+            _check_rules(tensor.fmt, recipe)
+            checked.add(tensor.fmt)
+        made = _outputs(tensor, recipe, container.codes_suffix)
+        tensor_plans.append(TensorPlan(tensor, recipe, "", len(outputs), len(outputs) + 1 if len(made) > 1 else None))
+        outputs += made
+    if recipe.scaling is not None:
+        _check_axis(container, recipe.scaling, wanted)
+    converted = [one.tensor for one in tensor_plans if one.recipe is not None and one.weight is None]
+    if converted and not raw:
+        _check_integers(recipe)
+    others = [tensor for tensor in container.tensors if tensor.name not in applied]
+    unapplied = _check_companions(container, others, converted, chosen, raw)
+    left_out: list[str] = []
+    if weights:
+        misfits = find_descriptions(container)
+    else:
+        misfits, left_out = _check_descriptions(container, tensor_plans, converted, raw)
+    remarks = _check_unscaled(others, chosen) if weights else []
+    check_names(container, outputs)
+    dtype = recipe.to.name if weights else ""
+    return ConversionPlan(tensor_plans, outputs, misfits, unapplied + left_out, remarks, dtype)

@@ -1,0 +1,73 @@
+"""safetensors files of arrays in any type, FP4 values, and words of packed bits, written without lowprec."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from support.checkpoint_files import parse, raw_file
+
+Array = np.ndarray[Any, Any]
+Tensors = Mapping[str, Array]
+
+FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+
+NAMES = {
+    "float8_e4m3fn": "F8_E4M3", "float8_e8m0fnu": "F8_E8M0", "bfloat16": "BF16", "float16": "F16", "float32": "F32",
+    "int8": "I8", "uint8": "U8", "int32": "I32", "int64": "I64",
+}  # fmt: skip
+DTYPES = {name: np.dtype(getattr(ml_dtypes, dtype, dtype)) for dtype, name in NAMES.items()}
+
+
+def write_tensors(path: Path, tensors: Tensors, metadata: dict[str, str] | None = None) -> Path:
+    header: dict[str, Any] = {"__metadata__": metadata} if metadata else {}
+    content = b""
+    for name, array in tensors.items():
+        data = array.tobytes()
+        offsets = [len(content), len(content) + len(data)]
+        header[name] = {"dtype": NAMES[array.dtype.name], "shape": array.shape, "data_offsets": offsets}
+        content += data
+    return raw_file(path, header, content)
+
+
+def read_tensors(path: Path) -> dict[str, Array]:
+    """Return the tensors of a file, or of all files of a folder."""
+    if path.is_dir():
+        return {name: one for file in sorted(path.glob("*.safetensors")) for name, one in read_tensors(file).items()}
+    header, content = parse(path)
+    header.pop("__metadata__", None)
+    return {
+        name: np.frombuffer(content[slice(*one["data_offsets"])], DTYPES[one["dtype"]]).reshape(one["shape"])
+        for name, one in header.items()
+    }
+
+
+def write_model(folder: Path, shards: Mapping[str, Tensors], config: Mapping[str, Any] | str) -> Path:
+    """Write shards, their index and a config.json."""
+    folder.mkdir()
+    places = {}
+    for shard, tensors in shards.items():
+        write_tensors(folder / shard, tensors)
+        places.update(dict.fromkeys(tensors, shard))
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
+    (folder / "config.json").write_text(config if isinstance(config, str) else json.dumps(config))
+    return folder
+
+
+def nibbles(codes: Array) -> Array:
+    """Return codes of 4 bits two to a byte, the first one in the low bits."""
+    pairs = codes.astype(np.uint8).reshape(*codes.shape[:-1], -1, 2)
+    return np.asarray(pairs[..., 0] | pairs[..., 1] << 4, np.uint8)
+
+
+def words(codes: Array, bits: int) -> Array:
+    """Return rows of codes as rows of bits in 32-bit words, the first code in the lowest bits."""
+    count = -(-codes.shape[1] * bits // 32)
+    rows = [sum(int(code) << (bits * at) for at, code in enumerate(row)) for row in codes]
+    data = b"".join(row.to_bytes(4 * count, "little") for row in rows)
+    return np.frombuffer(data, "<i4").reshape(len(codes), count)
