@@ -169,9 +169,13 @@ def convert(
 
     Notes
     -----
-    Scales that `src` has already are not applied. Where a tensor of narrow floats, or of integers that are codes, has a
-    companion (scales, zero points, a shape, a description, known by the names that DeepSeek, gpt-oss,
-    compressed-tensors, ModelOpt, ComfyUI, AWQ, GPTQ, Mistral, MLX, bitsandbytes and lowprec use) or a neighbour of an
+    To bfloat16, float16 or float32 without `scale`, quantized weights become codes times scales, all of them or, where
+    patterns choose none, none: those of DeepSeek, gpt-oss, compressed-tensors, ModelOpt, Mistral, older files of
+    ComfyUI and lowprec. Tensors that are wider than `to` are kept then, and the configuration says the new type.
+
+    Scales of other layouts (AWQ, GPTQ, MLX, bitsandbytes and so on), and those of any layout where `to` is another
+    format, are not applied. Where a tensor of narrow floats, or of integers that are codes, has a companion (scales,
+    zero points, a shape, a description, known by their names) or a neighbour of an
     unknown name in its module, it is an error to convert one of the two; both can be kept. Ordinary parameters such as
     ``bias`` are no companions. Narrow floats without one are converted by value. In a model, a converted initialiser
     gets its old type back before anything reads it, so codes and scales still agree.
