@@ -1,55 +1,40 @@
-"""Quantized checkpoints become plain ones: codes times scales, to the bit, names, shapes and configurations."""
+"""Quantized checkpoints become plain ones: codes times scales, to the bit, with their names and shapes."""
 
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import everything, values
-from support.command_line import run
-from support.typed_tensors import FP4, Array, Tensors, nibbles, read_tensors, words, write_model, write_tensors
+from support.checkpoint_files import everything
+from support.typed_tensors import (
+    BF16,
+    E8M0,
+    F8,
+    FP4,
+    TARGETS,
+    Array,
+    Tensors,
+    in_blocks,
+    nibbles,
+    random_codes,
+    random_scales,
+    read_tensors,
+    rounded,
+    words,
+    write_model,
+    write_tensors,
+)
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.files.errors import FileError
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
-BF16, F8, E8M0 = np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.float8_e8m0fnu)
-TARGETS = {"bfloat16": BF16, "float16": np.dtype(np.float16), "float32": np.dtype(np.float32)}
 W = "model.layers.0.mlp.up_proj.weight"
 E = "model.layers.0.mlp.experts."
 FP8 = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
-
-
-def random_codes(shape: tuple[int, ...], seed: int = 0) -> Array:
-    """Return E4M3 codes, no NaN among them, but all others."""
-    codes = np.random.default_rng(seed).integers(0, 256, shape, np.uint8)
-    codes[(codes & 0x7F) == 0x7F] = 0x80
-    return codes.view(F8)
-
-
-def random_scales(shape: tuple[int, ...], dtype: Any = np.float32, seed: int = 1) -> Array:
-    rng = np.random.default_rng(seed)
-    if dtype == E8M0:
-        return rng.integers(112, 136, shape, np.uint8).view(E8M0)
-    return np.asarray(rng.uniform(0.001, 0.1, shape), dtype)
-
-
-def in_blocks(scales: Array, shape: tuple[int, ...], high: int = 128, wide: int = 128) -> Array:
-    """Return a scale for each element of blocks of the last two axes."""
-    whole = np.repeat(np.repeat(scales.astype(np.float32), high, -2), wide, -1)
-    return np.asarray(whole[..., : shape[-2], : shape[-1]])
-
-
-def rounded(x: Array, to: str) -> bytes:
-    assert x.dtype == np.float32
-    with np.errstate(over="ignore"):
-        return x.astype(TARGETS[to]).tobytes()
 
 
 def check(expected: dict[str, Array], tensors: Tensors, config: Any, to: str = "bfloat16") -> None:
@@ -274,210 +259,3 @@ def test_mxfp8() -> None:
     codes, exponents = random_codes((5, 96)), np.random.default_rng(9).integers(110, 140, (5, 3), np.uint8)
     expected = codes.astype(np.float32) * np.repeat(np.exp2(exponents.astype(np.float32) - 127), 32, 1)
     check({W: expected}, {W: codes, W + "_scale": exponents}, ct(8, group_size=32))
-
-
-# --- what lowprec itself writes ---
-
-CODES = {"int8": np.dtype(np.int8), "float8_e4m3fn": F8, "int4": ml_dtypes.int4, "float4_e2m1fn": np.dtype(np.uint8)}
-
-
-def decoded(content: bytes, to: str, shape: tuple[int, ...]) -> Array:
-    """Return codes of a safetensors file as numbers."""
-    if to in ("int8", "float8_e4m3fn"):
-        return np.frombuffer(content, CODES[to]).reshape(shape).astype(np.float32)
-    pairs = np.frombuffer(content, np.uint8)
-    codes = np.stack([pairs & 15, pairs >> 4], 1).reshape(shape)
-    return FP4[codes] if to == "float4_e2m1fn" else ((codes ^ 8).astype(np.float32) - 8)
-
-
-@pytest.mark.parametrize("to", CODES)
-@pytest.mark.parametrize("shape", [(6, 64), (4, 6, 32)])
-@pytest.mark.parametrize("scale", ["tensor", "axis:0", "axis:1", "axis:-1", "block:32"])
-def test_our_own_files(to: str, shape: tuple[int, ...], scale: str) -> None:
-    x = np.random.default_rng(10).standard_normal(shape).astype(np.float32)
-    write_tensors(Path("x.safetensors"), {"W": x, "n": np.ones(3, BF16)})
-    convert("x.safetensors", "y.safetensors", to=to, scale=scale, include="W")
-    convert("y.safetensors", "z.safetensors", to="bfloat16")
-    header, content = json_and_bytes(Path("y.safetensors"))
-    codes = decoded(content[slice(*header["W"]["data_offsets"])], to, shape)
-    scales = np.frombuffer(content[slice(*header["W_scale"]["data_offsets"])], np.float32)
-    scales = scales.reshape(header["W_scale"]["shape"])
-    if scale.startswith("axis"):
-        axis = int(scale[5:]) % len(shape)
-        scales = scales.reshape([-1 if one == axis else 1 for one in range(len(shape))])
-    elif scale == "block:32":
-        scales = np.repeat(scales, 32, -1)
-    result = read_tensors(Path("z.safetensors"))
-    assert result.keys() == {"W", "n"}
-    assert result["W"].tobytes() == rounded(codes * scales, "bfloat16")
-
-
-def json_and_bytes(path: Path) -> tuple[dict[str, Any], bytes]:
-    content = path.read_bytes()
-    length = int.from_bytes(content[:8], "little")
-    return json.loads(content[8 : 8 + length]), content[8 + length :]
-
-
-def compress(path: Path) -> None:
-    """Write an archive again, with its members compressed."""
-    with zipfile.ZipFile(path) as file:
-        comment, members = file.comment, {one: file.read(one) for one in file.infolist()}
-    with zipfile.ZipFile(path, "w") as file:
-        file.comment = comment
-        for one, content in members.items():
-            one.compress_type = zipfile.ZIP_DEFLATED
-            file.writestr(one, content)
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-@pytest.mark.parametrize("to", ["int8", "int4", "float8_e4m3fn"])
-def test_our_own_archives(to: str, compressed: bool) -> None:
-    x = np.random.default_rng(11).standard_normal((6, 64)).astype(np.float32)
-    np.savez("x.npz", W=x, V=x[:3, :2])
-    convert("x.npz", "y.npz", to=to, scale="axis:0")
-    with np.load("y.npz") as file:
-        y = dict(file)
-    if compressed:
-        compress(Path("y.npz"))
-    convert("y.npz", "z.npz", to="float32", verify=True)
-    with np.load("z.npz") as z:
-        assert set(z.files) == {"W", "V"}
-        for name in z.files:
-            codes = y[name].view(CODES[to]).astype(np.float32)
-            assert z[name].tobytes() == (codes * y[name + "_scale"][:, None]).tobytes()
-
-
-@pytest.mark.parametrize("to", ["int8", "float8_e4m3fn", "int4"])
-def test_a_square_is_ambiguous(to: str) -> None:
-    write_tensors(Path("x.safetensors"), {"W": values((32, 32))})
-    convert("x.safetensors", "y.safetensors", to=to, scale="axis:0")
-    with pytest.raises(FileError, match=r"'W_scale': .*fits the axes 0, 1 of a tensor of shape \[32, 32\]"):
-        convert("y.safetensors", "z.safetensors", to="bfloat16")
-    assert not Path("z.safetensors").exists()
-
-
-# --- configurations, other tensors, pieces ---
-
-CONFIG = """{
-  "architectures": ["größer"], "dtype":"float16",
-  "text_config": {"torch_dtype" : "float8_e4m3fn", "hidden":  8},
-  "vision_config": {"dtype": "float32"},
-  "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]},
-  "rope": 1e4
-}
-"""
-PLAIN = """{
-  "architectures": ["größer"], "dtype":"bfloat16",
-  "text_config": {"torch_dtype" : "bfloat16", "hidden":  8},
-  "vision_config": {"dtype": "bfloat16"},
-  "rope": 1e4
-}
-"""
-
-
-def block_model(rows: int = 300, columns: int = 260) -> tuple[Path, bytes]:
-    """Write a model of DeepSeek's layout, and return the bytes of its weight in bfloat16."""
-    codes, scales = random_codes((rows, columns)), random_scales((-(-rows // 128), -(-columns // 128)))
-    other = {
-        W + "_scale_inv": scales, "model.norm.weight": np.array([1.0000001, 2], np.float32),
-        "lm_head.weight": np.array([[1.5]], np.float16), "ids": np.arange(3),
-    }  # fmt: skip
-    folder = write_model(Path("in"), {"a.safetensors": {W: codes}, "b.safetensors": other}, CONFIG)
-    return folder, rounded(codes.astype(np.float32) * in_blocks(scales, codes.shape), "bfloat16")
-
-
-def test_the_configuration_and_other_tensors() -> None:
-    source, expected = block_model()
-    (source / "tokenizer.json").write_text("{}")
-    report = convert(source, "out", to="bfloat16")
-    assert Path("out/config.json").read_text(encoding="utf-8") == PLAIN
-    assert Path("out/tokenizer.json").read_text() == "{}"
-    result = read_tensors(Path("out"))
-    assert result.keys() == {W, "model.norm.weight", "lm_head.weight", "ids"}
-    assert result[W].tobytes() == expected
-    assert result["model.norm.weight"].dtype == np.float32  # routers' biases and norms lose nothing
-    assert result["lm_head.weight"].dtype == BF16
-    assert {one.name for one in report.tensors if one.action == "converted"} == {W, "lm_head.weight"}
-    places = json.loads(Path("out/model.safetensors.index.json").read_text())["weight_map"]
-    assert places == {W: "a.safetensors", **dict.fromkeys(result.keys() - {W}, "b.safetensors")}
-
-
-def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    block_model()
-    run("convert", "in", "out", "--to", "bfloat16", "--verify", "--progress", "none", capsys=capsys)
-    convert("in", "again", to="bfloat16")
-    assert everything(Path("out")) == everything(Path("again"))
-    assert not Path("dry").exists()
-    text = run("convert", "in", "dry", "--to", "bfloat16", "--dry-run", "--progress", "none", capsys=capsys)
-    assert W in text
-    assert not Path("dry").exists()
-
-
-def test_weights_are_dequantized_together() -> None:
-    codes, scales = random_codes((4, 8)), random_scales((1, 1))
-    tensors = {f"{name}.weight{end}": one for name in "ab" for end, one in (("", codes), ("_scale_inv", scales))}
-    write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": FP8})
-    for patterns in ({"include": "a.*"}, {"exclude": "b.*"}):
-        with pytest.raises(FileError, match=r"'b.weight': would stay quantized, and 'a.weight' would not"):
-            convert("in", "out", to="bfloat16", **patterns)
-    assert not Path("out").exists()
-
-
-PIECES = {
-    "lowprec.checkpoints.conversion.LARGEST_CHUNK": 1 << 12,
-    "lowprec.checkpoints.execution.weight_chunks.PART": 300,
-    "lowprec.checkpoints.layouts.weight_reader.SMALL": 0,
-}
-
-
-def mixed_model() -> Path:
-    """Write weights of many layouts in one file, and no configuration."""
-    rng = np.random.default_rng(12)
-    fp4, scales = rng.integers(0, 16, (3, 12, 96)), rng.integers(110, 140, (3, 12, 3), np.uint8)
-    tensors = {
-        "a_blocks": nibbles(fp4).reshape(3, 12, 3, 16), "a_scales": scales,
-        "b.weight": random_codes((300, 260)), "b.weight_scale_inv": random_scales((3, 3)),
-        "c.weight_packed": words(rng.integers(0, 8, (70, 96)), 3), "c.weight_shape": np.array([70, 96]),
-        "c.weight_scale": random_scales((70, 3), BF16),
-        "c.weight_zero_point": np.ascontiguousarray(words(rng.integers(0, 8, (3, 70)), 3).T),
-        "d.weight": nibbles(rng.integers(0, 16, (70, 96))), "d.weight_scale": random_scales((70, 6)).astype(F8),
-        "d.weight_scale_2": random_scales(()), "e": random_codes((5, 40, 30)), "e_scale": random_scales((40,)),
-    }  # fmt: skip
-    return write_tensors(Path("x.safetensors"), tensors)
-
-
-def test_pieces_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    mixed_model()
-    convert("x.safetensors", "whole.safetensors", to="bfloat16", threads=1)
-    assert read_tensors(Path("whole.safetensors")).keys() == {"a", "b.weight", "c.weight", "d.weight", "e"}
-    for name, value in PIECES.items():
-        monkeypatch.setattr(name, value)
-    convert("x.safetensors", "parts.safetensors", to="bfloat16", threads=3, verify=True)
-    assert Path("parts.safetensors").read_bytes() == Path("whole.safetensors").read_bytes()
-    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_CHUNK", 1 << 6)
-    with pytest.raises(FileError, match=r"cannot be dequantized within `max_memory`"):
-        convert("x.safetensors", "no.safetensors", to="bfloat16")
-
-
-def test_archives_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = np.random.default_rng(13).standard_normal((300, 40)).astype(np.float32)
-    np.savez("x.npz", W=x)
-    convert("x.npz", "y.npz", to="int8", scale="axis:0")
-    with np.load("y.npz") as y:
-        arrays = dict(y)
-    compress(Path("y.npz"))
-    convert("y.npz", "whole.npz", to="float32")
-    for name, value in PIECES.items():
-        monkeypatch.setattr(name, value)
-    convert("y.npz", "parts.npz", to="float32", verify=True)
-    assert Path("parts.npz").read_bytes() == Path("whole.npz").read_bytes()
-    with np.load("parts.npz") as z:
-        assert z["W"].tobytes() == (arrays["W"] * arrays["W_scale"][:, None]).tobytes()
-
-
-def test_dask() -> None:
-    pytest.importorskip("distributed")
-    mixed_model()
-    convert("x.safetensors", "whole.safetensors", to="bfloat16")
-    convert("x.safetensors", "dask.safetensors", to="bfloat16", dask="local", threads=1)
-    assert Path("dask.safetensors").read_bytes() == Path("whole.safetensors").read_bytes()

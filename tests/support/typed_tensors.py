@@ -1,4 +1,4 @@
-"""safetensors files of arrays in any type, FP4 values, and words of packed bits, written without lowprec."""
+"""safetensors files of arrays in any type, codes, scales, FP4 values, packed words: all without lowprec."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ NAMES = {
     "int8": "I8", "uint8": "U8", "int32": "I32", "int64": "I64",
 }  # fmt: skip
 DTYPES = {name: np.dtype(getattr(ml_dtypes, dtype, dtype)) for dtype, name in NAMES.items()}
+
+
+BF16, F8, E8M0 = np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.float8_e8m0fnu)
+TARGETS = {"bfloat16": BF16, "float16": np.dtype(np.float16), "float32": np.dtype(np.float32)}
 
 
 def write_tensors(path: Path, tensors: Tensors, metadata: dict[str, str] | None = None) -> Path:
@@ -71,3 +75,29 @@ def words(codes: Array, bits: int) -> Array:
     rows = [sum(int(code) << (bits * at) for at, code in enumerate(row)) for row in codes]
     data = b"".join(row.to_bytes(4 * count, "little") for row in rows)
     return np.frombuffer(data, "<i4").reshape(len(codes), count)
+
+
+def random_codes(shape: tuple[int, ...], seed: int = 0) -> Array:
+    """Return E4M3 codes, no NaN among them, but all others."""
+    codes = np.random.default_rng(seed).integers(0, 256, shape, np.uint8)
+    codes[(codes & 0x7F) == 0x7F] = 0x80
+    return codes.view(F8)
+
+
+def random_scales(shape: tuple[int, ...], dtype: Any = np.float32, seed: int = 1) -> Array:
+    rng = np.random.default_rng(seed)
+    if dtype == E8M0:
+        return rng.integers(112, 136, shape, np.uint8).view(E8M0)
+    return np.asarray(rng.uniform(0.001, 0.1, shape), dtype)
+
+
+def in_blocks(scales: Array, shape: tuple[int, ...], high: int = 128, wide: int = 128) -> Array:
+    """Return a scale for each element of blocks of the last two axes."""
+    whole = np.repeat(np.repeat(scales.astype(np.float32), high, -2), wide, -1)
+    return np.asarray(whole[..., : shape[-2], : shape[-1]])
+
+
+def rounded(x: Array, to: str) -> bytes:
+    assert x.dtype == np.float32
+    with np.errstate(over="ignore"):
+        return x.astype(TARGETS[to]).tobytes()

@@ -27,6 +27,9 @@ from .quantized_weights import dequantizes, quantized_weights
 
 __all__ = ["plan_conversion"]
 
+CACHE_SCALES = (".k_scale", ".v_scale")
+"""Names of scales of the key and value cache, which a model without quantization does not have."""
+
 
 def _why_left_out(tensor: StoredTensor, include: Sequence[str], exclude: Sequence[str]) -> str:
     """Return why the patterns do not choose a tensor, or nothing."""
@@ -214,6 +217,7 @@ def plan_conversion(
     found = quantized_weights(container) if dequantizes(recipe) and not raw and not container.codes_suffix else []
     weights = {weight.codes.name: weight for weight in _dequantized(found, include, exclude)}
     applied = {tensor.name for weight in weights.values() for tensor in weight.tensors}
+    applied |= {one.name for one in container.tensors if weights and one.name.endswith(CACHE_SCALES)}
     for tensor in container.tensors:
         if tensor.name in weights:
             weight = weights[tensor.name]

@@ -34,6 +34,8 @@ FILES = ("hf_quant_config.json", "quantize_config.json", "quant_config.json")
 DTYPES = ("torch_dtype", "dtype")
 """Entries of a configuration that name the type of a model's weights."""
 
+TEXT_MODEL = "text_config"
+
 METADATA = "_quantization_metadata"
 """ComfyUI's entry in the metadata of a safetensors file."""
 
@@ -144,7 +146,7 @@ def quantization_of(container: Container) -> dict[str, Any]:
     names = container.others if isinstance(container, Folder) else []
     for name in (one for one in CONFIGS if one in names):
         config = json.loads(_read(container.path / name) or "{}")
-        for fields in (config, config.get("text_config")):
+        for fields in (config, config.get(TEXT_MODEL)):
             found = fields.get("quantization_config") if isinstance(fields, dict) else None
             if isinstance(found, dict):
                 return dict(found)
@@ -170,18 +172,25 @@ def set_dtype(container: Container, dtype: str) -> None:
 
 
 def _with_dtype(text: str, dtype: str) -> str:
-    """Return a configuration with another type of the weights, at the top and in the configurations inside it."""
-    config = json.loads(text)
-    old = {
-        fields[key]
-        for fields in (config, *(one for one in config.values() if isinstance(one, dict)))
-        for key in DTYPES
-        if isinstance(fields.get(key), str)
-    }
-    for value in old:
-        for key in DTYPES:
-            text = re.sub(rf'("{key}"\s*:\s*){re.escape(json.dumps(value))}', rf'\g<1>"{dtype}"', text)
+    """Return a configuration with another type of the weights, at the top and for the text model."""
+    for start, end in sorted(_dtypes(text), reverse=True):
+        text = f"{text[:start]}{json.dumps(dtype)}{text[end:]}"
     return text
+
+
+def _dtypes(text: str, at: int = 0, inside: bool = False) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of the texts that name the type of the weights; `text` has an object at `at`."""
+    decoder, at = json.JSONDecoder(), _after(text, _after(text, at) + 1)
+    while text[at] == '"':
+        key, at = decoder.raw_decode(text, at)
+        start = _after(text, _after(text, at) + 1)
+        value, end = decoder.raw_decode(text, start)
+        if key in DTYPES and isinstance(value, str):
+            yield start, end
+        elif key == TEXT_MODEL and isinstance(value, dict) and not inside:
+            yield from _dtypes(text, start, True)
+        at = _after(text, end)
+        at = _after(text, at + 1) if text[at] == "," else at
 
 
 def add_configuration(container: Container, configuration: dict[str, Any]) -> None:
