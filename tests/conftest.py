@@ -42,6 +42,8 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+torch.ones(1 << 20).add_(1)  # torch's threads start here: they keep the mode that the thread starting them is in
+
 LIBM = ctypes.util.find_library("m")
 FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO = 0x800, 0x400, 0xC00  # x86
 
