@@ -15,6 +15,7 @@ import pytest
 # Read where OpenMP is loaded: a thread that waits must leave the core to the tests of the next process.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+import hypothesis
 import torch
 
 import lowprec as lp
@@ -41,6 +42,9 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # no test is timed: machines are busy
+hypothesis.settings.load_profile("untimed")
 
 torch.ones(1 << 20).add_(1)  # torch's threads start here: they keep the mode that the thread starting them is in
 
