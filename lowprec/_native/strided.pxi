@@ -188,7 +188,7 @@ def run_strided(Program program not None, src, dst, Operands operands, int n_thr
     cdef layout_t src_layout, dst_layout
     cdef const steps_t *steps = &program.steps
     cdef Py_ssize_t n
-    cdef const operands_t *scales_them = NULL
+    cdef const operands_t *operands_view = NULL
     cdef bint packed
     check_operands(program, operands)
     if operands is not None:
