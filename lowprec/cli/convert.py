@@ -60,11 +60,11 @@ def _scale(text: str) -> str:
 
 def _convert(options: argparse.Namespace) -> None:
     if options.report is None:
-        print(_report(options).as_text())
+        print(_report(options).as_text(verbose=options.verbose))
         return
     with ReportFile(options.report, options.src, options.dst) as file:
         report = _report(options)
-        print(report.as_text())
+        print(report.as_text(verbose=options.verbose))
         file.write(report.as_json())
 
 
@@ -155,6 +155,7 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
     run.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
     run.add_argument("--dask", metavar="ADDRESS", help="work on a Dask cluster: tcp://host:port, or local")
     run.add_argument("--progress", choices=STYLES, default="auto", help="on standard error (default: %(default)s)")
+    run.add_argument("-v", "--verbose", action="store_true", help="print the report for each tensor, not by kind of layer")
     run.add_argument("--report", type=Path, metavar="FILE.json", help="the report as JSON, outside of SRC and DST")
     one.set_defaults(run=_convert)
 
