@@ -11,9 +11,8 @@ from typing import Any
 
 from ..loss.error_stats import ErrorStats
 from .layer_kinds import layer_kind
-from .layouts.weight import Weight
+from .layouts.output import SCALES
 from .planning.conversion_plan import ConversionPlan, TensorPlan
-from .planning.weights_to_quantize import QuantizedWeight
 from .progress import size_text
 from .report_text import FEW, kept_lines, tables
 from .tensor_report import TensorReport, together
@@ -141,41 +140,11 @@ class Report:
 
 
 def _entry(tensor_plan: TensorPlan, plan: ConversionPlan) -> TensorReport:
-    tensor, after = tensor_plan.tensor, plan.outputs[tensor_plan.codes].nbytes
-    after += 0 if tensor_plan.scale is None else plan.outputs[tensor_plan.scale].nbytes
-    source = tensor.fmt.name if tensor.fmt else tensor.type_name
-    kept = TensorReport(
-        tensor.name, "kept", tensor_plan.why, source, source, tensor.shape, tensor.size, tensor.location.nbytes, after
-    )
-    kept.kind = layer_kind(tensor.name)
-    if tensor_plan.quantized is not None:
-        _enter_quantized(kept, tensor_plan, tensor_plan.quantized, plan)
-        return kept
-    if tensor_plan.recipe is None:
-        return kept
-    if tensor_plan.weight is not None:
-        _enter_weight(kept, tensor_plan.weight)
-    kept.action, kept.target = "converted", tensor_plan.recipe.to.name
-    if tensor_plan.recipe.scaling:
-        kept.scale, kept.scale_shape = tensor_plan.recipe.scaling.fmt.name, tensor_plan.recipe.scaling.scale_shape(tensor.shape)
-    return kept
-
-
-def _enter_weight(entry: TensorReport, weight: Weight) -> None:
-    """Enter what a quantized weight was: its name and shape once dequantized, and all tensors that it took."""
-    entry.name, entry.shape, entry.elements = weight.name, weight.plain_shape, weight.rows * weight.columns
-    entry.kind, entry.source = layer_kind(weight.name), weight.scheme.codes.name
-    entry.scale, entry.scale_shape = weight.scheme.scale.name, weight.scales.shape
-    entry.bytes_before = sum(tensor.location.nbytes for tensor in weight.tensors)
-
-
-def _enter_quantized(
-    entry: TensorReport, tensor_plan: TensorPlan, weight: QuantizedWeight, plan: ConversionPlan
-) -> None:
-    """Enter what a preset makes of a weight."""
-    scheme, first = weight.scheme, tensor_plan.codes
-    entry.action, entry.scale = "converted", scheme.scale.name
-    entry.target = f"int{scheme.bits}" if scheme.bits else scheme.codes.name
-    outputs = plan.outputs[first : first + len(weight.roles)]
-    entry.scale_shape = next((output.shape for output in outputs if output.role == "scales"), None)
-    entry.bytes_after = sum(output.nbytes for output in outputs)
+    operation, first = tensor_plan.operation, tensor_plan.first
+    summary, after = operation.summary, plan.outputs[first : first + tensor_plan.count]
+    written = next((output.shape for output in after if output.role in ("scale", SCALES)), None)
+    return TensorReport(
+        summary.name, "converted" if operation.converts else "kept", tensor_plan.why, summary.source, summary.target,
+        summary.shape, math.prod(summary.shape), summary.nbytes, sum(output.nbytes for output in after), summary.scale,
+        written if summary.scale_shape is None else summary.scale_shape, layer_kind(summary.name),
+    )  # fmt: skip

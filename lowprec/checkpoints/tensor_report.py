@@ -75,7 +75,9 @@ class TensorReport:
 
 def together(name: str, tensors: Sequence[TensorReport]) -> TensorReport:
     """Return one entry for tensors of the same formats; shapes that differ are empty."""
-    n, before, after = (sum(getattr(one, size) for one in tensors) for size in ("elements", "bytes_before", "bytes_after"))
+    n, before, after = (
+        sum(getattr(one, size) for one in tensors) for size in ("elements", "bytes_before", "bytes_after")
+    )
     first = tensors[0] if tensors else TensorReport(name, "", "", "", "", (), 0, 0, 0)
     shape = first.shape if len({one.shape for one in tensors}) == 1 else ()
     scale_shape = first.scale_shape if len({one.scale_shape for one in tensors}) == 1 else None

@@ -22,7 +22,9 @@ def aligned_table(rows: Rows, right: Collection[int] = ()) -> str:
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     justify = [str.rjust if index in right else str.ljust for index in range(len(widths))]
-    lines = ("  ".join(place(cell, width) for place, cell, width in zip(justify, row, widths, strict=True)) for row in rows)
+    lines = (
+        "  ".join(place(cell, width) for place, cell, width in zip(justify, row, widths, strict=True)) for row in rows
+    )
     return "\n".join(line.rstrip() for line in lines)
 
 
