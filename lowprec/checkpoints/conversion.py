@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,18 @@ from ..backends.thread_count import get_num_threads
 from ..spec.formats import NUMERIC, Format, as_format
 from ..spec.opset_rules import NEWEST
 from ..spec.round_modes import ROUND_MODES
+from .containers.container import Container
 from .containers.registry import open_container
 from .containers.target import check_target
+from .containers.tensors import InMemory
 from .element_rules import SCALE_FORMATS, ElementRules, parse_scale_layout
 from .execution.budget import check_least, choose_chunks
 from .execution.runners import Cluster, Runner, Threads
 from .execution.steps import Steps
 from .files.atomic_output import Staging, check_space
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
+from .files.manifest import Job
+from .files.resumable_output import ResumableStaging
 from .planning.description_changes import description_changes
 from .planning.plan_casts import plan_conversion
 from .planning.plan_recipe import plan_recipe
@@ -75,11 +80,35 @@ def _is_empty(value: object) -> bool:
     return isinstance(value, (str, list, tuple)) and not value
 
 
-def _patterns(patterns: str | Sequence[str], parameter: str) -> tuple[str, ...]:
+def _patterns(patterns: object, parameter: str) -> tuple[str, ...]:
     chosen = (patterns,) if isinstance(patterns, str) else patterns
     if not isinstance(chosen, Sequence) or not all(isinstance(one, str) for one in chosen):
         raise ValueError(f"`{parameter}` must be patterns of names; got {patterns!r}")
     return tuple(chosen)
+
+
+RUN_ONLY = ("src", "dst", "threads", "max_memory", "dry_run", "overwrite", "verify", "progress", "dask", "resume")
+"""Parameters of `convert` that do not decide what is written; the source is compared by its files."""
+
+
+def _texts(arguments: Mapping[str, object]) -> dict[str, str]:
+    """Return the arguments that decide what is written, as texts."""
+    texts = {}
+    for name, value in arguments.items():
+        if name in ("to", "source", "scale_format") and value is not None:
+            value = as_format(value, parameter=name).name
+        elif name in ("keep", "include", "exclude"):
+            value = list(_patterns(value, name))
+        if name not in RUN_ONLY:
+            texts[name] = repr(value)
+    return texts
+
+
+def _source_files(container: Container) -> list[Path]:
+    """Return the files that a container's tensors and their description are read from."""
+    places = [one.location for one in container.tensors]
+    files = {one.path for one in places if not isinstance(one, InMemory)}
+    return [*files, *([] if container.path.is_dir() else [container.path])]
 
 
 def convert(
@@ -107,6 +136,7 @@ def convert(
     progress: str = "none",
     dask: str | None = None,
     follow_links: bool = False,
+    resume: bool = False,
 ) -> Report:
     """Convert the floating-point tensors of a checkpoint to another format, chunk by chunk, in bounded memory.
 
@@ -162,6 +192,11 @@ def convert(
     follow_links : bool
         Read files that symbolic links name outside of the checkpoint's folder too. Links inside the folder are always
         followed, and those of a snapshot in a Hugging Face cache.
+    resume : bool
+        Keep the finished files of a folder, in ``DST.tmp-resume`` next to `dst`, when the conversion fails, is
+        interrupted or killed; continue with those that an earlier call kept, if its arguments, its version of lowprec
+        and its source were the same, and start over otherwise. `threads`, `max_memory`, `overwrite`, `verify`,
+        `progress` and `dask` may differ. Only one call at a time can write to `dst` so.
 
     Returns
     -------
@@ -207,7 +242,7 @@ def convert(
     {'w': 'int8', 'w_scale': 'float32', 'n': 'int64'}
     >>> folder.cleanup()
     """
-    started = time.monotonic()
+    started, arguments = time.monotonic(), dict(locals())
     options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "raw": raw}
     rest = {"source": source, "include": include, "exclude": exclude, "scale": scale, "scale_format": scale_format}
     chosen = None if recipe is None else find_recipe(recipe)
@@ -236,7 +271,8 @@ def convert(
         set_dtype(container, plan.dtype)
     add_descriptions(container, plan.descriptions)
     files = container.arrange(plan.outputs, real, overwrite)
-    check_space(files, real)
+    if dry_run or not resume:
+        check_space(files, real)
     report = Report(
         str(path), str(new), target.name if target else str(recipe), dry_run, verified=verify and not dry_run
     )
@@ -244,12 +280,17 @@ def convert(
     report.descriptions = description_changes(container, plan.misfits)
     if not dry_run:
         display = make_progress(progress, plan.passes_nbytes * (1 + verify))
+        staging = Staging(files, real, overwrite)
+        if resume:
+            job = Job(version("lowprec"), _texts(arguments), _source_files(container))
+            staging = ResumableStaging(files, real, overwrite, job, display.say)
         try:
             runner: Runner = Cluster(dask, n) if dask is not None else Threads(n)
             try:
-                with Staging(files, real, overwrite) as staging:
-                    steps = Steps(plan, files, staging.paths, runner, chunk_bytes)
+                with staging:
+                    steps = Steps(plan, files, staging, runner, chunk_bytes)
                     steps.convert(display)
+                    display.phase("writing to the disk")
                     staging.seal()
                     if verify:
                         steps.verify(display)
@@ -258,5 +299,6 @@ def convert(
                 runner.close()
         finally:
             display.close()
+        report.remarks += staging.remarks
         report.set_results(steps.tensor_stats, steps.seconds, time.monotonic() - started)
     return report

@@ -94,6 +94,7 @@ def _report(options: argparse.Namespace) -> Report:
         progress=options.progress,
         dask=options.dask,
         follow_links=options.follow_links,
+        resume=options.resume,
     )
 
 
@@ -151,6 +152,10 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
         "-n", "--dry-run", action="store_true", help="check everything, write nothing, print what would be done"
     )
     run.add_argument("--overwrite", action="store_true", help="replace DST atomically")
+    run.add_argument(
+        "--resume", action="store_true",
+        help="keep the finished files of a folder if it fails or is killed, and continue with those kept before",
+    )  # fmt: skip
     run.add_argument("--verify", action="store_true", help="compare the output with a second conversion")
     run.add_argument("--threads", type=int, metavar="N", help="default: the cores this process may use")
     run.add_argument("--max-memory", type=_size, default="256M", metavar="SIZE", help="default: %(default)s")
