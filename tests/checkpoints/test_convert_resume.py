@@ -1,0 +1,401 @@
+"""A conversion that failed or was killed is resumed: its finished files are kept, the result is the same."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.checkpoint_files import everything, leftovers
+from support.containers import SOURCES, contents
+from support.resumed_conversions import LAST, SHARDS, kill, records, start_blocked, three_shards, without_times
+
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.containers.tensors import TensorReader
+from lowprec.checkpoints.execution.worker import Task, TaskResult, Worker
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.files.folder_lock import LockedFolder
+from lowprec.checkpoints.files.resumable_output import ResumableStaging, staging_name
+from lowprec.cli import main
+
+JOBS: dict[str, dict[str, Any]] = {
+    "cast": {"to": "float16"},
+    "scales of tensors": {"to": "float8_e4m3fn", "scale": "tensor", "exclude": "*norm*"},
+    "recipe": {"recipe": "fp8-block"},
+    "shared scales": {"recipe": "nvfp4a16"},
+}
+RESUMED = "the conversion is resumed: 2 of 3 files were finished"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return three_shards(tmp_path / "in")
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[set[str], set[str]]:
+    """Return sets that fill with the names of the files that tensors are read from, at all and to be converted."""
+    read, converted = set(), set()
+    read_into, convert_task = TensorReader.read_into, Worker.convert
+
+    def note_read(self: TensorReader, buffer: Any, location: Any, at: int) -> None:
+        read.add(location.path.name)
+        read_into(self, buffer, location, at)
+
+    def note_task(self: Worker, task: Task) -> TaskResult:
+        converted.add(task.operation.tensor.location.path.name)  # type: ignore[union-attr]
+        return convert_task(self, task)
+
+    monkeypatch.setattr(TensorReader, "read_into", note_read)
+    monkeypatch.setattr(Worker, "convert", note_task)
+    return read, converted
+
+
+def fails_in_last(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Have the conversion of the last shard fail."""
+    original = Worker._write
+
+    def write(self: Worker, position: Any, at: int, content: Any) -> None:
+        if position.path.name == LAST:
+            raise error
+        original(self, position, at, content)
+
+    monkeypatch.setattr(Worker, "_write", write)
+
+
+def fail(source: Path, target: Path, **options: Any) -> None:
+    """Leave a conversion that can be resumed, with two finished files."""
+    with pytest.MonkeyPatch.context() as patch:
+        fails_in_last(patch, FileError("full"))
+        with pytest.raises(FileError, match="full"):
+            convert(source, target, resume=True, **options)
+    assert len(records(target)) == 2
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_killed_conversion_is_resumed(
+    job: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options, target = JOBS[job], tmp_path / "out"
+    whole = convert(source, tmp_path / "whole", **options)
+    kill(start_blocked(source, target, 2, **options))
+    assert not target.exists()
+    assert leftovers(tmp_path) == [staging_name(target)]
+    read, converted = watched(monkeypatch)
+    report = convert(source, target, resume=True, **options)
+    assert converted == {LAST}
+    assert read == ({SHARDS[0], LAST} if job == "shared scales" else {LAST})  # for the scale that q and k share
+    assert everything(target) == everything(tmp_path / "whole")
+    assert report.remarks == [*whole.remarks, RESUMED]
+    assert without_times(report) == without_times(whole)
+    assert leftovers(tmp_path) == []
+
+
+def test_a_resumed_conversion_is_verified_as_a_whole(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    fail(source, target, recipe="nvfp4a16")
+    read, converted = watched(monkeypatch)
+    convert(source, target, recipe="nvfp4a16", resume=True, verify=True)
+    assert converted == {LAST}
+    assert read == set(SHARDS)
+
+
+def test_the_progress_of_a_resumed_conversion_reaches_its_end(source: Path, tmp_path: Path) -> None:
+    from lowprec.checkpoints import conversion
+    from lowprec.checkpoints.progress import Progress
+
+    shown: list[Progress] = []
+    for job in JOBS.values():
+        target = tmp_path / "out"
+        fail(source, target, overwrite=True, **job)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(conversion, "make_progress", lambda _, total: shown.append(Progress(total)) or shown[-1])
+            convert(source, target, resume=True, overwrite=True, verify=True, **job)
+        assert shown[-1].done == shown[-1].total > 0
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_every_container_can_be_resumed(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build, name = SOURCES[kind]
+    (tmp_path / "whole").mkdir()
+    source, target = build(tmp_path), tmp_path / name
+    convert(source, tmp_path / "whole" / name, to="float16")
+    monkeypatch.setattr(ResumableStaging, "publish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        convert(source, target, to="float16", resume=True)
+    monkeypatch.undo()
+    assert leftovers(tmp_path) == ([] if kind in ("npy", "npz") else [staging_name(target)])  # archives end last
+    convert(source, target, to="float16", resume=True)
+    assert contents(kind, target) == contents(kind, tmp_path / "whole" / name)
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "error", [FileError("no room"), KeyboardInterrupt(), OSError(errno.ENOSPC, "no room")], ids=repr
+)
+def test_what_fails_leaves_finished_files_alone(
+    error: BaseException, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    convert(source, target, to="float64")
+    before = everything(target)
+    fails_in_last(monkeypatch, error)
+    with pytest.raises(type(error)):
+        convert(source, target, to="float16", resume=True, overwrite=True, threads=1)
+    monkeypatch.undo()
+    assert everything(target) == before
+    kept = [path for path in (tmp_path / staging_name(target)).rglob("*.safetensors") if path.is_file()]
+    assert sorted(path.name for path in kept) == SHARDS[:2]
+    assert RESUMED in convert(source, target, to="float16", resume=True, overwrite=True).remarks
+    convert(source, tmp_path / "whole", to="float16")
+    assert everything(target) == everything(tmp_path / "whole")
+
+
+def test_nothing_stays_where_nothing_is_finished(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Worker, "_write", lambda *_: (_ for _ in ()).throw(FileError("no room")))
+    with pytest.raises(FileError, match="no room"):
+        convert(source, tmp_path / "out", to="float16", resume=True)
+    assert os.listdir(tmp_path) == ["in"]
+
+
+def test_without_resume_nothing_stays(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fails_in_last(monkeypatch, FileError("no room"))
+    with pytest.raises(FileError, match="no room"):
+        convert(source, tmp_path / "out", to="float16")
+    assert os.listdir(tmp_path) == ["in"]
+
+
+# --- what starts over ---
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [("option", "`to` was 'float16', and is 'bfloat16'"), ("version", "lowprec {version} began it, this is 99.0"),
+     ("time", "safetensors' is not what it was"), ("size", "config.json' is not what it was"),
+     ("manifest", "its manifest cannot be read"), ("list", "its manifest cannot be read"),
+     ("fields", "its manifest cannot be read"), ("folder", "its files are gone")],
+)  # fmt: skip
+def test_a_conversion_that_differs_starts_over(
+    change: str, why: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    fail(source, target, to="float16")
+    folder = tmp_path / staging_name(target)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    to = "bfloat16" if change == "option" else "float16"
+    if change == "version":
+        monkeypatch.setattr("lowprec.checkpoints.conversion.version", lambda _: "99.0")
+    elif change == "time":
+        os.utime(source / SHARDS[1], ns=(1, 1))
+    elif change == "size":
+        (source / "config.json").write_text('{"model_type": "other"}')
+    elif change == "folder":
+        manifest["folder"] = "../in"
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+    elif change in ("manifest", "list", "fields"):
+        text = {"manifest": "{", "list": "[]", "fields": '{"version": "1", "options": []}'}[change]
+        (folder / "manifest.json").write_text(text)
+    _, converted = watched(monkeypatch)
+    report = convert(source, target, to=to, resume=True)
+    assert len(report.remarks) == 1
+    assert report.remarks[0].startswith("the conversion starts over: ")
+    assert report.remarks[0].endswith(why.format(version=manifest["version"]))
+    assert converted == set(SHARDS)
+    convert(source, tmp_path / "whole", to=to)
+    assert everything(target) == everything(tmp_path / "whole")
+    assert leftovers(tmp_path) == []
+
+
+def test_options_that_change_no_byte_do_not_matter(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    fail(source, target, to="float16", exclude=("*norm*",))
+    options = {"threads": 1, "max_memory": "1G", "verify": True, "exclude": "*norm*"}
+    assert convert(source, target, to=10, resume=True, **options).remarks == [RESUMED]
+
+
+@pytest.mark.parametrize("change", ["byte", "size", "gone", "link", "record", "state"])
+def test_a_finished_file_that_was_changed_is_converted_again(
+    change: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    fail(source, target, to="float16")
+    (file,) = (tmp_path / staging_name(target)).rglob(SHARDS[0])
+    content = bytearray(file.read_bytes())
+    if change == "byte":
+        content[-1] ^= 1
+        file.write_bytes(content)
+    elif change == "size":
+        file.write_bytes(content + b"\0")
+    elif change in ("gone", "link"):
+        file.rename(tmp_path / "elsewhere")
+        if change == "link":
+            file.symlink_to(tmp_path / "elsewhere")
+    elif change == "record":
+        records(target)[0].write_text('{"size": 1}')
+    else:
+        record = json.loads(records(target)[0].read_text())
+        record["state"]["0"]["stats"]["elements"] = "many"
+        records(target)[0].write_text(json.dumps(record))
+    _, converted = watched(monkeypatch)
+    whole = convert(source, tmp_path / "whole", to="float16")
+    converted.clear()
+    report = convert(source, target, to="float16", resume=True)
+    assert converted == {SHARDS[0], LAST}
+    assert without_times(report) == without_times(whole)
+    assert everything(target) == everything(tmp_path / "whole")
+    said = [f"{SHARDS[0]} is converted again: it is not what the earlier run wrote"]
+    assert report.remarks[:-1] == ([] if change in ("record", "state") else said)
+
+
+# --- one process at a time ---
+
+
+def test_two_that_resume_are_refused(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    child = start_blocked(source, target, 2, to="float16")
+    try:
+        before = everything(tmp_path / staging_name(target))
+        with pytest.raises(FileError, match=r"out\.tmp-resume: another process that can be resumed writes to it"):
+            convert(source, target, to="float16", resume=True)
+        with pytest.raises(FileError, match="another process"):
+            convert(source, target, to="bfloat16", resume=True)
+        assert everything(tmp_path / staging_name(target)) == before
+        convert(source, tmp_path / "other", to="float16", resume=True)
+    finally:
+        kill(child)
+    assert convert(source, target, to="float16", resume=True).remarks == [RESUMED]
+
+
+def test_a_folder_that_is_removed_while_another_process_opens_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, opened = LockedFolder(tmp_path / "f"), os.open
+
+    def open_late(path: Any, *arguments: Any) -> int:
+        handle = opened(path, *arguments)
+        monkeypatch.undo()
+        first.remove()  # between opening and locking
+        return handle
+
+    monkeypatch.setattr("os.open", open_late)
+    second = LockedFolder(tmp_path / "f")
+    assert os.listdir(tmp_path / "f") == ["lock"]
+    with pytest.raises(FileError, match="another process"):
+        LockedFolder(tmp_path / "f")
+    second.remove()
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_has_the_name_of_the_folder_is_not_touched(source: Path, tmp_path: Path) -> None:
+    place = tmp_path / staging_name(tmp_path / "out")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis").write_text("years")
+    for make in (lambda: place.write_text("mine"), lambda: place.symlink_to("mine"),
+                 lambda: (tmp_path / "mine").rename(place)):  # fmt: skip
+        make()
+        with pytest.raises(FileError, match=r"out\.tmp-resume: must be a folder of a conversion that can be resumed"):
+            convert(source, tmp_path / "out", to="float16", resume=True)
+        if not place.is_dir() or place.is_symlink():
+            place.unlink()
+    assert (place / "thesis").read_text() == "years"
+
+
+def test_names_that_are_long_differ() -> None:
+    names = {staging_name(Path("x" * 240 + end)) for end in "ab"} | {staging_name(Path("x" * 200))}
+    assert len(names) == 3
+    assert all(len(name) < 230 and name.endswith(".tmp-resume") for name in names)
+
+
+# --- killed at any moment ---
+
+
+SLOW = """
+import json, os, signal, sys, time
+from lowprec.checkpoints.execution.worker import Worker
+from lowprec.checkpoints.files import renaming
+from lowprec.cli import main
+left, delay = int(sys.argv[1]), float(sys.argv[2])
+def counted(home, name):
+    original = getattr(home, name)
+    def call(*arguments, **options):
+        global left
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return original(*arguments, **options)
+    setattr(home, name, call)
+for home, name in [(os, "fsync"), (os, "replace"), (os, "rename"), (os, "mkdir"), (os, "unlink"), (os, "rmdir"),
+                   (renaming, "_renameat2")]:
+    counted(home, name)
+original = Worker.convert
+def slow(worker, task):
+    time.sleep(delay)
+    return original(worker, task)
+Worker.convert = slow
+sys.exit(main(["convert", *sys.argv[3:]]))
+"""
+
+
+def run_slowly(step: int, delay: float, *arguments: str) -> subprocess.Popen[bytes]:
+    """Start a conversion that kills itself at a step that changes the disk, and waits before each task."""
+    command = [sys.executable, "-c", SLOW, str(step), str(delay), *arguments, "--to", "float16", "--resume"]
+    return subprocess.Popen([*command, "--progress", "none"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("overwrite", [False, True], ids=["new", "old"])
+def test_sigkill_at_steps_that_change_the_disk(overwrite: bool, source: Path, tmp_path: Path) -> None:
+    """Each run is killed somewhat later than the one before, and resumes what that left."""
+    target = tmp_path / "out"
+    convert(source, tmp_path / "whole", to="float16")
+    wanted, old = everything(tmp_path / "whole"), {}
+    if overwrite:
+        convert(source, target, to="float64")
+        old = everything(target)
+    killed, step = 0, 1
+    while True:
+        child = run_slowly(step, 0, str(source), str(target), *["--overwrite"] * overwrite)
+        _, said = child.communicate(timeout=120)
+        assert all(name == staging_name(target) or name.startswith(f"{staging_name(target)}-")
+                   for name in leftovers(tmp_path))  # fmt: skip
+        found = everything(target) if target.exists() else {}
+        if child.returncode == 0 or found == wanted:
+            break
+        assert (child.returncode, said) == (-9, b"")
+        assert found == old
+        killed, step = killed + 1, step + 3
+    assert killed > 5
+    assert found == wanted
+
+
+def test_sigkill_at_random_times(source: Path, tmp_path: Path) -> None:
+    target, rng = tmp_path / "out", random.Random(20261122)
+    convert(source, tmp_path / "whole", to="float16")
+    for _ in range(3):
+        child = run_slowly(0, 0.05, str(source), str(target), "--overwrite", "--threads", "1")
+        time.sleep(rng.uniform(0.3, 1.2))
+        kill(child)
+        assert child.stderr is not None
+        child.stderr.close()
+        assert not target.exists() or everything(target) == everything(tmp_path / "whole")
+    convert(source, target, to="float16", resume=True, overwrite=True)
+    assert everything(target) == everything(tmp_path / "whole")
+    assert staging_name(target) not in leftovers(tmp_path)
+
+
+def test_the_command_says_what_it_resumes(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "out"
+    fail(source, target, to="float16")
+    arguments = ["convert", str(source), str(target), "--to", "float16", "--resume", "--progress", "plain"]
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    assert RESUMED in captured.err.splitlines()
+    assert "finished files are compared with their digests: 2" in captured.err.splitlines()
+    assert f"note: {RESUMED}" in captured.out.splitlines()
