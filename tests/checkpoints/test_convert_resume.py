@@ -192,7 +192,7 @@ def test_a_conversion_that_differs_starts_over(
     manifest = json.loads((folder / "manifest.json").read_text())
     to = "bfloat16" if change == "option" else "float16"
     if change == "version":
-        monkeypatch.setattr("lowprec.checkpoints.conversion.version", lambda _: "99.0")
+        monkeypatch.setattr("lowprec.checkpoints.job_description.version", lambda _: "99.0")
     elif change == "time":
         os.utime(source / SHARDS[1], ns=(1, 1))
     elif change == "size":
