@@ -14,8 +14,8 @@ from .layer_kinds import layer_kind
 from .layouts.output import SCALES
 from .planning.conversion_plan import ConversionPlan, TensorPlan
 from .progress import size_text
-from .report_text import FEW, kept_lines, tables
-from .tensor_report import TensorReport, together
+from .report_text import FEW, Table, kept_lines, loss_tables, planned_table
+from .tensor_report import TensorReport, sizes_of, together
 
 __all__ = ["Report", "TensorReport", "plain"]
 
@@ -74,34 +74,33 @@ class Report:
         self.notes, self.remarks = list(plan.notes), list(plan.remarks)
         self.tensors = [_entry(tensor_plan, plan) for tensor_plan in plan.tensor_plans]
         self.kinds = [together(name, tensors) for (name, *_), tensors in self._by_kind().items()]
-        self.total = together("total", self.tensors)
-        self.total.action, self.total.source, self.total.target, self.total.scale = "converted", "", self.to, None
-        self.total.count = sum(one.action == "converted" for one in self.tensors)
+        n = sum(one.action == "converted" for one in self.tensors)
+        self.total = TensorReport("total", "converted", "", "", self.to, (), *sizes_of(self.tensors), count=n)
 
     def _by_kind(self) -> dict[tuple[str, ...], list[TensorReport]]:
         """Return the converted tensors by kind and formats, in the order of the file."""
-        together: dict[tuple[str, ...], list[TensorReport]] = {}
+        kinds: dict[tuple[str, ...], list[TensorReport]] = {}
         for one in self.tensors:
             if one.action == "converted":
-                together.setdefault((one.kind, one.source, one.target, one.scale or ""), []).append(one)
-        return together
+                kinds.setdefault((one.kind, one.source, one.target, one.scale or ""), []).append(one)
+        return kinds
 
     def set_results(self, tensor_stats: Sequence[ErrorStats], seconds: Sequence[float], wall: float) -> None:
         """Enter what was counted, and the times."""
-        counted: dict[int, ErrorStats] = {}
+        stats_of: dict[int, ErrorStats] = {}
         for one, stats, time in zip(self.tensors, tensor_stats, seconds, strict=True):
             one.set_time(time)
             if one.action == "converted":
                 one.set_losses(stats)
-                counted[id(one)] = stats
+                stats_of[id(one)] = stats
         everything = ErrorStats()
         for kind, tensors in zip(self.kinds, self._by_kind().values(), strict=True):
-            together = ErrorStats()
+            stats = ErrorStats()
             for one in tensors:
-                together.merge(counted[id(one)])
-            kind.set_losses(together)
+                stats.merge(stats_of[id(one)])
+            kind.set_losses(stats)
             kind.set_time(sum(one.seconds for one in tensors))
-            everything.merge(together)
+            everything.merge(stats)
         self.total.set_losses(everything)
         self.total.set_time(sum(seconds))
         self.seconds, self.bytes_per_second = wall, self.total.bytes_before / max(wall, 1e-9)
@@ -117,14 +116,18 @@ class Report:
     def as_text(self, *, verbose: bool = False) -> str:
         """Return tables for people: by kind of layer where tensors are many, else or if `verbose` for each tensor."""
         each = verbose or len(self.tensors) <= FEW
-        shown = tables(self.tensors, self.kinds, self.total, planned=self.dry_run, each=each)
-        return "\n".join([*kept_lines(self.tensors, each), *(table.text() for table in shown), *self._remarks()])
+        shown = [table.text() for table in self._tables(each)]
+        return "\n".join([*kept_lines(self.tensors, each), *shown, *self._remarks()])
 
     def _repr_html_(self) -> str:
         each = len(self.tensors) <= FEW
-        shown = tables(self.tensors, self.kinds, self.total, planned=self.dry_run, each=each)
         lines = [f"<div>{html.escape(line)}</div>" for line in [*kept_lines(self.tensors, each), *self._remarks()]]
-        return "\n".join([*(table.html() for table in shown), *lines])
+        return "\n".join([*(table.html() for table in self._tables(each)), *lines])
+
+    def _tables(self, each: bool) -> list[Table]:
+        if self.dry_run:
+            return [planned_table(self.tensors, self.total, each)]
+        return loss_tables(self.tensors, self.kinds, self.total, each)
 
     def _remarks(self) -> list[str]:
         """Return what is to be said about the whole, the last line what was done."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..spec.text_tables import aligned_table, html_table
 from .progress import size_text
-from .tensor_report import TensorReport, together
+from .tensor_report import TensorReport, sizes_of, together
 
-__all__ = ["FEW", "Table", "kept_lines", "tables"]
+__all__ = ["FEW", "Table", "kept_lines", "loss_tables", "planned_table"]
 
 FEW = 10
 """Up to so many tensors have a line each."""
@@ -50,7 +50,7 @@ _LOSSES = (
     _Column("Inf", lambda one: _counted(one.inf)),
 )
 _PLANNED = (
-    _Column("shape", lambda one: _shape(one.shape) if one.name != "total" else "", False),
+    _Column("shape", lambda one: _shape(one.shape) if one.source else "", False),
     _SOURCE,
     _Column("to", lambda one: one.target, False),
     _Column("scale", lambda one: one.scale or "", False),
@@ -89,32 +89,32 @@ def _named(title: str) -> _Column:
     return _Column(title, lambda one: _name(one.name), False)
 
 
-def tables(
-    tensors: Sequence[TensorReport], kinds: Sequence[TensorReport], total: TensorReport, *, planned: bool, each: bool
-) -> list[Table]:
-    """Return what is shown of the tensors that are converted.
-
-    Parameters
-    ----------
-    tensors, kinds, total
-        As `Report` has them.
-    planned : bool
-        Whether nothing was converted: formats, shapes and sizes instead of errors.
-    each : bool
-        Whether each tensor has a row, not each kind of layer.
-    """
+def planned_table(tensors: Sequence[TensorReport], total: TensorReport, each: bool) -> Table:
+    """Return formats, shapes and sizes of what would be converted, for `each` tensor or those that are alike."""
     made = [one for one in tensors if one.action == "converted"]
-    if not made:
-        return []
-    if planned:
-        columns = (_named("tensor"), *_PLANNED) if each else (_named("kind"), _COUNT, *_PLANNED)
-        return [Table("", columns, [*(made if each else _alike(made)), total])]
-    of_tensors, all_of_them = (_named("tensor"), _SOURCE, _ELEMENTS, *_LOSSES), [total] if len(made) > 1 else []
-    if each:
-        return [Table("", of_tensors, [*made, *all_of_them])]
+    kept = [one for one in tensors if one.action == "kept"]
+    rows = made if each else _alike(made)
+    if kept:
+        rows = [*rows, TensorReport("kept", "kept", "", "", "", (), *sizes_of(kept), count=len(kept))]
+    return Table("", (_named("tensor"), *_PLANNED) if each else (_named("kind"), _COUNT, *_PLANNED), [*rows, total])
+
+
+def loss_tables(
+    tensors: Sequence[TensorReport], kinds: Sequence[TensorReport], total: TensorReport, each: bool
+) -> list[Table]:
+    """Return what was lost: in `each` tensor, and where they are many, in kinds of layers and the worst tensors."""
+    made = [one for one in tensors if one.action == "converted"]
+    of_tensors = (_named("tensor"), _SOURCE, _ELEMENTS, *_LOSSES)
     of_kinds = (_named("kind"), _COUNT, _SOURCE, _ELEMENTS, *_LOSSES)
+    total_row = [replace(total, elements=sizes_of(made)[0])] if len(made) > 1 else []  # of what was converted
+    if len(tensors) <= FEW:
+        return [Table("", of_tensors, [*made, *total_row])] if made else []
     worst = _worst(made)
-    return [Table("", of_kinds, [*kinds, *all_of_them]), *([Table("lowest SQNR", of_tensors, worst)] if worst else [])]
+    shown = [
+        Table("", of_tensors, made if each else []), Table("", of_kinds, [*kinds, *total_row]),
+        Table("lowest SQNR", of_tensors, worst),
+    ]  # fmt: skip
+    return [table for table in shown if table.entries]
 
 
 def _alike(tensors: Sequence[TensorReport]) -> list[TensorReport]:
@@ -128,12 +128,14 @@ def _alike(tensors: Sequence[TensorReport]) -> list[TensorReport]:
 
 def _worst(tensors: Sequence[TensorReport]) -> list[TensorReport]:
     """Return the tensors with the lowest SQNR, those first in which a number became NaN; none without an error."""
-    lossy = [one for one in tensors if one.sqnr_db != math.inf and one.max_abs_error != 0]
-    return sorted(lossy, key=_sqnr)[:WORST]
+    return sorted((one for one in tensors if _rank(one) < math.inf), key=_rank)[:WORST]
 
 
-def _sqnr(one: TensorReport) -> float:
-    return -math.inf if one.sqnr_db is None or math.isnan(one.sqnr_db) else one.sqnr_db
+def _rank(one: TensorReport) -> float:
+    """Return the SQNR; -Inf where a number beyond the range became NaN, Inf where there is nothing but zeros."""
+    if one.sqnr_db is None or math.isnan(one.sqnr_db):
+        return -math.inf if one.saturated else math.inf
+    return one.sqnr_db
 
 
 def kept_lines(tensors: Sequence[TensorReport], each: bool) -> list[str]:

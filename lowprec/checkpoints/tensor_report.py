@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..loss.error_stats import ErrorStats
 
-__all__ = ["TensorReport", "together"]
+__all__ = ["TensorReport", "sizes_of", "together"]
 
 
 @dataclass(slots=True)
@@ -73,15 +73,18 @@ class TensorReport:
         self.sqnr_db = stats.sqnr_db
 
 
+def sizes_of(tensors: Sequence[TensorReport]) -> tuple[int, int, int]:
+    """Return the elements, the bytes before and the bytes after of tensors."""
+    elements = sum(one.elements for one in tensors)
+    return elements, sum(one.bytes_before for one in tensors), sum(one.bytes_after for one in tensors)
+
+
 def together(name: str, tensors: Sequence[TensorReport]) -> TensorReport:
-    """Return one entry for tensors of the same formats; shapes that differ are empty."""
-    n, before, after = (
-        sum(getattr(one, size) for one in tensors) for size in ("elements", "bytes_before", "bytes_after")
-    )
-    first = tensors[0] if tensors else TensorReport(name, "", "", "", "", (), 0, 0, 0)
+    """Return one entry for tensors of the same formats; shapes that differ are left out."""
+    first = tensors[0]
     shape = first.shape if len({one.shape for one in tensors}) == 1 else ()
     scale_shape = first.scale_shape if len({one.scale_shape for one in tensors}) == 1 else None
     return TensorReport(
-        name, first.action, "", first.source, first.target, shape, n, before, after, first.scale, scale_shape,
-        kind=name, count=len(tensors),
+        name, first.action, "", first.source, first.target, shape, *sizes_of(tensors), first.scale, scale_shape, name,
+        len(tensors),
     )  # fmt: skip
