@@ -35,21 +35,27 @@ def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) 
     _check_patterns(container, keep)
     _check_plain(container)
     plan = ConversionPlan()
-    scheme, kept = recipe.scheme, []
+    scheme, ignored, modules = recipe.scheme, set(), set()
     for tensor in container.tensors:
         named = any(fnmatch.fnmatchcase(name, pattern) for pattern in keep for name in _names(tensor))
-        why = recipe.why_kept(tensor) or ("kept by name" if named else recipe.problem(tensor.shape))
+        module = recipe.ignored(tensor)
+        why = recipe.why_kept(tensor) or ("kept by name" if named else recipe.problem(tensor))
         if why or tensor.fmt is None:
             plan.add(Copy(tensor), why)
-            kept.append(tensor)
+            ignored.add(module)
             continue
         scheme = recipe.scheme_of(tensor.fmt)
-        layout = tuple(recipe.outputs(tensor.name, tensor.shape, scheme))
-        plan.add(Quantize(tensor, tensor.fmt, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
-    if len(kept) == len(container.tensors):
+        layout = tuple(recipe.outputs(tensor.name, recipe.shape_of(tensor), scheme))
+        fused = recipe.fused(tensor.name)
+        plan.add(Quantize(tensor, tensor.fmt, scheme, recipe.tool, layout, fused, recipe.transposed))
+        modules.add(module)
+    if not modules:
         raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes")
+    ignored.discard("")
+    for module in sorted(ignored & modules):
+        raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
     check_names(container, plan.outputs)
-    plan.descriptions = recipe.describe(scheme, _ignored(kept))
+    plan.descriptions = recipe.describe(scheme, sorted(ignored))
     if isinstance(container, SafetensorsFile):
         plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
     return plan
@@ -74,12 +80,3 @@ def _check_plain(container: Container) -> None:
     if described or companions:
         why = described[0].text() if described else companions[0].text()
         raise FileError(f"{container.path}: is quantized already ({why}); convert it --to {BFLOAT16.name} first")
-
-
-def _ignored(kept: Sequence[StoredTensor]) -> list[str]:
-    """Return the modules that engines must not take for quantized ones.
-
-    Modules whose name ends with "norm" are not listed: they are no linear layers.
-    """
-    modules = [module_of(one.name) for one in kept if one.name.endswith(".weight") and len(one.shape) == 2]
-    return sorted(module for module in modules if not module.endswith("norm"))

@@ -17,8 +17,9 @@ from ...ops.scales import largest_magnitudes
 from ...spec.float_mode import default_mode
 from ...spec.formats import Format
 from .scheme import Grid, Scheme
+from .tool import Tool
 
-__all__ = ["quantize", "quantize_by_powers"]
+__all__ = ["TOOL", "UE8M0", "quantize", "quantize_by_powers"]
 
 Array = np.ndarray[Any, Any]
 
@@ -62,7 +63,8 @@ def quantize_by_powers(x: Array, fmt: Format, scheme: Scheme, second: np.float32
 
 def _largest(x: Array, fmt: Format, grid: Grid) -> Array:
     largest = largest_magnitudes(x, axis=(0, 1), block_size=(grid.rows, grid.columns), source=fmt)
-    return np.maximum(largest.astype(np.float32), SMALLEST)
+    clamped: Array = np.maximum(largest.astype(np.float32), SMALLEST)
+    return clamped
 
 
 def _products(x: Array, fmt: Format, factors: Array, scheme: Scheme) -> Array:
@@ -73,3 +75,7 @@ def _products(x: Array, fmt: Format, factors: Array, scheme: Scheme) -> Array:
     for row, first in zip(spread, range(0, len(x), grid.rows), strict=True):
         values[first : first + grid.rows] *= row
     return np.asarray(encode(values, scheme.codes)).view(np.uint8)
+
+
+TOOL = Tool("DeepGEMM", quantize)
+UE8M0 = Tool("DeepGEMM, ue8m0", quantize_by_powers)

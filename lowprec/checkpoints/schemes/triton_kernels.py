@@ -15,8 +15,9 @@ from ...ops.scales import largest_magnitudes
 from ...spec.float_mode import default_mode
 from ...spec.formats import Format
 from .scheme import Scheme
+from .tool import Tool
 
-__all__ = ["quantize"]
+__all__ = ["TOOL", "quantize"]
 
 Array = np.ndarray[Any, Any]
 
@@ -50,7 +51,9 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
     ratio = (largest / np.float32(scheme.codes.max)).view(np.uint32)
     scales = ((ratio + np.uint32((1 << _FRACTION_BITS) - 1)) >> _FRACTION_BITS).astype(np.uint8)
     # A scale of code 0 is a power of two here, and a factor of 0 in the tool: its group is rounded to 0 by both.
-    codes = quantize_linear(
-        x.view(fmt.dtype), scales.view(scheme.scale.dtype), axis=1, block_size=group, output_dtype=scheme.codes, packed=True
-    )
+    factors, to = scales.view(scheme.scale.dtype), scheme.codes
+    codes = quantize_linear(x.view(fmt.dtype), factors, axis=1, block_size=group, output_dtype=to, packed=True)
     return scales, np.asarray(codes).reshape(len(x), -1)
+
+
+TOOL = Tool("triton_kernels", quantize)
