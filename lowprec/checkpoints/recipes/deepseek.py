@@ -12,19 +12,24 @@ from ..schemes.deep_gemm import TOOL, UE8M0
 from ..schemes.scheme import Grid, Packing, Scheme
 from ..schemes.tool import Tool
 from .recipe import Recipe
-from .selection import EXPERTS, experts_module, module_of, why_no_experts, why_no_linear_weight
+from .selection import FORMATS, experts_module, module_of, why_no_experts, why_no_matrix, why_not_linear
 
-__all__ = ["RECIPES", "why_kept"]
+__all__ = ["RECIPES", "why_kept", "why_unfit"]
 
 KEPT = re.compile(r"\.(eh_proj|weights_proj)$")
 """Linear layers that DeepSeek keeps: of the layer that predicts further tokens, of the indexer of sparse attention."""
 
 
+def why_unfit(tensor: StoredTensor) -> str:
+    """Return why a tensor is neither a matrix nor the weights of all experts of a layer, or nothing."""
+    if why_no_matrix(tensor) and why_no_experts(tensor):
+        return f"no weight of two axes, or of experts in three, in {', '.join(fmt.name for fmt in FORMATS)}"
+    return ""
+
+
 def why_kept(tensor: StoredTensor) -> str:
-    """Return why a tensor is not quantized, or nothing: weights of linear layers are, and those of all experts."""
-    if EXPERTS.match(tensor.name):
-        return why_no_experts(tensor)
-    return why_no_linear_weight(tensor) or ("engines keep it" if KEPT.search(module_of(tensor.name)) else "")
+    """Return why a name is not that of a layer which DeepSeek quantizes, or nothing."""
+    return why_not_linear(tensor) or ("engines keep it" if KEPT.search(module_of(tensor.name)) else "")
 
 
 def _recipe(name: str, scale_format: str, summary: str, tool: Tool) -> Recipe:
@@ -38,6 +43,7 @@ def _recipe(name: str, scale_format: str, summary: str, tool: Tool) -> Recipe:
         tool,
         layout.outputs,
         partial(layout.describe, scale_format),
+        why_unfit,
         why_kept,
         ignored=experts_module,
     )

@@ -8,15 +8,9 @@ from ...spec.formats import BFLOAT16, FLOAT16, FLOAT32
 from ..containers.tensors import StoredTensor
 
 __all__ = [
-    "EXPERTS",
-    "FORMATS",
-    "experts_module",
-    "fused_group",
-    "linear_module",
-    "module_of",
-    "why_no_experts",
-    "why_no_linear_weight",
-]
+    "FORMATS", "experts_module", "fused_group", "linear_module", "module_of", "why_no_experts", "why_no_matrix",
+    "why_not_linear",
+]  # fmt: skip
 
 FORMATS = (BFLOAT16, FLOAT16, FLOAT32)
 
@@ -30,7 +24,7 @@ FUSED = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"), ("w1", "w3"),
 """Modules that engines fuse, so that their weights have one second scale."""
 
 
-EXPERTS = re.compile(r"^(.*\.\d+\..*\bexperts)\.(gate_up|gate|up|down)_proj$")
+EXPERTS = re.compile(r"^(.*\bexperts)\.(gate_up|gate|up|down)_proj$")
 """The names of the weights of all experts of a layer as one parameter of three axes; the first group is the module."""
 
 
@@ -39,20 +33,25 @@ def module_of(name: str) -> str:
     return name.removesuffix(".weight")
 
 
-def why_no_linear_weight(tensor: StoredTensor) -> str:
-    """Return why a tensor is not the weight of a linear layer in a repeated block, or nothing."""
+def why_no_matrix(tensor: StoredTensor) -> str:
+    """Return why a tensor is not the weight of a module, with two axes and of a type that is quantized, or nothing."""
     if not tensor.name.endswith(".weight") or len(tensor.shape) != 2 or tensor.fmt not in FORMATS:
         return f"no weight of two axes in {', '.join(fmt.name for fmt in FORMATS)}"
-    if not re.search(r"\.\d+\.", tensor.name):
-        return "not in a repeated block"
-    return "engines keep it" if KEPT.search(module_of(tensor.name)) else ""
+    return ""
 
 
 def why_no_experts(tensor: StoredTensor) -> str:
-    """Return why a tensor does not have the weights of all experts of a layer, or nothing."""
+    """Return why a tensor is not the weights of all experts of a layer, of a type that is quantized, or nothing."""
     if not EXPERTS.match(tensor.name) or len(tensor.shape) != 3 or tensor.fmt not in FORMATS:
         return f"no weights of experts, of three axes, in {', '.join(fmt.name for fmt in FORMATS)}"
-    return "engines keep it" if KEPT.search(tensor.name) else ""
+    return ""
+
+
+def why_not_linear(tensor: StoredTensor) -> str:
+    """Return why a name is not that of a linear layer in a repeated block which engines quantize, or nothing."""
+    if not re.search(r"\.\d+\.", tensor.name):
+        return "not in a repeated block"
+    return "engines keep it" if KEPT.search(module_of(tensor.name)) else ""
 
 
 def linear_module(tensor: StoredTensor) -> str:
