@@ -4,6 +4,7 @@ Each quantized folder is loaded by transformers, which dequantizes it, and so is
 missing, unexpected or mismatched; all tensors and the logits of both models must have the same bits. The folders:
 those in golden/ (compressed-tensors), a gpt-oss in MXFP4 and a DeepSeek V3 in block FP8, tiny and with random codes,
 and the same models in bfloat16, converted by the recipes for their layouts.
+The recipes' block FP8 is also loaded as an accelerator would load it, in modules that keep codes and scales.
 What compressed-tensors makes of the weights is compared as well: alone where a block of FP8 reaches over the edge of
 its weight, since transformers 5.23 divides rows by rows of scales, and so takes blocks of another size or refuses them.
 Not a part of the test suite, whose environment has no transformers. From the root of the repository:
@@ -20,6 +21,7 @@ import functools
 import json
 import sys
 import tempfile
+import unittest.mock
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,11 +39,15 @@ from transformers import (
     GptOssConfig,
     Mxfp4Config,
 )
+from transformers.quantizers.quantizer_finegrained_fp8 import FineGrainedFP8HfQuantizer
 
 from lowprec.checkpoints import convert
 
 GOLDEN = Path(__file__).parent / "golden"
 TOKENS = torch.arange(12)[None]
+EXPERTS = "model.layers.1.mlp.experts", 4
+"""The module of DeepSeek's experts, and how many there are."""
+
 Tensors = dict[str, torch.Tensor]
 
 
@@ -200,6 +206,20 @@ def compare_deepseek(folder: Path) -> bool:
     return good & compare_tensors(FP8BlockDequantizer.from_pretrained(str(edges)), edges) & (not unfit)
 
 
+def stacked(tensors: Tensors, module: str, experts: int) -> Tensors:
+    """Return tensors with the weights of all experts of a module, and their scales, as transformers stacks them."""
+    tensors = dict(tensors)
+    for end in ("", "_scale_inv"):
+        if f"{module}.0.down_proj.weight{end}" in tensors:
+            gate, up, down = (
+                torch.stack([tensors.pop(f"{module}.{number}.{last}_proj.weight{end}") for number in range(experts)])
+                for last in ("gate", "up", "down")
+            )
+            tensors[f"{module}.gate_up_proj{end}"] = torch.cat((gate, up), dim=1)
+            tensors[f"{module}.down_proj{end}"] = down
+    return tensors
+
+
 def compare_recipes(folder: Path) -> bool:
     """Compare models that the recipes for these layouts quantize."""
     fp8 = FineGrainedFP8Config(weight_block_size=(128, 128), dequantize=True)
@@ -209,22 +229,47 @@ def compare_recipes(folder: Path) -> bool:
         ("deepseek-fp8-ue8m0", deepseek_config(), fp8),
         ("gptoss-mxfp4", gpt_oss_config(), Mxfp4Config(dequantize=True)),
     ):
+        quantized = folder / recipe
         write_plain(folder / f"{recipe}-source", config)
-        convert(folder / f"{recipe}-source", folder / recipe, recipe=recipe)
-        good &= compare(f"recipe {recipe}", folder / recipe, peer)
+        convert(folder / f"{recipe}-source", quantized, recipe=recipe)
+        good &= compare(recipe, quantized, peer)
         source, ours = tensors_of(folder / f"{recipe}-source"), tensors_of(folder / f"{recipe}-bf16")
-        lossy, quantized = differences(source, ours), quantized_names(source, tensors_of(folder / recipe))
-        expected = lossy == quantized and {n: x.shape for n, x in source.items()} == {
-            n: x.shape for n, x in ours.items()
-        }
-        good &= expected
-        print(f"{'':24} {'ok' if expected else 'DIFFERS':8} {len(quantized)} of {len(source)} tensors are quantized")
+        changed = [name for name in sorted(source) if not same(source[name], ours[name])]
+        stored = tensors_of(quantized)
+        expected = [name for name in sorted(source) if name not in stored or not same(source[name], stored[name])]
+        fits = changed == expected and {n: x.shape for n, x in source.items()} == {n: x.shape for n, x in ours.items()}
+        print(f"{'':24} {'ok' if fits else 'DIFFERS':8} {len(changed)} of {len(source)} tensors are quantized")
+        good &= fits
+        if peer is fp8:
+            good &= compare_tensors(FP8BlockDequantizer.from_pretrained(str(quantized)), quantized)
+    for recipe in ("deepseek-fp8", "deepseek-fp8-ue8m0"):
+        for title, sizes in (("stacked", (128, 256)), ("edges", (192, 320))):
+            source = folder / f"{recipe}-{title}-source"
+            write_plain(source, deepseek_config(*sizes))
+            if title == "stacked":
+                save_file(stacked(tensors_of(source), *EXPERTS), source / "model.safetensors", {"format": "pt"})
+            convert(source, folder / f"{recipe}-{title}", recipe=recipe)
+            good &= compare_codes(f"{recipe}, {title}", folder / f"{recipe}-{title}")
     return good
 
 
-def quantized_names(source: Tensors, quantized: Tensors) -> list[str]:
-    """Return the names of the tensors of a model that are not in its quantized one as they are."""
-    return [name for name in sorted(source) if name not in quantized or not same(source[name], quantized[name])]
+def compare_codes(title: str, quantized: Path) -> bool:
+    """Load a folder of block FP8 as an accelerator would, but on the CPU; compare the codes and the scales in it."""
+    with unittest.mock.patch.object(FineGrainedFP8HfQuantizer, "validate_environment"):
+        model, info = AutoModelForCausalLM.from_pretrained(quantized, dtype=torch.bfloat16, output_loading_info=True)
+    unfit = {key: sorted(map(str, names)) for key, names in info.items() if names}
+    wide = (torch.float8_e8m0fnu, torch.float32)  # modules for ue8m0 have scales in that type, stored in float32
+    loaded = {name: x.float() if x.dtype in wide else x for name, x in model.state_dict().items()}
+    stored = stacked(tensors_of(quantized), *EXPERTS)
+    # The router's bias is float32 in the model, whatever it is stored as.
+    different = [name for name in differences(stored, loaded) if not name.endswith("e_score_correction_bias")]
+    codes = sum(x.dtype == torch.float8_e4m3fn for x in loaded.values())
+    good = not unfit and not different
+    print(
+        f"{title:24} {'ok' if good else 'DIFFERS':8} loaded as codes: keys that do not fit: {unfit or 'none'}; "
+        f"{len(loaded)} tensors, {codes} in FP8, {len(different)} differ {different[:3]}"
+    )
+    return good
 
 
 def compare_preset(preset: str, folder: Path) -> bool:

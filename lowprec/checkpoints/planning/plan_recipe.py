@@ -28,7 +28,7 @@ def plan_recipe(
     """Decide what a recipe makes of every tensor of a container.
 
     Raises FileError where the container is of another kind than the recipe writes or is quantized already, a pattern
-    names nothing, or no weight is quantized.
+    names nothing, no weight is quantized, or one is and another one of its module is kept.
     """
     if not isinstance(container, (Folder, SafetensorsFile)):
         raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
