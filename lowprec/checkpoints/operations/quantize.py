@@ -145,7 +145,8 @@ class Quantize(Operation):
         first, step = chunk.start // self._matrix[1], self._rows(PART)
         if self.transposed:
             for start in range(0, x.shape[1], step):
-                yield first + start, np.ascontiguousarray(x[:, start : start + step].T)
+                strip = np.ascontiguousarray(x[:, start : start + step])  # dense, its columns are near each other
+                yield first + start, np.ascontiguousarray(strip.T)
             return
         for start in range(0, len(x), step):
             yield first + start, x[start : start + step]

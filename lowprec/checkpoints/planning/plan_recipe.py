@@ -14,7 +14,7 @@ from ..recipes.recipe import Recipe
 from .companions import find_companions
 from .conversion_plan import ConversionPlan, check_names
 from .name_patterns import NamePatterns
-from .quantization_config import find_descriptions
+from .quantization_config import find_descriptions, model_type
 
 __all__ = ["plan_recipe"]
 
@@ -27,11 +27,10 @@ def plan_recipe(
 ) -> ConversionPlan:
     """Decide what a recipe makes of every tensor of a container.
 
-    Raises FileError where the container is of another kind than the recipe writes or is quantized already, a pattern
-    names nothing, no weight is quantized, or one is and another one of its module is kept.
+    Raises FileError where the container or its model is of another kind than the recipe is for, or is quantized
+    already, a pattern names nothing, no weight is quantized, or one is and another one of its module is kept.
     """
-    if not isinstance(container, (Folder, SafetensorsFile)):
-        raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
+    _check_kind(container, recipe)
     for patterns in (keep, also):
         patterns.check(container.path, (one.name for one in container.tensors))
     _check_plain(container)
@@ -67,6 +66,17 @@ def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: Na
     if keep.fit(tensor.name):
         return "kept by name"
     return "" if also.fit(tensor.name) else recipe.why_kept(tensor)
+
+
+def _check_kind(container: Container, recipe: Recipe) -> None:
+    """Raise FileError for a container, or a model in it, that the recipe is not for."""
+    if not isinstance(container, (Folder, SafetensorsFile)):
+        raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
+    model = model_type(container)
+    if model and recipe.models and model not in recipe.models:
+        raise FileError(
+            f"{container.path}: must be a model of type {' or '.join(recipe.models)} for {recipe.name}; got {ascii(model)[:40]}"
+        )
 
 
 def _check_plain(container: Container) -> None:
