@@ -111,7 +111,9 @@ def test_many_tensors_are_shown_by_kind(tmp_path: Path, capsys: pytest.CaptureFi
     source = model(tmp_path / "x.safetensors")
     arguments = ("--to", "float8_e4m3fn", "--exclude", "*norm*", "--progress", "none")
     report = tmp_path / "r.json"
-    out = run("convert", str(source), str(tmp_path / "y.safetensors"), *arguments, "--report", str(report), capsys=capsys)
+    out = run(
+        "convert", str(source), str(tmp_path / "y.safetensors"), *arguments, "--report", str(report), capsys=capsys
+    )
     assert out.startswith(SAID + "lowest SQNR:\n")
     header, *lines, last = out.removeprefix(SAID).splitlines()[1:]
     assert [line.split()[0] for line in lines] == [
