@@ -42,7 +42,7 @@ class Report:
     notes : list of str
         What ``raw`` was needed for: companions that were not applied, descriptions that were left out.
     remarks : list of str
-        Weights of a quantized checkpoint that have no scales.
+        What may surprise: weights of a quantized checkpoint that have no scales, and what was resumed.
     descriptions : list of str
         What becomes of config.json and other descriptions of the model.
     tensors : list of TensorReport

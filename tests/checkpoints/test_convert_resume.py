@@ -6,6 +6,7 @@ import errno
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from support.containers import SOURCES, contents
 from support.resumed_conversions import LAST, SHARDS, kill, records, start_blocked, three_shards, without_times
 
 from lowprec.checkpoints import convert
+from lowprec.checkpoints.containers.folder import Folder
 from lowprec.checkpoints.containers.tensors import TensorReader
+from lowprec.checkpoints.execution.file_completion import FileCompletion
 from lowprec.checkpoints.execution.worker import Task, TaskResult, Worker
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.files.resumable_output import ResumableStaging, staging_name
@@ -166,6 +169,77 @@ def test_without_resume_nothing_stays(source: Path, tmp_path: Path, monkeypatch:
     with pytest.raises(FileError, match="no room"):
         convert(source, tmp_path / "out", to="float16")
     assert os.listdir(tmp_path) == ["in"]
+
+
+def test_files_are_finished_one_after_another(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the container has their tensors in another order."""
+    begun: list[str] = []
+    finished: list[int] = []
+    convert_task, open_folder = Worker.convert, Folder.__init__
+
+    def note(self: Worker, task: Task) -> TaskResult:
+        begun.append(task.positions[0].path.name)
+        return convert_task(self, task)
+
+    def interleave(self: Folder, *arguments: Any, **options: Any) -> None:
+        open_folder(self, *arguments, **options)
+        self.tensors = self.tensors[::2] + self.tensors[1::2]
+
+    monkeypatch.setattr(Worker, "convert", note)
+    monkeypatch.setattr(Folder, "__init__", interleave)
+    monkeypatch.setattr(ResumableStaging, "finish", lambda self, number, state: finished.append(number))
+    convert(source, tmp_path / "out", to="float16", resume=True, threads=1)
+    assert begun == sorted(begun)
+    assert finished == [0, 1, 2]
+
+
+def test_a_file_is_complete_when_its_last_tensor_is() -> None:
+    complete: list[int] = []
+    watch = FileCompletion({0: {0}, 1: {0, 1}, 2: {1}, 3: {2}}, complete.append)
+    for tensor in (0, 1, 1, 2):
+        watch.task_made(tensor)
+    watch.task_done(1)
+    watch.task_done(1)
+    watch.task_done(0)
+    watch.all_made(0)
+    assert complete == []  # tensor 1 may have more tasks
+    watch.all_made(1)
+    assert complete == [0]
+    watch.all_made(2)
+    watch.all_made(3)  # it is empty, and has no task
+    assert complete == [0, 2]
+    watch.task_done(2)
+    assert complete == [0, 2, 1]
+
+
+@pytest.mark.parametrize("room", ["for the rest", "for less"])
+def test_the_disk_needs_room_for_what_is_not_finished(
+    room: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    whole = everything(tmp_path / "whole") if convert(source, tmp_path / "whole", to="float16") else {}
+    needed = sum(len(content) for name, content in whole.items() if name not in SHARDS[:2])
+    free = [sum(map(len, whole.values())), 0]
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free[0]))
+    fail(source, target, to="float16")
+    free[0] = needed - (room == "for less")
+    if room == "for less":
+        with pytest.raises(FileError, match=rf"out: needs {needed} bytes, and the disk has {needed - 1} left"):
+            convert(source, target, to="float16", resume=True)
+        free[0] = needed
+    assert convert(source, target, to="float16", resume=True).remarks == [RESUMED]
+    with pytest.raises(FileError, match="and the disk has"):
+        convert(source, tmp_path / "other", to="float16", resume=True)
+    assert leftovers(tmp_path) == []
+
+
+def test_processes_of_dask_resume_too(source: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    target = tmp_path / "out"
+    fail(source, target, to="float16")
+    assert convert(source, target, to="float16", resume=True, dask="local", threads=1).remarks == [RESUMED]
+    convert(source, tmp_path / "whole", to="float16")
+    assert everything(target) == everything(tmp_path / "whole")
 
 
 # --- what starts over ---

@@ -78,7 +78,7 @@ class LockedFolder:
 
     def clear(self) -> None:
         """Remove everything but the lock."""
-        for name in os.listdir(self.path):
+        for name in sorted(os.listdir(self.path)):
             path = self.path / name
             if name == LOCK:
                 continue
@@ -90,9 +90,10 @@ class LockedFolder:
     def remove(self) -> None:
         """Remove the folder, then let go of it.
 
-        It gets another name first, so that a process that takes the name next does not lose what it writes.
+        Its name goes before its lock does, so that a process that takes the name next does not lose what it writes.
         """
         with contextlib.suppress(OSError):
+            self.clear()
             aside = tempfile.mkdtemp(prefix=f"{self.path.name}-", dir=self.path.parent)
             os.rename(self.path, aside)  # onto an empty folder
             shutil.rmtree(aside, ignore_errors=True)

@@ -68,12 +68,20 @@ class ResumableStaging(Staging):
         self._locked = LockedFolder(self._target.with_name(staging_name(self._target)))
         self._folder = self._locked.path
         try:
-            inner = self._found() or self._start()
-            self._drop_unfinished(inner)
+            inner = self._found()
+            if inner is None:
+                self._locked.clear()
+            else:
+                self._drop_unfinished(inner)
             kept = sum(self._output.files[number].size for number in self.finished)
             check_space(self._output, self._target, self._output.nbytes - kept)
+            if inner is None:
+                inner = self._start()
         except BaseException:
-            self._locked.close()
+            if (self._folder / MANIFEST).exists():
+                self._locked.close()
+            else:
+                self._locked.remove()
             raise
         self._writer = futures.ThreadPoolExecutor(1, "lowprec-finish")
         return inner
@@ -91,8 +99,7 @@ class ResumableStaging(Staging):
         }  # fmt: skip
 
     def _start(self) -> Path:
-        """Remove what an earlier run left, and write a new manifest."""
-        self._locked.clear()
+        """Write a manifest into the empty folder."""
         (self._folder / RECORDS).mkdir()
         inner = self._folder / f"new-{secrets.token_hex(4)}"  # a worker elsewhere may still write to the old one
         inner.mkdir()
