@@ -324,12 +324,17 @@ def test_a_finished_file_that_was_changed_is_converted_again(
     assert report.remarks[:-1] == ([] if change in ("record", "state") else said)
 
 
-def test_the_command_says_what_it_resumes(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_stays_and_what_it_resumes(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = tmp_path / "out"
-    fail(source, target, to="float16")
     arguments = ["convert", str(source), str(target), "--to", "float16", "--resume", "--progress", "plain"]
+    with pytest.MonkeyPatch.context() as patch:
+        fails_in_last(patch, FileError("no room"))
+        assert main([*arguments, "--threads", "1"]) == 1
+    stays = f"finished files stay in {tmp_path / staging_name(target)}, to be resumed: 2"
+    assert capsys.readouterr().err.splitlines() == [stays, "lowprec: no room"]
     assert main(arguments) == 0
     captured = capsys.readouterr()
-    assert RESUMED in captured.err.splitlines()
-    assert "finished files are compared with their digests: 2" in captured.err.splitlines()
+    assert captured.err.splitlines() == ["finished files are compared with their digests: 2", RESUMED]
     assert f"note: {RESUMED}" in captured.out.splitlines()

@@ -14,11 +14,14 @@ import pytest
 from support.checkpoint_files import everything, save
 from support.command_line import run
 from support.quantized_checkpoints import LAYOUTS, write_folder
-from support.resumed_conversions import three_shards
+from support.resumed_conversions import SHARDS, three_shards
 
 from lowprec.checkpoints import convert
+from lowprec.checkpoints.containers.folder import Folder
 from lowprec.checkpoints.containers.tensors import TensorReader
 from lowprec.checkpoints.layer_kinds import layer_kind
+from lowprec.checkpoints.planning.description_changes import description_changes
+from lowprec.checkpoints.planning.quantization_config import Description
 from lowprec.checkpoints.progress import Progress
 
 KINDS = {
@@ -219,6 +222,24 @@ def test_a_dry_run_of_a_dequantization(tmp_path: Path, capsys: pytest.CaptureFix
     assert f"config.json: {changes}" in out.splitlines()
     assert "hf_quant_config.json: left out" in out.splitlines()
     assert re.search(r"float8_e4m3fn +bfloat16 +float32 +\d+x\d+ ", out)
+
+
+def test_what_becomes_of_descriptions(tmp_path: Path) -> None:
+    folder = three_shards(tmp_path / "in")
+    (folder / "params.json").write_text("{}")
+    (folder / "quant_config.json").write_text("{}")
+    (folder / "config.json").write_text('{"a": 1, "b": {"c": 1}, "text_config": {"d": "x"}, "e\\u0007": 2, "f": null}')
+    container = Folder(folder)
+    assert description_changes(container, []) == ["config.json: unchanged", "params.json: unchanged"]
+    container.replace("quant_config.json", None)
+    container.add("config.json", b'{"a": 2, "b": {"c": 2}, "text_config": {"d": "y"}, "g": 3}')
+    container.add("hf_quant_config.json", b"{}")
+    misfits = [Description(folder / SHARDS[0], ("_quantization_metadata",)), Description(folder / "quant_config.json")]
+    assert description_changes(container, misfits) == [
+        'config.json: a 1 -> 2, b {...} -> {...}, text_config.d "x" -> "y", e\\x07 removed, f removed, g added',
+        "params.json: unchanged", "hf_quant_config.json: new", "quant_config.json: left out",
+        f"{SHARDS[0]}: _quantization_metadata left out",
+    ]  # fmt: skip
 
 
 # --- progress ---

@@ -195,6 +195,7 @@ class ResumableStaging(Staging):
         if self._is_published or not self.finished:
             self._locked.remove()
             return
+        self._say(f"finished files stay in {self._folder}, to be resumed: {len(self.finished)}")
         try:
             self._drop_unfinished(self._inner)
         except OSError:  # the next run does that too
