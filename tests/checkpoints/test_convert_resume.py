@@ -19,6 +19,7 @@ from lowprec.checkpoints.containers.folder import Folder
 from lowprec.checkpoints.containers.tensors import TensorReader
 from lowprec.checkpoints.execution.file_completion import FileCompletion
 from lowprec.checkpoints.execution.worker import Task, TaskResult, Worker
+from lowprec.checkpoints.files import resumable_output
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.files.resumable_output import ResumableStaging, staging_name
 from lowprec.cli import main
@@ -155,6 +156,25 @@ def test_what_fails_leaves_finished_files_alone(
     assert RESUMED in convert(source, target, to="float16", resume=True, overwrite=True).remarks
     convert(source, tmp_path / "whole", to="float16")
     assert everything(target) == everything(tmp_path / "whole")
+
+
+def test_a_full_disk_has_room_for_records_when_the_rest_is_removed(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, write = tmp_path / "out", resumable_output.write_json
+
+    def refuse(path: Path, value: Any) -> None:
+        if path.name == "1.json" and any(target.with_name(staging_name(target)).rglob(LAST)):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, value)
+
+    monkeypatch.setattr(resumable_output, "write_json", refuse)
+    fails_in_last(monkeypatch, FileError("no room"))
+    with pytest.raises(FileError, match="no room|No space left on device"):
+        convert(source, target, to="float16", resume=True, threads=1)
+    monkeypatch.undo()
+    assert [path.name for path in records(target)] == ["0.json", "1.json"]
+    assert convert(source, target, to="float16", resume=True).remarks == [RESUMED]
 
 
 def test_nothing_stays_where_nothing_is_finished(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

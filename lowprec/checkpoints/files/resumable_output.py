@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent import futures
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,7 @@ class ResumableStaging(Staging):
         self.finished: dict[int, dict[str, Any]] = {}
         self.remarks: list[str] = []
         self._is_published = False
+        self._complete: dict[int, dict[str, Any]] = {}
         self._finishing: list[futures.Future[None]] = []
 
     def _prepare(self) -> Path:
@@ -72,7 +74,7 @@ class ResumableStaging(Staging):
             if inner is None:
                 self._locked.clear()
             else:
-                self._drop_unfinished(inner)
+                self._keep_only(self.finished, inner)
             kept = sum(self._output.files[number].size for number in self.finished)
             check_space(self._output, self._target, self._output.nbytes - kept)
             if inner is None:
@@ -144,9 +146,9 @@ class ResumableStaging(Staging):
         except (TypeError, KeyError, ValueError):
             return None
 
-    def _drop_unfinished(self, inner: Path) -> None:
-        """Remove all files but the finished ones."""
-        kept = {inner / self._output.files[number].name for number in self.finished}
+    def _keep_only(self, numbers: Iterable[int], inner: Path) -> None:
+        """Remove all files but some."""
+        kept = {inner / self._output.files[number].name for number in numbers}
         for folder, folders, names in os.walk(inner, topdown=False):
             for name in names:
                 if Path(folder, name) not in kept:
@@ -162,6 +164,7 @@ class ResumableStaging(Staging):
         """Record a file, all of which is written, while the conversion goes on."""
         if self._output.seal is None:  # else it is complete at the end, and not before
             self._raise_errors()
+            self._complete[number] = state
             self._finishing.append(self._writer.submit(self._finish, number, state))
 
     def _finish(self, number: int, state: dict[str, Any]) -> None:
@@ -192,13 +195,18 @@ class ResumableStaging(Staging):
     def __exit__(self, *error: object) -> None:
         """Remove what cannot be resumed: everything, if the target is written or no file is finished."""
         self._writer.shutdown()
+        if not self._is_published:
+            self._keep_complete()
         if self._is_published or not self.finished:
             self._locked.remove()
             return
         self._say(f"finished files stay in {self._folder}, to be resumed: {len(self.finished)}")
-        try:
-            self._drop_unfinished(self._inner)
-        except OSError:  # the next run does that too
-            pass
-        finally:
-            self._locked.close()
+        self._locked.close()
+
+    def _keep_complete(self) -> None:
+        """Remove what is not complete; then the disk, if it was full, has room for the last records."""
+        with contextlib.suppress(OSError):  # if not removed now, it is by the next run
+            self._keep_only({*self.finished, *self._complete}, self._inner)
+            for number, state in self._complete.items():
+                if number not in self.finished:
+                    self._finish(number, state)
