@@ -42,6 +42,8 @@ class Recipe:
     fused : callable
         Takes the name of a weight; returns what the weights have in common that share the scale of a whole tensor, or
         nothing where each has its own.
+    remark : str
+        What the result means that may surprise, for the report; nothing where the summary says all.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Recipe:
     describe: Callable[[Scheme, Sequence[str]], Mapping[str, Any]]
     why_kept: Callable[[StoredTensor], str] = why_no_linear_weight
     fused: Callable[[str], str] = fused_group
+    remark: str = ""
 
     def scheme_of(self, fmt: Format) -> Scheme:
         """Return how a weight in `fmt` is stored."""

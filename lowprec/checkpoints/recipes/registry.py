@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from . import compressed_tensors
+from . import compressed_tensors, modelopt
 from .recipe import Recipe
 
 __all__ = ["RECIPES", "find_recipe"]
 
-RECIPES = (*compressed_tensors.RECIPES,)
+RECIPES = (*compressed_tensors.RECIPES, *modelopt.RECIPES)
 
 
 def find_recipe(name: object, parameter: str = "recipe") -> Recipe:

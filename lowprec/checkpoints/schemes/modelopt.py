@@ -14,10 +14,10 @@ from ...ops.cast import cast
 from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32, Format
-from .packing import pack_nibbles
 from .scheme import Packing, Scheme
+from .tool import Tool
 
-__all__ = ["fp8_scale", "nvfp4_scale", "quantize"]
+__all__ = ["FP8", "FP8_ROWS", "NVFP4", "fp8_scale", "nvfp4_scale", "quantize"]
 
 Array = np.ndarray[Any, Any]
 
@@ -85,8 +85,8 @@ def _nvfp4(x: Array, fmt: Format, width: int, second: np.float32) -> tuple[Array
     if factors.max(initial=0) > 1:
         zero |= x.view(fmt.dtype).astype(np.float32) / np.repeat(factors, width, axis=1) == 0
     values = np.where(zero, x.dtype.type(0), x).view(fmt.dtype)
-    codes = quantize_linear(values, factors, axis=1, block_size=width, output_dtype=FLOAT4_E2M1FN)
-    return scales, pack_nibbles(np.asarray(codes).view(np.uint8))
+    codes = quantize_linear(values, factors, axis=1, block_size=width, output_dtype=FLOAT4_E2M1FN, packed=True)
+    return scales, np.asarray(codes).reshape(len(x), -1)
 
 
 def _fp8_tensor(x: Array, fmt: Format, scale: np.float32) -> tuple[Array, Array]:
@@ -102,3 +102,8 @@ def _fp8_rows(x: Array, fmt: Format) -> tuple[Array, Array]:
     scales = np.where(largest == 0, LARGEST_FP8, np.maximum(largest, np.float32(fmt.smallest_normal))) / LARGEST_FP8
     codes = quantize_linear(x.view(fmt.dtype), scales[:, 0], axis=0, output_dtype=FLOAT8_E4M3FN)
     return scales.view(np.uint32), np.asarray(codes).view(np.uint8)
+
+
+FP8 = Tool("ModelOpt", quantize, fp8_scale)
+FP8_ROWS = Tool("ModelOpt", quantize)
+NVFP4 = Tool("ModelOpt", quantize, nvfp4_scale)
