@@ -61,12 +61,12 @@ def main() -> None:
         "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
         "source": {name: digest(values.tobytes()) for name, values in sorted(tensors.items())},
     }
-    GOLDEN.mkdir(exist_ok=True)
+    for preset in PRESETS:
+        shutil.rmtree(GOLDEN / preset, ignore_errors=True)
     with tempfile.TemporaryDirectory() as temporary:
         source = write_folder(Path(temporary, "llama"), tensors, llama_config())
         for preset in PRESETS:
             target = GOLDEN / preset
-            shutil.rmtree(target, ignore_errors=True)
             model_free_ptq(str(source), str(target), scheme=preset, ignore=IGNORED, device="cpu")
             digests[preset] = dequantized(target)
             for file in target.iterdir():

@@ -26,7 +26,8 @@ def edges(name: str, part: str) -> tuple[np.ndarray, Format, dict[str, bytes], f
     _, shape, content = stored[prefix + "x"]
     x = np.frombuffer(content, fmt.code_dtype).reshape(shape)
     largest = float(np.abs(x.view(fmt.dtype).astype(np.float64)).max())
-    return x, fmt, {key.removeprefix(prefix): one for key, (_, _, one) in stored.items() if key.startswith(prefix)}, largest
+    made = {key.removeprefix(prefix): one for key, (_, _, one) in stored.items() if key.startswith(prefix)}
+    return x, fmt, made, largest
 
 
 @pytest.mark.parametrize(("name", "part"), CASES)

@@ -36,7 +36,8 @@ def outputs(name: str, shape: tuple[int, ...], scheme: Scheme) -> Iterator[Outpu
     else:
         yield Output(CODES, f"{module}weight_packed", INT32, (rows, width // 4))
     scale = UINT8 if scheme.scale == FLOAT8_E8M0FNU else scheme.scale
-    yield Output(SCALES, f"{module}weight_scale", scale, scheme.grid.shape(rows, columns))
+    whole = not (scheme.grid.rows or scheme.grid.columns)
+    yield Output(SCALES, f"{module}weight_scale", scale, (1,) if whole else scheme.grid.shape(rows, columns))
     if scheme.global_scale is not GlobalScale.NONE:
         yield Output(GLOBAL_SCALE, f"{module}weight_global_scale", FLOAT32, (1,))
     if scheme.packing is Packing.WORDS:

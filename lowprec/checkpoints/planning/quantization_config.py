@@ -152,9 +152,9 @@ def quantization_of(container: Container) -> dict[str, Any]:
                 return dict(found)
         if isinstance(config.get(TOP_KEY), dict):
             return {"quant_method": "fp8", **config[TOP_KEY]} if "qformat_weight" in config[TOP_KEY] else {}
-    if FILES[0] in names and _read(container.path / FILES[0]):
-        return {"quant_method": "modelopt"}
-    return {}
+    text = _read(container.path / FILES[0]) if FILES[0] in names else ""
+    found = json.loads(text).get(TOP_KEY) if text else None
+    return {"quant_method": "modelopt", **(found if isinstance(found, dict) else {})} if text else {}
 
 
 def set_dtype(container: Container, dtype: str) -> None:
@@ -206,8 +206,8 @@ def add_descriptions(container: Container, descriptions: Mapping[str, Any]) -> N
         if name != KEY:
             container.add(name, (json.dumps(content, indent=4) + "\n").encode())
             continue
-        path = container.path / CONFIGS[0]
-        text = _read(path) if CONFIGS[0] in container.others else ""
+        path, changed = container.path / CONFIGS[0], container.replaced.get(CONFIGS[0], b"").decode()
+        text = _read(path) if CONFIGS[0] in container.others else changed
         if not text:
             raise FileError(f"{path}: must be a JSON object, to say how the weights are quantized")
         entry = json.dumps({KEY: content}, indent=2)[1:-1].strip("\n")

@@ -7,7 +7,7 @@ import re
 from ...spec.formats import BFLOAT16, FLOAT16, FLOAT32
 from ..containers.tensors import StoredTensor
 
-__all__ = ["FORMATS", "fused_group", "module_of", "why_no_linear_weight"]
+__all__ = ["FORMATS", "fused_group", "linear_module", "module_of", "why_no_linear_weight"]
 
 FORMATS = (BFLOAT16, FLOAT16, FLOAT32)
 
@@ -33,6 +33,15 @@ def why_no_linear_weight(tensor: StoredTensor) -> str:
     if not re.search(r"\.\d+\.", tensor.name):
         return "not in a repeated block"
     return "engines keep it" if KEPT.search(module_of(tensor.name)) else ""
+
+
+def linear_module(tensor: StoredTensor) -> str:
+    """Return the linear layer whose weight a tensor is, or nothing.
+
+    Modules whose name ends with "norm" are no linear layers.
+    """
+    module = module_of(tensor.name)
+    return module if module != tensor.name and len(tensor.shape) == 2 and not module.endswith("norm") else ""
 
 
 def fused_group(name: str) -> str:
