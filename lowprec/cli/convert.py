@@ -10,6 +10,7 @@ from typing import Any
 from ..checkpoints.conversion import convert, parse_size
 from ..checkpoints.element_rules import SCALE_FORMATS, parse_scale_layout
 from ..checkpoints.inspection import as_text, inspect
+from ..checkpoints.planning.plan_relabel import LAYOUTS
 from ..checkpoints.progress import STYLES
 from ..checkpoints.recipes.registry import RECIPES
 from ..checkpoints.report import Report
@@ -76,7 +77,9 @@ def _report(options: argparse.Namespace) -> Report:
         options.dst,
         to=None if options.to is None else number_format(options.to, "--to"),
         recipe=options.recipe,
+        layout=options.layout,
         keep=options.keep,
+        also=options.also,
         source=source_format(options),
         include=options.include,
         exclude=options.exclude,
@@ -127,12 +130,16 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
         help="quantize the weights of a model for inference engines: "
         + "; ".join(f"{recipe.name} ({recipe.summary})" for recipe in RECIPES),
     )  # fmt: skip
+    what.add_argument(
+        "--layout", choices=list(LAYOUTS), help="store a quantized model as other engines name it; codes are copied"
+    )
     one.add_argument(
         "--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes that the file does not name"
     )
-    which = one.add_argument_group("which tensors")
+    which = one.add_argument_group("which tensors (GLOB: a name with * and ?, or re: and a regular expression)")
     which.add_argument("--include", action="append", default=[], metavar="GLOB", help="only these (repeat for more)")
     which.add_argument("--keep", action="append", default=[], metavar="GLOB", help="--recipe: not these modules either")
+    which.add_argument("--also", action="append", default=[], metavar="GLOB", help="--recipe: these modules too")
     which.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="not these (repeat for more)")
     scales = one.add_argument_group("scales (QuantizeLinear instead of Cast; of W: W_scale)")
     scales.add_argument(

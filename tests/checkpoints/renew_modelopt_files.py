@@ -5,9 +5,11 @@ golden/modelopt/NVFP4, FP8 and FP8_ROWS are what `export_hf_checkpoint` writes w
 edges.safetensors has small weights of each type (`T.x`), and what `NVFP4QTensor.quantize` (`T.nvfp4.*`) and the export of
 FP8 (`T.fp8.*`, `T.rows.*`) make of them. digests.json has the first 16 hex digits of the SHA-256 of each weight in NVFP4
 once ModelOpt has made it bfloat16, and the versions of the packages. (ModelOpt multiplies FP8 by scales that it rounds to
-bfloat16 first, as no engine does.) From the root of the repository:
+bfloat16 first, as no engine does.) "relabelled" has those of the golden files in the other layout, as `convert` stores them
+and compressed-tensors or ModelOpt dequantizes them; the script stops if `ModelOptNvfp4Converter` has other tensors than
+`convert`. From the root of the repository:
 
-    pip install torch==2.13.0 transformers==5.23.0 accelerate==1.15.0 safetensors==0.8.0 ml_dtypes==0.6.0
+    pip install . torch==2.13.0 transformers==5.23.0 accelerate==1.15.0 safetensors==0.8.0 compressed-tensors==0.20.0
     pip install --no-deps nvidia-modelopt==0.47.0 omegaconf==2.4.0 antlr4-python3-runtime==4.9.3 pulp==3.3.2
     pip install --no-deps scipy==1.17.1
     python tests/checkpoints/renew_modelopt_files.py
@@ -26,12 +28,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from compressed_tensors.entrypoints.convert.converters.ct_dequantizer import CompressedTensorsDequantizer
+from compressed_tensors.entrypoints.convert.converters.modelopt_nvfp4 import ModelOptNvfp4Converter
 from modelopt.torch import quantization as mtq
 from modelopt.torch.export import export_hf_checkpoint
 from modelopt.torch.export.quant_utils import get_weight_scaling_factor, to_quantized_weight
 from modelopt.torch.quantization.qtensor import NVFP4QTensor
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
+
+from lowprec.checkpoints import convert
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
@@ -44,7 +50,7 @@ CONFIGURATIONS = {
     "FP8": "FP8_DEFAULT_CFG",
     "FP8_ROWS": "FP8_PER_CHANNEL_PER_TOKEN_CFG",
 }
-PACKAGES = ("nvidia-modelopt", "transformers", "torch")
+PACKAGES = ("nvidia-modelopt", "compressed-tensors", "transformers", "torch")
 TYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
 Tensors = dict[str, torch.Tensor]
 
@@ -68,9 +74,16 @@ def export(source: Path, name: str, folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
 
 
+def tensors_of(folder: Path) -> Tensors:
+    tensors: Tensors = {}
+    for file in sorted(folder.glob("*.safetensors")):
+        tensors.update(load_file(file))
+    return tensors
+
+
 def dequantized(folder: Path) -> dict[str, str]:
     """Return the digests of the weights in NVFP4 of a folder as ModelOpt dequantizes them."""
-    tensors, digests = load_file(folder / "model.safetensors"), {}
+    tensors, digests = tensors_of(folder), {}
     for name, codes in sorted(tensors.items()):
         scale, second = tensors.get(f"{name}_scale"), tensors.get(f"{name}_scale_2")
         if scale is not None and second is not None:
@@ -128,6 +141,22 @@ def rows_of(part: str, x: torch.Tensor) -> Tensors:
     return {f"{part}.rows.scales": scale, f"{part}.rows.codes": to_quantized_weight(x, scale, "fp8_pc_pt")}
 
 
+def relabelled(folder: Path) -> dict[str, Any]:
+    """Store golden files in the other layout, in a folder; return digests of the weights that the peers read there."""
+    convert(HERE / "golden" / "NVFP4A16", folder / "modelopt", layout="modelopt")
+    found: dict[str, Any] = {"modelopt": dequantized(folder / "modelopt")}
+    for name in ("NVFP4", "FP8"):
+        target = folder / name
+        convert(GOLDEN / name, target, layout="compressed-tensors")
+        made = CompressedTensorsDequantizer(str(target)).process(tensors_of(target))
+        found[name] = {key: digest(one.bfloat16()) for key, one in sorted(made.items()) if key.endswith("_proj.weight")}
+    ours, theirs = tensors_of(folder / "NVFP4"), tensors_of(GOLDEN / "NVFP4")
+    theirs = ModelOptNvfp4Converter(targets=["re:.*_proj$"]).process(theirs)
+    if {name: digest(one) for name, one in ours.items()} != {name: digest(one) for name, one in theirs.items()}:
+        raise ValueError("ModelOptNvfp4Converter has other tensors than convert")
+    return found
+
+
 def main() -> None:
     """Export with every configuration, and write the files."""
     shutil.rmtree(GOLDEN, ignore_errors=True)
@@ -138,6 +167,7 @@ def main() -> None:
         for name in CONFIGURATIONS:
             export(source, name, GOLDEN / name)
         digests["NVFP4"] = dequantized(GOLDEN / "NVFP4")
+        digests["relabelled"] = relabelled(Path(temporary))
     save_file(edge_tensors(), GOLDEN / "edges.safetensors")
     (GOLDEN / "edges.safetensors").chmod(0o644)
     (GOLDEN / "digests.json").write_text(json.dumps(digests, indent=1) + "\n")

@@ -11,14 +11,14 @@ from ...spec.formats import FLOAT8_E8M0FNU, FLOAT32, INT32, INT64, UINT8
 from ..schemes.scheme import GlobalScale, Packing, Scheme
 from .output import CODES, GLOBAL_SCALE, SCALES, Output
 
-__all__ = ["NAME", "VERSION", "describe", "outputs"]
+__all__ = ["ARGUMENTS", "NAME", "VERSION", "describe", "outputs"]
 
 NAME = "compressed-tensors"
 
 VERSION = "0.19.0"
 """The version of compressed-tensors with whose files the output is compared."""
 
-_ARGUMENTS: dict[str, Any] = {
+ARGUMENTS: dict[str, Any] = {
     "actorder": None, "block_structure": None, "dynamic": False, "group_size": None, "num_bits": 8, "observer": None,
     "observer_kwargs": {}, "scale_dtype": None, "strategy": "tensor", "symmetric": True, "type": "float",
     "zp_dtype": None,
@@ -63,11 +63,11 @@ def describe(
     fmt = _format(scheme)
     group = {
         "format": fmt,
-        "input_activations": None if activations is None else {**_ARGUMENTS, **activations},
+        "input_activations": None if activations is None else {**ARGUMENTS, **activations},
         "output_activations": None,
         "targets": ["Linear"],
         "weights": {
-            **_ARGUMENTS,
+            **ARGUMENTS,
             "num_bits": scheme.bits or scheme.codes.bits,
             "type": "int" if scheme.codes.is_integer else "float",
             **_strategy(scheme),
