@@ -1,13 +1,13 @@
 """Write golden/modelopt/ anew: a tiny Llama as ModelOpt quantizes and exports it, and what hard weights become.
 
-golden/modelopt/NVFP4, FP8 and FP8_ROWS are what `export_hf_checkpoint` writes with `W4A16_NVFP4_CFG`, `FP8_DEFAULT_CFG` and
-`FP8_PER_CHANNEL_PER_TOKEN_CFG`, without data to calibrate with; of config.json its description of the quantization.
-edges.safetensors has small weights of each type (`T.x`), and what `NVFP4QTensor.quantize` (`T.nvfp4.*`) and the export of
-FP8 (`T.fp8.*`, `T.rows.*`) make of them. digests.json has the first 16 hex digits of the SHA-256 of each weight in NVFP4
-once ModelOpt has made it bfloat16, and the versions of the packages. (ModelOpt multiplies FP8 by scales that it rounds to
-bfloat16 first, as no engine does.) "relabelled" has those of the golden files in the other layout, as `convert` stores them
-and compressed-tensors or ModelOpt dequantizes them; the script stops if `ModelOptNvfp4Converter` has other tensors than
-`convert`. From the root of the repository:
+golden/modelopt/NVFP4, FP8 and FP8_ROWS are what `export_hf_checkpoint` writes with `W4A16_NVFP4_CFG`, `FP8_DEFAULT_CFG`
+and `FP8_PER_CHANNEL_PER_TOKEN_CFG`, without data to calibrate with; of config.json its description of the quantization.
+edges.safetensors has small weights of each type (`T.x`), and what `NVFP4QTensor.quantize` (`T.nvfp4.*`) and the export
+of FP8 (`T.fp8.*`, `T.rows.*`) make of them. digests.json has the first 16 hex digits of the SHA-256 of each weight in
+NVFP4 once ModelOpt has made it bfloat16, and the versions of the packages. (ModelOpt multiplies FP8 by scales that it
+rounds to bfloat16 first, as no engine does.) "relabelled" has those of the golden files in the other layout, as
+`convert` stores them and compressed-tensors or ModelOpt dequantizes them; the script stops where
+`ModelOptNvfp4Converter` has other tensors than `convert`. From the root of the repository:
 
     pip install . torch==2.13.0 transformers==5.23.0 accelerate==1.15.0 safetensors==0.8.0 compressed-tensors==0.20.0
     pip install --no-deps nvidia-modelopt==0.47.0 omegaconf==2.4.0 antlr4-python3-runtime==4.9.3 pulp==3.3.2
@@ -56,7 +56,7 @@ Tensors = dict[str, torch.Tensor]
 
 
 def digest(values: torch.Tensor) -> str:
-    content = values.contiguous().view(torch.uint8).numpy().tobytes()
+    content = values.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
     return hashlib.sha256(content).hexdigest()[:16]
 
 

@@ -275,5 +275,7 @@ def _has_fp8_cache(container: Container, description: Mapping[str, Any], name: s
         return False
     said = {key: cache.get(key) for key in CACHE} if isinstance(cache, Mapping) else cache
     if name == modelopt_output.NAME or said not in (CACHE, modelopt_output.FP8):
-        raise FileError(f"{container.path}: the scheme of the cache, {str(cache)[:60]}, has no names in the layout {name}")
+        raise FileError(
+            f"{container.path}: the scheme of the cache, {str(cache)[:60]}, has no names in the layout {name}"
+        )
     return True

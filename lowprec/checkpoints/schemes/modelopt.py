@@ -72,7 +72,8 @@ def _scale(largest: float, divisor: np.float32, otherwise: np.float32) -> np.flo
 def _largest(x: Array, fmt: Format, width: int) -> Array:
     """Return the largest magnitudes of groups of columns, in float32: a row and a column to each."""
     codes = (x & fmt.magnitude_mask).reshape(len(x), -1, width).max(axis=2)
-    return codes.view(fmt.dtype).astype(np.float32)
+    largest: Array = codes.view(fmt.dtype).astype(np.float32)
+    return largest
 
 
 def _nvfp4(x: Array, fmt: Format, width: int, second: np.float32) -> tuple[Array, Array]:
