@@ -11,9 +11,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import leftovers
 from support.golden import GOLDEN, tensors_of
-from support.typed_tensors import BF16, F8, read_tensors, write_tensors
+from support.scaled_weights import ONE, P, Q, fp8, nvfp4, write_model
+from support.typed_tensors import read_tensors, write_tensors
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.tensors import StoredTensor
@@ -25,9 +25,6 @@ DIGESTS: dict[str, Any] = json.loads((GOLDEN / "modelopt" / "digests.json").read
 RELABELLED = {"NVFP4": MODELOPT, "FP8": GOLDEN / "modelopt" / "FP8", "modelopt": COMPRESSED}
 """The golden folders that peers have dequantized in the other layout."""
 
-P = "model.layers.0.mlp.up_proj"
-Q = "model.layers.0.mlp.down_proj"
-ONE = np.float32(1)
 UNEVEN = np.float32(1485 / 1024)
 """A number whose reciprocal's reciprocal is another one, in float32."""
 
@@ -42,36 +39,6 @@ def layout_of(source: Path) -> str:
 def read_json(path: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
-
-
-def codes() -> np.ndarray:
-    return np.random.RandomState(1).randint(0, 256, (8, 32)).astype(np.uint8)
-
-
-def nvfp4(layout: str, second: Any = ONE, inputs: Any = None, module: str = P) -> dict[str, np.ndarray]:
-    """Return a weight in NVFP4 in a layout, with a scale of its input if one is given."""
-    ours = layout == "modelopt"
-    blocks = np.random.RandomState(2).uniform(1, 400, (8, 4)).astype(np.float32).astype(F8)
-    numbers = {"weight_scale_2" if ours else "weight_global_scale": second}
-    numbers |= {} if inputs is None else {"input_scale" if ours else "input_global_scale": inputs}
-    scalars = {f"{module}.{name}": np.asarray(one).reshape(() if ours else 1) for name, one in numbers.items()}
-    return {f"{module}.{'weight' if ours else 'weight_packed'}": codes(), f"{module}.weight_scale": blocks, **scalars}
-
-
-def fp8(scale: Any, inputs: Any = None, module: str = P) -> dict[str, np.ndarray]:
-    """Return a weight in FP8 with one scale."""
-    found = {f"{module}.weight": (codes() % 0x70).view(F8), f"{module}.weight_scale": np.asarray(scale)}
-    return found if inputs is None else {**found, f"{module}.input_scale": np.asarray(inputs)}
-
-
-def write(folder: Path, tensors: dict[str, np.ndarray], method: str = "modelopt", **described: Any) -> Path:
-    folder.mkdir()
-    plain = {"lm_head.weight": np.ones((4, 8), BF16), "model.norm.weight": np.ones(8, BF16)}
-    write_tensors(folder / "model.safetensors", {**tensors, **plain})
-    entry = {"quant_method": method, **described}
-    text = json.dumps({"model_type": "llama", "quantization_config": entry, "note": "größer"}, ensure_ascii=False)
-    (folder / "config.json").write_text(text, encoding="utf-8")
-    return folder
 
 
 @pytest.mark.parametrize("source", [MODELOPT, COMPRESSED], ids=["modelopt", "compressed-tensors"])
@@ -139,7 +106,7 @@ def test_there_and_back(source: Path, tmp_path: Path) -> None:
 def test_a_reciprocal_that_is_not_undone(tmp_path: Path) -> None:
     assert ONE / (ONE / UNEVEN) != UNEVEN
     tensors = {**nvfp4("modelopt", UNEVEN), **nvfp4("modelopt", np.float32(0.5), module=Q)}
-    report = convert(write(tmp_path / "x", tensors), tmp_path / "y", layout="compressed-tensors")
+    report = convert(write_model(tmp_path / "x", tensors), tmp_path / "y", layout="compressed-tensors")
     assert "2 other scales" in report.remarks[0]
     assert "for 1 of them the reciprocal of that differs by an ulp" in report.remarks[0]
     assert "lossless" not in report.remarks[0]
@@ -149,7 +116,9 @@ def test_a_reciprocal_that_is_not_undone(tmp_path: Path) -> None:
 
 
 def test_values_in_float32_change_by_what_the_report_says(tmp_path: Path) -> None:
-    report = convert(write(tmp_path / "x", nvfp4("modelopt", UNEVEN)), tmp_path / "y", layout="compressed-tensors")
+    report = convert(
+        write_model(tmp_path / "x", nvfp4("modelopt", UNEVEN)), tmp_path / "y", layout="compressed-tensors"
+    )
     assert "values change by 3e-07 of them at most" in report.remarks[0]
     before, after = (
         read_tensors(convert_to_float32(tmp_path / name))[f"{P}.weight"].astype(np.float64) for name in "xy"
@@ -165,7 +134,7 @@ def convert_to_float32(folder: Path) -> Path:
 
 def test_nvfp4_with_scales_of_inputs(tmp_path: Path) -> None:
     """The algorithm NVFP4, and compressed-tensors' preset of that name."""
-    source = write(tmp_path / "x", nvfp4("modelopt", np.float32(0.25), np.float32(0.125)), ignore=["lm_head"])
+    source = write_model(tmp_path / "x", nvfp4("modelopt", np.float32(0.25), np.float32(0.125)), ignore=["lm_head"])
     convert(source, tmp_path / "y", layout="compressed-tensors")
     found = read_tensors(tmp_path / "y")
     assert found[f"{P}.input_global_scale"].tolist() == [8.0]
@@ -188,7 +157,7 @@ def test_nvfp4_with_scales_of_inputs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
 def test_fp8_with_scales_of_inputs(dtype: Any, tmp_path: Path) -> None:
     scale, inputs = np.array([0.25], dtype), np.array([3], dtype)
-    source = write(tmp_path / "x", fp8(scale, inputs), "compressed-tensors", config_groups={})
+    source = write_model(tmp_path / "x", fp8(scale, inputs), "compressed-tensors", config_groups={})
     report = convert(source, tmp_path / "y", layout="modelopt")
     found = read_tensors(tmp_path / "y")
     assert {name: (one.dtype.name, one.shape) for name, one in found.items() if name.endswith("_scale")} == {
@@ -206,9 +175,22 @@ def test_fp8_with_scales_of_inputs(dtype: Any, tmp_path: Path) -> None:
     assert entry["input_activations"]["dynamic"] is False
 
 
+@pytest.mark.parametrize(
+    "described", [{"quant_algo": "W4A16_NVFP4"}, {"config_groups": {"group_0": {"weights": {"num_bits": 4}}}}]
+)
+def test_scales_of_inputs_that_are_not_quantized(described: dict[str, Any], tmp_path: Path) -> None:
+    """There are such files; engines ignore the scales, and must not quantize inputs in the other layout."""
+    source = write_model(tmp_path / "x", nvfp4("modelopt", ONE, ONE), **described)
+    report = convert(source, tmp_path / "y", layout="compressed-tensors")
+    assert f"{P}.input_global_scale" not in read_tensors(tmp_path / "y")
+    assert report.remarks[1] == "scales of inputs are left out (1): inputs are not quantized"
+    groups = read_json(tmp_path / "y" / "config.json")["quantization_config"]["config_groups"]
+    assert groups["NVFP4A16"]["input_activations"] is None
+
+
 def test_fp8_without_scales_of_inputs(tmp_path: Path) -> None:
     """Engines of compressed-tensors find them for each token; ModelOpt's need them in the file."""
-    source = write(tmp_path / "x", fp8(np.float32(0.25)), quant_algo="FP8")
+    source = write_model(tmp_path / "x", fp8(np.float32(0.25)), quant_algo="FP8")
     convert(source, tmp_path / "y", layout="compressed-tensors")
     entry = read_json(tmp_path / "y" / "config.json")["quantization_config"]["config_groups"]["FP8_DYNAMIC"]
     assert (entry["weights"]["strategy"], entry["input_activations"]["strategy"]) == ("tensor", "token")
@@ -219,7 +201,9 @@ def test_fp8_without_scales_of_inputs(tmp_path: Path) -> None:
 
 def test_a_description_in_a_file_of_its_own(tmp_path: Path) -> None:
     """Wildcards become regular expressions, and a cache in FP8 stays one; ModelOpt's file goes away."""
-    source = write(tmp_path / "x", {**nvfp4("modelopt"), "model.layers.0.self_attn.k_proj.k_scale": np.asarray(ONE)})
+    source = write_model(
+        tmp_path / "x", {**nvfp4("modelopt"), "model.layers.0.self_attn.k_proj.k_scale": np.asarray(ONE)}
+    )
     (source / "config.json").write_text('{"model_type": "llama"}')
     listed = {"quant_algo": "NVFP4", "exclude_modules": ["lm_head", "model.visual*"], "kv_cache_quant_algo": "FP8"}
     (source / "hf_quant_config.json").write_text(json.dumps({"producer": {}, "quantization": listed}))
@@ -242,82 +226,10 @@ def test_a_file_without_a_configuration(tmp_path: Path) -> None:
     assert report.remarks[1] == "config.json of the model must say how it is quantized: compressed-tensors"
 
 
-BLOCK = {
-    f"{P}.weight": codes().view(np.uint8).clip(0, 0x70).view(F8),
-    f"{P}.weight_scale_inv": np.ones((1, 1), np.float32),
-}
-MX = {f"{P}.weight_packed": codes(), f"{P}.weight_scale": np.full((8, 2), 0x7F, np.uint8)}
-
-
-@pytest.mark.parametrize(
-    ("tensors", "method", "layout", "message"),
-    [
-        (BLOCK, "fp8", "modelopt", "has the layout FP8, and not one of compressed-tensors, modelopt"),
-        (MX, "compressed-tensors", "modelopt", "is neither NVFP4 nor FP8 with one scale"),
-        (nvfp4("modelopt"), "modelopt", "modelopt", "has the layout modelopt already"),
-        ({**nvfp4("modelopt"), **fp8(ONE, ONE, Q)}, "modelopt", "compressed-tensors", "is quantized otherwise than"),
-        (
-            {**nvfp4("modelopt", ONE, ONE), **nvfp4("modelopt", ONE, module=Q)},
-            "modelopt", "compressed-tensors", "is quantized otherwise than",
-        ),
-        (fp8(np.ones(8, np.float32)), "modelopt", "compressed-tensors", "is neither NVFP4 nor FP8 with one scale"),
-        (
-            {**fp8(np.ones(1, np.float32), ONE), f"{P}.output_scale": np.asarray(ONE)},
-            "compressed-tensors", "modelopt", "output_scale': has no name in the layout modelopt",
-        ),
-        (nvfp4("modelopt", np.float32(0)), "modelopt", "compressed-tensors", "must be a positive number"),
-        (nvfp4("modelopt", np.float32(np.nan)), "modelopt", "compressed-tensors", "must be a positive number"),
-        (nvfp4("modelopt", np.float32(-1)), "modelopt", "compressed-tensors", "must be a positive number"),
-        (nvfp4("modelopt", np.float32(np.inf)), "modelopt", "compressed-tensors", "must be a positive number"),
-        (nvfp4("modelopt", np.float32(1e-42)), "modelopt", "compressed-tensors", "with a finite reciprocal"),
-        (nvfp4("modelopt", np.array([1], np.int32)), "modelopt", "compressed-tensors", "must be one float; got I32"),
-        ({}, "modelopt", "compressed-tensors", "has no quantized weights"),
-    ],
-)  # fmt: skip
-def test_refusals(tensors: dict[str, np.ndarray], method: str, layout: str, message: str, tmp_path: Path) -> None:
-    source = write(tmp_path / "x", tensors, method)
-    with pytest.raises(FileError, match=message):
-        convert(source, tmp_path / "y", layout=layout)
-    assert not (tmp_path / "y").exists()
-    assert not leftovers(tmp_path)
-
-
-@pytest.mark.parametrize("cache", ["NVFP4", {"num_bits": 8, "type": "int", "dynamic": False}, 3])
-def test_a_cache_in_other_numbers(cache: Any, tmp_path: Path) -> None:
-    source = write(tmp_path / "x", nvfp4("modelopt"), kv_cache_scheme=cache)
-    with pytest.raises(FileError, match=r"the scheme of the cache, .* has no names in the layout compressed-tensors"):
-        convert(source, tmp_path / "y", layout="compressed-tensors")
-
-
 @pytest.mark.parametrize("ignore", [3, "lm_head", [3, None], {"a": 1}])
 def test_a_list_of_modules_that_is_none(ignore: Any, tmp_path: Path) -> None:
-    convert(write(tmp_path / "x", nvfp4("modelopt"), ignore=ignore), tmp_path / "y", layout="compressed-tensors")
+    convert(write_model(tmp_path / "x", nvfp4("modelopt"), ignore=ignore), tmp_path / "y", layout="compressed-tensors")
     assert read_json(tmp_path / "y" / "config.json")["quantization_config"]["ignore"] == ["lm_head"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"to": "bfloat16"}, "`to` must be None where there is a `layout`; got 'bfloat16'"),
-        ({"recipe": "int8"}, "`recipe` must be None where there is a `layout`; got 'int8'"),
-        ({"scale": "tensor"}, "`scale` must be 'none' where there is a `layout`; got 'tensor'"),
-        ({"include": "*"}, "`include` must be .* where there is a `layout`"),
-        ({"raw": True}, "`raw` must be False where there is a `layout`"),
-        ({"keep": "*"}, "`keep` must be empty unless there is a `recipe`"),
-        ({"layout": "gguf"}, "`layout` must be one of compressed-tensors, modelopt; got 'gguf'"),
-        ({"layout": 3}, "`layout` must be one of compressed-tensors, modelopt; got 3"),
-    ],
-)
-def test_parameters(options: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=message):
-        convert(MODELOPT, tmp_path / "out", **{"layout": "compressed-tensors", **options})
-    assert not (tmp_path / "out").exists()
-
-
-def test_other_containers(tmp_path: Path) -> None:
-    np.savez(tmp_path / "x.npz", x=np.ones(3, np.float32))
-    with pytest.raises(FileError, match=r"must be a \.safetensors file, or a folder of them, for the layout modelopt"):
-        convert(tmp_path / "x.npz", tmp_path / "y.npz", layout="modelopt")
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(tmp_path: Path) -> None:

@@ -127,13 +127,13 @@ def plan_relabel(container: Container, name: str) -> ConversionPlan:
         raise FileError(f"{container.path}: has no quantized weights that the layout {name} could name")
     reader = TensorReader()
     try:
-        relabelled = Relabelled(name, reader)
+        relabelled = Relabelled(name, reader, _is_weight_only(description))
         for weight in weights:
             relabelled.add(weight)
     finally:
         reader.close()
     plan, ignore = ConversionPlan(), set(_ignored(description, name))
-    for tensor in container.tensors:
+    for tensor in (one for one in container.tensors if one.name not in relabelled.left_out):
         operation = relabelled.operations.get(tensor.name)
         if operation is None:
             ignore.add(linear_module(tensor))
@@ -144,6 +144,8 @@ def plan_relabel(container: Container, name: str) -> ConversionPlan:
     fp8_cache = _has_fp8_cache(container, description, name)
     plan.descriptions = LAYOUTS[name].describe(scheme, static, sorted(ignore - {""}), fp8_cache)
     plan.remarks.append(relabelled.remark())
+    if relabelled.left_out:
+        plan.remarks.append(f"scales of inputs are left out ({len(relabelled.left_out)}): inputs are not quantized")
     if isinstance(container, SafetensorsFile):
         plan.remarks.append(f"config.json of the model must say how it is quantized: {name}")
     return plan
@@ -158,18 +160,21 @@ class Relabelled:
         What is done with each, by its name.
     kind : tuple
         The scheme of all weights in the new layout, and whether layers have a scale of their inputs.
+    left_out : set of str
+        Scales of inputs that are not quantized.
     """
 
-    def __init__(self, name: str, reader: TensorReader) -> None:
+    def __init__(self, name: str, reader: TensorReader, weight_only: bool) -> None:
         self.operations: dict[str, Operation] = {}
         self.kind: tuple[Scheme, bool]
-        self._name, self._layout, self._reader = name, LAYOUTS[name], reader
+        self.left_out: set[str] = set()
+        self._name, self._layout, self._reader, self._weight_only = name, LAYOUTS[name], reader, weight_only
         self._first: Weight | None = None
         self._reciprocals: list[tuple[np.float32, np.float32]] = []
 
     def add(self, weight: Weight) -> None:
         """Decide for a weight; raise FileError where the layout has no names for it, or others are of another kind."""
-        scheme, static = self._scheme(weight), bool(weight.unused)
+        scheme, static = self._scheme(weight), bool(weight.unused) and not self._weight_only
         if self._first is None:
             self._first, self.kind = weight, (scheme, static)
         if self.kind != (scheme, static):
@@ -224,6 +229,9 @@ class Relabelled:
         for tensor in weight.unused:
             if tensor.name not in known:
                 raise fail(tensor, f"has no name in the layout {self._name}")
+            if self._weight_only:
+                self.left_out.add(tensor.name)
+                continue
             yield tensor, self._number(tensor, f"{module}{self._layout.inputs[nvfp4]}", inverse=nvfp4)
 
     def _number(self, tensor: StoredTensor, name: str, *, inverse: bool) -> Constant:
@@ -243,6 +251,14 @@ class Relabelled:
 
 def _is_nvfp4(scheme: Scheme) -> bool:
     return scheme.global_scale is not GlobalScale.NONE
+
+
+def _is_weight_only(description: Mapping[str, Any]) -> bool:
+    """Whether a description says that inputs of layers are not quantized, even if there are scales for them."""
+    groups = description.get("config_groups")
+    described = list(groups.values()) if isinstance(groups, dict) else []
+    none = [isinstance(one, dict) and one.get("input_activations") is None for one in described]
+    return description.get("quant_algo") == modelopt_output.NVFP4_WEIGHTS or (bool(none) and all(none))
 
 
 def _change(operation: Operation) -> str:
