@@ -12,7 +12,7 @@ from .weight import Source, Weight, block_of, fail, grid_of, scale_format, split
 __all__ = ["METHODS", "NAME", "find"]
 
 NAME = "FP8"
-METHODS = ("fp8", "fbgemm_fp8", "deepseek_v4_fp8", "comfy")
+METHODS = ("fp8", "fbgemm_fp8")
 
 SCALES = ("*_scale_inv", "*_scales_inv", "*_scale")
 """Names of scales in the module of the codes; ``*`` is the name of the codes."""
