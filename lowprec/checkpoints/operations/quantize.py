@@ -21,6 +21,8 @@ from ..layouts.output import CODES, GLOBAL_SCALE, SCALES, Output
 from ..schemes.dequantize import Parameters, dequantize
 from ..schemes.llm_compressor import code_format, has_nonfinite
 from ..schemes.scheme import Scheme
+from ..schemes.tiles import ROWS as TILE_ROWS
+from ..schemes.tiles import to_blocked
 from ..schemes.tool import Tool
 from .operation import Array, Operation, Summary
 from .workspace import Workspace
@@ -68,8 +70,8 @@ class Quantize(Operation):
             yield OutputTensor(one.name, one.shape, one.fmt, nbytes, self.tensor, one.role)
 
     def _rows(self, elements: int) -> int:
-        """Return how many rows have about so many elements, a multiple of the rows of a block."""
-        unit = max(1, self.scheme.grid.rows)
+        """Return how many rows have about so many elements, a multiple of the rows of a block or a tile."""
+        unit = TILE_ROWS if self.scheme.tiles else max(1, self.scheme.grid.rows)
         return max(unit, elements // self.tensor.shape[1] // unit * unit)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
@@ -128,8 +130,8 @@ class Quantize(Operation):
             row = first_row + start
             yield roles.index(CODES), row * codes.shape[1], codes.reshape(-1)
             if SCALES in roles:
-                content = np.ascontiguousarray(scales).reshape(-1).view(np.uint8)
-                yield roles.index(SCALES), row // unit * scales[:1].nbytes, content
+                stored = to_blocked(scales) if scheme.tiles else np.ascontiguousarray(scales)
+                yield roles.index(SCALES), row // unit * stored[:1].nbytes, stored.reshape(-1).view(np.uint8)
             self._compare(part, codes, scales, shared, workspace, stats)
 
     def _compare(

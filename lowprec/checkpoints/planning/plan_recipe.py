@@ -50,7 +50,7 @@ def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) 
         raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes")
     check_names(container, plan.outputs)
     plan.descriptions = recipe.describe(scheme, _ignored(kept))
-    if isinstance(container, SafetensorsFile):
+    if plan.descriptions and isinstance(container, SafetensorsFile):
         plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
     return plan
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from . import compressed_tensors
+from . import comfy_ui, compressed_tensors
 from .recipe import Recipe
 
 __all__ = ["RECIPES", "find_recipe"]
 
-RECIPES = (*compressed_tensors.RECIPES,)
+RECIPES = (*compressed_tensors.RECIPES, *comfy_ui.RECIPES)
 
 
 def find_recipe(name: object, parameter: str = "recipe") -> Recipe:

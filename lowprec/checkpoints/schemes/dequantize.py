@@ -28,7 +28,7 @@ class Parameters:
 
     def factors(self, scheme: Scheme) -> tuple[Array, Format]:
         """Return the scales that the codes are multiplied by, as codes of a format, and that format."""
-        if self.global_scale is None:
+        if self.global_scale is None or scheme.global_scale is GlobalScale.NONE:
             return self.scales, scheme.scale
         factors = np.asarray(decode(self.scales, scheme.scale, to=np.float32))
         with np.errstate(all="ignore"):

@@ -1,0 +1,78 @@
+"""Diffusion models for ComfyUI: the arithmetic of comfy-kitchen, in ComfyUI's layout."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from ..containers.tensors import StoredTensor
+from ..layouts import comfy_ui_output as layout
+from ..layouts.comfy_ui import SCHEMES
+from ..schemes.comfy_kitchen import FP8_TOOL, MXFP8_TOOL, NVFP4_TOOL
+from ..schemes.tool import Tool
+from .recipe import Recipe
+from .selection import FORMATS, module_of
+
+__all__ = ["RECIPES"]
+
+BLOCK = re.compile(r"(^|[._])(\w*blocks?|\w*layers?)\.\d+\.")
+"""A block that is repeated: double_blocks.0, single_blocks.0 (Flux, Hunyuan), joint_blocks.0 (SD3), blocks.0 (Wan,
+Cosmos), transformer_blocks.0 (Qwen-Image, LTX, SDXL), layers.0 (Z-Image, Lumina)."""
+
+OTHER_MODELS = re.compile(r"^(cond_stage_model|conditioner|text_encoders?|first_stage_model|vae|audio_vae|vocoder)\.")
+"""Text encoders and autoencoders in a file with a diffusion model."""
+
+KEPT = (
+    (re.compile(r"norm|(^|[._])ln(_|\d|\.|$)"), "a norm"),
+    (re.compile(r"embed|(^|[._])(img|txt|time|vector|guidance|pe|x|t|y|cap|clip)_in($|\.)"), "an embedding"),
+    (re.compile(r"(^|[._])mod(ulation)?($|[._])|adaln", re.IGNORECASE), "modulation, which converters keep"),
+    (re.compile(r"(^|[._])(final_layer|head|proj_out|norm_out|last_layer)($|\.)(?!.*\d+\.)"), "a last layer"),
+    (
+        re.compile(
+            r"distilled_guidance_layer|nerf_|(^|[._])(connectors?|llm_adapter|face_adapter|face_encoder|audio_injector"
+            r"|motion_encoder|control_adapter|casual_audio_encoder|cond_encoder|frame_packer)($|[._])|_connector"
+        ),
+        "conditioning, which converters keep",
+    ),
+    (re.compile(r"(^|[._])(to_gate_logits|router|gate)$"), "a gate"),
+)  # fmt: skip
+"""Modules inside repeated blocks, or around them, that converters for ComfyUI keep; and what they are."""
+
+
+def why_kept(multiple: int, tensor: StoredTensor) -> str:
+    """Return why a tensor is not a weight that is quantized, or nothing.
+
+    ComfyUI pads rows to a multiple, and has the true shape from its model; a file with padded rows says nothing of it.
+    """
+    if not tensor.name.endswith(".weight") or len(tensor.shape) != 2 or tensor.fmt not in FORMATS:
+        return f"no weight of two axes in {', '.join(fmt.name for fmt in FORMATS)}"
+    if OTHER_MODELS.search(tensor.name):
+        return "part of a text encoder or an autoencoder"
+    module = module_of(tensor.name)
+    if not BLOCK.search(tensor.name):
+        return "not in a repeated block"
+    for pattern, what in KEPT:
+        if pattern.search(module):
+            return what
+    return f"its rows are not a multiple of {multiple}" if tensor.shape[0] % multiple else ""
+
+
+def _alone(name: str) -> str:
+    """Return nothing: every weight has a second scale of its own."""
+    return ""
+
+
+def _recipe(name: str, summary: str, fmt: str, tool: Tool) -> Recipe:
+    """Return the recipe for a format of ComfyUI."""
+    scheme = SCHEMES[fmt]
+    return Recipe(
+        name, summary, layout.NAME, "ComfyUI", scheme, False, tool, layout.outputs, layout.describe,
+        partial(why_kept, scheme.grid.columns or 1), _alone,
+    )  # fmt: skip
+
+
+RECIPES = (
+    _recipe("comfy-fp8", "FP8, a float32 scale to a tensor", "float8_e4m3fn", FP8_TOOL),
+    _recipe("comfy-mxfp8", "FP8, a power of two to 32 columns", "mxfp8", MXFP8_TOOL),
+    _recipe("comfy-nvfp4", "FP4, an FP8 scale to 16 columns, a float32 scale to a tensor", "nvfp4", NVFP4_TOOL),
+)
