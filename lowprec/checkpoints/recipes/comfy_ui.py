@@ -24,19 +24,22 @@ OTHER_MODELS = re.compile(r"^(cond_stage_model|conditioner|text_encoders?|first_
 
 KEPT = (
     (re.compile(r"norm|(^|[._])ln(_|\d|\.|$)"), "a norm"),
-    (re.compile(r"embed|(^|[._])(img|txt|time|vector|guidance|pe|x|t|y|cap|clip)_in($|\.)"), "an embedding"),
-    (re.compile(r"(^|[._])mod(ulation)?($|[._])|adaln", re.IGNORECASE), "modulation, which converters keep"),
-    (re.compile(r"(^|[._])(final_layer|head|proj_out|norm_out|last_layer)($|\.)(?!.*\d+\.)"), "a last layer"),
+    (re.compile(r"embed|(^|[._])emb($|[._])|(^|[._])(img|txt|time|vector|guidance|vision)_in($|\.)"), "an embedding"),
+    (re.compile(r"adaln", re.IGNORECASE), "modulation by the time step (adaLN)"),
+    (re.compile(r"(^|\.)(first|final|last)_layer\."), "a first or last layer"),
+    (re.compile(r"(^|[._])(gate|router|to_gate_logits)$"), "a gate"),
     (
         re.compile(
-            r"distilled_guidance_layer|nerf_|(^|[._])(connectors?|llm_adapter|face_adapter|face_encoder|audio_injector"
-            r"|motion_encoder|control_adapter|casual_audio_encoder|cond_encoder|frame_packer)($|[._])|_connector"
+            r"distilled_guidance_layer|(^|\.)(nerf_blocks|llm_adapter|face_adapter|face_encoder|motion_encoder|"
+            r"audio_injector|casual_audio_encoder|cond_encoder|control_adapter|frame_packer)\.|connector\."
         ),
-        "conditioning, which converters keep",
+        "conditioning",
     ),
-    (re.compile(r"(^|[._])(to_gate_logits|router|gate)$"), "a gate"),
 )  # fmt: skip
-"""Modules inside repeated blocks, or around them, that converters for ComfyUI keep; and what they are."""
+"""Parts of the names of modules that converters for ComfyUI keep, inside and around repeated blocks; what they are.
+
+Other modulation in repeated blocks (``img_mod``, ``modulation``) they quantize: it is a third of Flux.1 or Qwen-Image.
+"""
 
 
 def why_kept(multiple: int, tensor: StoredTensor) -> str:
