@@ -29,8 +29,8 @@ LARGEST = 1 << 16
 """Descriptions have a few dozen bytes; one of more than so many is none."""
 
 SCHEMES: Mapping[str, Scheme] = {
-    "float8_e4m3fn": Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT32, Grid(0, 0)),
-    "float8_e5m2": Scheme(FLOAT8_E5M2, Packing.NONE, FLOAT32, Grid(0, 0)),
+    str(FLOAT8_E4M3FN.torch_name): Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT32, Grid(0, 0)),
+    str(FLOAT8_E5M2.torch_name): Scheme(FLOAT8_E5M2, Packing.NONE, FLOAT32, Grid(0, 0)),
     "int8_tensorwise": Scheme(INT8, Packing.NONE, FLOAT32, Grid(0, 0)),
     "mxfp8": Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT8_E8M0FNU, Grid(1, 32), tiles=True),
     "nvfp4": Scheme(FLOAT4_E2M1FN, Packing.HIGH_FIRST, FLOAT8_E4M3FN, Grid(1, 16), GlobalScale.FACTOR, tiles=True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from ...spec.formats import FLOAT8_E4M3FN
 from ..containers.tensors import StoredTensor
 from ..layouts import comfy_ui_output as layout
 from ..layouts.comfy_ui import SCHEMES
@@ -75,7 +76,7 @@ def _recipe(name: str, summary: str, fmt: str, tool: Tool) -> Recipe:
 
 
 RECIPES = (
-    _recipe("comfy-fp8", "FP8, a float32 scale to a tensor", "float8_e4m3fn", FP8_TOOL),
+    _recipe("comfy-fp8", "FP8, a float32 scale to a tensor", str(FLOAT8_E4M3FN.torch_name), FP8_TOOL),
     _recipe("comfy-mxfp8", "FP8, a power of two to 32 columns", "mxfp8", MXFP8_TOOL),
     _recipe("comfy-nvfp4", "FP4, an FP8 scale to 16 columns, a float32 scale to a tensor", "nvfp4", NVFP4_TOOL),
 )
