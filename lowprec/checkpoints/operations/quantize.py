@@ -70,9 +70,15 @@ class Quantize(Operation):
             yield OutputTensor(one.name, one.shape, one.fmt, nbytes, self.tensor, one.role)
 
     def _rows(self, elements: int) -> int:
-        """Return how many rows have about so many elements, a multiple of the rows of a block or a tile."""
+        """Return how many rows have about so many elements, a multiple of the rows of a block or a tile of scales."""
         unit = TILE_ROWS if self.scheme.tiles else max(1, self.scheme.grid.rows)
         return max(unit, elements // self.tensor.shape[1] // unit * unit)
+
+    def _parts(self, x: Array) -> Iterator[Array]:
+        """Yield some rows of a chunk at a time: whole blocks, whose scales may be less than a tile."""
+        step = max(1, PART // x.shape[1]) if self.scheme.tiles else len(x)
+        for start in range(0, len(x), step):
+            yield x[start : start + step]
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
         """Cut between blocks of rows."""
@@ -125,14 +131,18 @@ class Quantize(Operation):
         roles = [one.role for one in self.layout]
         step = self._rows(PART)
         for start in range(0, len(x), step):
-            part = x[start : start + step]
-            scales, codes = self.tool.quantize(part, self.fmt, scheme, shared)
-            row = first_row + start
-            yield roles.index(CODES), row * codes.shape[1], codes.reshape(-1)
+            row, found = first_row + start, []
+            for part in self._parts(x[start : start + step]):
+                scales, codes = self.tool.quantize(part, self.fmt, scheme, shared)
+                yield roles.index(CODES), row * codes.shape[1], codes.reshape(-1)
+                self._compare(part, codes, scales, shared, workspace, stats)
+                row += len(part)
+                found.append(scales)
             if SCALES in roles:
-                stored = to_blocked(scales) if scheme.tiles else np.ascontiguousarray(scales)
-                yield roles.index(SCALES), row // unit * stored[:1].nbytes, stored.reshape(-1).view(np.uint8)
-            self._compare(part, codes, scales, shared, workspace, stats)
+                scales = np.concatenate(found)
+                stored = to_blocked(scales) if scheme.tiles else scales
+                at = (first_row + start) // unit * stored[:1].nbytes
+                yield roles.index(SCALES), at, stored.reshape(-1).view(np.uint8)
 
     def _compare(
         self, part: Array, codes: Array, scales: Array, shared: Any, workspace: Workspace, stats: ErrorStats
