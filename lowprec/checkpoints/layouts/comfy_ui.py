@@ -11,8 +11,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...spec.formats import (
-    FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT8_E8M0FNU, FLOAT32, INT8, Format,
-)  # fmt: skip
+    FLOAT4_E2M1FN,
+    FLOAT8_E4M3FN,
+    FLOAT8_E5M2,
+    FLOAT8_E8M0FNU,
+    FLOAT32,
+    INT8,
+    Format,
+)
 from ..containers.tensors import StoredTensor
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
 from ..schemes.tiles import tiled_shape
@@ -38,13 +44,18 @@ SCHEMES: Mapping[str, Scheme] = {
 """The formats of ComfyUI that are read; its others rotate the weight, or look values up in tables."""
 
 TYPES: Mapping[Format, tuple[str, ...]] = {
-    FLOAT8_E4M3FN: ("F8_E4M3",), FLOAT8_E5M2: ("F8_E5M2",), INT8: ("I8",), FLOAT4_E2M1FN: ("U8",),
-}  # fmt: skip
+    FLOAT8_E4M3FN: ("F8_E4M3",),
+    FLOAT8_E5M2: ("F8_E5M2",),
+    INT8: ("I8",),
+    FLOAT4_E2M1FN: ("U8",),
+}
 """The types of codes."""
 
 SCALE_TYPES: Mapping[Format, tuple[str, ...]] = {
-    FLOAT32: ("F32",), FLOAT8_E8M0FNU: ("U8", "F8_E8M0"), FLOAT8_E4M3FN: ("F8_E4M3", "U8"),
-}  # fmt: skip
+    FLOAT32: ("F32",),
+    FLOAT8_E8M0FNU: ("U8", "F8_E8M0"),
+    FLOAT8_E4M3FN: ("F8_E4M3", "U8"),
+}
 """The types of scales; ComfyUI takes bytes for either of the narrow ones."""
 
 

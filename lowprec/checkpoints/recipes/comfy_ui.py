@@ -24,11 +24,6 @@ OTHER_MODELS = re.compile(r"^(cond_stage_model|conditioner|text_encoders?|first_
 """Text encoders and autoencoders in a file with a diffusion model."""
 
 KEPT = (
-    (re.compile(r"norm|(^|[._])ln(_|\d|\.|$)"), "a norm"),
-    (re.compile(r"embed|(^|[._])emb($|[._])|(^|[._])(img|txt|time|vector|guidance|vision)_in($|\.)"), "an embedding"),
-    (re.compile(r"adaln", re.IGNORECASE), "modulation by the time step (adaLN)"),
-    (re.compile(r"(^|\.)(first|final|last)_layer\."), "a first or last layer"),
-    (re.compile(r"(^|[._])(gate|router|to_gate_logits)$"), "a gate"),
     (
         re.compile(
             r"distilled_guidance_layer|(^|\.)(nerf_blocks|llm_adapter|face_adapter|face_encoder|motion_encoder|"
@@ -36,10 +31,16 @@ KEPT = (
         ),
         "conditioning",
     ),
-)  # fmt: skip
+    (re.compile(r"norm|(^|[._])ln(_|\d|\.|$)"), "a norm"),
+    (re.compile(r"embed|(^|[._])emb($|[._])|(^|[._])(img|txt|time|vector|guidance|vision)_in($|\.)"), "an embedding"),
+    (re.compile(r"adaln", re.IGNORECASE), "modulation by the time step (adaLN)"),
+    (re.compile(r"(^|\.)(first|final|last)_layer\."), "a first or last layer"),
+    (re.compile(r"(^|[._])(gate|router|to_gate_logits)$"), "a gate"),
+)
 """Parts of the names of modules that converters for ComfyUI keep, inside and around repeated blocks; what they are.
 
-Other modulation in repeated blocks (``img_mod``, ``modulation``) they quantize: it is a third of Flux.1 or Qwen-Image.
+Other modulation in repeated blocks (``img_mod``, ``modulation``) they quantize: it is a quarter of Flux.1's numbers, and
+a third of Qwen-Image's.
 """
 
 
@@ -70,9 +71,18 @@ def _recipe(name: str, summary: str, fmt: str, tool: Tool) -> Recipe:
     """Return the recipe for a format of ComfyUI."""
     scheme = SCHEMES[fmt]
     return Recipe(
-        name, summary, layout.NAME, "ComfyUI", scheme, False, tool, layout.outputs, layout.describe,
-        partial(why_kept, scheme.grid.columns or 1), _alone,
-    )  # fmt: skip
+        name,
+        summary,
+        layout.NAME,
+        "ComfyUI",
+        scheme,
+        False,
+        tool,
+        layout.outputs,
+        layout.describe,
+        partial(why_kept, scheme.grid.columns or 1),
+        _alone,
+    )
 
 
 RECIPES = (

@@ -101,8 +101,8 @@ def quantize_nvfp4(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | N
 
 def _largest(x: Array, fmt: Format, width: int) -> Array:
     """Return the largest magnitudes of blocks of columns in float32."""
-    codes = (x & fmt.magnitude_mask).reshape(len(x), -1, width).max(axis=2)
-    return codes.view(fmt.dtype).astype(np.float32)
+    codes: Array = (x & fmt.magnitude_mask).reshape(len(x), -1, width).max(axis=2)
+    return np.asarray(codes.view(fmt.dtype), np.float32)
 
 
 def _without_zero_blocks(values: Array, zero: Array) -> Array:
