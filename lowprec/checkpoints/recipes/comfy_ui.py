@@ -39,7 +39,7 @@ KEPT = (
 )
 """Parts of the names of modules that converters for ComfyUI keep, inside and around repeated blocks; what they are.
 
-Other modulation in repeated blocks (``img_mod``, ``modulation``) they quantize: it is a quarter of Flux.1's numbers, and
+Other modulation in repeated blocks (``img_mod``, ``modulation``) they quantize: a quarter of the numbers of Flux.1, and
 a third of Qwen-Image's.
 """
 
