@@ -12,7 +12,7 @@ from ..layouts.comfy_ui import SCHEMES
 from ..schemes.comfy_kitchen import FP8_TOOL, MXFP8_TOOL, NVFP4_TOOL
 from ..schemes.tool import Tool
 from .recipe import Recipe
-from .selection import FORMATS, module_of
+from .selection import module_of, why_no_matrix
 
 __all__ = ["RECIPES"]
 
@@ -44,22 +44,23 @@ a third of Qwen-Image's.
 """
 
 
-def why_kept(multiple: int, tensor: StoredTensor) -> str:
-    """Return why a tensor is not a weight that is quantized, or nothing.
+def why_unfit(multiple: int, tensor: StoredTensor) -> str:
+    """Return why a tensor is no weight that ComfyUI would store without padding, or nothing.
 
     ComfyUI pads rows to a multiple, and has the true shape from its model; a file with padded rows says nothing of it.
     """
-    if not tensor.name.endswith(".weight") or len(tensor.shape) != 2 or tensor.fmt not in FORMATS:
-        return f"no weight of two axes in {', '.join(fmt.name for fmt in FORMATS)}"
+    rows = tensor.shape[0] if tensor.shape else 0
+    return why_no_matrix(tensor) or (f"its rows are not a multiple of {multiple}" if rows % multiple else "")
+
+
+def why_kept(tensor: StoredTensor) -> str:
+    """Return why a weight is not quantized for its name, or nothing."""
     if OTHER_MODELS.search(tensor.name):
         return "part of a text encoder or an autoencoder"
-    module = module_of(tensor.name)
     if not BLOCK.search(tensor.name):
         return "not in a repeated block"
-    for pattern, what in KEPT:
-        if pattern.search(module):
-            return what
-    return f"its rows are not a multiple of {multiple}" if tensor.shape[0] % multiple else ""
+    module = module_of(tensor.name)
+    return next((what for pattern, what in KEPT if pattern.search(module)), "")
 
 
 def _alone(name: str) -> str:
@@ -80,7 +81,8 @@ def _recipe(name: str, summary: str, fmt: str, tool: Tool) -> Recipe:
         tool,
         layout.outputs,
         layout.describe,
-        partial(why_kept, scheme.grid.columns or 1),
+        partial(why_unfit, scheme.grid.columns or 1),
+        why_kept,
         _alone,
     )
 

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ...ops.cast import cast
 from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
+from ...ops.scales import largest_magnitudes
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT16, FLOAT32, Format
-from .packing import pack_nibbles, swap_nibbles
-from .scheme import Scheme
+from .packing import swap_nibbles
+from .scheme import Packing, Scheme
 from .tool import Tool
 
 __all__ = ["FP8_TOOL", "MXFP8_TOOL", "NVFP4_TOOL"]
@@ -67,7 +69,7 @@ def quantize_fp8(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | Non
         raise ValueError("FP8 needs the scale of the whole tensor")
     products = x.view(fmt.dtype).astype(np.float32)
     products *= _reciprocal(second, fmt)
-    codes = encode(products if fmt == FLOAT32 else products.astype(fmt.dtype), scheme.codes)
+    codes = encode(products if fmt == FLOAT32 else cast(products, fmt), scheme.codes)
     return np.full((len(x), 1), second).view(np.uint32), np.asarray(codes).view(np.uint8)
 
 
@@ -96,13 +98,12 @@ def quantize_nvfp4(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | N
     factors = second * np.asarray(decode(scales, FLOAT8_E4M3FN, to=np.float32))
     values = _without_zero_blocks(x.view(fmt.dtype).astype(np.float32), factors == 0)
     codes = _codes(values, np.where(factors == 0, np.float32(1), factors), scheme)
-    return scales, swap_nibbles(pack_nibbles(codes))
+    return scales, swap_nibbles(codes)
 
 
 def _largest(x: Array, fmt: Format, width: int) -> Array:
     """Return the largest magnitudes of blocks of columns in float32."""
-    codes: Array = (x & fmt.magnitude_mask).reshape(len(x), -1, width).max(axis=2)
-    return np.asarray(codes.view(fmt.dtype), np.float32)
+    return largest_magnitudes(x, axis=1, block_size=width, source=fmt).astype(np.float32)
 
 
 def _without_zero_blocks(values: Array, zero: Array) -> Array:
@@ -114,9 +115,12 @@ def _without_zero_blocks(values: Array, zero: Array) -> Array:
 
 
 def _codes(values: Array, scales: Array, scheme: Scheme) -> Array:
-    """Return codes of values over the scales of their blocks, one to a byte."""
-    codes = quantize_linear(values, scales, axis=1, block_size=scheme.grid.columns, output_dtype=scheme.codes)
-    return np.asarray(codes).view(np.uint8)
+    """Return codes of values over the scales of their blocks, narrow ones two to a byte, the first one low."""
+    packed = scheme.packing is not Packing.NONE
+    codes = quantize_linear(
+        values, scales, axis=1, block_size=scheme.grid.columns, output_dtype=scheme.codes, packed=packed
+    )
+    return np.asarray(codes).view(np.uint8).reshape(len(values), -1)
 
 
 FP8_TOOL = Tool(NAME, quantize_fp8, fp8_scale)
