@@ -40,8 +40,8 @@ def test_the_bytes_of_comfy_kitchen(recipe: str, tmp_path: Path) -> None:
 def test_dequantized_to_the_values_of_comfy_kitchen(file: str, tmp_path: Path) -> None:
     """Products are rounded to float32; a narrower type is rounded to once.
 
-    So does comfy-kitchen on a GPU; for bfloat16, its back end for CPUs rounds FP8's scales, and NVFP4's products of
-    scales, to bfloat16 as well.
+    comfy-kitchen's eager back end, for bfloat16, rounds FP8's scales and NVFP4's products of scales to bfloat16 before
+    it multiplies; its Triton kernels do not.
     """
     convert(FOLDER / f"{file}.safetensors", tmp_path / "wide.safetensors", to="float32")
     wide = tensors_of(tmp_path)

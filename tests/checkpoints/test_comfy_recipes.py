@@ -187,6 +187,8 @@ def test_names_may_be_kept(capsys: pytest.CaptureFixture[str]) -> None:
     write_tensors(Path("x.safetensors"), model())
     run("convert", "x.safetensors", "y.safetensors", "--recipe", "comfy-fp8", "--keep", "blocks.1.*", capsys=capsys)
     assert {name for name in read_tensors(Path("y.safetensors")) if "comfy" in name} == {"blocks.0.q.comfy_quant"}
+    convert("x.safetensors", "w.safetensors", recipe="comfy-fp8", also="head", keep="re:.*[qk]")
+    assert {name for name in read_tensors(Path("w.safetensors")) if "comfy" in name} == {"head.comfy_quant"}
     write_tensors(Path("x.safetensors"), {"head.weight": np.ones((4, 4), BF16)})
     text = fail("convert", "x.safetensors", "z.safetensors", "--recipe", "comfy-fp8", capsys=capsys)
     assert text == "x.safetensors: has no weight that the recipe comfy-fp8 quantizes"
