@@ -93,7 +93,7 @@ KEPT = {
 def why(recipe: str, name: str, shape: tuple[int, ...] = (32, 32)) -> str:
     tensor = StoredTensor(name, shape, BFLOAT16, "BF16", FileRegion(Path("x"), 0, 2 * int(np.prod(shape))))
     found = find_recipe(recipe)
-    return found.why_unfit(tensor) or found.why_kept(tensor) or found.problem(shape)
+    return found.why_unfit(tensor) or found.why_kept(tensor) or found.problem(tensor)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

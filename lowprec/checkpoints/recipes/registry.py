@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...spec.arguments import shown
-from . import comfy_ui, compressed_tensors
+from . import comfy_ui, compressed_tensors, deepseek, gpt_oss
 from .recipe import Recipe
 
 __all__ = ["RECIPES", "find_recipe"]
 
-RECIPES = (*compressed_tensors.RECIPES, *comfy_ui.RECIPES)
+RECIPES = (*compressed_tensors.RECIPES, *deepseek.RECIPES, *gpt_oss.RECIPES, *comfy_ui.RECIPES)
 
 
 def find_recipe(name: object, parameter: str = "recipe") -> Recipe:
