@@ -110,6 +110,25 @@ def test_a_scale_of_bytes_is_taken_for_fp8() -> None:
     assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(nvfp4)).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_a_scale_of_fp8_in_another_type(dtype: Any) -> None:
+    tensors = fp8()
+    write({**tensors, "weight_scale": tensors["weight_scale"].astype(dtype)})
+    convert("x.safetensors", "y.safetensors", to="float32")
+    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == values(fp8)).all()
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 1, 1)])
+def test_experts(shape: tuple[int, ...]) -> None:
+    codes = np.stack([fp8()["weight"], fp8()["weight"][::-1]])
+    scales = np.array([0.25, 3][: max(1, np.prod(shape, dtype=int))], np.float32).reshape(shape)
+    fields = {"format": "float8_e4m3fn", "num_experts": 2}
+    write({"weight": codes, "weight_scale": scales, "comfy_quant": description(fields)})
+    convert("x.safetensors", "y.safetensors", to="float32")
+    expected = codes.astype(np.float32) * (scales.reshape(-1, 1, 1) if shape else scales)
+    assert (read_tensors(Path("y.safetensors"))[P + "weight"] == expected).all()
+
+
 def test_a_file_of_several_formats() -> None:
     modules = {"a.0.": fp8, "a.1.": nvfp4, "b.": int8}
     tensors = {module + name: one for module, make in modules.items() for name, one in make().items()}
@@ -146,7 +165,11 @@ FAULTS: dict[str, tuple[Callable[[], Tensors], Change, str]] = {
     ),
     "scaled columns": (nvfp4, lambda t: t.update(pre_quant_scale=np.ones(32, np.float32)), "pre_quant_scale': is a"),
     "codes of another type": (nvfp4, lambda t: t.update(weight=fp8()["weight"]), "weight': must be U8 of two axes in"),
-    "bytes for FP8": (fp8, lambda t: t.update(weight=nvfp4()["weight"]), "weight': must be F8_E4M3 of two axes in the"),
+    "bytes for FP8": (
+        fp8,
+        lambda t: t.update(weight=nvfp4()["weight"]),
+        "weight': must be F8_E4M3 of two axes or more",
+    ),
     "experts": (
         nvfp4,
         lambda t: t.update(weight=np.ones((2, 16, 16), np.uint8)),
@@ -171,7 +194,12 @@ FAULTS: dict[str, tuple[Callable[[], Tensors], Change, str]] = {
     "scales of blocks": (
         fp8,
         lambda t: t.update(weight_scale=np.ones((2, 2), np.float32)),
-        "weight_scale': must be one scale, or one to each of 16 rows; got the shape [2, 2]",
+        "weight_scale': has the shape [2, 2], which fits no weight of shape [16, 32]",
+    ),
+    "scales of parts of rows": (
+        fp8,
+        lambda t: t.update(weight_scale=np.ones((16, 2), np.float32)),
+        "weight_scale': must be one scale, or one to each row; got the shape [16, 2]",
     ),
     "no second scale": (nvfp4, lambda t: t.pop("weight_scale_2"), "weight': has no weight_scale_2 in the format nvfp4"),
     "a second scale": (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ...spec.formats import (
@@ -22,7 +23,7 @@ from ...spec.formats import (
 from ..containers.tensors import StoredTensor
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
 from ..schemes.tiles import tiled_shape
-from .weight import Source, Weight, fail, take
+from .weight import Source, Weight, fail, grid_of, scale_format, take
 
 __all__ = ["DESCRIPTION", "METHODS", "NAME", "find"]
 
@@ -43,20 +44,20 @@ SCHEMES: Mapping[str, Scheme] = {
 }
 """The formats of ComfyUI that are read; its others rotate the weight, or look values up in tables."""
 
-TYPES: Mapping[Format, tuple[str, ...]] = {
-    FLOAT8_E4M3FN: ("F8_E4M3",),
-    FLOAT8_E5M2: ("F8_E5M2",),
-    INT8: ("I8",),
-    FLOAT4_E2M1FN: ("U8",),
+TYPES: Mapping[Format, str] = {
+    FLOAT8_E4M3FN: "F8_E4M3",
+    FLOAT8_E5M2: "F8_E5M2",
+    INT8: "I8",
+    FLOAT4_E2M1FN: "U8",
 }
 """The types of codes."""
 
 SCALE_TYPES: Mapping[Format, tuple[str, ...]] = {
-    FLOAT32: ("F32",),
+    FLOAT32: ("F32", "BF16", "F16"),
     FLOAT8_E8M0FNU: ("U8", "F8_E8M0"),
     FLOAT8_E4M3FN: ("F8_E4M3", "U8"),
 }
-"""The types of scales; ComfyUI takes bytes for either of the narrow ones."""
+"""The types of scales: ComfyUI casts wide ones to float32, and takes bytes for either of the narrow ones."""
 
 
 def find(source: Source) -> Iterator[Weight]:
@@ -94,25 +95,34 @@ def _weight(source: Source, codes: StoredTensor, module: str, description: Mappi
         kind = f"{ascii(name)[1:-1][:40]}{', rotated (convrot)' * bool(rotated)}"
         raise fail(codes, f"has the format {kind}, which is not supported; only {', '.join(SCHEMES)} are")
     scheme = SCHEMES[name]
-    if codes.type_name not in TYPES[scheme.codes] or len(codes.shape) != 2:
-        wanted = f"{TYPES[scheme.codes][0]} of two axes"
+    if codes.type_name != TYPES[scheme.codes] or len(codes.shape) < 2 or (scheme.tiles and len(codes.shape) > 2):
+        wanted = f"{TYPES[scheme.codes]} of two axes{' or more' * (not scheme.tiles)}"
         raise fail(codes, f"must be {wanted} in the format {name}; got {codes.type_name} {list(codes.shape)}")
     rotation = next(take(source, module, "pre_quant_scale"), None)
     if rotation is not None:
         raise fail(rotation, "is a scale of columns, which is not supported")
     scales = _scales(source, codes, module, scheme)
-    rows, columns = codes.shape[0], codes.shape[1] * 8 // scheme.codes.bits
+    *_, rows, columns = codes.shape
+    columns *= 8 // scheme.codes.bits
     if scheme.tiles:
         _check_tiles(scales, rows, columns, scheme)
-    elif scales.size != 1:
-        scheme = Scheme(scheme.codes, scheme.packing, scheme.scale, _rows_grid(scales, rows))
+    else:
+        scheme = _in_rows(scheme, codes, scales)
     second = source.tensors.get(f"{module}weight_scale_2")
     if (second is not None) != (scheme.global_scale is not GlobalScale.NONE):
         raise fail(second or codes, f"{'has no' if second is None else 'is a'} weight_scale_2 in the format {name}")
     padding = _padding(source, module, rows, scheme.grid.columns) if scheme.tiles else 0
     unused = (*take(source, module, DESCRIPTION, "input_scale"),)
     return Weight(
-        codes.name, NAME, (rows - padding, columns), scheme, codes, scales, second, unused=unused, padding=padding
+        codes.name,
+        NAME,
+        (*codes.shape[:-2], rows - padding, columns),
+        scheme,
+        codes,
+        scales,
+        second,
+        unused=unused,
+        padding=padding,
     )
 
 
@@ -127,11 +137,12 @@ def _scales(source: Source, codes: StoredTensor, module: str, scheme: Scheme) ->
     return scales
 
 
-def _rows_grid(scales: StoredTensor, rows: int) -> Grid:
-    """Return the grid of scales that are one to a row."""
-    if scales.shape not in [(rows,), (rows, 1)]:
-        raise fail(scales, f"must be one scale, or one to each of {rows} rows; got the shape {list(scales.shape)}")
-    return Grid(1, 0)
+def _in_rows(scheme: Scheme, codes: StoredTensor, scales: StoredTensor) -> Scheme:
+    """Return a scheme with the scales that are there: one to a tensor, or to each of its rows or matrices."""
+    grid = grid_of(codes.shape, scales)
+    if grid.columns:
+        raise fail(scales, f"must be one scale, or one to each row; got the shape {list(scales.shape)}")
+    return replace(scheme, scale=scale_format(scales), grid=grid)
 
 
 def _check_tiles(scales: StoredTensor, rows: int, columns: int, scheme: Scheme) -> None:

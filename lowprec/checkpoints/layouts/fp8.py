@@ -46,7 +46,7 @@ def find(source: Source) -> Iterator[Weight]:
         module, last = split(codes.name)
         names = (*(one.replace("*", last) for one in SCALES), *(SCALES_OF_WEIGHT if last == "weight" else ()))
         scales = next(take(source, module, *names), None)
-        if scales is None or codes.fmt is None or codes.fortran or f"{module}comfy_quant" in source.tensors:
+        if scales is None or codes.fmt is None or codes.fortran:
             continue
         unused = (*take(source, module, *UNUSED), *_marks(source, module))
         if codes.fmt.is_float and codes.fmt.bits == 8 and codes.fmt.signed and len(codes.shape) > 1:
