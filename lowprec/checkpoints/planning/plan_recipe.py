@@ -74,9 +74,8 @@ def _check_kind(container: Container, recipe: Recipe) -> None:
         raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
     model = model_type(container)
     if model and recipe.models and model not in recipe.models:
-        raise FileError(
-            f"{container.path}: must be a model of type {' or '.join(recipe.models)} for {recipe.name}; got {ascii(model)[:40]}"
-        )
+        which = " or ".join(recipe.models)
+        raise FileError(f"{container.path}: must be a model of type {which} for {recipe.name}; got {ascii(model)[:40]}")
 
 
 def _check_plain(container: Container) -> None:
