@@ -58,7 +58,7 @@ def plan_recipe(
     plan.descriptions = recipe.describe(scheme, sorted(ignored))
     if recipe.remark:
         plan.remarks.append(recipe.remark)
-    if isinstance(container, SafetensorsFile):
+    if plan.descriptions and isinstance(container, SafetensorsFile):
         plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
     return plan
 
