@@ -1,0 +1,129 @@
+"""The block types of GGUF with 32 or 64 elements: values of blocks, as ggml computes them in float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ops.quantize import dequantize_linear
+
+__all__ = [
+    "decode_iq4_nl", "decode_mxfp4", "decode_nvfp4", "decode_q4_0", "decode_q4_1", "decode_q5_0", "decode_q5_1",
+    "decode_q8_0", "half", "lookup", "multiply", "nibbles", "take_bits",
+]  # fmt: skip
+
+Array = np.ndarray[Any, Any]
+
+FP4_HALVES = np.array((0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12), np.int8)
+"""FP4 values times 2, which are integers; ggml has no −0."""
+
+IQ4_VALUES = np.array((-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113), np.int8)
+"""What the codes of IQ4_NL and IQ4_XS stand for."""
+
+
+def half(blocks: Array, at: int) -> Array:
+    """Return the float16 at an offset of each block as float32, in a column."""
+    return np.ascontiguousarray(blocks[:, at : at + 2]).view(np.float16).astype(np.float32)
+
+
+def nibbles(pairs: Array) -> Array:
+    """Return a row of codes for each row of bytes: all low nibbles, then all high ones."""
+    codes = np.empty((len(pairs), 2, pairs.shape[1]), np.uint8)
+    np.bitwise_and(pairs, 15, out=codes[:, 0])
+    np.right_shift(pairs, 4, out=codes[:, 1])
+    return codes.reshape(len(pairs), -1)
+
+
+def take_bits(words: Array, shifts: tuple[int, ...], mask: int) -> Array:
+    """Return bits of bytes, for each row of bytes a row of all of them at the first shift, then at the next one."""
+    bits = np.empty((len(words), len(shifts), words.shape[1]), np.uint8)
+    for index, shift in enumerate(shifts):
+        np.right_shift(words, shift, out=bits[:, index])
+    bits &= np.uint8(mask)
+    return bits.reshape(len(words), -1)
+
+
+def lookup(table: Array, codes: Array) -> Array:
+    """Return the integers that 4-bit codes stand for."""
+    return np.take(table, codes, mode="clip")
+
+
+def multiply(integers: Array, scales: Array, out: Array) -> None:
+    """Write products of integers, int8 or uint8, and scales, of which a row has one or several in equal groups."""
+    group = integers.shape[1] // scales.shape[1]
+    with np.errstate(all="ignore"):
+        dequantize_linear(integers, scales, axis=1, block_size=group, output_dtype=np.float32, out=out)
+
+
+def _add(out: Array, column: Array) -> None:
+    with np.errstate(all="ignore"):
+        np.add(out, column, out=out)
+
+
+def decode_q8_0(blocks: Array, out: Array) -> None:
+    """A float16 scale, 32 x int8."""
+    multiply(np.ascontiguousarray(blocks[:, 2:]).view(np.int8), half(blocks, 0), out)
+
+
+def decode_q4_0(blocks: Array, out: Array) -> None:
+    """A float16 scale, 16 bytes of two codes, which are offset by 8."""
+    multiply(nibbles(blocks[:, 2:]).view(np.int8) - np.int8(8), half(blocks, 0), out)
+
+
+def decode_q4_1(blocks: Array, out: Array) -> None:
+    """A float16 scale, a float16 least value, 16 bytes of two codes."""
+    multiply(nibbles(blocks[:, 4:]), half(blocks, 0), out)
+    _add(out, half(blocks, 2))
+
+
+def _fifth_bits(blocks: Array, at: int) -> Array:
+    """Return codes of 5 bits: 4 bytes of high bits, 16 bytes of two low parts."""
+    codes = nibbles(blocks[:, at + 4 :])
+    codes |= np.unpackbits(blocks[:, at : at + 4], axis=1, bitorder="little") << 4
+    return codes
+
+
+def decode_q5_0(blocks: Array, out: Array) -> None:
+    """A float16 scale, codes of 5 bits, which are offset by 16."""
+    multiply(_fifth_bits(blocks, 2).view(np.int8) - np.int8(16), half(blocks, 0), out)
+
+
+def decode_q5_1(blocks: Array, out: Array) -> None:
+    """A float16 scale, a float16 least value, codes of 5 bits."""
+    multiply(_fifth_bits(blocks, 4), half(blocks, 0), out)
+    _add(out, half(blocks, 2))
+
+
+def decode_iq4_nl(blocks: Array, out: Array) -> None:
+    """A float16 scale, 16 bytes of two codes, which stand for the integers of a table."""
+    multiply(lookup(IQ4_VALUES, nibbles(blocks[:, 2:])), half(blocks, 0), out)
+
+
+def half_powers(exponents: Array) -> Array:
+    """Return 2^(byte − 128), of which FP4 values times 2 are multiples; no byte is NaN."""
+    codes = exponents.astype(np.uint32)
+    return np.where(codes < 2, np.uint32(0x00200000) << codes, codes - 1 << 23).astype(np.uint32).view(np.float32)
+
+
+def decode_mxfp4(blocks: Array, out: Array) -> None:
+    """An E8M0 exponent, 16 bytes of two FP4 codes."""
+    multiply(lookup(FP4_HALVES, nibbles(blocks[:, 1:])), half_powers(blocks[:, :1]), out)
+
+
+def half_scales(codes: Array) -> Array:
+    """Return half of what unsigned E4M3 scales stand for: 0 for their NaN; their highest bit does not count.
+
+    The byte 0 and the byte 127 stand for 0; the byte 128 is 0 too, and 255 is 480.
+    """
+    fields = np.arange(256)
+    exponent, mantissa = fields >> 3 & 15, fields & 7
+    values = np.where(exponent == 0, mantissa * 2.0**-9, (1 + mantissa / 8) * 2.0 ** (exponent - 7.0)) / 2
+    values[[0, 127]] = 0
+    return values.astype(np.float32)[codes]
+
+
+def decode_nvfp4(blocks: Array, out: Array) -> None:
+    """Four E4M3 scales without a sign, then 8 bytes of two FP4 codes for each of them."""
+    codes = nibbles(blocks[:, 4:].reshape(-1, 8)).reshape(len(blocks), 64)
+    multiply(lookup(FP4_HALVES, codes), half_scales(blocks[:, :4]), out)
