@@ -33,6 +33,8 @@ class OutputTensor:
         ``"kept"`` for a copy, ``"codes"`` for a conversion, ``"scale"`` for its scales.
     rules : ElementRules, optional
         How it is converted.
+    blocks : str
+        What the container calls the type of its blocks, where it holds no single numbers and is no copy.
     """
 
     name: str
@@ -42,6 +44,12 @@ class OutputTensor:
     origin: StoredTensor
     role: str
     rules: ElementRules | None = None
+    blocks: str = ""
+
+    @property
+    def type_name(self) -> str:
+        """What the container calls a type that is no format; nothing for formats."""
+        return "" if self.fmt is not None else self.blocks or self.origin.type_name
 
 
 class Container(Protocol):

@@ -1,4 +1,4 @@
-"""GGUF files: keys and tensors keep their bytes and their order; converted to GGUF, or to safetensors."""
+"""GGUF files: keys and tensors keep their bytes and their order; converted to GGUF by recipes, or to safetensors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..files.errors import FileError, reason
 from ..files.limits import DEFAULT, Limits
 from ..files.output_files import OutputFile, OutputFiles, Slot
 from ..files.renaming import rename_file
-from ..schemes.ggml_types import TYPES, GgmlType, type_of
 from .container import OutputTensor
 from .gguf_header import Header, TensorEntry, read_header
+from .gguf_types import GgufType, type_of
 from .safetensors_file import SUFFIX as SAFETENSORS
 from .safetensors_file import arrange_safetensors
 from .tensors import FileRegion, StoredTensor
 
-__all__ = ["GGUF", "GgufFile"]
+__all__ = ["SUFFIX", "GgufFile"]
 
-GGUF = ".gguf"
+SUFFIX = ".gguf"
 
 FILE_TYPES = {
     "F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "Q5_0": 8, "Q5_1": 9, "BF16": 32, "MXFP4": 38, "NVFP4": 39,
@@ -40,7 +40,7 @@ def _stored(path: Path, one: TensorEntry) -> StoredTensor:
 class GgufFile:
     """A .gguf file."""
 
-    suffixes: tuple[str, ...] = (GGUF, SAFETENSORS)
+    suffixes: tuple[str, ...] = (SUFFIX, SAFETENSORS)
     packs = True
     codes_suffix = ""
     names_formats = True
@@ -57,12 +57,16 @@ class GgufFile:
         except ValueError as error:
             raise FileError(f"{path}: must be a readable .gguf file; {error}") from None
         self.tensors = [_stored(path, one) for one in self._header.tensors]
-        limits.check_tensors(len(self.tensors))
 
     def arrange(self, outputs: Sequence[OutputTensor], target: Path, overwrite: bool = False) -> OutputFiles:
-        """Return a .gguf file with the same keys, or a .safetensors file."""
+        """Return a .gguf file with the same keys, or a .safetensors file.
+
+        Raises FileError for a .gguf file of tensors that were all cast alike: engines want some of them as they are.
+        """
         if target.suffix == SAFETENSORS:
             return arrange_safetensors(outputs, target)
+        if any(output.rules is not None for output in outputs):
+            raise FileError(f"{target}: a .gguf file is converted by a recipe, which keeps norms and the like in F32")
         return _arrange(self._header, outputs, target)
 
     def name_scope(self, tensor: StoredTensor) -> str:
@@ -70,15 +74,11 @@ class GgufFile:
         return ""
 
 
-def _type(output: OutputTensor, target: Path) -> GgmlType:
-    """Return the type of a tensor that is written."""
-    name = output.type_name or (output.origin.type_name if output.fmt is None else "")
-    kind = next((one for one in TYPES.values() if one.name == name), None) if name else None
-    if kind is None and output.fmt is not None:
-        kind = type_of(output.fmt)
+def _type(output: OutputTensor, target: Path) -> GgufType:
+    kind = type_of(output.fmt, output.type_name)
     if kind is None:
-        what = output.fmt.name if output.fmt else name
-        raise FileError(f"{target}: GGUF has no type for {ascii(output.name)[:80]} in {what}")
+        what = output.fmt.name if output.fmt else output.type_name
+        raise FileError(f"{target}: GGUF has no type for {ascii(output.name)[:80]}, which is {what}")
     return kind
 
 
@@ -92,9 +92,7 @@ def _arrange(header: Header, outputs: Sequence[OutputTensor], target: Path) -> O
         entries.append(TensorEntry(output.name, output.shape, kind, at))
         elements[kind.name] += math.prod(output.shape)
         at += output.nbytes + -output.nbytes % header.alignment
-    if any(output.role != "kept" for output in outputs):
-        header = _described(header, elements)
-    content = header.to_bytes(entries)
+    content = _described(header, elements).to_bytes(entries)
     start = len(content)
     file = OutputFile(target.name, start + at, ((0, content),))
     return OutputFiles([file], [Slot(0, start + one.offset) for one in entries])
@@ -102,7 +100,7 @@ def _arrange(header: Header, outputs: Sequence[OutputTensor], target: Path) -> O
 
 def _described(header: Header, elements: Counter[str]) -> Header:
     """Return a header that says which type most elements have; the later files of a split model say nothing."""
-    if b"general.architecture" not in header.keys:
+    if b"general.architecture" not in header.keys or not elements:
         return header
     most, _ = elements.most_common(1)[0]
     header = header.with_number(b"general.quantization_version", QUANTIZATION_VERSION)

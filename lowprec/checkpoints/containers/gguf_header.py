@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from ..files.limits import Limits
-from ..schemes.ggml_types import TYPES, GgmlType
+from .gguf_types import TYPES, GgufType
 
 __all__ = ["MAGIC", "Header", "TensorEntry", "read_header"]
 
@@ -42,7 +42,7 @@ class TensorEntry:
 
     name: str
     shape: tuple[int, ...]
-    type: GgmlType
+    type: GgufType
     offset: int
 
     @property

@@ -43,7 +43,7 @@ class Dequantize(Operation):
     def summary(self) -> Summary:
         """The formats of codes and scales, and all tensors of the weight."""
         weight, nbytes = self.weight, sum(tensor.location.nbytes for tensor in self.weight.tensors)
-        source, scale = weight.scheme.codes.name, weight.scheme.scale.name
+        source, scale = weight.scheme.codes_name, None if weight.scales is None else weight.scheme.scale.name
         return Summary(weight.name, weight.plain_shape, source, self.rules.to.name, scale, nbytes)
 
     def outputs(self) -> Iterator[OutputTensor]:

@@ -16,8 +16,8 @@ from ...spec.formats import FLOAT32, Format
 from ..arithmetic.chunks import Chunk
 from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
-from ..files.errors import FileError
 from ..layouts.output import CODES, GLOBAL_SCALE, SCALES, Output
+from ..layouts.weight import Weight, fail
 from ..schemes.dequantize import Parameters, dequantize
 from ..schemes.llm_compressor import code_format, has_nonfinite
 from ..schemes.scheme import Scheme
@@ -45,6 +45,8 @@ class Quantize(Operation):
         The tensors that it becomes.
     fused : str
         What the weights have in common that share a second scale.
+    weight : Weight, optional
+        The quantized weight whose values, in float32, are quantized anew; `tensor` has its codes.
     """
 
     tensor: StoredTensor
@@ -53,28 +55,39 @@ class Quantize(Operation):
     tool: Tool
     layout: tuple[Output, ...]
     fused: str
+    weight: Weight | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the values."""
+        return self.tensor.shape if self.weight is None else self.weight.shape
 
     @property
     def summary(self) -> Summary:
         """The formats; codes in words are integers of their number of bits."""
         tensor, scheme = self.tensor, self.scheme
-        target = f"int{scheme.bits}" if scheme.bits else scheme.codes.name
-        return Summary(tensor.name, tensor.shape, self.fmt.name, target, scheme.scale.name, tensor.location.nbytes)
+        source = self.fmt.name if self.weight is None else self.weight.scheme.codes_name
+        target = f"int{scheme.bits}" if scheme.bits else scheme.codes_name
+        scale = scheme.scale.name if scheme.blocks is None else None
+        nbytes = (
+            tensor.location.nbytes if self.weight is None else sum(one.location.nbytes for one in self.weight.tensors)
+        )
+        return Summary(tensor.name, self.shape, source, target, scale, nbytes)
 
     def outputs(self) -> Iterator[OutputTensor]:
         """Yield the tensors of the layout."""
         for one in self.layout:
-            nbytes = math.prod(one.shape) * one.fmt.storage_bits // 8
-            yield OutputTensor(one.name, one.shape, one.fmt, nbytes, self.tensor, one.role)
+            fmt, blocks = (one.fmt, "") if one.blocks is None else (None, one.blocks.name)
+            yield OutputTensor(one.name, one.shape, fmt, one.nbytes, self.tensor, one.role, blocks=blocks)
 
     def _rows(self, elements: int) -> int:
         """Return how many rows have about so many elements, a multiple of the rows of a block."""
         unit = max(1, self.scheme.grid.rows)
-        return max(unit, elements // self.tensor.shape[1] // unit * unit)
+        return max(unit, elements // self.shape[-1] // unit * unit)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
         """Cut between blocks of rows."""
-        rows, columns = self.tensor.shape
+        rows, columns = math.prod(self.shape[:-1]), self.shape[-1]
         step = self._rows(nbytes // self.fmt.code_dtype.itemsize)
         for first in range(0, rows, step):
             yield Chunk(first * columns, (1, min(step, rows - first), columns), 0)
@@ -119,7 +132,7 @@ class Quantize(Operation):
     ) -> Iterator[tuple[int, int, Array]]:
         """Yield scales and codes of some rows at a time."""
         x, scheme = self._codes(chunk, workspace), self.scheme
-        first_row, unit = chunk.start // self.tensor.shape[1], max(1, scheme.grid.rows)
+        first_row, unit = chunk.start // self.shape[-1], max(1, scheme.grid.rows)
         roles = [one.role for one in self.layout]
         step = self._rows(PART)
         for start in range(0, len(x), step):
@@ -145,24 +158,43 @@ class Quantize(Operation):
             parameters = Parameters(scales[index[start : start + step]], None, shared)
             dequantize(self.scheme, codes[start : start + step], parameters, back)
             stats.add(values.reshape(-1), back.reshape(-1))
-            stats.saturated += _saturated(values, self.scheme, parameters)
+            stats.saturated += _saturated(values, self.scheme, codes[start : start + step], parameters)
+            if self.scheme.blocks is not None and not np.isfinite(back).all():
+                raise fail(self.tensor, f"has numbers too large for {self.scheme.blocks.name}")
 
     def _codes(self, chunk: Chunk, workspace: Workspace) -> Array:
         """Return a chunk as rows of unsigned codes; raise FileError if one of them is no finite number."""
-        codes = workspace.load(self.tensor, chunk).codes(0, chunk.size).reshape(chunk.shape[1:])
+        codes = self._read(chunk, workspace)
         if has_nonfinite(codes, self.fmt):
-            raise FileError(f"{ascii(self.tensor.name)[:80]}: has a NaN or an infinity, which has no scale")
+            raise fail(self.tensor, "has a NaN or an infinity, which has no scale")
         return codes
 
+    def _read(self, chunk: Chunk, workspace: Workspace) -> Array:
+        """Return a chunk as rows of unsigned codes."""
+        _, rows, columns = chunk.shape
+        if self.weight is None:
+            return workspace.load(self.tensor, chunk).codes(0, chunk.size).reshape(rows, columns)
+        workspace.nbytes += self.weight.scheme.row_bytes(columns) * rows
+        values = workspace.arithmetic.buffer("values", np.float32, chunk.size).reshape(rows, columns)
+        return workspace.rows(self.weight).read(chunk.start // columns, rows, values).view(np.uint32)
 
-def _saturated(values: Array, scheme: Scheme, parameters: Parameters) -> int:
+
+def _factors(scheme: Scheme, codes: Array, parameters: Parameters) -> tuple[Array, Format]:
+    """Return what codes are multiplied by, a row and a column to each scale, and the format of their range."""
+    if scheme.blocks is None or scheme.blocks.encoding is None:
+        scales, fmt = parameters.factors(scheme)
+        return np.asarray(decode(scales, fmt, to=np.float32)), code_format(scheme)
+    factors = scheme.blocks.encoding.factors(codes.reshape(-1, scheme.blocks.nbytes))
+    return factors.reshape(len(codes), -1), scheme.blocks.encoding.codes
+
+
+def _saturated(values: Array, scheme: Scheme, codes: Array, parameters: Parameters) -> int:
     """Return how many elements round beyond the range of the codes."""
-    scales, fmt = parameters.factors(scheme)
-    factors = np.asarray(decode(scales, fmt, to=np.float32))
+    factors, fmt = _factors(scheme, codes, parameters)
     columns = values.shape[1]
     if factors.shape[1] > 1:
         factors = np.repeat(factors, scheme.grid.columns, axis=1)[:, :columns]
     with np.errstate(all="ignore"):
         ratio = (values / factors).reshape(-1)
     largest = float(np.abs(ratio).max(initial=0))
-    return count_beyond(ratio, code_format(scheme), nearest=True, peak=largest if math.isfinite(largest) else math.inf)
+    return count_beyond(ratio, fmt, nearest=True, peak=largest if math.isfinite(largest) else math.inf)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Sequence
 
-from ...spec.formats import BFLOAT16
+from ...spec.formats import BFLOAT16, FLOAT32
 from ..containers.container import Container
 from ..containers.folder import Folder
+from ..containers.gguf_file import GgufFile
 from ..containers.safetensors_file import SafetensorsFile
 from ..containers.tensors import StoredTensor
 from ..files.errors import FileError
+from ..layouts.weight import Weight
 from ..operations.copy import Copy
 from ..operations.quantize import Quantize
 from ..recipes.recipe import Recipe
@@ -18,34 +20,48 @@ from ..recipes.selection import module_of
 from .companions import find_companions
 from .conversion_plan import ConversionPlan, check_names
 from .quantization_config import find_descriptions
+from .quantized_weights import quantized_weights
 
 __all__ = ["plan_recipe"]
+
+_KINDS: dict[type, str] = {
+    Folder: "a folder of .safetensors",
+    SafetensorsFile: "a .safetensors file",
+    GgufFile: "a .gguf file",
+}
 
 
 def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) -> ConversionPlan:
     """Decide what a recipe makes of every tensor of a container.
 
-    Raises FileError where the container is of another kind than the recipe writes or is quantized already, a pattern
-    names nothing, or no weight is quantized.
+    Raises FileError where the container is of another kind than the recipe is for or, unless the recipe allows it, is
+    quantized already, a pattern names nothing, or no weight is quantized.
     """
-    if not isinstance(container, (Folder, SafetensorsFile)):
-        raise FileError(
-            f"{container.path}: must be a .safetensors file or a folder of them for the recipe {recipe.name}"
-        )
+    if not isinstance(container, recipe.containers):
+        kinds = " or ".join(_KINDS[kind] for kind in recipe.containers)
+        raise FileError(f"{container.path}: must be {kinds} for the recipe {recipe.name}")
     _check_patterns(container, keep)
-    _check_plain(container)
+    if not recipe.requantizes:
+        _check_plain(container)
     plan = ConversionPlan()
     scheme, kept = recipe.scheme, []
+    reasons = {tensor.name: _why_kept(tensor, recipe, keep) for tensor in container.tensors}
+    found = quantized_weights(container) if recipe.requantizes else []
+    weights = {one.codes.name: one for one in found if not reasons[one.codes.name]}
+    applied = {tensor.name for one in weights.values() for tensor in one.tensors} - weights.keys()
     for tensor in container.tensors:
-        named = any(fnmatch.fnmatchcase(name, pattern) for pattern in keep for name in _names(tensor))
-        why = recipe.why_kept(tensor) or ("kept by name" if named else recipe.problem(tensor.shape))
-        if why or tensor.fmt is None:
-            plan.add(Copy(tensor), why)
+        if tensor.name in applied:
+            continue
+        weight = weights.get(tensor.name)
+        fmt = tensor.fmt if weight is None else FLOAT32
+        if reasons[tensor.name] or fmt is None:
+            plan.add(Copy(tensor), reasons[tensor.name] or "its values are not known")
             kept.append(tensor)
             continue
-        scheme = recipe.scheme_of(tensor.fmt)
-        layout = tuple(recipe.outputs(tensor.name, tensor.shape, scheme))
-        plan.add(Quantize(tensor, tensor.fmt, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
+        scheme = recipe.scheme_of(fmt)
+        layout = tuple(recipe.outputs(tensor.name, tensor.shape if weight is None else weight.shape, scheme))
+        plan.add(Quantize(tensor, fmt, scheme, recipe.tool, layout, recipe.fused(tensor.name), weight))
+    plan.remarks += _requantized(list(weights.values()))
     if len(kept) == len(container.tensors):
         raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes")
     check_names(container, plan.outputs)
@@ -53,6 +69,21 @@ def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) 
     if isinstance(container, SafetensorsFile):
         plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
     return plan
+
+
+def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: Sequence[str]) -> str:
+    """Return why a recipe does not quantize a tensor, or nothing."""
+    named = any(fnmatch.fnmatchcase(name, pattern) for pattern in keep for name in _names(tensor))
+    return recipe.why_kept(tensor) or ("kept by name" if named else recipe.problem(tensor.shape))
+
+
+def _requantized(weights: Sequence[Weight]) -> list[str]:
+    """Return a remark on weights that are quantized twice."""
+    if not weights:
+        return []
+    first, others = weights[0], len(weights) - 1
+    more = f", and so were {others} other tensors" if others else ""
+    return [f"{ascii(first.name)[:80]} was quantized already ({first.scheme.codes_name}){more}; errors add up"]
 
 
 def _names(tensor: StoredTensor) -> tuple[str, str]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...spec.formats import Format
+from ..containers.folder import Folder
+from ..containers.safetensors_file import SafetensorsFile
 from ..containers.tensors import StoredTensor
 from ..layouts.output import Output
 from ..schemes.scheme import Scheme
@@ -42,6 +44,10 @@ class Recipe:
     fused : callable
         Takes the name of a weight; returns what the weights have in common that share the scale of a whole tensor, or
         nothing where each has its own.
+    containers : tuple of type
+        The kinds of container whose weights it quantizes.
+    requantizes : bool
+        Whether weights that are quantized already are dequantized for it, in the same pass.
     """
 
     name: str
@@ -55,6 +61,8 @@ class Recipe:
     describe: Callable[[Scheme, Sequence[str]], Mapping[str, Any]]
     why_kept: Callable[[StoredTensor], str] = why_no_linear_weight
     fused: Callable[[str], str] = fused_group
+    containers: tuple[type, ...] = (Folder, SafetensorsFile)
+    requantizes: bool = False
 
     def scheme_of(self, fmt: Format) -> Scheme:
         """Return how a weight in `fmt` is stored."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from . import compressed_tensors
+from . import compressed_tensors, gguf
 from .recipe import Recipe
 
 __all__ = ["RECIPES", "find_recipe"]
 
-RECIPES = (*compressed_tensors.RECIPES,)
+RECIPES = (*compressed_tensors.RECIPES, *gguf.RECIPES)
 
 
 def find_recipe(name: object, parameter: str = "recipe") -> Recipe:

@@ -1,4 +1,4 @@
-"""A type of GGUF: blocks of bytes, each with the codes and the scales of some consecutive elements of a row."""
+"""Blocks of bytes that hold the codes and the scales of some consecutive elements of a row, as GGUF has them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,30 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BlockType"]
+from ...spec.formats import Format
+
+__all__ = ["BlockType", "Encoding"]
 
 Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How blocks are written.
+
+    Attributes
+    ----------
+    encode : callable
+        Return blocks, uint8 with a row to each, of finite values, float32 with a row to each.
+    factors : callable
+        Return what the codes of blocks are multiplied by, float32 in a column; 1 stands for 0.
+    codes : Format
+        The format that has the range of the codes.
+    """
+
+    encode: Callable[[Array], Array]
+    factors: Callable[[Array], Array]
+    codes: Format
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +41,20 @@ class BlockType:
     Attributes
     ----------
     name : str
-        As GGUF has it.
+        As the file format has it.
     size, nbytes : int
         How many elements a block has, and how many bytes.
     decode : callable
         Write the values of blocks, uint8 with a row to each, to float32 with a row to each.
-    encode : callable, optional
-        Return blocks of finite values, float32 with a row to each; None where blocks are only read.
+    encoding : Encoding, optional
+        How blocks are written; None where they are only read.
     """
 
     name: str
     size: int
     nbytes: int
     decode: Callable[[Array, Array], None]
-    encode: Callable[[Array], Array] | None = None
+    encoding: Encoding | None = None
 
     def row_bytes(self, columns: int) -> int:
         """Return how many bytes a row of whole blocks takes."""

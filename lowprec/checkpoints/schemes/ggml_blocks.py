@@ -1,4 +1,4 @@
-"""The block types of GGUF with 32 or 64 elements: values of blocks, as ggml computes them in float32."""
+"""The block types of GGUF with up to 64 elements: values of blocks, as ggml computes them in float32."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ...ops.codes import decode
 from ...ops.quantize import dequantize_linear
+from ...spec.formats import BFLOAT16, FLOAT16, Format
 
 __all__ = [
-    "decode_iq4_nl", "decode_mxfp4", "decode_nvfp4", "decode_q4_0", "decode_q4_1", "decode_q5_0", "decode_q5_1",
-    "decode_q8_0", "half", "lookup", "multiply", "nibbles", "take_bits",
+    "decode_bf16", "decode_f16", "decode_iq4_nl", "decode_mxfp4", "decode_nvfp4", "decode_q4_0", "decode_q4_1",
+    "decode_q5_0", "decode_q5_1", "decode_q8_0", "half", "half_factors", "lookup", "multiply", "nibbles", "no_factors",
+    "power_factors", "take_bits",
 ]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
@@ -62,17 +65,17 @@ def _add(out: Array, column: Array) -> None:
 
 
 def decode_q8_0(blocks: Array, out: Array) -> None:
-    """A float16 scale, 32 x int8."""
+    """Read a float16 scale, 32 x int8."""
     multiply(np.ascontiguousarray(blocks[:, 2:]).view(np.int8), half(blocks, 0), out)
 
 
 def decode_q4_0(blocks: Array, out: Array) -> None:
-    """A float16 scale, 16 bytes of two codes, which are offset by 8."""
+    """Read a float16 scale, 16 bytes of two codes, which are offset by 8."""
     multiply(nibbles(blocks[:, 2:]).view(np.int8) - np.int8(8), half(blocks, 0), out)
 
 
 def decode_q4_1(blocks: Array, out: Array) -> None:
-    """A float16 scale, a float16 least value, 16 bytes of two codes."""
+    """Read a float16 scale, a float16 least value, 16 bytes of two codes."""
     multiply(nibbles(blocks[:, 4:]), half(blocks, 0), out)
     _add(out, half(blocks, 2))
 
@@ -85,19 +88,36 @@ def _fifth_bits(blocks: Array, at: int) -> Array:
 
 
 def decode_q5_0(blocks: Array, out: Array) -> None:
-    """A float16 scale, codes of 5 bits, which are offset by 16."""
+    """Read a float16 scale, codes of 5 bits, which are offset by 16."""
     multiply(_fifth_bits(blocks, 2).view(np.int8) - np.int8(16), half(blocks, 0), out)
 
 
 def decode_q5_1(blocks: Array, out: Array) -> None:
-    """A float16 scale, a float16 least value, codes of 5 bits."""
+    """Read a float16 scale, a float16 least value, codes of 5 bits."""
     multiply(_fifth_bits(blocks, 4), half(blocks, 0), out)
     _add(out, half(blocks, 2))
 
 
 def decode_iq4_nl(blocks: Array, out: Array) -> None:
-    """A float16 scale, 16 bytes of two codes, which stand for the integers of a table."""
+    """Read a float16 scale, 16 bytes of two codes, which stand for the integers of a table."""
     multiply(lookup(IQ4_VALUES, nibbles(blocks[:, 2:])), half(blocks, 0), out)
+
+
+def half_factors(blocks: Array) -> Array:
+    """Return the scales of blocks that start with a float16; 1 stands for 0."""
+    scales = half(blocks, 0)
+    return np.where(scales == 0, np.float32(1), scales)
+
+
+def power_factors(blocks: Array) -> Array:
+    """Return the scales of blocks that start with an exponent."""
+    with np.errstate(over="ignore"):
+        return half_powers(blocks[:, :1]) * np.float32(2)
+
+
+def no_factors(blocks: Array) -> Array:
+    """Return 1 for each block."""
+    return np.ones((len(blocks), 1), np.float32)
 
 
 def half_powers(exponents: Array) -> Array:
@@ -107,23 +127,41 @@ def half_powers(exponents: Array) -> Array:
 
 
 def decode_mxfp4(blocks: Array, out: Array) -> None:
-    """An E8M0 exponent, 16 bytes of two FP4 codes."""
+    """Read an E8M0 exponent, 16 bytes of two FP4 codes."""
     multiply(lookup(FP4_HALVES, nibbles(blocks[:, 1:])), half_powers(blocks[:, :1]), out)
 
 
-def half_scales(codes: Array) -> Array:
-    """Return half of what unsigned E4M3 scales stand for: 0 for their NaN; their highest bit does not count.
+def _half_scales() -> Array:
+    """Return half of what each byte stands for as an unsigned E4M3 scale: its highest bit does not count.
 
-    The byte 0 and the byte 127 stand for 0; the byte 128 is 0 too, and 255 is 480.
+    The byte 127, which is NaN elsewhere, stands for 0; 255 stands for 480.
     """
     fields = np.arange(256)
     exponent, mantissa = fields >> 3 & 15, fields & 7
     values = np.where(exponent == 0, mantissa * 2.0**-9, (1 + mantissa / 8) * 2.0 ** (exponent - 7.0)) / 2
-    values[[0, 127]] = 0
-    return values.astype(np.float32)[codes]
+    values[127] = 0
+    return values.astype(np.float32)
+
+
+HALF_SCALES = _half_scales()
 
 
 def decode_nvfp4(blocks: Array, out: Array) -> None:
-    """Four E4M3 scales without a sign, then 8 bytes of two FP4 codes for each of them."""
+    """Read four E4M3 scales without a sign, then 8 bytes of two FP4 codes for each of them."""
     codes = nibbles(blocks[:, 4:].reshape(-1, 8)).reshape(len(blocks), 64)
-    multiply(lookup(FP4_HALVES, codes), half_scales(blocks[:, :4]), out)
+    multiply(lookup(FP4_HALVES, codes), HALF_SCALES[blocks[:, :4]], out)
+
+
+def _decode_whole(blocks: Array, out: Array, fmt: Format) -> None:
+    codes = np.ascontiguousarray(blocks).view(fmt.code_dtype)
+    decode(codes, fmt, to=np.float32, out=out)
+
+
+def decode_f16(blocks: Array, out: Array) -> None:
+    """Read one float16."""
+    _decode_whole(blocks, out, FLOAT16)
+
+
+def decode_bf16(blocks: Array, out: Array) -> None:
+    """Read one bfloat16."""
+    _decode_whole(blocks, out, BFLOAT16)

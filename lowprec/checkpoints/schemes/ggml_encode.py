@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ...ops.codes import encode
 from ...ops.quantize import quantize_linear
-from ...spec.formats import FLOAT4_E2M1FN
+from ...spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT16, Format
 
-__all__ = ["encode_mxfp4", "encode_q4_0", "encode_q4_1", "encode_q5_0", "encode_q5_1", "encode_q8_0"]
+__all__ = ["encode_bf16", "encode_f16", "encode_mxfp4", "encode_q4_0", "encode_q8_0"]
 
 Array = np.ndarray[Any, Any]
 
@@ -23,7 +24,7 @@ DROPPED = np.uint32(0xFFF)
 """Bits of a float32 that can be one sticky bit: what is left has more bits than the middle of two FP4 values."""
 
 TOWARD_ZERO = np.float32(1 + 2.0**-14)
-"""Quotients by a scale times this lie below the middle of two FP4 values where they would be on it, and nowhere else."""
+"""A scale times this takes quotients in the middle of two FP4 values below it, and no others across it."""
 
 
 def _largest(x: Array) -> Array:
@@ -55,13 +56,6 @@ def _half(numbers: Array) -> Array:
         return numbers.astype(np.float16).view(np.uint8)
 
 
-def _unsigned(x: Array, inverse: Array, offset: float, largest: int) -> Array:
-    """Return products plus an offset as codes: what is behind the point is cut off."""
-    codes = np.multiply(x, inverse)
-    codes += np.float32(offset)
-    return np.minimum(codes.astype(np.uint8), np.uint8(largest))
-
-
 def _pairs(codes: Array) -> Array:
     """Return two codes to a byte: the first half of a row in the low bits, the second one in the high bits."""
     middle = codes.shape[1] // 2
@@ -70,13 +64,8 @@ def _pairs(codes: Array) -> Array:
     return high
 
 
-def _fifth_bits(codes: Array) -> Array:
-    """Return the highest of 5 bits of each code, 8 to a byte."""
-    return np.packbits(codes >> 4, axis=1, bitorder="little")
-
-
 def encode_q8_0(x: Array) -> Array:
-    """Return blocks whose scale is the largest magnitude over 127; the codes follow from the scale before its rounding."""
+    """Return blocks whose scale is the largest magnitude over 127; codes are divided by it before it is rounded."""
     blocks = np.empty((len(x), 34), np.uint8)
     scale = _largest(np.abs(x)) / np.float32(127)
     products = x * _reciprocal(scale)
@@ -86,42 +75,16 @@ def encode_q8_0(x: Array) -> Array:
     return blocks
 
 
-def _offset_codes(x: Array, half_range: int) -> tuple[Array, Array]:
-    """Return scales and unsigned codes; the number of largest magnitude gets the code 0, half a range below the middle."""
-    scale = _extreme(x) / np.float32(-half_range)
-    return _half(scale), _unsigned(x, _reciprocal(scale), half_range + 0.5, 2 * half_range - 1)
-
-
-def _ranged_codes(x: Array, largest: int) -> tuple[Array, Array, Array]:
-    """Return scales, least values, and codes from 0 to the largest that divide the range of a block."""
-    least = -_largest(-x)
-    with np.errstate(over="ignore"):
-        scale = (_largest(x) - least) / np.float32(largest)
-    return _half(scale), _half(least), _unsigned(x - least, _reciprocal(scale), 0.5, largest)
-
-
 def encode_q4_0(x: Array) -> Array:
-    """Return blocks of a float16 scale and 4-bit codes."""
-    scale, codes = _offset_codes(x, 8)
-    return np.concatenate((scale, _pairs(codes)), axis=1)
-
-
-def encode_q5_0(x: Array) -> Array:
-    """Return blocks of a float16 scale, high bits and 4-bit codes."""
-    scale, codes = _offset_codes(x, 16)
-    return np.concatenate((scale, _fifth_bits(codes), _pairs(codes)), axis=1)
-
-
-def encode_q4_1(x: Array) -> Array:
-    """Return blocks of a float16 scale, a float16 least value and 4-bit codes."""
-    scale, least, codes = _ranged_codes(x, 15)
-    return np.concatenate((scale, least, _pairs(codes)), axis=1)
-
-
-def encode_q5_1(x: Array) -> Array:
-    """Return blocks of a float16 scale, a float16 least value, high bits and 4-bit codes."""
-    scale, least, codes = _ranged_codes(x, 31)
-    return np.concatenate((scale, least, _fifth_bits(codes), _pairs(codes)), axis=1)
+    """Return blocks whose scale takes the first number of largest magnitude to −8, the code 0."""
+    blocks = np.empty((len(x), 18), np.uint8)
+    scale = _extreme(x) / np.float32(-8)
+    products = x * _reciprocal(scale)
+    products += np.float32(8.5)
+    codes = np.minimum(products.astype(np.uint8), 15)
+    blocks[:, :2] = _half(scale)
+    blocks[:, 2:] = _pairs(codes)
+    return blocks
 
 
 def encode_mxfp4(x: Array) -> Array:
@@ -149,3 +112,17 @@ def _sticky(x: Array) -> Array:
     odd |= bits
     odd &= ~DROPPED
     return odd.view(np.float32)
+
+
+def _encoded(x: Array, fmt: Format) -> Array:
+    return np.asarray(encode(x, fmt)).view(np.uint8).reshape(len(x), 2)
+
+
+def encode_bf16(x: Array) -> Array:
+    """Return bfloat16, rounded to nearest, ties to even."""
+    return _encoded(x, BFLOAT16)
+
+
+def encode_f16(x: Array) -> Array:
+    """Return float16, rounded to nearest, ties to even; Inf beyond its range."""
+    return _encoded(x, FLOAT16)

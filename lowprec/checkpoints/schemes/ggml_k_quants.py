@@ -35,14 +35,14 @@ def _rows(blocks: Array, start: int, end: int, width: int) -> Array:
 
 
 def decode_q2_k(blocks: Array, out: Array) -> None:
-    """16 bytes of a 4-bit scale and a 4-bit least value, 64 bytes of 2-bit codes, their two float16 factors."""
+    """Read 16 bytes of a 4-bit scale and a 4-bit least value, 64 bytes of 2-bit codes, their two float16 factors."""
     codes = take_bits(_rows(blocks, 16, 80, 32), PAIRS, 3).reshape(len(blocks), 256)
     multiply(codes, _times(half(blocks, 80), blocks[:, :16] & 15), out)
     _subtract(out, _times(half(blocks, 82), blocks[:, :16] >> 4))
 
 
 def decode_q3_k(blocks: Array, out: Array) -> None:
-    """32 bytes of high bits, 64 bytes of 2-bit codes, 12 bytes of 6-bit scales offset by 32, a float16 factor.
+    """Read 32 bytes of high bits, 64 bytes of 2-bit codes, 12 bytes of 6-bit scales offset by 32, a float16 factor.
 
     A high bit that is 0 takes 4 away.
     """
@@ -67,7 +67,7 @@ def _scales_and_least(blocks: Array) -> tuple[Array, Array]:
 
 
 def decode_q4_k(blocks: Array, out: Array) -> None:
-    """Two float16 factors, 12 bytes of scales and least values, 128 bytes of two codes."""
+    """Read two float16 factors, 12 bytes of scales and least values, 128 bytes of two codes."""
     scales, least = _scales_and_least(blocks)
     codes = nibbles(_rows(blocks, 16, 144, 32)).reshape(len(blocks), 256)
     multiply(codes, scales, out)
@@ -75,7 +75,7 @@ def decode_q4_k(blocks: Array, out: Array) -> None:
 
 
 def decode_q5_k(blocks: Array, out: Array) -> None:
-    """As Q4_K, with 32 bytes of high bits before the codes."""
+    """Read the same as Q4_K, with 32 bytes of high bits before the codes."""
     scales, least = _scales_and_least(blocks)
     codes = nibbles(_rows(blocks, 48, 176, 32)).reshape(len(blocks), 256)
     codes |= take_bits(blocks[:, 16:48], tuple(range(8)), 1) << 4
@@ -84,7 +84,7 @@ def decode_q5_k(blocks: Array, out: Array) -> None:
 
 
 def decode_q6_k(blocks: Array, out: Array) -> None:
-    """128 bytes of low nibbles, 64 bytes of two high bits, 16 x int8 scales, a float16 factor; codes offset by 32."""
+    """Read 128 bytes of low nibbles, 64 bytes of two high bits, 16 x int8 scales, a float16 factor; codes offset by 32."""
     codes = nibbles(_rows(blocks, 0, 128, 64)).reshape(len(blocks), 256)
     codes |= take_bits(_rows(blocks, 128, 192, 32), PAIRS, 3).reshape(len(blocks), 256) << 4
     scales = _times(half(blocks, 208), blocks[:, 192:208].view(np.int8))
@@ -92,7 +92,7 @@ def decode_q6_k(blocks: Array, out: Array) -> None:
 
 
 def decode_iq4_xs(blocks: Array, out: Array) -> None:
-    """A float16 factor, 2 + 4 bytes of 6-bit scales offset by 32, 128 bytes of two codes of IQ4_NL's table."""
+    """Read a float16 factor, 2 + 4 bytes of 6-bit scales offset by 32, 128 bytes of two codes of IQ4_NL's table."""
     high = take_bits(blocks[:, 2:4].reshape(-1, 1), PAIRS, 3).reshape(len(blocks), 8)
     low = nibbles(blocks[:, 4:8].reshape(-1, 1)).reshape(len(blocks), 8)
     scales = _times(half(blocks, 0), (low | high << 4).view(np.int8) - np.int8(32))
