@@ -84,7 +84,7 @@ def decode_q5_k(blocks: Array, out: Array) -> None:
 
 
 def decode_q6_k(blocks: Array, out: Array) -> None:
-    """Read 128 bytes of low nibbles, 64 bytes of two high bits, 16 x int8 scales, a float16 factor; codes offset by 32."""
+    """Read 128 bytes of low nibbles, 64 bytes of two high bits, 16 x int8 scales, a float16; codes are offset by 32."""
     codes = nibbles(_rows(blocks, 0, 128, 64)).reshape(len(blocks), 256)
     codes |= take_bits(_rows(blocks, 128, 192, 32), PAIRS, 3).reshape(len(blocks), 256) << 4
     scales = _times(half(blocks, 208), blocks[:, 192:208].view(np.int8))
