@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...spec.formats import BFLOAT16, FLOAT32
 from ..containers.container import Container
@@ -19,62 +18,78 @@ from ..recipes.recipe import Recipe
 from ..recipes.selection import module_of
 from .companions import find_companions
 from .conversion_plan import ConversionPlan, check_names
+from .name_patterns import NamePatterns
 from .quantization_config import find_descriptions
 from .quantized_weights import quantized_weights
 
 __all__ = ["plan_recipe"]
 
 _KINDS: dict[type, str] = {
-    Folder: "a folder of .safetensors",
+    Folder: "a folder of .safetensors files",
     SafetensorsFile: "a .safetensors file",
     GgufFile: "a .gguf file",
 }
 
 
-def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) -> ConversionPlan:
+def plan_recipe(
+    container: Container,
+    recipe: Recipe,
+    keep: NamePatterns,
+    also: NamePatterns,
+) -> ConversionPlan:
     """Decide what a recipe makes of every tensor of a container.
 
     Raises FileError where the container is of another kind than the recipe is for or, unless the recipe allows it, is
     quantized already, a pattern names nothing, or no weight is quantized.
     """
     if not isinstance(container, recipe.containers):
-        kinds = " or ".join(_KINDS[kind] for kind in recipe.containers)
-        raise FileError(f"{container.path}: must be {kinds} for the recipe {recipe.name}")
-    _check_patterns(container, keep)
+        kinds = ", or ".join(_KINDS[kind] for kind in recipe.containers)
+        raise FileError(f"{container.path}: must be {kinds}, for {recipe.name}")
+    for patterns in (keep, also):
+        patterns.check(container.path, (one.name for one in container.tensors))
     if not recipe.requantizes:
         _check_plain(container)
     plan = ConversionPlan()
     scheme, kept = recipe.scheme, []
-    reasons = {tensor.name: _why_kept(tensor, recipe, keep) for tensor in container.tensors}
-    found = quantized_weights(container) if recipe.requantizes else []
-    weights = {one.codes.name: one for one in found if not reasons[one.codes.name]}
+    reasons = {one.name: _why_kept(one, recipe, keep, also) for one in container.tensors}
+    weights = _quantized_already(container, recipe, reasons)
     applied = {tensor.name for one in weights.values() for tensor in one.tensors} - weights.keys()
     for tensor in container.tensors:
         if tensor.name in applied:
             continue
-        weight = weights.get(tensor.name)
+        weight, why = weights.get(tensor.name), reasons[tensor.name]
         fmt = tensor.fmt if weight is None else FLOAT32
-        if reasons[tensor.name] or fmt is None:
-            plan.add(Copy(tensor), reasons[tensor.name] or "its values are not known")
+        if why or fmt is None:
+            plan.add(Copy(tensor), why or "its values are not known")
             kept.append(tensor)
             continue
         scheme = recipe.scheme_of(fmt)
         layout = tuple(recipe.outputs(tensor.name, tensor.shape if weight is None else weight.shape, scheme))
         plan.add(Quantize(tensor, fmt, scheme, recipe.tool, layout, recipe.fused(tensor.name), weight))
-    plan.remarks += _requantized(list(weights.values()))
     if len(kept) == len(container.tensors):
         raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes")
     check_names(container, plan.outputs)
     plan.descriptions = recipe.describe(scheme, _ignored(kept))
+    plan.remarks += _requantized(list(weights.values()))
     if isinstance(container, SafetensorsFile):
         plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
     return plan
 
 
-def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: Sequence[str]) -> str:
-    """Return why a recipe does not quantize a tensor, or nothing."""
-    named = any(fnmatch.fnmatchcase(name, pattern) for pattern in keep for name in _names(tensor))
-    return recipe.why_kept(tensor) or ("kept by name" if named else recipe.problem(tensor.shape))
+def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> str:
+    """Return why a tensor is not quantized: for its type and shape, its name, or the length of its rows; or nothing."""
+    if unfit := recipe.why_unfit(tensor):
+        return unfit
+    if keep.fit(tensor.name):
+        return "kept by name"
+    named = "" if also.fit(tensor.name) else recipe.why_kept(tensor)
+    return named or recipe.problem(tensor.shape)
+
+
+def _quantized_already(container: Container, recipe: Recipe, reasons: Mapping[str, str]) -> dict[str, Weight]:
+    """Return the weights that are dequantized for a recipe that allows it, by the names of their codes."""
+    weights = quantized_weights(container) if recipe.requantizes else []
+    return {one.codes.name: one for one in weights if not reasons[one.codes.name]}
 
 
 def _requantized(weights: Sequence[Weight]) -> list[str]:
@@ -84,18 +99,6 @@ def _requantized(weights: Sequence[Weight]) -> list[str]:
     first, others = weights[0], len(weights) - 1
     more = f", and so were {others} other tensors" if others else ""
     return [f"{ascii(first.name)[:80]} was quantized already ({first.scheme.codes_name}){more}; errors add up"]
-
-
-def _names(tensor: StoredTensor) -> tuple[str, str]:
-    """Return the names by which a pattern may choose a tensor."""
-    return tensor.name, module_of(tensor.name)
-
-
-def _check_patterns(container: Container, keep: Sequence[str]) -> None:
-    for pattern in keep:
-        names = (name for one in container.tensors for name in _names(one))
-        if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
-            raise FileError(f"{container.path}: has no tensor or module that --keep {pattern!r} names")
 
 
 def _check_plain(container: Container) -> None:

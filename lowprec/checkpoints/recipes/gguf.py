@@ -29,17 +29,22 @@ NAMES = ("position_embd.weight", "token_types.weight")
 """Names of such tensors."""
 
 
-def _why_kept(kind: BlockType, tensor: StoredTensor) -> str:
-    """Return why llama.cpp would keep a tensor, or nothing."""
+def _why_unfit(kind: BlockType, tensor: StoredTensor) -> str:
+    """Return why a tensor cannot be stored in a type for what it is, or nothing."""
     if tensor.type_name == kind.name:
         return f"{kind.name} already"
-    if tensor.fmt not in FORMATS and tensor.type_name not in BLOCK_TYPES:
-        return "its blocks are only copied" if tensor.fmt is None else "no floats of 16 or 32 bits"
-    if not tensor.name.endswith("weight") or not any(length > 1 for length in tensor.shape[:-1]):
+    if tensor.fmt is None and tensor.type_name not in BLOCK_TYPES:
+        return "its blocks are only copied"
+    if tensor.fmt not in (*FORMATS, None):
+        return "no floats of 16 or 32 bits"
+    if not tensor.name.endswith("weight") or all(length <= 1 for length in tensor.shape[:-1]):
         return "no weight of two axes"
-    if tensor.name in NAMES or any(part in tensor.name for part in SMALL):
-        return "llama.cpp keeps it"
     return ""
+
+
+def _why_kept(tensor: StoredTensor) -> str:
+    """Return why llama.cpp would keep a tensor for its name, or nothing."""
+    return "llama.cpp keeps it" if tensor.name in NAMES or any(part in tensor.name for part in SMALL) else ""
 
 
 def _recipe(name: str, kind: BlockType, summary: str) -> Recipe:
@@ -53,7 +58,8 @@ def _recipe(name: str, kind: BlockType, summary: str) -> Recipe:
         tool=TOOL,
         outputs=layout.outputs,
         describe=layout.describe,
-        why_kept=partial(_why_kept, kind),
+        why_unfit=partial(_why_unfit, kind),
+        why_kept=_why_kept,
         containers=(GgufFile,),
         requantizes=True,
     )
