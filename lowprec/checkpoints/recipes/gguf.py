@@ -66,9 +66,9 @@ def _recipe(name: str, kind: BlockType, summary: str) -> Recipe:
 
 
 RECIPES = (
-    _recipe("q8_0", BLOCK_TYPES["Q8_0"], "GGUF: int8, a float16 scale to 32 columns"),
-    _recipe("q4_0", BLOCK_TYPES["Q4_0"], "GGUF: int4, a float16 scale to 32 columns"),
+    _recipe("q8_0", BLOCK_TYPES["Q8_0"], "GGUF: 8-bit integers, an F16 scale to 32 columns"),
+    _recipe("q4_0", BLOCK_TYPES["Q4_0"], "GGUF: 4-bit integers, an F16 scale to 32 columns"),
     _recipe("mxfp4", BLOCK_TYPES["MXFP4"], "GGUF: FP4, a power of two to 32 columns"),
-    _recipe("bf16", WHOLE_TYPES["BF16"], "GGUF: bfloat16"),
-    _recipe("f16", WHOLE_TYPES["F16"], "GGUF: float16"),
+    _recipe("bf16", WHOLE_TYPES["BF16"], "GGUF: BF16"),
+    _recipe("f16", WHOLE_TYPES["F16"], "GGUF: F16"),
 )
