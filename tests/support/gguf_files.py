@@ -50,11 +50,12 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, tuple[str, tuple[int, ..
 
 
 def values_of(path: Path) -> dict[str, Array]:
-    """Return the values of the tensors of a file, as gguf-py has them."""
+    """Return the values of the tensors of a file, as gguf-py has them; not those of integers."""
     with np.errstate(all="ignore"):
         return {
             one.name: gguf.quants.dequantize(one.data, one.tensor_type).reshape(one.shape[::-1])
             for one in gguf.GGUFReader(path).tensors
+            if one.tensor_type != Type.I32
         }
 
 
