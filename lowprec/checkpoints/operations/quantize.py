@@ -179,18 +179,25 @@ class Quantize(Operation):
         return workspace.rows(self.weight).read(chunk.start // columns, rows, values).view(np.uint32)
 
 
-def _factors(scheme: Scheme, codes: Array, parameters: Parameters) -> tuple[Array, Format]:
-    """Return what codes are multiplied by, a row and a column to each scale, and the format of their range."""
+def _factors(scheme: Scheme, codes: Array, parameters: Parameters) -> tuple[Array | None, Format]:
+    """Return what codes are multiplied by, a row and a column to each scale, and the format of their range.
+
+    There are no factors where no element can be beyond the range.
+    """
     if scheme.blocks is None or scheme.blocks.encoding is None:
         scales, fmt = parameters.factors(scheme)
         return np.asarray(decode(scales, fmt, to=np.float32)), code_format(scheme)
-    factors = scheme.blocks.encoding.factors(codes.reshape(-1, scheme.blocks.nbytes))
-    return factors.reshape(len(codes), -1), scheme.blocks.encoding.codes
+    encoding = scheme.blocks.encoding
+    if encoding.factors is None or encoding.codes is None:
+        return None, scheme.codes
+    return encoding.factors(codes.reshape(-1, scheme.blocks.nbytes)).reshape(len(codes), -1), encoding.codes
 
 
 def _saturated(values: Array, scheme: Scheme, codes: Array, parameters: Parameters) -> int:
     """Return how many elements round beyond the range of the codes."""
     factors, fmt = _factors(scheme, codes, parameters)
+    if factors is None:
+        return 0
     columns = values.shape[1]
     if factors.shape[1] > 1:
         factors = np.repeat(factors, scheme.grid.columns, axis=1)[:, :columns]

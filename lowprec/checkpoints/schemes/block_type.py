@@ -23,15 +23,15 @@ class Encoding:
     ----------
     encode : callable
         Return blocks, uint8 with a row to each, of finite values, float32 with a row to each.
-    factors : callable
+    codes : Format, optional
+        The format that has the range of the codes; None where no number is beyond it.
+    factors : callable, optional
         Return what the codes of blocks are multiplied by, float32 in a column; 1 stands for 0.
-    codes : Format
-        The format that has the range of the codes.
     """
 
     encode: Callable[[Array], Array]
-    factors: Callable[[Array], Array]
-    codes: Format
+    codes: Format | None = None
+    factors: Callable[[Array], Array] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...ops.codes import decode
-from ...spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT16, FLOAT32, INT4, INT8, Format
+from ...spec.formats import FLOAT4_E2M1FN, FLOAT32, INT4, Format
 from . import ggml_blocks as blocks
 from . import ggml_encode as encode
 from . import ggml_k_quants as k_quants
@@ -25,11 +25,11 @@ PART = 1 << 15
 BLOCK_TYPES = {
     one.name: one
     for one in (
-        BlockType("Q4_0", 32, 18, blocks.decode_q4_0, Encoding(encode.encode_q4_0, blocks.half_factors, INT4)),
+        BlockType("Q4_0", 32, 18, blocks.decode_q4_0, Encoding(encode.encode_q4_0, INT4, blocks.half_factors)),
         BlockType("Q4_1", 32, 20, blocks.decode_q4_1),
         BlockType("Q5_0", 32, 22, blocks.decode_q5_0),
         BlockType("Q5_1", 32, 24, blocks.decode_q5_1),
-        BlockType("Q8_0", 32, 34, blocks.decode_q8_0, Encoding(encode.encode_q8_0, blocks.half_factors, INT8)),
+        BlockType("Q8_0", 32, 34, blocks.decode_q8_0, Encoding(encode.encode_q8_0)),
         BlockType("Q2_K", 256, 84, k_quants.decode_q2_k),
         BlockType("Q3_K", 256, 110, k_quants.decode_q3_k),
         BlockType("Q4_K", 256, 144, k_quants.decode_q4_k),
@@ -38,7 +38,7 @@ BLOCK_TYPES = {
         BlockType("IQ4_NL", 32, 18, blocks.decode_iq4_nl),
         BlockType("IQ4_XS", 256, 136, k_quants.decode_iq4_xs),
         BlockType(
-            "MXFP4", 32, 17, blocks.decode_mxfp4, Encoding(encode.encode_mxfp4, blocks.power_factors, FLOAT4_E2M1FN)
+            "MXFP4", 32, 17, blocks.decode_mxfp4, Encoding(encode.encode_mxfp4, FLOAT4_E2M1FN, blocks.power_factors)
         ),
         BlockType("NVFP4", 64, 36, blocks.decode_nvfp4),
     )
@@ -48,8 +48,8 @@ BLOCK_TYPES = {
 WHOLE_TYPES = {
     one.name: one
     for one in (
-        BlockType("F16", 1, 2, blocks.decode_f16, Encoding(encode.encode_f16, blocks.no_factors, FLOAT16)),
-        BlockType("BF16", 1, 2, blocks.decode_bf16, Encoding(encode.encode_bf16, blocks.no_factors, BFLOAT16)),
+        BlockType("F16", 1, 2, blocks.decode_f16, Encoding(encode.encode_f16)),
+        BlockType("BF16", 1, 2, blocks.decode_bf16, Encoding(encode.encode_bf16)),
     )
 }
 """Formats as blocks of one element, for recipes."""

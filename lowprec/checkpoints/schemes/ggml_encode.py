@@ -1,6 +1,7 @@
 """Blocks of GGUF from values: the arithmetic of ggml's reference quantizers, in float32 and without fused operations.
 
-Values are finite. A largest magnitude whose scale has no finite reciprocal is stored as zeros.
+Values are finite. A largest magnitude whose scale has no finite reciprocal is stored as zeros. Rows of 32 elements are
+shorter than what NumPy is fast at: where possible, loops run over all rows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ __all__ = ["encode_bf16", "encode_f16", "encode_mxfp4", "encode_q4_0", "encode_q
 
 Array = np.ndarray[Any, Any]
 
-BELOW_HALF = np.float32(0.5 - 2.0**-25)
+MAGNITUDE, SIGN = np.uint32(0x7FFFFFFF), np.uint32(0x80000000)
+"""The bits of a float32: those of finite magnitudes, read as integers, are in the order of the magnitudes."""
+
+BELOW_HALF = np.uint32(0x3EFFFFFF)
 """The largest float32 below 0.5: with it, adding and cutting off rounds to nearest, ties away from 0."""
 
 DROPPED = np.uint32(0xFFF)
@@ -27,19 +31,32 @@ TOWARD_ZERO = np.float32(1 + 2.0**-14)
 """A scale times this takes quotients in the middle of two FP4 values below it, and no others across it."""
 
 
+def _maximum(integers: Array) -> Array:
+    """Return the maximum of each row, in a column; the length of rows is a power of two."""
+    flat = integers.reshape(-1)
+    while flat.size > len(integers):
+        flat = np.maximum(flat[::2], flat[1::2])
+    return flat[:, np.newaxis]
+
+
 def _largest(x: Array) -> Array:
-    """Return the largest of each row, in a column; the length of rows is a power of two."""
-    while x.shape[1] > 1:
-        middle = x.shape[1] // 2
-        x = np.maximum(x[:, :middle], x[:, middle:])
-    return x
+    """Return the largest magnitude of each row, in a column."""
+    return _maximum((x.view(np.uint32) & MAGNITUDE).view(np.int32)).view(np.float32)
 
 
 def _extreme(x: Array) -> Array:
     """Return of each row, in a column, the first number with the largest magnitude."""
-    magnitudes = np.abs(x)
-    first = (magnitudes == _largest(magnitudes)).argmax(axis=1)
-    return np.take_along_axis(x, first[:, np.newaxis], axis=1)
+    positive = _maximum(x.view(np.int32))
+    negative = _maximum(x.view(np.uint32))  # numbers with a sign are the larger ones
+    with_sign = negative >= SIGN
+    magnitude = np.where(with_sign, negative & MAGNITUDE, 0).astype(np.int32)
+    extreme = np.where(with_sign & (magnitude > positive), negative, positive.view(np.uint32)).view(np.float32)
+    both = np.flatnonzero(with_sign & (magnitude == positive))
+    if both.size:
+        rows = x[both]
+        first = np.abs(rows).argmax(axis=1)
+        extreme[both] = np.take_along_axis(rows, first[:, np.newaxis], axis=1)
+    return extreme
 
 
 def _reciprocal(scale: Array) -> Array:
@@ -57,19 +74,23 @@ def _half(numbers: Array) -> Array:
 
 
 def _pairs(codes: Array) -> Array:
-    """Return two codes to a byte: the first half of a row in the low bits, the second one in the high bits."""
-    middle = codes.shape[1] // 2
-    high = codes[:, middle:] << 4
-    high |= codes[:, :middle] & 15
-    return high
+    """Return two codes to a byte: the first 16 of a row in the low bits, the others in the high bits."""
+    words = codes.view(np.uint64)
+    pairs = np.empty((len(codes), 2), np.uint64)
+    for column in range(2):
+        np.left_shift(words[:, 2 + column], 4, out=pairs[:, column])
+        pairs[:, column] |= words[:, column]
+    return pairs.view(np.uint8)
 
 
 def encode_q8_0(x: Array) -> Array:
     """Return blocks whose scale is the largest magnitude over 127; codes are divided by it before it is rounded."""
     blocks = np.empty((len(x), 34), np.uint8)
-    scale = _largest(np.abs(x)) / np.float32(127)
+    scale = _largest(x) / np.float32(127)
     products = x * _reciprocal(scale)
-    products += np.copysign(BELOW_HALF, products)
+    halves = products.view(np.uint32) & SIGN
+    halves |= BELOW_HALF
+    products += halves.view(np.float32)
     blocks[:, :2] = _half(scale)
     blocks[:, 2:] = products.astype(np.int8).view(np.uint8)
     return blocks
@@ -81,9 +102,9 @@ def encode_q4_0(x: Array) -> Array:
     scale = _extreme(x) / np.float32(-8)
     products = x * _reciprocal(scale)
     products += np.float32(8.5)
-    codes = np.minimum(products.astype(np.uint8), 15)
+    np.minimum(products, np.float32(15), out=products)
     blocks[:, :2] = _half(scale)
-    blocks[:, 2:] = _pairs(codes)
+    blocks[:, 2:] = _pairs(products.astype(np.int8).view(np.uint8))
     return blocks
 
 
@@ -92,15 +113,18 @@ def encode_mxfp4(x: Array) -> Array:
 
     The logarithm is rounded to float32. Exponents below the range are 0; in ggml they wrap around.
     """
-    largest = _largest(np.abs(x))
+    blocks = np.empty((len(x), 17), np.uint8)
+    largest = _largest(x)
     with np.errstate(divide="ignore"):
-        exponents = np.where(largest > 0, np.floor(np.log2(largest)) + np.float32(125), np.float32(0))
+        exponents = np.floor(np.log2(largest)) + np.float32(125)
     exponents = np.maximum(exponents, 0).astype(np.uint8)
     scales = np.ldexp(TOWARD_ZERO, exponents.astype(np.int32) - 127)
     codes = quantize_linear(_sticky(x), scales, axis=1, block_size=32, output_dtype=FLOAT4_E2M1FN)
-    pairs = np.asarray(codes).view(np.uint8)
-    pairs[pairs == 8] = 0
-    return np.concatenate((exponents, _pairs(pairs)), axis=1)
+    bits = np.asarray(codes).view(np.uint8)
+    bits *= bits != 8
+    blocks[:, :1] = exponents
+    blocks[:, 1:] = _pairs(bits)
+    return blocks
 
 
 def _sticky(x: Array) -> Array:
