@@ -33,6 +33,8 @@ class OutputTensor:
         ``"kept"`` for a copy, ``"codes"`` for a conversion, ``"scale"`` for its scales.
     rules : ElementRules, optional
         How it is converted.
+    axis : int, optional
+        Of scales: the axis of the codes along which they run.
     blocks : str
         What the container calls the type of its blocks, where it holds no single numbers and is no copy.
     """
@@ -44,6 +46,7 @@ class OutputTensor:
     origin: StoredTensor
     role: str
     rules: ElementRules | None = None
+    axis: int | None = None
     blocks: str = ""
 
     @property

@@ -15,11 +15,10 @@ from ..layouts.weight import Weight
 from ..operations.copy import Copy
 from ..operations.quantize import Quantize
 from ..recipes.recipe import Recipe
-from ..recipes.selection import module_of
 from .companions import find_companions
 from .conversion_plan import ConversionPlan, check_names
 from .name_patterns import NamePatterns
-from .quantization_config import find_descriptions
+from .quantization_config import find_descriptions, model_type
 from .quantized_weights import quantized_weights
 
 __all__ = ["plan_recipe"]
@@ -39,37 +38,42 @@ def plan_recipe(
 ) -> ConversionPlan:
     """Decide what a recipe makes of every tensor of a container.
 
-    Raises FileError where the container is of another kind than the recipe is for or, unless the recipe allows it, is
-    quantized already, a pattern names nothing, or no weight is quantized.
+    Raises FileError where the container or its model is of another kind than the recipe is for or, unless the recipe
+    allows it, is quantized already, a pattern names nothing, no weight is quantized, or one is and another one of its
+    module is kept.
     """
-    if not isinstance(container, recipe.containers):
-        kinds = ", or ".join(_KINDS[kind] for kind in recipe.containers)
-        raise FileError(f"{container.path}: must be {kinds}, for {recipe.name}")
+    _check_kind(container, recipe)
     for patterns in (keep, also):
         patterns.check(container.path, (one.name for one in container.tensors))
     if not recipe.requantizes:
         _check_plain(container)
     plan = ConversionPlan()
-    scheme, kept = recipe.scheme, []
-    reasons = {one.name: _why_kept(one, recipe, keep, also) for one in container.tensors}
+    scheme, ignored, modules = recipe.scheme, set(), set()
+    reasons = {tensor.name: _why_kept(tensor, recipe, keep, also) for tensor in container.tensors}
     weights = _quantized_already(container, recipe, reasons)
     applied = {tensor.name for one in weights.values() for tensor in one.tensors} - weights.keys()
     for tensor in container.tensors:
         if tensor.name in applied:
             continue
-        weight, why = weights.get(tensor.name), reasons[tensor.name]
+        why, weight = reasons[tensor.name], weights.get(tensor.name)
         fmt = tensor.fmt if weight is None else FLOAT32
+        module = recipe.ignored(tensor)
         if why or fmt is None:
             plan.add(Copy(tensor), why or "its values are not known")
-            kept.append(tensor)
+            ignored.add(module)
             continue
         scheme = recipe.scheme_of(fmt)
-        layout = tuple(recipe.outputs(tensor.name, tensor.shape if weight is None else weight.shape, scheme))
-        plan.add(Quantize(tensor, fmt, scheme, recipe.tool, layout, recipe.fused(tensor.name), weight))
-    if len(kept) == len(container.tensors):
+        layout = tuple(recipe.outputs(tensor.name, recipe.shape_of(tensor), scheme))
+        fused = recipe.fused(tensor.name)
+        plan.add(Quantize(tensor, fmt, scheme, recipe.tool, layout, fused, recipe.transposed, weight))
+        modules.add(module)
+    if not modules:
         raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes")
+    ignored.discard("")
+    for module in sorted(ignored & modules):
+        raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
     check_names(container, plan.outputs)
-    plan.descriptions = recipe.describe(scheme, _ignored(kept))
+    plan.descriptions = recipe.describe(scheme, sorted(ignored))
     plan.remarks += _requantized(list(weights.values()))
     if isinstance(container, SafetensorsFile):
         plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
@@ -83,7 +87,7 @@ def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: Na
     if keep.fit(tensor.name):
         return "kept by name"
     named = "" if also.fit(tensor.name) else recipe.why_kept(tensor)
-    return named or recipe.problem(tensor.shape)
+    return named or recipe.problem(tensor)
 
 
 def _quantized_already(container: Container, recipe: Recipe, reasons: Mapping[str, str]) -> dict[str, Weight]:
@@ -101,6 +105,18 @@ def _requantized(weights: Sequence[Weight]) -> list[str]:
     return [f"{ascii(first.name)[:80]} was quantized already ({first.scheme.codes_name}){more}; errors add up"]
 
 
+def _check_kind(container: Container, recipe: Recipe) -> None:
+    """Raise FileError for a container, or a model in it, that the recipe is not for."""
+    if not isinstance(container, recipe.containers):
+        kinds = ", or ".join(_KINDS[kind] for kind in recipe.containers)
+        raise FileError(f"{container.path}: must be {kinds}, for {recipe.name}")
+    model = model_type(container)
+    if model and recipe.models and model not in recipe.models:
+        raise FileError(
+            f"{container.path}: must be a model of type {' or '.join(recipe.models)} for {recipe.name}; got {ascii(model)[:40]}"
+        )
+
+
 def _check_plain(container: Container) -> None:
     """Raise FileError where a container is quantized already."""
     described = find_descriptions(container)
@@ -108,12 +124,3 @@ def _check_plain(container: Container) -> None:
     if described or companions:
         why = described[0].text() if described else companions[0].text()
         raise FileError(f"{container.path}: is quantized already ({why}); convert it --to {BFLOAT16.name} first")
-
-
-def _ignored(kept: Sequence[StoredTensor]) -> list[str]:
-    """Return the modules that engines must not take for quantized ones.
-
-    Modules whose name ends with "norm" are not listed: they are no linear layers.
-    """
-    modules = [module_of(one.name) for one in kept if one.name.endswith(".weight") and len(one.shape) == 2]
-    return sorted(module for module in modules if not module.endswith("norm"))

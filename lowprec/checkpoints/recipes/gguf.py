@@ -60,6 +60,7 @@ def _recipe(name: str, kind: BlockType, summary: str) -> Recipe:
         describe=layout.describe,
         why_unfit=partial(_why_unfit, kind),
         why_kept=_why_kept,
+        ignored=lambda tensor: "",
         containers=(GgufFile,),
         requantizes=True,
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...spec.arguments import shown
-from . import compressed_tensors, gguf
+from . import compressed_tensors, deepseek, gguf, gpt_oss
 from .recipe import Recipe
 
 __all__ = ["RECIPES", "find_recipe"]
 
-RECIPES = (*compressed_tensors.RECIPES, *gguf.RECIPES)
+RECIPES = (*compressed_tensors.RECIPES, *deepseek.RECIPES, *gpt_oss.RECIPES, *gguf.RECIPES)
 
 
 def find_recipe(name: object, parameter: str = "recipe") -> Recipe:
