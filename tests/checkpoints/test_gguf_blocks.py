@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import gguf
@@ -145,6 +146,11 @@ def test_every_tie_of_q8_0_goes_away_from_zero() -> None:
         blocks[:, 0] = x
         codes = WRITTEN["Q8_0"].encoding.encode(blocks)[:, 2].view(np.int8)  # type: ignore[union-attr]
         assert codes.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("kind", (BLOCK_TYPES | WHOLE_TYPES).values(), ids=lambda kind: kind.name)
+def test_schemes_travel_to_other_processes(kind: BlockType) -> None:
+    assert pickle.loads(pickle.dumps(scheme_of(kind))) == scheme_of(kind)
 
 
 @pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "MXFP4"])

@@ -15,7 +15,6 @@ from support.golden import GOLDEN, tensors_of
 from support.tiny_models import INDEX, llama, llama_config, write_folder
 
 from lowprec.checkpoints import convert
-from lowprec.checkpoints.containers.folder import Folder
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.recipes.compressed_tensors import RECIPES
 from lowprec.cli import main
@@ -59,7 +58,7 @@ def test_the_bytes_of_llm_compressor(recipe: str, title: str, model: Path, tmp_p
     assert min(one.sqnr_db for one in report.tensors if one.sqnr_db is not None) > 15
 
 
-@pytest.mark.parametrize("recipe", [recipe.name for recipe in RECIPES if Folder in recipe.containers])
+@pytest.mark.parametrize("recipe", [recipe.name for recipe in RECIPES])
 @pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
 def test_the_same_bytes_in_any_cut(
     recipe: str, options: dict[str, Any], model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
