@@ -43,9 +43,9 @@ HEADERS: dict[str, tuple[dict[str, Any], str]] = {
     "many texts": ({"keys": [value(9, struct.pack("<IQ", 8, HUGE))]}, "the key 'k' ends .* past the end"),
     "long text": ({"keys": [value(8, struct.pack("<Q", HUGE))]}, "the key 'k' ends .* past the end"),
     "key twice": ({"keys": [number("k", 1), number("k", 1)]}, "it has the key 'k' twice"),
-    "alignment 0": ({"keys": [number("general.alignment", 0)]}, "must be a power of two up to 16777216; got 0"),
-    "alignment 48": ({"keys": [number("general.alignment", 48)]}, "must be a power of two up to 16777216; got 48"),
-    "alignment 2**31": ({"keys": [number("general.alignment", 2**31)]}, "must be a power of two up to 16777216"),
+    "alignment 0": ({"keys": [number("general.alignment", 0)]}, "must be a power of two up to 65536; got 0"),
+    "alignment 48": ({"keys": [number("general.alignment", 48)]}, "must be a power of two up to 65536; got 48"),
+    "alignment 2**31": ({"keys": [number("general.alignment", 2**31)]}, "must be a power of two up to 65536"),
     "alignment float": ({"keys": [value(6, struct.pack("<f", 32), b"general.alignment")]}, "must be an unsigned"),
     "alignment array": (
         {"keys": [value(9, struct.pack("<IQI", 4, 1, 32), b"general.alignment")]}, "must be an unsigned number",
