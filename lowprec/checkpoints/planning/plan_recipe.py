@@ -75,7 +75,9 @@ def plan_recipe(
     check_names(container, plan.outputs)
     plan.descriptions = recipe.describe(scheme, sorted(ignored))
     plan.remarks += _requantized(list(weights.values()))
-    if isinstance(container, SafetensorsFile):
+    if recipe.remark:
+        plan.remarks.append(recipe.remark)
+    if plan.descriptions and isinstance(container, SafetensorsFile):
         plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
     return plan
 
@@ -112,9 +114,8 @@ def _check_kind(container: Container, recipe: Recipe) -> None:
         raise FileError(f"{container.path}: must be {kinds}, for {recipe.name}")
     model = model_type(container)
     if model and recipe.models and model not in recipe.models:
-        raise FileError(
-            f"{container.path}: must be a model of type {' or '.join(recipe.models)} for {recipe.name}; got {ascii(model)[:40]}"
-        )
+        which = " or ".join(recipe.models)
+        raise FileError(f"{container.path}: must be a model of type {which} for {recipe.name}; got {ascii(model)[:40]}")
 
 
 def _check_plain(container: Container) -> None:

@@ -52,6 +52,8 @@ class Recipe:
         Whether the last two axes of a weight are exchanged when it is quantized.
     models : tuple of str
         What ``model_type`` in config.json may be; empty for anything.
+    remark : str
+        What the result means that may surprise, for the report; nothing where the summary says all.
     containers : tuple of type
         The kinds of container whose weights it quantizes.
     requantizes : bool
@@ -73,6 +75,7 @@ class Recipe:
     ignored: Callable[[StoredTensor], str] = linear_module
     transposed: bool = False
     models: tuple[str, ...] = ()
+    remark: str = ""
     containers: tuple[type, ...] = (SafetensorsFile, Folder)
     requantizes: bool = False
 

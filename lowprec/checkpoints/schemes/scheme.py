@@ -21,6 +21,7 @@ class Packing(Enum):
 
     NONE = "each code has bytes of its own"
     LOW_FIRST = "the first code in the low bits, as ONNX, OCP MX and safetensors have it"
+    HIGH_FIRST = "the first code in the high bits, as ComfyUI has it"
     WORDS = "a row is a string of bits in little-endian 32-bit words; codes are offset by half their range"
 
 
@@ -87,6 +88,8 @@ class Scheme:
         Whether there is a second scale.
     bits : int
         For `Packing.WORDS`: how many bits a code takes, 2 to 8.
+    tiles : bool
+        Whether scales are stored in tiles of 128 rows and 4 columns, as `schemes/tiles.py` says.
     blocks : BlockType, optional
         The blocks of bytes in which codes and scales of a row are stored together; `scale` and `grid` are then those of
         factors besides, if there are any, and of the blocks where they are written.
@@ -98,6 +101,7 @@ class Scheme:
     grid: Grid
     global_scale: GlobalScale = GlobalScale.NONE
     bits: int = 0
+    tiles: bool = False
     blocks: BlockType | None = None
 
     @property
