@@ -74,8 +74,9 @@ def convert(
     Parameters
     ----------
     src, dst : path
-        A .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors; `dst` becomes one of the same
-        kind. An .npy file can become an .npz archive too, which formats that NumPy lacks, and scales, require.
+        A .safetensors, .gguf, .npy, .npz or .onnx file, or a folder with .safetensors; `dst` becomes one of the same
+        kind. An .npy file can become an .npz archive too, which formats that NumPy lacks, and scales, require; a .gguf
+        file becomes another one by a recipe, and a .safetensors file by `to`.
     to : str, int, dtype or Format
         The target format. One of `to`, `recipe` and `layout` is needed.
     recipe : str, optional

@@ -21,8 +21,9 @@ __all__ = ["add_commands"]
 
 _DESCRIPTION = """\
 Convert the floating-point tensors of SRC and write DST, of the same kind: a
-.safetensors, .npy, .npz or .onnx file, or a folder with .safetensors, with or
-without an index (an .npy file can become an .npz archive). Integers, bools and
+.safetensors, .gguf, .npy, .npz or .onnx file, or a folder with .safetensors,
+with or without an index (an .npy file can become an .npz archive, a .gguf file
+a .safetensors file). Integers, bools and
 excluded tensors are copied. --recipe quantizes a model for inference engines.
 With --to bfloat16, float16 or float32, quantized weights are dequantized with
 their scales. Memory does not grow with the file. The output is written
@@ -177,7 +178,7 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
 
     one = commands.add_parser(
         "inspect", help="list the tensors of a checkpoint",
-        description="List the tensors of a .safetensors, .npy, .npz or .onnx file, or of a folder with .safetensors.",
+        description="List the tensors of a .safetensors, .gguf, .npy, .npz or .onnx file or a folder of .safetensors.",
     )  # fmt: skip
     one.add_argument("file", metavar="FILE", type=Path)
     one.add_argument(

@@ -16,8 +16,8 @@ from ...spec.formats import FLOAT32, Format
 from ..arithmetic.chunks import Chunk
 from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
-from ..files.errors import FileError
 from ..layouts.output import CODES, GLOBAL_SCALE, SCALES, Output
+from ..layouts.weight import Weight, fail
 from ..schemes.dequantize import Parameters, dequantize
 from ..schemes.llm_compressor import code_format, has_nonfinite
 from ..schemes.scheme import Scheme
@@ -49,6 +49,8 @@ class Quantize(Operation):
         What the weights have in common that share a second scale.
     transposed : bool
         Whether the last two axes are exchanged when it is quantized.
+    weight : Weight, optional
+        The quantized weight whose values, in float32, are quantized anew; `tensor` has its codes.
     """
 
     tensor: StoredTensor
@@ -58,24 +60,34 @@ class Quantize(Operation):
     layout: tuple[Output, ...]
     fused: str
     transposed: bool = False
+    weight: Weight | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the values."""
+        return self.tensor.shape if self.weight is None else self.weight.shape
 
     @property
     def summary(self) -> Summary:
         """The formats; codes in words are integers of their number of bits."""
         tensor, scheme = self.tensor, self.scheme
-        target = f"int{scheme.bits}" if scheme.bits else scheme.codes.name
-        return Summary(tensor.name, tensor.shape, self.fmt.name, target, scheme.scale.name, tensor.location.nbytes)
+        source, nbytes = self.fmt.name, tensor.location.nbytes
+        if self.weight is not None:
+            source, nbytes = self.weight.scheme.codes_name, sum(one.location.nbytes for one in self.weight.tensors)
+        target = f"int{scheme.bits}" if scheme.bits else scheme.codes_name
+        scale = scheme.scale.name if scheme.blocks is None else None
+        return Summary(tensor.name, self.shape, source, target, scale, nbytes)
 
     def outputs(self) -> Iterator[OutputTensor]:
         """Yield the tensors of the layout."""
         for one in self.layout:
-            nbytes = math.prod(one.shape) * one.fmt.storage_bits // 8
-            yield OutputTensor(one.name, one.shape, one.fmt, nbytes, self.tensor, one.role)
+            fmt, blocks = (one.fmt, "") if one.blocks is None else (None, one.blocks.name)
+            yield OutputTensor(one.name, one.shape, fmt, one.nbytes, self.tensor, one.role, blocks=blocks)
 
     @property
     def _matrix(self) -> tuple[int, int]:
         """The rows and columns of a matrix as it is quantized."""
-        *_, rows, columns = self.tensor.shape
+        *_, rows, columns = self.shape
         return (columns, rows) if self.transposed else (rows, columns)
 
     def _rows(self, elements: int) -> int:
@@ -85,9 +97,9 @@ class Quantize(Operation):
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
         """Cut between blocks of rows; a matrix whose axes are exchanged is read whole, since a row needs all of it."""
-        *_, length, inner = self.tensor.shape
+        *stack, length, inner = self.shape
         step = length if self.transposed else self._rows(nbytes // self.fmt.code_dtype.itemsize)
-        for matrix in range(math.prod(self.tensor.shape[:-2])):
+        for matrix in range(math.prod(stack)):
             for first in range(0, length, step):
                 yield Chunk((matrix * length + first) * inner, (1, min(step, length - first), inner), 0)
 
@@ -177,24 +189,50 @@ class Quantize(Operation):
             parameters = Parameters(scales[index[start : start + step]], None, shared)
             dequantize(self.scheme, codes[start : start + step], parameters, back)
             stats.add(values.reshape(-1), back.reshape(-1))
-            stats.saturated += _saturated(values, self.scheme, parameters)
+            stats.saturated += _saturated(values, self.scheme, codes[start : start + step], parameters)
+            if self.scheme.blocks is not None and not np.isfinite(back).all():
+                raise fail(self.tensor, f"has numbers too large for {self.scheme.blocks.name}")
 
     def _codes(self, chunk: Chunk, workspace: Workspace) -> Array:
         """Return a chunk as rows of unsigned codes; raise FileError if one of them is no finite number."""
-        codes = workspace.load(self.tensor, chunk).codes(0, chunk.size).reshape(chunk.shape[1:])
+        codes = self._read(chunk, workspace)
         if has_nonfinite(codes, self.fmt):
-            raise FileError(f"{ascii(self.tensor.name)[:80]}: has a NaN or an infinity, which has no scale")
+            raise fail(self.tensor, "has a NaN or an infinity, which has no scale")
         return codes
 
+    def _read(self, chunk: Chunk, workspace: Workspace) -> Array:
+        """Return a chunk as rows of unsigned codes."""
+        _, rows, columns = chunk.shape
+        if self.weight is None:
+            return workspace.load(self.tensor, chunk).codes(0, chunk.size).reshape(rows, columns)
+        workspace.nbytes += self.weight.scheme.row_bytes(columns) * rows
+        values = workspace.arithmetic.buffer("values", np.float32, chunk.size).reshape(rows, columns)
+        return workspace.rows(self.weight).read(chunk.start // columns, rows, values).view(np.uint32)
 
-def _saturated(values: Array, scheme: Scheme, parameters: Parameters) -> int:
+
+def _factors(scheme: Scheme, codes: Array, parameters: Parameters) -> tuple[Array | None, Format]:
+    """Return what codes are multiplied by, a row and a column to each scale, and the format of their range.
+
+    There are no factors where no element can be beyond the range.
+    """
+    if scheme.blocks is None or scheme.blocks.encoding is None:
+        scales, fmt = parameters.factors(scheme)
+        return np.asarray(decode(scales, fmt, to=np.float32)), code_format(scheme)
+    encoding = scheme.blocks.encoding
+    if encoding.factors is None or encoding.codes is None:
+        return None, scheme.codes
+    return encoding.factors(codes.reshape(-1, scheme.blocks.nbytes)).reshape(len(codes), -1), encoding.codes
+
+
+def _saturated(values: Array, scheme: Scheme, codes: Array, parameters: Parameters) -> int:
     """Return how many elements round beyond the range of the codes."""
-    scales, fmt = parameters.factors(scheme)
-    factors = np.asarray(decode(scales, fmt, to=np.float32))
+    factors, fmt = _factors(scheme, codes, parameters)
+    if factors is None:
+        return 0
     columns = values.shape[1]
     if factors.shape[1] > 1:
         factors = np.repeat(factors, scheme.grid.columns, axis=1)[:, :columns]
     with np.errstate(all="ignore"):
         ratio = (values / factors).reshape(-1)
     largest = float(np.abs(ratio).max(initial=0))
-    return count_beyond(ratio, code_format(scheme), nearest=True, peak=largest if math.isfinite(largest) else math.inf)
+    return count_beyond(ratio, fmt, nearest=True, peak=largest if math.isfinite(largest) else math.inf)

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ...ops.cast import cast
 from ...ops.codes import decode
 from ...ops.quantize import dequantize_linear
 from ...spec.formats import FLOAT32, UINT4, UINT8, Format
+from .block_type import BlockType
 from .packing import swap_nibbles, unpack_words
 from .scheme import GlobalScale, Packing, Scheme
 
@@ -53,6 +55,8 @@ def dequantize(scheme: Scheme, codes: Array, parameters: Parameters, out: Array)
     out : numpy.ndarray
         float32, float16 or bfloat16, dense: a row to each row, a column to each column.
     """
+    if scheme.blocks is not None:
+        return _decode_blocks(scheme.blocks, scheme, codes, parameters, out)
     scale, scale_format = parameters.factors(scheme)
     zero: Any = parameters.zero_points
     block, fmt = scheme.grid.columns, scheme.codes
@@ -74,4 +78,16 @@ def dequantize(scheme: Scheme, codes: Array, parameters: Parameters, out: Array)
         codes, np.ascontiguousarray(scale).view(scale_format.dtype), zero, source=fmt, axis=0 if scale.ndim == 1 else 1,
         block_size=block, output_dtype=out.dtype, packed=packed, shape=out.shape if packed else None, out=out,
     )  # fmt: skip
+    return out
+
+
+def _decode_blocks(kind: BlockType, scheme: Scheme, codes: Array, parameters: Parameters, out: Array) -> Array:
+    """Write the values of blocks, times a factor of their row if there is one."""
+    values = out if out.dtype == np.float32 else np.empty(out.shape, np.float32)
+    kind.decode(codes.reshape(-1, kind.nbytes), values.reshape(-1, kind.size))
+    if parameters.scales.shape[1]:
+        with np.errstate(all="ignore"):
+            np.multiply(values, np.asarray(decode(parameters.scales, scheme.scale, to=np.float32)), out=values)
+    if values is not out:
+        cast(values, out.dtype, out=out)
     return out
