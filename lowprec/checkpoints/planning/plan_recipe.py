@@ -29,9 +29,7 @@ def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) 
     names nothing, or no weight is quantized.
     """
     if not isinstance(container, (Folder, SafetensorsFile)):
-        raise FileError(
-            f"{container.path}: must be a .safetensors file or a folder of them for the recipe {recipe.name}"
-        )
+        raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
     _check_patterns(container, keep)
     _check_plain(container)
     plan = ConversionPlan()
