@@ -33,6 +33,10 @@ class TensorReport:
         Sizes, scales included.
     scale : str or None
         The format of its scales.
+    lossless : bool or None
+        Whether codes and scales became others and every value stayed; None where values are rounded by a rule.
+    inexact : int or None
+        How many scales of the result have a value that did not stay; None where `lossless` is.
     nan, inf, saturated, flushed, max_abs_error, max_rel_error, sqnr_db
         As `lowprec.loss.Loss` has them; None where nothing was converted.
     seconds, bytes_per_second : float
@@ -49,6 +53,8 @@ class TensorReport:
     bytes_before: int
     bytes_after: int
     scale: str | None = None
+    lossless: bool | None = None
+    inexact: int | None = None
     nan: int | None = None
     inf: int | None = None
     saturated: int | None = None
@@ -69,6 +75,8 @@ class TensorReport:
         self.saturated, self.flushed = stats.saturated, stats.flushed
         self.max_abs_error, self.max_rel_error = stats.max_abs_error, stats.max_rel_error
         self.sqnr_db = stats.sqnr_db
+        if self.lossless is not None:
+            self.lossless, self.inexact = not stats.inexact, stats.inexact
 
 
 def plain(value: Any) -> Any:
@@ -151,6 +159,7 @@ class Report:
             lines += [_HEADER, *map(_line, [*made, self.total] if len(made) > 1 else made)]
         lines += [f"raw: {note}" for note in self.notes]
         lines += [f"note: {remark}" for remark in self.remarks]
+        lines += _lossless_lines(self.tensors)
         kept = len(self.tensors) - len(made)
         done = "would be converted" if self.dry_run else "converted"
         sizes = f"{size_text(self.total.bytes_before)} -> {size_text(self.total.bytes_after)}"
@@ -166,7 +175,19 @@ def _entry(tensor_plan: TensorPlan, plan: ConversionPlan) -> TensorReport:
     return TensorReport(
         summary.name, "converted" if operation.converts else "kept", tensor_plan.why, summary.source, summary.target,
         summary.shape, math.prod(summary.shape), summary.nbytes, sum(output.nbytes for output in after), summary.scale,
+        summary.is_lossless or None,
     )  # fmt: skip
+
+
+def _lossless_lines(tensors: Sequence[TensorReport]) -> list[str]:
+    """Return what is said of tensors that should keep every value."""
+    kept = sum(one.lossless is True for one in tensors)
+    lines = [f"lossless: {kept} tensors keep every value"] if kept else []
+    return lines + [
+        f"{one.name!a}: not lossless; {one.inexact} scales have values that changed, by {one.max_abs_error:.5g} at most"
+        for one in tensors
+        if one.lossless is False
+    ]
 
 
 _HEADER = (

@@ -34,6 +34,8 @@ class Summary:
         The format of the scales, before or after.
     nbytes : int
         How many bytes all stored tensors take that the operation stands for.
+    is_lossless : bool
+        Whether it is a step that keeps every value, unless the error statistics count groups that are not exact.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Summary:
     target: str
     scale: str | None
     nbytes: int
+    is_lossless: bool = False
 
 
 class Operation(ABC):

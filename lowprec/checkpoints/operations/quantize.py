@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from ...loss.error_stats import ErrorStats, count_beyond
 from ...ops.codes import decode
 from ...ops.scales import largest_magnitudes
-from ...spec.formats import FLOAT32, Format
+from ...spec.formats import FLOAT32
 from ..arithmetic.chunks import Chunk
 from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
@@ -23,6 +23,7 @@ from ..schemes.llm_compressor import code_format, has_nonfinite
 from ..schemes.scheme import Scheme
 from ..schemes.tool import Tool
 from .operation import Array, Operation, Summary
+from .rows import Part, Rows
 from .workspace import Workspace
 
 __all__ = ["Quantize"]
@@ -37,8 +38,8 @@ class Quantize(Operation):
 
     Attributes
     ----------
-    tensor, fmt : StoredTensor, Format
-        The weight, a matrix, and its format.
+    rows : Rows
+        The weight, a matrix.
     scheme, tool : Scheme, Tool
         How it is stored, and whose arithmetic computes that.
     layout : tuple of Output
@@ -47,19 +48,22 @@ class Quantize(Operation):
         What the weights have in common that share a second scale.
     """
 
-    tensor: StoredTensor
-    fmt: Format
+    rows: Rows
     scheme: Scheme
     tool: Tool
     layout: tuple[Output, ...]
     fused: str
 
     @property
+    def tensor(self) -> StoredTensor:  # type: ignore[override]
+        """The tensor that is read."""
+        return self.rows.tensor
+
+    @property
     def summary(self) -> Summary:
         """The formats; codes in words are integers of their number of bits."""
-        tensor, scheme = self.tensor, self.scheme
-        target = f"int{scheme.bits}" if scheme.bits else scheme.codes.name
-        return Summary(tensor.name, tensor.shape, self.fmt.name, target, scheme.scale.name, tensor.location.nbytes)
+        rows, scheme = self.rows, self.scheme
+        return Summary(rows.name, rows.shape, rows.source, scheme.code_name, scheme.scale.name, rows.nbytes)
 
     def outputs(self) -> Iterator[OutputTensor]:
         """Yield the tensors of the layout."""
@@ -70,18 +74,18 @@ class Quantize(Operation):
     def _rows(self, elements: int) -> int:
         """Return how many rows have about so many elements, a multiple of the rows of a block."""
         unit = max(1, self.scheme.grid.rows)
-        return max(unit, elements // self.tensor.shape[1] // unit * unit)
+        return max(unit, elements // self.rows.shape[1] // unit * unit)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
         """Cut between blocks of rows."""
-        rows, columns = self.tensor.shape
-        step = self._rows(nbytes // self.fmt.code_dtype.itemsize)
+        rows, columns = self.rows.shape
+        step = self._rows(nbytes // self.rows.width)
         for first in range(0, rows, step):
             yield Chunk(first * columns, (1, min(step, rows - first), columns), 0)
 
     def chunk_bytes(self, chunk: Chunk) -> int:
         """Return the bytes of a chunk of the weight."""
-        return chunk.size * self.fmt.code_dtype.itemsize
+        return chunk.size * self.rows.width
 
     @property
     def measured(self) -> tuple[int, ...] | None:
@@ -98,14 +102,15 @@ class Quantize(Operation):
         return self.fused
 
     def measure(self, chunk: Chunk, workspace: Workspace) -> Iterator[tuple[int, Array]]:
-        """Yield the largest magnitude of a chunk."""
-        yield 0, np.asarray(largest_magnitudes(self._codes(chunk, workspace), source=self.fmt))
+        """Yield the largest magnitudes of parts of a chunk."""
+        for part in self._parts(chunk, workspace):
+            yield 0, np.asarray(largest_magnitudes(part.codes, source=part.fmt))
 
     def share(self, magnitudes: Array) -> np.float32:
         """Return the second scale."""
         if self.tool.second_scale is None:
             raise ValueError(f"{self.tool.name} has no second scale")
-        return self.tool.second_scale(float(magnitudes), self.fmt)
+        return self.tool.second_scale(float(magnitudes), self.rows.fmt)
 
     def constants(self, shared: Any) -> Iterator[tuple[int, bytes]]:
         """Yield the second scale, and what the plan knew."""
@@ -118,41 +123,37 @@ class Quantize(Operation):
         self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
     ) -> Iterator[tuple[int, int, Array]]:
         """Yield scales and codes of some rows at a time."""
-        x, scheme = self._codes(chunk, workspace), self.scheme
-        first_row, unit = chunk.start // self.tensor.shape[1], max(1, scheme.grid.rows)
-        roles = [one.role for one in self.layout]
-        step = self._rows(PART)
-        for start in range(0, len(x), step):
-            part = x[start : start + step]
-            scales, codes = self.tool.quantize(part, self.fmt, scheme, shared)
-            row = first_row + start
-            yield roles.index(CODES), row * codes.shape[1], codes.reshape(-1)
+        unit, roles = max(1, self.scheme.grid.rows), [one.role for one in self.layout]
+        for part in self._parts(chunk, workspace):
+            scales, codes = self.tool.quantize(part.codes, part.fmt, self.scheme, shared)
+            yield roles.index(CODES), part.first * codes.shape[1], codes.reshape(-1)
             if SCALES in roles:
                 content = np.ascontiguousarray(scales).reshape(-1).view(np.uint8)
-                yield roles.index(SCALES), row // unit * scales[:1].nbytes, content
-            self._compare(part, codes, scales, shared, workspace, stats)
+                yield roles.index(SCALES), part.first // unit * scales[:1].nbytes, content
+            self._compare(part, codes, Parameters(scales, None, shared), workspace, stats)
 
     def _compare(
-        self, part: Array, codes: Array, scales: Array, shared: Any, workspace: Workspace, stats: ErrorStats
+        self, part: Part, codes: Array, parameters: Parameters, workspace: Workspace, stats: ErrorStats
     ) -> None:
         """Count what the codes of a part lose."""
-        step, unit = max(1, PART // part.shape[1]), max(1, self.scheme.grid.rows)
-        index = np.arange(len(part)) // unit
-        for start in range(0, len(part), step):
-            x = part[start : start + step]
-            values = x.view(np.float32) if self.fmt == FLOAT32 else np.asarray(decode(x, self.fmt, to=np.float32))
+        step, unit = max(1, PART // self.rows.shape[1]), max(1, self.scheme.grid.rows)
+        index, fmt = np.arange(len(codes)) // unit, part.values_fmt
+        for start in range(0, len(codes), step):
+            x = part.values[start : start + step]
+            values = x.view(np.float32) if fmt == FLOAT32 else np.asarray(decode(x, fmt, to=np.float32))
             back = workspace.arithmetic.buffer("back", np.float32, x.size).reshape(x.shape)
-            parameters = Parameters(scales[index[start : start + step]], None, shared)
-            dequantize(self.scheme, codes[start : start + step], parameters, back)
+            here = replace(parameters, scales=parameters.scales[index[start : start + step]])
+            dequantize(self.scheme, codes[start : start + step], here, back)
             stats.add(values.reshape(-1), back.reshape(-1))
-            stats.saturated += _saturated(values, self.scheme, parameters)
+            stats.saturated += _saturated(values, self.scheme, here)
 
-    def _codes(self, chunk: Chunk, workspace: Workspace) -> Array:
-        """Return a chunk as rows of unsigned codes; raise FileError if one of them is no finite number."""
-        codes = workspace.load(self.tensor, chunk).codes(0, chunk.size).reshape(chunk.shape[1:])
-        if has_nonfinite(codes, self.fmt):
-            raise FileError(f"{ascii(self.tensor.name)[:80]}: has a NaN or an infinity, which has no scale")
-        return codes
+    def _parts(self, chunk: Chunk, workspace: Workspace) -> Iterator[Part]:
+        """Yield the rows of a chunk; raise FileError if an element is no finite number."""
+        columns = self.rows.shape[1]
+        for part in self.rows.parts(chunk.start // columns, chunk.shape[1], self._rows(PART), workspace):
+            if has_nonfinite(part.codes, part.fmt):
+                raise FileError(f"{ascii(self.rows.name)[:80]}: has a NaN or an infinity, which has no scale")
+            yield part
 
 
 def _saturated(values: Array, scheme: Scheme, parameters: Parameters) -> int:

@@ -4,47 +4,67 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...spec.formats import BFLOAT16
+from ...spec.opset_rules import NEWEST
 from ..containers.container import Container
 from ..containers.folder import Folder
 from ..containers.safetensors_file import SafetensorsFile
 from ..containers.tensors import StoredTensor
+from ..element_rules import ElementRules
 from ..files.errors import FileError
+from ..operations.cast import Cast
 from ..operations.copy import Copy
+from ..operations.dequantize import Dequantize
+from ..operations.lossless import find_step
+from ..operations.operation import Operation
 from ..operations.quantize import Quantize
+from ..operations.rows import Rows, StoredRows, WeightRows
 from ..recipes.recipe import Recipe
 from ..recipes.selection import module_of
 from .companions import find_companions
 from .conversion_plan import ConversionPlan, check_names
+from .plan_casts import plan_conversion
 from .quantization_config import find_descriptions
+from .quantized_weights import quantized_weights
 
 __all__ = ["plan_recipe"]
+
+VALUES = ElementRules(BFLOAT16, True, None, NEWEST)
+"""How the values of weights that are quantized already are rounded."""
 
 
 def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) -> ConversionPlan:
     """Decide what a recipe makes of every tensor of a container.
 
-    Raises FileError where the container is of another kind than the recipe writes or is quantized already, a pattern
-    names nothing, or no weight is quantized.
+    Weights that are quantized already go from their codes to those of the recipe: by a step that loses nothing where
+    there is one, else through their values, rounded to bfloat16. All others become what a conversion to bfloat16 makes
+    of them.
+
+    Raises FileError where the container is of another kind than the recipe writes or is quantized in an unknown way, a
+    pattern names nothing, or no weight is quantized.
     """
     if not isinstance(container, (Folder, SafetensorsFile)):
         raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
-    _check_patterns(container, keep)
-    _check_plain(container)
-    plan = ConversionPlan()
+    plain = _plain(container)
+    values = [_values(one.operation) for one in plain.tensor_plans]
+    _check_patterns(container, values, keep)
+    plan = ConversionPlan(misfits=plain.misfits, remarks=plain.remarks, dtype=plain.dtype)
     scheme, kept = recipe.scheme, []
-    for tensor in container.tensors:
+    for one, tensor in zip(plain.tensor_plans, values, strict=True):
         named = any(fnmatch.fnmatchcase(name, pattern) for pattern in keep for name in _names(tensor))
         why = recipe.why_kept(tensor) or ("kept by name" if named else recipe.problem(tensor.shape))
-        if why or tensor.fmt is None:
-            plan.add(Copy(tensor), why)
+        rows = None if why or tensor.fmt is None else _rows(one.operation)
+        if rows is None:
+            plan.add(one.operation, why)
             kept.append(tensor)
             continue
-        scheme = recipe.scheme_of(tensor.fmt)
+        scheme = recipe.scheme_of(rows.fmt)
         layout = tuple(recipe.outputs(tensor.name, tensor.shape, scheme))
-        plan.add(Quantize(tensor, tensor.fmt, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
-    if len(kept) == len(container.tensors):
+        step = find_step(rows.weight, scheme, layout) if isinstance(rows, WeightRows) else None
+        plan.add(step or Quantize(rows, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
+    if len(kept) == len(values):
         raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes")
     check_names(container, plan.outputs)
     plan.descriptions = recipe.describe(scheme, _ignored(kept))
@@ -53,25 +73,47 @@ def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) 
     return plan
 
 
+def _plain(container: Container) -> ConversionPlan:
+    """Return what becomes of every tensor without the recipe: a copy, or what a conversion to bfloat16 makes of it."""
+    if quantized_weights(container):
+        return plan_conversion(container, VALUES)
+    described = find_descriptions(container)
+    companions = find_companions(container.tensors)
+    if described or companions:
+        why = described[0].text() if described else companions[0].text()
+        raise FileError(f"{container.path}: is quantized already, in a way that is not known ({why})")
+    plan = ConversionPlan()
+    for tensor in container.tensors:
+        plan.add(Copy(tensor))
+    return plan
+
+
+def _values(operation: Operation) -> StoredTensor:
+    """Return a tensor as it is without the recipe."""
+    output = next(operation.outputs())
+    return replace(operation.tensor, name=output.name, shape=output.shape, fmt=output.fmt)
+
+
+def _rows(operation: Operation) -> Rows | None:
+    """Return the rows that an operation makes, or None where they are not read in that order."""
+    if isinstance(operation, Dequantize):
+        weight = operation.weight
+        return None if weight.transposed else WeightRows(weight.codes, operation.rules.to, weight)
+    if isinstance(operation, Cast):
+        return StoredRows(operation.tensor, operation.rules.to, operation.rules)
+    return None if operation.tensor.fmt is None else StoredRows(operation.tensor, operation.tensor.fmt)
+
+
 def _names(tensor: StoredTensor) -> tuple[str, str]:
     """Return the names by which a pattern may choose a tensor."""
     return tensor.name, module_of(tensor.name)
 
 
-def _check_patterns(container: Container, keep: Sequence[str]) -> None:
+def _check_patterns(container: Container, values: Sequence[StoredTensor], keep: Sequence[str]) -> None:
     for pattern in keep:
-        names = (name for one in container.tensors for name in _names(one))
+        names = (name for one in [*container.tensors, *values] for name in _names(one))
         if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
             raise FileError(f"{container.path}: has no tensor or module that --keep {pattern!r} names")
-
-
-def _check_plain(container: Container) -> None:
-    """Raise FileError where a container is quantized already."""
-    described = find_descriptions(container)
-    companions = find_companions(container.tensors)
-    if described or companions:
-        why = described[0].text() if described else companions[0].text()
-        raise FileError(f"{container.path}: is quantized already ({why}); convert it --to {BFLOAT16.name} first")
 
 
 def _ignored(kept: Sequence[StoredTensor]) -> list[str]:

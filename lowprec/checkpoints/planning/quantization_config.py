@@ -207,7 +207,8 @@ def add_descriptions(container: Container, descriptions: Mapping[str, Any]) -> N
             container.add(name, (json.dumps(content, indent=4) + "\n").encode())
             continue
         path = container.path / CONFIGS[0]
-        text = _read(path) if CONFIGS[0] in container.others else ""
+        changed = container.replaced.get(CONFIGS[0])
+        text = changed.decode() if changed else _read(path) if CONFIGS[0] in container.others else ""
         if not text:
             raise FileError(f"{path}: must be a JSON object, to say how the weights are quantized")
         entry = json.dumps({KEY: content}, indent=2)[1:-1].strip("\n")

@@ -9,6 +9,7 @@ Source: DeepSeek-V4 inference/convert.py, whose bytes these are where no group o
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,7 @@ def holds(fmt: Format, other: Format) -> bool:
 
 def is_relabelled(source: Scheme, target: Scheme) -> bool:
     """Whether codes can be copied, since the schemes differ in the format of the scales at most."""
-    same = ("codes", "packing", "grid", "global_scale", "bits")
-    return all(getattr(source, name) == getattr(target, name) for name in same) and holds(target.scale, source.scale)
+    return replace(source, scale=target.scale) == target and holds(target.scale, source.scale)
 
 
 def is_tiled(source: Scheme, target: Scheme) -> bool:

@@ -95,6 +95,11 @@ class Scheme:
     global_scale: GlobalScale = GlobalScale.NONE
     bits: int = 0
 
+    @property
+    def code_name(self) -> str:
+        """The name of the format of the codes; those in words are integers of their number of bits."""
+        return f"int{self.bits}" if self.bits else self.codes.name
+
     def row_bytes(self, columns: int) -> int:
         """Return how many bytes the codes of a row take."""
         if self.packing is Packing.NONE:
