@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -25,6 +24,7 @@ from ..recipes.recipe import Recipe
 from ..recipes.selection import module_of
 from .companions import find_companions
 from .conversion_plan import ConversionPlan, check_names
+from .name_patterns import NamePatterns
 from .plan_casts import plan_conversion
 from .quantization_config import find_descriptions
 from .quantized_weights import quantized_weights
@@ -35,7 +35,7 @@ VALUES = ElementRules(BFLOAT16, True, None, NEWEST)
 """How the values of weights that are quantized already are rounded."""
 
 
-def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) -> ConversionPlan:
+def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> ConversionPlan:
     """Decide what a recipe makes of every tensor of a container.
 
     Weights that are quantized already go from their codes to those of the recipe: by a step that loses nothing where
@@ -49,12 +49,12 @@ def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) 
         raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
     plain = _plain(container)
     values = [_values(one.operation) for one in plain.tensor_plans]
-    _check_patterns(container, values, keep)
+    for patterns in (keep, also):
+        patterns.check(container.path, (one.name for one in [*container.tensors, *values]))
     plan = ConversionPlan(misfits=plain.misfits, remarks=plain.remarks, dtype=plain.dtype)
     scheme, kept = recipe.scheme, []
     for one, tensor in zip(plain.tensor_plans, values, strict=True):
-        named = any(fnmatch.fnmatchcase(name, pattern) for pattern in keep for name in _names(tensor))
-        why = recipe.why_kept(tensor) or ("kept by name" if named else recipe.problem(tensor.shape))
+        why = recipe.why_unfit(tensor) or _why_kept(tensor, recipe, keep, also) or recipe.problem(tensor.shape)
         rows = None if why or tensor.fmt is None else _rows(one.operation)
         if rows is None:
             plan.add(one.operation, why)
@@ -76,7 +76,7 @@ def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) 
 def _plain(container: Container) -> ConversionPlan:
     """Return what becomes of every tensor without the recipe: a copy, or what a conversion to bfloat16 makes of it."""
     if quantized_weights(container):
-        return plan_conversion(container, VALUES)
+        return plan_conversion(container, VALUES, NamePatterns("include"), NamePatterns("exclude"))
     described = find_descriptions(container)
     companions = find_companions(container.tensors)
     if described or companions:
@@ -104,16 +104,11 @@ def _rows(operation: Operation) -> Rows | None:
     return None if operation.tensor.fmt is None else StoredRows(operation.tensor, operation.tensor.fmt)
 
 
-def _names(tensor: StoredTensor) -> tuple[str, str]:
-    """Return the names by which a pattern may choose a tensor."""
-    return tensor.name, module_of(tensor.name)
-
-
-def _check_patterns(container: Container, values: Sequence[StoredTensor], keep: Sequence[str]) -> None:
-    for pattern in keep:
-        names = (name for one in [*container.tensors, *values] for name in _names(one))
-        if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
-            raise FileError(f"{container.path}: has no tensor or module that --keep {pattern!r} names")
+def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> str:
+    """Return why a weight is kept for its name, or nothing."""
+    if keep.fit(tensor.name):
+        return "kept by name"
+    return "" if also.fit(tensor.name) else recipe.why_kept(tensor)
 
 
 def _ignored(kept: Sequence[StoredTensor]) -> list[str]:
