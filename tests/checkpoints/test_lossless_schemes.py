@@ -190,13 +190,16 @@ def test_errors_are_those_of_their_tile() -> None:
     assert errors[1, 1] > 0
 
 
+SHAPE = 300, 512
+
+
 def test_which_schemes_are_tiled() -> None:
-    assert is_tiled(MXFP4, tiles())
-    assert is_tiled(MXFP4, tiles(FLOAT8_E8M0FNU))
-    assert is_tiled(MXFP4, tiles(BFLOAT16, Grid(1, 0)))
-    words = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E4M3FN, Grid(1, 16), GlobalScale.INVERSE)
+    assert is_tiled(MXFP4, tiles(), SHAPE)
+    assert is_tiled(MXFP4, tiles(FLOAT8_E8M0FNU), SHAPE)
+    assert is_tiled(MXFP4, tiles(BFLOAT16, Grid(1, 0)), SHAPE)
+    nvfp4 = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E4M3FN, Grid(1, 16), GlobalScale.INVERSE)
     refused = [
-        (words, tiles()),  # scales that are no powers of two
+        (nvfp4, tiles()),  # scales that are no powers of two
         (MXFP4, tiles(FLOAT16)),  # which has no 2^-126
         (MXFP4, tiles(FLOAT32, Grid(0, 0))),  # no tile of some rows
         (MXFP4, tiles(FLOAT32, Grid(128, 48))),  # part of a group
@@ -204,20 +207,33 @@ def test_which_schemes_are_tiled() -> None:
         (MXFP4, MXFP4),
         (tiles(FLOAT8_E8M0FNU, Grid(1, 32)), tiles()),
     ]
-    assert not any(itertools.starmap(is_tiled, refused))
+    assert not any(is_tiled(*pair, SHAPE) for pair in refused)
 
 
 def test_which_schemes_are_relabelled() -> None:
     exponents = tiles(FLOAT8_E8M0FNU)
-    assert is_relabelled(exponents, tiles())
-    assert is_relabelled(exponents, tiles(BFLOAT16))
-    assert is_relabelled(tiles(BFLOAT16), tiles())
-    assert is_relabelled(tiles(), tiles())
-    assert not is_relabelled(tiles(), tiles(BFLOAT16))
-    assert not is_relabelled(tiles(), exponents)
-    assert not is_relabelled(exponents, tiles(FLOAT16))
-    assert not is_relabelled(exponents, tiles(FLOAT32, Grid(64, 64)))
-    assert not is_relabelled(exponents, Scheme(FLOAT8_E5M2, Packing.NONE, FLOAT32, Grid(128, 128)))
+    assert is_relabelled(exponents, tiles(), SHAPE)
+    assert is_relabelled(exponents, tiles(BFLOAT16), SHAPE)
+    assert is_relabelled(tiles(BFLOAT16), tiles(), SHAPE)
+    assert is_relabelled(tiles(), tiles(), SHAPE)
+    refused = [
+        (tiles(), tiles(BFLOAT16)),
+        (tiles(), exponents),
+        (exponents, tiles(FLOAT16)),
+        (exponents, tiles(FLOAT32, Grid(64, 64))),
+        (exponents, Scheme(FLOAT8_E5M2, Packing.NONE, FLOAT32, Grid(128, 128))),
+    ]
+    assert not any(is_relabelled(*pair, SHAPE) for pair in refused)
+
+
+def test_the_same_groups_in_other_words() -> None:
+    """Of a matrix of 100 x 128, all elements are the only block of 128 x 128, and a row is one group of 128."""
+    all_of_it, row, group = Grid(0, 0), Grid(1, 0, 100), Grid(1, 128)
+    assert is_relabelled(tiles(FLOAT32, all_of_it), tiles(), (100, 128))
+    assert is_relabelled(tiles(FLOAT32, row), tiles(FLOAT32, group), (100, 128))
+    assert not is_relabelled(tiles(FLOAT32, all_of_it), tiles(), (100, 129))
+    assert not is_relabelled(tiles(FLOAT32, row), tiles(FLOAT32, group), (100, 256))
+    assert not is_relabelled(tiles(FLOAT32, Grid(64, 64, 50)), tiles(FLOAT32, Grid(64, 64)), (100, 128))
 
 
 FORMATS = [FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E4M3FNUZ, FLOAT8_E5M2, FLOAT8_E8M0FNU, FLOAT16, BFLOAT16]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -146,7 +146,7 @@ class Tile(LosslessStep):
         return scales, tile_codes(values, scales, self.scheme)
 
 
-STEPS: tuple[tuple[Callable[[Scheme, Scheme], bool], type[LosslessStep]], ...] = (
+STEPS: tuple[tuple[Callable[[Scheme, Scheme, tuple[int, int]], bool], type[LosslessStep]], ...] = (
     (is_relabelled, Relabel),
     (is_tiled, Tile),
 )
@@ -164,6 +164,6 @@ def find_step(weight: Weight, scheme: Scheme, layout: tuple[Output, ...]) -> Los
         or any(one is not None for one in extra)
     ):
         return None
-    grid = weight.scheme.grid
-    source = replace(weight.scheme, grid=replace(grid, period=0)) if grid.period == weight.rows else weight.scheme
-    return next((step(weight, scheme, layout) for fits, step in STEPS if fits(source, scheme)), None)
+    rows, columns = weight.shape
+    fitting = (step for fits, step in STEPS if fits(weight.scheme, scheme, (rows, columns)))
+    return next((step(weight, scheme, layout) for step in fitting), None)

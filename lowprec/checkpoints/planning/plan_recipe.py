@@ -75,14 +75,19 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
 
 def _plain(container: Container) -> ConversionPlan:
     """Return what becomes of every tensor without the recipe: a copy, or what a conversion to bfloat16 makes of it."""
+    plan = ConversionPlan()
     if quantized_weights(container):
-        return plan_conversion(container, VALUES, NamePatterns("include"), NamePatterns("exclude"))
+        plain = plan_conversion(container, VALUES, NamePatterns("include"), NamePatterns("exclude"))
+        for one in plain.tensor_plans:
+            tensor, is_same = one.operation.tensor, isinstance(one.operation, Cast) and one.operation.fmt == VALUES.to
+            plan.add(Copy(tensor) if is_same else one.operation)
+        plan.misfits, plan.remarks, plan.dtype = plain.misfits, plain.remarks, plain.dtype
+        return plan
     described = find_descriptions(container)
     companions = find_companions(container.tensors)
     if described or companions:
         why = described[0].text() if described else companions[0].text()
         raise FileError(f"{container.path}: is quantized already, in a way that is not known ({why})")
-    plan = ConversionPlan()
     for tensor in container.tensors:
         plan.add(Copy(tensor))
     return plan

@@ -42,12 +42,21 @@ def holds(fmt: Format, other: Format) -> bool:
     return fmt.mantissa_bits >= other.mantissa_bits and fmt.max >= other.max and smallest <= last
 
 
-def is_relabelled(source: Scheme, target: Scheme) -> bool:
-    """Whether codes can be copied, since the schemes differ in the format of the scales at most."""
-    return replace(source, scale=target.scale) == target and holds(target.scale, source.scale)
+def is_relabelled(source: Scheme, target: Scheme, shape: tuple[int, int]) -> bool:
+    """Whether the codes of a matrix can be copied, since the schemes differ in the format of the scales at most."""
+    same = replace(source, scale=target.scale, grid=_fitted(source.grid, shape))
+    return same == replace(target, grid=_fitted(target.grid, shape)) and holds(target.scale, source.scale)
 
 
-def is_tiled(source: Scheme, target: Scheme) -> bool:
+def _fitted(grid: Grid, shape: tuple[int, int]) -> Grid:
+    """Return a grid in the one way, of several, in which its groups of a matrix can be said."""
+    rows, columns = shape
+    if grid.period not in (0, rows):
+        return grid
+    return Grid(min(grid.rows or rows, rows), min(grid.columns or columns, columns))
+
+
+def is_tiled(source: Scheme, target: Scheme, shape: tuple[int, int]) -> bool:
     """Whether FP4 groups with scales that are powers of two become FP8 tiles, or rows, of whole groups."""
     is_mxfp4 = source == Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E8M0FNU, source.grid)
     is_fp8 = target == Scheme(FLOAT8_E4M3FN, Packing.NONE, target.scale, target.grid)
