@@ -24,6 +24,7 @@ from ..schemes.dequantize import Parameters, dequantize
 from ..schemes.lossless import cast_scales, group_errors, is_relabelled, is_tiled, tile_codes, tile_scales
 from ..schemes.scheme import Scheme
 from .operation import Array, Operation, Summary
+from .rows import WeightRows, row_chunks
 from .workspace import Workspace
 
 __all__ = ["LosslessStep", "Relabel", "Tile", "find_step"]
@@ -39,7 +40,7 @@ class LosslessStep(Operation):
     Attributes
     ----------
     weight : Weight
-        The weight, a matrix.
+        The weight, a matrix or a stack of them.
     scheme : Scheme
         How it is stored then.
     layout : tuple of Output
@@ -61,7 +62,7 @@ class LosslessStep(Operation):
         weight, scheme = self.weight, self.scheme
         nbytes = sum(tensor.location.nbytes for tensor in weight.tensors)
         names = weight.scheme.code_name, scheme.code_name, scheme.scale.name
-        return Summary(weight.name, weight.shape, *names, nbytes, is_lossless=True)
+        return Summary(weight.name, weight.plain_shape, *names, nbytes, is_lossless=True)
 
     def outputs(self) -> Iterator[OutputTensor]:
         """Yield the tensors of the layout."""
@@ -69,17 +70,9 @@ class LosslessStep(Operation):
             nbytes = math.prod(one.shape) * one.fmt.storage_bits // 8
             yield OutputTensor(one.name, one.shape, one.fmt, nbytes, self.tensor, one.role)
 
-    def _rows(self, elements: int) -> int:
-        """Return how many rows have about so many elements, a multiple of the rows that share a scale."""
-        unit = max(1, self.scheme.grid.rows)
-        return max(unit, elements // self.weight.columns // unit * unit)
-
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut between rows, counted in float32: a first row, and a shape of one matrix."""
-        rows, columns = self.weight.rows, self.weight.columns
-        step = self._rows(nbytes // 4)
-        for first in range(0, rows, step):
-            yield Chunk(first, (1, min(step, rows - first), columns), 0)
+        """Cut between rows that share a scale, counted in float32."""
+        return row_chunks(self.weight.shape, nbytes // 4, max(1, self.scheme.grid.rows))
 
     def chunk_bytes(self, chunk: Chunk) -> int:
         """Return the bytes of rows in float32."""
@@ -104,14 +97,14 @@ class LosslessStep(Operation):
         """Yield scales and codes of some rows at a time; count the groups that are not exact."""
         weight, scheme, columns = self.weight, self.scheme, self.weight.columns
         numbers = {one.role: number for number, one in enumerate(self.layout)}
-        high, end, step = scheme.grid.rows or weight.rows, chunk.start + chunk.shape[1], self._rows(PART)
-        reader = workspace.rows(weight)
-        for first in range(chunk.start, end, step):
-            count = min(step, end - first)
+        reader, rows = workspace.rows(weight), weight.shape[-2]
+        high = scheme.grid.rows or rows
+        for part in row_chunks((1, *chunk.shape[1:]), PART, max(1, scheme.grid.rows)):
+            first, count = (chunk.start + part.start) // columns, part.shape[1]
             source, parameters = reader.codes(first, count), reader.parameters(first, count)
             workspace.nbytes += source.nbytes
             values, back = (
-                workspace.arithmetic.buffer(name, np.float32, count * columns).reshape(count, columns)
+                workspace.arithmetic.buffer(name, np.float32, part.size).reshape(count, columns)
                 for name in ("values", "back")
             )
             dequantize(weight.scheme, source, parameters, values)
@@ -119,7 +112,8 @@ class LosslessStep(Operation):
                 raise FileError(f"{ascii(weight.name)[:80]}: has a NaN or an infinity, which has no scale")
             scales, codes = self.step(source, parameters.scales, values)
             yield numbers[CODES], first * codes.shape[1], codes.reshape(-1)
-            at = first // high * scales[:1].nbytes
+            matrix, inside = divmod(first, rows)
+            at = (matrix * -(-rows // high) + inside // high) * scales[:1].nbytes
             yield numbers[SCALES], at, np.ascontiguousarray(scales).reshape(-1).view(np.uint8)
             dequantize(scheme, codes, Parameters(scales[np.arange(count) // high]), back)
             stats.add(values.reshape(-1), back.reshape(-1))
@@ -132,7 +126,7 @@ class Relabel(LosslessStep):
 
     def step(self, codes: Array, scales: Array, values: Array) -> tuple[Array, Array]:
         """Copy the codes."""
-        kept = scales[:: self.scheme.grid.rows or self.weight.rows]
+        kept = scales[:: self.scheme.grid.rows or len(scales)]
         return cast_scales(kept, self.weight.scheme.scale, self.scheme.scale), codes
 
 
@@ -153,17 +147,13 @@ STEPS: tuple[tuple[Callable[[Scheme, Scheme, tuple[int, int]], bool], type[Lossl
 """For which pairs of schemes there is a step; the first that fits counts."""
 
 
-def find_step(weight: Weight, scheme: Scheme, layout: tuple[Output, ...]) -> LosslessStep | None:
+def find_step(rows: WeightRows, scheme: Scheme, layout: tuple[Output, ...]) -> LosslessStep | None:
     """Return the step by which a weight gets a scheme, or None where its values must be quantized again."""
+    weight, (high, wide) = rows.weight, rows.matrix
     computed = {one.role for one in layout if one.content is None}
-    extra = (weight.global_scale, weight.zero_points, weight.groups)
-    if (
-        weight.transposed
-        or len(weight.shape) != 2
-        or computed != {CODES, SCALES}
-        or any(one is not None for one in extra)
-    ):
+    is_more = any(one is not None for one in (weight.global_scale, weight.zero_points, weight.groups))
+    if rows.is_exchanged or is_more or computed != {CODES, SCALES}:
         return None
-    rows, columns = weight.shape
-    fitting = (step for fits, step in STEPS if fits(weight.scheme, scheme, (rows, columns)))
-    return next((step(weight, scheme, layout) for step in fitting), None)
+    return next(
+        (step(weight, scheme, layout) for fits, step in STEPS if fits(weight.scheme, scheme, (high, wide))), None
+    )

@@ -1,4 +1,4 @@
-"""Quantizing a weight by a recipe: the arithmetic of a tool, in the tensors of a layout."""
+"""Quantizing a weight by a recipe: the arithmetic of a tool, in the tensors of a layout; one matrix after the other."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Quantize(Operation):
     Attributes
     ----------
     rows : Rows
-        The weight, a matrix.
+        The weight, a matrix or a stack of them.
     scheme, tool : Scheme, Tool
         How it is stored, and whose arithmetic computes that.
     layout : tuple of Output
@@ -74,18 +74,15 @@ class Quantize(Operation):
     def _rows(self, elements: int) -> int:
         """Return how many rows have about so many elements, a multiple of the rows of a block."""
         unit = max(1, self.scheme.grid.rows)
-        return max(unit, elements // self.rows.shape[1] // unit * unit)
+        return max(unit, elements // self.rows.matrix[1] // unit * unit)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut between blocks of rows."""
-        rows, columns = self.rows.shape
-        step = self._rows(nbytes // self.rows.width)
-        for first in range(0, rows, step):
-            yield Chunk(first * columns, (1, min(step, rows - first), columns), 0)
+        """Cut between blocks of rows; a matrix whose axes are exchanged is read whole, since a row needs all of it."""
+        return self.rows.chunks(nbytes, max(1, self.scheme.grid.rows))
 
     def chunk_bytes(self, chunk: Chunk) -> int:
         """Return the bytes of a chunk of the weight."""
-        return chunk.size * self.rows.width
+        return self.rows.chunk_bytes(chunk)
 
     @property
     def measured(self) -> tuple[int, ...] | None:
@@ -123,20 +120,22 @@ class Quantize(Operation):
         self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
     ) -> Iterator[tuple[int, int, Array]]:
         """Yield scales and codes of some rows at a time."""
-        unit, roles = max(1, self.scheme.grid.rows), [one.role for one in self.layout]
+        rows, unit = self.rows.matrix[0], max(1, self.scheme.grid.rows)
+        roles = [one.role for one in self.layout]
         for part in self._parts(chunk, workspace):
             scales, codes = self.tool.quantize(part.codes, part.fmt, self.scheme, shared)
             yield roles.index(CODES), part.first * codes.shape[1], codes.reshape(-1)
             if SCALES in roles:
+                matrix, inside = divmod(part.first, rows)
                 content = np.ascontiguousarray(scales).reshape(-1).view(np.uint8)
-                yield roles.index(SCALES), part.first // unit * scales[:1].nbytes, content
+                yield roles.index(SCALES), (matrix * -(-rows // unit) + inside // unit) * scales[:1].nbytes, content
             self._compare(part, codes, Parameters(scales, None, shared), workspace, stats)
 
     def _compare(
         self, part: Part, codes: Array, parameters: Parameters, workspace: Workspace, stats: ErrorStats
     ) -> None:
         """Count what the codes of a part lose."""
-        step, unit = max(1, PART // self.rows.shape[1]), max(1, self.scheme.grid.rows)
+        step, unit = max(1, PART // codes.shape[1]), max(1, self.scheme.grid.rows)
         index, fmt = np.arange(len(codes)) // unit, part.values_fmt
         for start in range(0, len(codes), step):
             x = part.values[start : start + step]
@@ -149,8 +148,7 @@ class Quantize(Operation):
 
     def _parts(self, chunk: Chunk, workspace: Workspace) -> Iterator[Part]:
         """Yield the rows of a chunk; raise FileError if an element is no finite number."""
-        columns = self.rows.shape[1]
-        for part in self.rows.parts(chunk.start // columns, chunk.shape[1], self._rows(PART), workspace):
+        for part in self.rows.parts(chunk, self._rows(PART), workspace):
             if has_nonfinite(part.codes, part.fmt):
                 raise FileError(f"{ascii(self.rows.name)[:80]}: has a NaN or an infinity, which has no scale")
             yield part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ from ..arithmetic.chunks import Chunk
 from ..containers.tensors import StoredTensor
 from ..element_rules import ElementRules
 from ..layouts.weight import Weight
+from ..schemes.dequantize import Parameters, dequantize
 from .workspace import Workspace
 
-__all__ = ["Part", "Rows", "StoredRows", "WeightRows"]
+__all__ = ["Part", "Rows", "StoredRows", "WeightRows", "row_chunks"]
 
 
 class Part(NamedTuple):
@@ -28,7 +30,7 @@ class Part(NamedTuple):
     Attributes
     ----------
     first : int
-        The number of the first one.
+        The number of the first one, counted in all matrices.
     codes, fmt : numpy.ndarray, Format
         Rows of unsigned codes to be quantized.
     values, values_fmt : numpy.ndarray, Format
@@ -42,9 +44,21 @@ class Part(NamedTuple):
     values_fmt: Format
 
 
+def row_chunks(shape: tuple[int, ...], elements: int, unit: int) -> Iterator[Chunk]:
+    """Cut a matrix, or a stack of them, into whole rows of about so many elements: a multiple of `unit` but at ends.
+
+    A chunk's start is counted in elements, and its shape is that of one matrix.
+    """
+    *stack, rows, columns = shape
+    step = max(unit, elements // max(1, columns) // unit * unit)
+    for matrix in range(math.prod(stack)):
+        for first in range(0, rows, step):
+            yield Chunk((matrix * rows + first) * columns, (1, min(step, rows - first), columns), 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Rows(ABC):
-    """A matrix that is read some rows at a time.
+    """A matrix, or a stack of them, that is read some rows at a time.
 
     Attributes
     ----------
@@ -58,56 +72,117 @@ class Rows(ABC):
     fmt: Format
 
     @property
+    @abstractmethod
     def name(self) -> str:
-        """The name of the matrix."""
-        return self.tensor.name
+        """The name of the values."""
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """Its rows and columns."""
-        return self.tensor.shape
+        """The shape of the values."""
 
     @property
+    @abstractmethod
     def source(self) -> str:
         """The format that is stored."""
-        return self.tensor.fmt.name if self.tensor.fmt else self.tensor.type_name
 
     @property
+    @abstractmethod
     def nbytes(self) -> int:
         """How many bytes all stored tensors take that belong to it."""
-        return self.tensor.location.nbytes
 
     @property
-    def width(self) -> int:
-        """How many bytes an element takes while it is read."""
-        return self.fmt.code_dtype.itemsize
+    @abstractmethod
+    def stored(self) -> tuple[int, ...]:
+        """The shape in the order of memory."""
+
+    @property
+    @abstractmethod
+    def is_exchanged(self) -> bool:
+        """Whether the rows are columns in memory, so that each needs the whole matrix."""
+
+    @property
+    def matrix(self) -> tuple[int, int]:
+        """How many rows and columns a matrix has."""
+        *_, rows, columns = self.stored
+        return (columns, rows) if self.is_exchanged else (rows, columns)
 
     @abstractmethod
-    def parts(self, first: int, count: int, step: int, workspace: Workspace) -> Iterator[Part]:
-        """Yield so many rows from the first on, `step` at a time; each part is valid until the next."""
+    def row_bytes(self, columns: int) -> int:
+        """Return how many bytes so many elements, next to each other in memory, take while they are read."""
+
+    def chunks(self, nbytes: int, unit: int) -> Iterator[Chunk]:
+        """Cut between rows, in multiples of `unit`, or between matrices where the axes are exchanged."""
+        *_, rows, columns = self.stored
+        if self.is_exchanged:
+            return row_chunks(self.stored, 0, max(1, rows))
+        return row_chunks(self.stored, nbytes * columns // max(1, self.row_bytes(columns)), unit)
+
+    def chunk_bytes(self, chunk: Chunk) -> int:
+        """Return how many bytes a chunk takes."""
+        return chunk.shape[1] * self.row_bytes(chunk.shape[2])
+
+    @abstractmethod
+    def parts(self, chunk: Chunk, step: int, workspace: Workspace) -> Iterator[Part]:
+        """Yield the rows of a chunk, `step` at a time; each part is valid until the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRows(Rows):
-    """A tensor of floats, cast first where there are rules for that."""
+    """A tensor of floats, cast first where there are rules for that; its axes may be exchanged."""
 
     rules: ElementRules | None = None
+    transposed: bool = False
 
-    def parts(self, first: int, count: int, step: int, workspace: Workspace) -> Iterator[Part]:
-        """Read all rows at once."""
-        columns = self.shape[1]
-        chunk = Chunk(first * columns, (1, count, columns), 0)
+    @property
+    def name(self) -> str:
+        """The tensor's."""
+        return self.tensor.name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The tensor's."""
+        return self.tensor.shape
+
+    @property
+    def source(self) -> str:
+        """The tensor's format."""
+        return self.tensor.fmt.name if self.tensor.fmt else self.tensor.type_name
+
+    @property
+    def nbytes(self) -> int:
+        """The tensor's bytes."""
+        return self.tensor.location.nbytes
+
+    @property
+    def stored(self) -> tuple[int, ...]:
+        """The tensor's shape."""
+        return self.tensor.shape
+
+    @property
+    def is_exchanged(self) -> bool:
+        """Whether they are to be exchanged."""
+        return self.transposed
+
+    def row_bytes(self, columns: int) -> int:
+        """Return the bytes of the tensor's elements."""
+        return columns * self.fmt.code_dtype.itemsize
+
+    def parts(self, chunk: Chunk, step: int, workspace: Workspace) -> Iterator[Part]:
+        """Read the whole chunk at once."""
+        x, first = self._codes(chunk, workspace), chunk.start // self.matrix[1]
+        for start in range(0, x.shape[1] if self.transposed else len(x), step):
+            strip = x[:, start : start + step].T if self.transposed else x[start : start + step]
+            part = np.ascontiguousarray(strip)
+            yield Part(first + start, part, self.fmt, part, self.fmt)
+
+    def _codes(self, chunk: Chunk, workspace: Workspace) -> Array:
         source = workspace.load(self.tensor, chunk)
         if self.rules is None:
-            codes = source.codes(0, chunk.size)
-        else:
-            content = workspace.arithmetic.buffer("cast", np.uint8, bytes_of(chunk.size, self.fmt, False))
-            workspace.arithmetic.cast(source, chunk.size, self.rules, content, ErrorStats())
-            codes = content.view(self.fmt.code_dtype)
-        rows = codes.reshape(count, columns)
-        for start in range(0, count, step):
-            part = rows[start : start + step]
-            yield Part(first + start, part, self.fmt, part, self.fmt)
+            return source.codes(0, chunk.size).reshape(chunk.shape[1:])
+        content = workspace.arithmetic.buffer("cast", np.uint8, bytes_of(chunk.size, self.fmt, False))
+        workspace.arithmetic.cast(source, chunk.size, self.rules, content, ErrorStats())
+        return content.view(self.fmt.code_dtype).reshape(chunk.shape[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +190,7 @@ class WeightRows(Rows):
     """The values of a quantized weight, rounded to the format; they are never stored."""
 
     weight: Weight
+    transposed: bool = False
 
     @property
     def name(self) -> str:
@@ -123,8 +199,8 @@ class WeightRows(Rows):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the values."""
-        return self.weight.shape
+        """The shape of the values where the weight is not quantized."""
+        return self.weight.plain_shape
 
     @property
     def source(self) -> str:
@@ -137,17 +213,46 @@ class WeightRows(Rows):
         return sum(tensor.location.nbytes for tensor in self.weight.tensors)
 
     @property
-    def width(self) -> int:
-        """The bytes of a value."""
-        return 4
+    def stored(self) -> tuple[int, ...]:
+        """The shape in the order of the codes."""
+        return self.weight.shape
 
-    def parts(self, first: int, count: int, step: int, workspace: Workspace) -> Iterator[Part]:
-        """Read the codes of a part, multiply them by their scales and round."""
-        rows, columns = workspace.rows(self.weight), self.shape[1]
+    @property
+    def is_exchanged(self) -> bool:
+        """Whether the codes have other rows than are wanted: axes that are exchanged twice are as they were."""
+        return self.weight.transposed != self.transposed
+
+    def row_bytes(self, columns: int) -> int:
+        """Return the bytes of the codes where a matrix is read whole; else the values are in memory."""
+        return self.weight.scheme.row_bytes(columns) if self.is_exchanged else 4 * columns
+
+    def parts(self, chunk: Chunk, step: int, workspace: Workspace) -> Iterator[Part]:
+        """Multiply the codes of a part by their scales, and round."""
+        reader = workspace.rows(self.weight)
+        _, count, columns = chunk.shape
+        first = chunk.start // columns
+        workspace.nbytes += self.weight.scheme.row_bytes(columns) * count
+        if self.is_exchanged:
+            for start, values in self._strips(reader.codes(first, count), reader.parameters(first, count), step):
+                yield self._part(chunk.start // count + start, values)
+            return
         for start in range(first, first + count, step):
             here = min(step, first + count - start)
             values = workspace.arithmetic.buffer("values", np.float32, here * columns).reshape(here, columns)
-            rows.read(start, here, values)
-            workspace.nbytes += self.weight.scheme.row_bytes(columns) * here
-            codes = np.asarray(encode(values, self.fmt)).view(self.fmt.code_dtype)
-            yield Part(start, codes, self.fmt, values.view(np.uint32), FLOAT32)
+            yield self._part(start, reader.read(start, here, values))
+
+    def _part(self, first: int, values: Array) -> Part:
+        codes = np.asarray(encode(values, self.fmt)).view(self.fmt.code_dtype)
+        return Part(first, codes, self.fmt, values.view(np.uint32), FLOAT32)
+
+    def _strips(self, codes: Array, parameters: Parameters, step: int) -> Iterator[tuple[int, Array]]:
+        """Yield strips of columns as rows: whole groups of scales, and whole bytes."""
+        scheme, columns = self.weight.scheme, self.weight.columns
+        unit = math.lcm(scheme.grid.columns, 2, step)
+        for first in range(0, columns, unit):
+            last = min(first + unit, columns)
+            strip = np.ascontiguousarray(codes[:, scheme.row_bytes(first) : scheme.row_bytes(last)])
+            scales = parameters.scales[:, first // scheme.grid.columns : -(-last // scheme.grid.columns)]
+            values = np.empty((len(codes), last - first), np.float32)
+            dequantize(scheme, strip, Parameters(np.ascontiguousarray(scales)), values)
+            yield first, np.ascontiguousarray(values.T)

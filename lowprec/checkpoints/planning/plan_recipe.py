@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from ...spec.formats import BFLOAT16
+from ...spec.formats import BFLOAT16, Format
 from ...spec.opset_rules import NEWEST
 from ..containers.container import Container
 from ..containers.folder import Folder
@@ -21,7 +20,6 @@ from ..operations.operation import Operation
 from ..operations.quantize import Quantize
 from ..operations.rows import Rows, StoredRows, WeightRows
 from ..recipes.recipe import Recipe
-from ..recipes.selection import module_of
 from .companions import find_companions
 from .conversion_plan import ConversionPlan, check_names
 from .name_patterns import NamePatterns
@@ -43,7 +41,7 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
     of them.
 
     Raises FileError where the container is of another kind than the recipe writes or is quantized in an unknown way, a
-    pattern names nothing, or no weight is quantized.
+    pattern names nothing, no weight is quantized, or one is and another one of its module is kept.
     """
     if not isinstance(container, (Folder, SafetensorsFile)):
         raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
@@ -52,22 +50,27 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
     for patterns in (keep, also):
         patterns.check(container.path, (one.name for one in [*container.tensors, *values]))
     plan = ConversionPlan(misfits=plain.misfits, remarks=plain.remarks, dtype=plain.dtype)
-    scheme, kept = recipe.scheme, []
+    scheme, ignored, modules = recipe.scheme, set(), set()
     for one, tensor in zip(plain.tensor_plans, values, strict=True):
-        why = recipe.why_unfit(tensor) or _why_kept(tensor, recipe, keep, also) or recipe.problem(tensor.shape)
-        rows = None if why or tensor.fmt is None else _rows(one.operation)
-        if rows is None:
+        why = recipe.why_unfit(tensor) or _why_kept(tensor, recipe, keep, also) or recipe.problem(tensor)
+        module = recipe.ignored(tensor)
+        if why or tensor.fmt is None:
             plan.add(one.operation, why)
-            kept.append(tensor)
+            ignored.add(module)
             continue
-        scheme = recipe.scheme_of(rows.fmt)
-        layout = tuple(recipe.outputs(tensor.name, tensor.shape, scheme))
-        step = find_step(rows.weight, scheme, layout) if isinstance(rows, WeightRows) else None
+        scheme = recipe.scheme_of(tensor.fmt)
+        layout = tuple(recipe.outputs(tensor.name, recipe.shape_of(tensor), scheme))
+        rows = _rows(one.operation, tensor.fmt, recipe.transposed)
+        step = find_step(rows, scheme, layout) if isinstance(rows, WeightRows) else None
         plan.add(step or Quantize(rows, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
-    if len(kept) == len(values):
+        modules.add(module)
+    if not modules:
         raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes")
+    ignored.discard("")
+    for module in sorted(ignored & modules):
+        raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
     check_names(container, plan.outputs)
-    plan.descriptions = recipe.describe(scheme, _ignored(kept))
+    plan.descriptions = recipe.describe(scheme, sorted(ignored))
     if isinstance(container, SafetensorsFile):
         plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
     return plan
@@ -99,14 +102,12 @@ def _values(operation: Operation) -> StoredTensor:
     return replace(operation.tensor, name=output.name, shape=output.shape, fmt=output.fmt)
 
 
-def _rows(operation: Operation) -> Rows | None:
-    """Return the rows that an operation makes, or None where they are not read in that order."""
+def _rows(operation: Operation, fmt: Format, transposed: bool) -> Rows:
+    """Return the rows that an operation makes."""
     if isinstance(operation, Dequantize):
-        weight = operation.weight
-        return None if weight.transposed else WeightRows(weight.codes, operation.rules.to, weight)
-    if isinstance(operation, Cast):
-        return StoredRows(operation.tensor, operation.rules.to, operation.rules)
-    return None if operation.tensor.fmt is None else StoredRows(operation.tensor, operation.tensor.fmt)
+        return WeightRows(operation.tensor, fmt, operation.weight, transposed)
+    rules = operation.rules if isinstance(operation, Cast) else None
+    return StoredRows(operation.tensor, fmt, rules, transposed)
 
 
 def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> str:
@@ -114,12 +115,3 @@ def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: Na
     if keep.fit(tensor.name):
         return "kept by name"
     return "" if also.fit(tensor.name) else recipe.why_kept(tensor)
-
-
-def _ignored(kept: Sequence[StoredTensor]) -> list[str]:
-    """Return the modules that engines must not take for quantized ones.
-
-    Modules whose name ends with "norm" are not listed: they are no linear layers.
-    """
-    modules = [module_of(one.name) for one in kept if one.name.endswith(".weight") and len(one.shape) == 2]
-    return sorted(module for module in modules if not module.endswith("norm"))
