@@ -21,10 +21,12 @@ from .execution.steps import Steps
 from .files.atomic_output import Staging, check_space
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
 from .planning.plan_casts import plan_conversion
+from .planning.plan_code_change import plan_code_change
 from .planning.plan_recipe import plan_recipe
 from .planning.quantization_config import add_descriptions, remove_descriptions, set_dtype
 from .progress import check_style, make_progress
-from .recipes.registry import find_recipe
+from .recipes.fnuz import CodeChange
+from .recipes.registry import find_change, find_recipe
 from .report import Report
 
 __all__ = ["convert", "parse_size"]
@@ -161,7 +163,7 @@ def convert(
     started = time.monotonic()
     options: dict[str, object] = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "raw": raw}
     options |= {"source": source, "include": include, "exclude": exclude, "scale": scale, "scale_format": scale_format}
-    chosen = None if recipe is None else find_recipe(recipe)
+    chosen = None if recipe is None else find_change(recipe) or find_recipe(recipe)
     if chosen is not None:
         defaults = {name: one.default for name, one in inspect.signature(convert).parameters.items()}
         check_defaults("recipe", {"to": to, **options}, defaults)
@@ -181,7 +183,9 @@ def convert(
     path, new = Path(src), Path(dst)
     numbers = None if source is None else as_number_format(source, "source")
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
-    if chosen is not None:
+    if isinstance(chosen, CodeChange):
+        plan = plan_code_change(container, chosen, kept, added)
+    elif chosen is not None:
         plan = plan_recipe(container, chosen, kept, added)
     else:
         rules = make_element_rules(as_number_format(to, "to"), saturate, round_mode, opset, scale, scale_format)

@@ -36,7 +36,7 @@ class TensorReport:
     lossless : bool or None
         Whether codes and scales became others and every value stayed; None where values are rounded by a rule.
     inexact : int or None
-        How many scales of the result have a value that did not stay; None where `lossless` is.
+        In how many tiles, or rows where there are none, a value did not stay; None where `lossless` is.
     nan, inf, saturated, flushed, max_abs_error, max_rel_error, sqnr_db
         As `lowprec.loss.Loss` has them; None where nothing was converted.
     seconds, bytes_per_second : float
@@ -184,7 +184,7 @@ def _lossless_lines(tensors: Sequence[TensorReport]) -> list[str]:
     kept = sum(one.lossless is True for one in tensors)
     lines = [f"lossless: {kept} tensors keep every value"] if kept else []
     return lines + [
-        f"{one.name!a}: not lossless; {one.inexact} scales have values that changed, by {one.max_abs_error:.5g} at most"
+        f"{one.name!a}: not lossless; values changed in {one.inexact} tiles or rows, by {one.max_abs_error:.5g} at most"
         for one in tensors
         if one.lossless is False
     ]

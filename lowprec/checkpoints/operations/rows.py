@@ -50,7 +50,9 @@ def row_chunks(shape: tuple[int, ...], elements: int, unit: int) -> Iterator[Chu
     A chunk's start is counted in elements, and its shape is that of one matrix.
     """
     *stack, rows, columns = shape
-    step = max(unit, elements // max(1, columns) // unit * unit)
+    if columns == 0:
+        return
+    step = max(unit, elements // columns // unit * unit)
     for matrix in range(math.prod(stack)):
         for first in range(0, rows, step):
             yield Chunk((matrix * rows + first) * columns, (1, min(step, rows - first), columns), 0)

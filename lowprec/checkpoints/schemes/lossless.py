@@ -116,14 +116,16 @@ def group_errors(values: Array, back: Array, grid: Grid) -> Array:
     Parameters
     ----------
     values, back : numpy.ndarray
-        Rows of a weight, and the same rows as they are read after a step; float32, finite.
+        Rows of a weight, and the same rows as they are read after a step; float32. NaN for NaN is exact.
     grid : Grid
         Its groups of rows and columns.
     """
     high, wide = grid.rows or len(values), grid.columns or values.shape[1]
     if np.array_equal(values, back):
         return np.zeros((-(-len(values) // high), -(-values.shape[1] // wide)))
-    errors = np.abs(values.astype(np.float64) - back)
+    with np.errstate(invalid="ignore"):
+        errors = np.abs(values.astype(np.float64) - back)
+    errors[(values == back) | (np.isnan(values) & np.isnan(back))] = 0
     rows = np.maximum.reduceat(errors, np.arange(0, values.shape[1], wide), axis=1)
     groups: Array = np.maximum.reduceat(rows, np.arange(0, len(values), high), axis=0)
     return groups
