@@ -209,3 +209,13 @@ def test_what_has_no_scale_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"experts\.down_proj': has a NaN or an infinity"):
         convert(write(tmp_path / "in", tensors), tmp_path / "out", recipe="gptoss-mxfp4")
     assert not (tmp_path / "out").exists()
+
+
+def test_other_models_are_refused(folder: Path, tmp_path: Path) -> None:
+    """Other models have the axes of their experts in another order, and would be read as noise."""
+    (folder / "config.json").write_text(json.dumps({**CONFIG, "model_type": "qwen3_5_moe"}))
+    with pytest.raises(FileError, match=r"must be a model of type gpt_oss for gptoss-mxfp4; got 'qwen3_5_moe'"):
+        convert(folder, tmp_path / "out", recipe="gptoss-mxfp4")
+    assert not (tmp_path / "out").exists()
+    (folder / "config.json").write_text("{}")
+    convert(folder, tmp_path / "out", recipe="gptoss-mxfp4")

@@ -135,7 +135,7 @@ class Quantize(Operation):
         self, part: Part, codes: Array, parameters: Parameters, workspace: Workspace, stats: ErrorStats
     ) -> None:
         """Count what the codes of a part lose."""
-        step, unit = max(1, PART // codes.shape[1]), max(1, self.scheme.grid.rows)
+        step, unit = max(1, PART // part.values.shape[1]), max(1, self.scheme.grid.rows)
         index, fmt = np.arange(len(codes)) // unit, part.values_fmt
         for start in range(0, len(codes), step):
             x = part.values[start : start + step]

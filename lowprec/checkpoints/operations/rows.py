@@ -174,8 +174,10 @@ class StoredRows(Rows):
         """Read the whole chunk at once."""
         x, first = self._codes(chunk, workspace), chunk.start // self.matrix[1]
         for start in range(0, x.shape[1] if self.transposed else len(x), step):
-            strip = x[:, start : start + step].T if self.transposed else x[start : start + step]
-            part = np.ascontiguousarray(strip)
+            part = x[start : start + step]
+            if self.transposed:
+                strip = np.ascontiguousarray(x[:, start : start + step])  # dense, its columns are near each other
+                part = np.ascontiguousarray(strip.T)
             yield Part(first + start, part, self.fmt, part, self.fmt)
 
     def _codes(self, chunk: Chunk, workspace: Workspace) -> Array:

@@ -24,7 +24,7 @@ from .companions import find_companions
 from .conversion_plan import ConversionPlan, check_names
 from .name_patterns import NamePatterns
 from .plan_casts import plan_conversion
-from .quantization_config import find_descriptions
+from .quantization_config import find_descriptions, model_type
 from .quantized_weights import quantized_weights
 
 __all__ = ["plan_recipe"]
@@ -40,11 +40,10 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
     there is one, else through their values, rounded to bfloat16. All others become what a conversion to bfloat16 makes
     of them.
 
-    Raises FileError where the container is of another kind than the recipe writes or is quantized in an unknown way, a
-    pattern names nothing, no weight is quantized, or one is and another one of its module is kept.
+    Raises FileError where the container or its model is of another kind than the recipe is for, or is quantized in an
+    unknown way, a pattern names nothing, no weight is quantized, or one is and another one of its module is kept.
     """
-    if not isinstance(container, (Folder, SafetensorsFile)):
-        raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
+    _check_kind(container, recipe)
     plain = _plain(container)
     values = [_values(one.operation) for one in plain.tensor_plans]
     for patterns in (keep, also):
@@ -115,3 +114,13 @@ def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: Na
     if keep.fit(tensor.name):
         return "kept by name"
     return "" if also.fit(tensor.name) else recipe.why_kept(tensor)
+
+
+def _check_kind(container: Container, recipe: Recipe) -> None:
+    """Raise FileError for a container, or a model in it, that the recipe is not for."""
+    if not isinstance(container, (Folder, SafetensorsFile)):
+        raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
+    model = model_type(container)
+    if model and recipe.models and model not in recipe.models:
+        which = " or ".join(recipe.models)
+        raise FileError(f"{container.path}: must be a model of type {which} for {recipe.name}; got {ascii(model)[:40]}")

@@ -25,5 +25,6 @@ RECIPES = (
         why_no_experts,
         ignored=experts_module,
         transposed=True,
+        models=("gpt_oss",),
     ),
 )

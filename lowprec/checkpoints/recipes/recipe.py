@@ -48,6 +48,8 @@ class Recipe:
         Takes a tensor that is kept; returns the module that engines must not take for a quantized one, or nothing.
     transposed : bool
         Whether the last two axes of a weight are exchanged when it is quantized.
+    models : tuple of str
+        What ``model_type`` in config.json may be; empty for anything.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Recipe:
     fused: Callable[[str], str] = fused_group
     ignored: Callable[[StoredTensor], str] = linear_module
     transposed: bool = False
+    models: tuple[str, ...] = ()
 
     def scheme_of(self, fmt: Format) -> Scheme:
         """Return how a weight in `fmt` is stored."""
