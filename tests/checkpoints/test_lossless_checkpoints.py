@@ -53,7 +53,7 @@ def v4(folder: Path, weights: dict[str, tuple[Array, Array]]) -> tuple[Path, dic
     first = {f"{name}.weight": nibbles(one).view(np.int8) for name, (one, _) in weights.items()} | {A: codes}
     second = {f"{name}.scale": one.view(E8M0) for name, (_, one) in weights.items()}
     second |= {A.replace("weight", "scale"): scales, "norm.weight": np.ones(8, BF16)}
-    config = {"quantization_config": V4, "torch_dtype": "bfloat16", "model_type": "deepseek_v4"}
+    config = {"quantization_config": V4, "expert_dtype": "fp4", "model_type": "deepseek_v4"}
     source = write_model(folder, {"a.safetensors": first, "b.safetensors": second}, config)
     expected = {f"{name}.weight": values(*pair) for name, pair in weights.items()}
     return source, expected | {A: codes.astype(np.float32) * in_blocks(scales, (200, 300))}
@@ -87,6 +87,7 @@ def test_deepseek_v4_as_block_fp8(recipe: str, ending: str, dtype: str, tmp_path
     assert "lossless: 4 tensors keep every value" in report.as_text()
     config = json.loads((tmp_path / "out" / "config.json").read_text())["quantization_config"]
     assert config["quant_method"] == ("compressed-tensors" if recipe == "fp8-block" else "fp8")
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["expert_dtype"] == "fp8"
     places = json.loads((tmp_path / "out" / "model.safetensors.index.json").read_text())["weight_map"]
     assert places.keys() == written.keys()
 
@@ -112,6 +113,15 @@ def test_tiles_that_span_too_much_are_counted(tmp_path: Path) -> None:
     assert found[f"{E}0.w3.weight"].lossless
     assert f"'{name}': not lossless; values changed in 2 tiles or rows" in report.as_text()
     assert json.loads(report.as_json())["tensors"][0]["inexact"] == 2
+
+
+def test_the_type_of_experts_is_left_out_where_it_is_another(tmp_path: Path) -> None:
+    """Only "fp4" and "fp8" are known to vLLM."""
+    source, _ = v4(tmp_path / "in", experts())
+    convert(source, tmp_path / "plain", to="bfloat16")
+    convert(source, tmp_path / "out", recipe="w4a16-g32", keep="*attn*")
+    assert json.loads((tmp_path / "plain" / "config.json").read_text()) == {"model_type": "deepseek_v4"}
+    assert json.loads((tmp_path / "out" / "config.json").read_text()).keys() == {"model_type", "quantization_config"}
 
 
 def test_a_dry_run_says_which_steps_are_planned(tmp_path: Path) -> None:

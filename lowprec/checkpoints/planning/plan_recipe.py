@@ -20,11 +20,13 @@ from ..operations.operation import Operation
 from ..operations.quantize import Quantize
 from ..operations.rows import Rows, StoredRows, WeightRows
 from ..recipes.recipe import Recipe
+from ..schemes.fnuz import FNUZ
+from ..schemes.scheme import Scheme
 from .companions import find_companions
 from .conversion_plan import ConversionPlan, check_names
 from .name_patterns import NamePatterns
 from .plan_casts import plan_conversion
-from .quantization_config import find_descriptions, model_type
+from .quantization_config import EXPERTS, find_descriptions, model_type
 from .quantized_weights import quantized_weights
 
 __all__ = ["plan_recipe"]
@@ -69,7 +71,7 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
     for module in sorted(ignored & modules):
         raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
     check_names(container, plan.outputs)
-    plan.descriptions = recipe.describe(scheme, sorted(ignored))
+    plan.descriptions = {**recipe.describe(scheme, sorted(ignored)), **_experts(plan, scheme)}
     if isinstance(container, SafetensorsFile):
         plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
     return plan
@@ -107,6 +109,12 @@ def _rows(operation: Operation, fmt: Format, transposed: bool) -> Rows:
         return WeightRows(operation.tensor, fmt, operation.weight, transposed)
     rules = operation.rules if isinstance(operation, Cast) else None
     return StoredRows(operation.tensor, fmt, rules, transposed)
+
+
+def _experts(plan: ConversionPlan, scheme: Scheme) -> dict[str, str]:
+    """Return what config.json says of experts in FP8 where it said of what type they were."""
+    said = any(entry.split(".")[-1] == EXPERTS for one in plan.misfits for entry in one.entries)
+    return {EXPERTS: "fp8"} if said and scheme.codes in FNUZ else {}
 
 
 def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> str:
