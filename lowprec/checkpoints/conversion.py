@@ -77,7 +77,9 @@ def convert(
     recipe : str, optional
         Quantize the weights of a model for inference engines: ``"fp8-dynamic"``, ``"fp8-block"``, ``"int8"``,
         ``"w4a16"``, ``"w4a16-g32"``, ``"mxfp4a16"``, ``"mxfp8"`` or ``"nvfp4a16"``, in the layout of compressed-tensors
-        and with the arithmetic of llm-compressor. The parameters from `source` to `raw` must have their defaults.
+        and with the arithmetic of llm-compressor; ``"deepseek-fp8"``, ``"deepseek-fp8-ue8m0"`` or ``"gptoss-mxfp4"``.
+        Weights may be quantized already. ``"fnuz"`` and ``"fn"`` write FP8 weights in the formats of MI300, and back.
+        The parameters from `source` to `raw` must have their defaults.
     keep, also : str or sequence of str
         With `recipe`: patterns of names of modules or tensors that are not quantized either, and of those that are
         besides the linear layers of repeated blocks, if their type and shape allow it. `keep` counts where both fit.
