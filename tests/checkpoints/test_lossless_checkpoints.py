@@ -227,6 +227,44 @@ def test_stacked_experts_with_exponents_as_scales(tmp_path: Path) -> None:
     assert [one.lossless for one in report.tensors] == [True]
 
 
+V3 = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
+Q = "model.layers.0.mlp.up_proj.weight"
+
+
+@pytest.mark.parametrize("described", [True, False])
+def test_scales_in_float32_that_are_powers_of_two(described: bool, tmp_path: Path) -> None:
+    """They are kept where the configuration says what they are; else a recipe for such scales computes them again."""
+    scales = random_scales((2, 2), E8M0).astype(np.float32)
+    config = {"quantization_config": V4 if described else V3, "model_type": "x"}
+    tensors = {Q: random_codes((200, 256)), f"{Q}_scale_inv": scales}
+    source = write_model(tmp_path / "in", {"a.safetensors": tensors}, config)
+    report = convert(source, tmp_path / "out", recipe="deepseek-fp8-ue8m0")
+    assert [one.lossless for one in report.tensors] == [True if described else None]
+    written = read_tensors(tmp_path / "out")
+    if described:
+        assert written[Q].tobytes() == tensors[Q].tobytes()
+        assert written[f"{Q}_scale_inv"].tobytes() == scales.tobytes()
+    report = convert(source, tmp_path / "any", recipe="deepseek-fp8")
+    assert [one.lossless for one in report.tensors] == [True]
+
+
+def test_scales_that_are_no_powers_of_two(tmp_path: Path) -> None:
+    """Of DeepSeek V3, to be powers of two: through values. Where the configuration is wrong about them: an error."""
+    tensors = {Q: random_codes((200, 256)), f"{Q}_scale_inv": random_scales((2, 2))}
+    config = {"quantization_config": V3, "model_type": "x"}
+    source = write_model(tmp_path / "in", {"a.safetensors": tensors}, config)
+    convert(source, tmp_path / "one", recipe="deepseek-fp8-ue8m0")
+    convert(source, tmp_path / "plain", to="bfloat16")
+    convert(tmp_path / "plain", tmp_path / "two", recipe="deepseek-fp8-ue8m0")
+    assert tensors_of(tmp_path / "one") == tensors_of(tmp_path / "two")
+    scales = read_tensors(tmp_path / "one")[f"{Q}_scale_inv"]
+    assert np.array_equal(np.frexp(scales)[0], np.full((2, 2), 0.5))
+    wrong = write_model(tmp_path / "wrong", {"a.safetensors": tensors}, {"quantization_config": V4})
+    with pytest.raises(FileError, match=r"weight_scale_inv': has a scale that is no power of two"):
+        convert(wrong, tmp_path / "out", recipe="deepseek-fp8-ue8m0")
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("source", ["MXFP4A16", "MXFP8A16"])
 def test_llm_compressors_mx_formats_as_block_fp8(source: str, tmp_path: Path) -> None:
     """Rows of tiny numbers make MXFP4's tiles inexact, which is counted; MXFP8 goes through values."""

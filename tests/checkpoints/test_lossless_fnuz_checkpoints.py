@@ -44,7 +44,7 @@ LAYOUTS: dict[str, tuple[dict[str, Array], tuple[str, ...], Any]] = {
     ),
     "comfyui": (
         {W: random_codes((9, 16)), M + "scale_weight": HALF, M + "scale_input": HALF, "scaled_fp8": np.zeros(2, F8)},
-        (M + "scale_weight", M + "scale_input"), {"quant_method": "comfy"},
+        (M + "scale_weight", M + "scale_input"), None,
     ),
     "mxfp8": (
         {W: random_codes((9, 64)), M + "weight_scale": random_scales((9, 2), E8M0).view(np.uint8)},
@@ -225,6 +225,14 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="`to` must be None where there is a `recipe`"):
         convert(tmp_path / "kept", tmp_path / "out", recipe="fn", to="float16")
     assert not (tmp_path / "out").exists()
+
+
+def test_comfyuis_descriptions_have_no_names_for_it(tmp_path: Path) -> None:
+    description = np.frombuffer(b'{"format": "float8_e4m3fn"}', np.uint8)
+    tensors = {W: random_codes((9, 16)), M + "weight_scale": HALF, M + "comfy_quant": description}
+    write_tensors(tmp_path / "in.safetensors", tensors)
+    with pytest.raises(FileError, match=r"up_proj\.weight': is described by comfy_quant, which has no names for MI300"):
+        convert(tmp_path / "in.safetensors", tmp_path / "out.safetensors", recipe="fnuz")
 
 
 def test_a_weight_can_be_kept(tmp_path: Path) -> None:

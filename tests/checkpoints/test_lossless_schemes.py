@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -224,6 +225,15 @@ def test_which_schemes_are_relabelled() -> None:
         (exponents, Scheme(FLOAT8_E5M2, Packing.NONE, FLOAT32, Grid(128, 128))),
     ]
     assert not any(is_relabelled(*pair, SHAPE) for pair in refused)
+
+
+def test_powers_of_two_are_not_taken_for_granted() -> None:
+    powers = replace(tiles(), powers_of_two=True)
+    assert is_relabelled(tiles(FLOAT8_E8M0FNU), powers, SHAPE)
+    assert is_relabelled(powers, powers, SHAPE)
+    assert is_relabelled(powers, tiles(), SHAPE)
+    assert is_tiled(MXFP4, powers, SHAPE)
+    assert not is_relabelled(tiles(), powers, SHAPE)
 
 
 def test_the_same_groups_in_other_words() -> None:

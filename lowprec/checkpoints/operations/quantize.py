@@ -21,6 +21,8 @@ from ..layouts.output import CODES, GLOBAL_SCALE, SCALES, Output
 from ..schemes.dequantize import Parameters, dequantize
 from ..schemes.llm_compressor import code_format, has_nonfinite
 from ..schemes.scheme import Scheme
+from ..schemes.tiles import ROWS as TILE_ROWS
+from ..schemes.tiles import to_blocked
 from ..schemes.tool import Tool
 from .operation import Array, Operation, Summary
 from .rows import Part, Rows
@@ -71,14 +73,18 @@ class Quantize(Operation):
             nbytes = math.prod(one.shape) * one.fmt.storage_bits // 8
             yield OutputTensor(one.name, one.shape, one.fmt, nbytes, self.tensor, one.role)
 
+    @property
+    def _unit(self) -> int:
+        """Between how many rows alone the matrix is cut: those of a block, or of a tile of scales."""
+        return TILE_ROWS if self.scheme.tiles else max(1, self.scheme.grid.rows)
+
     def _rows(self, elements: int) -> int:
-        """Return how many rows have about so many elements, a multiple of the rows of a block."""
-        unit = max(1, self.scheme.grid.rows)
-        return max(unit, elements // self.rows.matrix[1] // unit * unit)
+        """Return how many rows have about so many elements, a multiple of the unit."""
+        return max(self._unit, elements // self.rows.matrix[1] // self._unit * self._unit)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
         """Cut between blocks of rows; a matrix whose axes are exchanged is read whole, since a row needs all of it."""
-        return self.rows.chunks(nbytes, max(1, self.scheme.grid.rows))
+        return self.rows.chunks(nbytes, self._unit)
 
     def chunk_bytes(self, chunk: Chunk) -> int:
         """Return the bytes of a chunk of the weight."""
@@ -123,13 +129,25 @@ class Quantize(Operation):
         rows, unit = self.rows.matrix[0], max(1, self.scheme.grid.rows)
         roles = [one.role for one in self.layout]
         for part in self._parts(chunk, workspace):
-            scales, codes = self.tool.quantize(part.codes, part.fmt, self.scheme, shared)
-            yield roles.index(CODES), part.first * codes.shape[1], codes.reshape(-1)
+            found = []
+            for piece in self._pieces(part):
+                scales, codes = self.tool.quantize(piece.codes, piece.fmt, self.scheme, shared)
+                yield roles.index(CODES), piece.first * codes.shape[1], codes.reshape(-1)
+                self._compare(piece, codes, Parameters(scales, None, shared), workspace, stats)
+                found.append(scales)
             if SCALES in roles:
                 matrix, inside = divmod(part.first, rows)
-                content = np.ascontiguousarray(scales).reshape(-1).view(np.uint8)
-                yield roles.index(SCALES), (matrix * -(-rows // unit) + inside // unit) * scales[:1].nbytes, content
-            self._compare(part, codes, Parameters(scales, None, shared), workspace, stats)
+                scales = np.concatenate(found)
+                stored = to_blocked(scales) if self.scheme.tiles else scales
+                at = (matrix * -(-rows // unit) + inside // unit) * stored[:1].nbytes
+                yield roles.index(SCALES), at, stored.reshape(-1).view(np.uint8)
+
+    def _pieces(self, part: Part) -> Iterator[Part]:
+        """Yield what of a part is quantized at once: rows whose scales are in one tile are many."""
+        count = len(part.codes)
+        step = max(1, PART // part.codes.shape[1]) if self.scheme.tiles else count
+        for start in range(0, count, step):
+            yield part.piece(start, start + step)
 
     def _compare(
         self, part: Part, codes: Array, parameters: Parameters, workspace: Workspace, stats: ErrorStats

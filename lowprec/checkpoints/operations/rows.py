@@ -43,6 +43,11 @@ class Part(NamedTuple):
     values: Array
     values_fmt: Format
 
+    def piece(self, start: int, stop: int) -> Part:
+        """Return some of the rows."""
+        codes, values = self.codes[start:stop], self.values[start:stop]
+        return Part(self.first + start, codes, self.fmt, values, self.values_fmt)
+
 
 def row_chunks(shape: tuple[int, ...], elements: int, unit: int) -> Iterator[Chunk]:
     """Cut a matrix, or a stack of them, into whole rows of about so many elements: a multiple of `unit` but at ends.

@@ -7,13 +7,14 @@ from ..containers.folder import Folder
 from ..containers.safetensors_file import SafetensorsFile
 from ..containers.tensors import StoredTensor
 from ..files.errors import FileError
-from ..layouts.weight import Weight, split
+from ..layouts import comfy_ui
+from ..layouts.weight import Weight, fail, split
 from ..operations.change_codes import ChangeCodes, MultiplyScales
 from ..operations.copy import Copy
 from ..operations.operation import Operation
 from ..recipes.fnuz import CodeChange
 from ..schemes.fnuz import code_map
-from ..schemes.scheme import Scheme
+from ..schemes.scheme import GlobalScale, Packing, Scheme
 from .companions import is_weight
 from .conversion_plan import ConversionPlan
 from .name_patterns import NamePatterns
@@ -59,11 +60,13 @@ def plan_code_change(
 
 def _is_plain(scheme: Scheme, change: CodeChange) -> bool:
     """Whether codes are those of one of the formats, a byte each with a scale."""
-    return scheme.codes in change.formats and scheme == Scheme(scheme.codes, scheme.packing, scheme.scale, scheme.grid)
+    return scheme.codes in change.formats and (scheme.packing, scheme.global_scale) == (Packing.NONE, GlobalScale.NONE)
 
 
 def _operations(weight: Weight, change: CodeChange) -> list[ChangeCodes | MultiplyScales]:
     """Return what becomes of the tensors of a weight that change."""
+    if weight.layout == comfy_ui.NAME:
+        raise fail(weight.codes, f"is described by {comfy_ui.DESCRIPTION}, which has no names for MI300's formats")
     target = change.formats[weight.scheme.codes]
     codes, factor = ChangeCodes(weight, target), code_map(weight.scheme.codes, target).factor
     inputs = [one for one in weight.unused if split(one.name)[1] in INPUT_SCALES] if change.doubles else []

@@ -72,7 +72,7 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
         raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
     check_names(container, plan.outputs)
     plan.descriptions = {**recipe.describe(scheme, sorted(ignored)), **_experts(plan, scheme)}
-    if isinstance(container, SafetensorsFile):
+    if plan.descriptions and isinstance(container, SafetensorsFile):
         plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
     return plan
 

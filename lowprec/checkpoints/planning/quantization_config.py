@@ -15,8 +15,8 @@ from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError, reason
 
 __all__ = [
-    "EXPERTS", "Description", "add_descriptions", "entries", "find_descriptions", "model_type", "quantization_of",
-    "remove_descriptions", "set_dtype", "without_descriptions",
+    "EXPERTS", "Description", "add_descriptions", "entries", "find_descriptions", "layer_descriptions",
+    "model_type", "quantization_of", "remove_descriptions", "set_dtype", "without_descriptions",
 ]  # fmt: skip
 
 KEY = "quantization_config"
@@ -158,6 +158,22 @@ def quantization_of(container: Container) -> dict[str, Any]:
     if FILES[0] in names and _read(container.path / FILES[0]):
         return {"quant_method": "modelopt"}
     return {}
+
+
+def layer_descriptions(container: Container) -> dict[str, object]:
+    """Return what the metadata of safetensors files say of the quantization of single modules, by their names.
+
+    Raises FileError where the entry is there and says nothing of modules.
+    """
+    layers: dict[str, object] = {}
+    for file in _files(container):
+        if METADATA not in file.metadata:
+            continue
+        try:
+            layers.update(json.loads(file.metadata[METADATA])["layers"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise FileError(f"{file.path}: the entry {METADATA} of its metadata must be JSON with layers") from None
+    return layers
 
 
 def model_type(container: Container) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ...spec.arguments import shown
-from . import compressed_tensors, deepseek, gpt_oss
+from . import comfy_ui, compressed_tensors, deepseek, gpt_oss
 from .fnuz import CHANGES, CodeChange
 from .recipe import Recipe
 
 __all__ = ["CHANGES", "RECIPES", "find_change", "find_recipe"]
 
-RECIPES = (*compressed_tensors.RECIPES, *deepseek.RECIPES, *gpt_oss.RECIPES)
+RECIPES = (*compressed_tensors.RECIPES, *deepseek.RECIPES, *gpt_oss.RECIPES, *comfy_ui.RECIPES)
 
 
 def find_recipe(name: object, parameter: str = "recipe") -> Recipe:

@@ -44,7 +44,10 @@ def holds(fmt: Format, other: Format) -> bool:
 
 def is_relabelled(source: Scheme, target: Scheme, shape: tuple[int, int]) -> bool:
     """Whether the codes of a matrix can be copied, since the schemes differ in the format of the scales at most."""
-    same = replace(source, scale=target.scale, grid=_fitted(source.grid, shape))
+    if target.powers_of_two and not (source.powers_of_two or source.scale == FLOAT8_E8M0FNU):
+        return False
+    grid, powers = _fitted(source.grid, shape), target.powers_of_two
+    same = replace(source, scale=target.scale, grid=grid, powers_of_two=powers)
     return same == replace(target, grid=_fitted(target.grid, shape)) and holds(target.scale, source.scale)
 
 
@@ -59,7 +62,7 @@ def _fitted(grid: Grid, shape: tuple[int, int]) -> Grid:
 def is_tiled(source: Scheme, target: Scheme, shape: tuple[int, int]) -> bool:
     """Whether FP4 groups with scales that are powers of two become FP8 tiles, or rows, of whole groups."""
     is_mxfp4 = source == Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E8M0FNU, source.grid)
-    is_fp8 = target == Scheme(FLOAT8_E4M3FN, Packing.NONE, target.scale, target.grid)
+    is_fp8 = replace(target, powers_of_two=False) == Scheme(FLOAT8_E4M3FN, Packing.NONE, target.scale, target.grid)
     width = source.grid.columns
     if not is_mxfp4 or not is_fp8 or source.grid.rows != 1 or width == 0 or width % 16:
         return False
