@@ -170,7 +170,7 @@ def test_a_full_disk_has_room_for_records_when_the_rest_is_removed(
 
     monkeypatch.setattr(resumable_output, "write_json", refuse)
     fails_in_last(monkeypatch, FileError("no room"))
-    with pytest.raises(FileError, match="no room|No space left on device"):
+    with pytest.raises(FileError, match=r"no room|No space left on device"):
         convert(source, target, to="float16", resume=True, threads=1)
     monkeypatch.undo()
     assert [path.name for path in records(target)] == ["0.json", "1.json"]
