@@ -1,0 +1,105 @@
+"""Codes that have scales, compared with the values they were made of: error statistics in one pass over memory."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .. import _kernels
+from ..backends.cpu import run
+from ..backends.cpu_operands import cpu_operands
+from ..backends.job import Job
+from ..backends.program import make_program
+from ..ops.scale_arguments import resolve_operands
+from ..plans.cast_plan import make_plan
+from ..plans.quantize_plan import DEQUANTIZE, QuantizeOptions
+from ..spec.formats import FLOAT32, Format
+from ..spec.interned import CACHED
+from ..spec.opset_rules import cast_rules
+from .error_stats import ErrorStats
+
+__all__ = ["add_scaled"]
+
+Array = np.ndarray[Any, Any]
+_BYTE = np.dtype(np.uint8)
+_SINGLE = FLOAT32
+
+
+@lru_cache(maxsize=CACHED)
+def _load(source: Format) -> _kernels.Program | None:
+    """Return the program that makes float32 values, None where the source holds them."""
+    return None if source == _SINGLE else make_program(make_plan(source, _SINGLE, cast_rules(source, _SINGLE)))
+
+
+@lru_cache(maxsize=CACHED)
+def _range(target: Format, zero_point: int) -> tuple[float, float]:
+    """Return the least and the greatest float32 that rounds to a value of the range, as `count_beyond` has it.
+
+    A tie beyond an end goes to the even code: where the code of the end is odd, that is the code outside.
+    """
+    if target.is_integer:
+        low, high = int(target.min) - zero_point, int(target.max) - zero_point
+        limits = (low - 0.5, low % 2), (high + 0.5, high % 2)
+    else:
+        limit = float(target.max) + math.ldexp(0.5, target.emax - target.mantissa_bits)
+        limits = (-limit, target.max_code % 2), (limit, target.max_code % 2)
+    least, greatest = (np.nextafter(end, np.float32(0)) if odd else end for end, odd in _singles(limits))
+    return float(least), float(greatest)
+
+
+def _singles(limits: tuple[tuple[float, int], ...]) -> list[tuple[np.float32, int]]:
+    return [(np.float32(end), odd) for end, odd in limits]
+
+
+def add_scaled(
+    stats: ErrorStats,
+    x: Array,
+    source: Format,
+    codes: Array,
+    target: Format,
+    scale: Array,
+    *,
+    zero_point: int = 0,
+    axis: int | tuple[int, int] = 1,
+    block_size: int | tuple[int, int] = 0,
+    packed: bool = False,
+) -> None:
+    """Compare elements with what `dequantize_linear` makes of their codes in float32, and take in what was lost.
+
+    A finite element saturates where its quotient by the scale, rounded to float32, is finite and rounds beyond the
+    range of the target less the zero point.
+
+    Parameters
+    ----------
+    stats : ErrorStats
+        Takes it in.
+    x : numpy.ndarray
+        Unsigned codes of `source`, dense and in native byte order, of the shape that the scales ask for.
+    source, target : Format
+        A float of up to 32 bits; what `dequantize_linear` takes.
+    codes : numpy.ndarray
+        The codes of the target, as dense bytes.
+    scale : numpy.ndarray
+        A scale for all of `x`, for each index of the axis or for each block, in a dtype of its own.
+    zero_point : int
+        The code of 0.
+    axis, block_size : int or two ints
+        As in `dequantize_linear`.
+    packed : bool
+        Whether codes are packed.
+    """
+    if not x.size:
+        return
+    options = QuantizeOptions(axis, block_size, _SINGLE, packed=packed, source=target)
+    held = codes.reshape(-1) if packed else codes.reshape(-1).view(target.code_dtype).reshape(x.shape)
+    shape = x.shape if packed else None
+    plan, scales = resolve_operands(DEQUANTIZE, held, scale, zero_point or None, options, shape)
+    counts, saturated = _kernels.compare_scaled(
+        _load(source), make_program(plan, unpacked=packed), x.reshape(-1).view(_BYTE), codes.reshape(-1).view(_BYTE),
+        x.size, cpu_operands(Job(held, plan, scales, shape=shape), x.size, run), *_range(target, zero_point),
+    )  # fmt: skip
+    stats.add_counts(x.size, counts)
+    stats.saturated += saturated
