@@ -10,89 +10,24 @@ from pathlib import Path
 
 import numpy as np
 
-from ..backends.thread_count import get_num_threads
-from ..spec.formats import NUMERIC, Format, as_format
+from ..spec.arguments import as_flag
 from ..spec.opset_rules import NEWEST
-from ..spec.round_modes import ROUND_MODES
+from .arguments import as_number_format, as_patterns, as_thread_count, check_defaults, make_element_rules
 from .containers.registry import open_container
 from .containers.target import check_target
+from .execution.budget import check_least, choose_chunks
 from .execution.runners import Cluster, Runner, Threads
-from .execution.steps import Steps, check_chunk_sizes
+from .execution.steps import Steps
 from .files.atomic_output import Staging, check_space
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
 from .planning.plan_casts import plan_conversion
-from .planning.plan_recipe import plan_preset
-from .planning.quantization_config import add_configuration, remove_descriptions, set_dtype
-from .progress import make_progress
-from .recipe import SCALE_FORMATS, Recipe, parse_scale_layout
+from .planning.plan_recipe import plan_recipe
+from .planning.quantization_config import add_descriptions, remove_descriptions, set_dtype
+from .progress import check_style, make_progress
+from .recipes.registry import find_recipe
 from .report import Report
-from .schemes.presets import Preset, find_preset
 
 __all__ = ["convert", "parse_size"]
-
-RESERVED = 96 << 20
-"""Bytes of `max_memory` for the interpreter, its modules, headers and graphs, unless tensors are many."""
-
-LARGEST_CHUNK, SMALLEST_CHUNK = 16 << 20, 512 << 10
-"""Bytes of a tensor that are read at once: at each chunk, threads wait for each other's turn in the interpreter."""
-
-BUFFERS = 4
-"""How much memory a worker takes, as multiples of a chunk: read, converted, compared, and parts of it."""
-
-
-def _budget(max_memory: int, threads: int, reserved: int = RESERVED) -> tuple[int, int]:
-    """Return how many threads, and how many bytes a chunk, fit into so much memory."""
-    reserved = max(RESERVED, reserved)
-    left = max_memory - reserved
-    least = BUFFERS * SMALLEST_CHUNK
-    if left < least:
-        raise ValueError(f"`max_memory` must be at least {-(-(reserved + least) >> 20)}M; got {max_memory} bytes")
-    threads = min(threads, left // least)
-    return threads, min(LARGEST_CHUNK, left // threads // BUFFERS)
-
-
-def _threads(n: int | None) -> int:
-    if n is None:
-        return get_num_threads()
-    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= 1024:
-        raise ValueError(f"`threads` must be an integer from 1 to 1024; got {n!r}")
-    return n
-
-
-def _numbers(spec: object, parameter: str) -> Format:
-    fmt = as_format(spec, parameter=parameter)
-    if fmt not in NUMERIC:
-        raise ValueError(f"`{parameter}` must be a format of numbers; got {fmt.name}")
-    return fmt
-
-
-def _recipe(to: Format, saturate: bool, round_mode: str | None, opset: int, scale: str, scale_format: object) -> Recipe:
-    fmt = as_format(scale_format, parameter="scale_format")
-    if fmt not in SCALE_FORMATS:
-        raise ValueError(
-            f"`scale_format` must be one of {', '.join(one.name for one in SCALE_FORMATS)}; got {fmt.name}"
-        )
-    if round_mode is not None and round_mode not in ROUND_MODES:
-        raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)}; got {round_mode!r}")
-    return Recipe(to, bool(saturate), round_mode, opset, scaling=parse_scale_layout(scale, fmt))
-
-
-def _preset(recipe: str, to: object, options: dict[str, object]) -> Preset:
-    """Return the preset of a recipe, which allows no other choice of what is converted and how."""
-    preset = find_preset(recipe, "recipe")
-    defaults = inspect.signature(convert).parameters
-    for name, value in {"to": to, **options}.items():
-        default = defaults[name].default
-        if value is not default and value != default and value not in ((), [], ""):
-            raise ValueError(f"`{name}` must be {default!r} where there is a `recipe`; got {value!r}")
-    return preset
-
-
-def _patterns(patterns: str | Sequence[str], parameter: str) -> tuple[str, ...]:
-    chosen = (patterns,) if isinstance(patterns, str) else tuple(patterns)
-    if not all(isinstance(one, str) for one in chosen):
-        raise ValueError(f"`{parameter}` must be patterns of names; got {patterns!r}")
-    return chosen
 
 
 def convert(
@@ -221,32 +156,37 @@ def convert(
     >>> folder.cleanup()
     """
     started = time.monotonic()
-    options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "raw": raw}
-    rest = {"source": source, "include": include, "exclude": exclude, "scale": scale, "scale_format": scale_format}
-    preset = None if recipe is None else _preset(recipe, to, {**options, **rest})
-    if preset is None and to is None:
+    options: dict[str, object] = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "raw": raw}
+    options |= {"source": source, "include": include, "exclude": exclude, "scale": scale, "scale_format": scale_format}
+    chosen = None if recipe is None else find_recipe(recipe)
+    if chosen is not None:
+        defaults = {name: one.default for name, one in inspect.signature(convert).parameters.items()}
+        check_defaults("recipe", {"to": to, **options}, defaults)
+    elif to is None:
         raise ValueError("`to` must be a format unless there is a `recipe`; got None")
-    if preset is None and keep:
+    kept = as_patterns(keep, "keep")
+    if chosen is None and kept:
         raise ValueError(f"`keep` must be empty unless there is a `recipe`; got {keep!r}")
-    target = None if preset else _numbers(to, "to")
-    memory, n = parse_size(max_memory), _threads(threads)
-    _budget(memory, n)
+    target = None if chosen else as_number_format(to, "to")
+    raw, dry_run, overwrite = as_flag(raw, "raw"), as_flag(dry_run, "dry_run"), as_flag(overwrite, "overwrite")
+    verify, follow_links = as_flag(verify, "verify"), as_flag(follow_links, "follow_links")
+    check_style(progress)
+    memory, n = parse_size(max_memory), as_thread_count(threads)
+    check_least(memory)
     path, new = Path(src), Path(dst)
-    numbers = None if source is None else _numbers(source, "source")
+    numbers = None if source is None else as_number_format(source, "source")
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
-    n, chunk_bytes = _budget(memory, n, BASE + PER_TENSOR * len(container.tensors))
-    if target is None or preset is not None:
-        plan = plan_preset(container, preset or find_preset(recipe, "recipe"), _patterns(keep, "keep"))
+    if chosen is not None:
+        plan = plan_recipe(container, chosen, kept)
     else:
-        rules = _recipe(target, saturate, round_mode, opset, scale, scale_format)
-        plan = plan_conversion(container, rules, _patterns(include, "include"), _patterns(exclude, "exclude"), raw)
-    check_chunk_sizes(plan.tensor_plans, chunk_bytes, memory // 8)
+        rules = make_element_rules(as_number_format(to, "to"), saturate, round_mode, opset, scale, scale_format)
+        plan = plan_conversion(container, rules, as_patterns(include, "include"), as_patterns(exclude, "exclude"), raw)
+    n, chunk_bytes = choose_chunks(plan, memory, n, BASE + PER_TENSOR * len(container.tensors))
     real = check_target(container, new, overwrite)
     remove_descriptions(container, plan.misfits)
     if plan.dtype:
         set_dtype(container, plan.dtype)
-    if plan.configuration is not None:
-        add_configuration(container, plan.configuration)
+    add_descriptions(container, plan.descriptions)
     files = container.arrange(plan.outputs, real, overwrite)
     check_space(files, real)
     report = Report(
@@ -254,11 +194,7 @@ def convert(
     )
     report.add(plan)
     if not dry_run:
-        two_pass = plan.two_pass
-        reads = plan.nbytes * (1 + verify) + sum(
-            plan.tensor_plans[number].tensor.location.nbytes for number in two_pass
-        )
-        display = make_progress(progress, reads)
+        display = make_progress(progress, plan.passes_nbytes * (1 + verify))
         try:
             runner: Runner = Cluster(dask, n) if dask is not None else Threads(n)
             try:
