@@ -36,22 +36,20 @@ def _load(source: Format) -> _kernels.Program | None:
 
 @lru_cache(maxsize=CACHED)
 def _range(target: Format, zero_point: int) -> tuple[float, float]:
-    """Return the least and the greatest float32 that rounds to a value of the range, as `count_beyond` has it.
+    """Return the least and the greatest float32 that round to a value of the range, as `count_beyond` has it.
 
-    A tie beyond an end goes to the even code: where the code of the end is odd, that is the code outside.
+    A tie beyond an end goes to the even code: outside, where the code of the end is odd.
     """
     if target.is_integer:
         low, high = int(target.min) - zero_point, int(target.max) - zero_point
-        limits = (low - 0.5, low % 2), (high + 0.5, high % 2)
-    else:
-        limit = float(target.max) + math.ldexp(0.5, target.emax - target.mantissa_bits)
-        limits = (-limit, target.max_code % 2), (limit, target.max_code % 2)
-    least, greatest = (np.nextafter(end, np.float32(0)) if odd else end for end, odd in _singles(limits))
-    return float(least), float(greatest)
+        return _limit(low - 0.5, low), _limit(high + 0.5, high)
+    limit = float(target.max) + math.ldexp(0.5, target.emax - target.mantissa_bits)
+    return _limit(-limit, target.max_code), _limit(limit, target.max_code)
 
 
-def _singles(limits: tuple[tuple[float, int], ...]) -> list[tuple[np.float32, int]]:
-    return [(np.float32(end), odd) for end, odd in limits]
+def _limit(tie: float, end: int) -> float:
+    """Return a tie, or the float32 before it where it is outside."""
+    return float(np.nextafter(np.float32(tie), np.float32(0)) if end % 2 else np.float32(tie))
 
 
 def add_scaled(

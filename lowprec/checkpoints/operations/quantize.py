@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ...loss.error_stats import ErrorStats, count_beyond
-from ...ops.codes import decode
+from ...loss.error_stats import ErrorStats
 from ...ops.scales import largest_magnitudes
-from ...spec.formats import FLOAT32, Format
+from ...spec.formats import Format
 from ..arithmetic.chunks import Chunk
 from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
 from ..files.errors import FileError
 from ..layouts.output import CODES, GLOBAL_SCALE, SCALES, Output
-from ..schemes.dequantize import Parameters, dequantize
-from ..schemes.llm_compressor import code_format, has_nonfinite
+from ..schemes.dequantize import Parameters, add_losses
+from ..schemes.llm_compressor import has_nonfinite
 from ..schemes.scheme import Scheme
 from ..schemes.tool import Tool
 from .operation import Array, Operation, Summary
@@ -130,22 +129,12 @@ class Quantize(Operation):
             if SCALES in roles:
                 content = np.ascontiguousarray(scales).reshape(-1).view(np.uint8)
                 yield roles.index(SCALES), row // unit * scales[:1].nbytes, content
-            self._compare(part, codes, scales, shared, workspace, stats)
+            self._compare(part, codes, scales, shared, stats)
 
-    def _compare(
-        self, part: Array, codes: Array, scales: Array, shared: Any, workspace: Workspace, stats: ErrorStats
-    ) -> None:
+    def _compare(self, part: Array, codes: Array, scales: Array, shared: Any, stats: ErrorStats) -> None:
         """Count what the codes of a part lose."""
-        step, unit = max(1, PART // part.shape[1]), max(1, self.scheme.grid.rows)
-        index = np.arange(len(part)) // unit
-        for start in range(0, len(part), step):
-            x = part[start : start + step]
-            values = x.view(np.float32) if self.fmt == FLOAT32 else np.asarray(decode(x, self.fmt, to=np.float32))
-            back = workspace.arithmetic.buffer("back", np.float32, x.size).reshape(x.shape)
-            parameters = Parameters(scales[index[start : start + step]], None, shared)
-            dequantize(self.scheme, codes[start : start + step], parameters, back)
-            stats.add(values.reshape(-1), back.reshape(-1))
-            stats.saturated += _saturated(values, self.scheme, parameters)
+        index = np.arange(len(part)) // max(1, self.scheme.grid.rows)
+        add_losses(stats, part, self.fmt, self.scheme, codes, Parameters(scales[index], None, shared))
 
     def _codes(self, chunk: Chunk, workspace: Workspace) -> Array:
         """Return a chunk as rows of unsigned codes; raise FileError if one of them is no finite number."""
@@ -154,15 +143,3 @@ class Quantize(Operation):
             raise FileError(f"{ascii(self.tensor.name)[:80]}: has a NaN or an infinity, which has no scale")
         return codes
 
-
-def _saturated(values: Array, scheme: Scheme, parameters: Parameters) -> int:
-    """Return how many elements round beyond the range of the codes."""
-    scales, fmt = parameters.factors(scheme)
-    factors = np.asarray(decode(scales, fmt, to=np.float32))
-    columns = values.shape[1]
-    if factors.shape[1] > 1:
-        factors = np.repeat(factors, scheme.grid.columns, axis=1)[:, :columns]
-    with np.errstate(all="ignore"):
-        ratio = (values / factors).reshape(-1)
-    largest = float(np.abs(ratio).max(initial=0))
-    return count_beyond(ratio, code_format(scheme), nearest=True, peak=largest if math.isfinite(largest) else math.inf)

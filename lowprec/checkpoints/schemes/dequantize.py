@@ -1,19 +1,21 @@
-"""Values of quantized weights: codes times scales, some rows at a time."""
+"""Values of quantized weights: codes times scales, some rows at a time; what was lost of those they were made of."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...loss.error_stats import ErrorStats
+from ...loss.scaled_stats import add_scaled
 from ...ops.codes import decode
 from ...ops.quantize import dequantize_linear
 from ...spec.formats import FLOAT32, UINT4, UINT8, Format
 from .packing import unpack_words
 from .scheme import GlobalScale, Packing, Scheme
 
-__all__ = ["Parameters", "dequantize"]
+__all__ = ["Parameters", "add_losses", "dequantize"]
 
 Array = np.ndarray[Any, Any]
 
@@ -37,6 +39,40 @@ class Parameters:
             return np.multiply(factors, self.global_scale, out=factors), FLOAT32
 
 
+class _Operands(NamedTuple):
+    """What `dequantize_linear` takes: codes and their format, scales and theirs, zero points, and how they lie."""
+
+    codes: Array
+    fmt: Format
+    packed: bool
+    scale: Array
+    zero: Any
+    axis: int
+    block: int
+
+
+def _operands(scheme: Scheme, codes: Array, parameters: Parameters, columns: int) -> _Operands:
+    """Return what rows of codes are read with, each of so many columns."""
+    scale, scale_format = parameters.factors(scheme)
+    zero: Any = parameters.zero_points
+    block, fmt = scheme.grid.columns, scheme.codes
+    if scale.shape[1] == 1:
+        scale, block = scale[:, 0], 0
+        zero = None if zero is None else zero[:, 0]
+    packed = scheme.packing is Packing.LOW_FIRST
+    if scheme.packing is Packing.WORDS:
+        packed = scheme.bits == 4 and columns % 8 == 0  # a row of words is then a row of packed uint4
+        fmt = UINT4 if scheme.bits == 4 else UINT8
+        codes = codes if packed else unpack_words(codes, scheme.bits, columns)
+        zero = 1 << (scheme.bits - 1) if zero is None else zero
+    if isinstance(zero, np.ndarray):
+        zero = np.ascontiguousarray(zero).view(fmt.dtype)
+    if not packed:
+        codes = codes.reshape(-1).view(fmt.code_dtype).reshape(-1, columns)
+    scale = np.ascontiguousarray(scale).view(scale_format.dtype)
+    return _Operands(codes, fmt, packed, scale, zero, 0 if scale.ndim == 1 else 1, block)
+
+
 def dequantize(scheme: Scheme, codes: Array, parameters: Parameters, out: Array) -> Array:
     """Multiply rows of codes by their scales.
 
@@ -53,23 +89,31 @@ def dequantize(scheme: Scheme, codes: Array, parameters: Parameters, out: Array)
     out : numpy.ndarray
         float32, float16 or bfloat16, dense: a row to each row, a column to each column.
     """
-    scale, scale_format = parameters.factors(scheme)
-    zero: Any = parameters.zero_points
-    block, fmt = scheme.grid.columns, scheme.codes
-    if scale.shape[1] == 1:
-        scale, block = scale[:, 0], 0
-        zero = None if zero is None else zero[:, 0]
-    packed = scheme.packing is Packing.LOW_FIRST
-    if scheme.packing is Packing.WORDS:
-        packed = scheme.bits == 4 and out.shape[1] % 8 == 0  # a row of words is then a row of packed uint4
-        fmt = UINT4 if packed else UINT8
-        codes = codes if packed else unpack_words(codes, scheme.bits, out.shape[1])
-        zero = 1 << (scheme.bits - 1) if zero is None else zero
-    if isinstance(zero, np.ndarray):
-        zero = np.ascontiguousarray(zero).view(fmt.dtype)
-    codes = codes.reshape(-1) if packed else codes.reshape(-1).view(fmt.code_dtype).reshape(out.shape)
+    one = _operands(scheme, codes, parameters, out.shape[1])
     dequantize_linear(
-        codes, np.ascontiguousarray(scale).view(scale_format.dtype), zero, source=fmt, axis=0 if scale.ndim == 1 else 1,
-        block_size=block, output_dtype=out.dtype, packed=packed, shape=out.shape if packed else None, out=out,
+        one.codes.reshape(-1) if one.packed else one.codes, one.scale, one.zero, source=one.fmt, axis=one.axis,
+        block_size=one.block, output_dtype=out.dtype, packed=one.packed, shape=out.shape if one.packed else None,
+        out=out,
     )  # fmt: skip
     return out
+
+
+def add_losses(
+    stats: ErrorStats, x: Array, fmt: Format, scheme: Scheme, codes: Array, parameters: Parameters
+) -> None:
+    """Compare rows of a weight with what `dequantize` makes of their codes, and take in what was lost.
+
+    Parameters
+    ----------
+    stats : ErrorStats
+        Takes it in.
+    x, fmt : numpy.ndarray, Format
+        The rows, as unsigned codes of a float of up to 32 bits.
+    scheme, codes, parameters
+        As `dequantize` takes them; without zero points.
+    """
+    one = _operands(scheme, codes, parameters, x.shape[1])
+    add_scaled(
+        stats, x, fmt, one.codes, one.fmt, one.scale, zero_point=one.zero or 0, axis=one.axis, block_size=one.block,
+        packed=one.packed,
+    )  # fmt: skip
