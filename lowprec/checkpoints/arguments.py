@@ -9,6 +9,7 @@ from ..spec.arguments import as_flag, as_integer, shown
 from ..spec.formats import NUMERIC, Format, as_format
 from ..spec.round_modes import ROUND_MODES
 from .element_rules import SCALE_FORMATS, ElementRules, parse_scale_layout
+from .planning.name_patterns import NamePatterns
 
 __all__ = ["as_number_format", "as_patterns", "as_thread_count", "check_defaults", "make_element_rules"]
 
@@ -33,12 +34,12 @@ def as_number_format(spec: object, parameter: str) -> Format:
     return fmt
 
 
-def as_patterns(patterns: object, parameter: str) -> tuple[str, ...]:
-    """Return one pattern of names, or a sequence of them, as a tuple."""
+def as_patterns(patterns: object, parameter: str) -> NamePatterns:
+    """Return one pattern of names, or a sequence of them."""
     chosen = (patterns,) if isinstance(patterns, str) else patterns
     if not isinstance(chosen, Sequence) or not all(isinstance(one, str) for one in chosen):
         raise ValueError(f"`{parameter}` must be patterns of names; got {shown(patterns)}")
-    return tuple(chosen)
+    return NamePatterns(parameter, tuple(chosen))
 
 
 def make_element_rules(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..spec.arguments import as_flag
+from ..spec.arguments import as_flag, shown
 from ..spec.opset_rules import NEWEST
 from .arguments import as_number_format, as_patterns, as_thread_count, check_defaults, make_element_rules
 from .containers.registry import open_container
@@ -38,6 +38,7 @@ def convert(
     to: object = None,
     recipe: str | None = None,
     keep: str | Sequence[str] = (),
+    also: str | Sequence[str] = (),
     source: object = None,
     include: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
@@ -75,12 +76,14 @@ def convert(
         Quantize the weights of a model for inference engines: ``"fp8-dynamic"``, ``"fp8-block"``, ``"int8"``,
         ``"w4a16"``, ``"w4a16-g32"``, ``"mxfp4a16"``, ``"mxfp8"`` or ``"nvfp4a16"``, in the layout of compressed-tensors
         and with the arithmetic of llm-compressor. The parameters from `source` to `raw` must have their defaults.
-    keep : str or sequence of str
-        With `recipe`: patterns of names of modules or tensors that are not quantized either.
+    keep, also : str or sequence of str
+        With `recipe`: patterns of names of modules or tensors that are not quantized either, and of those that are
+        besides the linear layers of repeated blocks, if their type and shape allow it. `keep` counts where both fit.
     source : str, int, dtype or Format, optional
         .npy and .npz: the format of codes that the file does not name.
     include, exclude : str or sequence of str
-        Patterns of tensor names, with ``*``, ``?`` and ``[...]``. All others are kept, as are tensors without floats.
+        Patterns of names of modules or tensors, with ``*``, ``?`` and ``[...]``, or regular expressions after ``re:``.
+        All others are kept, as are tensors without floats.
     saturate, round_mode, opset
         As in `cast`.
     scale : str
@@ -164,9 +167,11 @@ def convert(
         check_defaults("recipe", {"to": to, **options}, defaults)
     elif to is None:
         raise ValueError("`to` must be a format unless there is a `recipe`; got None")
-    kept = as_patterns(keep, "keep")
-    if chosen is None and kept:
-        raise ValueError(f"`keep` must be empty unless there is a `recipe`; got {keep!r}")
+    kept, added = as_patterns(keep, "keep"), as_patterns(also, "also")
+    for value, patterns in ((keep, kept), (also, added)):
+        if patterns and chosen is None:
+            text = f"`{patterns.parameter}` must be empty unless there is a `recipe`; got {shown(value)}"
+            raise ValueError(text)
     target = None if chosen else as_number_format(to, "to")
     raw, dry_run, overwrite = as_flag(raw, "raw"), as_flag(dry_run, "dry_run"), as_flag(overwrite, "overwrite")
     verify, follow_links = as_flag(verify, "verify"), as_flag(follow_links, "follow_links")
@@ -177,7 +182,7 @@ def convert(
     numbers = None if source is None else as_number_format(source, "source")
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
     if chosen is not None:
-        plan = plan_recipe(container, chosen, kept)
+        plan = plan_recipe(container, chosen, kept, added)
     else:
         rules = make_element_rules(as_number_format(to, "to"), saturate, round_mode, opset, scale, scale_format)
         plan = plan_conversion(container, rules, as_patterns(include, "include"), as_patterns(exclude, "exclude"), raw)

@@ -54,7 +54,8 @@ def test_of_a_cast(parameter: str, value: str, model: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("value", HOSTILE)
 @pytest.mark.parametrize(
-    "parameter", ["recipe", "keep", "to", "source", "include", "saturate", "round_mode", "opset", "scale", "raw"]
+    "parameter",
+    ["recipe", "keep", "also", "to", "source", "include", "saturate", "round_mode", "opset", "scale", "raw"],
 )
 def test_with_a_recipe(parameter: str, value: str, model: Path, tmp_path: Path) -> None:
     options: dict[str, Any] = {"recipe": "int8", parameter: HOSTILE[value]}
