@@ -97,8 +97,9 @@ class Quantize(Operation):
         return self.fused
 
     def measure(self, chunk: Chunk, workspace: Workspace) -> Iterator[tuple[int, Array]]:
-        """Yield the largest magnitude of a chunk."""
-        yield 0, np.asarray(largest_magnitudes(self._codes(chunk, workspace), source=self.fmt))
+        """Yield the largest magnitudes of parts of a chunk."""
+        for _, part in self._parts(chunk, workspace):
+            yield 0, np.asarray(largest_magnitudes(part, source=self.fmt))
 
     def share(self, magnitudes: Array) -> np.float32:
         """Return the second scale."""
@@ -117,29 +118,29 @@ class Quantize(Operation):
         self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
     ) -> Iterator[tuple[int, int, Array]]:
         """Yield scales and codes of some rows at a time."""
-        x, scheme = self._codes(chunk, workspace), self.scheme
-        first_row, unit = chunk.start // self.tensor.shape[1], max(1, scheme.grid.rows)
-        roles = [one.role for one in self.layout]
-        step = self._rows(PART)
-        for start in range(0, len(x), step):
-            part = x[start : start + step]
-            scales, codes = self.tool.quantize(part, self.fmt, scheme, shared)
-            row = first_row + start
+        unit, roles = max(1, self.scheme.grid.rows), [one.role for one in self.layout]
+        for row, part in self._parts(chunk, workspace):
+            scales, codes = self.tool.quantize(part, self.fmt, self.scheme, shared)
+            self._compare(part, codes, scales, shared, stats)
             yield roles.index(CODES), row * codes.shape[1], codes.reshape(-1)
             if SCALES in roles:
                 content = np.ascontiguousarray(scales).reshape(-1).view(np.uint8)
                 yield roles.index(SCALES), row // unit * scales[:1].nbytes, content
-            self._compare(part, codes, scales, shared, stats)
 
     def _compare(self, part: Array, codes: Array, scales: Array, shared: Any, stats: ErrorStats) -> None:
         """Count what the codes of a part lose."""
         index = np.arange(len(part)) // max(1, self.scheme.grid.rows)
         add_losses(stats, part, self.fmt, self.scheme, codes, Parameters(scales[index], None, shared))
 
-    def _codes(self, chunk: Chunk, workspace: Workspace) -> Array:
-        """Return a chunk as rows of unsigned codes; raise FileError if one of them is no finite number."""
-        codes = workspace.load(self.tensor, chunk).codes(0, chunk.size).reshape(chunk.shape[1:])
-        if has_nonfinite(codes, self.fmt):
-            raise FileError(f"{ascii(self.tensor.name)[:80]}: has a NaN or an infinity, which has no scale")
-        return codes
+    def _parts(self, chunk: Chunk, workspace: Workspace) -> Iterator[tuple[int, Array]]:
+        """Yield some rows of a chunk at a time, as unsigned codes, and which row is the first.
 
+        Raise FileError if an element is no finite number.
+        """
+        x = workspace.load(self.tensor, chunk).codes(0, chunk.size).reshape(chunk.shape[1:])
+        first, step = chunk.start // self.tensor.shape[1], self._rows(PART)
+        for start in range(0, len(x), step):
+            part = x[start : start + step]
+            if has_nonfinite(part, self.fmt):
+                raise FileError(f"{ascii(self.tensor.name)[:80]}: has a NaN or an infinity, which has no scale")
+            yield first + start, part
