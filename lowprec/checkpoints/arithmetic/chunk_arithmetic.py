@@ -28,7 +28,7 @@ Array = np.ndarray[Any, Any]
 PART = 1 << 20
 """Elements that are converted and compared in one call: compiled loops that need no array in between."""
 
-SCALED_PART = 1 << 18
+SCALED_PART = 1 << 20
 """Elements that are measured, quantized and compared one after the other: they stay in a core's cache."""
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)

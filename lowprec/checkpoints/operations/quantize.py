@@ -26,7 +26,7 @@ from .workspace import Workspace
 
 __all__ = ["Quantize"]
 
-PART = 1 << 18
+PART = 1 << 20
 """Elements that are quantized and compared at once: they stay in a core's cache."""
 
 

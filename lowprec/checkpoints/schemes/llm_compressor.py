@@ -85,15 +85,14 @@ def _magnitudes(x: Array, fmt: Format, grid: Grid) -> Array:
 
 
 def _codes(x: Array, fmt: Format, scales: Array, scheme: Scheme) -> Array:
-    """Return rows of bytes, the codes of `x` over its scales; the quotients are rounded to the type of the scales.
-
-    FP4 codes have the sign of the quotient, which for llm-compressor is 0 where that is −0: −0 + 0 is 0.
-    """
-    grid, columns, to = scheme.grid, x.shape[1], scheme.codes
+    """Return rows of bytes, the codes of `x` over its scales; the quotients are rounded to the type of the scales."""
+    grid, columns, to, zero = scheme.grid, x.shape[1], scheme.codes, None
     scales = np.repeat(scales, grid.rows, axis=0)[: len(x)] if grid.rows > 1 else scales
     axis, block = (1, grid.columns) if grid.columns else (0, 0)
     factors = np.ascontiguousarray(scales if block else scales[:, 0])
-    packs, zero = scheme.packing is Packing.LOW_FIRST, 0 if to == FLOAT4_E2M1FN else None
+    packs = scheme.packing is Packing.LOW_FIRST
+    if to == FLOAT4_E2M1FN:
+        x = _without_negative_zero(x, fmt)
     if scheme.packing is Packing.WORDS:
         (_, to), zero = INTEGERS[scheme.bits], 1 << (scheme.bits - 1)
         packs = scheme.bits == 4 and columns % 8 == 0  # a row of words is then a row of packed codes
@@ -102,6 +101,12 @@ def _codes(x: Array, fmt: Format, scales: Array, scheme: Scheme) -> Array:
     )
     rows = np.asarray(codes).view(np.uint8).reshape(len(x), -1)
     return pack_words(rows, scheme.bits) if scheme.packing is Packing.WORDS and not packs else rows
+
+
+def _without_negative_zero(x: Array, fmt: Format) -> Array:
+    """Return codes with 0 for −0: llm-compressor gives FP4 codes the sign of the quotient, which is 0 for −0."""
+    negative = x == fmt.sign_mask
+    return np.where(negative, x.dtype.type(0), x) if negative.any() else x
 
 
 def code_format(scheme: Scheme) -> Format:
