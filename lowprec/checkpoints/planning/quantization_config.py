@@ -15,8 +15,8 @@ from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError, reason
 
 __all__ = [
-    "Description", "add_descriptions", "entries", "find_descriptions", "quantization_of", "remove_descriptions",
-    "set_dtype", "without_descriptions",
+    "Description", "add_descriptions", "entries", "find_descriptions", "model_type", "quantization_of",
+    "remove_descriptions", "set_dtype", "without_descriptions",
 ]  # fmt: skip
 
 KEY = "quantization_config"
@@ -155,6 +155,14 @@ def quantization_of(container: Container) -> dict[str, Any]:
     if FILES[0] in names and _read(container.path / FILES[0]):
         return {"quant_method": "modelopt"}
     return {}
+
+
+def model_type(container: Container) -> str:
+    """Return what config.json of a folder says that the model is; nothing where it does not."""
+    if not isinstance(container, Folder) or CONFIGS[0] not in container.others:
+        return ""
+    found = json.loads(_read(container.path / CONFIGS[0]) or "{}").get("model_type")
+    return found if isinstance(found, str) else ""
 
 
 def set_dtype(container: Container, dtype: str) -> None:
