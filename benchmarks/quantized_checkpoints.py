@@ -87,7 +87,7 @@ def bf16_model(folder: Path, size: int) -> None:
     content = numbers.astype(ml_dtypes.bfloat16).view(np.uint8)
     shape = (WIDTH, WIDTH)
     names = (f"model.layers.{number}.mlp.up_proj.weight" for number in range(max(1, size // (2 * WIDTH * WIDTH))))
-    write(folder, {name: ("BF16", shape, content) for name in names}, None)
+    write(folder, dict.fromkeys(names, ("BF16", shape, content)), None)
 
 
 JOBS = {"block FP8": (block_fp8, 1.1, 0.8, 128), "gpt-oss MXFP4": (gpt_oss, 2.5, 2.5, 256)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ..spec.interned import CACHED
 from ..spec.opset_rules import cast_rules
 from .error_stats import ErrorStats
 
-__all__ = ["add_scaled"]
+__all__ = ["ScaledCodes", "add_scaled"]
 
 Array = np.ndarray[Any, Any]
 _BYTE = np.dtype(np.uint8)
@@ -52,23 +52,37 @@ def _limit(tie: float, end: int) -> float:
     return float(np.nextafter(np.float32(tie), np.float32(0)) if end % 2 else np.float32(tie))
 
 
-def add_scaled(
-    stats: ErrorStats,
-    x: Array,
-    source: Format,
-    codes: Array,
-    target: Format,
-    scale: Array,
-    *,
-    zero_point: int = 0,
-    axis: int | tuple[int, int] = 1,
-    block_size: int | tuple[int, int] = 0,
-    packed: bool = False,
-) -> None:
+class ScaledCodes(NamedTuple):
+    """Codes and scales as `dequantize_linear` takes them.
+
+    Attributes
+    ----------
+    codes, fmt : numpy.ndarray, Format
+        Dense codes, as bytes or in unsigned integers, and their format.
+    scale : numpy.ndarray
+        A scale for all, for each index of the axis or for each block, in a dtype of its own.
+    zero_point : int, optional
+        The code of 0, where it is not 0.
+    axis, block_size : int or two ints
+        As in `dequantize_linear`.
+    packed : bool
+        Whether codes are packed.
+    """
+
+    codes: Array
+    fmt: Format
+    scale: Array
+    zero_point: Any = None
+    axis: int | tuple[int, int] = 1
+    block_size: int | tuple[int, int] = 0
+    packed: bool = False
+
+
+def add_scaled(stats: ErrorStats, x: Array, source: Format, scaled: ScaledCodes) -> None:
     """Compare elements with what `dequantize_linear` makes of their codes in float32, and take in what was lost.
 
     A finite element saturates where its quotient by the scale, rounded to float32, is finite and rounds beyond the
-    range of the target less the zero point.
+    range of the codes less the zero point.
 
     Parameters
     ----------
@@ -76,28 +90,21 @@ def add_scaled(
         Takes it in.
     x : numpy.ndarray
         Unsigned codes of `source`, dense and in native byte order, of the shape that the scales ask for.
-    source, target : Format
-        A float of up to 32 bits; what `dequantize_linear` takes.
-    codes : numpy.ndarray
-        The codes of the target, as dense bytes.
-    scale : numpy.ndarray
-        A scale for all of `x`, for each index of the axis or for each block, in a dtype of its own.
-    zero_point : int
-        The code of 0.
-    axis, block_size : int or two ints
-        As in `dequantize_linear`.
-    packed : bool
-        Whether codes are packed.
+    source : Format
+        A float of up to 32 bits.
+    scaled : ScaledCodes
+        What they became.
     """
     if not x.size:
         return
-    options = QuantizeOptions(axis, block_size, _SINGLE, packed=packed, source=target)
-    held = codes.reshape(-1) if packed else codes.reshape(-1).view(target.code_dtype).reshape(x.shape)
-    shape = x.shape if packed else None
-    plan, scales = resolve_operands(DEQUANTIZE, held, scale, zero_point or None, options, shape)
+    fmt, packed, zero = scaled.fmt, scaled.packed, scaled.zero_point
+    codes = scaled.codes.reshape(-1).view(_BYTE)
+    held, shape = (codes, x.shape) if packed else (codes.view(fmt.code_dtype).reshape(x.shape), None)
+    options = QuantizeOptions(scaled.axis, scaled.block_size, _SINGLE, packed=packed, source=fmt)
+    plan, scales = resolve_operands(DEQUANTIZE, held, scaled.scale, zero, options, shape)
     counts, saturated = _kernels.compare_scaled(
-        _load(source), make_program(plan, unpacked=packed), x.reshape(-1).view(_BYTE), codes.reshape(-1).view(_BYTE),
-        x.size, cpu_operands(Job(held, plan, scales, shape=shape), x.size, run), *_range(target, zero_point),
+        _load(source), make_program(plan, unpacked=packed), x.reshape(-1).view(_BYTE), codes, x.size,
+        cpu_operands(Job(held, plan, scales, shape=shape), x.size, run), *_range(fmt, zero or 0),
     )  # fmt: skip
     stats.add_counts(x.size, counts)
     stats.saturated += saturated

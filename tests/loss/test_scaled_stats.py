@@ -13,7 +13,7 @@ import pytest
 import lowprec as lp
 from lowprec import _kernels
 from lowprec.loss.error_stats import ErrorStats
-from lowprec.loss.scaled_stats import add_scaled
+from lowprec.loss.scaled_stats import ScaledCodes, add_scaled
 from lowprec.reference.array_quantize import broadcast, code_values
 from lowprec.spec.formats import FORMATS, Format
 
@@ -164,7 +164,8 @@ def test_every_layout_of_scales(isa: str, target: str) -> None:
         found = ErrorStats()
         held = np.asarray(packed).reshape(-1).view(np.uint8)
         codes_of_x = x.view(f"u{x.dtype.itemsize}")
-        add_scaled(found, codes_of_x, FORMATS[source], held, fmt, scale, axis=axis, block_size=block, packed=packs)
+        scaled = ScaledCodes(held, fmt, scale, None, axis, block, packs)
+        add_scaled(found, codes_of_x, FORMATS[source], scaled)
         plain = np.asarray(codes).reshape(-1).view(f"u{fmt.code_dtype.itemsize}").astype(np.int64) & fmt.code_mask
         check(found, expected(x, plain, factors, fmt, 0))
 
@@ -177,7 +178,8 @@ def test_scales_of_any_format(isa: str, scale_format: str) -> None:
     x = elements(factors, LIMITS[fmt.name], np.float32, 1)
     codes = rng.integers(0, 256, x.size // 2, np.uint8)
     found = ErrorStats()
-    add_scaled(found, x.view(np.uint32), FORMATS["float32"], codes, fmt, scale, block_size=32, packed=True)
+    scaled = ScaledCodes(codes, fmt, scale, block_size=32, packed=True)
+    add_scaled(found, x.view(np.uint32), FORMATS["float32"], scaled)
     check(found, expected(x, unpacked(codes, fmt, x.size), factors, fmt, 0))
 
 
@@ -193,10 +195,8 @@ def test_zero_points_move_the_range(isa: str, target: str, zero_point: int) -> N
     codes = rng.integers(0, 256, x.size * fmt.bits // 8, np.uint8)
     plain = unpacked(codes, fmt, x.size) if packed else codes
     found = ErrorStats()
-    add_scaled(
-        found, x.view(np.uint16), FORMATS["bfloat16"], codes, fmt, scale, zero_point=zero_point, block_size=32,
-        packed=packed,
-    )  # fmt: skip
+    scaled = ScaledCodes(codes, fmt, scale, zero_point, block_size=32, packed=packed)
+    add_scaled(found, x.view(np.uint16), FORMATS["bfloat16"], scaled)
     wanted = expected(x, plain, factors, fmt, zero_point)
     if tie:
         with np.errstate(all="ignore"):
@@ -213,7 +213,7 @@ def test_scales_that_are_no_positive_numbers(isa: str) -> None:
         x = np.resize(values, (scale.size, size * values.size)).astype(np.float32)
         codes = np.ones(x.size, np.uint8)
         found = ErrorStats()
-        add_scaled(found, x.view(np.uint32), FORMATS["float32"], codes, fmt, scale, axis=0)
+        add_scaled(found, x.view(np.uint32), FORMATS["float32"], ScaledCodes(codes, fmt, scale, axis=0))
         with np.errstate(all="ignore"):
             q = x / scale[:, np.newaxis]
         assert found.saturated == np.count_nonzero(((q < -128.5) | (q >= 127.5)) & np.isfinite(q))
@@ -228,21 +228,20 @@ def test_memory_at_any_address(isa: str) -> None:
     there[:], held[:] = x.view(np.uint8), codes.view(np.uint8)
     aligned, unaligned = ErrorStats(), ErrorStats()
     scale = np.array(0.1, np.float32)
-    add_scaled(aligned, x.view(np.uint32), FORMATS["float32"], codes.view(np.uint8), fmt, scale)
-    add_scaled(unaligned, there.view(np.uint32), FORMATS["float32"], held, fmt, scale)
+    add_scaled(aligned, x.view(np.uint32), FORMATS["float32"], ScaledCodes(codes, fmt, scale))
+    add_scaled(unaligned, there.view(np.uint32), FORMATS["float32"], ScaledCodes(held, fmt, scale))
     check(unaligned, expected(x, codes.view(np.uint16).astype(int), np.full(x.size, scale), fmt, 0))
     assert vars(aligned) == vars(unaligned)
 
 
 def test_nothing_is_nothing_and_sizes_are_checked() -> None:
     found = ErrorStats()
-    single, fmt = FORMATS["float32"], FORMATS["int8"]
-    add_scaled(found, np.zeros((0, 4), np.uint32), single, np.zeros(0, np.uint8), fmt, np.ones((), np.float32))
+    single, fmt, one = FORMATS["float32"], FORMATS["int8"], np.ones((), np.float32)
+    add_scaled(found, np.zeros((0, 4), np.uint32), single, ScaledCodes(np.zeros(0, np.uint8), fmt, one))
     assert found.elements == 0
+    three = ScaledCodes(np.zeros(8, np.uint8), fmt, np.ones(3, np.float32))
     with pytest.raises(ValueError, match="`scale` must have"):
-        add_scaled(found, np.zeros((2, 4), np.uint32), single, np.zeros(8, np.uint8), fmt, np.ones(3, np.float32))
-    with pytest.raises(ValueError, match="`src` must hold 1024 elements|`src` and `codes` must hold"):
-        add_scaled(
-            found, np.zeros((2, 512), np.uint32), single, np.zeros(9, np.uint8), FORMATS["int4"],
-            np.ones((), np.float32), packed=True,
-        )  # fmt: skip
+        add_scaled(found, np.zeros((2, 4), np.uint32), single, three)
+    short = ScaledCodes(np.zeros(9, np.uint8), FORMATS["int4"], one, packed=True)
+    with pytest.raises(ValueError, match="`src` and `codes` must hold 1024 elements"):
+        add_scaled(found, np.zeros((2, 512), np.uint32), single, short)

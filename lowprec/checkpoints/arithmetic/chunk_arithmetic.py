@@ -11,7 +11,7 @@ import numpy as np
 
 from ...loss.error_stats import CHUNK, ErrorStats, count_beyond, is_within
 from ...loss.fused_stats import convert_compared
-from ...loss.scaled_stats import add_scaled
+from ...loss.scaled_stats import ScaledCodes, add_scaled
 from ...ops import cast, quantize
 from ...ops.codes import decode, encode, unpack
 from ...ops.scales import largest_magnitudes, scale_codes
@@ -139,8 +139,8 @@ class Arithmetic:
             self._quantized(x, fmt, held, rules, written)
             if fmt.is_float and fmt.bits <= 32:
                 size = scaling.block_size
-                x = x[:, :, 0] if size else x
-                add_scaled(stats, x, fmt, written, to, held, block_size=size, packed=packs)
+                scaled = ScaledCodes(written, to, held, block_size=size, packed=packs)
+                add_scaled(stats, x[:, :, 0] if size else x, fmt, scaled)
             else:
                 self._compare(x, fmt, self._factors(scale, scaling, part), rules, written, stats)
         return np.concatenate(used) if used else np.empty(0, scaling.fmt.code_dtype)

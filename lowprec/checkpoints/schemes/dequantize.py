@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
-from ...loss.scaled_stats import add_scaled
+from ...loss.scaled_stats import ScaledCodes, add_scaled
 from ...ops.codes import decode
 from ...ops.quantize import dequantize_linear
 from ...spec.formats import FLOAT32, UINT4, UINT8, Format
@@ -39,20 +39,8 @@ class Parameters:
             return np.multiply(factors, self.global_scale, out=factors), FLOAT32
 
 
-class _Operands(NamedTuple):
-    """What `dequantize_linear` takes: codes and their format, scales and theirs, zero points, and how they lie."""
-
-    codes: Array
-    fmt: Format
-    packed: bool
-    scale: Array
-    zero: Any
-    axis: int
-    block: int
-
-
-def _operands(scheme: Scheme, codes: Array, parameters: Parameters, columns: int) -> _Operands:
-    """Return what rows of codes are read with, each of so many columns."""
+def _scaled_codes(scheme: Scheme, codes: Array, parameters: Parameters, columns: int) -> ScaledCodes:
+    """Return rows of codes, each of so many columns, as `dequantize_linear` takes them."""
     scale, scale_format = parameters.factors(scheme)
     zero: Any = parameters.zero_points
     block, fmt = scheme.grid.columns, scheme.codes
@@ -70,7 +58,7 @@ def _operands(scheme: Scheme, codes: Array, parameters: Parameters, columns: int
     if not packed:
         codes = codes.reshape(-1).view(fmt.code_dtype).reshape(-1, columns)
     scale = np.ascontiguousarray(scale).view(scale_format.dtype)
-    return _Operands(codes, fmt, packed, scale, zero, 0 if scale.ndim == 1 else 1, block)
+    return ScaledCodes(codes, fmt, scale, zero, 0 if scale.ndim == 1 else 1, block, packed)
 
 
 def dequantize(scheme: Scheme, codes: Array, parameters: Parameters, out: Array) -> Array:
@@ -89,18 +77,16 @@ def dequantize(scheme: Scheme, codes: Array, parameters: Parameters, out: Array)
     out : numpy.ndarray
         float32, float16 or bfloat16, dense: a row to each row, a column to each column.
     """
-    one = _operands(scheme, codes, parameters, out.shape[1])
+    one = _scaled_codes(scheme, codes, parameters, out.shape[1])
     dequantize_linear(
-        one.codes.reshape(-1) if one.packed else one.codes, one.scale, one.zero, source=one.fmt, axis=one.axis,
-        block_size=one.block, output_dtype=out.dtype, packed=one.packed, shape=out.shape if one.packed else None,
+        one.codes.reshape(-1) if one.packed else one.codes, one.scale, one.zero_point, source=one.fmt, axis=one.axis,
+        block_size=one.block_size, output_dtype=out.dtype, packed=one.packed, shape=out.shape if one.packed else None,
         out=out,
     )  # fmt: skip
     return out
 
 
-def add_losses(
-    stats: ErrorStats, x: Array, fmt: Format, scheme: Scheme, codes: Array, parameters: Parameters
-) -> None:
+def add_losses(stats: ErrorStats, x: Array, fmt: Format, scheme: Scheme, codes: Array, parameters: Parameters) -> None:
     """Compare rows of a weight with what `dequantize` makes of their codes, and take in what was lost.
 
     Parameters
@@ -112,8 +98,4 @@ def add_losses(
     scheme, codes, parameters
         As `dequantize` takes them; without zero points.
     """
-    one = _operands(scheme, codes, parameters, x.shape[1])
-    add_scaled(
-        stats, x, fmt, one.codes, one.fmt, one.scale, zero_point=one.zero or 0, axis=one.axis, block_size=one.block,
-        packed=one.packed,
-    )  # fmt: skip
+    add_scaled(stats, x, fmt, _scaled_codes(scheme, codes, parameters, x.shape[1]))

@@ -114,7 +114,7 @@ def code_format(scheme: Scheme) -> Format:
     return INTEGERS[scheme.bits][0] if scheme.packing is Packing.WORDS else scheme.codes
 
 
-def _rounded(values: Array, fmt: Format) -> Array:
+def _rounded(values: Any, fmt: Format) -> Array:
     """Return float32 values rounded to a format, as its codes."""
     return np.asarray(encode(values, fmt))
 
