@@ -139,13 +139,17 @@ def run(way: str, source: Path, target: Path, nbytes: int = 0) -> Cost:
 
 def watch(command: list[str]) -> Cost:
     """Return what a command costs that prints its seconds and those of the processor last."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as child,
+    ):
         peak = 0
         while child.poll() is None:
             peak = max(peak, anonymous(child.pid))
             time.sleep(0.005)
         if child.returncode or child.stdout is None:
-            raise subprocess.SubprocessError(f"{command[-4]} failed")
+            errors.seek(0)
+            raise subprocess.SubprocessError(errors.read().strip().rpartition("\n")[2][:200])
         seconds, cpu = map(float, child.stdout.read().split()[-2:])
     return Cost(seconds, cpu, peak / 1024)
 
@@ -241,28 +245,35 @@ def take_turns(command: Callable[[Path], Cost], source: Path, target: Path, repe
 
 def time_quantization(folder: Path, jobs: Sequence[str], options: argparse.Namespace) -> None:
     """Quantize a folder of weights in every way, and print the costs as multiples of those of a plain copy."""
-    source, target, small = folder / "source", folder / "target", folder / "small"
+    source, target = folder / "source", folder / "target"
     bf16_model(source, options.size)
     print(f"{size_of(source) >> 20} MiB of bfloat16, {processor()}, medians of {options.repeat}; x: over a plain copy")
     print(f"{'':24}{'CPU s':>8}{'CPU x':>8}{'goal':>6}{'wall x':>8}{'MiB':>7}{'peer CPU x':>12}{'wall x':>8}{'MiB':>7}")
     for job in jobs:
-        row = f"{job:24}"
         try:
             ours, copy = take_turns(partial(run, job, source), source, target, options.repeat)
-        except subprocess.SubprocessError:
-            print(f"{row}  is for other checkpoints", flush=True)
+        except subprocess.SubprocessError as error:  # a recipe for other checkpoints
+            print(f"{job:24}  {error}", flush=True)
             shutil.rmtree(target, ignore_errors=True)
             continue
-        row += f"{ours.cpu:8.2f}{ours.cpu / copy.cpu:8.2f}{GOALS.get(job, '-'):>6}{ours.seconds / copy.seconds:8.2f}"
-        row += f"{ours.peak:7.0f}"
-        if options.peer_python and job in PRESETS:
-            if not small.exists():
-                bf16_model(small, options.peer_size)
-            script = Path(__file__).with_name("peer_llm_compressor.py")
-            command = [options.peer_python, str(script), job, str(small)]
-            peer, copy = take_turns(lambda target, command=command: watch([*command, str(target)]), small, target, 1)
-            row += f"{peer.cpu / copy.cpu:12.1f}{peer.seconds / copy.seconds:8.1f}{peer.peak:7.0f}"
-        print(row, flush=True)
+        row = f"{job:24}{ours.cpu:8.2f}{ours.cpu / copy.cpu:8.2f}{GOALS.get(job, '-'):>6}"
+        row += f"{ours.seconds / copy.seconds:8.2f}{ours.peak:7.0f}"
+        print(row + peer_columns(job, folder, options), flush=True)
+
+
+def peer_columns(job: str, folder: Path, options: argparse.Namespace) -> str:
+    """Return what llm-compressor costs for a recipe, where it is asked for and has it."""
+    if not options.peer_python or job not in PRESETS:
+        return ""
+    source, target = folder / "small", folder / "target"
+    if not source.exists():
+        bf16_model(source, options.peer_size)
+    command = [options.peer_python, str(Path(__file__).with_name("peer_llm_compressor.py")), job, str(source)]
+    try:
+        peer, copy = take_turns(lambda target: watch([*command, str(target)]), source, target, 1)
+    except subprocess.SubprocessError as error:
+        return f"  {error}"
+    return f"{peer.cpu / copy.cpu:12.1f}{peer.seconds / copy.seconds:8.1f}{peer.peak:7.0f}"
 
 
 def main() -> None:

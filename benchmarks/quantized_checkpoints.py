@@ -81,12 +81,12 @@ def gpt_oss(folder: Path, size: int) -> None:
 
 
 def bf16_model(folder: Path, size: int) -> None:
-    """Write about so many bytes of weights in BF16, normal numbers: layers of a projection of 4096 by 4096."""
+    """Write about so many bytes of weights in BF16, normal numbers: layers of two projections of 4096 by 4096."""
     random = np.random.default_rng(20261122)
     numbers = np.float32(0.02) * random.standard_normal(PIECE // 2, np.float32)
     content = numbers.astype(ml_dtypes.bfloat16).view(np.uint8)
-    shape = (WIDTH, WIDTH)
-    names = (f"model.layers.{number}.mlp.up_proj.weight" for number in range(max(1, size // (2 * WIDTH * WIDTH))))
+    shape, layers = (WIDTH, WIDTH), range(max(1, size // (4 * WIDTH * WIDTH)))
+    names = (f"model.layers.{layer}.mlp.{which}_proj.weight" for layer in layers for which in ("gate", "up"))
     write(folder, dict.fromkeys(names, ("BF16", shape, content)), None)
 
 
