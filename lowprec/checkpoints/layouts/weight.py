@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...spec.formats import FLOAT8_E8M0FNU, Format
@@ -27,11 +27,14 @@ class Source:
         The entry ``quantization_config`` of config.json; empty where there is none.
     read : callable
         Returns the elements of a small tensor of integers.
+    layers : mapping
+        What the metadata of the files say of single modules, by their names.
     """
 
     tensors: dict[str, StoredTensor]
     description: Mapping[str, Any]
     read: Callable[[StoredTensor], Any]
+    layers: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +52,15 @@ class Weight:
     scheme : Scheme
         How the values follow from the codes.
     codes, scales : StoredTensor
-        The tensors with the codes and the scales.
+        The tensors with the codes and the scales; None for blocks, which hold their scales, without other ones.
     global_scale, zero_points, groups : StoredTensor or None
         A second scale; zero points; the column of scales that each column has, where that is not by position.
     unused : tuple of StoredTensor
         Tensors that mean nothing without the codes: scales of activations, shapes, marks.
     transposed : bool
         Whether the last two axes are exchanged where the weight is not quantized.
+    padding : int
+        How many rows the codes have after the last row of the weight.
     """
 
     name: str
@@ -63,18 +68,19 @@ class Weight:
     shape: tuple[int, ...]
     scheme: Scheme
     codes: StoredTensor
-    scales: StoredTensor
+    scales: StoredTensor | None
     global_scale: StoredTensor | None = None
     zero_points: StoredTensor | None = None
     groups: StoredTensor | None = None
     unused: tuple[StoredTensor, ...] = ()
     transposed: bool = False
+    padding: int = 0
 
     @property
     def tensors(self) -> tuple[StoredTensor, ...]:
         """All tensors that it is stored in."""
-        optional = (self.global_scale, self.zero_points, self.groups)
-        return (self.codes, self.scales, *(one for one in optional if one is not None), *self.unused)
+        optional = (self.scales, self.global_scale, self.zero_points, self.groups)
+        return (self.codes, *(one for one in optional if one is not None), *self.unused)
 
     @property
     def columns(self) -> int:

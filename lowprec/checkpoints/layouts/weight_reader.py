@@ -12,6 +12,8 @@ from ..containers.tensors import ArchiveMember, StoredTensor, TensorReader
 from ..schemes.dequantize import Parameters, dequantize
 from ..schemes.packing import unpack_words
 from ..schemes.scheme import Packing
+from ..schemes.tiles import ROWS as TILE_ROWS
+from ..schemes.tiles import from_blocked, tiled_shape
 from .weight import Weight, fail
 
 __all__ = ["WeightReader", "read_integers", "read_tensor"]
@@ -32,8 +34,8 @@ def read_tensor(reader: TensorReader, tensor: StoredTensor, first: int = 0, nbyt
 
 
 def read_integers(reader: TensorReader, tensor: StoredTensor) -> Array:
-    """Return the elements of a tensor of I32 or I64."""
-    return read_tensor(reader, tensor).view({"I32": np.int32, "I64": np.int64}[tensor.type_name])
+    """Return the elements of a tensor of U8, I32 or I64."""
+    return read_tensor(reader, tensor).view({"U8": np.uint8, "I32": np.int32, "I64": np.int64}[tensor.type_name])
 
 
 class WeightReader:
@@ -50,16 +52,16 @@ class WeightReader:
     def __init__(self, weight: Weight, reader: TensorReader) -> None:
         self.weight, self._reader = weight, reader
         rows, self._columns = weight.scheme.grid.shape(weight.rows, weight.columns)
-        if weight.groups is not None:
+        if weight.scales is None:
+            self._columns = 0
+        elif weight.groups is not None:
             self._columns = weight.scales.shape[-1] if weight.scales.shape else 1
         self._rows = rows
         self._check_sizes()
         self._global = self._global_scale()
         self._zeros = self._zero_points()
         self._groups = self._group_columns()
-        location = weight.scales.location
-        is_small = isinstance(location, ArchiveMember) or location.nbytes <= SMALL
-        self._scales = self._scale_rows(0, rows) if is_small else None
+        self._scales = self._scale_rows(0, rows) if self._are_small(weight.scales) else None
 
     def codes(self, first: int, count: int) -> Array:
         """Return the bytes of some rows of codes."""
@@ -85,17 +87,36 @@ class WeightReader:
 
     def _check_sizes(self) -> None:
         weight = self.weight
-        nbytes = weight.rows * weight.scheme.row_bytes(weight.columns)
+        nbytes = (weight.rows + weight.padding) * weight.scheme.row_bytes(weight.columns)
         if weight.codes.location.nbytes != nbytes:
             raise fail(weight.codes, f"has {weight.codes.location.nbytes} bytes; its scales say {nbytes}")
-        nbytes = self._rows * self._columns * weight.scheme.scale.code_dtype.itemsize
-        if weight.scales.location.nbytes != nbytes:
-            raise fail(weight.scales, f"has the shape {list(weight.scales.shape)}, not {[self._rows, self._columns]}")
+        shape = tiled_shape(self._rows, self._columns) if weight.scheme.tiles else (self._rows, self._columns)
+        if (
+            weight.scales is not None
+            and weight.scales.location.nbytes != math.prod(shape) * weight.scheme.scale.code_dtype.itemsize
+        ):
+            tiles = " in tiles" if weight.scheme.tiles else ""
+            raise fail(weight.scales, f"has the shape {list(weight.scales.shape)}, not {list(shape)}{tiles}")
+
+    @staticmethod
+    def _are_small(scales: StoredTensor | None) -> bool:
+        """Whether scales are read once: where they are few, or can only be read from the first to the last."""
+        location = None if scales is None else scales.location
+        return location is None or isinstance(location, ArchiveMember) or location.nbytes <= SMALL
 
     def _scale_rows(self, first: int, count: int) -> Array:
+        """Return some rows of scales; where they are in tiles, whole tiles are read."""
         tensor, fmt = self.weight.scales, self.weight.scheme.scale
-        size = self._columns * fmt.code_dtype.itemsize
-        codes = read_tensor(self._reader, tensor, first * size, count * size).view(fmt.code_dtype)
+        if tensor is None:
+            return np.empty((count, 0), fmt.code_dtype)
+        start, stop, columns = first, first + count, self._columns
+        if self.weight.scheme.tiles:
+            start = first // TILE_ROWS * TILE_ROWS
+            stop, columns = start + tiled_shape(stop - start, columns)[0], tiled_shape(1, columns)[1]
+        size = columns * fmt.code_dtype.itemsize
+        codes = read_tensor(self._reader, tensor, start * size, (stop - start) * size).view(fmt.code_dtype)
+        if self.weight.scheme.tiles:
+            codes = from_blocked(codes, stop - start, self._columns)[first - start :][:count]
         if codes.size and codes.max() > fmt.max_code:
             raise fail(tensor, "has a scale that is NaN, infinite or negative")
         return codes.reshape(count, self._columns)

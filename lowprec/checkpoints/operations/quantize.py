@@ -15,11 +15,14 @@ from ...spec.formats import Format
 from ..arithmetic.chunks import Chunk
 from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
-from ..files.errors import FileError
 from ..layouts.output import CODES, GLOBAL_SCALE, SCALES, Output
-from ..schemes.dequantize import Parameters, add_losses
+from ..layouts.weight import Weight, fail
+from ..schemes.dequantize import Parameters
 from ..schemes.llm_compressor import has_nonfinite
+from ..schemes.losses import add_losses
 from ..schemes.scheme import Scheme
+from ..schemes.tiles import ROWS as TILE_ROWS
+from ..schemes.tiles import to_blocked
 from ..schemes.tool import Tool
 from .operation import Array, Operation, Summary
 from .workspace import Workspace
@@ -46,6 +49,8 @@ class Quantize(Operation):
         What the weights have in common that share a second scale.
     transposed : bool
         Whether the last two axes are exchanged when it is quantized.
+    weight : Weight, optional
+        The quantized weight whose values, in float32, are quantized anew; `tensor` has its codes.
     """
 
     tensor: StoredTensor
@@ -55,36 +60,46 @@ class Quantize(Operation):
     layout: tuple[Output, ...]
     fused: str
     transposed: bool = False
+    weight: Weight | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the values."""
+        return self.tensor.shape if self.weight is None else self.weight.shape
 
     @property
     def summary(self) -> Summary:
         """The formats; codes in words are integers of their number of bits."""
         tensor, scheme = self.tensor, self.scheme
-        target = f"int{scheme.bits}" if scheme.bits else scheme.codes.name
-        return Summary(tensor.name, tensor.shape, self.fmt.name, target, scheme.scale.name, tensor.location.nbytes)
+        source, nbytes = self.fmt.name, tensor.location.nbytes
+        if self.weight is not None:
+            source, nbytes = self.weight.scheme.codes_name, sum(one.location.nbytes for one in self.weight.tensors)
+        target = f"int{scheme.bits}" if scheme.bits else scheme.codes_name
+        scale = scheme.scale.name if scheme.blocks is None else None
+        return Summary(tensor.name, self.shape, source, target, scale, nbytes)
 
     def outputs(self) -> Iterator[OutputTensor]:
         """Yield the tensors of the layout."""
         for one in self.layout:
-            nbytes = math.prod(one.shape) * one.fmt.storage_bits // 8
-            yield OutputTensor(one.name, one.shape, one.fmt, nbytes, self.tensor, one.role)
+            fmt, blocks = (one.fmt, "") if one.blocks is None else (None, one.blocks.name)
+            yield OutputTensor(one.name, one.shape, fmt, one.nbytes, self.tensor, one.role, blocks=blocks)
 
     @property
     def _matrix(self) -> tuple[int, int]:
         """The rows and columns of a matrix as it is quantized."""
-        *_, rows, columns = self.tensor.shape
+        *_, rows, columns = self.shape
         return (columns, rows) if self.transposed else (rows, columns)
 
     def _rows(self, elements: int) -> int:
-        """Return how many rows have about so many elements, a multiple of the rows of a block."""
-        unit = max(1, self.scheme.grid.rows)
+        """Return how many rows have about so many elements, a multiple of the rows of a block or a tile of scales."""
+        unit = TILE_ROWS if self.scheme.tiles else max(1, self.scheme.grid.rows)
         return max(unit, elements // self._matrix[1] // unit * unit)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
         """Cut between blocks of rows; a matrix whose axes are exchanged is read whole, since a row needs all of it."""
-        *_, length, inner = self.tensor.shape
+        *stack, length, inner = self.shape
         step = length if self.transposed else self._rows(nbytes // self.fmt.code_dtype.itemsize)
-        for matrix in range(math.prod(self.tensor.shape[:-2])):
+        for matrix in range(math.prod(stack)):
             for first in range(0, length, step):
                 yield Chunk((matrix * length + first) * inner, (1, min(step, length - first), inner), 0)
 
@@ -131,20 +146,25 @@ class Quantize(Operation):
         rows, unit = self._matrix[0], max(1, self.scheme.grid.rows)
         roles = [one.role for one in self.layout]
         for row, part in self._parts(chunk, workspace):
-            scales, codes = self.tool.quantize(part, self.fmt, self.scheme, shared)
-            self._compare(part, codes, scales, shared, stats)
-            yield roles.index(CODES), row * codes.shape[1], codes.reshape(-1)
+            found = []
+            for start, piece in self._pieces(part):
+                scales, codes = self.tool.quantize(piece, self.fmt, self.scheme, shared)
+                self._compare(piece, codes, scales, shared, stats)
+                yield roles.index(CODES), (row + start) * codes.shape[1], codes.reshape(-1)
+                found.append(scales)
             if SCALES in roles:
                 matrix, inside = divmod(row, rows)
-                content = np.ascontiguousarray(scales).reshape(-1).view(np.uint8)
-                yield roles.index(SCALES), (matrix * -(-rows // unit) + inside // unit) * scales[:1].nbytes, content
+                scales = np.concatenate(found)
+                stored = to_blocked(scales) if self.scheme.tiles else scales
+                at = (matrix * -(-rows // unit) + inside // unit) * stored[:1].nbytes
+                yield roles.index(SCALES), at, stored.reshape(-1).view(np.uint8)
 
     def _parts(self, chunk: Chunk, workspace: Workspace) -> Iterator[tuple[int, Array]]:
         """Yield some rows of a chunk at a time, as they are quantized, and which row of all matrices is the first.
 
         Rows are unsigned codes; raise FileError if one of them is no finite number.
         """
-        x = workspace.load(self.tensor, chunk).codes(0, chunk.size).reshape(chunk.shape[1:])
+        x = self._read(chunk, workspace)
         first, step = chunk.start // self._matrix[1], self._rows(PART)
         for start in range(0, self._matrix[0] if self.transposed else len(x), step):
             part = x[start : start + step]
@@ -152,10 +172,26 @@ class Quantize(Operation):
                 strip = np.ascontiguousarray(x[:, start : start + step])  # dense, its columns are near each other
                 part = np.ascontiguousarray(strip.T)
             if has_nonfinite(part, self.fmt):
-                raise FileError(f"{ascii(self.tensor.name)[:80]}: has a NaN or an infinity, which has no scale")
+                raise fail(self.tensor, "has a NaN or an infinity, which has no scale")
             yield first + start, part
+
+    def _pieces(self, part: Array) -> Iterator[tuple[int, Array]]:
+        """Yield what of a part is quantized at once, and its first row: rows whose scales are in one tile are many."""
+        step = max(1, PART // part.shape[1]) if self.scheme.tiles else len(part)
+        for start in range(0, len(part), step):
+            yield start, part[start : start + step]
 
     def _compare(self, part: Array, codes: Array, scales: Array, shared: Any, stats: ErrorStats) -> None:
         """Count what the codes of a part lose."""
         index = np.arange(len(part)) // max(1, self.scheme.grid.rows)
-        add_losses(stats, part, self.fmt, self.scheme, codes, Parameters(scales[index], None, shared))
+        if not add_losses(stats, part, self.fmt, self.scheme, codes, Parameters(scales[index], None, shared)):
+            raise fail(self.tensor, f"has numbers too large for {self.scheme.codes_name}")
+
+    def _read(self, chunk: Chunk, workspace: Workspace) -> Array:
+        """Return a chunk as rows of unsigned codes."""
+        _, rows, columns = chunk.shape
+        if self.weight is None:
+            return workspace.load(self.tensor, chunk).codes(0, chunk.size).reshape(rows, columns)
+        workspace.nbytes += self.weight.scheme.row_bytes(columns) * rows
+        values = workspace.arithmetic.buffer("values", np.float32, chunk.size).reshape(rows, columns)
+        return workspace.rows(self.weight).read(chunk.start // columns, rows, values).view(np.uint32)

@@ -1,4 +1,4 @@
-"""Values of quantized weights: codes times scales, some rows at a time; what was lost of those they were made of."""
+"""Values of quantized weights: codes times scales, some rows at a time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ...loss.error_stats import ErrorStats
-from ...loss.scaled_stats import ScaledCodes, add_scaled
+from ...loss.scaled_stats import ScaledCodes
+from ...ops.cast import cast
 from ...ops.codes import decode
 from ...ops.quantize import dequantize_linear
 from ...spec.formats import FLOAT32, UINT4, UINT8, Format
-from .packing import unpack_words
+from .block_type import BlockType
+from .packing import swap_nibbles, unpack_words
 from .scheme import GlobalScale, Packing, Scheme
 
-__all__ = ["Parameters", "add_losses", "dequantize"]
+__all__ = ["Parameters", "dequantize", "scaled_codes"]
 
 Array = np.ndarray[Any, Any]
 
@@ -30,7 +31,7 @@ class Parameters:
 
     def factors(self, scheme: Scheme) -> tuple[Array, Format]:
         """Return the scales that the codes are multiplied by, as codes of a format, and that format."""
-        if self.global_scale is None:
+        if self.global_scale is None or scheme.global_scale is GlobalScale.NONE:
             return self.scales, scheme.scale
         factors = np.asarray(decode(self.scales, scheme.scale, to=np.float32))
         with np.errstate(all="ignore"):
@@ -39,7 +40,7 @@ class Parameters:
             return np.multiply(factors, self.global_scale, out=factors), FLOAT32
 
 
-def _scaled_codes(scheme: Scheme, codes: Array, parameters: Parameters, columns: int) -> ScaledCodes:
+def scaled_codes(scheme: Scheme, codes: Array, parameters: Parameters, columns: int) -> ScaledCodes:
     """Return rows of codes, each of so many columns, as `dequantize_linear` takes them."""
     scale, scale_format = parameters.factors(scheme)
     zero: Any = parameters.zero_points
@@ -47,7 +48,9 @@ def _scaled_codes(scheme: Scheme, codes: Array, parameters: Parameters, columns:
     if scale.shape[1] == 1:
         scale, block = scale[:, 0], 0
         zero = None if zero is None else zero[:, 0]
-    packed = scheme.packing is Packing.LOW_FIRST
+    packed = scheme.packing in (Packing.LOW_FIRST, Packing.HIGH_FIRST)
+    if scheme.packing is Packing.HIGH_FIRST:
+        codes = swap_nibbles(codes)
     if scheme.packing is Packing.WORDS:
         packed = scheme.bits == 4 and columns % 8 == 0  # a row of words is then a row of packed uint4
         fmt = UINT4 if scheme.bits == 4 else UINT8
@@ -77,7 +80,9 @@ def dequantize(scheme: Scheme, codes: Array, parameters: Parameters, out: Array)
     out : numpy.ndarray
         float32, float16 or bfloat16, dense: a row to each row, a column to each column.
     """
-    one = _scaled_codes(scheme, codes, parameters, out.shape[1])
+    if scheme.blocks is not None:
+        return _decode_blocks(scheme.blocks, scheme, codes, parameters, out)
+    one = scaled_codes(scheme, codes, parameters, out.shape[1])
     dequantize_linear(
         one.codes.reshape(-1) if one.packed else one.codes, one.scale, one.zero_point, source=one.fmt, axis=one.axis,
         block_size=one.block_size, output_dtype=out.dtype, packed=one.packed, shape=out.shape if one.packed else None,
@@ -86,16 +91,13 @@ def dequantize(scheme: Scheme, codes: Array, parameters: Parameters, out: Array)
     return out
 
 
-def add_losses(stats: ErrorStats, x: Array, fmt: Format, scheme: Scheme, codes: Array, parameters: Parameters) -> None:
-    """Compare rows of a weight with what `dequantize` makes of their codes, and take in what was lost.
-
-    Parameters
-    ----------
-    stats : ErrorStats
-        Takes it in.
-    x, fmt : numpy.ndarray, Format
-        The rows, as unsigned codes of a float of up to 32 bits.
-    scheme, codes, parameters
-        As `dequantize` takes them; without zero points.
-    """
-    add_scaled(stats, x, fmt, _scaled_codes(scheme, codes, parameters, x.shape[1]))
+def _decode_blocks(kind: BlockType, scheme: Scheme, codes: Array, parameters: Parameters, out: Array) -> Array:
+    """Write the values of blocks, times a factor of their row if there is one."""
+    values = out if out.dtype == np.float32 else np.empty(out.shape, np.float32)
+    kind.decode(codes.reshape(-1, kind.nbytes), values.reshape(-1, kind.size))
+    if parameters.scales.shape[1]:
+        with np.errstate(all="ignore"):
+            np.multiply(values, np.asarray(decode(parameters.scales, scheme.scale, to=np.float32)), out=values)
+    if values is not out:
+        cast(values, out.dtype, out=out)
+    return out

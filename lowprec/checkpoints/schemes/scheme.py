@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...spec.formats import Format
+from .block_type import BlockType
 
 __all__ = ["GlobalScale", "Grid", "Packing", "Scheme"]
 
@@ -20,6 +21,7 @@ class Packing(Enum):
 
     NONE = "each code has bytes of its own"
     LOW_FIRST = "the first code in the low bits, as ONNX, OCP MX and safetensors have it"
+    HIGH_FIRST = "the first code in the high bits, as ComfyUI has it"
     WORDS = "a row is a string of bits in little-endian 32-bit words; codes are offset by half their range"
 
 
@@ -86,6 +88,11 @@ class Scheme:
         Whether there is a second scale.
     bits : int
         For `Packing.WORDS`: how many bits a code takes, 2 to 8.
+    tiles : bool
+        Whether scales are stored in tiles of 128 rows and 4 columns, as `schemes/tiles.py` says.
+    blocks : BlockType, optional
+        The blocks of bytes in which codes and scales of a row are stored together; `scale` and `grid` are then those of
+        factors besides, if there are any, and of the blocks where they are written.
     """
 
     codes: Format
@@ -94,9 +101,18 @@ class Scheme:
     grid: Grid
     global_scale: GlobalScale = GlobalScale.NONE
     bits: int = 0
+    tiles: bool = False
+    blocks: BlockType | None = None
+
+    @property
+    def codes_name(self) -> str:
+        """What a report calls the codes."""
+        return self.codes.name if self.blocks is None else self.blocks.name
 
     def row_bytes(self, columns: int) -> int:
         """Return how many bytes the codes of a row take."""
+        if self.blocks is not None:
+            return self.blocks.row_bytes(columns)
         if self.packing is Packing.NONE:
             return columns * (self.codes.storage_bits // 8)
         if self.packing is Packing.WORDS:
