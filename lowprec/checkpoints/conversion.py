@@ -20,6 +20,9 @@ from .execution.runners import Cluster, Runner, Threads
 from .execution.steps import Steps
 from .files.atomic_output import Staging, check_space
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
+from .files.resumable_output import ResumableStaging
+from .job_description import describe_job
+from .planning.description_changes import description_changes
 from .planning.plan_casts import plan_conversion
 from .planning.plan_recipe import plan_recipe
 from .planning.plan_relabel import LAYOUTS, plan_relabel
@@ -58,6 +61,7 @@ def convert(
     progress: str = "none",
     dask: str | None = None,
     follow_links: bool = False,
+    resume: bool = False,
 ) -> Report:
     """Convert the floating-point tensors of a checkpoint to another format, chunk by chunk, in bounded memory.
 
@@ -121,6 +125,11 @@ def convert(
     follow_links : bool
         Read files that symbolic links name outside of the checkpoint's folder too. Links inside the folder are always
         followed, and those of a snapshot in a Hugging Face cache.
+    resume : bool
+        Keep the finished files of a folder, in ``DST.tmp-resume`` next to `dst`, when the conversion fails, is
+        interrupted or killed; continue with those that an earlier call kept, if its arguments, its version of lowprec
+        and its source were the same, and start over otherwise. `threads`, `max_memory`, `overwrite`, `verify`,
+        `progress` and `dask` may differ. Only one call at a time can write to `dst` so.
 
     Returns
     -------
@@ -166,7 +175,7 @@ def convert(
     {'w': 'int8', 'w_scale': 'float32', 'n': 'int64'}
     >>> folder.cleanup()
     """
-    started = time.monotonic()
+    started, arguments = time.monotonic(), dict(locals())
     options: dict[str, object] = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "raw": raw}
     options |= {"source": source, "include": include, "exclude": exclude, "scale": scale, "scale_format": scale_format}
     chosen = None if recipe is None else find_recipe(recipe)
@@ -188,6 +197,7 @@ def convert(
             raise ValueError(text)
     raw, dry_run, overwrite = as_flag(raw, "raw"), as_flag(dry_run, "dry_run"), as_flag(overwrite, "overwrite")
     verify, follow_links = as_flag(verify, "verify"), as_flag(follow_links, "follow_links")
+    resume = as_flag(resume, "resume")
     check_style(progress)
     memory, n = parse_size(max_memory), as_thread_count(threads)
     check_least(memory)
@@ -208,19 +218,25 @@ def convert(
         set_dtype(container, plan.dtype)
     add_descriptions(container, plan.descriptions)
     files = container.arrange(plan.outputs, real, overwrite)
-    check_space(files, real)
+    if dry_run or not resume:
+        check_space(files, real)
     report = Report(
         str(path), str(new), target.name if target else str(recipe or layout), dry_run, verified=verify and not dry_run
     )
     report.add(plan)
+    report.descriptions = description_changes(container, plan.misfits)
     if not dry_run:
         display = make_progress(progress, plan.passes_nbytes * (1 + verify))
+        staging = Staging(files, real, overwrite)
+        if resume:
+            staging = ResumableStaging(files, real, overwrite, describe_job(arguments, container), display.say)
         try:
             runner: Runner = Cluster(dask, n) if dask is not None else Threads(n)
             try:
-                with Staging(files, real, overwrite) as staging:
-                    steps = Steps(plan, files, staging.paths, runner, chunk_bytes)
+                with staging:
+                    steps = Steps(plan, files, staging, runner, chunk_bytes)
                     steps.convert(display)
+                    display.phase("writing to the disk")
                     staging.seal()
                     if verify:
                         steps.verify(display)
@@ -229,5 +245,6 @@ def convert(
                 runner.close()
         finally:
             display.close()
+        report.remarks += staging.remarks
         report.set_results(steps.tensor_stats, steps.seconds, time.monotonic() - started)
     return report

@@ -62,11 +62,11 @@ def _scale(text: str) -> str:
 
 def _convert(options: argparse.Namespace) -> None:
     if options.report is None:
-        print(_report(options).as_text())
+        print(_report(options).as_text(verbose=options.verbose))
         return
     with ReportFile(options.report, options.src, options.dst) as file:
         report = _report(options)
-        print(report.as_text())
+        print(report.as_text(verbose=options.verbose))
         file.write(report.as_json())
 
 
@@ -98,6 +98,7 @@ def _report(options: argparse.Namespace) -> Report:
         progress=options.progress,
         dask=options.dask,
         follow_links=options.follow_links,
+        resume=options.resume,
     )
 
 
@@ -155,14 +156,23 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
         "quantization_config that no longer fits",
     )  # fmt: skip
     run = one.add_argument_group("how it runs")
-    run.add_argument("-n", "--dry-run", action="store_true", help="check everything, write nothing, print the report")
+    run.add_argument(
+        "-n", "--dry-run", action="store_true", help="check everything, write nothing, print what would be done"
+    )
     run.add_argument("--overwrite", action="store_true", help="replace DST atomically")
+    run.add_argument(
+        "--resume", action="store_true",
+        help="keep the finished files of a folder if it fails or is killed, and continue with those kept before",
+    )  # fmt: skip
     run.add_argument("--verify", action="store_true", help="compare the output with a second conversion")
     run.add_argument("--threads", type=int, metavar="N", help="default: the cores this process may use")
     run.add_argument("--max-memory", type=_size, default="256M", metavar="SIZE", help="default: %(default)s")
     run.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
     run.add_argument("--dask", metavar="ADDRESS", help="work on a Dask cluster: tcp://host:port, or local")
     run.add_argument("--progress", choices=STYLES, default="auto", help="on standard error (default: %(default)s)")
+    run.add_argument(
+        "-v", "--verbose", action="store_true", help="print the report for each tensor, not by kind of layer"
+    )
     run.add_argument("--report", type=Path, metavar="FILE.json", help="the report as JSON, outside of SRC and DST")
     one.set_defaults(run=_convert)
 
