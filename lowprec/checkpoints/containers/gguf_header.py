@@ -119,7 +119,7 @@ class _Reader:
         return int.from_bytes(self._content[self.at - nbytes : self.at], "little")
 
     def skip_texts(self, count: int, what: str) -> None:
-        """Read past texts, of which a vocabulary has 100,000s; the end of the file ends them, since each has a length."""
+        """Read past texts, of which a vocabulary has 100,000s; each has a length, so that the file ends them."""
         for _ in range(count):
             if self.at + 8 > len(self._content):
                 self._need(8, what)
