@@ -12,7 +12,7 @@ from ..checkpoints.element_rules import SCALE_FORMATS, parse_scale_layout
 from ..checkpoints.inspection import as_text, inspect
 from ..checkpoints.planning.plan_relabel import LAYOUTS
 from ..checkpoints.progress import STYLES
-from ..checkpoints.recipes.registry import RECIPES
+from ..checkpoints.recipes.registry import CHANGES, RECIPES
 from ..checkpoints.report import Report
 from ..checkpoints.report_file import ReportFile
 from .format_arguments import number_format, source_format
@@ -128,9 +128,9 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
     what = one.add_mutually_exclusive_group(required=True)
     what.add_argument("--to", metavar="FORMAT", help="a name, ONNX name or ONNX enum value")
     what.add_argument(
-        "--recipe", choices=[recipe.name for recipe in RECIPES],
+        "--recipe", choices=[recipe.name for recipe in (*RECIPES, *CHANGES)],
         help="quantize the weights of a model for inference engines: "
-        + "; ".join(f"{recipe.name} ({recipe.summary})" for recipe in RECIPES),
+        + "; ".join(f"{recipe.name} ({recipe.summary})" for recipe in (*RECIPES, *CHANGES)),
     )  # fmt: skip
     what.add_argument(
         "--layout", choices=list(LAYOUTS), help="store a quantized model as other engines name it; codes are copied"

@@ -56,8 +56,8 @@ class Recipe:
         What the result means that may surprise, for the report; nothing where the summary says all.
     containers : tuple of type
         The kinds of container whose weights it quantizes.
-    requantizes : bool
-        Whether weights that are quantized already are dequantized for it, in the same pass.
+    mixes_types : bool
+        Whether each tensor has a type of its own, so that those that are quantized already and kept stay as they are.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Recipe:
     models: tuple[str, ...] = ()
     remark: str = ""
     containers: tuple[type, ...] = (SafetensorsFile, Folder)
-    requantizes: bool = False
+    mixes_types: bool = False
 
     def scheme_of(self, fmt: Format) -> Scheme:
         """Return how a weight in `fmt` is stored."""
