@@ -20,6 +20,7 @@ from support.typed_tensors import (
     random_scales,
     read_tensors,
     write_model,
+    write_tensors,
 )
 
 from lowprec.checkpoints import convert
@@ -211,6 +212,21 @@ def test_exchanged_axes_go_through_values(
     assert tensors_of(tmp_path / "one") == tensors_of(tmp_path / "two")
     assert read_tensors(tmp_path / "plain")[X].astype(np.float32).tobytes() == x.transpose(0, 2, 1).tobytes()
     assert [one.lossless for one in report.tensors] == [None]
+
+
+@pytest.mark.parametrize("part", [None, 1])
+@pytest.mark.parametrize("shape", [(2, 2, 2), (2, 160, 1), (2, 160, 6), (2,)])
+def test_axes_that_a_recipe_exchanges(
+    shape: tuple[int, ...], part: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FP8 with scales of blocks, rows, groups and experts, to FP4 of the other axis."""
+    if part:
+        monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", part)
+    write_tensors(tmp_path / "in.safetensors", {X: random_codes((2, 160, 192)), f"{X}_scale_inv": random_scales(shape)})
+    convert(tmp_path / "in.safetensors", tmp_path / "one.safetensors", recipe="gptoss-mxfp4")
+    convert(tmp_path / "in.safetensors", tmp_path / "plain.safetensors", to="bfloat16")
+    convert(tmp_path / "plain.safetensors", tmp_path / "two.safetensors", recipe="gptoss-mxfp4")
+    assert tensors_of(tmp_path, "one.safetensors") == tensors_of(tmp_path, "two.safetensors")
 
 
 def test_stacked_experts_with_exponents_as_scales(tmp_path: Path) -> None:
