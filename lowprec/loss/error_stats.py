@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,21 @@ class ErrorStats(ElementStats):
             self._signal += other._signal
             self._noise += other._noise
             self._unbounded += other._unbounded
+
+    def state(self) -> dict[str, float | int]:
+        """Return everything that was counted, exactly, as numbers by name."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> ErrorStats:
+        """Return what `state` was taken from; raise ValueError if it is anything else."""
+        stats = cls()
+        for name, before in vars(stats).items():
+            value = state.get(name)
+            if isinstance(value, bool) or not isinstance(value, int if isinstance(before, int) else (int, float)):
+                raise ValueError(f"`state` must have a number {name!r}; got {value!r}")
+            setattr(stats, name, value)
+        return stats
 
     @property
     @default_mode

@@ -129,7 +129,7 @@ class Relabel(LosslessStep):
         fmt = self.weight.scheme.scale
         kept = scales[:: self.scheme.grid.rows or len(scales)]
         if self.scheme.powers_of_two and (kept & fmt.mantissa_mask).any():
-            name = ascii(self.weight.scales.name)[:80]
+            name = ascii((self.weight.scales or self.tensor).name)[:80]
             raise FileError(f"{name}: has a scale that is no power of two, although its configuration says ue8m0")
         return cast_scales(kept, fmt, self.scheme.scale), codes
 
@@ -156,7 +156,7 @@ def find_step(rows: WeightRows, scheme: Scheme, layout: tuple[Output, ...]) -> L
     weight, (high, wide) = rows.weight, rows.matrix
     computed = {one.role for one in layout if one.content is None}
     is_more = any(one is not None for one in (weight.global_scale, weight.zero_points, weight.groups))
-    if rows.is_exchanged or is_more or scheme.tiles or computed != {CODES, SCALES}:
+    if weight.scales is None or rows.is_exchanged or is_more or scheme.tiles or computed != {CODES, SCALES}:
         return None
     return next(
         (step(weight, scheme, layout) for fits, step in STEPS if fits(weight.scheme, scheme, (high, wide))), None

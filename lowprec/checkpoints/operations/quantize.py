@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...loss.error_stats import ErrorStats, count_beyond
-from ...ops.codes import decode
+from ...loss.error_stats import ErrorStats
 from ...ops.scales import largest_magnitudes
-from ...spec.formats import FLOAT32
 from ..arithmetic.chunks import Chunk
 from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
 from ..files.errors import FileError
 from ..layouts.output import CODES, GLOBAL_SCALE, SCALES, Output
-from ..schemes.dequantize import Parameters, dequantize
-from ..schemes.llm_compressor import code_format, has_nonfinite
+from ..layouts.weight import fail
+from ..schemes.dequantize import Parameters
+from ..schemes.llm_compressor import has_nonfinite
+from ..schemes.losses import add_losses
 from ..schemes.scheme import Scheme
 from ..schemes.tiles import ROWS as TILE_ROWS
 from ..schemes.tiles import to_blocked
@@ -30,7 +29,7 @@ from .workspace import Workspace
 
 __all__ = ["Quantize"]
 
-PART = 1 << 18
+PART = 1 << 20
 """Elements that are quantized and compared at once: they stay in a core's cache."""
 
 
@@ -65,13 +64,14 @@ class Quantize(Operation):
     def summary(self) -> Summary:
         """The formats; codes in words are integers of their number of bits."""
         rows, scheme = self.rows, self.scheme
-        return Summary(rows.name, rows.shape, rows.source, scheme.code_name, scheme.scale.name, rows.nbytes)
+        scale = scheme.scale.name if scheme.blocks is None else None
+        return Summary(rows.name, rows.shape, rows.source, scheme.code_name, scale, rows.nbytes)
 
     def outputs(self) -> Iterator[OutputTensor]:
         """Yield the tensors of the layout."""
         for one in self.layout:
-            nbytes = math.prod(one.shape) * one.fmt.storage_bits // 8
-            yield OutputTensor(one.name, one.shape, one.fmt, nbytes, self.tensor, one.role)
+            fmt, blocks = (one.fmt, "") if one.blocks is None else (None, one.blocks.name)
+            yield OutputTensor(one.name, one.shape, fmt, one.nbytes, self.tensor, one.role, blocks=blocks)
 
     @property
     def _unit(self) -> int:
@@ -132,8 +132,8 @@ class Quantize(Operation):
             found = []
             for piece in self._pieces(part):
                 scales, codes = self.tool.quantize(piece.codes, piece.fmt, self.scheme, shared)
+                self._compare(piece, codes, scales, shared, stats)
                 yield roles.index(CODES), piece.first * codes.shape[1], codes.reshape(-1)
-                self._compare(piece, codes, Parameters(scales, None, shared), workspace, stats)
                 found.append(scales)
             if SCALES in roles:
                 matrix, inside = divmod(part.first, rows)
@@ -149,20 +149,11 @@ class Quantize(Operation):
         for start in range(0, count, step):
             yield part.piece(start, start + step)
 
-    def _compare(
-        self, part: Part, codes: Array, parameters: Parameters, workspace: Workspace, stats: ErrorStats
-    ) -> None:
+    def _compare(self, part: Part, codes: Array, scales: Array, shared: Any, stats: ErrorStats) -> None:
         """Count what the codes of a part lose."""
-        step, unit = max(1, PART // part.values.shape[1]), max(1, self.scheme.grid.rows)
-        index, fmt = np.arange(len(codes)) // unit, part.values_fmt
-        for start in range(0, len(codes), step):
-            x = part.values[start : start + step]
-            values = x.view(np.float32) if fmt == FLOAT32 else np.asarray(decode(x, fmt, to=np.float32))
-            back = workspace.arithmetic.buffer("back", np.float32, x.size).reshape(x.shape)
-            here = replace(parameters, scales=parameters.scales[index[start : start + step]])
-            dequantize(self.scheme, codes[start : start + step], here, back)
-            stats.add(values.reshape(-1), back.reshape(-1))
-            stats.saturated += _saturated(values, self.scheme, here)
+        parameters = Parameters(scales[np.arange(len(codes)) // max(1, self.scheme.grid.rows)], None, shared)
+        if not add_losses(stats, part.values, part.values_fmt, self.scheme, codes, parameters):
+            raise fail(self.tensor, f"has numbers too large for {self.scheme.code_name}")
 
     def _parts(self, chunk: Chunk, workspace: Workspace) -> Iterator[Part]:
         """Yield the rows of a chunk; raise FileError if an element is no finite number."""
@@ -170,16 +161,3 @@ class Quantize(Operation):
             if has_nonfinite(part.codes, part.fmt):
                 raise FileError(f"{ascii(self.rows.name)[:80]}: has a NaN or an infinity, which has no scale")
             yield part
-
-
-def _saturated(values: Array, scheme: Scheme, parameters: Parameters) -> int:
-    """Return how many elements round beyond the range of the codes."""
-    scales, fmt = parameters.factors(scheme)
-    factors = np.asarray(decode(scales, fmt, to=np.float32))
-    columns = values.shape[1]
-    if factors.shape[1] > 1:
-        factors = np.repeat(factors, scheme.grid.columns, axis=1)[:, :columns]
-    with np.errstate(all="ignore"):
-        ratio = (values / factors).reshape(-1)
-    largest = float(np.abs(ratio).max(initial=0))
-    return count_beyond(ratio, code_format(scheme), nearest=True, peak=largest if math.isfinite(largest) else math.inf)

@@ -14,7 +14,7 @@ from ..operations.copy import Copy
 from ..operations.operation import Operation
 from ..recipes.fnuz import CodeChange
 from ..schemes.fnuz import code_map
-from ..schemes.scheme import GlobalScale, Packing, Scheme
+from ..schemes.scheme import GlobalScale, Packing
 from .companions import is_weight
 from .conversion_plan import ConversionPlan
 from .name_patterns import NamePatterns
@@ -42,7 +42,7 @@ def plan_code_change(
     weights = quantized_weights(container)
     operations: dict[str, Operation] = {}
     for weight in weights:
-        if _is_plain(weight.scheme, change) and weight.groups is None and not keep.fit(weight.codes.name):
+        if _is_plain(weight, change) and not keep.fit(weight.codes.name):
             operations.update((one.tensor.name, one) for one in _operations(weight, change))
     if not operations:
         names = " or ".join(fmt.name for fmt in change.formats)
@@ -58,9 +58,11 @@ def plan_code_change(
     return plan
 
 
-def _is_plain(scheme: Scheme, change: CodeChange) -> bool:
+def _is_plain(weight: Weight, change: CodeChange) -> bool:
     """Whether codes are those of one of the formats, a byte each with a scale."""
-    return scheme.codes in change.formats and (scheme.packing, scheme.global_scale) == (Packing.NONE, GlobalScale.NONE)
+    scheme = weight.scheme
+    has_bytes = (scheme.packing, scheme.global_scale) == (Packing.NONE, GlobalScale.NONE)
+    return scheme.codes in change.formats and has_bytes and weight.scales is not None and weight.groups is None
 
 
 def _operations(weight: Weight, change: CodeChange) -> list[ChangeCodes | MultiplyScales]:
@@ -72,7 +74,7 @@ def _operations(weight: Weight, change: CodeChange) -> list[ChangeCodes | Multip
     inputs = [one for one in weight.unused if split(one.name)[1] in INPUT_SCALES] if change.doubles else []
     return [
         codes,
-        MultiplyScales(weight.scales, weight.scheme.scale, factor, codes),
+        *(MultiplyScales(one, weight.scheme.scale, factor, codes) for one in (weight.scales,) if one is not None),
         *(MultiplyScales(one, one.fmt, factor) for one in inputs if one.fmt is not None and one.fmt.is_float),
     ]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ...spec.formats import BFLOAT16, Format
+from ...spec.formats import BFLOAT16, FLOAT32, Format
 from ...spec.opset_rules import NEWEST
 from ..containers.container import Container
 from ..containers.folder import Folder
+from ..containers.gguf_file import GgufFile
 from ..containers.safetensors_file import SafetensorsFile
 from ..containers.tensors import StoredTensor
 from ..element_rules import ElementRules
@@ -31,38 +33,45 @@ from .quantized_weights import quantized_weights
 
 __all__ = ["plan_recipe"]
 
-VALUES = ElementRules(BFLOAT16, True, None, NEWEST)
-"""How the values of weights that are quantized already are rounded."""
+_KINDS: dict[type, str] = {
+    Folder: "a folder of .safetensors files",
+    SafetensorsFile: "a .safetensors file",
+    GgufFile: "a .gguf file",
+}
 
 
 def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> ConversionPlan:
     """Decide what a recipe makes of every tensor of a container.
 
     Weights that are quantized already go from their codes to those of the recipe: by a step that loses nothing where
-    there is one, else through their values, rounded to bfloat16. All others become what a conversion to bfloat16 makes
-    of them.
+    there is one, else through their values. What the recipe does not quantize becomes what a conversion to bfloat16
+    makes of it or, in a container that says the type of each tensor, stays as it is.
 
     Raises FileError where the container or its model is of another kind than the recipe is for, or is quantized in an
     unknown way, a pattern names nothing, no weight is quantized, or one is and another one of its module is kept.
     """
     _check_kind(container, recipe)
-    plain = _plain(container)
+    plain = _plain_weights(container) if recipe.mixes_types else _plain_model(container)
     values = [_values(one.operation) for one in plain.tensor_plans]
     for patterns in (keep, also):
         patterns.check(container.path, (one.name for one in [*container.tensors, *values]))
     plan = ConversionPlan(misfits=plain.misfits, remarks=plain.remarks, dtype=plain.dtype)
     scheme, ignored, modules = recipe.scheme, set(), set()
+    quantized_twice: list[StoredTensor] = []
     for one, tensor in zip(plain.tensor_plans, values, strict=True):
-        why = recipe.why_unfit(tensor) or _why_kept(tensor, recipe, keep, also) or recipe.problem(tensor)
+        why = _why_kept(tensor, recipe, keep, also)
         module = recipe.ignored(tensor)
         if why or tensor.fmt is None:
-            plan.add(one.operation, why)
+            for operation in _kept(one.operation, recipe):
+                plan.add(operation, why or "its values are not known")
             ignored.add(module)
             continue
         scheme = recipe.scheme_of(tensor.fmt)
         layout = tuple(recipe.outputs(tensor.name, recipe.shape_of(tensor), scheme))
         rows = _rows(one.operation, tensor.fmt, recipe.transposed)
         step = find_step(rows, scheme, layout) if isinstance(rows, WeightRows) else None
+        if isinstance(rows, WeightRows) and step is None:
+            quantized_twice.append(tensor)
         plan.add(step or Quantize(rows, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
         modules.add(module)
     if not modules:
@@ -72,18 +81,29 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
         raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
     check_names(container, plan.outputs)
     plan.descriptions = {**recipe.describe(scheme, sorted(ignored)), **_experts(plan, scheme)}
-    if plan.descriptions and isinstance(container, SafetensorsFile):
-        plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
+    plan.remarks += _remarks(container, recipe, quantized_twice, bool(plan.descriptions))
     return plan
 
 
-def _plain(container: Container) -> ConversionPlan:
+def _remarks(container: Container, recipe: Recipe, twice: Sequence[StoredTensor], described: bool) -> Iterator[str]:
+    """Yield what may surprise: values that are rounded twice, what the recipe says, a configuration that is missing."""
+    if twice:
+        more = f", and so were {len(twice) - 1} other tensors" if len(twice) > 1 else ""
+        yield f"{ascii(twice[0].name)[:80]} was quantized already{more}; errors add up"
+    if recipe.remark:
+        yield recipe.remark
+    if described and isinstance(container, SafetensorsFile):
+        yield f"config.json of the model must say how it is quantized: {recipe.layout}"
+
+
+def _plain_model(container: Container) -> ConversionPlan:
     """Return what becomes of every tensor without the recipe: a copy, or what a conversion to bfloat16 makes of it."""
     plan = ConversionPlan()
     if quantized_weights(container):
-        plain = plan_conversion(container, VALUES, NamePatterns("include"), NamePatterns("exclude"))
+        rules = ElementRules(BFLOAT16, True, None, NEWEST)
+        plain = plan_conversion(container, rules, NamePatterns("include"), NamePatterns("exclude"))
         for one in plain.tensor_plans:
-            tensor, is_same = one.operation.tensor, isinstance(one.operation, Cast) and one.operation.fmt == VALUES.to
+            tensor, is_same = one.operation.tensor, isinstance(one.operation, Cast) and one.operation.fmt == BFLOAT16
             plan.add(Copy(tensor) if is_same else one.operation)
         plan.misfits, plan.remarks, plan.dtype = plain.misfits, plain.remarks, plain.dtype
         return plan
@@ -95,6 +115,26 @@ def _plain(container: Container) -> ConversionPlan:
     for tensor in container.tensors:
         plan.add(Copy(tensor))
     return plan
+
+
+def _plain_weights(container: Container) -> ConversionPlan:
+    """Return the values of quantized weights in float32, and copies of all other tensors."""
+    plan, rules = ConversionPlan(), ElementRules(FLOAT32, True, None, NEWEST)
+    weights = {weight.codes.name: weight for weight in quantized_weights(container)}
+    companions = {tensor.name for weight in weights.values() for tensor in weight.tensors} - weights.keys()
+    for tensor in container.tensors:
+        if tensor.name not in companions:
+            weight = weights.get(tensor.name)
+            plan.add(Copy(tensor) if weight is None else Dequantize(weight, rules))
+    return plan
+
+
+def _kept(operation: Operation, recipe: Recipe) -> Iterator[Operation]:
+    """Yield what is done with a tensor that the recipe does not quantize."""
+    if recipe.mixes_types and isinstance(operation, Dequantize):
+        yield from map(Copy, operation.weight.tensors)
+    else:
+        yield operation
 
 
 def _values(operation: Operation) -> StoredTensor:
@@ -118,16 +158,20 @@ def _experts(plan: ConversionPlan, scheme: Scheme) -> dict[str, str]:
 
 
 def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> str:
-    """Return why a weight is kept for its name, or nothing."""
+    """Return why a tensor is not quantized: for its type and shape, its name, or the length of its rows; or nothing."""
+    if unfit := recipe.why_unfit(tensor):
+        return unfit
     if keep.fit(tensor.name):
         return "kept by name"
-    return "" if also.fit(tensor.name) else recipe.why_kept(tensor)
+    named = "" if also.fit(tensor.name) else recipe.why_kept(tensor)
+    return named or recipe.problem(tensor)
 
 
 def _check_kind(container: Container, recipe: Recipe) -> None:
     """Raise FileError for a container, or a model in it, that the recipe is not for."""
-    if not isinstance(container, (Folder, SafetensorsFile)):
-        raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
+    if not isinstance(container, recipe.containers):
+        kinds = ", or ".join(_KINDS[kind] for kind in recipe.containers)
+        raise FileError(f"{container.path}: must be {kinds}, for {recipe.name}")
     model = model_type(container)
     if model and recipe.models and model not in recipe.models:
         which = " or ".join(recipe.models)

@@ -155,9 +155,9 @@ def quantization_of(container: Container) -> dict[str, Any]:
                 return dict(found)
         if isinstance(config.get(TOP_KEY), dict):
             return {"quant_method": "fp8", **config[TOP_KEY]} if "qformat_weight" in config[TOP_KEY] else {}
-    if FILES[0] in names and _read(container.path / FILES[0]):
-        return {"quant_method": "modelopt"}
-    return {}
+    text = _read(container.path / FILES[0]) if FILES[0] in names else ""
+    found = json.loads(text).get(TOP_KEY) if text else None
+    return {"quant_method": "modelopt", **(found if isinstance(found, dict) else {})} if text else {}
 
 
 def layer_descriptions(container: Container) -> dict[str, object]:

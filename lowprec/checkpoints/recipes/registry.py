@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from ...spec.arguments import shown
-from . import comfy_ui, compressed_tensors, deepseek, gpt_oss
+from . import comfy_ui, compressed_tensors, deepseek, gguf, gpt_oss, modelopt
 from .fnuz import CHANGES, CodeChange
 from .recipe import Recipe
 
 __all__ = ["CHANGES", "RECIPES", "find_change", "find_recipe"]
 
-RECIPES = (*compressed_tensors.RECIPES, *deepseek.RECIPES, *gpt_oss.RECIPES, *comfy_ui.RECIPES)
+RECIPES = (
+    *compressed_tensors.RECIPES,
+    *deepseek.RECIPES,
+    *gpt_oss.RECIPES,
+    *comfy_ui.RECIPES,
+    *modelopt.RECIPES,
+    *gguf.RECIPES,
+)
 
 
 def find_recipe(name: object, parameter: str = "recipe") -> Recipe:
