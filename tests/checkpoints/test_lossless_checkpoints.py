@@ -125,6 +125,14 @@ def test_the_type_of_experts_is_left_out_where_it_is_another(tmp_path: Path) -> 
     assert json.loads((tmp_path / "out" / "config.json").read_text()).keys() == {"model_type", "quantization_config"}
 
 
+def test_other_types_of_experts_are_no_description(tmp_path: Path) -> None:
+    """Of a model that is not quantized."""
+    tensors = {"model.layers.0.up_proj.weight": np.ones((4, 32), BF16)}
+    source = write_model(tmp_path / "in", {"a.safetensors": tensors}, {"expert_dtype": "bfloat16"})
+    convert(source, tmp_path / "out", recipe="w4a16-g32")
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["expert_dtype"] == "bfloat16"
+
+
 def test_a_dry_run_says_which_steps_are_planned(tmp_path: Path) -> None:
     source, expected = v4(tmp_path / "in", experts())
     report = convert(source, tmp_path / "out", recipe="deepseek-fp8", dry_run=True)
