@@ -20,6 +20,7 @@ from support.typed_tensors import (
     random_scales,
     read_tensors,
     write_model,
+    write_tensors,
 )
 
 from lowprec.checkpoints import convert
@@ -124,6 +125,14 @@ def test_the_type_of_experts_is_left_out_where_it_is_another(tmp_path: Path) -> 
     assert json.loads((tmp_path / "out" / "config.json").read_text()).keys() == {"model_type", "quantization_config"}
 
 
+def test_other_types_of_experts_are_no_description(tmp_path: Path) -> None:
+    """Of a model that is not quantized."""
+    tensors = {"model.layers.0.up_proj.weight": np.ones((4, 32), BF16)}
+    source = write_model(tmp_path / "in", {"a.safetensors": tensors}, {"expert_dtype": "bfloat16"})
+    convert(source, tmp_path / "out", recipe="w4a16-g32")
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["expert_dtype"] == "bfloat16"
+
+
 def test_a_dry_run_says_which_steps_are_planned(tmp_path: Path) -> None:
     source, expected = v4(tmp_path / "in", experts())
     report = convert(source, tmp_path / "out", recipe="deepseek-fp8", dry_run=True)
@@ -211,6 +220,21 @@ def test_exchanged_axes_go_through_values(
     assert tensors_of(tmp_path / "one") == tensors_of(tmp_path / "two")
     assert read_tensors(tmp_path / "plain")[X].astype(np.float32).tobytes() == x.transpose(0, 2, 1).tobytes()
     assert [one.lossless for one in report.tensors] == [None]
+
+
+@pytest.mark.parametrize("part", [None, 1])
+@pytest.mark.parametrize("shape", [(2, 2, 2), (2, 160, 1), (2, 160, 6), (2,)])
+def test_axes_that_a_recipe_exchanges(
+    shape: tuple[int, ...], part: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FP8 with scales of blocks, rows, groups and experts, to FP4 of the other axis."""
+    if part:
+        monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", part)
+    write_tensors(tmp_path / "in.safetensors", {X: random_codes((2, 160, 192)), f"{X}_scale_inv": random_scales(shape)})
+    convert(tmp_path / "in.safetensors", tmp_path / "one.safetensors", recipe="gptoss-mxfp4")
+    convert(tmp_path / "in.safetensors", tmp_path / "plain.safetensors", to="bfloat16")
+    convert(tmp_path / "plain.safetensors", tmp_path / "two.safetensors", recipe="gptoss-mxfp4")
+    assert tensors_of(tmp_path, "one.safetensors") == tensors_of(tmp_path, "two.safetensors")
 
 
 def test_stacked_experts_with_exponents_as_scales(tmp_path: Path) -> None:

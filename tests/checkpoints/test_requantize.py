@@ -32,9 +32,14 @@ Array = np.ndarray[Any, Any]
 P = "model.layers.0.mlp.down_proj"
 BLOCKS = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
 LLAMA = {
-    "FP8_DYNAMIC": "fp8-dynamic", "FP8_BLOCK": "fp8-block", "W8A8": "int8", "W4A16": "w4a16", "MXFP4A16": "mxfp4a16",
-    "MXFP8A16": "mxfp8", "NVFP4A16": "nvfp4a16",
-}  # fmt: skip
+    "FP8_DYNAMIC": "fp8-dynamic",
+    "FP8_BLOCK": "fp8-block",
+    "W8A8": "int8",
+    "W4A16": "w4a16",
+    "MXFP4A16": "mxfp4a16",
+    "MXFP8A16": "mxfp8",
+    "NVFP4A16": "nvfp4a16",
+}
 """Golden folders of llm-compressor, and the recipe that writes each."""
 
 
@@ -57,12 +62,23 @@ def compare(one: Path, two: Path) -> None:
 
 
 STEPS = [
-    ("W4A16", "fp8-block"), ("W4A16", "fp8-dynamic"), ("W4A16", "nvfp4a16"), ("W4A16", "w4a16-g32"),
-    ("W8A8", "w4a16"), ("FP8_BLOCK", "int8"), ("FP8_BLOCK", "mxfp8"), ("FP8_DYNAMIC", "nvfp4a16"),
-    ("NVFP4A16", "fp8-block"), ("NVFP4A16", "mxfp4a16"), ("MXFP8A16", "fp8-dynamic"), ("MXFP4A16", "int8"),
-    ("W4A16", "deepseek-fp8"), ("MXFP8A16", "deepseek-fp8-ue8m0"), ("MXFP4A16", "nvfp4a16"),
+    ("W4A16", "fp8-block"),
+    ("W4A16", "fp8-dynamic"),
+    ("W4A16", "nvfp4a16"),
+    ("W4A16", "w4a16-g32"),
+    ("W8A8", "w4a16"),
+    ("FP8_BLOCK", "int8"),
+    ("FP8_BLOCK", "mxfp8"),
+    ("FP8_DYNAMIC", "nvfp4a16"),
+    ("NVFP4A16", "fp8-block"),
+    ("NVFP4A16", "mxfp4a16"),
+    ("MXFP8A16", "fp8-dynamic"),
+    ("MXFP4A16", "int8"),
+    ("W4A16", "deepseek-fp8"),
+    ("MXFP8A16", "deepseek-fp8-ue8m0"),
+    ("MXFP4A16", "nvfp4a16"),
     ("NVFP4A16", "nvfp4a16"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("source", "recipe"), STEPS)
@@ -129,14 +145,16 @@ def test_deepseek(tmp_path: Path) -> None:
     """Scales in another shard, a wide norm, a float16 weight beside, a scale of the cache, a kept quantized head."""
     w = f"{P}.weight"
     tensors = {
-        w: random_codes((130, 256)), "lm_head.weight": random_codes((16, 128), 3),
+        w: random_codes((130, 256)),
+        "lm_head.weight": random_codes((16, 128), 3),
         "model.layers.0.self_attn.q_proj.weight": np.linspace(-1, 1, 64 * 128).reshape(64, 128).astype(np.float16),
-    }  # fmt: skip
+    }
     others = {
-        f"{w}_scale_inv": random_scales((2, 2)), "lm_head.weight_scale_inv": random_scales((1, 1)),
+        f"{w}_scale_inv": random_scales((2, 2)),
+        "lm_head.weight_scale_inv": random_scales((1, 1)),
         "model.norm.weight": np.array([1.0000001, 2], np.float32),
         "model.layers.0.self_attn.k_proj.k_scale": np.array([0.5], np.float32),
-    }  # fmt: skip
+    }
     config = {"quantization_config": BLOCKS, "torch_dtype": "float16", "model_type": "x"}
     source = write_model(tmp_path / "in", {"a.safetensors": tensors, "b.safetensors": others}, config)
     convert(source, tmp_path / "one", recipe="int8")
@@ -147,9 +165,13 @@ def test_deepseek(tmp_path: Path) -> None:
     assert configuration(tmp_path / "one")["quantization_config"]["ignore"] == ["lm_head"]
     written = tensors_of(tmp_path / "one")
     assert {name: one[0] for name, one in written.items()} == {
-        w: "I8", f"{P}.weight_scale": "BF16", "lm_head.weight": "BF16", "model.norm.weight": "F32",
-        "model.layers.0.self_attn.q_proj.weight": "I8", "model.layers.0.self_attn.q_proj.weight_scale": "BF16",
-    }  # fmt: skip
+        w: "I8",
+        f"{P}.weight_scale": "BF16",
+        "lm_head.weight": "BF16",
+        "model.norm.weight": "F32",
+        "model.layers.0.self_attn.q_proj.weight": "I8",
+        "model.layers.0.self_attn.q_proj.weight_scale": "BF16",
+    }
     x = tensors[w].astype(np.float32) * in_blocks(others[f"{w}_scale_inv"], (130, 256))
     x = x.astype(BF16).astype(np.float32)
     scale = (np.abs(x).max(axis=1, keepdims=True) / np.float32(127.5)).astype(BF16)
@@ -161,9 +183,11 @@ def test_modelopt(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     codes = rng.integers(0, 16, (32, 128))
     tensors = {
-        f"{P}.weight": nibbles(codes), f"{P}.weight_scale": np.abs(random_codes((32, 8), 4)),
-        f"{P}.weight_scale_2": np.array(0.01, np.float32), f"{P}.input_scale": np.array(2, np.float32),
-    }  # fmt: skip
+        f"{P}.weight": nibbles(codes),
+        f"{P}.weight_scale": np.abs(random_codes((32, 8), 4)),
+        f"{P}.weight_scale_2": np.array(0.01, np.float32),
+        f"{P}.input_scale": np.array(2, np.float32),
+    }
     source = write_model(tmp_path / "in", {"a.safetensors": tensors}, {"model_type": "x"})
     (source / "hf_quant_config.json").write_text(json.dumps({"quantization": {"quant_algo": "NVFP4"}}))
     convert(source, tmp_path / "one", recipe="fp8-dynamic")
@@ -200,7 +224,10 @@ def test_a_single_file(tmp_path: Path) -> None:
     tensors = {w: random_codes((130, 256)), f"{w}_scale_inv": random_scales((2, 2))}
     write_tensors(tmp_path / "in.safetensors", tensors)
     report = convert(tmp_path / "in.safetensors", tmp_path / "out.safetensors", recipe="w4a16")
-    assert len(report.remarks) == 1
+    assert report.remarks == [
+        f"'{w}' was quantized already (float8_e4m3fn); errors add up",
+        "config.json of the model must say how it is quantized: compressed-tensors",
+    ]
     names = f"{P}.weight_packed", f"{P}.weight_scale", f"{P}.weight_shape"
     assert tensors_of(tmp_path, "out.safetensors").keys() == set(names)
 

@@ -255,13 +255,14 @@ class WeightRows(Rows):
         return Part(first, codes, self.fmt, values.view(np.uint32), FLOAT32)
 
     def _strips(self, codes: Array, parameters: Parameters, step: int) -> Iterator[tuple[int, Array]]:
-        """Yield strips of columns as rows: whole groups of scales, and whole bytes."""
+        """Yield strips of columns as rows: whole groups of scales, and whole words of codes."""
         scheme, columns = self.weight.scheme, self.weight.columns
-        unit = math.lcm(scheme.grid.columns, 2, step)
+        width = scheme.grid.columns
+        unit = math.lcm(width or 1, 32, step)
         for first in range(0, columns, unit):
             last = min(first + unit, columns)
             strip = np.ascontiguousarray(codes[:, scheme.row_bytes(first) : scheme.row_bytes(last)])
-            scales = parameters.scales[:, first // scheme.grid.columns : -(-last // scheme.grid.columns)]
+            here = parameters.columns(first // width, -(-last // width)) if width else parameters
             values = np.empty((len(codes), last - first), np.float32)
-            dequantize(scheme, strip, Parameters(np.ascontiguousarray(scales)), values)
+            dequantize(scheme, strip, here, values)
             yield first, np.ascontiguousarray(values.T)

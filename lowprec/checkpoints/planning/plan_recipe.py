@@ -14,6 +14,7 @@ from ..containers.safetensors_file import SafetensorsFile
 from ..containers.tensors import StoredTensor
 from ..element_rules import ElementRules
 from ..files.errors import FileError
+from ..layouts.weight import Weight
 from ..operations.cast import Cast
 from ..operations.copy import Copy
 from ..operations.dequantize import Dequantize
@@ -57,7 +58,7 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
         patterns.check(container.path, (one.name for one in [*container.tensors, *values]))
     plan = ConversionPlan(misfits=plain.misfits, remarks=plain.remarks, dtype=plain.dtype)
     scheme, ignored, modules = recipe.scheme, set(), set()
-    quantized_twice: list[StoredTensor] = []
+    quantized_twice: list[Weight] = []
     for one, tensor in zip(plain.tensor_plans, values, strict=True):
         why = _why_kept(tensor, recipe, keep, also)
         module = recipe.ignored(tensor)
@@ -71,7 +72,7 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
         rows = _rows(one.operation, tensor.fmt, recipe.transposed)
         step = find_step(rows, scheme, layout) if isinstance(rows, WeightRows) else None
         if isinstance(rows, WeightRows) and step is None:
-            quantized_twice.append(tensor)
+            quantized_twice.append(rows.weight)
         plan.add(step or Quantize(rows, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
         modules.add(module)
     if not modules:
@@ -85,11 +86,11 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
     return plan
 
 
-def _remarks(container: Container, recipe: Recipe, twice: Sequence[StoredTensor], described: bool) -> Iterator[str]:
+def _remarks(container: Container, recipe: Recipe, twice: Sequence[Weight], described: bool) -> Iterator[str]:
     """Yield what may surprise: values that are rounded twice, what the recipe says, a configuration that is missing."""
     if twice:
         more = f", and so were {len(twice) - 1} other tensors" if len(twice) > 1 else ""
-        yield f"{ascii(twice[0].name)[:80]} was quantized already{more}; errors add up"
+        yield f"{ascii(twice[0].name)[:80]} was quantized already ({twice[0].scheme.code_name}){more}; errors add up"
     if recipe.remark:
         yield recipe.remark
     if described and isinstance(container, SafetensorsFile):

@@ -24,7 +24,9 @@ KEY = "quantization_config"
 EXPERTS = "expert_dtype"
 """DeepSeek V4's entry for the type of its experts: "fp4", which vLLM takes for granted, or "fp8"."""
 
-KEYS = {KEY, "compression_config", EXPERTS}
+EXPERT_TYPES = ("fp4", "fp8")
+
+KEYS = {KEY, "compression_config"}
 """Entries of a configuration, and of the configurations inside it, that describe a quantization."""
 
 TOP_KEY = "quantization"
@@ -81,7 +83,7 @@ def entries(text: str, at: int = 0, path: tuple[str, ...] = ()) -> Iterator[tupl
         more = text[after] == ","
         following = _after(text, after + 1) if more else after
         top = not path and key == TOP_KEY and isinstance(value, dict)
-        if top or (key in KEYS and value is not None):
+        if top or (key in KEYS and value is not None) or (key == EXPERTS and value in EXPERT_TYPES):
             yield ".".join((*path, key)), (start if first and more else before), (following if first else end)
         elif isinstance(value, dict) and len(path) < DEEPEST:
             yield from entries(text, at, (*path, key))

@@ -114,7 +114,7 @@ def cast_scales(scales: Array, fmt: Format, to: Format) -> Array:
 
 
 def group_errors(values: Array, back: Array, grid: Grid) -> Array:
-    """Return the largest error in each group of a grid, float64; 0 is the proof that the group is exact.
+    """Return the largest error in each group of a grid, float32; 0 is the proof that the group is exact.
 
     Parameters
     ----------
@@ -125,9 +125,10 @@ def group_errors(values: Array, back: Array, grid: Grid) -> Array:
     """
     high, wide = grid.rows or len(values), grid.columns or values.shape[1]
     if np.array_equal(values, back):
-        return np.zeros((-(-len(values) // high), -(-values.shape[1] // wide)))
+        return np.zeros((-(-len(values) // high), -(-values.shape[1] // wide)), np.float32)
     with np.errstate(invalid="ignore"):
-        errors = np.abs(values.astype(np.float64) - back)
+        errors = np.subtract(values, back)
+    np.abs(errors, out=errors)
     errors[(values == back) | (np.isnan(values) & np.isnan(back))] = 0
     rows = np.maximum.reduceat(errors, np.arange(0, values.shape[1], wide), axis=1)
     groups: Array = np.maximum.reduceat(rows, np.arange(0, len(values), high), axis=0)
