@@ -1,8 +1,8 @@
 """Checkpoints of any size: tensors converted and inspected chunk by chunk.
 
 ```
-containers/ (one module each; registry.py) ─▶ planning/ ─▶ execution/ (steps, threads or Dask, worker) ─▶ arithmetic/
-                                                              └─▶ files/ (staging.py: written aside, renamed when whole)
+containers/ ─▶ layouts/, recipes/ ─▶ planning/ ─▶ operations/ ─▶ execution/ (steps, threads or Dask, worker)
+(one module to each of these, and a registry)         └─▶ schemes/, arithmetic/    └─▶ files/ (written aside, renamed)
 ```
 """
 

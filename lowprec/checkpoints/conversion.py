@@ -16,39 +16,20 @@ from ..spec.opset_rules import NEWEST
 from ..spec.round_modes import ROUND_MODES
 from .containers.registry import open_container
 from .containers.target import check_target
+from .element_rules import SCALE_FORMATS, ElementRules, parse_scale_layout
+from .execution.budget import check_least, choose_chunks
 from .execution.runners import Cluster, Runner, Threads
-from .execution.steps import Steps, check_chunk_sizes
+from .execution.steps import Steps
 from .files.atomic_output import Staging, check_space
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
 from .planning.plan_casts import plan_conversion
-from .planning.plan_recipe import plan_preset
-from .planning.quantization_config import add_configuration, remove_descriptions, set_dtype
+from .planning.plan_recipe import plan_recipe
+from .planning.quantization_config import add_descriptions, remove_descriptions, set_dtype
 from .progress import make_progress
-from .recipe import SCALE_FORMATS, Recipe, parse_scale_layout
+from .recipes.registry import find_recipe
 from .report import Report
-from .schemes.presets import Preset, find_preset
 
 __all__ = ["convert", "parse_size"]
-
-RESERVED = 96 << 20
-"""Bytes of `max_memory` for the interpreter, its modules, headers and graphs, unless tensors are many."""
-
-LARGEST_CHUNK, SMALLEST_CHUNK = 16 << 20, 512 << 10
-"""Bytes of a tensor that are read at once: at each chunk, threads wait for each other's turn in the interpreter."""
-
-BUFFERS = 4
-"""How much memory a worker takes, as multiples of a chunk: read, converted, compared, and parts of it."""
-
-
-def _budget(max_memory: int, threads: int, reserved: int = RESERVED) -> tuple[int, int]:
-    """Return how many threads, and how many bytes a chunk, fit into so much memory."""
-    reserved = max(RESERVED, reserved)
-    left = max_memory - reserved
-    least = BUFFERS * SMALLEST_CHUNK
-    if left < least:
-        raise ValueError(f"`max_memory` must be at least {-(-(reserved + least) >> 20)}M; got {max_memory} bytes")
-    threads = min(threads, left // least)
-    return threads, min(LARGEST_CHUNK, left // threads // BUFFERS)
 
 
 def _threads(n: int | None) -> int:
@@ -66,7 +47,9 @@ def _numbers(spec: object, parameter: str) -> Format:
     return fmt
 
 
-def _recipe(to: Format, saturate: bool, round_mode: str | None, opset: int, scale: str, scale_format: object) -> Recipe:
+def _element_rules(
+    to: Format, saturate: bool, round_mode: str | None, opset: int, scale: str, scale_format: object
+) -> ElementRules:
     fmt = as_format(scale_format, parameter="scale_format")
     if fmt not in SCALE_FORMATS:
         raise ValueError(
@@ -74,25 +57,28 @@ def _recipe(to: Format, saturate: bool, round_mode: str | None, opset: int, scal
         )
     if round_mode is not None and round_mode not in ROUND_MODES:
         raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)}; got {round_mode!r}")
-    return Recipe(to, bool(saturate), round_mode, opset, scaling=parse_scale_layout(scale, fmt))
+    return ElementRules(to, bool(saturate), round_mode, opset, scaling=parse_scale_layout(scale, fmt))
 
 
-def _preset(recipe: str, to: object, options: dict[str, object]) -> Preset:
-    """Return the preset of a recipe, which allows no other choice of what is converted and how."""
-    preset = find_preset(recipe, "recipe")
+def _check_alone(to: object, options: dict[str, object]) -> None:
+    """Raise ValueError for a parameter that says what is converted, or how, besides a recipe."""
     defaults = inspect.signature(convert).parameters
     for name, value in {"to": to, **options}.items():
         default = defaults[name].default
-        if value is not default and value != default and value not in ((), [], ""):
+        same_type = type(value) is type(default)
+        if value is not default and not (same_type and value == default) and not _is_empty(value):
             raise ValueError(f"`{name}` must be {default!r} where there is a `recipe`; got {value!r}")
-    return preset
+
+
+def _is_empty(value: object) -> bool:
+    return isinstance(value, (str, list, tuple)) and not value
 
 
 def _patterns(patterns: str | Sequence[str], parameter: str) -> tuple[str, ...]:
-    chosen = (patterns,) if isinstance(patterns, str) else tuple(patterns)
-    if not all(isinstance(one, str) for one in chosen):
+    chosen = (patterns,) if isinstance(patterns, str) else patterns
+    if not isinstance(chosen, Sequence) or not all(isinstance(one, str) for one in chosen):
         raise ValueError(f"`{parameter}` must be patterns of names; got {patterns!r}")
-    return chosen
+    return tuple(chosen)
 
 
 def convert(
@@ -223,30 +209,31 @@ def convert(
     started = time.monotonic()
     options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "raw": raw}
     rest = {"source": source, "include": include, "exclude": exclude, "scale": scale, "scale_format": scale_format}
-    preset = None if recipe is None else _preset(recipe, to, {**options, **rest})
-    if preset is None and to is None:
+    chosen = None if recipe is None else find_recipe(recipe)
+    if chosen is not None:
+        _check_alone(to, {**options, **rest})
+    elif to is None:
         raise ValueError("`to` must be a format unless there is a `recipe`; got None")
-    if preset is None and keep:
+    kept = _patterns(keep, "keep")
+    if chosen is None and kept:
         raise ValueError(f"`keep` must be empty unless there is a `recipe`; got {keep!r}")
-    target = None if preset else _numbers(to, "to")
+    target = None if chosen else _numbers(to, "to")
     memory, n = parse_size(max_memory), _threads(threads)
-    _budget(memory, n)
+    check_least(memory)
     path, new = Path(src), Path(dst)
     numbers = None if source is None else _numbers(source, "source")
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
-    n, chunk_bytes = _budget(memory, n, BASE + PER_TENSOR * len(container.tensors))
-    if target is None or preset is not None:
-        plan = plan_preset(container, preset or find_preset(recipe, "recipe"), _patterns(keep, "keep"))
+    if chosen is not None:
+        plan = plan_recipe(container, chosen, kept)
     else:
-        rules = _recipe(target, saturate, round_mode, opset, scale, scale_format)
+        rules = _element_rules(_numbers(to, "to"), saturate, round_mode, opset, scale, scale_format)
         plan = plan_conversion(container, rules, _patterns(include, "include"), _patterns(exclude, "exclude"), raw)
-    check_chunk_sizes(plan.tensor_plans, chunk_bytes, memory // 8)
+    n, chunk_bytes = choose_chunks(plan, memory, n, BASE + PER_TENSOR * len(container.tensors))
     real = check_target(container, new, overwrite)
     remove_descriptions(container, plan.misfits)
     if plan.dtype:
         set_dtype(container, plan.dtype)
-    if plan.configuration is not None:
-        add_configuration(container, plan.configuration)
+    add_descriptions(container, plan.descriptions)
     files = container.arrange(plan.outputs, real, overwrite)
     check_space(files, real)
     report = Report(
@@ -254,11 +241,7 @@ def convert(
     )
     report.add(plan)
     if not dry_run:
-        two_pass = plan.two_pass
-        reads = plan.nbytes * (1 + verify) + sum(
-            plan.tensor_plans[number].tensor.location.nbytes for number in two_pass
-        )
-        display = make_progress(progress, reads)
+        display = make_progress(progress, plan.passes_nbytes * (1 + verify))
         try:
             runner: Runner = Cluster(dask, n) if dask is not None else Threads(n)
             try:

@@ -9,9 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..loss.error_stats import ErrorStats
-from .layouts.weight import Weight
 from .planning.conversion_plan import ConversionPlan, TensorPlan
-from .planning.weights_to_quantize import QuantizedWeight
 from .progress import size_text
 
 __all__ = ["Report", "TensorReport", "plain"]
@@ -163,40 +161,12 @@ class Report:
 
 
 def _entry(tensor_plan: TensorPlan, plan: ConversionPlan) -> TensorReport:
-    tensor, after = tensor_plan.tensor, plan.outputs[tensor_plan.codes].nbytes
-    after += 0 if tensor_plan.scale is None else plan.outputs[tensor_plan.scale].nbytes
-    source = tensor.fmt.name if tensor.fmt else tensor.type_name
-    kept = TensorReport(
-        tensor.name, "kept", tensor_plan.why, source, source, tensor.shape, tensor.size, tensor.location.nbytes, after
-    )
-    if tensor_plan.quantized is not None:
-        _enter_quantized(kept, tensor_plan, tensor_plan.quantized, plan)
-        return kept
-    if tensor_plan.recipe is None:
-        return kept
-    if tensor_plan.weight is not None:
-        _enter_weight(kept, tensor_plan.weight)
-    kept.action, kept.target = "converted", tensor_plan.recipe.to.name
-    if tensor_plan.recipe.scaling:
-        kept.scale = tensor_plan.recipe.scaling.fmt.name
-    return kept
-
-
-def _enter_weight(entry: TensorReport, weight: Weight) -> None:
-    """Enter what a quantized weight was: its name and shape once dequantized, and all tensors that it took."""
-    entry.name, entry.shape, entry.elements = weight.name, weight.plain_shape, weight.rows * weight.columns
-    entry.source, entry.scale = weight.scheme.codes.name, weight.scheme.scale.name
-    entry.bytes_before = sum(tensor.location.nbytes for tensor in weight.tensors)
-
-
-def _enter_quantized(
-    entry: TensorReport, tensor_plan: TensorPlan, weight: QuantizedWeight, plan: ConversionPlan
-) -> None:
-    """Enter what a preset makes of a weight."""
-    scheme, first = weight.scheme, tensor_plan.codes
-    entry.action, entry.scale = "converted", scheme.scale.name
-    entry.target = f"int{scheme.bits}" if scheme.bits else scheme.codes.name
-    entry.bytes_after = sum(output.nbytes for output in plan.outputs[first : first + len(weight.roles)])
+    operation, first = tensor_plan.operation, tensor_plan.first
+    summary, after = operation.summary, plan.outputs[first : first + tensor_plan.count]
+    return TensorReport(
+        summary.name, "converted" if operation.converts else "kept", tensor_plan.why, summary.source, summary.target,
+        summary.shape, math.prod(summary.shape), summary.nbytes, sum(output.nbytes for output in after), summary.scale,
+    )  # fmt: skip
 
 
 _HEADER = (

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ..checkpoints.conversion import convert, parse_size
+from ..checkpoints.element_rules import SCALE_FORMATS, parse_scale_layout
 from ..checkpoints.inspection import as_text, inspect
 from ..checkpoints.progress import STYLES
-from ..checkpoints.recipe import SCALE_FORMATS, parse_scale_layout
+from ..checkpoints.recipes.registry import RECIPES
 from ..checkpoints.report import Report
 from ..checkpoints.report_file import ReportFile
-from ..checkpoints.schemes.presets import PRESETS
 from .format_arguments import number_format, source_format
 
 __all__ = ["add_commands"]
@@ -123,9 +123,9 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
     what = one.add_mutually_exclusive_group(required=True)
     what.add_argument("--to", metavar="FORMAT", help="a name, ONNX name or ONNX enum value")
     what.add_argument(
-        "--recipe", choices=[preset.name for preset in PRESETS],
-        help="quantize the weights of a model for inference engines, in the layout compressed-tensors: "
-        + "; ".join(f"{preset.name} ({preset.summary})" for preset in PRESETS),
+        "--recipe", choices=[recipe.name for recipe in RECIPES],
+        help="quantize the weights of a model for inference engines: "
+        + "; ".join(f"{recipe.name} ({recipe.summary})" for recipe in RECIPES),
     )  # fmt: skip
     one.add_argument(
         "--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes that the file does not name"

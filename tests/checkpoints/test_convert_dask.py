@@ -38,9 +38,8 @@ def address() -> Iterator[str]:
     ids=str,
 )  # fmt: skip
 def test_the_same_bytes(options: Any, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
     monkeypatch.setattr("lowprec.checkpoints.execution.runners.Cluster.chunks", 3)
-    monkeypatch.setattr("lowprec.checkpoints.conversion.check_chunk_sizes", lambda *arguments: None)
     source = checkpoint(tmp_path / "in")
     alone = convert(source, tmp_path / "alone", **options)
     report = convert(source, tmp_path / "together", dask=address, **options)

@@ -139,7 +139,7 @@ def test_patterns(tmp_path: Path) -> None:
 def test_many_pieces_give_the_same_bytes(
     fmt: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
     monkeypatch.setattr("lowprec.loss.convert_and_measure.CHUNK", 1 << 9)
     monkeypatch.setattr("lowprec.checkpoints.arithmetic.chunk_arithmetic.CHUNK", 1 << 9)
     x = {"w": values((77, 131)), "h": values((4999,), 1, np.float16), "d": values((3, 1001), 2, np.float64)}

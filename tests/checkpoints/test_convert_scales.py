@@ -17,8 +17,8 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.arithmetic.chunks import split_chunks
+from lowprec.checkpoints.element_rules import SCALE_FORMATS, parse_scale_layout
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.recipe import SCALE_FORMATS, parse_scale_layout
 from lowprec.spec.formats import Format
 
 TARGETS = ["int8", "float8_e4m3fn", "float8_e5m2fnuz", "int4", "float4_e2m1fn", "float6_e2m3fn", "int2", "int16"]
@@ -125,10 +125,9 @@ def test_pieces_respect_groups(to: str, scale: str, tmp_path: Path, monkeypatch:
     x = {"w": values((13, 10, 16), 1), "odd": values((5, 9, 7), 2, np.float16), "long": values((3, 1, 901), 3)}
     source = save(tmp_path / "x.safetensors", x)
     convert(source, tmp_path / "whole.safetensors", to=to, scale=scale, threads=1)
-    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_CHUNK", 1 << 11)
-    monkeypatch.setattr("lowprec.checkpoints.conversion.SMALLEST_CHUNK", 1 << 11)
+    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 11)
+    monkeypatch.setattr("lowprec.checkpoints.execution.budget.SMALLEST_CHUNK", 1 << 11)
     monkeypatch.setattr("lowprec.checkpoints.arithmetic.chunk_arithmetic.CHUNK", 1 << 6)
-    monkeypatch.setattr("lowprec.checkpoints.conversion.check_chunk_sizes", lambda *arguments: None)
     convert(source, tmp_path / "cut.safetensors", to=to, scale=scale, threads=3, verify=True)
     assert (tmp_path / "cut.safetensors").read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
 
@@ -180,11 +179,11 @@ def test_what_cannot_be_scaled(options: dict[str, Any], why: str, tmp_path: Path
 
 def test_what_would_not_fit_in_memory(tmp_path: Path) -> None:
     source = save(tmp_path / "x.safetensors", {"w": np.ones((1_700_000, 1), np.float32)})
-    with pytest.raises(FileError, match="'w': cannot be scaled along axis 0 within `max_memory`"):
+    with pytest.raises(FileError, match="'w': cannot be converted within `max_memory`"):
         convert(source, tmp_path / "y.safetensors", to="int8", scale="axis:0", max_memory="98M")
     convert(source, tmp_path / "y.safetensors", to="int8", scale="axis:0")
     odd = save(tmp_path / "odd.safetensors", {"w": np.ones((3, 2_000_001), np.float32)})
-    with pytest.raises(FileError, match="'w': cannot be scaled along axis 0 within `max_memory`"):
+    with pytest.raises(FileError, match="'w': cannot be converted within `max_memory`"):
         convert(
             odd, tmp_path / "z.safetensors", to="int4", scale="axis:0", max_memory="98M"
         )  # no row but all of them ends with a byte

@@ -105,8 +105,8 @@ def test_a_square_is_ambiguous(to: str) -> None:
 
 
 PIECES = {
-    "lowprec.checkpoints.conversion.LARGEST_CHUNK": 1 << 12,
-    "lowprec.checkpoints.execution.weight_chunks.PART": 300,
+    "lowprec.checkpoints.execution.budget.LARGEST_CHUNK": 1 << 12,
+    "lowprec.checkpoints.operations.dequantize.PART": 300,
     "lowprec.checkpoints.layouts.weight_reader.SMALL": 0,
 }
 

@@ -16,7 +16,7 @@ from support.tiny_models import INDEX, llama, llama_config, write_folder
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.schemes.presets import PRESETS
+from lowprec.checkpoints.recipes.registry import RECIPES
 from lowprec.cli import main
 
 TITLES = {
@@ -58,14 +58,14 @@ def test_the_bytes_of_llm_compressor(recipe: str, title: str, model: Path, tmp_p
     assert min(one.sqnr_db for one in report.tensors if one.sqnr_db is not None) > 15
 
 
-@pytest.mark.parametrize("recipe", [preset.name for preset in PRESETS])
+@pytest.mark.parametrize("recipe", [recipe.name for recipe in RECIPES])
 @pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
 def test_the_same_bytes_in_any_cut(
     recipe: str, options: dict[str, Any], model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     convert(model, tmp_path / "whole", recipe=recipe)
-    monkeypatch.setattr("lowprec.checkpoints.execution.quantize_chunks.PART", 1)
-    monkeypatch.setattr("lowprec.checkpoints.conversion.LARGEST_CHUNK", 1 << 12)
+    monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
+    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
     convert(model, tmp_path / "cut", recipe=recipe, **options)
     assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
 
@@ -141,7 +141,7 @@ def test_refusals(model: Path, tmp_path: Path) -> None:
         (changed(tmp_path / "nan", f"{P}.weight", nan), {"recipe": "int8"}, f"{P}.weight': has a NaN or an infinity"),
         (GOLDEN / "W8A8", {"recipe": "int8"}, "is quantized already"),
         (model, {"recipe": "int8", "keep": "nothing*"}, "has no tensor or module that --keep 'nothing.'"),
-        (model, {"recipe": "int8", "keep": "*"}, "has no weight that the preset int8 quantizes"),
+        (model, {"recipe": "int8", "keep": "*"}, "has no weight that the recipe int8 quantizes"),
     ):
         with pytest.raises(FileError, match=text):
             convert(source, out, **options)

@@ -12,7 +12,7 @@ import pytest
 import lowprec as lp
 from lowprec import _kernels
 from lowprec.checkpoints.arithmetic.chunk_arithmetic import PART, Arithmetic, SourceBytes
-from lowprec.checkpoints.recipe import Recipe
+from lowprec.checkpoints.element_rules import ElementRules
 from lowprec.loss.error_stats import ElementStats, ErrorStats, count_beyond, error_statistics
 from lowprec.loss.fused_stats import convert_compared
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
@@ -221,8 +221,8 @@ def test_a_cast_of_a_piece_counts_what_saturates_part_by_part(source: str) -> No
     values[PART + 7] = np.nan
     x = lp.encode(values, held)
     result, tally = np.zeros(x.size, np.uint8), ErrorStats()
-    recipe = Recipe(to, saturate=True, round_mode=None, opset=28)
-    Arithmetic().cast(SourceBytes(x.view(np.uint8), held), x.size, recipe, result, tally)
+    rules = ElementRules(to, saturate=True, round_mode=None, opset=28)
+    Arithmetic().cast(SourceBytes(x.view(np.uint8), held), x.size, rules, result, tally)
     assert (tally.elements, tally.saturated, tally.nan, tally.flushed) == (x.size, 4, 1, 1)
     assert (tally.low, tally.high) == (-1024, 496)
     assert np.array_equal(result, lp.encode(x, to, source=held))

@@ -76,12 +76,23 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
 
 CHECKPOINTS = {  # the same inside checkpoints/: folder -> the folders, and modules beside them, that it may import
     "files": set(),
-    "containers": {"files", "recipe"},
-    "arithmetic": {"recipe"},
+    "containers": {"files", "element_rules"},
+    "arithmetic": {"element_rules"},
     "schemes": set(),
-    "layouts": {"files", "containers", "schemes"},
-    "planning": {"files", "containers", "arithmetic", "layouts", "recipe", "schemes"},
-    "execution": {"files", "containers", "arithmetic", "layouts", "planning", "progress", "recipe", "schemes"},
+    "layouts": {"files", "containers", "element_rules", "schemes"},
+    "operations": {"files", "containers", "arithmetic", "element_rules", "layouts", "schemes"},
+    "recipes": {"containers", "layouts", "schemes"},
+    "planning": {
+        "files",
+        "containers",
+        "arithmetic",
+        "element_rules",
+        "layouts",
+        "operations",
+        "recipes",
+        "schemes",
+    },
+    "execution": {"files", "containers", "arithmetic", "operations", "planning", "progress"},
 }
 
 

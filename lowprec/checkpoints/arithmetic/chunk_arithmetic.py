@@ -18,7 +18,7 @@ from ...spec.float_mode import default_mode
 from ...spec.formats import Format
 from ...spec.opset_rules import cast_rules
 from ...spec.packing import packed_bytes
-from ..recipe import Recipe, ScaleLayout
+from ..element_rules import ElementRules, ScaleLayout
 from .chunks import ALIGNMENT, Chunk, split_chunks
 
 __all__ = ["Arithmetic", "Array", "SourceBytes", "bytes_of"]
@@ -66,21 +66,21 @@ class Arithmetic:
         return memory[:nbytes].view(dtype)
 
     @default_mode
-    def cast(self, source: SourceBytes, n: int, recipe: Recipe, result: Array, stats: ErrorStats) -> None:
+    def cast(self, source: SourceBytes, n: int, rules: ElementRules, result: Array, stats: ErrorStats) -> None:
         """Cast `n` elements to codes in `result`."""
-        fmt, to, packs = source.fmt, recipe.to, recipe.packs
+        fmt, to, packs = source.fmt, rules.to, rules.packs
         fused = fmt.is_float and fmt.bits <= 32
-        rules = cast_rules(fmt, to, recipe.saturate, recipe.round_mode, recipe.opset)
+        resolved = cast_rules(fmt, to, rules.saturate, rules.round_mode, rules.opset)
         step = PART if fused else CHUNK
         for start in range(0, n, step):
             end = min(start + step, n)
             x = source.codes(start, end)
             part = result[bytes_of(start, to, packs) : bytes_of(end, to, packs)]
             if fused:
-                largest = stats.add_counts(x.size, convert_compared(x, fmt, to, rules, packs, part))
+                largest = stats.add_counts(x.size, convert_compared(x, fmt, to, resolved, packs, part))
             else:
                 encode(
-                    x, to, source=fmt, saturate=recipe.saturate, round_mode=recipe.round_mode, opset=recipe.opset,
+                    x, to, source=fmt, saturate=rules.saturate, round_mode=rules.round_mode, opset=rules.opset,
                     packed=packs, out=part if packs else part.view(to.code_dtype),
                 )  # fmt: skip
                 values = self._values(x, fmt)
@@ -102,17 +102,23 @@ class Arithmetic:
 
     @default_mode
     def quantize(
-        self, source: SourceBytes, chunk: Chunk, recipe: Recipe, scales: Array | None, result: Array, stats: ErrorStats
+        self,
+        source: SourceBytes,
+        chunk: Chunk,
+        rules: ElementRules,
+        scales: Array | None,
+        result: Array,
+        stats: ErrorStats,
     ) -> Array:
         """Quantize a chunk to codes in `result`; return the codes of its scales.
 
         `scales` are those of the whole tensor; None for blocks, whose scales are computed here.
         """
-        fmt, to, packs, scaling = source.fmt, recipe.to, recipe.packs, recipe.scaling
+        fmt, to, packs, scaling = source.fmt, rules.to, rules.packs, rules.scaling
         if scaling is None:
-            raise ValueError("a recipe without scales cannot quantize")
+            raise ValueError("rules without scales cannot quantize")
         used = []
-        for part in split_chunks(chunk.shape, CHUNK, recipe.unit, ALIGNMENT if source.packed or packs else 1):
+        for part in split_chunks(chunk.shape, CHUNK, rules.unit, ALIGNMENT if source.packed or packs else 1):
             end = part.start + part.size
             x = source.codes(part.start, end).reshape(part.shape)
             first = chunk.first + part.first
@@ -123,7 +129,7 @@ class Arithmetic:
             used.append(scale.reshape(-1))
             values = self._values(x, fmt)
             inside = x.view(fmt.dtype) if fmt.bits in (16, 32) else np.asarray(cast.cast(values, _SINGLE))
-            codes = self._quantized(inside, scale.view(scaling.fmt.dtype), recipe)
+            codes = self._quantized(inside, scale.view(scaling.fmt.dtype), rules)
             written = result[bytes_of(part.start, to, packs) : bytes_of(end, to, packs)]
             written[:] = codes
             factors = self._factors(scale, scaling, part)
@@ -136,13 +142,13 @@ class Arithmetic:
         return np.concatenate(used) if used else np.empty(0, scaling.fmt.code_dtype)
 
     @staticmethod
-    def _quantized(x: Array, scale: Array, recipe: Recipe) -> Array:
+    def _quantized(x: Array, scale: Array, rules: ElementRules) -> Array:
         """Return the bytes of quantized elements, x and scale having the chunk's axes."""
-        size = recipe.scaling.block_size if recipe.scaling else 0
-        narrow = recipe.scaling is not None and recipe.scaling.fmt.bits == 16  # else it is done in float32 anyway
+        size = rules.scaling.block_size if rules.scaling else 0
+        narrow = rules.scaling is not None and rules.scaling.fmt.bits == 16  # else it is done in float32 anyway
         y = quantize.quantize_linear(
-            x[:, :, 0] if size else x, scale, axis=1, block_size=size, output_dtype=recipe.to,
-            precision=_SINGLE if narrow else None, saturate=recipe.saturate, packed=recipe.packs, opset=recipe.opset,
+            x[:, :, 0] if size else x, scale, axis=1, block_size=size, output_dtype=rules.to,
+            precision=_SINGLE if narrow else None, saturate=rules.saturate, packed=rules.packs, opset=rules.opset,
         )  # fmt: skip
         return np.asarray(y).reshape(-1).view(np.uint8)
 

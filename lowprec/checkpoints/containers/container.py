@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 from ...spec.formats import Format
+from ..element_rules import ElementRules
 from ..files.output_files import OutputFiles
-from ..recipe import Recipe
 from .tensors import StoredTensor
 
 __all__ = ["Container", "OutputTensor"]
@@ -31,7 +31,7 @@ class OutputTensor:
         The tensor that it is computed from.
     role : str
         ``"kept"`` for a copy, ``"codes"`` for a conversion, ``"scale"`` for its scales.
-    recipe : Recipe, optional
+    rules : ElementRules, optional
         How it is converted.
     """
 
@@ -41,7 +41,7 @@ class OutputTensor:
     nbytes: int
     origin: StoredTensor
     role: str
-    recipe: Recipe | None = None
+    rules: ElementRules | None = None
 
 
 class Container(Protocol):

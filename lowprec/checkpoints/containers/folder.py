@@ -138,6 +138,12 @@ class Folder:
         """The files with the tensors."""
         return list(self._shards.values())
 
+    def add(self, name: str, text: bytes) -> None:
+        """Have another file arranged, in the place of one of that name if there is one."""
+        if name in self.others:
+            self.others.remove(name)
+        self.replaced[name] = text
+
     def replace(self, name: str, text: bytes | None) -> None:
         """Have one of the other files arranged with another text, or left out."""
         self.others.remove(name)

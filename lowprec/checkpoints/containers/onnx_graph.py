@@ -48,14 +48,14 @@ def _names(graph: Any) -> Iterator[str]:
 
 def _decoding(onnx: Any, codes: OutputTensor, scale: OutputTensor | None, opset: int) -> tuple[list[Any], int]:
     """Return the nodes that compute an initialiser from its codes, and the opset that they need."""
-    before, after, recipe = codes.origin.fmt, codes.fmt, codes.recipe
-    if before is None or after is None or recipe is None:
+    before, after, rules = codes.origin.fmt, codes.fmt, codes.rules
+    if before is None or after is None or rules is None:
         raise ValueError("a tensor without numbers cannot be converted")
     make, name = onnx.helper.make_node, codes.origin.name
-    if scale is None or scale.fmt is None or recipe.scaling is None:
+    if scale is None or scale.fmt is None or rules.scaling is None:
         node = make("Cast", [codes.name], [name], f"{name}_cast", to=before.onnx_enum)
         return [node], max(after.since, before.since)
-    scaling, options = recipe.scaling, {}
+    scaling, options = rules.scaling, {}
     needed = max(after.since, scale.fmt.since, _AXIS, _BLOCKS if after.bits == 16 or scaling.block_size else 0)
     if scaling.kind == "axis":
         options["axis"] = scaling.axis % len(codes.shape)

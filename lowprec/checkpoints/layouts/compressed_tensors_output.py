@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...spec.formats import FLOAT8_E8M0FNU
-from ..schemes.scheme import GlobalScale, Packing, Scheme
+import numpy as np
 
-__all__ = ["VERSION", "describe", "names_of"]
+from ...spec.formats import FLOAT8_E8M0FNU, FLOAT32, INT32, INT64, UINT8
+from ..schemes.scheme import GlobalScale, Packing, Scheme
+from .output import CODES, GLOBAL_SCALE, SCALES, Output
+
+__all__ = ["NAME", "VERSION", "describe", "outputs"]
+
+NAME = "compressed-tensors"
 
 VERSION = "0.19.0"
 """The version of compressed-tensors with whose files the output is compared."""
@@ -20,29 +25,39 @@ _ARGUMENTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def names_of(scheme: Scheme) -> dict[str, str]:
-    """Return the names of a weight's tensors in its module, by their role."""
-    names = {"codes": "weight" if scheme.packing is Packing.NONE else "weight_packed", "scales": "weight_scale"}
+def outputs(name: str, shape: tuple[int, ...], scheme: Scheme) -> Iterator[Output]:
+    """Yield the tensors that a weight of two axes becomes."""
+    (rows, columns), module = shape, name.removesuffix("weight")
+    width = scheme.row_bytes(columns)
+    if scheme.packing is Packing.NONE:
+        yield Output(CODES, name, scheme.codes, shape)
+    elif scheme.packing is Packing.LOW_FIRST:
+        yield Output(CODES, f"{module}weight_packed", UINT8, (rows, width))
+    else:
+        yield Output(CODES, f"{module}weight_packed", INT32, (rows, width // 4))
+    scale = UINT8 if scheme.scale == FLOAT8_E8M0FNU else scheme.scale
+    yield Output(SCALES, f"{module}weight_scale", scale, scheme.grid.shape(rows, columns))
     if scheme.global_scale is not GlobalScale.NONE:
-        names["global_scale"] = "weight_global_scale"
+        yield Output(GLOBAL_SCALE, f"{module}weight_global_scale", FLOAT32, (1,))
     if scheme.packing is Packing.WORDS:
-        names["shape"] = "weight_shape"
-    return names
+        yield Output("shape", f"{module}weight_shape", INT64, (2,), np.array(shape, "<i8").tobytes())
 
 
-def describe(name: str, scheme: Scheme, ignore: Sequence[str], activations: dict[str, Any] | None) -> dict[str, Any]:
+def describe(
+    preset: str, activations: dict[str, Any] | None, scheme: Scheme, ignore: Sequence[str]
+) -> dict[str, dict[str, Any]]:
     """Return the entry ``quantization_config`` of config.json, its keys in alphabetical order.
 
     Parameters
     ----------
-    name : str
+    preset : str
         The name of the group of weights: llm-compressor's name of the preset.
+    activations : dict or None
+        What ``input_activations`` says beyond the defaults: how the engine quantizes the inputs of a layer.
     scheme : Scheme
         How the weights are stored.
     ignore : sequence of str
         The modules that are kept.
-    activations : dict or None
-        What ``input_activations`` says beyond the defaults: how the engine quantizes the inputs of a layer.
     """
     fmt = _format(scheme)
     group = {
@@ -57,8 +72,8 @@ def describe(name: str, scheme: Scheme, ignore: Sequence[str], activations: dict
             **_strategy(scheme),
         },
     }
-    return {
-        "config_groups": {name: group},
+    configuration = {
+        "config_groups": {preset: group},
         "format": fmt,
         "global_compression_ratio": None,
         "ignore": list(ignore),
@@ -68,6 +83,7 @@ def describe(name: str, scheme: Scheme, ignore: Sequence[str], activations: dict
         "transform_config": {},
         "version": VERSION,
     }
+    return {"quantization_config": configuration}
 
 
 def _strategy(scheme: Scheme) -> dict[str, Any]:

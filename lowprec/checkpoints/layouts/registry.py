@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import compressed_tensors, fp8, gpt_oss, modelopt, scaled
-from .weight import Source, Weight
+from .weight import Source, Weight, fail
 
 __all__ = ["LAYOUTS", "find_weights"]
 
@@ -29,5 +29,7 @@ def find_weights(source: Source) -> list[Weight]:
         for weight in layout.find(source):
             weights.append(weight)
             for tensor in weight.tensors:
+                if tensor.fortran and len(tensor.shape) > 1:
+                    raise fail(tensor, "has its axes in Fortran's order, and cannot be read with the weight's codes")
                 source.tensors.pop(tensor.name, None)
     return weights

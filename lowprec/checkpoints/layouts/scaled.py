@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...spec.formats import Format
 from ..containers.tensors import StoredTensor
+from ..element_rules import SCALE_SUFFIX
 from ..schemes.scheme import Grid, Packing, Scheme
 from .weight import Source, Weight, fail, grid_of
 
@@ -15,15 +16,13 @@ __all__ = ["METHODS", "NAME", "find"]
 NAME = "lowprec"
 METHODS: tuple[str, ...] = ()
 
-SCALE = "_scale"
-
 
 def find(source: Source) -> Iterator[Weight]:
     """Yield signed codes of up to 16 bits that have a tensor of floats with the same name and ``_scale``."""
     if source.description:
         return
     for codes in list(source.tensors.values()):
-        scales = source.tensors.get(codes.name + SCALE)
+        scales = source.tensors.get(codes.name + SCALE_SUFFIX)
         if scales is None or codes.fmt is None or codes.fixed or codes.fortran or not _is_quantized(codes.fmt):
             continue
         if scales.fmt is None or not scales.fmt.is_float or scales.fixed:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from ...spec.formats import Format
 from ..containers.tensors import StoredTensor
+from ..layouts.weight import split
 
 __all__ = ["ORDINARY", "TABLE", "Companion", "Row", "affects_quantization", "find_companions", "is_codes", "is_weight"]
 
@@ -153,18 +154,12 @@ def _is_ordinary(last: str) -> bool:
     return bool(_ORDINARY.fullmatch(last)) and not _NAMES_A_SCALE.search(last)
 
 
-def _split(name: str) -> tuple[str, str]:
-    """Return the module of a name, with the dot or slash that ends it, and the last part."""
-    at = max(name.rfind("."), name.rfind("/")) + 1
-    return name[:at], name[at:]
-
-
 def _modules(name: str) -> Iterator[str]:
     """Yield the module of a name, the module around it, and so on."""
-    module, _ = _split(name)
+    module, _ = split(name)
     while module:
         yield module
-        module, _ = _split(module[:-1])
+        module, _ = split(module[:-1])
 
 
 def is_codes(tensor: StoredTensor) -> bool:
@@ -177,7 +172,7 @@ def _is_weight(tensor: StoredTensor) -> bool:
     """Whether codes are likely those of a weight: narrow floats of two axes or more, and what is named a weight."""
     if not is_codes(tensor) or tensor.fmt is None or not tensor.shape:
         return False
-    return "weight" in _split(tensor.name)[1] or (tensor.fmt.is_float and len(tensor.shape) > 1)
+    return "weight" in split(tensor.name)[1] or (tensor.fmt.is_float and len(tensor.shape) > 1)
 
 
 _NAMES_CODES = re.compile("weight|blocks$|_packed$|W_q$|_q?data$")
@@ -187,14 +182,14 @@ def is_weight(tensor: StoredTensor) -> bool:
     """Whether a tensor of two axes or more is the codes of a weight: narrow floats, or integers that are named so."""
     if not is_codes(tensor) or tensor.fmt is None or len(tensor.shape) < 2:
         return False
-    return tensor.fmt.is_float or (tensor.fmt.bits <= 32 and bool(_NAMES_CODES.search(_split(tensor.name)[1])))
+    return tensor.fmt.is_float or (tensor.fmt.bits <= 32 and bool(_NAMES_CODES.search(split(tensor.name)[1])))
 
 
 def _recognised(tensors: Sequence[StoredTensor], codes: Mapping[str, StoredTensor]) -> Iterator[Companion]:
     """Yield the companions that the table knows."""
     marks: dict[str, tuple[StoredTensor, Row]] = {}
     for tensor in tensors:
-        module, last = _split(tensor.name)
+        module, last = split(tensor.name)
         for row, names in _rows(last):
             if names == (EVERYTHING,):
                 marks[module] = tensor, row
@@ -223,12 +218,12 @@ def _unrecognised(
     """
     modules: dict[str, dict[Group, list[StoredTensor]]] = {}
     for one in weights.values():
-        module, last = _split(one.name)
+        module, last = split(one.name)
         if module or last == "weight":
             modules.setdefault(module, {}).setdefault((one.fmt, "weight" in last), []).append(one)
     others: dict[str, dict[Group, list[StoredTensor]]] = {}
     for tensor in tensors:
-        module, last = _split(tensor.name)
+        module, last = split(tensor.name)
         if tensor.name in known or _is_ordinary(last):
             continue
         starts = [module + last[: cut.start()] for cut in re.finditer("_", last)]
@@ -270,13 +265,13 @@ def affects_quantization(tensors: Iterable[StoredTensor], converted: Iterable[St
     """
     modules = set()
     for tensor in tensors:
-        module, last = _split(tensor.name)
+        module, last = split(tensor.name)
         if _is_weight(tensor) or (is_codes(tensor) and tensor.shape and not _is_ordinary(last)):
             modules.add(module)
     if not modules:
         return "no tensor is recognised as quantized"
     for tensor in converted:
-        module, last = _split(tensor.name)
+        module, last = split(tensor.name)
         name = ascii(tensor.name)[:80]
         if is_codes(tensor) or (tensor.fmt is not None and tensor.fmt.bits <= 8):
             return f"{name} has codes ({_type(tensor)})"

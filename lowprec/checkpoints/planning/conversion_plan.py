@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...spec.formats import Format
 from ..containers.container import Container, OutputTensor
-from ..containers.tensors import StoredTensor
 from ..files.errors import FileError
-from ..layouts.weight import Weight
-from ..recipe import Recipe, ScaleLayout
+from ..operations.operation import Operation
 from .quantization_config import Description
-from .weights_to_quantize import QuantizedWeight
 
-__all__ = ["SCALE", "ConversionPlan", "TensorPlan", "check_names"]
-
-SCALE = "_scale"
-"""What is added to a tensor's name for its scales."""
+__all__ = ["ConversionPlan", "TensorPlan", "check_names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,37 +20,21 @@ class TensorPlan:
 
     Attributes
     ----------
-    tensor : StoredTensor
-        The tensor.
-    recipe : Recipe or None
-        How it is converted; None where it is kept.
+    operation : Operation
+        What is done with it.
+    first, count : int
+        The number of the first of its outputs, and how many there are.
     why : str
-        Why it is kept.
-    codes, scale : int
-        The numbers of its outputs; `scale` is None without scales.
-    weight : Weight or None
-        The quantized weight that is dequantized; `tensor` has its codes.
-    quantized : QuantizedWeight or None
-        How the weight is quantized by a preset; its outputs are numbered from `codes` on.
+        Why it is kept; nothing where it is converted.
     """
 
-    tensor: StoredTensor
-    recipe: Recipe | None
-    why: str
-    codes: int
-    scale: int | None = None
-    weight: Weight | None = None
-    quantized: QuantizedWeight | None = None
-
-    @property
-    def quantization(self) -> tuple[Format, ScaleLayout]:
-        """The target and the scales of a tensor that is quantized."""
-        if self.recipe is None or self.recipe.scaling is None:
-            raise ValueError(f"{self.tensor.name} is not quantized")
-        return self.recipe.to, self.recipe.scaling
+    operation: Operation
+    first: int
+    count: int
+    why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ConversionPlan:
     """What becomes of every tensor, in the order of the container, and all outputs.
 
@@ -73,30 +50,38 @@ class ConversionPlan:
         What else the result has that may surprise.
     dtype : str
         The type of all weights where a quantized checkpoint is dequantized, for its configuration; else empty.
-    configuration : dict or None
-        The ``quantization_config`` of a preset.
+    descriptions : dict
+        What describes the quantization of the result: the entry ``quantization_config`` of config.json, and files.
     """
 
-    tensor_plans: list[TensorPlan]
-    outputs: list[OutputTensor]
+    tensor_plans: list[TensorPlan] = field(default_factory=list)
+    outputs: list[OutputTensor] = field(default_factory=list)
     misfits: list[Description] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     dtype: str = ""
-    configuration: dict[str, Any] | None = None
+    descriptions: Mapping[str, Any] = field(default_factory=dict)
+
+    def add(self, operation: Operation, why: str = "") -> None:
+        """Add an operation and its outputs; `why` says why a tensor is kept."""
+        made = list(operation.outputs())
+        self.tensor_plans.append(TensorPlan(operation, len(self.outputs), len(made), why))
+        self.outputs += made
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the tensors take in the source."""
-        return sum(one.tensor.location.nbytes for one in self.tensor_plans)
+        """How many bytes of tensors one pass reads."""
+        return sum(one.operation.nbytes for one in self.tensor_plans)
 
     @property
-    def two_pass(self) -> list[int]:
+    def measured(self) -> list[int]:
         """The numbers of the tensors that are read twice: their scales need every element first."""
-        scalings = [one.recipe.scaling if one.recipe else None for one in self.tensor_plans]
-        whole = {number for number, scaling in enumerate(scalings) if scaling is not None and not scaling.block_size}
-        whole |= {n for n, one in enumerate(self.tensor_plans) if one.quantized and one.quantized.needs_largest}
-        return sorted(whole)
+        return [n for n, one in enumerate(self.tensor_plans) if one.operation.measured is not None]
+
+    @property
+    def passes_nbytes(self) -> int:
+        """How many bytes are read until everything is converted."""
+        return self.nbytes + sum(self.tensor_plans[number].operation.nbytes for number in self.measured)
 
 
 def check_names(container: Container, outputs: Sequence[OutputTensor]) -> None:

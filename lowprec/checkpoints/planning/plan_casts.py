@@ -12,16 +12,20 @@ import numpy as np
 from ...loss.error_stats import ErrorStats
 from ...ops.codes import encode
 from ...spec.formats import Format
-from ...spec.packing import packed_bytes
 from ..arithmetic.chunk_arithmetic import Arithmetic, SourceBytes, bytes_of
 from ..arithmetic.chunks import Chunk
-from ..containers.container import Container, OutputTensor
+from ..containers.container import Container
 from ..containers.tensors import StoredTensor
+from ..element_rules import ElementRules, ScaleLayout
 from ..files.errors import FileError
 from ..layouts.weight import Weight
-from ..recipe import Recipe, ScaleLayout
+from ..operations.cast import Cast
+from ..operations.copy import Copy
+from ..operations.dequantize import Dequantize
+from ..operations.operation import Operation
+from ..operations.scale import Scale
 from .companions import affects_quantization, find_companions, is_weight
-from .conversion_plan import SCALE, ConversionPlan, TensorPlan, check_names
+from .conversion_plan import ConversionPlan, check_names
 from .quantization_config import Description, find_descriptions
 from .quantized_weights import dequantizes, quantized_weights
 
@@ -55,17 +59,17 @@ def _check_patterns(container: Container, patterns: Sequence[str], option: str) 
             raise FileError(f"{container.path}: has no tensor that {option} {pattern!r} names")
 
 
-def _check_rules(fmt: Format, recipe: Recipe) -> None:
-    """Raise what the operators raise for a recipe: they convert a single element."""
+def _check_rules(fmt: Format, rules: ElementRules) -> None:
+    """Raise what the operators raise for rules: they convert a single element."""
     arithmetic, element = Arithmetic(), SourceBytes(np.zeros(1, fmt.code_dtype).view(np.uint8), fmt)
-    result = np.empty(bytes_of(1, recipe.to, recipe.packs), np.uint8)
-    if recipe.scaling is None:
-        arithmetic.cast(element, 1, recipe, result, ErrorStats())
+    result = np.empty(bytes_of(1, rules.to, rules.packs), np.uint8)
+    if rules.scaling is None:
+        arithmetic.cast(element, 1, rules, result, ErrorStats())
         return
-    if not recipe.to.signed or not recipe.to.has_zero:
-        raise ValueError(f"`to` must be a signed format to be scaled, since scales are symmetric; got {recipe.to.name}")
-    scales = None if recipe.scaling.block_size else np.asarray(encode(np.ones(1, np.float32), recipe.scaling.fmt))
-    arithmetic.quantize(element, Chunk(0, (1, 1, 1), 0), recipe, scales, result, ErrorStats())
+    if not rules.to.signed or not rules.to.has_zero:
+        raise ValueError(f"`to` must be a signed format to be scaled, since scales are symmetric; got {rules.to.name}")
+    scales = None if rules.scaling.block_size else np.asarray(encode(np.ones(1, np.float32), rules.scaling.fmt))
+    arithmetic.quantize(element, Chunk(0, (1, 1, 1), 0), rules, scales, result, ErrorStats())
 
 
 def _check_axis(container: Container, scaling: ScaleLayout, wanted: Sequence[StoredTensor]) -> None:
@@ -77,11 +81,11 @@ def _check_axis(container: Container, scaling: ScaleLayout, wanted: Sequence[Sto
         )
 
 
-def _check_integers(recipe: Recipe) -> None:
-    if recipe.to.is_integer and recipe.scaling is None:
+def _check_integers(rules: ElementRules) -> None:
+    if rules.to.is_integer and rules.scaling is None:
         raise ValueError(
             "`scale` must be tensor, axis:N or block:B for an integer format, or nearly every weight becomes 0; "
-            f"got none, to {recipe.to.name} (`raw` converts all the same)"
+            f"got none, to {rules.to.name} (`raw` converts all the same)"
         )
 
 
@@ -119,7 +123,7 @@ def _check_companions(
 
 
 def _check_descriptions(
-    container: Container, plans: Sequence[TensorPlan], converted: Sequence[StoredTensor], raw: bool
+    container: Container, rules: ElementRules, converted: Sequence[StoredTensor], raw: bool
 ) -> tuple[list[Description], list[str]]:
     """Return the descriptions of a quantization that no longer fit, with notes, or raise FileError for them.
 
@@ -128,12 +132,10 @@ def _check_descriptions(
     descriptions = find_descriptions(container) if converted else []
     if not descriptions:
         return [], []
-    narrow = [
-        f"{ascii(one.tensor.name)[:80]} becomes {one.recipe.to.name}"
-        for one in plans
-        if one.recipe is not None and not _stays_wide(one.recipe)
-    ]
-    why = narrow[0] if narrow else affects_quantization(container.tensors, converted)
+    if _stays_wide(rules):
+        why = affects_quantization(container.tensors, converted)
+    else:
+        why = f"{ascii(converted[0].name)[:80]} becomes {rules.to.name}"
     if not why:
         return [], []
     if not raw:
@@ -141,8 +143,8 @@ def _check_descriptions(
     return descriptions, [f"{one.text()} left out" for one in descriptions]
 
 
-def _stays_wide(recipe: Recipe) -> bool:
-    return recipe.to.is_float and recipe.to.bits >= 16 and recipe.scaling is None
+def _stays_wide(rules: ElementRules) -> bool:
+    return rules.to.is_float and rules.to.bits >= 16 and rules.scaling is None
 
 
 def _is_chosen(weight: Weight, include: Sequence[str], exclude: Sequence[str]) -> bool:
@@ -187,18 +189,12 @@ def _check_unscaled(others: Sequence[StoredTensor], chosen: set[str]) -> list[st
     return [f"{first} has no scales; it is converted by value{more}"]
 
 
-def _outputs(tensor: StoredTensor, recipe: Recipe, codes_suffix: str) -> list[OutputTensor]:
-    name, to = tensor.name + codes_suffix, recipe.to
-    codes = OutputTensor(name, tensor.shape, to, bytes_of(tensor.size, to, recipe.packs), tensor, "codes", recipe)
-    if recipe.scaling is None:
-        return [codes]
-    shape, fmt = recipe.scaling.scale_shape(tensor.shape), recipe.scaling.fmt
-    nbytes = packed_bytes(int(np.prod(shape, dtype=object)), fmt)
-    return [codes, OutputTensor(tensor.name + SCALE, shape, fmt, nbytes, tensor, "scale", recipe)]
-
-
 def plan_conversion(
-    container: Container, recipe: Recipe, include: Sequence[str] = (), exclude: Sequence[str] = (), raw: bool = False
+    container: Container,
+    rules: ElementRules,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    raw: bool = False,
 ) -> ConversionPlan:
     """Decide what becomes of every tensor of a container.
 
@@ -208,56 +204,56 @@ def plan_conversion(
     """
     _check_patterns(container, include, "--include")
     _check_patterns(container, exclude, "--exclude")
-    recipe = replace(recipe, packs=container.packs and recipe.to.bits < 8)
-    tensor_plans: list[TensorPlan] = []
-    outputs: list[OutputTensor] = []
+    rules = replace(rules, packs=container.packs and rules.to.bits < 8)
+    plan = ConversionPlan()
     checked: set[Any] = set()
     chosen: set[str] = set()
     wanted: list[StoredTensor] = []
-    found = quantized_weights(container) if dequantizes(recipe) and not raw and not container.codes_suffix else []
+    converted: list[StoredTensor] = []
+    found = quantized_weights(container) if dequantizes(rules) and not raw and not container.codes_suffix else []
     weights = {weight.codes.name: weight for weight in _dequantized(found, include, exclude)}
     applied = {tensor.name for weight in weights.values() for tensor in weight.tensors}
     applied |= {one.name for one in container.tensors if weights and one.name.endswith(CACHE_SCALES)}
     for tensor in container.tensors:
         if tensor.name in weights:
-            weight = weights[tensor.name]
-            tensor_plans.append(TensorPlan(tensor, recipe, "", len(outputs), weight=weight))
-            nbytes = bytes_of(weight.rows * weight.columns, recipe.to, False)
-            outputs.append(OutputTensor(weight.name, weight.plain_shape, recipe.to, nbytes, tensor, "codes", recipe))
+            plan.add(Dequantize(weights[tensor.name], rules))
         if tensor.name in applied:
             continue
         why = _why_left_out(tensor, include, exclude)
         if not why:
             chosen.add(tensor.name)
             why = _why_kept(tensor)
-        if not why and weights and tensor.fmt is not None and tensor.fmt.bits > recipe.to.bits:
+        if not why and weights and tensor.fmt is not None and tensor.fmt.bits > rules.to.bits:
             why = "wider than the target, in a quantized checkpoint"
         if not why:
             wanted.append(tensor)
-            why = recipe.scaling.problem(tensor.shape, tensor.fortran) if recipe.scaling else ""
-        if why:
-            tensor_plans.append(TensorPlan(tensor, None, why, len(outputs)))
-            outputs.append(OutputTensor(tensor.name, tensor.shape, tensor.fmt, tensor.location.nbytes, tensor, "kept"))
+            why = rules.scaling.problem(tensor.shape, tensor.fortran) if rules.scaling else ""
+        if why or tensor.fmt is None:
+            plan.add(Copy(tensor), why)
             continue
-        if tensor.fmt is not None and tensor.fmt not in checked:
-            _check_rules(tensor.fmt, recipe)
+        if tensor.fmt not in checked:
+            _check_rules(tensor.fmt, rules)
             checked.add(tensor.fmt)
-        made = _outputs(tensor, recipe, container.codes_suffix)
-        tensor_plans.append(TensorPlan(tensor, recipe, "", len(outputs), len(outputs) + 1 if len(made) > 1 else None))
-        outputs += made
-    if recipe.scaling is not None:
-        _check_axis(container, recipe.scaling, wanted)
-    converted = [one.tensor for one in tensor_plans if one.recipe is not None and one.weight is None]
+        converted.append(tensor)
+        plan.add(_operation(tensor, tensor.fmt, rules, container.codes_suffix))
+    if rules.scaling is not None:
+        _check_axis(container, rules.scaling, wanted)
     if converted and not raw:
-        _check_integers(recipe)
+        _check_integers(rules)
     others = [tensor for tensor in container.tensors if tensor.name not in applied]
-    unapplied = _check_companions(container, others, converted, chosen, raw)
-    left_out: list[str] = []
+    plan.notes = _check_companions(container, others, converted, chosen, raw)
     if weights:
-        misfits = find_descriptions(container)
+        plan.misfits = find_descriptions(container)
+        plan.remarks = _check_unscaled(others, chosen)
+        plan.dtype = rules.to.name
     else:
-        misfits, left_out = _check_descriptions(container, tensor_plans, converted, raw)
-    remarks = _check_unscaled(others, chosen) if weights else []
-    check_names(container, outputs)
-    dtype = recipe.to.name if weights else ""
-    return ConversionPlan(tensor_plans, outputs, misfits, unapplied + left_out, remarks, dtype)
+        plan.misfits, left_out = _check_descriptions(container, rules, converted, raw)
+        plan.notes += left_out
+    check_names(container, plan.outputs)
+    return plan
+
+
+def _operation(tensor: StoredTensor, fmt: Format, rules: ElementRules, suffix: str) -> Operation:
+    if rules.scaling is None:
+        return Cast(tensor, fmt, rules, suffix)
+    return Scale(tensor, fmt, rules, rules.scaling, suffix)

@@ -6,47 +6,80 @@ import fnmatch
 from collections.abc import Sequence
 
 from ...spec.formats import BFLOAT16
-from ..containers.container import Container, OutputTensor
+from ..containers.container import Container
+from ..containers.folder import Folder
+from ..containers.safetensors_file import SafetensorsFile
 from ..containers.tensors import StoredTensor
 from ..files.errors import FileError
-from ..schemes.presets import Preset
+from ..operations.copy import Copy
+from ..operations.quantize import Quantize
+from ..recipes.recipe import Recipe
+from ..recipes.selection import module_of
 from .companions import find_companions
-from .conversion_plan import ConversionPlan, TensorPlan, check_names
+from .conversion_plan import ConversionPlan, check_names
 from .quantization_config import find_descriptions
-from .weights_to_quantize import QuantizedWeight, configuration, outputs_of, quantized_weight, why_kept
 
-__all__ = ["plan_preset"]
+__all__ = ["plan_recipe"]
 
 
-def plan_preset(container: Container, preset: Preset, keep: Sequence[str] = ()) -> ConversionPlan:
-    """Decide what a preset makes of every tensor of a container.
+def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) -> ConversionPlan:
+    """Decide what a recipe makes of every tensor of a container.
 
-    Raises FileError where the container is quantized already, a pattern names nothing, or no weight is quantized.
+    Raises FileError where the container is of another kind than the recipe writes or is quantized already, a pattern
+    names nothing, or no weight is quantized.
     """
+    if not isinstance(container, (Folder, SafetensorsFile)):
+        raise FileError(
+            f"{container.path}: must be a .safetensors file or a folder of them for the recipe {recipe.name}"
+        )
+    _check_patterns(container, keep)
+    _check_plain(container)
+    plan = ConversionPlan()
+    scheme, kept = recipe.scheme, []
+    for tensor in container.tensors:
+        named = any(fnmatch.fnmatchcase(name, pattern) for pattern in keep for name in _names(tensor))
+        why = recipe.why_kept(tensor) or ("kept by name" if named else recipe.problem(tensor.shape))
+        if why or tensor.fmt is None:
+            plan.add(Copy(tensor), why)
+            kept.append(tensor)
+            continue
+        scheme = recipe.scheme_of(tensor.fmt)
+        layout = tuple(recipe.outputs(tensor.name, tensor.shape, scheme))
+        plan.add(Quantize(tensor, tensor.fmt, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
+    if len(kept) == len(container.tensors):
+        raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes")
+    check_names(container, plan.outputs)
+    plan.descriptions = recipe.describe(scheme, _ignored(kept))
+    if isinstance(container, SafetensorsFile):
+        plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
+    return plan
+
+
+def _names(tensor: StoredTensor) -> tuple[str, str]:
+    """Return the names by which a pattern may choose a tensor."""
+    return tensor.name, module_of(tensor.name)
+
+
+def _check_patterns(container: Container, keep: Sequence[str]) -> None:
     for pattern in keep:
-        names = (name for one in container.tensors for name in (one.name, one.name.removesuffix(".weight")))
+        names = (name for one in container.tensors for name in _names(one))
         if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
             raise FileError(f"{container.path}: has no tensor or module that --keep {pattern!r} names")
+
+
+def _check_plain(container: Container) -> None:
+    """Raise FileError where a container is quantized already."""
     described = find_descriptions(container)
     companions = find_companions(container.tensors)
     if described or companions:
         why = described[0].text() if described else companions[0].text()
         raise FileError(f"{container.path}: is quantized already ({why}); convert it --to {BFLOAT16.name} first")
-    tensor_plans: list[TensorPlan] = []
-    outputs: list[OutputTensor] = []
-    weights: list[QuantizedWeight] = []
-    kept: list[StoredTensor] = []
-    for tensor in container.tensors:
-        why = why_kept(tensor, preset, keep)
-        if why:
-            tensor_plans.append(TensorPlan(tensor, None, why, len(outputs)))
-            outputs.append(OutputTensor(tensor.name, tensor.shape, tensor.fmt, tensor.location.nbytes, tensor, "kept"))
-            kept.append(tensor)
-            continue
-        weights.append(quantized_weight(tensor, preset))
-        tensor_plans.append(TensorPlan(tensor, None, "", len(outputs), quantized=weights[-1]))
-        outputs += outputs_of(weights[-1])
-    if not weights:
-        raise FileError(f"{container.path}: has no weight that the preset {preset.name} quantizes")
-    check_names(container, outputs)
-    return ConversionPlan(tensor_plans, outputs, configuration=configuration(preset, weights, kept))
+
+
+def _ignored(kept: Sequence[StoredTensor]) -> list[str]:
+    """Return the modules that engines must not take for quantized ones.
+
+    Modules whose name ends with "norm" are not listed: they are no linear layers.
+    """
+    modules = [module_of(one.name) for one in kept if one.name.endswith(".weight") and len(one.shape) == 2]
+    return sorted(module for module in modules if not module.endswith("norm"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError, reason
 
 __all__ = [
-    "Description", "add_configuration", "entries", "find_descriptions", "quantization_of", "remove_descriptions",
+    "Description", "add_descriptions", "entries", "find_descriptions", "quantization_of", "remove_descriptions",
     "set_dtype", "without_descriptions",
 ]  # fmt: skip
 
@@ -193,17 +193,23 @@ def _dtypes(text: str, at: int = 0, inside: bool = False) -> Iterator[tuple[int,
         at = _after(text, at + 1) if text[at] == "," else at
 
 
-def add_configuration(container: Container, configuration: dict[str, Any]) -> None:
-    """Have config.json say how a model is quantized; all else in it stays as it is.
+def add_descriptions(container: Container, descriptions: Mapping[str, Any]) -> None:
+    """Have files of a folder say how a model is quantized; all else in config.json stays as it is.
+
+    `descriptions` has the entry ``quantization_config`` under that name, and whole files under theirs.
 
     Raises FileError where a folder has no config.json: engines could not load the weights. A single file has none.
     """
     if not isinstance(container, Folder):
         return
-    name = CONFIGS[0]
-    text = _read(container.path / name) if name in container.others else ""
-    if not text:
-        raise FileError(f"{container.path / name}: must be a JSON object, to say how the weights are quantized")
-    entry = json.dumps({KEY: configuration}, indent=2)[1:-1].strip("\n")
-    body = text[: text.rindex("}")].rstrip()
-    container.replace(name, f"{body}{'' if body.endswith('{') else ','}\n{entry}\n}}\n".encode())
+    for name, content in descriptions.items():
+        if name != KEY:
+            container.add(name, (json.dumps(content, indent=4) + "\n").encode())
+            continue
+        path = container.path / CONFIGS[0]
+        text = _read(path) if CONFIGS[0] in container.others else ""
+        if not text:
+            raise FileError(f"{path}: must be a JSON object, to say how the weights are quantized")
+        entry = json.dumps({KEY: content}, indent=2)[1:-1].strip("\n")
+        body = text[: text.rindex("}")].rstrip()
+        container.add(CONFIGS[0], f"{body}{'' if body.endswith('{') else ','}\n{entry}\n}}\n".encode())

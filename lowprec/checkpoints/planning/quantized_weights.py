@@ -5,10 +5,10 @@ from __future__ import annotations
 from ...spec.formats import BFLOAT16, FLOAT16, FLOAT32
 from ..containers.container import Container
 from ..containers.tensors import TensorReader
+from ..element_rules import ElementRules
 from ..layouts.registry import find_weights
 from ..layouts.weight import Source, Weight
 from ..layouts.weight_reader import read_integers
-from ..recipe import Recipe
 from .quantization_config import quantization_of
 
 __all__ = ["dequantizes", "quantized_weights"]
@@ -17,9 +17,9 @@ VALUES = (BFLOAT16, FLOAT16, FLOAT32)
 """The formats that weights are dequantized to."""
 
 
-def dequantizes(recipe: Recipe) -> bool:
+def dequantizes(rules: ElementRules) -> bool:
     """Whether a conversion applies the scales of quantized weights."""
-    return recipe.to in VALUES and recipe.scaling is None
+    return rules.to in VALUES and rules.scaling is None
 
 
 def quantized_weights(container: Container) -> list[Weight]:

@@ -15,8 +15,9 @@ from ...ops.quantize import quantize_linear
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, INT8, Format
 from .packing import pack_nibbles, pack_words
 from .scheme import GlobalScale, Grid, Packing, Scheme
+from .tool import Tool
 
-__all__ = ["code_format", "global_scale", "has_nonfinite", "quantize"]
+__all__ = ["TOOL", "code_format", "global_scale", "has_nonfinite", "quantize"]
 
 Array = np.ndarray[Any, Any]
 
@@ -143,3 +144,6 @@ def _nvfp4(x: Array, fmt: Format, scheme: Scheme, second: np.float32) -> tuple[A
 def _without_negative_zero(x: Array, to: Format) -> Array:
     """Return `x` with 0 for −0 where the codes are FP4: llm-compressor gives them the sign of the quotient, 0 of −0."""
     return np.where(x == 0, x.dtype.type(0), x) if to == FLOAT4_E2M1FN else x
+
+
+TOOL = Tool("llm-compressor", quantize, global_scale)

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 
 from ..spec.formats import NUMERIC, Format
 
-__all__ = ["SCALE_FORMATS", "Recipe", "ScaleLayout", "parse_scale_layout"]
+__all__ = ["SCALE_FORMATS", "SCALE_SUFFIX", "ElementRules", "ScaleLayout", "parse_scale_layout"]
 
 SCALE_FORMATS = tuple(fmt for fmt in NUMERIC if fmt.is_float and (fmt.bits in (16, 32) or not fmt.has_zero))
 """What QuantizeLinear takes for scales."""
+
+SCALE_SUFFIX = "_scale"
+"""What is added to a tensor's name for its scales."""
 
 LARGEST_BLOCK = 1 << 16
 
@@ -62,7 +65,7 @@ class ScaleLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class ElementRules:
     """The arguments of `lowprec.encode`, or with scales of `lowprec.quantize_linear`; whether codes are packed."""
 
     to: Format

@@ -1,0 +1,67 @@
+"""Casting a tensor, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...loss.error_stats import ErrorStats
+from ...spec.formats import Format
+from ..arithmetic.chunk_arithmetic import bytes_of
+from ..arithmetic.chunks import ALIGNMENT, Chunk, split_chunks
+from ..containers.container import OutputTensor
+from ..containers.tensors import StoredTensor
+from ..element_rules import ElementRules
+from .operation import Array, Operation, Summary
+from .workspace import Workspace
+
+__all__ = ["Cast"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Operation):
+    """A cast of all elements of a tensor; `suffix` is added to its name."""
+
+    tensor: StoredTensor
+    fmt: Format
+    rules: ElementRules
+    suffix: str = ""
+
+    @property
+    def summary(self) -> Summary:
+        """The formats."""
+        tensor = self.tensor
+        return Summary(tensor.name, tensor.shape, self.fmt.name, self.rules.to.name, None, tensor.location.nbytes)
+
+    def outputs(self) -> Iterator[OutputTensor]:
+        """Yield the codes."""
+        tensor, to = self.tensor, self.rules.to
+        nbytes = bytes_of(tensor.size, to, self.rules.packs)
+        yield OutputTensor(tensor.name + self.suffix, tensor.shape, to, nbytes, tensor, "codes", self.rules)
+
+    def chunks(self, nbytes: int) -> Iterator[Chunk]:
+        """Cut between any elements that start a byte."""
+        most = 8 * nbytes // max(self.fmt.storage_bits, self.rules.to.storage_bits)
+        align = ALIGNMENT if self.tensor.packed or self.rules.packs else 1
+        return split_chunks((1, 1, self.tensor.size), most, 1, align)
+
+    def chunk_bytes(self, chunk: Chunk) -> int:
+        """Return the bytes of the wider format."""
+        return chunk.size * max(self.fmt.storage_bits, self.rules.to.storage_bits) // 8
+
+    @property
+    def smallest(self) -> int:
+        """A few bytes."""
+        return 0
+
+    def convert(
+        self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
+    ) -> Iterator[tuple[int, int, Array]]:
+        """Yield the codes of a chunk."""
+        source, rules = workspace.load(self.tensor, chunk), self.rules
+        result = workspace.arithmetic.buffer("result", np.uint8, bytes_of(chunk.size, rules.to, rules.packs))
+        workspace.arithmetic.cast(source, chunk.size, rules, result, stats)
+        yield 0, bytes_of(chunk.start, rules.to, rules.packs), result

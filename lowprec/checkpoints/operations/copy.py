@@ -1,0 +1,56 @@
+"""Copying a tensor as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...loss.error_stats import ErrorStats
+from ..arithmetic.chunks import Chunk, split_chunks
+from ..containers.container import OutputTensor
+from ..containers.tensors import StoredTensor
+from .operation import Array, Operation, Summary
+from .workspace import Workspace
+
+__all__ = ["Copy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy(Operation):
+    """A copy of a tensor, under another name if one is given; its chunks are counted in bytes."""
+
+    tensor: StoredTensor
+    name: str = ""
+    converts = False
+
+    @property
+    def summary(self) -> Summary:
+        """The tensor's own type."""
+        tensor = self.tensor
+        fmt = tensor.fmt.name if tensor.fmt else tensor.type_name
+        return Summary(tensor.name, tensor.shape, fmt, fmt, None, tensor.location.nbytes)
+
+    def outputs(self) -> Iterator[OutputTensor]:
+        """Yield the copy."""
+        tensor = self.tensor
+        yield OutputTensor(self.name or tensor.name, tensor.shape, tensor.fmt, tensor.location.nbytes, tensor, "kept")
+
+    def chunks(self, nbytes: int) -> Iterator[Chunk]:
+        """Cut the bytes."""
+        return split_chunks((1, 1, self.tensor.location.nbytes), nbytes)
+
+    def chunk_bytes(self, chunk: Chunk) -> int:
+        """Return the bytes of a chunk."""
+        return chunk.size
+
+    @property
+    def smallest(self) -> int:
+        """A few bytes."""
+        return 0
+
+    def convert(
+        self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
+    ) -> Iterator[tuple[int, int, Array]]:
+        """Yield the bytes."""
+        yield 0, chunk.start, workspace.read(self.tensor, chunk.start, chunk.size)

@@ -1,0 +1,114 @@
+"""Dequantizing a weight: rows or, where its axes are exchanged, one matrix after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...loss.error_stats import ErrorStats
+from ...spec.formats import FLOAT32
+from ..arithmetic.chunk_arithmetic import SourceBytes, bytes_of
+from ..arithmetic.chunks import Chunk
+from ..containers.container import OutputTensor
+from ..containers.tensors import StoredTensor
+from ..element_rules import ElementRules
+from ..layouts.weight import Weight
+from ..schemes.dequantize import Parameters, dequantize
+from .operation import Array, Operation, Summary
+from .workspace import Workspace
+
+__all__ = ["Dequantize"]
+
+PART = 1 << 18
+"""Elements that are dequantized, rounded and compared at once: they stay in a core's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dequantize(Operation):
+    """The values of a quantized weight, cast to a format; chunks are counted in rows."""
+
+    weight: Weight
+    rules: ElementRules
+
+    @property
+    def tensor(self) -> StoredTensor:  # type: ignore[override]
+        """The tensor with the codes."""
+        return self.weight.codes
+
+    @property
+    def summary(self) -> Summary:
+        """The formats of codes and scales, and all tensors of the weight."""
+        weight, nbytes = self.weight, sum(tensor.location.nbytes for tensor in self.weight.tensors)
+        source, scale = weight.scheme.codes.name, weight.scheme.scale.name
+        return Summary(weight.name, weight.plain_shape, source, self.rules.to.name, scale, nbytes)
+
+    def outputs(self) -> Iterator[OutputTensor]:
+        """Yield the values."""
+        weight, to = self.weight, self.rules.to
+        nbytes = bytes_of(weight.rows * weight.columns, to, False)
+        yield OutputTensor(weight.name, weight.plain_shape, to, nbytes, self.tensor, "codes", self.rules)
+
+    def chunks(self, nbytes: int) -> Iterator[Chunk]:
+        """Cut between rows, counted in float32, or between matrices: a first row, and a shape of one matrix."""
+        rows, columns = self.weight.rows, self.weight.columns
+        if rows * columns == 0:
+            return
+        step = self.weight.shape[-2] if self.weight.transposed else max(1, nbytes // (4 * columns))
+        for first in range(0, rows, step):
+            yield Chunk(first, (1, min(step, rows - first), columns), 0)
+
+    def chunk_bytes(self, chunk: Chunk) -> int:
+        """Return the bytes of the codes of a matrix, or of rows in float32."""
+        _, count, columns = chunk.shape
+        return count * (self.weight.scheme.row_bytes(columns) if self.weight.transposed else 4 * columns)
+
+    def convert(
+        self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
+    ) -> Iterator[tuple[int, int, Array]]:
+        """Yield the values of a chunk, as rows or as strips of columns."""
+        _, count, columns = chunk.shape
+        workspace.nbytes += self.weight.scheme.row_bytes(columns) * count
+        if self.weight.transposed:
+            yield from self._exchanged(chunk, workspace, stats)
+            return
+        rows, step = workspace.rows(self.weight), max(1, PART // columns)
+        for first in range(chunk.start, chunk.start + count, step):
+            here = min(step, chunk.start + count - first)
+            values = _values(workspace, here, columns)
+            rows.read(first, here, values)
+            yield 0, bytes_of(first * columns, self.rules.to, False), self._rounded(values, workspace, stats)
+
+    def _exchanged(self, chunk: Chunk, workspace: Workspace, stats: ErrorStats) -> Iterator[tuple[int, int, Array]]:
+        """Yield strips of columns as rows: the matrix is read whole, since each column needs every row of codes."""
+        _, rows, columns = chunk.shape
+        reader, scheme = workspace.rows(self.weight), self.weight.scheme
+        codes, parameters = reader.codes(chunk.start, rows), reader.parameters(chunk.start, rows)
+        group = scheme.grid.columns
+        step = math.lcm(group, 2) * max(1, PART // (rows * math.lcm(group, 2)))
+        bits, dtype = scheme.codes.bits, self.rules.to.code_dtype
+        for first in range(0, columns, step):
+            last = min(first + step, columns)
+            strip = np.ascontiguousarray(codes[:, first * bits // 8 : last * bits // 8])
+            scales = np.ascontiguousarray(parameters.scales[:, first // group : -(-last // group)])
+            values = _values(workspace, rows, last - first)
+            dequantize(scheme, strip, Parameters(scales), values)
+            result = self._rounded(values, workspace, stats).view(dtype).reshape(rows, last - first)
+            exchanged = workspace.arithmetic.buffer("exchanged", dtype, result.size).reshape(last - first, rows)
+            exchanged[:] = result.T
+            at = (chunk.start * columns + first * rows) * dtype.itemsize
+            yield 0, at, exchanged.reshape(-1).view(np.uint8)
+
+    def _rounded(self, values: Array, workspace: Workspace, stats: ErrorStats) -> Array:
+        """Return values in the target's format, as bytes, and count what rounding them loses."""
+        result = workspace.arithmetic.buffer("result", np.uint8, bytes_of(values.size, self.rules.to, False))
+        content = values.reshape(-1).view(np.uint8)
+        workspace.arithmetic.cast(SourceBytes(content, FLOAT32), values.size, self.rules, result, stats)
+        return result
+
+
+def _values(workspace: Workspace, rows: int, columns: int) -> Array:
+    return workspace.arithmetic.buffer("values", np.float32, rows * columns).reshape(rows, columns)

@@ -1,0 +1,123 @@
+"""The base of operations, each of which makes tensors of a stored one, chunk by chunk; what the report says of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...loss.error_stats import ErrorStats
+from ..arithmetic.chunks import Chunk
+from ..containers.container import OutputTensor
+from ..containers.tensors import StoredTensor
+from .workspace import Workspace
+
+__all__ = ["Array", "Operation", "Summary"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a report says of an operation.
+
+    Attributes
+    ----------
+    name, shape : str, tuple of int
+        Of the values, which may be stored under another name and in another shape.
+    source, target : str
+        The formats before and after.
+    scale : str or None
+        The format of the scales, before or after.
+    nbytes : int
+        How many bytes all stored tensors take that the operation stands for.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    source: str
+    target: str
+    scale: str | None
+    nbytes: int
+
+
+class Operation(ABC):
+    """What becomes of one stored tensor: an immutable value, which every worker can carry out.
+
+    Attributes
+    ----------
+    tensor : StoredTensor
+        The tensor, chunk by chunk of which is read.
+    converts : bool
+        Whether numbers are converted, so that there are error statistics.
+    """
+
+    tensor: StoredTensor
+    converts: bool = True
+
+    @property
+    @abstractmethod
+    def summary(self) -> Summary:
+        """What the report says."""
+
+    @abstractmethod
+    def outputs(self) -> Iterator[OutputTensor]:
+        """Yield the tensors that are made; their numbers are their positions."""
+
+    @abstractmethod
+    def chunks(self, nbytes: int) -> Iterator[Chunk]:
+        """Cut the tensor into chunks that take about so many bytes before or after the conversion, or more."""
+
+    @abstractmethod
+    def chunk_bytes(self, chunk: Chunk) -> int:
+        """Return how many bytes a chunk takes, as `chunks` counts them."""
+
+    @abstractmethod
+    def convert(
+        self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
+    ) -> Iterator[tuple[int, int, Array]]:
+        """Yield bytes of the outputs: the number of an output, an offset in it, and content, uint8.
+
+        `shared` is what `share` returned. The content is valid until the next one is asked for.
+        """
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes one pass reads of the tensor."""
+        return self.tensor.location.nbytes
+
+    @property
+    def smallest(self) -> int:
+        """How many bytes the smallest chunk takes, of which the first one is the largest."""
+        first = next(self.chunks(1), None)
+        return 0 if first is None else self.chunk_bytes(first)
+
+    @property
+    def held(self) -> int:
+        """How many bytes stay in memory for the whole conversion."""
+        return 0
+
+    @property
+    def measured(self) -> tuple[int, ...] | None:
+        """The shape of what must be measured of the whole tensor first; None where one pass is enough."""
+        return None
+
+    @property
+    def group(self) -> str:
+        """What the operations have in common whose tensors are measured together; nothing for one by itself."""
+        return ""
+
+    def measure(self, chunk: Chunk, workspace: Workspace) -> Iterator[tuple[int, Array]]:
+        """Yield largest magnitudes of a chunk, and the index of the first of them."""
+        raise NotImplementedError(f"{type(self).__name__} measures nothing")
+
+    def share(self, magnitudes: Array) -> Any:
+        """Return what all chunks need, from the largest magnitudes of all tensors of the group."""
+        raise NotImplementedError(f"{type(self).__name__} measures nothing")
+
+    def constants(self, shared: Any) -> Iterator[tuple[int, bytes]]:
+        """Yield the numbers of outputs that no chunk writes, and their content."""
+        yield from ()

@@ -1,0 +1,1 @@
+"""What `lowprec convert --recipe` offers: a scheme, the arithmetic of a tool and a layout each."""

@@ -1,0 +1,68 @@
+"""A recipe: how weights are stored, with whose arithmetic, and how engines name and describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...spec.formats import Format
+from ..containers.tensors import StoredTensor
+from ..layouts.output import Output
+from ..schemes.scheme import Scheme
+from ..schemes.tool import Tool
+from .selection import fused_group, why_no_linear_weight
+
+__all__ = ["Recipe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How the weights of a model are quantized and stored.
+
+    Attributes
+    ----------
+    name, summary : str
+        Its name, and in a line what is written.
+    layout, readers : str
+        The layout that is written; the engines that read it.
+    scheme : Scheme
+        How the weights are stored.
+    source_scales : bool
+        Whether scales have the type of the weight, which the scheme's format of scales then stands for.
+    tool : Tool
+        The arithmetic.
+    outputs : callable
+        Takes the name and the shape of a weight and its scheme; yields the tensors that it becomes.
+    describe : callable
+        Takes the scheme and the modules that are kept; returns the entry ``quantization_config`` of config.json under
+        that name, and whole files under theirs.
+    why_kept : callable
+        Takes a tensor; returns why it is not quantized, or nothing.
+    fused : callable
+        Takes the name of a weight; returns what the weights have in common that share the scale of a whole tensor, or
+        nothing where each has its own.
+    """
+
+    name: str
+    summary: str
+    layout: str
+    readers: str
+    scheme: Scheme
+    source_scales: bool
+    tool: Tool
+    outputs: Callable[[str, tuple[int, ...], Scheme], Iterable[Output]]
+    describe: Callable[[Scheme, Sequence[str]], Mapping[str, Any]]
+    why_kept: Callable[[StoredTensor], str] = why_no_linear_weight
+    fused: Callable[[str], str] = fused_group
+
+    def scheme_of(self, fmt: Format) -> Scheme:
+        """Return how a weight in `fmt` is stored."""
+        return replace(self.scheme, scale=fmt) if self.source_scales else self.scheme
+
+    def problem(self, shape: tuple[int, ...]) -> str:
+        """Return why a weight of a shape cannot be stored so, or nothing."""
+        columns, width = shape[-1], self.scheme.grid.columns
+        if self.scheme.grid.rows == 1 and width and columns % width:
+            return f"its rows are not divided into groups of {width}"
+        return "it is empty" if 0 in shape else ""

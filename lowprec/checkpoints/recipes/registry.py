@@ -1,0 +1,18 @@
+"""The table of recipes; a family of new ones is one line here and one module of this folder."""
+
+from __future__ import annotations
+
+from . import compressed_tensors
+from .recipe import Recipe
+
+__all__ = ["RECIPES", "find_recipe"]
+
+RECIPES = (*compressed_tensors.RECIPES,)
+
+
+def find_recipe(name: object, parameter: str = "recipe") -> Recipe:
+    """Return the recipe of a name; raise ValueError if there is none."""
+    for recipe in RECIPES:
+        if isinstance(name, str) and recipe.name == name:
+            return recipe
+    raise ValueError(f"`{parameter}` must be one of {', '.join(one.name for one in RECIPES)}; got {name!r}")

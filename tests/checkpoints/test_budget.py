@@ -1,0 +1,57 @@
+"""Threads and chunks within a limit of memory, where tensors cannot be cut: fewer threads, or an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.typed_tensors import BF16, nibbles, random_codes, random_scales, read_tensors, write_tensors
+
+from lowprec.checkpoints import conversion, convert
+from lowprec.checkpoints.execution.budget import choose_chunks
+from lowprec.checkpoints.files.errors import FileError
+
+
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Return what was chosen: threads, and bytes of a chunk."""
+    seen: list[tuple[int, int]] = []
+
+    def choose(*arguments: object) -> tuple[int, int]:
+        seen.append(choose_chunks(*arguments))  # type: ignore[arg-type]
+        return seen[-1]
+
+    monkeypatch.setattr(conversion, "choose_chunks", choose)
+    return seen
+
+
+def test_fewer_threads_for_large_matrices(tmp_path: Path, chosen: list[tuple[int, int]]) -> None:
+    """A matrix of gpt-oss is read whole, since its axes are exchanged: 16 threads would have 2.5 MB each."""
+    rows, columns = 5760, 2880
+    blocks = nibbles(np.random.default_rng(0).integers(0, 16, (1, rows, columns))).reshape(1, rows, columns // 32, 16)
+    scales = np.full((1, rows, columns // 32), 120, np.uint8)
+    source = write_tensors(tmp_path / "x.safetensors", {"experts.w_blocks": blocks, "experts.w_scales": scales})
+    convert(source, tmp_path / "y.safetensors", to="bfloat16", threads=16)
+    ((threads, nbytes),) = chosen
+    assert threads == (160 << 20) // (4 * rows * columns // 2 // 2)
+    assert 2 * nbytes >= rows * columns // 2
+    assert read_tensors(tmp_path / "y.safetensors")["experts.w"].shape == (1, columns, rows)
+    with pytest.raises(FileError, match=r"'experts.w_blocks': cannot be converted within `max_memory`"):
+        convert(source, tmp_path / "z.safetensors", to="bfloat16", max_memory="110M")
+    assert not (tmp_path / "z.safetensors").exists()
+
+
+def test_rows_that_are_quantized_together(tmp_path: Path, chosen: list[tuple[int, int]]) -> None:
+    """128 rows share scales, and are read together."""
+    source = write_tensors(tmp_path / "x.safetensors", {"a.0.q.weight": np.ones((128, 40_000), BF16)})
+    with pytest.raises(FileError, match=r"'a.0.q.weight': cannot be converted within `max_memory`"):
+        convert(source, tmp_path / "y.safetensors", recipe="fp8-block", max_memory="108M")
+    convert(source, tmp_path / "y.safetensors", recipe="fp8-block", max_memory="128M", threads=8)
+    assert chosen == [(1, 8 << 20)]
+
+
+def test_small_tensors_leave_all_threads(tmp_path: Path, chosen: list[tuple[int, int]]) -> None:
+    tensors = {"w.weight": random_codes((300, 260)), "w.weight_scale_inv": random_scales((3, 3))}
+    convert(write_tensors(tmp_path / "x.safetensors", tensors), tmp_path / "y.safetensors", to="bfloat16", threads=16)
+    assert chosen == [(16, (160 << 20) // 64)]
