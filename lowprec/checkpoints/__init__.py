@@ -1,4 +1,4 @@
-"""Checkpoints of any size: tensors converted and inspected chunk by chunk.
+"""Checkpoints of any size: tensors converted, read and inspected chunk by chunk.
 
 ```
 containers/ ─▶ layouts/, recipes/ ─▶ planning/ ─▶ operations/ ─▶ execution/ (steps, threads or Dask, worker)
@@ -9,9 +9,13 @@ containers/ ─▶ layouts/, recipes/ ─▶ planning/ ─▶ operations/ ─▶
 from .containers.array_files import read_array, write_array
 from .conversion import convert
 from .inspection import Entry, inspect
+from .opening import Checkpoint, TensorInfo, open
 from .report import Report, TensorReport
 
-__all__ = ["Entry", "Report", "TensorReport", "convert", "inspect", "read_array", "write_array"]
+__all__ = [
+    "Checkpoint", "Entry", "Report", "TensorInfo", "TensorReport", "convert", "inspect", "open", "read_array",
+    "write_array",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -20,7 +20,7 @@ from .containers.registry import open_container
 from .containers.tensors import StoredTensor, TensorReader
 from .files.errors import FileError
 from .files.limits import Limits, parse_size
-from .headline import headline
+from .headline import contents_text
 from .inspection import Entry, entry_of
 from .layouts.weight import Weight
 from .layouts.weight_reader import WeightReader
@@ -77,6 +77,7 @@ class Checkpoint(Mapping[str, Array]):
     def __init__(self, container: Container) -> None:
         self._container, self._reader, self._lock = container, TensorReader(), threading.Lock()
         weights = [] if container.codes_suffix else quantized_weights(container)
+        self._weights = weights
         self._parts = {part.name: weight for weight in weights for part in weight.tensors}
         by_codes = {weight.codes.name: weight for weight in weights}
         self._tensors: dict[str, StoredTensor | Weight] = {}
@@ -111,10 +112,10 @@ class Checkpoint(Mapping[str, Array]):
         return np.asarray(self.read(name))
 
     def __repr__(self) -> str:
-        n = sum(isinstance(one, Weight) for one in self._tensors.values())
-        quantized = f", {n} of them quantized" if n else ""
-        closed = ", closed" if self._closed else ""
-        return f"<Checkpoint {str(self.path)!r}: {headline(self._container)}; {len(self)} tensors{quantized}{closed}>"
+        text = contents_text(self._container, self._weights)
+        quantized = f", {len(self._weights)} of them quantized" if self._weights else ""
+        closed = "; closed" if self._closed else ""
+        return f"<Checkpoint {str(self.path)!r}: {text}; {len(self)} tensors{quantized}{closed}>"
 
     def __enter__(self) -> Checkpoint:
         return self
@@ -211,7 +212,7 @@ class Checkpoint(Mapping[str, Array]):
         >>> folder.cleanup()
         """
         to = None if dtype is None else as_format(dtype, parameter="dtype")
-        if to is not None and (to not in VALUES or to not in NUMERIC):
+        if to is not None and to not in VALUES:
             raise ValueError(f"`dtype` must be {', '.join(fmt.name for fmt in VALUES)} or None; got {dtype!r}")
         if library not in LIBRARIES:
             raise ValueError(f"`library` must be one of {', '.join(LIBRARIES)}; got {library!r}")

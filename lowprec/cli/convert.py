@@ -9,7 +9,7 @@ from typing import Any
 
 from ..checkpoints.conversion import convert, parse_size
 from ..checkpoints.element_rules import SCALE_FORMATS, parse_scale_layout
-from ..checkpoints.inspection import as_text, inspect
+from ..checkpoints.inspection import as_text, inspect, inspect_with_headline
 from ..checkpoints.progress import STYLES
 from ..checkpoints.recipes.registry import RECIPES
 from ..checkpoints.report import Report
@@ -99,17 +99,13 @@ def _report(options: argparse.Namespace) -> Report:
 
 def _inspect(options: argparse.Namespace) -> None:
     source = source_format(options)
-    entries = inspect(
-        options.file,
-        source=source,
-        stats=options.stats,
-        follow_links=options.follow_links,
-        max_memory=options.max_memory,
-    )
+    how = {"source": source, "stats": options.stats, "follow_links": options.follow_links}
     if options.json:
+        entries = inspect(options.file, **how, max_memory=options.max_memory)
         print(json.dumps([one.as_dict() for one in entries], indent=2))
     else:
-        print(as_text(str(options.file), entries, stats=options.stats))
+        entries, headline = inspect_with_headline(options.file, **how, max_memory=options.max_memory)
+        print(as_text(str(options.file), entries, headline, stats=options.stats))
 
 
 def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:

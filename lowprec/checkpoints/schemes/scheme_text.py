@@ -51,5 +51,5 @@ def scheme_text(scheme: Scheme) -> str:
     """Return codes and scales in a line: float8_e4m3fn, a float32 scale to 128 x 128."""
     codes = f"{scheme.bits}-bit integers in words" if scheme.packing is Packing.WORDS else scheme.codes.name
     text = f"{codes}, a {scheme.scale.name} scale to {sharing_text(scheme.grid)}"
-    second = {GlobalScale.NONE: "", GlobalScale.FACTOR: ", times a second one", GlobalScale.INVERSE: ", by a second one"}
-    return text + second[scheme.global_scale]
+    second = {GlobalScale.FACTOR: ", times a second one", GlobalScale.INVERSE: ", divided by a second one"}
+    return text + second.get(scheme.global_scale, "")
