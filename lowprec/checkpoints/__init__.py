@@ -1,4 +1,4 @@
-"""Checkpoints of any size: tensors converted, read and inspected chunk by chunk.
+"""Checkpoints of any size: tensors converted, read, inspected and checked chunk by chunk.
 
 ```
 containers/ ─▶ layouts/, recipes/ ─▶ planning/ ─▶ operations/ ─▶ execution/ (steps, threads or Dask, worker)
@@ -6,6 +6,8 @@ containers/ ─▶ layouts/, recipes/ ─▶ planning/ ─▶ operations/ ─▶
 ```
 """
 
+from .checking.check import check
+from .checking.finding import Finding
 from .containers.array_files import read_array, write_array
 from .conversion import convert
 from .inspection import Entry, inspect
@@ -13,8 +15,8 @@ from .opening import Checkpoint, TensorInfo, open
 from .report import Report, TensorReport
 
 __all__ = [
-    "Checkpoint", "Entry", "Report", "TensorInfo", "TensorReport", "convert", "inspect", "open", "read_array",
-    "write_array",
+    "Checkpoint", "Entry", "Finding", "Report", "TensorInfo", "TensorReport", "check", "convert", "inspect", "open",
+    "read_array", "write_array",
 ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from .planning.quantized_weights import quantized_weights
 from .schemes.scheme import Scheme
 from .schemes.scheme_text import scheme_name
 
-__all__ = ["contents_text", "headline", "kind_text"]
+__all__ = ["contents_text", "grouped_scheme", "headline", "kind_text"]
 
 SMALL = 0.02
 """The share of all bytes below which the format of plain tensors is not named."""
@@ -38,13 +38,13 @@ _LAYER = re.compile(r"^(|.*?[./])([A-Za-z_]\w*)[./](\d+)[./]")
 
 def kind_text(weight: Weight) -> str:
     """Return the layout of a weight and its scheme: DeepSeek block FP8 128x128, ModelOpt NVFP4, gpt-oss MXFP4."""
-    scheme, layout = scheme_name(_in_groups(weight)), weight.layout
+    scheme, layout = scheme_name(grouped_scheme(weight)), weight.layout
     layout = next((family for name, family in _FAMILIES if name.search(weight.scales.name)), layout)
     words = [word for word in layout.split() if word not in scheme.split()]
     return " ".join([*words, scheme])
 
 
-def _in_groups(weight: Weight) -> Scheme:
+def grouped_scheme(weight: Weight) -> Scheme:
     """Return the scheme of a weight; where a group is as long as the rows of this one, with that length."""
     scheme = weight.scheme
     narrow = scheme.bits in range(1, 8) or scheme.codes.bits < 8 or not scheme.scale.has_zero

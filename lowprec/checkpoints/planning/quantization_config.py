@@ -15,8 +15,8 @@ from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError, reason
 
 __all__ = [
-    "Description", "add_descriptions", "entries", "find_descriptions", "quantization_of", "remove_descriptions",
-    "set_dtype", "without_descriptions",
+    "HF_QUANT_CONFIG", "Description", "add_descriptions", "entries", "find_descriptions", "quantization_of",
+    "read_description", "remove_descriptions", "set_dtype", "without_descriptions",
 ]  # fmt: skip
 
 KEY = "quantization_config"
@@ -28,7 +28,8 @@ TOP_KEY = "quantization"
 """The same at the top, as MLX (config.json) and Mistral (params.json) write it."""
 
 CONFIGS = ("config.json", "params.json")
-FILES = ("hf_quant_config.json", "quantize_config.json", "quant_config.json")
+HF_QUANT_CONFIG = "hf_quant_config.json"
+FILES = (HF_QUANT_CONFIG, "quantize_config.json", "quant_config.json")
 """Files that are such a description as a whole: of ModelOpt, AutoGPTQ, AWQ."""
 
 DTYPES = ("torch_dtype", "dtype")
@@ -155,6 +156,13 @@ def quantization_of(container: Container) -> dict[str, Any]:
     if FILES[0] in names and _read(container.path / FILES[0]):
         return {"quant_method": "modelopt"}
     return {}
+
+
+def read_description(container: Container, name: str) -> dict[str, Any]:
+    """Return what one of a folder's files of JSON says; empty where it is missing or no JSON object."""
+    if not isinstance(container, Folder) or name not in container.others:
+        return {}
+    return dict(json.loads(_read(container.path / name) or "{}"))
 
 
 def set_dtype(container: Container, dtype: str) -> None:

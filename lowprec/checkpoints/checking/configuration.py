@@ -1,0 +1,202 @@
+"""Whether what config.json says of a quantization is true of the tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ..headline import grouped_scheme, kind_text
+from ..layouts.compressed_tensors_output import describe
+from ..layouts.registry import LAYOUTS
+from ..layouts.weight import Weight, block_of
+from ..planning.quantization_config import HF_QUANT_CONFIG, find_descriptions, read_description
+from ..schemes.scheme import Grid
+from ..schemes.scheme_text import codes_text, scheme_name
+from .finding import Finding
+from .ignored import names_module
+from .subject import CONFIG, Subject, module_of
+
+__all__ = ["check_configuration", "check_hf_quant_config", "check_layout"]
+
+NAME = "quantization_config"
+
+
+def check_layout(subject: Subject) -> Iterator[Finding]:
+    """Say which layouts there are, and whether the configuration names them."""
+    kinds: dict[str, int] = {}
+    for weight in subject.weights:
+        kinds[kind_text(weight)] = kinds.get(kind_text(weight), 0) + 1
+    for kind, n in kinds.items():
+        yield Finding("layout", False, "", f"{kind}: {n} weight{'s' * (n > 1)}")
+    for layout in dict.fromkeys(one.row.layout for one in subject.companions if one.row is not None):
+        first = next(one for one in subject.companions if one.row is not None and one.row.layout == layout)
+        text = f"belongs with {ascii(first.tensor.name)[:80]}, as in a layout that lowprec does not read ({layout})"
+        undescribed = not subject.description and not find_descriptions(subject.container)
+        said = f"; {CONFIG} does not say so" if undescribed and subject.is_model else ", and is not checked"
+        yield Finding("layout", undescribed and subject.is_model, first.codes.name, text + said)
+    if not subject.is_quantized and not subject.description:
+        yield Finding("layout", False, "", "nothing is quantized")
+
+
+def check_configuration(subject: Subject) -> Iterator[Finding]:
+    """Hold the configuration against the weights."""
+    if not subject.description:
+        if subject.weights and subject.is_model and not find_descriptions(subject.container):
+            first = subject.weights[0]
+            text = f"is {kind_text(first)}, and {CONFIG} has no {NAME}: transformers takes the codes for values"
+            yield Finding("configuration", True, first.name, text)
+        return
+    known = {method for layout in LAYOUTS for method in layout.METHODS}
+    if subject.unexpected:
+        first = subject.unexpected[0]
+        text = f"is {kind_text(first)}; {CONFIG} says that the method is {subject.method[:40] or 'none'!r}"
+        yield Finding("configuration", True, first.name, text)
+    elif not subject.is_quantized and not subject.codes:
+        text = f"{CONFIG} says that the model is quantized ({subject.method[:40]}); no tensor is"
+        yield Finding("configuration", True, "", text)
+    elif not subject.weights and subject.method not in known:
+        text = f"{CONFIG} says that the method is {subject.method[:40]!r}, which lowprec does not check"
+        yield Finding("configuration", False, "", text)
+    rule = _METHODS.get("modelopt" if subject.method.startswith("modelopt") else subject.method)
+    for weight in subject.weights if rule else ():
+        for text in rule(weight, subject.description) if rule else ():
+            yield Finding("configuration", True, weight.name, text)
+
+
+def _extent(grid: Grid, weight: Weight) -> tuple[int, int]:
+    """Return how many rows and columns of a weight share a scale, at most those that it has."""
+    rows = weight.shape[-2] if len(weight.shape) > 1 else 1
+    return min(grid.rows or rows, rows), min(grid.columns or weight.columns, weight.columns)
+
+
+def _fp8(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
+    """DeepSeek and those who followed: blocks of a size, one format of codes."""
+    codes, shared = weight.scheme.codes, _extent(weight.scheme.grid, weight)
+    if codes.bits != 8:  # the FP4 of DeepSeek V4, of which config.json says nothing
+        return
+    block = block_of(description.get("weight_block_size"))
+    if block and shared != _extent(Grid(*block), weight):
+        yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} says blocks of {block[0]} x {block[1]}"
+    elif not block and shared != _extent(Grid(0, 0), weight):
+        yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} has no weight_block_size"
+    if block and weight.scales.name.endswith("weight_scale"):
+        yield "has blocks of scales named weight_scale; engines look for weight_scale_inv"
+    named, fmt = description.get("fmt"), f"e{codes.exponent_bits}m{codes.mantissa_bits}"
+    if isinstance(named, str) and named != fmt:
+        yield f"has {codes.name} codes; {CONFIG} says fmt {named[:20]!r}"
+    elif isinstance(named, str) and not codes.has_negative_zero:
+        yield f"has {codes.name} codes; engines read fmt {named[:20]!r} as the format with -0"
+    if description.get("activation_scheme") == "static" and not any("input" in one.name for one in weight.unused):
+        yield f"has no input_scale; {CONFIG} says that the activation_scheme is static"
+
+
+def _groups(weight: Weight, description: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the groups of a configuration that a weight may be in: those that name it, else those for all layers."""
+    groups = description.get("config_groups")
+    found = [one for one in groups.values() if isinstance(one, dict)] if isinstance(groups, dict) else []
+    named, general = [], []
+    for group in found:
+        targets = [one for one in group.get("targets") or () if isinstance(one, str)]
+        if any(names_module(module_of(weight.name), one) for one in targets):
+            named.append(group)
+        elif any(not one.startswith("re:") and "." not in one for one in targets):
+            general.append(group)
+    return named or general
+
+
+def _compressed(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
+    """compressed-tensors: one of the groups must be what the weight is."""
+    groups = _groups(weight, description)
+    if not groups:
+        yield f"is {scheme_name(grouped_scheme(weight))}, and no group of {CONFIG} is for it"
+        return
+    reasons = [list(_differences(weight, group, description)) for group in groups]
+    if all(reasons):
+        yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} says {', '.join(min(reasons, key=len))}"
+    scales = weight.scales
+    if len(scales.shape) == 1 and scales.size > 1:
+        yield f"has scales of the shape {list(scales.shape)}; engines expect {[*scales.shape, 1]}"
+
+
+def _differences(weight: Weight, group: Mapping[str, Any], description: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a group says that is not true of a weight; the true values are those that we would write."""
+    scheme = weight.scheme
+    said = group.get("weights")
+    if not isinstance(said, dict):
+        yield "that its weights are not quantized"
+        return
+    ours = describe("", None, scheme, ())[NAME]["config_groups"][""]
+    fmt = group.get("format") or description.get("format")
+    loose = {"mixed-precision", "naive-quantized", None}
+    if fmt not in loose and fmt != ours["format"]:
+        yield f"format {str(fmt)[:40]!r}"
+    for key in ("num_bits", "type"):
+        if key in said and said[key] != ours["weights"][key]:
+            yield f"{key} {str(said[key])[:20]!r}"
+    if said.get("symmetric") is False and weight.zero_points is None:
+        yield "symmetric False, and there are no zero points"
+    expected = _said_grid(said)
+    if weight.groups is None and expected is not None and _extent(scheme.grid, weight) != _extent(expected, weight):
+        size = said.get("block_structure") or said.get("group_size")
+        yield f"strategy {str(said.get('strategy'))[:20]!r}" + (f" of {str(size)[:20]}" if size else "")
+
+
+def _said_grid(said: Mapping[str, Any]) -> Grid | None:
+    """Return which elements share a scale, as a group says it; None where it does not."""
+    size, block = said.get("group_size"), block_of(said.get("block_structure"))
+    strategy = said.get("strategy") or ("group" if size else None)
+    if strategy in ("group", "tensor_group"):
+        return Grid(1, size) if type(size) is int and size > 0 else None
+    if strategy == "block":
+        return Grid(*block) if block else None
+    return {"tensor": Grid(0, 0), "channel": Grid(1, 0)}.get(str(strategy))
+
+
+def _modelopt(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
+    """ModelOpt: one algorithm, and the size of groups."""
+    algorithm, scheme = str(description.get("quant_algo") or ""), weight.scheme
+    name = scheme_name(grouped_scheme(weight))
+    expected = next((one for one in _ALGORITHMS if one[0] == algorithm), None)
+    if expected is not None and not name.startswith(expected[1]):
+        yield f"is {name}; quant_algo is {algorithm!r}"
+    size = description.get("group_size")
+    if type(size) is int and size > 0 and codes_text(scheme) == "FP4":
+        if _extent(scheme.grid, weight)[1] != min(size, weight.columns):
+            yield f"has groups of {_extent(scheme.grid, weight)[1]}; group_size is {size}"
+
+
+_ALGORITHMS = (
+    ("FP8", "FP8 per tensor"), ("FP8_PER_CHANNEL_PER_TOKEN", "FP8 per row"), ("FP8_PB_WO", "block FP8"),
+    ("NVFP4", "NVFP4"), ("NVFP4_AWQ", "NVFP4"), ("MXFP8", "MXFP8"),
+)  # fmt: skip
+"""Values of ``quant_algo``, and how the name of the scheme starts that they stand for."""
+
+_METHODS: dict[str, Callable[[Weight, Mapping[str, Any]], Iterator[str]]] = {
+    "fp8": _fp8, "deepseek_v4_fp8": _fp8, "compressed-tensors": _compressed, "modelopt": _modelopt,
+}  # fmt: skip
+
+
+def check_hf_quant_config(subject: Subject) -> Iterator[Finding]:
+    """Hold ModelOpt's file against config.json: engines read one of the two."""
+    theirs = read_description(subject.container, HF_QUANT_CONFIG)
+    if not theirs:
+        return
+    said = theirs.get("quantization")
+    if not isinstance(said, dict):
+        yield Finding("configuration", True, "", f"{HF_QUANT_CONFIG} has no entry 'quantization'")
+        return
+    ours = subject.description
+    if not subject.method.startswith("modelopt"):
+        text = f"{HF_QUANT_CONFIG} is there, and the method of {CONFIG} is {subject.method[:40]!r}"
+        yield Finding("configuration", True, "", text)
+        return
+    for key in ("quant_algo", "group_size", "kv_cache_quant_algo"):
+        if key in said and key in ours and said[key] != ours[key]:
+            text = f"{HF_QUANT_CONFIG} says {key} {str(said[key])[:40]!r}, {CONFIG} {str(ours[key])[:40]!r}"
+            yield Finding("configuration", True, "", text)
+    lists = [some.get(key) for some, key in ((said, "exclude_modules"), (ours, "ignore"))]
+    excluded, ignored = (sorted(map(str, one)) if isinstance(one, list) else None for one in lists)
+    if excluded is not None and ignored is not None and excluded != ignored:
+        first = sorted(set(excluded) ^ set(ignored))[:1]
+        text = f"{HF_QUANT_CONFIG} excludes other modules than {CONFIG} ignores: {str(first)[1:-1][:80]}"
+        yield Finding("configuration", True, "", text)
