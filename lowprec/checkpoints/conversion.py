@@ -10,13 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ..backends.thread_count import get_num_threads
-from ..spec.formats import NUMERIC, Format, as_format
+from ..spec.arguments import as_flag, shown
 from ..spec.opset_rules import NEWEST
-from ..spec.round_modes import ROUND_MODES
+from .arguments import as_number_format, as_patterns, as_thread_count, check_defaults, make_element_rules
 from .containers.registry import open_container
 from .containers.target import check_target
-from .element_rules import SCALE_FORMATS, ElementRules, parse_scale_layout
 from .execution.budget import check_least, choose_chunks
 from .execution.runners import Cluster, Runner, Threads
 from .execution.steps import Steps
@@ -25,60 +23,11 @@ from .files.limits import BASE, PER_TENSOR, Limits, parse_size
 from .planning.plan_casts import plan_conversion
 from .planning.plan_recipe import plan_recipe
 from .planning.quantization_config import add_descriptions, remove_descriptions, set_dtype
-from .progress import make_progress
+from .progress import check_style, make_progress
 from .recipes.registry import find_recipe
 from .report import Report
 
 __all__ = ["convert", "parse_size"]
-
-
-def _threads(n: int | None) -> int:
-    if n is None:
-        return get_num_threads()
-    if not isinstance(n, int) or isinstance(n, bool) or not 1 <= n <= 1024:
-        raise ValueError(f"`threads` must be an integer from 1 to 1024; got {n!r}")
-    return n
-
-
-def _numbers(spec: object, parameter: str) -> Format:
-    fmt = as_format(spec, parameter=parameter)
-    if fmt not in NUMERIC:
-        raise ValueError(f"`{parameter}` must be a format of numbers; got {fmt.name}")
-    return fmt
-
-
-def _element_rules(
-    to: Format, saturate: bool, round_mode: str | None, opset: int, scale: str, scale_format: object
-) -> ElementRules:
-    fmt = as_format(scale_format, parameter="scale_format")
-    if fmt not in SCALE_FORMATS:
-        raise ValueError(
-            f"`scale_format` must be one of {', '.join(one.name for one in SCALE_FORMATS)}; got {fmt.name}"
-        )
-    if round_mode is not None and round_mode not in ROUND_MODES:
-        raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)}; got {round_mode!r}")
-    return ElementRules(to, bool(saturate), round_mode, opset, scaling=parse_scale_layout(scale, fmt))
-
-
-def _check_alone(to: object, options: dict[str, object]) -> None:
-    """Raise ValueError for a parameter that says what is converted, or how, besides a recipe."""
-    defaults = inspect.signature(convert).parameters
-    for name, value in {"to": to, **options}.items():
-        default = defaults[name].default
-        same_type = type(value) is type(default)
-        if value is not default and not (same_type and value == default) and not _is_empty(value):
-            raise ValueError(f"`{name}` must be {default!r} where there is a `recipe`; got {value!r}")
-
-
-def _is_empty(value: object) -> bool:
-    return isinstance(value, (str, list, tuple)) and not value
-
-
-def _patterns(patterns: str | Sequence[str], parameter: str) -> tuple[str, ...]:
-    chosen = (patterns,) if isinstance(patterns, str) else patterns
-    if not isinstance(chosen, Sequence) or not all(isinstance(one, str) for one in chosen):
-        raise ValueError(f"`{parameter}` must be patterns of names; got {patterns!r}")
-    return tuple(chosen)
 
 
 def convert(
@@ -89,6 +38,7 @@ def convert(
     to: object = None,
     recipe: str | None = None,
     keep: str | Sequence[str] = (),
+    also: str | Sequence[str] = (),
     source: object = None,
     include: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
@@ -126,12 +76,14 @@ def convert(
         Quantize the weights of a model for inference engines: ``"fp8-dynamic"``, ``"fp8-block"``, ``"int8"``,
         ``"w4a16"``, ``"w4a16-g32"``, ``"mxfp4a16"``, ``"mxfp8"`` or ``"nvfp4a16"``, in the layout of compressed-tensors
         and with the arithmetic of llm-compressor. The parameters from `source` to `raw` must have their defaults.
-    keep : str or sequence of str
-        With `recipe`: patterns of names of modules or tensors that are not quantized either.
+    keep, also : str or sequence of str
+        With `recipe`: patterns of names of modules or tensors that are not quantized either, and of those that are
+        besides the linear layers of repeated blocks, if their type and shape allow it. `keep` counts where both fit.
     source : str, int, dtype or Format, optional
         .npy and .npz: the format of codes that the file does not name.
     include, exclude : str or sequence of str
-        Patterns of tensor names, with ``*``, ``?`` and ``[...]``. All others are kept, as are tensors without floats.
+        Patterns of names of modules or tensors, with ``*``, ``?`` and ``[...]``, or regular expressions after ``re:``.
+        All others are kept, as are tensors without floats.
     saturate, round_mode, opset
         As in `cast`.
     scale : str
@@ -207,27 +159,33 @@ def convert(
     >>> folder.cleanup()
     """
     started = time.monotonic()
-    options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "raw": raw}
-    rest = {"source": source, "include": include, "exclude": exclude, "scale": scale, "scale_format": scale_format}
+    options: dict[str, object] = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "raw": raw}
+    options |= {"source": source, "include": include, "exclude": exclude, "scale": scale, "scale_format": scale_format}
     chosen = None if recipe is None else find_recipe(recipe)
     if chosen is not None:
-        _check_alone(to, {**options, **rest})
+        defaults = {name: one.default for name, one in inspect.signature(convert).parameters.items()}
+        check_defaults("recipe", {"to": to, **options}, defaults)
     elif to is None:
         raise ValueError("`to` must be a format unless there is a `recipe`; got None")
-    kept = _patterns(keep, "keep")
-    if chosen is None and kept:
-        raise ValueError(f"`keep` must be empty unless there is a `recipe`; got {keep!r}")
-    target = None if chosen else _numbers(to, "to")
-    memory, n = parse_size(max_memory), _threads(threads)
+    kept, added = as_patterns(keep, "keep"), as_patterns(also, "also")
+    for value, patterns in ((keep, kept), (also, added)):
+        if patterns and chosen is None:
+            text = f"`{patterns.parameter}` must be empty unless there is a `recipe`; got {shown(value)}"
+            raise ValueError(text)
+    target = None if chosen else as_number_format(to, "to")
+    raw, dry_run, overwrite = as_flag(raw, "raw"), as_flag(dry_run, "dry_run"), as_flag(overwrite, "overwrite")
+    verify, follow_links = as_flag(verify, "verify"), as_flag(follow_links, "follow_links")
+    check_style(progress)
+    memory, n = parse_size(max_memory), as_thread_count(threads)
     check_least(memory)
     path, new = Path(src), Path(dst)
-    numbers = None if source is None else _numbers(source, "source")
+    numbers = None if source is None else as_number_format(source, "source")
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
     if chosen is not None:
-        plan = plan_recipe(container, chosen, kept)
+        plan = plan_recipe(container, chosen, kept, added)
     else:
-        rules = _element_rules(_numbers(to, "to"), saturate, round_mode, opset, scale, scale_format)
-        plan = plan_conversion(container, rules, _patterns(include, "include"), _patterns(exclude, "exclude"), raw)
+        rules = make_element_rules(as_number_format(to, "to"), saturate, round_mode, opset, scale, scale_format)
+        plan = plan_conversion(container, rules, as_patterns(include, "include"), as_patterns(exclude, "exclude"), raw)
     n, chunk_bytes = choose_chunks(plan, memory, n, BASE + PER_TENSOR * len(container.tensors))
     real = check_target(container, new, overwrite)
     remove_descriptions(container, plan.misfits)

@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
+from ..spec.arguments import shown
 from ..spec.formats import NUMERIC, Format
 
 __all__ = ["SCALE_FORMATS", "SCALE_SUFFIX", "ElementRules", "ScaleLayout", "parse_scale_layout"]
@@ -85,15 +86,16 @@ class ElementRules:
         return (self.scaling.block_size if self.scaling else 0) or 1
 
 
-def parse_scale_layout(text: str, fmt: Format) -> ScaleLayout | None:
+def parse_scale_layout(text: object, fmt: Format) -> ScaleLayout | None:
     """Return what ``none``, ``tensor``, ``axis:N`` or ``block:B`` asks for; raise ValueError for anything else."""
-    if text == "none":
-        return None
-    if text == "tensor":
-        return ScaleLayout("tensor", fmt)
-    match = re.fullmatch(r"axis:(-?[0-9]{1,2})|block:([0-9]{1,5})", text)
-    if match and match[1]:
-        return ScaleLayout("axis", fmt, axis=int(match[1]))
-    if match and 1 <= int(match[2]) <= LARGEST_BLOCK:
-        return ScaleLayout("block", fmt, block_size=int(match[2]))
-    raise ValueError(f"`scale` must be none, tensor, axis:N or block:B, B from 1 to {LARGEST_BLOCK}; got {text!r}")
+    if isinstance(text, str):
+        if text == "none":
+            return None
+        if text == "tensor":
+            return ScaleLayout("tensor", fmt)
+        match = re.fullmatch(r"axis:(-?[0-9]{1,2})|block:([0-9]{1,5})", text)
+        if match and match[1]:
+            return ScaleLayout("axis", fmt, axis=int(match[1]))
+        if match and 1 <= int(match[2]) <= LARGEST_BLOCK:
+            return ScaleLayout("block", fmt, block_size=int(match[2]))
+    raise ValueError(f"`scale` must be none, tensor, axis:N or block:B, B from 1 to {LARGEST_BLOCK}; got {shown(text)}")

@@ -7,9 +7,10 @@ import sys
 import time
 from typing import Any
 
+from ..spec.arguments import shown
 from .files.errors import FileError
 
-__all__ = ["STYLES", "Progress", "make_progress", "size_text"]
+__all__ = ["STYLES", "Progress", "check_style", "make_progress", "size_text"]
 
 STYLES = ("auto", "bar", "plain", "none")
 
@@ -74,10 +75,14 @@ class _Lines(Progress):
             print(f"{text}, {size_text(rate)}/s, {left:.0f} s left", file=sys.stderr, flush=True)
 
 
+def check_style(style: object) -> None:
+    """Raise ValueError unless a style is one of `STYLES`."""
+    if not isinstance(style, str) or style not in STYLES:
+        raise ValueError(f"`progress` must be one of {', '.join(STYLES)}; got {shown(style)}")
+
+
 def make_progress(style: str, total: int) -> Progress:
     """Return a display of so many bytes in one of `STYLES`; ``auto`` is a bar on a terminal with tqdm."""
-    if style not in STYLES:
-        raise ValueError(f"`progress` must be one of {', '.join(STYLES)}; got {style!r}")
     if style == "none" or sys.stderr is None:
         return Progress(total)
     tqdm = None if style == "plain" or (style == "auto" and not sys.stderr.isatty()) else _tqdm()

@@ -77,6 +77,7 @@ def _report(options: argparse.Namespace) -> Report:
         to=None if options.to is None else number_format(options.to, "--to"),
         recipe=options.recipe,
         keep=options.keep,
+        also=options.also,
         source=source_format(options),
         include=options.include,
         exclude=options.exclude,
@@ -126,9 +127,10 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
     one.add_argument(
         "--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes that the file does not name"
     )
-    which = one.add_argument_group("which tensors")
+    which = one.add_argument_group("which tensors (GLOB: a name with * and ?, or re: and a regular expression)")
     which.add_argument("--include", action="append", default=[], metavar="GLOB", help="only these (repeat for more)")
     which.add_argument("--keep", action="append", default=[], metavar="GLOB", help="--recipe: not these modules either")
+    which.add_argument("--also", action="append", default=[], metavar="GLOB", help="--recipe: these modules too")
     which.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="not these (repeat for more)")
     scales = one.add_argument_group("scales (QuantizeLinear instead of Cast; of W: W_scale)")
     scales.add_argument(

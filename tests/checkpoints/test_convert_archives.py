@@ -17,6 +17,7 @@ from lowprec.checkpoints.arithmetic.chunks import Chunk
 from lowprec.checkpoints.containers.tensors import ArchiveMember, StoredTensor
 from lowprec.checkpoints.execution import runners
 from lowprec.checkpoints.execution.worker import OutputPosition, Task, TaskResult
+from lowprec.checkpoints.operations.copy import Copy
 from lowprec.cli import main
 from lowprec.loss.error_stats import ErrorStats
 
@@ -57,7 +58,7 @@ def test_tasks_of_few_pieces_travel_together() -> None:
     stored = StoredTensor("w", (1,), lp.formats["float32"], "<f4", ArchiveMember(Path("x.npz"), 0, 128, 4))
     lengths = [1] * 70 + [40] + [20, 20]
     tasks = [
-        Task(number, stored, None, (Chunk(0, (1, 1, 1), 0),) * length, OutputPosition(Path("y.npz"), 0))
+        Task(number, Copy(stored), (Chunk(0, (1, 1, 1), 0),) * length, (OutputPosition(Path("y.npz"), 0),))
         for number, length in enumerate(lengths)
     ]
     bundles = list(runners._bundles(iter(tasks), 32))

@@ -17,7 +17,7 @@ from support.command_line import fail, run
 import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.limits import parse_size
-from lowprec.checkpoints.progress import make_progress, size_text
+from lowprec.checkpoints.progress import check_style, make_progress, size_text
 from lowprec.cli import main
 
 QUIET = ("--progress", "none")
@@ -83,7 +83,8 @@ def test_every_option_reaches_the_conversion(capsys: pytest.CaptureFixture[str])
      ("convert x.safetensors y.npz --to float16", "y.npz: must be a .safetensors file, as x.safetensors is,"),
      ("convert x.safetensors x.safetensors --to float16 --overwrite", "must not be the input itself"),
      ("convert x.safetensors y.safetensors --to float8_e5m2 --opset 18", "which Cast has since opset 19"),
-     ("convert x.safetensors y.safetensors --to int8 --include nosuch", "has no tensor that --include 'nosuch' names"),
+     ("convert x.safetensors y.safetensors --to int8 --include nosuch",
+      "has no tensor or module that --include 'nosuch' names"),
      ("convert x.safetensors y.safetensors --to uint8 --scale tensor", "`to` must be a signed format to be scaled"),
      ("convert x.safetensors y.safetensors --to int8 --threads 0", "`threads` must be an integer from 1 to 1024"),
      ("convert x.safetensors y.safetensors --to int8 --max-memory 1M", "`max_memory` must be at least 98M"),
@@ -188,7 +189,7 @@ def test_progress_without_tqdm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float16", "--progress", "bar", capsys=capsys)
     assert text == "--progress bar needs tqdm: pip install 'lowprec[convert]'"
     with pytest.raises(ValueError, match="`progress` must be one of auto, bar"):
-        make_progress("loud", 1)
+        check_style("loud")
 
 
 def test_onnx_models_without_onnx(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,11 +19,12 @@ from support.containers import SOURCES, X, contents
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.execution.worker import Worker
 from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.operations.workspace import Workspace
 
 
 def _fails(name: str, error: BaseException, number: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     home, _, function = name.rpartition(".")
-    module: Any = Worker if home == "Worker" else sys.modules[home]
+    module: Any = {"Worker": Worker, "Workspace": Workspace}.get(home) or sys.modules[home]
     original, calls = getattr(module, function), [0]
 
     def call(*arguments: Any, **options: Any) -> Any:
@@ -38,7 +39,7 @@ def _fails(name: str, error: BaseException, number: int, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("kind", SOURCES)
 @pytest.mark.parametrize(
-    "step", ["Worker._write 1", "Worker._read 1", "os.fsync 1", "os.fsync 2", "os.replace 1", "os.replace 2",
+    "step", ["Worker._write 1", "Workspace.read 1", "os.fsync 1", "os.fsync 2", "os.replace 1", "os.replace 2",
              "os.rename 1", "tempfile.mkdtemp 1", "shutil.copyfile 1", "pathlib.os.mkdir 1"],
 )  # fmt: skip
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()], ids=str)

@@ -133,6 +133,32 @@ def test_what_is_kept(tmp_path: Path) -> None:
         assert name.endswith("w1.weight") or written[name][2] == tensors[name].tobytes()
 
 
+def test_patterns_of_names(tmp_path: Path) -> None:
+    """Globs and regular expressions, of tensors and modules; `also` adds what engines keep, if its shape allows it."""
+    names = ("model.layers.0.a", "model.layers.0.mlp.gate", "model.layers.1.a", "lm_head", "model.embed_tokens")
+    shapes = dict.fromkeys(names, (4, 128)) | {"lm_head": (4, 100)}
+    tensors = {f"{name}.weight": np.ones(shape, np.float32).astype(BFLOAT16) for name, shape in shapes.items()}
+    folder = write_folder(tmp_path / "in", tensors, {"model_type": "x"}, shards=1)
+
+    def converted(**options: Any) -> set[str]:
+        report = convert(folder, tmp_path / "out", recipe="w4a16", dry_run=True, **options)
+        return {one.name.removesuffix(".weight") for one in report.tensors if one.action == "converted"}
+
+    assert converted() == {"model.layers.0.a", "model.layers.1.a"}
+    assert converted(keep=r"re:.*\.0\.") == {"model.layers.1.a"}
+    assert converted(keep="model.layers.1.a") == converted(keep=["*.1.a.weight"]) == {"model.layers.0.a"}
+    assert converted(also=["lm_head", "re:.*gate$", "re:.*embed_tokens"], keep="*.a") == {names[1], names[4]}
+    with pytest.raises(FileError, match="has no tensor or module that --also 're:a' names"):
+        converted(also="re:a")
+    with pytest.raises(ValueError, match=r"`keep` must be a regular expression after re:; got 're:\(' "):
+        converted(keep="re:(")
+    plain = convert(folder, tmp_path / "out", to="float16", exclude=["lm_head", "re:.*gate"], dry_run=True)
+    assert {one.name for one in plain.tensors if one.action == "kept"} == {
+        "lm_head.weight",
+        "model.layers.0.mlp.gate.weight",
+    }
+
+
 def test_refusals(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     nan = llama()[f"{P}.weight"].copy()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,6 +25,7 @@ from ..operations.operation import Operation
 from ..operations.scale import Scale
 from .companions import affects_quantization, find_companions, is_weight
 from .conversion_plan import ConversionPlan, check_names
+from .name_patterns import NamePatterns
 from .quantization_config import Description, find_descriptions
 from .quantized_weights import dequantizes, quantized_weights
 
@@ -35,15 +35,11 @@ CACHE_SCALES = (".k_scale", ".v_scale")
 """Names of scales of the key and value cache, which a model without quantization does not have."""
 
 
-def _why_left_out(tensor: StoredTensor, include: Sequence[str], exclude: Sequence[str]) -> str:
+def _why_left_out(name: str, include: NamePatterns, exclude: NamePatterns) -> str:
     """Return why the patterns do not choose a tensor, or nothing."""
-    return _why_named_out(tensor.name, include, exclude)
-
-
-def _why_named_out(name: str, include: Sequence[str], exclude: Sequence[str]) -> str:
-    if include and not any(fnmatch.fnmatchcase(name, pattern) for pattern in include):
+    if include and not include.fit(name):
         return "not included"
-    return "excluded" if any(fnmatch.fnmatchcase(name, pattern) for pattern in exclude) else ""
+    return "excluded" if exclude.fit(name) else ""
 
 
 def _why_kept(tensor: StoredTensor) -> str:
@@ -51,12 +47,6 @@ def _why_kept(tensor: StoredTensor) -> str:
     if tensor.fixed or tensor.fmt is None:
         return tensor.fixed or "it holds no real numbers"
     return "" if tensor.fmt.is_float else "no floats"
-
-
-def _check_patterns(container: Container, patterns: Sequence[str], option: str) -> None:
-    for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(one.name, pattern) for one in container.tensors):
-            raise FileError(f"{container.path}: has no tensor that {option} {pattern!r} names")
 
 
 def _check_rules(fmt: Format, rules: ElementRules) -> None:
@@ -147,16 +137,14 @@ def _stays_wide(rules: ElementRules) -> bool:
     return rules.to.is_float and rules.to.bits >= 16 and rules.scaling is None
 
 
-def _is_chosen(weight: Weight, include: Sequence[str], exclude: Sequence[str]) -> bool:
+def _is_chosen(weight: Weight, include: NamePatterns, exclude: NamePatterns) -> bool:
     """Whether patterns choose a weight, by the name of its codes or values, and exclude none of its tensors."""
     names = {weight.name, weight.codes.name}
     excluded = {weight.name, *(tensor.name for tensor in weight.tensors)}
-    return any(not _why_named_out(name, include, ()) for name in names) and not any(
-        _why_named_out(name, (), exclude) for name in excluded
-    )
+    return (not include or any(map(include.fit, names))) and not any(map(exclude.fit, excluded))
 
 
-def _dequantized(weights: Sequence[Weight], include: Sequence[str], exclude: Sequence[str]) -> list[Weight]:
+def _dequantized(weights: Sequence[Weight], include: NamePatterns, exclude: NamePatterns) -> list[Weight]:
     """Return the weights that the patterns choose; all of them or none.
 
     Raises FileError where they choose some: no configuration would be true of the result.
@@ -192,8 +180,8 @@ def _check_unscaled(others: Sequence[StoredTensor], chosen: set[str]) -> list[st
 def plan_conversion(
     container: Container,
     rules: ElementRules,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
+    include: NamePatterns,
+    exclude: NamePatterns,
     raw: bool = False,
 ) -> ConversionPlan:
     """Decide what becomes of every tensor of a container.
@@ -202,8 +190,8 @@ def plan_conversion(
     name, or, unless `raw`, codes would part with their scales; ValueError, unless `raw`, for integers without scales;
     and what `lowprec.encode` and `lowprec.quantize_linear` raise for what they cannot do.
     """
-    _check_patterns(container, include, "--include")
-    _check_patterns(container, exclude, "--exclude")
+    for patterns in (include, exclude):
+        patterns.check(container.path, (one.name for one in container.tensors))
     rules = replace(rules, packs=container.packs and rules.to.bits < 8)
     plan = ConversionPlan()
     checked: set[Any] = set()
@@ -219,7 +207,7 @@ def plan_conversion(
             plan.add(Dequantize(weights[tensor.name], rules))
         if tensor.name in applied:
             continue
-        why = _why_left_out(tensor, include, exclude)
+        why = _why_left_out(tensor.name, include, exclude)
         if not why:
             chosen.add(tensor.name)
             why = _why_kept(tensor)

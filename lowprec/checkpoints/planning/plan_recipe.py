@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Sequence
 
 from ...spec.formats import BFLOAT16
@@ -17,28 +16,33 @@ from ..recipes.recipe import Recipe
 from ..recipes.selection import module_of
 from .companions import find_companions
 from .conversion_plan import ConversionPlan, check_names
+from .name_patterns import NamePatterns
 from .quantization_config import find_descriptions
 
 __all__ = ["plan_recipe"]
 
 
-def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) -> ConversionPlan:
+def plan_recipe(
+    container: Container,
+    recipe: Recipe,
+    keep: NamePatterns,
+    also: NamePatterns,
+) -> ConversionPlan:
     """Decide what a recipe makes of every tensor of a container.
 
     Raises FileError where the container is of another kind than the recipe writes or is quantized already, a pattern
     names nothing, or no weight is quantized.
     """
     if not isinstance(container, (Folder, SafetensorsFile)):
-        raise FileError(
-            f"{container.path}: must be a .safetensors file or a folder of them for the recipe {recipe.name}"
-        )
-    _check_patterns(container, keep)
+        raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
+    for patterns in (keep, also):
+        patterns.check(container.path, (one.name for one in container.tensors))
     _check_plain(container)
     plan = ConversionPlan()
     scheme, kept = recipe.scheme, []
     for tensor in container.tensors:
-        named = any(fnmatch.fnmatchcase(name, pattern) for pattern in keep for name in _names(tensor))
-        why = recipe.why_kept(tensor) or ("kept by name" if named else recipe.problem(tensor.shape))
+        why = recipe.why_unfit(tensor) or _why_kept(tensor, recipe, keep, also)
+        why = why or recipe.problem(tensor.shape)
         if why or tensor.fmt is None:
             plan.add(Copy(tensor), why)
             kept.append(tensor)
@@ -55,16 +59,11 @@ def plan_recipe(container: Container, recipe: Recipe, keep: Sequence[str] = ()) 
     return plan
 
 
-def _names(tensor: StoredTensor) -> tuple[str, str]:
-    """Return the names by which a pattern may choose a tensor."""
-    return tensor.name, module_of(tensor.name)
-
-
-def _check_patterns(container: Container, keep: Sequence[str]) -> None:
-    for pattern in keep:
-        names = (name for one in container.tensors for name in _names(one))
-        if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
-            raise FileError(f"{container.path}: has no tensor or module that --keep {pattern!r} names")
+def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> str:
+    """Return why a weight is kept for its name, or nothing."""
+    if keep.fit(tensor.name):
+        return "kept by name"
+    return "" if also.fit(tensor.name) else recipe.why_kept(tensor)
 
 
 def _check_plain(container: Container) -> None:

@@ -11,7 +11,7 @@ from ..containers.tensors import StoredTensor
 from ..layouts.output import Output
 from ..schemes.scheme import Scheme
 from ..schemes.tool import Tool
-from .selection import fused_group, why_no_linear_weight
+from .selection import fused_group, why_no_matrix, why_not_linear
 
 __all__ = ["Recipe"]
 
@@ -37,8 +37,9 @@ class Recipe:
     describe : callable
         Takes the scheme and the modules that are kept; returns the entry ``quantization_config`` of config.json under
         that name, and whole files under theirs.
-    why_kept : callable
-        Takes a tensor; returns why it is not quantized, or nothing.
+    why_unfit, why_kept : callable
+        Each takes a tensor; they return why it cannot be quantized for its type and shape, and why it is not for its
+        name, or nothing.
     fused : callable
         Takes the name of a weight; returns what the weights have in common that share the scale of a whole tensor, or
         nothing where each has its own.
@@ -53,7 +54,8 @@ class Recipe:
     tool: Tool
     outputs: Callable[[str, tuple[int, ...], Scheme], Iterable[Output]]
     describe: Callable[[Scheme, Sequence[str]], Mapping[str, Any]]
-    why_kept: Callable[[StoredTensor], str] = why_no_linear_weight
+    why_unfit: Callable[[StoredTensor], str] = why_no_matrix
+    why_kept: Callable[[StoredTensor], str] = why_not_linear
     fused: Callable[[str], str] = fused_group
 
     def scheme_of(self, fmt: Format) -> Scheme:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...spec.arguments import shown
 from . import compressed_tensors
 from .recipe import Recipe
 
@@ -15,4 +16,4 @@ def find_recipe(name: object, parameter: str = "recipe") -> Recipe:
     for recipe in RECIPES:
         if isinstance(name, str) and recipe.name == name:
             return recipe
-    raise ValueError(f"`{parameter}` must be one of {', '.join(one.name for one in RECIPES)}; got {name!r}")
+    raise ValueError(f"`{parameter}` must be one of {', '.join(one.name for one in RECIPES)}; got {shown(name)}")

@@ -7,7 +7,7 @@ import re
 from ...spec.formats import BFLOAT16, FLOAT16, FLOAT32
 from ..containers.tensors import StoredTensor
 
-__all__ = ["FORMATS", "fused_group", "module_of", "why_no_linear_weight"]
+__all__ = ["FORMATS", "fused_group", "module_of", "why_no_matrix", "why_not_linear"]
 
 FORMATS = (BFLOAT16, FLOAT16, FLOAT32)
 
@@ -26,10 +26,15 @@ def module_of(name: str) -> str:
     return name.removesuffix(".weight")
 
 
-def why_no_linear_weight(tensor: StoredTensor) -> str:
-    """Return why a tensor is not the weight of a linear layer in a repeated block, or nothing."""
+def why_no_matrix(tensor: StoredTensor) -> str:
+    """Return why a tensor is not the weight of a module, with two axes and of a type that is quantized, or nothing."""
     if not tensor.name.endswith(".weight") or len(tensor.shape) != 2 or tensor.fmt not in FORMATS:
         return f"no weight of two axes in {', '.join(fmt.name for fmt in FORMATS)}"
+    return ""
+
+
+def why_not_linear(tensor: StoredTensor) -> str:
+    """Return why a name is not that of a linear layer in a repeated block which engines quantize, or nothing."""
     if not re.search(r"\.\d+\.", tensor.name):
         return "not in a repeated block"
     return "engines keep it" if KEPT.search(module_of(tensor.name)) else ""

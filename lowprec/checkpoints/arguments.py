@@ -1,0 +1,65 @@
+"""Arguments of the public functions on checkpoints: what they may be, and errors that name the parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..backends.thread_count import get_num_threads
+from ..spec.arguments import as_flag, as_integer, shown
+from ..spec.formats import NUMERIC, Format, as_format
+from ..spec.round_modes import ROUND_MODES
+from .element_rules import SCALE_FORMATS, ElementRules, parse_scale_layout
+from .planning.name_patterns import NamePatterns
+
+__all__ = ["as_number_format", "as_patterns", "as_thread_count", "check_defaults", "make_element_rules"]
+
+MOST_THREADS = 1024
+
+
+def as_thread_count(threads: object) -> int:
+    """Return a number of threads; None is how many cores there are, or what `set_num_threads` was given."""
+    if threads is None:
+        return get_num_threads()
+    count = as_integer(threads)
+    if count is None or not 1 <= count <= MOST_THREADS:
+        raise ValueError(f"`threads` must be an integer from 1 to {MOST_THREADS}; got {shown(threads)}")
+    return count
+
+
+def as_number_format(spec: object, parameter: str) -> Format:
+    """Return a format of numbers."""
+    fmt = as_format(spec, parameter=parameter)
+    if fmt not in NUMERIC:
+        raise ValueError(f"`{parameter}` must be a format of numbers; got {fmt.name}")
+    return fmt
+
+
+def as_patterns(patterns: object, parameter: str) -> NamePatterns:
+    """Return one pattern of names, or a sequence of them."""
+    chosen = (patterns,) if isinstance(patterns, str) else patterns
+    if not isinstance(chosen, Sequence) or not all(isinstance(one, str) for one in chosen):
+        raise ValueError(f"`{parameter}` must be patterns of names; got {shown(patterns)}")
+    return NamePatterns(parameter, tuple(chosen))
+
+
+def make_element_rules(
+    to: Format, saturate: object, round_mode: object, opset: int, scale: object, scale_format: object
+) -> ElementRules:
+    """Return the rules by which elements are cast or scaled; the operators themselves look at the opset."""
+    fmt = as_format(scale_format, parameter="scale_format")
+    if fmt not in SCALE_FORMATS:
+        raise ValueError(
+            f"`scale_format` must be one of {', '.join(one.name for one in SCALE_FORMATS)}; got {fmt.name}"
+        )
+    if round_mode is not None and not (isinstance(round_mode, str) and round_mode in ROUND_MODES):
+        raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)}; got {shown(round_mode)}")
+    return ElementRules(to, as_flag(saturate, "saturate"), round_mode, opset, scaling=parse_scale_layout(scale, fmt))
+
+
+def check_defaults(other: str, values: Mapping[str, object], defaults: Mapping[str, object]) -> None:
+    """Raise ValueError for a parameter that is not at its default next to another one that leaves no choice."""
+    for name, value in values.items():
+        default = defaults[name]
+        is_empty = isinstance(value, (str, list, tuple)) and not value
+        if value is not default and not is_empty and not (type(value) is type(default) and value == default):
+            raise ValueError(f"`{name}` must be {default!r} where there is a `{other}`; got {shown(value)}")
