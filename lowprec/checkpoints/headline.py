@@ -15,6 +15,7 @@ from .element_rules import ElementRules
 from .files.errors import FileError
 from .layouts.weight import Weight
 from .planning.companions import find_companions
+from .planning.name_patterns import NamePatterns
 from .planning.plan_casts import plan_conversion
 from .planning.quantization_config import quantization_of
 from .planning.quantized_weights import quantized_weights
@@ -121,7 +122,8 @@ def headline(container: Container) -> str:
         unread = bool(described) or any(one.row is not None for one in companions)
         return f"{text}; cannot be dequantized: its layout is not known" if unread else text
     try:
-        plan = plan_conversion(container, ElementRules(BFLOAT16, True, None, NEWEST))
+        everything, nothing = NamePatterns("include"), NamePatterns("exclude")
+        plan = plan_conversion(container, ElementRules(BFLOAT16, True, None, NEWEST), everything, nothing)
     except (FileError, ValueError) as error:
         return f"{text}; cannot be dequantized: {error}"
     return f"{text}; to {BFLOAT16.name} {_size(sum(one.nbytes for one in plan.outputs))}"

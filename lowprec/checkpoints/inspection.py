@@ -11,7 +11,7 @@ import numpy as np
 
 from ..loss.error_stats import CHUNK, ElementStats
 from ..ops.codes import decode, unpack
-from ..spec.formats import NUMERIC, as_format
+from .arguments import as_number_format
 from .containers.container import Container
 from .containers.registry import open_container
 from .containers.tensors import StoredTensor, TensorReader
@@ -103,9 +103,7 @@ def inspect_with_headline(
 
 
 def _open(path: str | os.PathLike[str], source: object, follow_links: bool, max_memory: int | str) -> Container:
-    fmt = None if source is None else as_format(source, parameter="source")
-    if fmt is not None and fmt not in NUMERIC:
-        raise ValueError(f"`source` must be a format of numbers; got {fmt.name}")
+    fmt = None if source is None else as_number_format(source, "source")
     return open_container(Path(path), fmt, follow_links=follow_links, limits=Limits(parse_size(max_memory)))
 
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..ops.interchange import to_torch
-from ..spec.formats import BFLOAT16, NUMERIC, Format, as_format
+from ..spec.formats import BFLOAT16, Format, as_format
+from .arguments import as_number_format
 from .containers.container import Container
 from .containers.registry import open_container
 from .containers.tensors import StoredTensor, TensorReader
@@ -32,6 +33,8 @@ from .value_reader import read_plain, read_values
 __all__ = ["Checkpoint", "TensorInfo", "open"]
 
 Array = np.ndarray[Any, Any]
+
+_One = TypeVar("_One", bound=StoredTensor | Weight)
 
 LIBRARIES = ("numpy", "torch")
 
@@ -83,16 +86,20 @@ class Checkpoint(Mapping[str, Array]):
         self._tensors: dict[str, StoredTensor | Weight] = {}
         self._stored: dict[str, StoredTensor] = {}
         for tensor in container.tensors:
+            self._add(self._stored, tensor, tensor)
             one = by_codes.get(tensor.name) or (None if tensor.name in self._parts else tensor)
-            for found, names in ((tensor, self._stored), (one, self._tensors)):
-                if found is None or (tensor.fixed and found.name in names):  # ONNX: inside nodes, names mean nothing
-                    continue
-                if found.name in names:
-                    raise FileError(f"{container.path}: has two tensors for the name {ascii(found.name)[:80]}")
-                names[found.name] = found  # type: ignore[index]
+            if one is not None:
+                self._add(self._tensors, one, tensor)
         self._companions: dict[str, str] | None = None
         self._last: WeightReader | None = None
         self._closed = False
+
+    def _add(self, names: dict[str, _One], one: _One, tensor: StoredTensor) -> None:
+        """Enter a tensor by its name; those inside nodes of ONNX models have none that means anything."""
+        if one.name not in names:
+            names[one.name] = one
+        elif not tensor.fixed:
+            raise FileError(f"{self.path}: has two tensors for the name {ascii(one.name)[:80]}")
 
     @property
     def path(self) -> Path:
@@ -205,10 +212,10 @@ class Checkpoint(Mapping[str, Array]):
         >>> import numpy as np
         >>> import lowprec as lp
         >>> folder = tempfile.TemporaryDirectory()
-        >>> np.savez(folder.name + "/x.npz", w=np.int8([[1, -2], [3, 4]]), w_scale=np.float32([0.5, 2]))
+        >>> np.savez(folder.name + "/x.npz", w=np.int8([[1, -2, 0], [3, 4, 5]]), w_scale=np.float32([0.5, 2]))
         >>> with lp.checkpoints.open(folder.name + "/x.npz") as checkpoint:
         ...     checkpoint.read("w", rows=slice(1, 2), dtype="float32")
-        array([[6., 8.]], dtype=float32)
+        array([[ 6.,  8., 10.]], dtype=float32)
         >>> folder.cleanup()
         """
         to = None if dtype is None else as_format(dtype, parameter="dtype")
@@ -304,10 +311,10 @@ def open(
 ) -> Checkpoint:
     """Open a checkpoint as a mapping from names to arrays: quantized weights as their values, all else as it is.
 
-    Only headers are read; ``checkpoint[name]`` then reads one tensor. A weight of DeepSeek, gpt-oss, compressed-tensors,
-    ModelOpt, Mistral, ComfyUI or lowprec is one entry, under the name that it has in a model without quantization, and
-    its value is codes times scales in bfloat16, the type of models; `Checkpoint.read` returns float16 and float32, some
-    rows, torch tensors, and the codes as they are. Formats that NumPy lacks have the dtypes of ml_dtypes.
+    Only headers are read; ``checkpoint[name]`` then reads one tensor. A quantized weight in a layout that `convert`
+    dequantizes is one entry, under the name that it has in a model without quantization, and its value is codes times
+    scales in bfloat16, the type of models; `Checkpoint.read` returns float16 and float32, some rows, torch tensors, and
+    the codes as they are. Formats that NumPy lacks have the dtypes of ml_dtypes.
 
     Parameters
     ----------
@@ -342,20 +349,19 @@ def open(
     >>> import numpy as np
     >>> import lowprec as lp
     >>> folder = tempfile.TemporaryDirectory()
-    >>> np.savez(folder.name + "/x.npz", w=np.int8([[1, -2], [3, 4]]), w_scale=np.float32([0.5, 2]), n=np.arange(3))
+    >>> w, w_scale = np.int8([[1, -2, 0], [3, 4, 5]]), np.float32([0.5, 2])
+    >>> np.savez(folder.name + "/x.npz", w=w, w_scale=w_scale, n=np.arange(3))
     >>> checkpoint = lp.checkpoints.open(folder.name + "/x.npz")
     >>> list(checkpoint), "w_scale" in checkpoint
     (['w', 'n'], False)
     >>> checkpoint["w"]
-    array([[0.5, -1],
-           [6, 8]], dtype=bfloat16)
+    array([[0.5, -1, 0],
+           [6, 8, 10]], dtype=bfloat16)
     >>> checkpoint.info("w").scheme
     'int8, a float32 scale to a row'
     >>> checkpoint.close()
     >>> folder.cleanup()
     """
-    fmt = None if source is None else as_format(source, parameter="source")
-    if fmt is not None and fmt not in NUMERIC:
-        raise ValueError(f"`source` must be a format of numbers; got {fmt.name}")
+    fmt = None if source is None else as_number_format(source, "source")
     limits = Limits(parse_size(max_memory))
     return Checkpoint(open_container(Path(path), fmt, follow_links=follow_links, limits=limits))

@@ -42,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         options = _parser().parse_args(arguments)
-        return options.run(options) or 0
+        return int(options.run(options) or 0)
     finally:
         if sys.stdout is not None:
             sys.stdout.flush()  # here, where an error can still be reported

@@ -74,7 +74,7 @@ def check(
     >>> import numpy as np
     >>> import lowprec as lp
     >>> folder = tempfile.TemporaryDirectory()
-    >>> np.savez(folder.name + "/x.npz", w=np.int8([[1, -2], [3, 4]]), w_scale=np.float32([np.nan, 2]))
+    >>> np.savez(folder.name + "/x.npz", w=np.ones((2, 3), np.int8), w_scale=np.float32([np.nan, 2]))
     >>> for finding in lp.checkpoints.check(folder.name + "/x.npz"):
     ...     print(finding)
     note: lowprec int8 per row: 1 weight

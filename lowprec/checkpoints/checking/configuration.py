@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..headline import grouped_scheme, kind_text
+from ..layouts import scaled
 from ..layouts.compressed_tensors_output import describe
 from ..layouts.registry import LAYOUTS
 from ..layouts.weight import Weight, block_of
 from ..planning.quantization_config import HF_QUANT_CONFIG, find_descriptions, read_description
 from ..schemes.scheme import Grid
 from ..schemes.scheme_text import codes_text, scheme_name
-from .finding import Finding
+from .finding import Finding, name_text
 from .ignored import names_module
 from .subject import CONFIG, Subject, module_of
 
@@ -23,17 +24,22 @@ NAME = "quantization_config"
 
 def check_layout(subject: Subject) -> Iterator[Finding]:
     """Say which layouts there are, and whether the configuration names them."""
+    if subject.container.codes_suffix:
+        yield Finding("layout", False, "", "its scales are arguments of nodes, which are not checked")
+        return
     kinds: dict[str, int] = {}
     for weight in subject.weights:
         kinds[kind_text(weight)] = kinds.get(kind_text(weight), 0) + 1
     for kind, n in kinds.items():
         yield Finding("layout", False, "", f"{kind}: {n} weight{'s' * (n > 1)}")
-    for layout in dict.fromkeys(one.row.layout for one in subject.companions if one.row is not None):
-        first = next(one for one in subject.companions if one.row is not None and one.row.layout == layout)
-        text = f"belongs with {ascii(first.tensor.name)[:80]}, as in a layout that lowprec does not read ({layout})"
-        undescribed = not subject.description and not find_descriptions(subject.container)
-        said = f"; {CONFIG} does not say so" if undescribed and subject.is_model else ", and is not checked"
-        yield Finding("layout", undescribed and subject.is_model, first.codes.name, text + said)
+    undescribed = subject.is_model and not subject.description and not find_descriptions(subject.container)
+    seen: set[str] = set()
+    for one in subject.companions:
+        if one.row is not None and one.codes.name not in seen:
+            seen.add(one.codes.name)
+            text = f"belongs with {name_text(one.tensor.name)}, {one.row.role}, in a layout that lowprec does not read"
+            said = f" ({one.row.layout}); {CONFIG} does not say so" if undescribed else f" ({one.row.layout})"
+            yield Finding("layout", undescribed, one.codes.name, text + said)
     if not subject.is_quantized and not subject.description:
         yield Finding("layout", False, "", "nothing is quantized")
 
@@ -47,14 +53,15 @@ def check_configuration(subject: Subject) -> Iterator[Finding]:
             yield Finding("configuration", True, first.name, text)
         return
     known = {method for layout in LAYOUTS for method in layout.METHODS}
-    if subject.unexpected:
-        first = subject.unexpected[0]
+    misplaced = [one for one in subject.unexpected if subject.method in known or one.layout != scaled.NAME]
+    if misplaced:
+        first = misplaced[0]
         text = f"is {kind_text(first)}; {CONFIG} says that the method is {subject.method[:40] or 'none'!r}"
         yield Finding("configuration", True, first.name, text)
     elif not subject.is_quantized and not subject.codes:
         text = f"{CONFIG} says that the model is quantized ({subject.method[:40]}); no tensor is"
         yield Finding("configuration", True, "", text)
-    elif not subject.weights and subject.method not in known:
+    elif subject.method not in known:
         text = f"{CONFIG} says that the method is {subject.method[:40]!r}, which lowprec does not check"
         yield Finding("configuration", False, "", text)
     rule = _METHODS.get("modelopt" if subject.method.startswith("modelopt") else subject.method)
@@ -94,7 +101,8 @@ def _groups(weight: Weight, description: Mapping[str, Any]) -> list[Mapping[str,
     """Return the groups of a configuration that a weight may be in: those that name it, else those for all layers."""
     groups = description.get("config_groups")
     found = [one for one in groups.values() if isinstance(one, dict)] if isinstance(groups, dict) else []
-    named, general = [], []
+    named: list[Mapping[str, Any]] = []
+    general: list[Mapping[str, Any]] = []
     for group in found:
         targets = [one for one in group.get("targets") or () if isinstance(one, str)]
         if any(names_module(module_of(weight.name), one) for one in targets):
@@ -110,9 +118,9 @@ def _compressed(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]
     if not groups:
         yield f"is {scheme_name(grouped_scheme(weight))}, and no group of {CONFIG} is for it"
         return
-    reasons = [list(_differences(weight, group, description)) for group in groups]
+    reasons: list[list[str]] = [list(_differences(weight, group, description)) for group in groups]
     if all(reasons):
-        yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} says {', '.join(min(reasons, key=len))}"
+        yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} says {', '.join(min(reasons, key=lambda some: len(some)))}"
     scales = weight.scales
     if len(scales.shape) == 1 and scales.size > 1:
         yield f"has scales of the shape {list(scales.shape)}; engines expect {[*scales.shape, 1]}"
@@ -160,9 +168,9 @@ def _modelopt(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
     if expected is not None and not name.startswith(expected[1]):
         yield f"is {name}; quant_algo is {algorithm!r}"
     size = description.get("group_size")
-    if type(size) is int and size > 0 and codes_text(scheme) == "FP4":
-        if _extent(scheme.grid, weight)[1] != min(size, weight.columns):
-            yield f"has groups of {_extent(scheme.grid, weight)[1]}; group_size is {size}"
+    shared = _extent(scheme.grid, weight)[1]
+    if type(size) is int and size > 0 and codes_text(scheme) == "FP4" and shared != min(size, weight.columns):
+        yield f"has groups of {shared}; group_size is {size}"
 
 
 _ALGORITHMS = (

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from ..containers.folder import Folder
 from ..containers.safetensors_file import SUFFIX
+from ..planning.quantization_config import read_description
 from .finding import Finding
-from .subject import Subject
+from .subject import CONFIG, Subject
 
 __all__ = ["check_files"]
 
@@ -17,6 +18,8 @@ def check_files(subject: Subject) -> Iterator[Finding]:
     container = subject.container
     if isinstance(container, Folder):
         yield from _index(container)
+        if subject.is_model and not read_description(container, CONFIG):
+            yield Finding("files", True, "", f"{CONFIG} is no JSON object, or an empty one")
     for tensor in subject.others:
         if tensor.fmt is not None and tensor.packed and tensor.type_name == "U8":
             text = f"holds {tensor.fmt.name} codes as U8, which the file's metadata say to lowprec alone"
@@ -33,7 +36,9 @@ def _index(folder: Folder) -> Iterator[Finding]:
         shards = set(fields["weight_map"].values())
         nbytes = sum(one.location.nbytes for file in folder.files if file.path.name in shards for one in file.tensors)
         if total is not None and total != nbytes:
-            yield Finding("files", False, "", f"{name} says total_size {str(total)[:40]}; its tensors have {nbytes} bytes")
+            yield Finding(
+                "files", False, "", f"{name} says total_size {str(total)[:40]}; its tensors have {nbytes} bytes"
+            )
     if folder.indexes:
         for name in folder.others:
             if name.endswith(SUFFIX):

@@ -24,21 +24,21 @@ _DIGITS = re.compile(r"\d+")
 
 
 def names_module(module: str, pattern: str) -> bool:
-    """Compressed-tensors: a module's whole name, or an expression that matches its start."""
+    """Compare as compressed-tensors does: a module's whole name, or an expression that matches its start."""
     if pattern.startswith("re:"):
         return bool(_expression(pattern[3:]).match(module))
     return module == pattern
 
 
 def _boundary(module: str, pattern: str) -> bool:
-    """Transformers and vLLM: a name, the start or the end of one, or an expression up to the end of a part of it."""
+    """Compare as transformers does: the start or the end of a name, or an expression up to the end of a part of it."""
     if module == pattern or module.startswith(f"{pattern}.") or module.endswith(pattern):
         return True
     return bool(_expression(rf"(?:{pattern})(?:(?<=\.)|(?=\.|$))").match(module))
 
 
 def _wildcard(module: str, pattern: str) -> bool:
-    """ModelOpt: names with wildcards, and all that is below them."""
+    """Compare as ModelOpt does: names with wildcards, and all that is below them."""
     return fnmatch.fnmatchcase(module, pattern) or fnmatch.fnmatchcase(module, f"{pattern}.*")
 
 
@@ -86,19 +86,19 @@ def check_ignored(subject: Subject) -> Iterator[Finding]:
             text = "is quantized, and config.json lists it as a module that is not"
             yield Finding("configuration", True, module, text)
     alike = {_DIGITS.sub("*", module_of(weight.name)) for weight in subject.weights}
-    complete = subject.method == "compressed-tensors" or subject.method.startswith("modelopt")
     for tensor in subject.others:
         module = module_of(tensor.name)
         if not tensor.name.endswith(".weight") or len(tensor.shape) != 2 or tensor.fmt not in FORMATS:
             continue
         if _NO_LINEAR.search(module) or listed(module, description):
             continue
+        repeated = bool(re.search(r"\.\d+\.", module))
         if _DIGITS.sub("*", module) in alike:
             text = "is not quantized, others of its name are, and config.json does not list it"
             yield Finding("configuration", True, module, text)
-        elif complete:
+        elif subject.method == "compressed-tensors" or (repeated and subject.method.startswith("modelopt")):
             text = "is not quantized, and config.json does not list it: engines expect codes if it is a linear layer"
             yield Finding("configuration", True, module, text)
-        elif re.search(r"\.\d+\.", module):
+        elif repeated:
             text = "is not quantized, and config.json does not list it: right where engines never quantize it"
             yield Finding("configuration", False, module, text)

@@ -54,7 +54,7 @@ def _orphans(subject: Subject) -> Iterator[Finding]:
     names = {one.name: one for one in subject.container.tensors}
     used = {one.tensor.name for one in subject.companions if one.row is not None}
     used |= {part.name for weight in subject.unexpected for part in weight.tensors}
-    faulty = {split(one.tensor)[0] for one in subject.faults}
+    faulty = {split(one.tensor)[0] for one in subject.faults if one.tensor}
     for tensor in subject.others:
         module, last = split(tensor.name)
         match = _SCALES.fullmatch(last)

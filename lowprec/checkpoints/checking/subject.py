@@ -88,8 +88,8 @@ class Subject:
     def codes(self) -> list[StoredTensor]:
         """Tensors that look like the codes of weights and belong to no weight that is recognised."""
         parts = {part.name for weight in self.unexpected for part in weight.tensors}
-        known = {one.codes.name for one in self.companions if one.row is not None}
-        faulty = {split(one.tensor)[0] for one in self.faults}
+        known = {part.name for one in self.companions if one.row is not None for part in (one.codes, one.tensor)}
+        faulty = {split(one.tensor)[0] for one in self.faults if one.tensor}
         return [
             one for one in self.others
             if is_weight(one) and one.name not in parts | known and split(one.name)[0] not in faulty
@@ -153,6 +153,7 @@ def subject_of(container: Container, reader: TensorReader) -> Subject:
     if described:
         rest = {one.name: one for one in others}
         unexpected, _ = _find(replace(source, tensors=rest, description={}))
-    hidden = _names(unexpected)
-    companions = find_companions([one for one in others if one.name not in hidden])
+    hidden, faulty = _names(unexpected), {split(one.tensor)[0] for one in faults if one.tensor}
+    known = [one for one in others if one.name not in hidden and split(one.name)[0] not in faulty]
+    companions = find_companions(known)
     return Subject(container, reader, described, weights, unexpected, faults, others, companions)

@@ -44,12 +44,19 @@ def check_values(subject: Subject, progress: Progress) -> Iterator[Finding]:
     second: dict[str, tuple[Weight, float]] = {}
     for weight in subject.weights:
         yield from _weight(subject, weight, progress)
-        if subject.is_model and weight.global_scale is not None and weight.global_scale.fmt is FLOAT32 and weight.global_scale.size == 1:
+        if (
+            subject.is_model
+            and weight.global_scale is not None
+            and weight.global_scale.fmt is FLOAT32
+            and weight.global_scale.size == 1
+        ):
             value = float(next(_floats(subject, weight.global_scale, FLOAT32, Progress(0)))[0])
             group = fused_group(weight.name)
             first, other = second.setdefault(group, (weight, value))
             if value != other:
-                text = f"has another second scale than {ascii(first.name)[:80]}; engines that fuse them read it with one"
+                text = (
+                    f"has another second scale than {ascii(first.name)[:80]}; engines that fuse them read it with one"
+                )
                 yield Finding("values", True, weight.name, text)
     for codes in subject.codes:
         if _has_nan(codes.fmt):
@@ -97,10 +104,7 @@ def _codes(subject: Subject, tensor: StoredTensor, fmt: Format, progress: Progre
     negative_zero = fmt.nan is NaNRule.NEGATIVE_ZERO
     for part in _chunks(subject, tensor, progress):
         magnitudes = part & np.uint8(fmt.magnitude_mask)
-        if negative_zero:
-            is_nan = part == fmt.sign_mask
-        else:
-            is_nan = magnitudes > fmt.magnitude_mask - fmt.nan_count
+        is_nan = part == fmt.sign_mask if negative_zero else magnitudes > fmt.magnitude_mask - fmt.nan_count
         nan += int(np.count_nonzero(is_nan))
         magnitudes[is_nan] = 0
         largest = max(largest, int(magnitudes.max(initial=0)))
@@ -186,11 +190,14 @@ def _unscaled(subject: Subject, codes: StoredTensor, progress: Progress) -> Iter
     nan, largest = _codes(subject, codes, fmt, progress)
     if nan:
         yield Finding("values", True, codes.name, f"has {nan} NaN among {codes.size} codes")
-    if subject.description or subject.weights:
+    unknown = any(one.codes.name == codes.name for one in subject.companions)
+    if subject.description or subject.weights or unknown:
         return  # said already
     value = float(np.asarray(decode(np.array([largest], np.uint8), fmt))[0])
     if value >= fmt.max / 2:
         text = f"holds {fmt.name} codes up to {value:g} of {fmt.max:g} and has no scales: they seem to be lost"
         yield Finding("scales", True, codes.name, text)
     else:
-        yield Finding("scales", False, codes.name, f"holds {fmt.name} codes and has no scales: engines take their values")
+        yield Finding(
+            "scales", False, codes.name, f"holds {fmt.name} codes and has no scales: engines take their values"
+        )
