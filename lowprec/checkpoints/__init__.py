@@ -11,8 +11,9 @@ from .checking.finding import Finding
 from .containers.array_files import read_array, write_array
 from .conversion import convert
 from .inspection import Entry, inspect
-from .opening import Checkpoint, TensorInfo, open
+from .opening import Checkpoint, open
 from .report import Report, TensorReport
+from .tensor_info import TensorInfo
 
 __all__ = [
     "Checkpoint", "Entry", "Finding", "Report", "TensorInfo", "TensorReport", "check", "convert", "inspect", "open",

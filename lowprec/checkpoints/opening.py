@@ -6,7 +6,6 @@ import difflib
 import os
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -22,52 +21,20 @@ from .containers.tensors import StoredTensor, TensorReader
 from .files.errors import FileError
 from .files.limits import Limits, parse_size
 from .headline import contents_text
-from .inspection import Entry, entry_of
 from .layouts.weight import Weight
 from .layouts.weight_reader import WeightReader
 from .planning.companions import find_companions
 from .planning.quantized_weights import VALUES, quantized_weights
-from .schemes.scheme_text import scheme_text
+from .tensor_info import TensorInfo, info_of
 from .value_reader import read_plain, read_values
 
-__all__ = ["Checkpoint", "TensorInfo", "open"]
+__all__ = ["Checkpoint", "open"]
 
 Array = np.ndarray[Any, Any]
 
 _One = TypeVar("_One", bound=StoredTensor | Weight)
 
 LIBRARIES = ("numpy", "torch")
-
-
-@dataclass(frozen=True, slots=True)
-class TensorInfo:
-    """What is known of a tensor of a checkpoint before it is read.
-
-    Attributes
-    ----------
-    name : str
-        The name of its values.
-    shape, format : tuple of int, str
-        Those of the array that `Checkpoint.read` returns by default.
-    nbytes : int
-        How many bytes it takes in the file, scales included.
-    layout, scheme : str
-        For a quantized weight: who names and describes it so; its codes and what shares a scale. Else empty.
-    codes, scales : Entry or None
-        For a quantized weight: the tensors that hold its codes and scales.
-    others : tuple of Entry
-        For a quantized weight: all its other tensors, such as a second scale, zero points, its shape.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    format: str
-    nbytes: int
-    layout: str = ""
-    scheme: str = ""
-    codes: Entry | None = None
-    scales: Entry | None = None
-    others: tuple[Entry, ...] = ()
 
 
 class Checkpoint(Mapping[str, Array]):
@@ -156,16 +123,7 @@ class Checkpoint(Mapping[str, Array]):
         KeyError
             If there is no tensor of that name.
         """
-        one = self._find(name)
-        if isinstance(one, StoredTensor):
-            found = entry_of(one)
-            return TensorInfo(name, one.shape, found.format, found.nbytes)
-        entries = {part.name: entry_of(part) for part in one.tensors}
-        codes, scales = entries.pop(one.codes.name), entries.pop(one.scales.name, None)
-        nbytes = sum(part.location.nbytes for part in one.tensors)
-        text = scheme_text(one.scheme)
-        others = tuple(entries.values())
-        return TensorInfo(name, one.plain_shape, BFLOAT16.name, nbytes, one.layout, text, codes, scales, others)
+        return info_of(self._find(name))
 
     def read(
         self, name: str, *, dtype: object = None, rows: slice | None = None, library: str = "numpy", raw: bool = False

@@ -69,7 +69,7 @@ def recipe_text(recipe: Recipe) -> str:
     if tensor is not None:
         shape = "x".join(map(str, tensor.shape))
         nbytes = size_text(math.prod(tensor.shape) * BFLOAT16.bits // 8)
-        lines += ["", f"{tensor.name} (bfloat16, {shape}, {nbytes}) becomes"]
+        lines += ["", f"{tensor.name} ({BFLOAT16.name}, {shape}, {nbytes}) becomes"]
         rows = list(_outputs(recipe, tensor))
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
         for row in rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..headline import grouped_scheme, kind_text
@@ -48,16 +48,14 @@ def check_configuration(subject: Subject) -> Iterator[Finding]:
     """Hold the configuration against the weights."""
     if not subject.description:
         if subject.weights and subject.is_model and not find_descriptions(subject.container):
-            first = subject.weights[0]
-            text = f"is {kind_text(first)}, and {CONFIG} has no {NAME}: transformers takes the codes for values"
-            yield Finding("configuration", True, first.name, text)
+            text = f"{_kind(subject.weights)}, and {CONFIG} has no {NAME}: transformers takes the codes for values"
+            yield Finding("configuration", True, subject.weights[0].name, text)
         return
     known = {method for layout in LAYOUTS for method in layout.METHODS}
     misplaced = [one for one in subject.unexpected if subject.method in known or one.layout != scaled.NAME]
     if misplaced:
-        first = misplaced[0]
-        text = f"is {kind_text(first)}; {CONFIG} says that the method is {subject.method[:40] or 'none'!r}"
-        yield Finding("configuration", True, first.name, text)
+        text = f"{_kind(misplaced)}; {CONFIG} says that the method is {subject.method[:40] or 'none'!r}"
+        yield Finding("configuration", True, misplaced[0].name, text)
     elif not subject.is_quantized and not subject.codes:
         text = f"{CONFIG} says that the model is quantized ({subject.method[:40]}); no tensor is"
         yield Finding("configuration", True, "", text)
@@ -68,6 +66,12 @@ def check_configuration(subject: Subject) -> Iterator[Finding]:
     for weight in subject.weights if rule else ():
         for text in rule(weight, subject.description) if rule else ():
             yield Finding("configuration", True, weight.name, text)
+
+
+def _kind(weights: Sequence[Weight]) -> str:
+    """Return what the first of some weights is, and how many more there are."""
+    more = f" (and {len(weights) - 1} more weights are quantized)" if len(weights) > 1 else ""
+    return f"is {kind_text(weights[0])}{more}"
 
 
 def _extent(grid: Grid, weight: Weight) -> tuple[int, int]:
@@ -118,9 +122,9 @@ def _compressed(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]
     if not groups:
         yield f"is {scheme_name(grouped_scheme(weight))}, and no group of {CONFIG} is for it"
         return
-    reasons: list[list[str]] = [list(_differences(weight, group, description)) for group in groups]
-    if all(reasons):
-        yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} says {', '.join(min(reasons, key=lambda some: len(some)))}"
+    reasons = sorted((tuple(_differences(weight, group, description)) for group in groups), key=len)
+    if reasons[0]:
+        yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} says {', '.join(reasons[0])}"
     scales = weight.scales
     if len(scales.shape) == 1 and scales.size > 1:
         yield f"has scales of the shape {list(scales.shape)}; engines expect {[*scales.shape, 1]}"

@@ -17,7 +17,7 @@ def check_files(subject: Subject) -> Iterator[Finding]:
     """Look at the index and the shards; that they agree on names is known when they are open."""
     container = subject.container
     if isinstance(container, Folder):
-        yield from _index(container)
+        yield from _index(container, subject.is_model)
         if subject.is_model and not read_description(container, CONFIG):
             yield Finding("files", True, "", f"{CONFIG} is no JSON object, or an empty one")
     for tensor in subject.others:
@@ -30,7 +30,7 @@ def check_files(subject: Subject) -> Iterator[Finding]:
             yield Finding("types", subject.is_model, weight.codes.name, text)
 
 
-def _index(folder: Folder) -> Iterator[Finding]:
+def _index(folder: Folder, is_model: bool) -> Iterator[Finding]:
     for name, fields in folder.indexes.items():
         total = fields["metadata"].get("total_size")
         shards = set(fields["weight_map"].values())
@@ -45,4 +45,4 @@ def _index(folder: Folder) -> Iterator[Finding]:
                 yield Finding("files", False, "", f"{name} is in no index: its tensors are not part of the model")
     elif len(folder.files) > 1:
         text = f"has {len(folder.files)} {SUFFIX} files and no index: transformers loads none or one of them"
-        yield Finding("files", True, "", text)
+        yield Finding("files", is_model, "", text)

@@ -20,6 +20,9 @@ _KEYS = ("ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules"
 _NO_LINEAR = re.compile(r"(^|[._])(\w*norm\d*|ln_\w+|\w*embed\w*|wte|wpe|conv\w*)($|\.)")
 """Parts of the names of modules that are no linear layers, whatever the list says."""
 
+_ROUTER = re.compile(r"(^|[._])(router|gate)$")
+"""The ends of names of layers that engines themselves keep from being quantized."""
+
 _DIGITS = re.compile(r"\d+")
 
 
@@ -71,11 +74,17 @@ def listed(module: str, description: Mapping[str, Any]) -> bool:
     return _is_listed(module, _patterns(description), "modelopt" if method.startswith("modelopt") else method)
 
 
+def _lists_all(method: str, repeated: bool) -> bool:
+    """Whether the list of a method names every linear layer that is not quantized, in repeated blocks or elsewhere."""
+    return method == "compressed-tensors" or (repeated and method.startswith("modelopt"))
+
+
 def check_ignored(subject: Subject) -> Iterator[Finding]:
     """Look for quantized modules that are listed, and plain ones that are not.
 
     Where modules of one name are quantized in some layers and plain in others, the list must name the plain ones. A
-    module that is plain everywhere may be one that engines never quantize; compressed-tensors and ModelOpt name all.
+    module that is plain everywhere may be one that engines never quantize, as routers are; compressed-tensors and
+    ModelOpt name all others.
     """
     description = subject.description
     if not description or not subject.weights:
@@ -96,7 +105,7 @@ def check_ignored(subject: Subject) -> Iterator[Finding]:
         if _DIGITS.sub("*", module) in alike:
             text = "is not quantized, others of its name are, and config.json does not list it"
             yield Finding("configuration", True, module, text)
-        elif subject.method == "compressed-tensors" or (repeated and subject.method.startswith("modelopt")):
+        elif not _ROUTER.search(module) and _lists_all(subject.method, repeated):
             text = "is not quantized, and config.json does not list it: engines expect codes if it is a linear layer"
             yield Finding("configuration", True, module, text)
         elif repeated:

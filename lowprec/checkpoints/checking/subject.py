@@ -149,11 +149,10 @@ def subject_of(container: Container, reader: TensorReader) -> Subject:
     weights, faults = _find(source)
     names = _names(weights)
     others = [one for one in container.tensors if one.name not in names]
-    unexpected: list[Weight] = []
-    if described:
-        rest = {one.name: one for one in others}
-        unexpected, _ = _find(replace(source, tensors=rest, description={}))
-    hidden, faulty = _names(unexpected), {split(one.tensor)[0] for one in faults if one.tensor}
-    known = [one for one in others if one.name not in hidden and split(one.name)[0] not in faulty]
+    faulty = {split(one.tensor)[0] for one in faults if one.tensor}
+    rest = {one.name: one for one in others if split(one.name)[0] not in faulty}
+    unexpected = _find(replace(source, tensors=rest, description={}))[0] if described else []
+    hidden = _names(unexpected)
+    known = [one for one in rest.values() if one.name not in hidden]
     companions = find_companions(known)
     return Subject(container, reader, described, weights, unexpected, faults, others, companions)
