@@ -32,7 +32,7 @@ def example_of(recipe: Recipe) -> StoredTensor | None:
     """Return a bfloat16 weight that a recipe quantizes."""
     for name, shape in EXAMPLES:
         tensor = StoredTensor(name, shape, BFLOAT16, BFLOAT16.name, InMemory(b""))
-        if not recipe.why_kept(tensor) and not recipe.problem(shape):
+        if not (recipe.why_unfit(tensor) or recipe.why_kept(tensor) or recipe.problem(tensor)):
             return tensor
     return None
 
@@ -46,7 +46,7 @@ def table_text() -> str:
 
 def _outputs(recipe: Recipe, tensor: StoredTensor) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield role, name, type, shape and bytes of the tensors that a weight becomes."""
-    for one in recipe.outputs(tensor.name, tensor.shape, recipe.scheme_of(BFLOAT16)):
+    for one in recipe.outputs(tensor.name, recipe.shape_of(tensor), recipe.scheme_of(BFLOAT16)):
         nbytes = math.prod(one.shape) * one.fmt.bits // 8
         yield one.role, one.name, one.fmt.name, "x".join(map(str, one.shape)) or "scalar", size_text(nbytes)
 
@@ -59,6 +59,7 @@ def recipe_text(recipe: Recipe) -> str:
         f"{recipe.name}: {recipe.summary}",
         f"layout      {recipe.layout}",
         f"read by     {recipe.readers}",
+        *([f"compared    {recipe.checked}"] if recipe.checked else []),
         f"arithmetic  {recipe.tool.name}",
         f"scheme      {scheme_text(scheme)}{own}",
     ]

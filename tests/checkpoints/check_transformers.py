@@ -2,7 +2,9 @@
 
 Each quantized folder is loaded by transformers, which dequantizes it, and so is our folder in bfloat16. No key may be
 missing, unexpected or mismatched; all tensors and the logits of both models must have the same bits. The folders:
-those in golden/ (compressed-tensors), a gpt-oss in MXFP4 and a DeepSeek V3 in block FP8, tiny and with random codes.
+those in golden/ (compressed-tensors), a gpt-oss in MXFP4 and a DeepSeek V3 in block FP8, tiny and with random codes,
+and the same models in bfloat16, converted by the recipes for their layouts.
+The recipes' block FP8 is also loaded as an accelerator would load it, in modules that keep codes and scales.
 What compressed-tensors makes of the weights is compared as well: alone where a block of FP8 reaches over the edge of
 its weight, since transformers 5.23 divides rows by rows of scales, and so takes blocks of another size or refuses them.
 Not a part of the test suite, whose environment has no transformers. From the root of the repository:
@@ -19,6 +21,7 @@ import functools
 import json
 import sys
 import tempfile
+import unittest.mock
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,11 +39,15 @@ from transformers import (
     GptOssConfig,
     Mxfp4Config,
 )
+from transformers.quantizers.quantizer_finegrained_fp8 import FineGrainedFP8HfQuantizer
 
 from lowprec.checkpoints import convert
 
 GOLDEN = Path(__file__).parent / "golden"
 TOKENS = torch.arange(12)[None]
+EXPERTS = "model.layers.1.mlp.experts", 4
+"""The module of DeepSeek's experts, and how many there are."""
+
 Tensors = dict[str, torch.Tensor]
 
 
@@ -108,11 +115,15 @@ def block_fp8(name: str, weight: torch.Tensor, random: torch.Generator, scale: t
     }
 
 
+def write_plain(folder: Path, config: Any) -> None:
+    """Write a model with random weights in bfloat16."""
+    torch.manual_seed(11)
+    AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).save_pretrained(folder)
+
+
 def write(folder: Path, config: Any, quantize: Callable[..., Tensors], description: dict[str, Any]) -> None:
     """Write a model with random weights, and quantize those that are to be."""
-    torch.manual_seed(11)
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
-    model.save_pretrained(folder)
+    write_plain(folder, config)
     random, tensors = torch.Generator().manual_seed(12), {}
     for name, values in tensors_of(folder).items():
         tensors.update(quantize(name, values, random))
@@ -121,29 +132,35 @@ def write(folder: Path, config: Any, quantize: Callable[..., Tensors], descripti
     path.write_text(json.dumps({**json.loads(path.read_text()), "quantization_config": description}))
 
 
-def gpt_oss(folder: Path) -> Any:
-    """Write a gpt-oss, and return with which configuration transformers dequantizes it."""
-    config = GptOssConfig(
+def gpt_oss_config() -> Any:
+    return GptOssConfig(
         hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_local_experts=4, vocab_size=32, head_dim=16,
         num_attention_heads=4, num_key_value_heads=2, num_experts_per_tok=2, max_position_embeddings=64,
         rope_parameters={"rope_type": "default", "rope_theta": 150000.0},
     )  # fmt: skip
-    write(folder, config, mxfp4, {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]})
+
+
+def gpt_oss(folder: Path) -> Any:
+    """Write a gpt-oss, and return with which configuration transformers dequantizes it."""
+    write(folder, gpt_oss_config(), mxfp4, {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]})
     return Mxfp4Config(dequantize=True)
 
 
-def deepseek(folder: Path, hidden: int = 128, inner: int = 256, scale: torch.dtype = torch.float32) -> Any:
-    """Write a DeepSeek V3, and return with which configuration transformers dequantizes it."""
-    config = DeepseekV3Config(
+def deepseek_config(hidden: int = 128, inner: int = 256) -> Any:
+    return DeepseekV3Config(
         hidden_size=hidden, intermediate_size=inner, moe_intermediate_size=128, num_hidden_layers=2, vocab_size=32,
         n_routed_experts=4, num_experts_per_tok=2, n_group=1, topk_group=1, first_k_dense_replace=1, num_mtp_layers=0,
         num_attention_heads=4, num_key_value_heads=4, q_lora_rank=128, kv_lora_rank=96, qk_rope_head_dim=32,
         qk_nope_head_dim=32, v_head_dim=32, max_position_embeddings=64,
     )  # fmt: skip
+
+
+def deepseek(folder: Path, hidden: int = 128, inner: int = 256, scale: torch.dtype = torch.float32) -> Any:
+    """Write a DeepSeek V3, and return with which configuration transformers dequantizes it."""
     description = {
         "quant_method": "fp8", "fmt": "e4m3", "activation_scheme": "dynamic", "weight_block_size": [128, 128]
     }  # fmt: skip
-    write(folder, config, functools.partial(block_fp8, scale=scale), description)
+    write(folder, deepseek_config(hidden, inner), functools.partial(block_fp8, scale=scale), description)
     return FineGrainedFP8Config(weight_block_size=(128, 128), dequantize=True)
 
 
@@ -189,6 +206,74 @@ def compare_deepseek(folder: Path) -> bool:
     return good & compare_tensors(FP8BlockDequantizer.from_pretrained(str(edges)), edges) & (not unfit)
 
 
+def stacked(tensors: Tensors, module: str, experts: int) -> Tensors:
+    """Return tensors with the weights of all experts of a module, and their scales, as transformers stacks them."""
+    tensors = dict(tensors)
+    for end in ("", "_scale_inv"):
+        if f"{module}.0.down_proj.weight{end}" in tensors:
+            gate, up, down = (
+                torch.stack([tensors.pop(f"{module}.{number}.{last}_proj.weight{end}") for number in range(experts)])
+                for last in ("gate", "up", "down")
+            )
+            tensors[f"{module}.gate_up_proj{end}"] = torch.cat((gate, up), dim=1)
+            tensors[f"{module}.down_proj{end}"] = down
+    return tensors
+
+
+def compare_recipes(folder: Path) -> bool:
+    """Compare models that the recipes for these layouts quantize."""
+    fp8 = FineGrainedFP8Config(weight_block_size=(128, 128), dequantize=True)
+    good = True
+    for recipe, config, peer in (
+        ("deepseek-fp8", deepseek_config(), fp8),
+        ("deepseek-fp8-ue8m0", deepseek_config(), fp8),
+        ("gptoss-mxfp4", gpt_oss_config(), Mxfp4Config(dequantize=True)),
+    ):
+        quantized = folder / recipe
+        write_plain(folder / f"{recipe}-source", config)
+        convert(folder / f"{recipe}-source", quantized, recipe=recipe)
+        good &= compare(recipe, quantized, peer)
+        source, ours = tensors_of(folder / f"{recipe}-source"), tensors_of(folder / f"{recipe}-bf16")
+        changed = [name for name in sorted(source) if not same(source[name], ours[name])]
+        stored = tensors_of(quantized)
+        expected = [name for name in sorted(source) if name not in stored or not same(source[name], stored[name])]
+        fits = changed == expected and {n: x.shape for n, x in source.items()} == {n: x.shape for n, x in ours.items()}
+        print(f"{'':24} {'ok' if fits else 'DIFFERS':8} {len(changed)} of {len(source)} tensors are quantized")
+        good &= fits
+        if peer is fp8:
+            good &= compare_tensors(FP8BlockDequantizer.from_pretrained(str(quantized)), quantized)
+    for recipe in ("deepseek-fp8", "deepseek-fp8-ue8m0"):
+        for title, sizes in (("stacked", (128, 256)), ("edges", (192, 320))):
+            source = folder / f"{recipe}-{title}-source"
+            write_plain(source, deepseek_config(*sizes))
+            if title == "stacked":
+                save_file(stacked(tensors_of(source), *EXPERTS), source / "model.safetensors", {"format": "pt"})
+            convert(source, folder / f"{recipe}-{title}", recipe=recipe)
+            good &= compare_codes(f"{recipe}, {title}", folder / f"{recipe}-{title}")
+    unfit = Model(folder / "deepseek-fp8-stacked", fp8).unfit
+    print(f"{'':24} a limit of theirs: stacked experts are not dequantized, keys that do not fit: {unfit or 'none'}")
+    return good
+
+
+def compare_codes(title: str, quantized: Path) -> bool:
+    """Load a folder of block FP8 as an accelerator would, but on the CPU; compare the codes and the scales in it."""
+    with unittest.mock.patch.object(FineGrainedFP8HfQuantizer, "validate_environment"):
+        model, info = AutoModelForCausalLM.from_pretrained(quantized, dtype=torch.bfloat16, output_loading_info=True)
+    unfit = {key: sorted(map(str, names)) for key, names in info.items() if names}
+    wide = (torch.float8_e8m0fnu, torch.float32)  # modules for ue8m0 have scales in that type, stored in float32
+    loaded = {name: x.float() if x.dtype in wide else x for name, x in model.state_dict().items()}
+    stored = stacked(tensors_of(quantized), *EXPERTS)
+    # The router's bias is float32 in the model, whatever it is stored as.
+    different = [name for name in differences(stored, loaded) if not name.endswith("e_score_correction_bias")]
+    codes = sum(x.dtype == torch.float8_e4m3fn for x in loaded.values())
+    good = not unfit and not different
+    print(
+        f"{title:24} {'ok' if good else 'DIFFERS':8} loaded as codes: keys that do not fit: {unfit or 'none'}; "
+        f"{len(loaded)} tensors, {codes} in FP8, {len(different)} differ {different[:3]}"
+    )
+    return good
+
+
 def compare_preset(preset: str, folder: Path) -> bool:
     """Compare what transformers and compressed-tensors make of the folder of a preset."""
     quantized = folder / preset
@@ -203,6 +288,7 @@ def main() -> int:
         folder = Path(temporary)
         good = compare("gpt-oss, MXFP4", folder / "gpt-oss", gpt_oss(folder / "gpt-oss"))
         good &= compare_deepseek(folder)
+        good &= compare_recipes(folder)
         for preset in sorted(path.name for path in GOLDEN.iterdir() if path.is_dir()):
             good &= compare_preset(preset, folder)
     return 0 if good else 1

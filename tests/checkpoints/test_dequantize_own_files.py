@@ -10,7 +10,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from support.checkpoint_files import values
 from support.typed_tensors import (
     BF16,
     F8,
@@ -95,13 +94,39 @@ def test_our_own_archives(to: str, compressed: bool) -> None:
             assert z[name].tobytes() == (codes * y[name + "_scale"][:, None]).tobytes()
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("to", ["int8", "float8_e4m3fn", "int4"])
-def test_a_square_is_ambiguous(to: str) -> None:
-    write_tensors(Path("x.safetensors"), {"W": values((32, 32))})
-    convert("x.safetensors", "y.safetensors", to=to, scale="axis:0")
+def test_a_square(to: str, axis: int) -> None:
+    """Safetensors names the axis, in a copy of the scales too; an archive does not, and there it is ambiguous."""
+    ramp = np.ldexp(np.float32(1), np.arange(32))
+    x = np.random.default_rng(3).standard_normal((32, 32), np.float32) * (ramp[:, np.newaxis] if axis == 0 else ramp)
+    write_tensors(Path("x.safetensors"), {"W": x})
+    convert("x.safetensors", "y.safetensors", to=to, scale=f"axis:{axis}")
+    convert("y.safetensors", "copy.safetensors", to="bfloat16", exclude="*", raw=True)
+    convert("copy.safetensors", "z.safetensors", to="float32")
+    back = read_tensors(Path("z.safetensors"))["W"]
+    largest = np.abs(x).max(axis=1 - axis % 2, keepdims=True)
+    assert np.all(np.abs(back - x) <= largest * {"int8": 0.51 / 127, "int4": 0.51 / 7, "float8_e4m3fn": 1 / 16}[to])
+    np.savez("x.npz", W=x)
+    convert("x.npz", "y.npz", to=to, scale=f"axis:{axis}")
     with pytest.raises(FileError, match=r"'W_scale': .*fits the axes 0, 1 of a tensor of shape \[32, 32\]"):
-        convert("y.safetensors", "z.safetensors", to="bfloat16")
-    assert not Path("z.safetensors").exists()
+        convert("y.npz", "z.npz", to="bfloat16")
+    assert not Path("z.npz").exists()
+
+
+@pytest.mark.parametrize("note", ['{"axis": -1}', '{"axis": true}', '{"axis": 0, "more": 1}', '{"axis": "0"}'])
+def test_an_axis_that_is_none(note: str) -> None:
+    tensors = {"W": np.ones((2, 2), np.int8), "W_scale": np.ones(2, np.float32)}
+    write_tensors(Path("x.safetensors"), tensors, {"lowprec": f'{{"W_scale": {note}}}'})
+    with pytest.raises(FileError, match="tensor 'W_scale' is not what the entry 'lowprec' of the metadata says"):
+        convert("x.safetensors", "y.safetensors", to="float32")
+
+
+def test_an_axis_that_does_not_fit() -> None:
+    tensors = {"W": np.ones((2, 3), np.int8), "W_scale": np.ones(2, np.float32)}
+    write_tensors(Path("x.safetensors"), tensors, {"lowprec": '{"W_scale": {"axis": 1}}'})
+    with pytest.raises(FileError, match=r"'W_scale': .*fits no axis"):
+        convert("x.safetensors", "y.safetensors", to="float32")
 
 
 PIECES = {

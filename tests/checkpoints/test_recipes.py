@@ -16,7 +16,7 @@ from support.tiny_models import INDEX, llama, llama_config, write_folder
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.checkpoints.recipes.registry import RECIPES
+from lowprec.checkpoints.recipes.compressed_tensors import RECIPES
 from lowprec.cli import main
 
 TITLES = {

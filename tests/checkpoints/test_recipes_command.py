@@ -19,7 +19,8 @@ from lowprec.cli import main
 pytestmark = pytest.mark.usefixtures("working_folder")
 
 NAMES = [one.name for one in RECIPES]
-PRESETS = ("fp8-dynamic", "fp8-block", "int8", "w4a16", "w4a16-g32", "mxfp4a16", "mxfp8", "nvfp4a16")
+PRESETS = ("fp8-dynamic", "fp8-block", "int8", "w4a16", "w4a16-g32", "mxfp4a16", "mxfp8", "nvfp4a16", "deepseek-fp8",
+           "deepseek-fp8-ue8m0")  # fmt: skip
 
 TENSORS = {
     "fp8-dynamic": {"weight": ("float8_e4m3fn", "14336x4096"), "weight_scale": ("bfloat16", "14336x1")},
@@ -31,10 +32,12 @@ TENSORS = {
                   "weight_shape": ("int64", "2")},
     "mxfp4a16": {"weight_packed": ("uint8", "14336x2048"), "weight_scale": ("uint8", "14336x128")},
     "mxfp8": {"weight": ("float8_e4m3fn", "14336x4096"), "weight_scale": ("uint8", "14336x128")},
+    "deepseek-fp8": {"weight": ("float8_e4m3fn", "14336x4096"), "weight_scale_inv": ("float32", "112x32")},
+    "deepseek-fp8-ue8m0": {"weight": ("float8_e4m3fn", "14336x4096"), "weight_scale_inv": ("float32", "112x32")},
     "nvfp4a16": {"weight_packed": ("uint8", "14336x2048"), "weight_scale": ("float8_e4m3fn", "14336x256"),
                  "weight_global_scale": ("float32", "1")},
 }  # fmt: skip
-"""What a weight of 14336 x 4096 becomes, from compressed-tensors' description of its formats."""
+"""What a weight of 14336 x 4096 becomes, from the descriptions of compressed-tensors and of DeepSeek V3."""
 
 FORMULAS = {
     "fp8-dynamic": ["T(absmax / 448)", "float8_e4m3fn(T(x / scale))"],
@@ -44,6 +47,8 @@ FORMULAS = {
     "w4a16-g32": ["T(absmax / 7.5)", "int4(T(x / scale)), saturated, stored as code + 8"],
     "mxfp4a16": ["2^(e - 2)", "one more from 1.75 * 2^e on", "float4_e2m1fn(x / scale); -0 as 0"],
     "mxfp8": ["2^(e - 8)", "one more from 1.75 * 2^e on", "float8_e4m3fn(x / scale)"],
+    "deepseek-fp8": ["absmax / 448, in float32; absmax is at least 0.0001", "float8_e4m3fn(x * (448 / absmax))"],
+    "deepseek-fp8-ue8m0": ["absmax / 448, rounded up to a power of two", "float8_e4m3fn(x * (1 / scale))"],
     "nvfp4a16": ["* 2688", "T(absmax / 6) * second", "0.125 where that is 0", "code * (scale / second)"],
 }
 
@@ -61,7 +66,7 @@ def test_every_recipe(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = next(one for one in RECIPES if one.name == name)
     out = run("recipes", name, capsys=capsys)
     assert out.startswith(f"{name}: {recipe.summary}\n")
-    for text in (recipe.layout, recipe.readers, recipe.tool.name):
+    for text in (recipe.layout, recipe.readers, recipe.checked, recipe.tool.name):
         assert text in out
     assert "becomes\n" in out, "no example fits the recipe"
     assert max(map(len, out.splitlines())) <= 160
@@ -93,6 +98,16 @@ def test_what_is_printed_is_what_is_written(name: str, capsys: pytest.CaptureFix
     assert header.keys() == set(re.findall(r"model\.layers\.0\.mlp\.up_proj\.\w+(?= +\w)", out.partition("becomes")[2]))
     printed = json.loads(out[out.index("\n{") :])
     assert printed == json.loads(Path("out/config.json").read_text())["quantization_config"]
+
+
+def test_experts(capsys: pytest.CaptureFixture[str]) -> None:
+    """32 experts whose 2880 inputs become the last axis: 90 groups of 32, in 16 bytes each."""
+    out = run("recipes", "gptoss-mxfp4", capsys=capsys)
+    name = "model.layers.0.mlp.experts.gate_up_proj"
+    assert f"{name} (bfloat16, 32x2880x5760, 1012.5 MiB) becomes\n" in out
+    assert f"  codes   {name}_blocks  uint8  32x5760x90x16  253.1 MiB\n" in out
+    assert f"  scales  {name}_scales  uint8  32x5760x90     15.8 MiB\n" in out
+    assert "absmax / 6, in float32, rounded up to a power of two" in out
 
 
 def test_no_such_recipe(capsys: pytest.CaptureFixture[str]) -> None:

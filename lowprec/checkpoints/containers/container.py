@@ -33,6 +33,8 @@ class OutputTensor:
         ``"kept"`` for a copy, ``"codes"`` for a conversion, ``"scale"`` for its scales.
     rules : ElementRules, optional
         How it is converted.
+    axis : int, optional
+        Of scales: the axis of the codes along which they run.
     """
 
     name: str
@@ -42,6 +44,7 @@ class OutputTensor:
     origin: StoredTensor
     role: str
     rules: ElementRules | None = None
+    axis: int | None = None
 
 
 class Container(Protocol):

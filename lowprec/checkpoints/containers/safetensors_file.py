@@ -10,6 +10,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ LONGEST_HEADER = 100_000_000
 """As the safetensors library has it."""
 
 NOTE = "lowprec"
-"""The entry of the metadata that names formats which safetensors lacks."""
+"""The entry of the metadata that names formats which safetensors lacks, and the axes of scales."""
 
 SUFFIX = ".safetensors"
 
@@ -113,8 +114,10 @@ def _check_places(tensors: Sequence[StoredTensor], start: int, size: int) -> Non
         raise _RefusedError(f"it has {size - at} bytes after the last tensor")
 
 
-def _unpacked(tensor: StoredTensor, note: Any) -> StoredTensor:
-    """Return a U8 tensor as the packed codes that the metadata say it is."""
+def _as_noted(tensor: StoredTensor, note: Any) -> StoredTensor:
+    """Return a tensor as the metadata say it is: scales along an axis, or a U8 tensor as packed codes."""
+    if isinstance(note, dict) and note.keys() == {"axis"} and type(note["axis"]) is int and note["axis"] >= 0:
+        return replace(tensor, axis=note["axis"])
     try:
         fmt, shape = FORMATS[note["format"]], _numbers(note["shape"])
         wrong = tensor.type_name != "U8" or fmt.bits not in (2, 4, 6) or len(shape) > MOST_AXES
@@ -190,7 +193,7 @@ def _noted(tensors: list[StoredTensor], text: str) -> list[StoredTensor]:
         for name, value in entries(notes):
             index = places.pop(name)  # so that a second time is an error
             note = decode(value) if len(value) <= LONGEST_ENTRY else None
-            tensors[index] = _unpacked(tensors[index], note)
+            tensors[index] = _as_noted(tensors[index], note)
     except (ValueError, KeyError):
         raise _RefusedError(f"the entry {NOTE!r} of its metadata must be JSON about tensors that are there") from None
     return tensors
@@ -218,13 +221,15 @@ class SafetensorsFile:
     def arrange(self, outputs: Sequence[OutputTensor], target: Path, overwrite: bool = False) -> OutputFiles:
         """Say where outputs go: the widest elements first, so that all are aligned."""
         entries: dict[str, tuple[str, Sequence[int]]] = {}
-        notes = {}
+        notes: dict[str, dict[str, Any]] = {}
         for output in outputs:
             shape: Sequence[int] = output.shape
             type_name = output.origin.type_name if output.fmt is None else type_of(output.fmt)
             if output.fmt is not None and (type_name is None or output.nbytes * 8 != output.fmt.bits * _size(output)):
                 type_name, shape = "U8", _rows(output, output.fmt)
                 notes[output.name] = {"format": output.fmt.name, "shape": list(output.shape)}
+            elif output.axis is not None:
+                notes[output.name] = {"axis": output.axis}
             entries[output.name] = str(type_name), shape
         order = sorted(range(len(outputs)), key=lambda i: -_TYPES[entries[outputs[i].name][0]].bits)
         metadata: Mapping[str, str] = {key: value for key, value in self.metadata.items() if key != NOTE}

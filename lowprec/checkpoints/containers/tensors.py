@@ -75,6 +75,8 @@ class StoredTensor:
         Why the tensor must stay as it is; empty where it may be converted.
     names_format : bool
         Whether `prefix` names the format.
+    axis : int, optional
+        Of scales: the axis of the codes along which they run, where the file says it.
     """
 
     name: str
@@ -88,6 +90,7 @@ class StoredTensor:
     prefix: bytes = b""
     fixed: str = ""
     names_format: bool = False
+    axis: int | None = None
 
     @property
     def size(self) -> int:

@@ -45,7 +45,7 @@ def _grid(codes: StoredTensor, scales: StoredTensor) -> Grid:
         return Grid(0, 0)
     if len(scales.shape) == len(shape) and scales.shape[:-1] == shape[:-1]:
         return grid_of(shape, scales)
-    axes = [axis for axis, length in enumerate(shape) if scales.shape == (length,)]
+    axes = [axis for axis, length in enumerate(shape) if scales.shape == (length,) and scales.axis in (None, axis)]
     if len(axes) != 1:
         why = "fits no axis" if not axes else f"fits the axes {', '.join(map(str, axes))}"
         raise fail(scales, f"has the shape {list(scales.shape)}, which {why} of a tensor of shape {list(shape)}")

@@ -34,7 +34,8 @@ class Copy(Operation):
     def outputs(self) -> Iterator[OutputTensor]:
         """Yield the copy."""
         tensor = self.tensor
-        yield OutputTensor(self.name or tensor.name, tensor.shape, tensor.fmt, tensor.location.nbytes, tensor, "kept")
+        name, nbytes = self.name or tensor.name, tensor.location.nbytes
+        yield OutputTensor(name, tensor.shape, tensor.fmt, nbytes, tensor, "kept", axis=tensor.axis)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
         """Cut the bytes."""

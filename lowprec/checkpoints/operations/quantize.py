@@ -1,4 +1,4 @@
-"""Quantizing a weight by a recipe: the arithmetic of a tool, in the tensors of a layout."""
+"""Quantizing a weight by a recipe: the arithmetic of a tool, in the tensors of a layout; one matrix after the other."""
 
 from __future__ import annotations
 
@@ -38,13 +38,15 @@ class Quantize(Operation):
     Attributes
     ----------
     tensor, fmt : StoredTensor, Format
-        The weight, a matrix, and its format.
+        The weight, a matrix or a stack of them, and its format.
     scheme, tool : Scheme, Tool
         How it is stored, and whose arithmetic computes that.
     layout : tuple of Output
         The tensors that it becomes.
     fused : str
         What the weights have in common that share a second scale.
+    transposed : bool
+        Whether the last two axes are exchanged when it is quantized.
     """
 
     tensor: StoredTensor
@@ -53,6 +55,7 @@ class Quantize(Operation):
     tool: Tool
     layout: tuple[Output, ...]
     fused: str
+    transposed: bool = False
 
     @property
     def summary(self) -> Summary:
@@ -67,17 +70,24 @@ class Quantize(Operation):
             nbytes = math.prod(one.shape) * one.fmt.storage_bits // 8
             yield OutputTensor(one.name, one.shape, one.fmt, nbytes, self.tensor, one.role)
 
+    @property
+    def _matrix(self) -> tuple[int, int]:
+        """The rows and columns of a matrix as it is quantized."""
+        *_, rows, columns = self.tensor.shape
+        return (columns, rows) if self.transposed else (rows, columns)
+
     def _rows(self, elements: int) -> int:
         """Return how many rows have about so many elements, a multiple of the rows of a block."""
         unit = max(1, self.scheme.grid.rows)
-        return max(unit, elements // self.tensor.shape[1] // unit * unit)
+        return max(unit, elements // self._matrix[1] // unit * unit)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
-        """Cut between blocks of rows."""
-        rows, columns = self.tensor.shape
-        step = self._rows(nbytes // self.fmt.code_dtype.itemsize)
-        for first in range(0, rows, step):
-            yield Chunk(first * columns, (1, min(step, rows - first), columns), 0)
+        """Cut between blocks of rows; a matrix whose axes are exchanged is read whole, since a row needs all of it."""
+        *_, length, inner = self.tensor.shape
+        step = length if self.transposed else self._rows(nbytes // self.fmt.code_dtype.itemsize)
+        for matrix in range(math.prod(self.tensor.shape[:-2])):
+            for first in range(0, length, step):
+                yield Chunk((matrix * length + first) * inner, (1, min(step, length - first), inner), 0)
 
     def chunk_bytes(self, chunk: Chunk) -> int:
         """Return the bytes of a chunk of the weight."""
@@ -118,19 +128,28 @@ class Quantize(Operation):
         self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
     ) -> Iterator[tuple[int, int, Array]]:
         """Yield scales and codes of some rows at a time."""
-        x, scheme = self._codes(chunk, workspace), self.scheme
-        first_row, unit = chunk.start // self.tensor.shape[1], max(1, scheme.grid.rows)
+        rows, unit = self._matrix[0], max(1, self.scheme.grid.rows)
         roles = [one.role for one in self.layout]
-        step = self._rows(PART)
-        for start in range(0, len(x), step):
-            part = x[start : start + step]
-            scales, codes = self.tool.quantize(part, self.fmt, scheme, shared)
-            row = first_row + start
+        for row, part in self._parts(chunk, workspace):
+            scales, codes = self.tool.quantize(part, self.fmt, self.scheme, shared)
             yield roles.index(CODES), row * codes.shape[1], codes.reshape(-1)
             if SCALES in roles:
+                matrix, inside = divmod(row, rows)
                 content = np.ascontiguousarray(scales).reshape(-1).view(np.uint8)
-                yield roles.index(SCALES), row // unit * scales[:1].nbytes, content
+                yield roles.index(SCALES), (matrix * -(-rows // unit) + inside // unit) * scales[:1].nbytes, content
             self._compare(part, codes, scales, shared, workspace, stats)
+
+    def _parts(self, chunk: Chunk, workspace: Workspace) -> Iterator[tuple[int, Array]]:
+        """Yield some rows of a chunk at a time, as they are quantized, and which row of all matrices is the first."""
+        x = self._codes(chunk, workspace)
+        first, step = chunk.start // self._matrix[1], self._rows(PART)
+        if self.transposed:
+            for start in range(0, x.shape[1], step):
+                strip = np.ascontiguousarray(x[:, start : start + step])  # dense, its columns are near each other
+                yield first + start, np.ascontiguousarray(strip.T)
+            return
+        for start in range(0, len(x), step):
+            yield first + start, x[start : start + step]
 
     def _compare(
         self, part: Array, codes: Array, scales: Array, shared: Any, workspace: Workspace, stats: ErrorStats

@@ -51,7 +51,8 @@ class Scale(Operation):
         yield OutputTensor(tensor.name + self.suffix, tensor.shape, to, nbytes, tensor, "codes", self.rules)
         shape = self.scaling.scale_shape(tensor.shape)
         nbytes = packed_bytes(int(np.prod(shape, dtype=object)), fmt)
-        yield OutputTensor(tensor.name + SCALE_SUFFIX, shape, fmt, nbytes, tensor, "scale", self.rules)
+        axis = self.scaling.axis % len(tensor.shape) if self.scaling.kind == "axis" else None
+        yield OutputTensor(tensor.name + SCALE_SUFFIX, shape, fmt, nbytes, tensor, "scale", self.rules, axis)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
         """Cut between scales."""

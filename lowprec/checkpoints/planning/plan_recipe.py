@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...spec.formats import BFLOAT16
 from ..containers.container import Container
 from ..containers.folder import Folder
@@ -13,11 +11,10 @@ from ..files.errors import FileError
 from ..operations.copy import Copy
 from ..operations.quantize import Quantize
 from ..recipes.recipe import Recipe
-from ..recipes.selection import module_of
 from .companions import find_companions
 from .conversion_plan import ConversionPlan, check_names
 from .name_patterns import NamePatterns
-from .quantization_config import find_descriptions
+from .quantization_config import find_descriptions, model_type
 
 __all__ = ["plan_recipe"]
 
@@ -30,30 +27,35 @@ def plan_recipe(
 ) -> ConversionPlan:
     """Decide what a recipe makes of every tensor of a container.
 
-    Raises FileError where the container is of another kind than the recipe writes or is quantized already, a pattern
-    names nothing, or no weight is quantized.
+    Raises FileError where the container or its model is of another kind than the recipe is for, or is quantized
+    already, a pattern names nothing, no weight is quantized, or one is and another one of its module is kept.
     """
-    if not isinstance(container, (Folder, SafetensorsFile)):
-        raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
+    _check_kind(container, recipe)
     for patterns in (keep, also):
         patterns.check(container.path, (one.name for one in container.tensors))
     _check_plain(container)
     plan = ConversionPlan()
-    scheme, kept = recipe.scheme, []
+    scheme, ignored, modules = recipe.scheme, set(), set()
     for tensor in container.tensors:
         why = recipe.why_unfit(tensor) or _why_kept(tensor, recipe, keep, also)
-        why = why or recipe.problem(tensor.shape)
+        why = why or recipe.problem(tensor)
+        module = recipe.ignored(tensor)
         if why or tensor.fmt is None:
             plan.add(Copy(tensor), why)
-            kept.append(tensor)
+            ignored.add(module)
             continue
         scheme = recipe.scheme_of(tensor.fmt)
-        layout = tuple(recipe.outputs(tensor.name, tensor.shape, scheme))
-        plan.add(Quantize(tensor, tensor.fmt, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
-    if len(kept) == len(container.tensors):
+        layout = tuple(recipe.outputs(tensor.name, recipe.shape_of(tensor), scheme))
+        fused = recipe.fused(tensor.name)
+        plan.add(Quantize(tensor, tensor.fmt, scheme, recipe.tool, layout, fused, recipe.transposed))
+        modules.add(module)
+    if not modules:
         raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes")
+    ignored.discard("")
+    for module in sorted(ignored & modules):
+        raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
     check_names(container, plan.outputs)
-    plan.descriptions = recipe.describe(scheme, _ignored(kept))
+    plan.descriptions = recipe.describe(scheme, sorted(ignored))
     if isinstance(container, SafetensorsFile):
         plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
     return plan
@@ -66,6 +68,16 @@ def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: Na
     return "" if also.fit(tensor.name) else recipe.why_kept(tensor)
 
 
+def _check_kind(container: Container, recipe: Recipe) -> None:
+    """Raise FileError for a container, or a model in it, that the recipe is not for."""
+    if not isinstance(container, (Folder, SafetensorsFile)):
+        raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for {recipe.name}")
+    model = model_type(container)
+    if model and recipe.models and model not in recipe.models:
+        which = " or ".join(recipe.models)
+        raise FileError(f"{container.path}: must be a model of type {which} for {recipe.name}; got {ascii(model)[:40]}")
+
+
 def _check_plain(container: Container) -> None:
     """Raise FileError where a container is quantized already."""
     described = find_descriptions(container)
@@ -73,12 +85,3 @@ def _check_plain(container: Container) -> None:
     if described or companions:
         why = described[0].text() if described else companions[0].text()
         raise FileError(f"{container.path}: is quantized already ({why}); convert it --to {BFLOAT16.name} first")
-
-
-def _ignored(kept: Sequence[StoredTensor]) -> list[str]:
-    """Return the modules that engines must not take for quantized ones.
-
-    Modules whose name ends with "norm" are not listed: they are no linear layers.
-    """
-    modules = [module_of(one.name) for one in kept if one.name.endswith(".weight") and len(one.shape) == 2]
-    return sorted(module for module in modules if not module.endswith("norm"))

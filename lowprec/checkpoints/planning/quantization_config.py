@@ -15,8 +15,8 @@ from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError, reason
 
 __all__ = [
-    "HF_QUANT_CONFIG", "Description", "add_descriptions", "entries", "find_descriptions", "quantization_of",
-    "read_description", "remove_descriptions", "set_dtype", "without_descriptions",
+    "HF_QUANT_CONFIG", "Description", "add_descriptions", "entries", "find_descriptions", "model_type",
+    "quantization_of", "read_description", "remove_descriptions", "set_dtype", "without_descriptions",
 ]  # fmt: skip
 
 KEY = "quantization_config"
@@ -163,6 +163,12 @@ def read_description(container: Container, name: str) -> dict[str, Any]:
     if not isinstance(container, Folder) or name not in container.others:
         return {}
     return dict(json.loads(_read(container.path / name) or "{}"))
+
+
+def model_type(container: Container) -> str:
+    """Return what config.json of a folder says that the model is; nothing where it does not."""
+    found = read_description(container, CONFIGS[0]).get("model_type")
+    return found if isinstance(found, str) else ""
 
 
 def set_dtype(container: Container, dtype: str) -> None:

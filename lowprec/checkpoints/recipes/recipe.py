@@ -11,9 +11,12 @@ from ..containers.tensors import StoredTensor
 from ..layouts.output import Output
 from ..schemes.scheme import Scheme
 from ..schemes.tool import Tool
-from .selection import fused_group, why_no_matrix, why_not_linear
+from .selection import fused_group, linear_module, why_no_matrix, why_not_linear
 
-__all__ = ["Recipe"]
+__all__ = ["TRANSFORMERS", "Recipe"]
+
+TRANSFORMERS = "transformers 5.23.0 on the CPU: dequantized to the same weights and logits"
+"""What tests/checkpoints/check_transformers.py compares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,8 @@ class Recipe:
     tool : Tool
         The arithmetic.
     outputs : callable
-        Takes the name and the shape of a weight and its scheme; yields the tensors that it becomes.
+        Takes the name and the shape of a weight, its axes as they are quantized, and its scheme; yields the tensors
+        that it becomes.
     describe : callable
         Takes the scheme and the modules that are kept; returns the entry ``quantization_config`` of config.json under
         that name, and whole files under theirs.
@@ -43,6 +47,14 @@ class Recipe:
     fused : callable
         Takes the name of a weight; returns what the weights have in common that share the scale of a whole tensor, or
         nothing where each has its own.
+    ignored : callable
+        Takes a tensor that is kept; returns the module that engines must not take for a quantized one, or nothing.
+    transposed : bool
+        Whether the last two axes of a weight are exchanged when it is quantized.
+    models : tuple of str
+        What ``model_type`` in config.json may be; empty for anything.
+    checked : str
+        The engines and tools, with their versions, that the output was compared with.
     """
 
     name: str
@@ -57,14 +69,23 @@ class Recipe:
     why_unfit: Callable[[StoredTensor], str] = why_no_matrix
     why_kept: Callable[[StoredTensor], str] = why_not_linear
     fused: Callable[[str], str] = fused_group
+    ignored: Callable[[StoredTensor], str] = linear_module
+    transposed: bool = False
+    models: tuple[str, ...] = ()
+    checked: str = ""
 
     def scheme_of(self, fmt: Format) -> Scheme:
         """Return how a weight in `fmt` is stored."""
         return replace(self.scheme, scale=fmt) if self.source_scales else self.scheme
 
-    def problem(self, shape: tuple[int, ...]) -> str:
-        """Return why a weight of a shape cannot be stored so, or nothing."""
-        columns, width = shape[-1], self.scheme.grid.columns
+    def shape_of(self, tensor: StoredTensor) -> tuple[int, ...]:
+        """Return the shape of a weight, its axes as they are quantized."""
+        shape = tensor.shape
+        return (*shape[:-2], shape[-1], shape[-2]) if self.transposed else shape
+
+    def problem(self, tensor: StoredTensor) -> str:
+        """Return why a weight of such a shape cannot be stored so, or nothing."""
+        columns, width = self.shape_of(tensor)[-1], self.scheme.grid.columns
         if self.scheme.grid.rows == 1 and width and columns % width:
             return f"its rows are not divided into groups of {width}"
-        return "it is empty" if 0 in shape else ""
+        return "it is empty" if 0 in tensor.shape else ""

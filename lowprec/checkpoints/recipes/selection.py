@@ -7,7 +7,10 @@ import re
 from ...spec.formats import BFLOAT16, FLOAT16, FLOAT32
 from ..containers.tensors import StoredTensor
 
-__all__ = ["FORMATS", "fused_group", "module_of", "why_no_matrix", "why_not_linear"]
+__all__ = [
+    "FORMATS", "experts_module", "fused_group", "linear_module", "module_of", "why_no_experts", "why_no_matrix",
+    "why_not_linear",
+]  # fmt: skip
 
 FORMATS = (BFLOAT16, FLOAT16, FLOAT32)
 
@@ -19,6 +22,10 @@ KEPT = re.compile(
 FUSED = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"), ("w1", "w3"), ("q_a_proj", "kv_a_proj_with_mqa"),
          ("wq_a", "wkv_a_with_mqa"))  # fmt: skip
 """Modules that engines fuse, so that their weights have one second scale."""
+
+
+EXPERTS = re.compile(r"^(.*\bexperts)\.(gate_up|gate|up|down)_proj$")
+"""The names of the weights of all experts of a layer as one parameter of three axes; the first group is the module."""
 
 
 def module_of(name: str) -> str:
@@ -33,11 +40,33 @@ def why_no_matrix(tensor: StoredTensor) -> str:
     return ""
 
 
+def why_no_experts(tensor: StoredTensor) -> str:
+    """Return why a tensor is not the weights of all experts of a layer, of a type that is quantized, or nothing."""
+    if not EXPERTS.match(tensor.name) or len(tensor.shape) != 3 or tensor.fmt not in FORMATS:
+        return f"no weights of experts, of three axes, in {', '.join(fmt.name for fmt in FORMATS)}"
+    return ""
+
+
 def why_not_linear(tensor: StoredTensor) -> str:
     """Return why a name is not that of a linear layer in a repeated block which engines quantize, or nothing."""
     if not re.search(r"\.\d+\.", tensor.name):
         return "not in a repeated block"
     return "engines keep it" if KEPT.search(module_of(tensor.name)) else ""
+
+
+def linear_module(tensor: StoredTensor) -> str:
+    """Return the linear layer whose weight a tensor is, or nothing.
+
+    Modules whose name ends with "norm" are no linear layers.
+    """
+    module = module_of(tensor.name)
+    return module if module != tensor.name and len(tensor.shape) == 2 and not module.endswith("norm") else ""
+
+
+def experts_module(tensor: StoredTensor) -> str:
+    """Return the module of experts, or the linear layer, whose weight a tensor is, or nothing."""
+    experts = EXPERTS.match(tensor.name)
+    return experts[1] if experts and len(tensor.shape) == 3 else linear_module(tensor)
 
 
 def fused_group(name: str) -> str:
