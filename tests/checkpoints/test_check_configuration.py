@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.checked_models import (
     MODELS,
+    PROJECTIONS,
     UP,
     Model,
     channel,
@@ -68,6 +69,7 @@ def test_nothing_is_quantized_but_the_description(model: Model) -> None:
      (deepseek, {"quant_method": "awq"}, "128x128 (and 3 more weights are quantized); config.json says"),
      (deepseek, {"quant_method": "compressed-tensors"}, "config.json says that the method is 'compressed-tensors'"),
      (modelopt, {"quant_algo": "FP8"}, "is NVFP4; quant_algo is 'FP8'"),
+     (modelopt, {"quant_algo": None}, "is NVFP4; there is no quant_algo"),
      (modelopt, {"group_size": 32}, "has groups of 16; group_size is 32"),
      (nvfp4, {"quant_method": "fp8"}, "NVFP4 (and 3 more weights are quantized); config.json says"),
      (nvfp4, {"format": "mxfp4-pack-quantized"}, "is NVFP4; config.json says format 'mxfp4-pack-quantized'"),
@@ -97,6 +99,47 @@ def test_a_group_of_something_else(model: Model, changes: dict[str, Any], text: 
     found = errors(write(tensors, config))
     assert {one.count for one in found} == {2}
     assert all(any(part in one.text for part in text.split("|")) for one in found)
+
+
+@pytest.mark.parametrize("algorithm", ["NVFP4", "W4A16_NVFP4"])
+def test_scales_of_inputs_of_modelopt(algorithm: str) -> None:
+    """VLLM reads W4A16_NVFP4 without them; for NVFP4 it would take what happens to be in memory."""
+    tensors, config = modelopt()
+    tensors = {name: array for name, array in tensors.items() if not name.endswith("input_scale")}
+    found = errors(write(tensors, {**config, "quant_algo": algorithm}))
+    assert [one.count for one in found] == ([2, 2] if algorithm == "NVFP4" else [])
+    assert all("has no input_scale; with quant_algo NVFP4 engines need it" in one.text for one in found)
+
+
+@pytest.mark.parametrize("dynamic", [True, False, "local"])
+def test_scales_of_inputs_of_compressed_tensors(dynamic: object) -> None:
+    tensors, config = nvfp4()
+    config["config_groups"]["group_0"]["input_activations"] = {"num_bits": 4, "dynamic": dynamic}
+    found = errors(write(tensors, config))
+    assert [one.count for one in found] == ([] if dynamic is True else [2, 2])
+    assert all("that inputs have a scale of their own, and there is none" in one.text for one in found)
+    scales = {f"{module}.input_global_scale": np.ones(1, np.float32) for module in PROJECTIONS}
+    assert not errors(write({**tensors, **scales}, config, "right"))
+
+
+JUNK = (None, True, -1, 1e999, "", "re:(", "*", [], [None], [[]], {}, {"g": 3}, {"g": {"targets": 3, "weights": {}}},
+        {"g": {"weights": None}}, [0, 0], ["128", 128], 2**70)  # fmt: skip
+
+
+@pytest.mark.parametrize("model", [deepseek, channel, modelopt])
+def test_configurations_of_strangers(model: Model) -> None:
+    """Whatever stands there is judged, or an error that names a file, but never a traceback."""
+    tensors, config = model()
+    folder = write(tensors, config)
+    for key in (*config, "scale_fmt", "ignored_layers"):
+        for junk in JUNK:
+            text = json.dumps({"quantization_config": {**config, key: junk}})
+            (folder / "config.json").write_text(text)
+            assert all(isinstance(str(one), str) for one in check(folder, values=False))
+    for key in ("quant_algo", "group_size", "exclude_modules"):
+        for junk in JUNK:
+            (folder / "hf_quant_config.json").write_text(json.dumps({"quantization": {key: junk}}))
+            check(folder, values=False)
 
 
 def test_groups_for_some_modules() -> None:
@@ -170,7 +213,7 @@ def test_a_module_that_is_not_listed_and_plain(model: Model) -> None:
     assert not errors("right")
 
 
-@pytest.mark.parametrize(("model", "inside"), [(channel, True), (channel, False), (modelopt, True)])
+@pytest.mark.parametrize(("model", "inside"), [(channel, True), (channel, False), (modelopt, True), (modelopt, False)])
 def test_linear_layers_that_are_plain_everywhere_are_listed(model: Model, inside: bool) -> None:
     """Routers and embeddings need not be: engines keep them as they are."""
     tensors, config = model()

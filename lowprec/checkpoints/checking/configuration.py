@@ -68,6 +68,11 @@ def check_configuration(subject: Subject) -> Iterator[Finding]:
             yield Finding("configuration", True, weight.name, text)
 
 
+def _has_input_scale(weight: Weight) -> bool:
+    """Whether a scale of the layer's input comes with a weight."""
+    return any("input" in one.name.rpartition(".")[2] or "act" in one.name.rpartition(".")[2] for one in weight.unused)
+
+
 def _kind(weights: Sequence[Weight]) -> str:
     """Return what the first of some weights is, and how many more there are."""
     more = f" (and {len(weights) - 1} more weights are quantized)" if len(weights) > 1 else ""
@@ -97,7 +102,7 @@ def _fp8(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
         yield f"has {codes.name} codes; {CONFIG} says fmt {named[:20]!r}"
     elif isinstance(named, str) and not codes.has_negative_zero:
         yield f"has {codes.name} codes; engines read fmt {named[:20]!r} as the format with -0"
-    if description.get("activation_scheme") == "static" and not any("input" in one.name for one in weight.unused):
+    if description.get("activation_scheme") == "static" and not _has_input_scale(weight):
         yield f"has no input_scale; {CONFIG} says that the activation_scheme is static"
 
 
@@ -108,7 +113,8 @@ def _groups(weight: Weight, description: Mapping[str, Any]) -> list[Mapping[str,
     named: list[Mapping[str, Any]] = []
     general: list[Mapping[str, Any]] = []
     for group in found:
-        targets = [one for one in group.get("targets") or () if isinstance(one, str)]
+        listed = group.get("targets")
+        targets = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
         if any(names_module(module_of(weight.name), one) for one in targets):
             named.append(group)
         elif any(not one.startswith("re:") and "." not in one for one in targets):
@@ -139,7 +145,7 @@ def _differences(weight: Weight, group: Mapping[str, Any], description: Mapping[
         return
     ours = describe("", None, scheme, ())[NAME]["config_groups"][""]
     fmt = group.get("format") or description.get("format")
-    loose = {"mixed-precision", "naive-quantized", None}
+    loose = ("mixed-precision", "naive-quantized", None)
     if fmt not in loose and fmt != ours["format"]:
         yield f"format {str(fmt)[:40]!r}"
     for key in ("num_bits", "type"):
@@ -147,6 +153,9 @@ def _differences(weight: Weight, group: Mapping[str, Any], description: Mapping[
             yield f"{key} {str(said[key])[:20]!r}"
     if said.get("symmetric") is False and weight.zero_points is None:
         yield "symmetric False, and there are no zero points"
+    inputs = group.get("input_activations")
+    if isinstance(inputs, dict) and inputs.get("dynamic") in (False, "local") and not _has_input_scale(weight):
+        yield "that inputs have a scale of their own, and there is none"
     expected = _said_grid(said)
     if weight.groups is None and expected is not None and _extent(scheme.grid, weight) != _extent(expected, weight):
         size = said.get("block_structure") or said.get("group_size")
@@ -166,8 +175,12 @@ def _said_grid(said: Mapping[str, Any]) -> Grid | None:
 
 def _modelopt(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
     """ModelOpt: one algorithm, and the size of groups."""
-    algorithm, scheme = str(description.get("quant_algo") or ""), weight.scheme
+    algorithm, scheme = str(description.get("quant_algo") or "").upper(), weight.scheme
     name = scheme_name(grouped_scheme(weight))
+    if not algorithm:
+        yield f"is {name}; there is no quant_algo"
+    if algorithm in _STATIC and not _has_input_scale(weight):
+        yield f"has no input_scale; with quant_algo {algorithm} engines need it for what they multiply the weight with"
     expected = next((one for one in _ALGORITHMS if one[0] == algorithm), None)
     if expected is not None and not name.startswith(expected[1]):
         yield f"is {name}; quant_algo is {algorithm!r}"
@@ -179,9 +192,12 @@ def _modelopt(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
 
 _ALGORITHMS = (
     ("FP8", "FP8 per tensor"), ("FP8_PER_CHANNEL_PER_TOKEN", "FP8 per row"), ("FP8_PB_WO", "block FP8"),
-    ("NVFP4", "NVFP4"), ("NVFP4_AWQ", "NVFP4"), ("MXFP8", "MXFP8"),
+    ("NVFP4", "NVFP4"), ("W4A16_NVFP4", "NVFP4"), ("NVFP4_AWQ", "NVFP4"), ("MXFP8", "MXFP8"),
 )  # fmt: skip
 """Values of ``quant_algo``, and how the name of the scheme starts that they stand for."""
+
+_STATIC = ("FP8", "NVFP4")
+"""Those with which inputs of layers have a scale in the file."""
 
 _METHODS: dict[str, Callable[[Weight, Mapping[str, Any]], Iterator[str]]] = {
     "fp8": _fp8, "deepseek_v4_fp8": _fp8, "compressed-tensors": _compressed, "modelopt": _modelopt,

@@ -41,8 +41,8 @@ def _boundary(module: str, pattern: str) -> bool:
 
 
 def _wildcard(module: str, pattern: str) -> bool:
-    """Compare as ModelOpt does: names with wildcards, and all that is below them."""
-    return fnmatch.fnmatchcase(module, pattern) or fnmatch.fnmatchcase(module, f"{pattern}.*")
+    """Compare as vLLM does for ModelOpt: parts of names, and whole names with wildcards."""
+    return pattern in module or fnmatch.fnmatchcase(module, pattern) or fnmatch.fnmatchcase(module, f"{pattern}.*")
 
 
 _MATCHES: dict[str, Callable[[str, str], bool]] = {"compressed-tensors": names_module, "modelopt": _wildcard}
@@ -74,11 +74,6 @@ def listed(module: str, description: Mapping[str, Any]) -> bool:
     return _is_listed(module, _patterns(description), "modelopt" if method.startswith("modelopt") else method)
 
 
-def _lists_all(method: str, repeated: bool) -> bool:
-    """Whether the list of a method names every linear layer that is not quantized, in repeated blocks or elsewhere."""
-    return method == "compressed-tensors" or (repeated and method.startswith("modelopt"))
-
-
 def check_ignored(subject: Subject) -> Iterator[Finding]:
     """Look for quantized modules that are listed, and plain ones that are not.
 
@@ -95,19 +90,19 @@ def check_ignored(subject: Subject) -> Iterator[Finding]:
             text = "is quantized, and config.json lists it as a module that is not"
             yield Finding("configuration", True, module, text)
     alike = {_DIGITS.sub("*", module_of(weight.name)) for weight in subject.weights}
+    complete = subject.method == "compressed-tensors" or subject.method.startswith("modelopt")
     for tensor in subject.others:
         module = module_of(tensor.name)
         if not tensor.name.endswith(".weight") or len(tensor.shape) != 2 or tensor.fmt not in FORMATS:
             continue
         if _NO_LINEAR.search(module) or listed(module, description):
             continue
-        repeated = bool(re.search(r"\.\d+\.", module))
         if _DIGITS.sub("*", module) in alike:
             text = "is not quantized, others of its name are, and config.json does not list it"
             yield Finding("configuration", True, module, text)
-        elif not _ROUTER.search(module) and _lists_all(subject.method, repeated):
+        elif complete and not _ROUTER.search(module):
             text = "is not quantized, and config.json does not list it: engines expect codes if it is a linear layer"
             yield Finding("configuration", True, module, text)
-        elif repeated:
+        elif re.search(r"\.\d+\.", module):
             text = "is not quantized, and config.json does not list it: right where engines never quantize it"
             yield Finding("configuration", False, module, text)
