@@ -14,6 +14,7 @@ from .containers.tensors import StoredTensor
 from .element_rules import ElementRules
 from .files.errors import FileError
 from .layouts.weight import Weight
+from .operations.dequantize import Dequantize
 from .planning.companions import find_companions
 from .planning.name_patterns import NamePatterns
 from .planning.plan_casts import plan_conversion
@@ -26,6 +27,8 @@ __all__ = ["contents_text", "grouped_scheme", "headline", "kind_text"]
 
 SMALL = 0.02
 """The share of all bytes below which the format of plain tensors is not named."""
+
+_RULES = ElementRules(BFLOAT16, True, None, NEWEST)
 
 _FAMILIES = (
     (re.compile(r"_scales?_inv$"), "DeepSeek"), (re.compile(r"\.scale$"), "DeepSeek V4"),
@@ -109,21 +112,31 @@ def headline(container: Container) -> str:
 
     A checkpoint that cannot be dequantized is no error; the line says why.
     """
-    described, method = {}, ""
+    method, why = "", ""
+    weights: list[Weight] = []
+    nbytes = 0
     try:
         described = quantization_of(container)
         method = str(described.get("quant_method", "quantized"))[:40] if described else ""
-        weights = [] if container.codes_suffix else quantized_weights(container)
-    except FileError as error:
-        return f"{contents_text(container, [], method)}; cannot be dequantized: {error}"
-    text = contents_text(container, weights, method)
-    if not weights:
-        companions = [] if container.codes_suffix else find_companions(container.tensors)
-        unread = bool(described) or any(one.row is not None for one in companions)
-        return f"{text}; cannot be dequantized: its layout is not known" if unread else text
-    try:
-        everything, nothing = NamePatterns("include"), NamePatterns("exclude")
-        plan = plan_conversion(container, ElementRules(BFLOAT16, True, None, NEWEST), everything, nothing)
+        if not container.codes_suffix:
+            plan = plan_conversion(container, _RULES, NamePatterns("include"), NamePatterns("exclude"))
+            nbytes = sum(one.nbytes for one in plan.outputs)
+            weights = [one.operation.weight for one in plan.tensor_plans if isinstance(one.operation, Dequantize)]
     except (FileError, ValueError) as error:
-        return f"{text}; cannot be dequantized: {error}"
-    return f"{text}; to {BFLOAT16.name} {_size(sum(one.nbytes for one in plan.outputs))}"
+        why, weights = _why_not(container, str(error))
+    text = contents_text(container, weights, method)
+    if why:
+        return f"{text}; cannot be dequantized: {why}"
+    return f"{text}; to {BFLOAT16.name} {_size(nbytes)}" if weights else text
+
+
+def _why_not(container: Container, error: str) -> tuple[str, list[Weight]]:
+    """Return why a container cannot be dequantized though it is quantized, or nothing, and its quantized weights."""
+    try:
+        weights = quantized_weights(container)
+        known = quantization_of(container) or any(one.row is not None for one in find_companions(container.tensors))
+    except FileError as fault:
+        return str(fault), []
+    if weights:
+        return error, weights
+    return "its layout is not known" if known else "", weights

@@ -12,6 +12,8 @@ from support.checked_models import (
     Model,
     Q,
     channel,
+    codes,
+    compressed,
     deepseek,
     errors,
     gpt_oss,
@@ -208,3 +210,26 @@ def test_codes_that_are_nan(model: Model) -> None:
     tensors[f"{UP}.weight"] = bad
     only(write(tensors, config), "values", f"{UP}.weight", f"has 2 NaN among {192 * 256} codes")
     assert not errors("model", values=False)
+
+
+def test_zero_scales_of_integers() -> None:
+    """-128 has the magnitude bits of 0, and is none."""
+    tensors, _ = channel()
+    config = compressed("int-quantized", num_bits=8, type="int", strategy="channel")
+    numbers = np.zeros((192, 256), np.int8)
+    tensors.update({f"{module}.weight": numbers for module in PROJECTIONS})
+    tensors[f"{UP}.weight_scale"][7] = 0
+    assert not errors(write(tensors, config, "right"))
+    tensors[f"{UP}.weight"] = np.where(np.arange(192)[:, None] == 7, np.int8(-128), numbers)
+    only(write(tensors, config), "values", f"{UP}.weight_scale", "has 1 zero among 192 scales, for codes that are not")
+
+
+def test_long_names() -> None:
+    """Errors of layouts cut names off; a fault stays one of its own module."""
+    tensors, config = deepseek()
+    name = "a_part_of_a_name." * 8 + UP
+    tensors[f"{name}.weight"] = codes()
+    tensors[f"{name}.weight_scale_inv"] = np.ones((3, 2), np.float32)
+    found = errors(write(tensors, config))
+    assert [one.kind for one in found] == ["scales"]
+    assert "fits no weight of shape" in found[0].text

@@ -28,25 +28,26 @@ def check_pairs(subject: Subject) -> Iterator[Finding]:
     """Look for tensors that have lost what they belong with."""
     for fault in subject.faults:
         yield Finding("scales", True, fault.tensor, fault.text)
+    unknown = subject.unknown
     for codes in subject.codes:
-        yield from _unscaled(subject, codes)
+        yield from _unscaled(subject, codes, unknown.get(codes.name))
     yield from _orphans(subject)
 
 
-def _unscaled(subject: Subject, codes: StoredTensor) -> Iterator[Finding]:
-    """Judge codes without scales; FP8 in a checkpoint without any is judged by its values."""
+def _unscaled(subject: Subject, codes: StoredTensor, unknown: str | None) -> Iterator[Finding]:
+    """Judge codes without scales, next to an unknown tensor or none; some FP8 is judged by its values alone."""
     kind = codes.fmt.name if codes.fmt else codes.type_name
-    unknown = next((one for one in subject.companions if one.codes.name == codes.name), None)
     if unknown is not None:
-        text = f"holds {kind} codes, and {name_text(unknown.tensor.name)} beside it is no known kind of scales"
-        yield Finding("scales", True, codes.name, text)
+        text = f"holds {kind} codes, and {name_text(unknown)} beside it is no known kind of scales"
     elif listed(module_of(codes.name), subject.description):
         text = f"holds {kind} codes, though config.json lists its module as not quantized"
-        yield Finding("scales", True, codes.name, text)
-    elif codes.fmt is not None and codes.fmt.is_integer:
-        yield Finding("scales", True, codes.name, f"holds {kind} codes and has no scales")
-    elif subject.description or subject.weights or (codes.fmt is not None and codes.fmt.bits < 8):
-        yield Finding("scales", True, codes.name, f"holds {kind} codes and has no scales, where others are quantized")
+    elif subject.description or subject.weights:
+        text = f"holds {kind} codes and has no scales, where others are quantized"
+    elif codes.fmt is not None and (codes.fmt.is_integer or codes.fmt.bits < 8):
+        text = f"holds {kind} codes and has no scales"
+    else:
+        return
+    yield Finding("scales", True, codes.name, text)
 
 
 def _orphans(subject: Subject) -> Iterator[Finding]:
@@ -54,11 +55,10 @@ def _orphans(subject: Subject) -> Iterator[Finding]:
     names = {one.name: one for one in subject.container.tensors}
     used = {one.tensor.name for one in subject.companions if one.row is not None}
     used |= {part.name for weight in subject.unexpected for part in weight.tensors}
-    faulty = {split(one.tensor)[0] for one in subject.faults if one.tensor}
     for tensor in subject.others:
         module, last = split(tensor.name)
         match = _SCALES.fullmatch(last)
-        if match is None or tensor.name in used or module in faulty:
+        if match is None or tensor.name in used or subject.is_faulty(tensor):
             continue
         stems = [stem for stem in match.groupdict().values() if stem] or ["weight"]
         places = [module + one for stem in stems for one in (stem, f"{stem}_packed", f"{stem}_blocks")]

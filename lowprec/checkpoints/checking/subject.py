@@ -17,7 +17,7 @@ from ..planning.companions import Companion, find_companions, is_weight
 from ..planning.quantization_config import HF_QUANT_CONFIG, quantization_of, read_description
 from ..planning.quantized_weights import source_of
 
-__all__ = ["CONFIG", "Fault", "Subject", "module_of", "subject_of"]
+__all__ = ["CONFIG", "Fault", "Subject", "fault_of", "module_of", "subject_of"]
 
 CONFIG = "config.json"
 
@@ -30,8 +30,9 @@ _NAMED = re.compile(r"^'([^']*)': (.*)$", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Tensors that are named as those of a quantized weight are, and do not fit each other."""
+    """Tensors of a module that are named as those of a quantized weight are, and do not fit each other."""
 
+    module: str
     tensor: str
     text: str
 
@@ -52,8 +53,8 @@ class Subject:
         The quantized weights of the layout that the configuration names, or of any where it names none.
     unexpected : list of Weight
         Those that would be of a layout if the configuration said so.
-    faults : list of Fault
-        What does not fit.
+    faults, faulty : list of Fault, set of str
+        What does not fit, and in which modules.
     others : list of StoredTensor
         All tensors that none of the weights is stored in.
     companions : list of Companion
@@ -66,6 +67,7 @@ class Subject:
     weights: list[Weight]
     unexpected: list[Weight]
     faults: list[Fault]
+    faulty: set[str]
     others: list[StoredTensor]
     companions: list[Companion]
 
@@ -87,13 +89,20 @@ class Subject:
     @property
     def codes(self) -> list[StoredTensor]:
         """Tensors that look like the codes of weights and belong to no weight that is recognised."""
-        parts = {part.name for weight in self.unexpected for part in weight.tensors}
-        known = {part.name for one in self.companions if one.row is not None for part in (one.codes, one.tensor)}
-        faulty = {split(one.tensor)[0] for one in self.faults if one.tensor}
-        return [
-            one for one in self.others
-            if is_weight(one) and one.name not in parts | known and split(one.name)[0] not in faulty
-        ]  # fmt: skip
+        known = {part.name for weight in self.unexpected for part in weight.tensors}
+        for one in self.companions:
+            if one.row is not None:
+                known |= {one.codes.name, one.tensor.name}
+        return [one for one in self.others if is_weight(one) and one.name not in known and not self.is_faulty(one)]
+
+    @property
+    def unknown(self) -> dict[str, str]:
+        """Tensors of no known kind that may belong to codes, by the names of the codes."""
+        return {one.codes.name: one.tensor.name for one in self.companions if one.row is None}
+
+    def is_faulty(self, tensor: StoredTensor) -> bool:
+        """Whether something in the module of a tensor does not fit."""
+        return split(tensor.name)[0] in self.faulty
 
 
 def module_of(name: str) -> str:
@@ -101,10 +110,10 @@ def module_of(name: str) -> str:
     return split(name)[0][:-1]
 
 
-def fault_of(error: FileError) -> Fault:
-    """Return an error about a tensor in two parts."""
+def fault_of(error: FileError, module: str) -> Fault:
+    """Return an error about a tensor of a module in two parts."""
     match = _NAMED.match(str(error))
-    return Fault(match[1], match[2]) if match else Fault("", str(error))
+    return Fault(module, match[1], match[2]) if match else Fault(module, "", str(error))
 
 
 def _find(source: Source) -> tuple[list[Weight], list[Fault]]:
@@ -119,11 +128,11 @@ def _find(source: Source) -> tuple[list[Weight], list[Fault]]:
         modules.setdefault(split(name)[0], dict(marks))[name] = one
     weights: list[Weight] = []
     faults: list[Fault] = []
-    for tensors in modules.values():
+    for module, tensors in modules.items():
         try:
             weights += find_weights(replace(source, tensors=tensors))
         except FileError as error:
-            faults.append(fault_of(error))
+            faults.append(fault_of(error, module))
     return weights, faults
 
 
@@ -144,15 +153,15 @@ def subject_of(container: Container, reader: TensorReader) -> Subject:
     """Recognise what a container holds."""
     described = _description(container)
     if container.codes_suffix:
-        return Subject(container, reader, described, [], [], [], list(container.tensors), [])
+        return Subject(container, reader, described, [], [], [], set(), list(container.tensors), [])
     source = replace(source_of(container, reader), description=described)
     weights, faults = _find(source)
     names = _names(weights)
     others = [one for one in container.tensors if one.name not in names]
-    faulty = {split(one.tensor)[0] for one in faults if one.tensor}
+    faulty = {one.module for one in faults}
     rest = {one.name: one for one in others if split(one.name)[0] not in faulty}
     unexpected = _find(replace(source, tensors=rest, description={}))[0] if described else []
     hidden = _names(unexpected)
     known = [one for one in rest.values() if one.name not in hidden]
     companions = find_companions(known)
-    return Subject(container, reader, described, weights, unexpected, faults, others, companions)
+    return Subject(container, reader, described, weights, unexpected, faults, faulty, others, companions)

@@ -16,7 +16,7 @@ from ..layouts.weight_reader import Array, WeightReader
 from ..progress import Progress
 from ..recipes.selection import fused_group
 from ..schemes.scheme import GlobalScale, Packing
-from .finding import Finding
+from .finding import Finding, name_text
 from .subject import Subject, fault_of
 
 __all__ = ["check_values", "nbytes_of_values"]
@@ -41,26 +41,32 @@ def nbytes_of_values(subject: Subject) -> int:
 
 def check_values(subject: Subject, progress: Progress) -> Iterator[Finding]:
     """Read codes of FP8, and all scales."""
-    second: dict[str, tuple[Weight, float]] = {}
     for weight in subject.weights:
         yield from _weight(subject, weight, progress)
-        if (
-            subject.is_model
-            and weight.global_scale is not None
-            and weight.global_scale.fmt is FLOAT32
-            and weight.global_scale.size == 1
-        ):
-            value = float(next(_floats(subject, weight.global_scale, FLOAT32, Progress(0)))[0])
-            group = fused_group(weight.name)
-            first, other = second.setdefault(group, (weight, value))
-            if value != other:
-                text = (
-                    f"has another second scale than {ascii(first.name)[:80]}; engines that fuse them read it with one"
-                )
-                yield Finding("values", True, weight.name, text)
+    if subject.is_model:
+        yield from _second_scales(subject)
+    unknown = subject.unknown
     for codes in subject.codes:
-        if _has_nan(codes.fmt):
-            yield from _unscaled(subject, codes, progress)
+        if codes.fmt is not None and _has_nan(codes.fmt):
+            said = bool(subject.description or subject.weights or codes.name in unknown)
+            yield from _unscaled(subject, codes, codes.fmt, said, progress)
+
+
+def _second_scales(subject: Subject) -> Iterator[Finding]:
+    """Look for weights that engines fuse, and whose second scales differ."""
+    found: dict[str, tuple[Weight, float]] = {}
+    for weight in subject.weights:
+        if weight.global_scale is not None and weight.global_scale.fmt is FLOAT32 and weight.global_scale.size == 1:
+            value = _number(subject, weight.global_scale)
+            first, other = found.setdefault(fused_group(weight.name), (weight, value))
+            if value != other:
+                text = f"has another second scale than {name_text(first.name)}, with which engines fuse it"
+                yield Finding("values", True, weight.name, text)
+
+
+def _number(subject: Subject, tensor: StoredTensor) -> float:
+    """Return the only number of a tensor of float32."""
+    return float(next(_floats(subject, tensor, FLOAT32, Progress(0)))[0])
 
 
 def _weight(subject: Subject, weight: Weight, progress: Progress) -> Iterator[Finding]:
@@ -68,8 +74,8 @@ def _weight(subject: Subject, weight: Weight, progress: Progress) -> Iterator[Fi
     try:
         WeightReader(weight, subject.reader)
     except FileError as error:
-        fault = fault_of(error)
-        if fault.tensor != ascii(weight.scales.name)[1:-1][:78] or not _fits(weight):
+        if not str(error).startswith(ascii(weight.scales.name)[:80]) or not _fits(weight):
+            fault = fault_of(error, weight.name)
             yield Finding("scales", True, fault.tensor, fault.text)
             return
     if _has_nan(weight.scheme.codes):
@@ -154,7 +160,7 @@ def _reach(subject: Subject, weight: Weight, scale: float) -> float:
     top = float((1 << scheme.bits) - 1) if scheme.packing is Packing.WORDS else float(scheme.codes.max)
     if weight.global_scale is None:
         return top * scale
-    second = float(next(_floats(subject, weight.global_scale, FLOAT32, Progress(0)))[0])
+    second = _number(subject, weight.global_scale)
     if not (math.isfinite(second) and second > 0):
         return 0.0
     return top * scale * (1 / second if scheme.global_scale is GlobalScale.INVERSE else second)
@@ -167,8 +173,8 @@ def _zero_hides_codes(subject: Subject, weight: Weight) -> bool:
         return True
     reader, step = WeightReader(weight, subject.reader), max(1, CHUNK // max(1, columns))
     width = scheme.row_bytes(columns)
-    mask = scheme.codes.magnitude_mask
-    mask |= mask << scheme.codes.bits if scheme.packing is Packing.LOW_FIRST else 0
+    mask = scheme.codes.magnitude_mask if scheme.codes.is_float else 0xFF
+    mask |= mask << scheme.codes.bits if scheme.codes.bits < 8 else 0
     for first in range(0, weight.rows, step):
         count = min(step, weight.rows - first)
         scales = np.asarray(decode(reader.parameters(first, count).scales, scheme.scale, to=FLOAT32))
@@ -182,22 +188,17 @@ def _zero_hides_codes(subject: Subject, weight: Weight) -> bool:
     return False
 
 
-def _unscaled(subject: Subject, codes: StoredTensor, progress: Progress) -> Iterator[Finding]:
-    """Judge narrow floats without scales: weights that were only cast stay far from the largest value."""
-    fmt = codes.fmt
-    if fmt is None:
-        return
+def _unscaled(subject: Subject, codes: StoredTensor, fmt: Format, said: bool, progress: Progress) -> Iterator[Finding]:
+    """Judge FP8 without scales, unless that is `said`: weights that were only cast stay far from the largest value."""
     nan, largest = _codes(subject, codes, fmt, progress)
     if nan:
         yield Finding("values", True, codes.name, f"has {nan} NaN among {codes.size} codes")
-    unknown = any(one.codes.name == codes.name for one in subject.companions)
-    if subject.description or subject.weights or unknown:
-        return  # said already
     value = float(np.asarray(decode(np.array([largest], np.uint8), fmt))[0])
+    if said:
+        return
     if value >= fmt.max / 2:
         text = f"holds {fmt.name} codes up to {value:g} of {fmt.max:g} and has no scales: they seem to be lost"
         yield Finding("scales", True, codes.name, text)
     else:
-        yield Finding(
-            "scales", False, codes.name, f"holds {fmt.name} codes and has no scales: engines take their values"
-        )
+        text = f"holds {fmt.name} codes and has no scales: engines take their values"
+        yield Finding("scales", False, codes.name, text)
