@@ -22,6 +22,7 @@ from .files.atomic_output import Staging, check_space
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
 from .planning.plan_casts import plan_conversion
 from .planning.plan_recipe import plan_recipe
+from .planning.plan_relabel import LAYOUTS, plan_relabel
 from .planning.quantization_config import add_descriptions, remove_descriptions, set_dtype
 from .progress import check_style, make_progress
 from .recipes.registry import find_recipe
@@ -37,6 +38,7 @@ def convert(
     *,
     to: object = None,
     recipe: str | None = None,
+    layout: str | None = None,
     keep: str | Sequence[str] = (),
     also: str | Sequence[str] = (),
     source: object = None,
@@ -71,11 +73,16 @@ def convert(
         A .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors; `dst` becomes one of the same
         kind. An .npy file can become an .npz archive too, which formats that NumPy lacks, and scales, require.
     to : str, int, dtype or Format
-        The target format. Either `to` or `recipe` is needed.
+        The target format. One of `to`, `recipe` and `layout` is needed.
     recipe : str, optional
         Quantize the weights of a model for inference engines: ``"fp8-dynamic"``, ``"fp8-block"``, ``"int8"``,
         ``"w4a16"``, ``"w4a16-g32"``, ``"mxfp4a16"``, ``"mxfp8"`` or ``"nvfp4a16"``, in the layout of compressed-tensors
-        and with the arithmetic of llm-compressor. The parameters from `source` to `raw` must have their defaults.
+        and with the arithmetic of llm-compressor; ``"modelopt-fp8"``, ``"modelopt-fp8-dynamic"`` or
+        ``"modelopt-nvfp4"``, in ModelOpt's. The parameters from `source` to `raw` must have their defaults.
+    layout : {"compressed-tensors", "modelopt"}, optional
+        Store a model that is quantized already as other engines name it: NVFP4, and FP8 with a scale to a tensor. Codes
+        and scales of blocks are copied, other scales become their reciprocals where the layout has those, and
+        config.json and hf_quant_config.json say so. The parameters from `to` to `raw` must have their defaults.
     keep, also : str or sequence of str
         With `recipe`: patterns of names of modules or tensors that are not quantized either, and of those that are
         besides the linear layers of repeated blocks, if their type and shape allow it. `keep` counts where both fit.
@@ -130,7 +137,7 @@ def convert(
     Notes
     -----
     Quantized weights are dequantized where `to` is bfloat16, float16 or float32 and there is no `scale`: those of
-    DeepSeek, gpt-oss, compressed-tensors, ModelOpt, Mistral, ComfyUI's older files and lowprec, whose scales may be in
+    DeepSeek, gpt-oss, compressed-tensors, ModelOpt, Mistral, ComfyUI and lowprec, whose scales may be in
     other shards. A product of code and scale is rounded to float32 and then to `to`; tensors wider than `to` are kept;
     config.json loses its ``quantization_config`` and names the new type.
 
@@ -162,17 +169,22 @@ def convert(
     options: dict[str, object] = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "raw": raw}
     options |= {"source": source, "include": include, "exclude": exclude, "scale": scale, "scale_format": scale_format}
     chosen = None if recipe is None else find_recipe(recipe)
-    if chosen is not None:
+    target = None
+    if layout is not None or chosen is not None:
+        other = {"recipe": recipe} if layout is not None else {}
         defaults = {name: one.default for name, one in inspect.signature(convert).parameters.items()}
-        check_defaults("recipe", {"to": to, **options}, defaults)
+        check_defaults("recipe" if layout is None else "layout", {"to": to, **other, **options}, defaults)
     elif to is None:
-        raise ValueError("`to` must be a format unless there is a `recipe`; got None")
+        raise ValueError("`to` must be a format unless there is a `recipe` or a `layout`; got None")
+    else:
+        target = as_number_format(to, "to")
+    if layout is not None and not (isinstance(layout, str) and layout in LAYOUTS):
+        raise ValueError(f"`layout` must be one of {', '.join(LAYOUTS)}; got {shown(layout)}")
     kept, added = as_patterns(keep, "keep"), as_patterns(also, "also")
     for value, patterns in ((keep, kept), (also, added)):
         if patterns and chosen is None:
             text = f"`{patterns.parameter}` must be empty unless there is a `recipe`; got {shown(value)}"
             raise ValueError(text)
-    target = None if chosen else as_number_format(to, "to")
     raw, dry_run, overwrite = as_flag(raw, "raw"), as_flag(dry_run, "dry_run"), as_flag(overwrite, "overwrite")
     verify, follow_links = as_flag(verify, "verify"), as_flag(follow_links, "follow_links")
     check_style(progress)
@@ -181,7 +193,9 @@ def convert(
     path, new = Path(src), Path(dst)
     numbers = None if source is None else as_number_format(source, "source")
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
-    if chosen is not None:
+    if layout is not None:
+        plan = plan_relabel(container, layout)
+    elif chosen is not None:
         plan = plan_recipe(container, chosen, kept, added)
     else:
         rules = make_element_rules(as_number_format(to, "to"), saturate, round_mode, opset, scale, scale_format)
@@ -195,7 +209,7 @@ def convert(
     files = container.arrange(plan.outputs, real, overwrite)
     check_space(files, real)
     report = Report(
-        str(path), str(new), target.name if target else str(recipe), dry_run, verified=verify and not dry_run
+        str(path), str(new), target.name if target else str(recipe or layout), dry_run, verified=verify and not dry_run
     )
     report.add(plan)
     if not dry_run:

@@ -13,6 +13,7 @@ from .containers.container import Container
 from .containers.tensors import StoredTensor
 from .element_rules import ElementRules
 from .files.errors import FileError
+from .layouts import fp8
 from .layouts.weight import Weight
 from .operations.dequantize import Dequantize
 from .planning.companions import find_companions
@@ -43,7 +44,8 @@ _LAYER = re.compile(r"^(|.*?[./])([A-Za-z_]\w*)[./](\d+)[./]")
 def kind_text(weight: Weight) -> str:
     """Return the layout of a weight and its scheme: DeepSeek block FP8 128x128, ModelOpt NVFP4, gpt-oss MXFP4."""
     scheme, layout = scheme_name(grouped_scheme(weight)), weight.layout
-    layout = next((family for name, family in _FAMILIES if name.search(weight.scales.name)), layout)
+    if layout == fp8.NAME:
+        layout = next((family for name, family in _FAMILIES if name.search(weight.scales.name)), layout)
     words = [word for word in layout.split() if word not in scheme.split()]
     return " ".join([*words, scheme])
 

@@ -10,6 +10,7 @@ from typing import Any
 from ..checkpoints.conversion import convert
 from ..checkpoints.element_rules import SCALE_FORMATS, parse_scale_layout
 from ..checkpoints.inspection import as_text, inspect, inspect_with_headline
+from ..checkpoints.planning.plan_relabel import LAYOUTS
 from ..checkpoints.progress import STYLES
 from ..checkpoints.recipes.registry import RECIPES
 from ..checkpoints.report import Report
@@ -69,6 +70,7 @@ def _report(options: argparse.Namespace) -> Report:
         options.dst,
         to=None if options.to is None else number_format(options.to, "--to"),
         recipe=options.recipe,
+        layout=options.layout,
         keep=options.keep,
         also=options.also,
         source=source_format(options),
@@ -117,6 +119,9 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
         help="quantize the weights of a model for inference engines: "
         + "; ".join(f"{recipe.name} ({recipe.summary})" for recipe in RECIPES),
     )  # fmt: skip
+    what.add_argument(
+        "--layout", choices=list(LAYOUTS), help="store a quantized model as other engines name it; codes are copied"
+    )
     one.add_argument(
         "--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes that the file does not name"
     )

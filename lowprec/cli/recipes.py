@@ -62,6 +62,7 @@ def recipe_text(recipe: Recipe) -> str:
         *([f"compared    {recipe.checked}"] if recipe.checked else []),
         f"arithmetic  {recipe.tool.name}",
         f"scheme      {scheme_text(scheme)}{own}",
+        *([f"remark      {recipe.remark}"] if recipe.remark else []),
     ]
     rule = recipe.tool.rule
     if rule is not None:

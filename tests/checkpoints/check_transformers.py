@@ -289,7 +289,7 @@ def main() -> int:
         good = compare("gpt-oss, MXFP4", folder / "gpt-oss", gpt_oss(folder / "gpt-oss"))
         good &= compare_deepseek(folder)
         good &= compare_recipes(folder)
-        for preset in sorted(path.name for path in GOLDEN.iterdir() if path.is_dir()):
+        for preset in sorted(path.parent.name for path in GOLDEN.glob("*/config.json")):
             good &= compare_preset(preset, folder)
     return 0 if good else 1
 

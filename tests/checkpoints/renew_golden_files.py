@@ -61,8 +61,8 @@ def main() -> None:
         "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
         "source": {name: digest(values.tobytes()) for name, values in sorted(tensors.items())},
     }
-    shutil.rmtree(GOLDEN, ignore_errors=True)
-    GOLDEN.mkdir()
+    for preset in PRESETS:
+        shutil.rmtree(GOLDEN / preset, ignore_errors=True)
     with tempfile.TemporaryDirectory() as temporary:
         source = write_folder(Path(temporary, "llama"), tensors, llama_config())
         for preset in PRESETS:

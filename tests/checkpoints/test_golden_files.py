@@ -15,7 +15,7 @@ from lowprec.checkpoints import convert
 
 GOLDEN = TESTS / "checkpoints" / "golden"
 DIGESTS: dict[str, Any] = json.loads((GOLDEN / "digests.json").read_text(encoding="utf-8"))
-PRESETS = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
+PRESETS = sorted(DIGESTS.keys() - {"versions", "source"})
 
 
 def tensors_of(folder: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
@@ -36,8 +36,8 @@ def digest(content: bytes) -> str:
 
 
 def test_there_are_golden_files() -> None:
-    assert {"versions", "source", *PRESETS} == set(DIGESTS)
     assert len(PRESETS) == 7
+    assert all((GOLDEN / preset).is_dir() for preset in PRESETS)
     assert {name: digest(values.tobytes()) for name, values in llama().items()} == DIGESTS["source"]
 
 

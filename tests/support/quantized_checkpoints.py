@@ -105,22 +105,22 @@ LAYOUTS = {
     "comfyui, older": Checkpoint(
         f"{P}.weight",
         {f"{P}.weight": ("F8_E4M3", (4, 8)), "scaled_fp8": ("F8_E4M3", (2,)), f"{P}.scale_input": ("F32", ()),
-         f"{P}.scale_weight": ("F32", ())}, {"quant_method": "comfy"}, BIAS,
+         f"{P}.scale_weight": ("F32", ())}, None, BIAS,
     ),
     "comfyui, a mark alone": Checkpoint(
         f"model.diffusion_model.{P}.weight",
         {f"model.diffusion_model.{P}.weight": ("F8_E4M3", (4, 8)),
-         "model.diffusion_model.scaled_fp8": ("F8_E4M3", (0,))}, {"quant_method": "comfy"},
+         "model.diffusion_model.scaled_fp8": ("F8_E4M3", (0,))}, None,
     ),
     "comfyui": Checkpoint(
         f"{P}.weight",
         {f"{P}.weight": ("F8_E4M3", (4, 8)), f"{P}.comfy_quant": ("U8", (27,)), f"{P}.weight_scale": ("F32", ())},
-        {"quant_method": "comfy"}, BIAS,
+        None, BIAS,
     ),
     "comfyui nvfp4": Checkpoint(
         f"{P}.weight",
         {f"{P}.weight": ("U8", (16, 8)), f"{P}.comfy_quant": ("U8", (19,)), f"{P}.weight_scale": ("F8_E4M3", (128, 4)),
-         f"{P}.weight_scale_2": ("F32", ())}, {"quant_method": "comfy"}, BIAS,
+         f"{P}.weight_scale_2": ("F32", ())}, None, BIAS,
     ),
     "awq": Checkpoint(
         f"{P}.qweight",
@@ -184,7 +184,7 @@ LAYOUTS = {
 }  # fmt: skip
 
 REFUSED = (
-    "comfyui, a mark alone", "comfyui", "comfyui nvfp4", "awq", "gptq", "mlx", "bitsandbytes nf4", "bitsandbytes int8",
+    "comfyui, a mark alone", "awq", "gptq", "mlx", "bitsandbytes nf4", "bitsandbytes int8",
     "hqq", "quanto", "unknown scale", "unknown scale of bytes", "unknown scale of an expert",
     "unknown scale of another name",
 )  # fmt: skip
@@ -195,6 +195,11 @@ READ = tuple(name for name in LAYOUTS if name not in REFUSED)
 
 INTEGERS = {f"{P}.weight_shape": np.array([4, 8]), f"{P}.weight_g_idx": np.zeros(8, np.int32)}
 """What tensors of integers hold that say how others are read."""
+
+DESCRIPTIONS = {
+    len(text): np.frombuffer(text, np.uint8) for text in (b'{"format": "float8_e4m3fn"}', b'{"format": "nvfp4"}')
+}
+"""What ComfyUI's descriptions say, by their lengths."""
 
 ORDINARY = ("lm_head.weight", "model.norm.weight")
 """BF16 tensors of every checkpoint that the quantization does not concern."""
@@ -223,7 +228,8 @@ def write(path: Path, tensors: Tensors, metadata: dict[str, str] | None = None) 
     header: dict[str, object] = {"__metadata__": metadata} if metadata else {}
     parts, at = [], 0
     for seed, (name, (type_name, shape)) in enumerate(tensors.items()):
-        parts.append(INTEGERS[name].tobytes() if name in INTEGERS else content(shape, type_name, seed))
+        known = DESCRIPTIONS.get(math.prod(shape)) if name.endswith(".comfy_quant") else INTEGERS.get(name)
+        parts.append(content(shape, type_name, seed) if known is None else known.tobytes())
         header[name] = {"dtype": type_name, "shape": shape, "data_offsets": [at, at + len(parts[-1])]}
         at += len(parts[-1])
     return raw_file(path, header, b"".join(parts))

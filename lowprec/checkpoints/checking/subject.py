@@ -14,7 +14,7 @@ from ..files.errors import FileError
 from ..layouts.registry import find_weights
 from ..layouts.weight import Source, Weight, split
 from ..planning.companions import Companion, find_companions, is_weight
-from ..planning.quantization_config import HF_QUANT_CONFIG, quantization_of, read_description
+from ..planning.quantization_config import quantization_of
 from ..planning.quantized_weights import source_of
 
 __all__ = ["CONFIG", "Fault", "Subject", "fault_of", "module_of", "subject_of"]
@@ -136,25 +136,16 @@ def _find(source: Source) -> tuple[list[Weight], list[Fault]]:
     return weights, faults
 
 
-def _description(container: Container) -> dict[str, Any]:
-    """Return what a container says of its quantization, ModelOpt's own file where config.json says nothing."""
-    described = quantization_of(container)
-    if set(described) == {"quant_method"}:
-        said = read_description(container, HF_QUANT_CONFIG).get("quantization")
-        return {**said, **described} if isinstance(said, dict) else described
-    return described
-
-
 def _names(weights: Iterable[Weight]) -> set[str]:
     return {part.name for weight in weights for part in weight.tensors}
 
 
 def subject_of(container: Container, reader: TensorReader) -> Subject:
     """Recognise what a container holds."""
-    described = _description(container)
+    described = quantization_of(container)
     if container.codes_suffix:
         return Subject(container, reader, described, [], [], [], set(), list(container.tensors), [])
-    source = replace(source_of(container, reader), description=described)
+    source = source_of(container, reader)
     weights, faults = _find(source)
     names = _names(weights)
     others = [one for one in container.tensors if one.name not in names]

@@ -16,6 +16,7 @@ from ..layouts.weight_reader import Array, WeightReader
 from ..progress import Progress
 from ..recipes.selection import fused_group
 from ..schemes.scheme import GlobalScale, Packing
+from ..schemes.tiles import tiled_shape
 from .finding import Finding, name_text
 from .subject import Subject, fault_of
 
@@ -90,6 +91,7 @@ def _fits(weight: Weight) -> bool:
     """Whether there are as many scales as a weight has, so that an error about them is one about their values."""
     rows, columns = weight.scheme.grid.shape(weight.rows, weight.columns)
     columns = weight.scales.shape[-1] if weight.groups is not None and weight.scales.shape else columns
+    rows, columns = tiled_shape(rows, columns) if weight.scheme.tiles else (rows, columns)
     return weight.scales.location.nbytes == rows * columns * weight.scheme.scale.code_dtype.itemsize
 
 
@@ -143,7 +145,8 @@ def _scales(subject: Subject, weight: Weight, progress: Progress) -> Iterator[Fi
     if counts["zero"] and not counts["NaN"] + counts["infinite"] + counts["negative"]:
         lost = _zero_hides_codes(subject, weight)
         what = "for codes that are not: the values are lost" if lost else "for codes that are zero too"
-        yield Finding("values", lost, name, f"has {counts['zero']} zero among {size} scales, {what}")
+        if lost or not weight.scheme.tiles:  # which end with zeros
+            yield Finding("values", lost, name, f"has {counts['zero']} zero among {size} scales, {what}")
     if not subject.is_model:
         return
     if subject.description.get("scale_fmt") == "ue8m0" and not powers:

@@ -11,14 +11,14 @@ from ...spec.formats import FLOAT8_E8M0FNU, FLOAT32, INT32, INT64, UINT8
 from ..schemes.scheme import GlobalScale, Packing, Scheme
 from .output import CODES, GLOBAL_SCALE, SCALES, Output
 
-__all__ = ["NAME", "VERSION", "describe", "outputs"]
+__all__ = ["ARGUMENTS", "NAME", "VERSION", "describe", "outputs"]
 
 NAME = "compressed-tensors"
 
 VERSION = "0.19.0"
 """The version of compressed-tensors with whose files the output is compared."""
 
-_ARGUMENTS: dict[str, Any] = {
+ARGUMENTS: dict[str, Any] = {
     "actorder": None, "block_structure": None, "dynamic": False, "group_size": None, "num_bits": 8, "observer": None,
     "observer_kwargs": {}, "scale_dtype": None, "strategy": "tensor", "symmetric": True, "type": "float",
     "zp_dtype": None,
@@ -36,7 +36,8 @@ def outputs(name: str, shape: tuple[int, ...], scheme: Scheme) -> Iterator[Outpu
     else:
         yield Output(CODES, f"{module}weight_packed", INT32, (rows, width // 4))
     scale = UINT8 if scheme.scale == FLOAT8_E8M0FNU else scheme.scale
-    yield Output(SCALES, f"{module}weight_scale", scale, scheme.grid.shape(rows, columns))
+    whole = not (scheme.grid.rows or scheme.grid.columns)
+    yield Output(SCALES, f"{module}weight_scale", scale, (1,) if whole else scheme.grid.shape(rows, columns))
     if scheme.global_scale is not GlobalScale.NONE:
         yield Output(GLOBAL_SCALE, f"{module}weight_global_scale", FLOAT32, (1,))
     if scheme.packing is Packing.WORDS:
@@ -62,11 +63,11 @@ def describe(
     fmt = _format(scheme)
     group = {
         "format": fmt,
-        "input_activations": None if activations is None else {**_ARGUMENTS, **activations},
+        "input_activations": None if activations is None else {**ARGUMENTS, **activations},
         "output_activations": None,
         "targets": ["Linear"],
         "weights": {
-            **_ARGUMENTS,
+            **ARGUMENTS,
             "num_bits": scheme.bits or scheme.codes.bits,
             "type": "int" if scheme.codes.is_integer else "float",
             **_strategy(scheme),

@@ -12,7 +12,7 @@ from .weight import Source, Weight, block_of, fail, grid_of, scale_format, split
 __all__ = ["METHODS", "NAME", "find"]
 
 NAME = "FP8"
-METHODS = ("fp8", "fbgemm_fp8", "deepseek_v4_fp8", "comfy")
+METHODS = ("fp8", "fbgemm_fp8")
 
 SCALES = ("*_scale_inv", "*_scales_inv", "*_scale")
 """Names of scales in the module of the codes; ``*`` is the name of the codes."""
@@ -46,7 +46,7 @@ def find(source: Source) -> Iterator[Weight]:
         module, last = split(codes.name)
         names = (*(one.replace("*", last) for one in SCALES), *(SCALES_OF_WEIGHT if last == "weight" else ()))
         scales = next(take(source, module, *names), None)
-        if scales is None or codes.fmt is None or codes.fortran or f"{module}comfy_quant" in source.tensors:
+        if scales is None or codes.fmt is None or codes.fortran:
             continue
         unused = (*take(source, module, *UNUSED), *_marks(source, module))
         if codes.fmt.is_float and codes.fmt.bits == 8 and codes.fmt.signed and len(codes.shape) > 1:

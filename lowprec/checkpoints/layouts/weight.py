@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...spec.formats import FLOAT8_E8M0FNU, Format
@@ -27,11 +27,14 @@ class Source:
         The entry ``quantization_config`` of config.json; empty where there is none.
     read : callable
         Returns the elements of a small tensor of integers.
+    layers : mapping
+        What the metadata of the files say of single modules, by their names.
     """
 
     tensors: dict[str, StoredTensor]
     description: Mapping[str, Any]
     read: Callable[[StoredTensor], Any]
+    layers: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class Weight:
         Tensors that mean nothing without the codes: scales of activations, shapes, marks.
     transposed : bool
         Whether the last two axes are exchanged where the weight is not quantized.
+    padding : int
+        How many rows the codes have after the last row of the weight.
     """
 
     name: str
@@ -69,6 +74,7 @@ class Weight:
     groups: StoredTensor | None = None
     unused: tuple[StoredTensor, ...] = ()
     transposed: bool = False
+    padding: int = 0
 
     @property
     def tensors(self) -> tuple[StoredTensor, ...]:

@@ -12,6 +12,8 @@ from ..containers.tensors import ArchiveMember, StoredTensor, TensorReader
 from ..schemes.dequantize import Parameters, dequantize
 from ..schemes.packing import unpack_words
 from ..schemes.scheme import Packing
+from ..schemes.tiles import ROWS as TILE_ROWS
+from ..schemes.tiles import from_blocked, tiled_shape
 from .weight import Weight, fail
 
 __all__ = ["WeightReader", "read_integers", "read_tensor"]
@@ -32,8 +34,8 @@ def read_tensor(reader: TensorReader, tensor: StoredTensor, first: int = 0, nbyt
 
 
 def read_integers(reader: TensorReader, tensor: StoredTensor) -> Array:
-    """Return the elements of a tensor of I32 or I64."""
-    return read_tensor(reader, tensor).view({"I32": np.int32, "I64": np.int64}[tensor.type_name])
+    """Return the elements of a tensor of U8, I32 or I64."""
+    return read_tensor(reader, tensor).view({"U8": np.uint8, "I32": np.int32, "I64": np.int64}[tensor.type_name])
 
 
 class WeightReader:
@@ -85,17 +87,25 @@ class WeightReader:
 
     def _check_sizes(self) -> None:
         weight = self.weight
-        nbytes = weight.rows * weight.scheme.row_bytes(weight.columns)
+        nbytes = (weight.rows + weight.padding) * weight.scheme.row_bytes(weight.columns)
         if weight.codes.location.nbytes != nbytes:
             raise fail(weight.codes, f"has {weight.codes.location.nbytes} bytes; its scales say {nbytes}")
-        nbytes = self._rows * self._columns * weight.scheme.scale.code_dtype.itemsize
-        if weight.scales.location.nbytes != nbytes:
-            raise fail(weight.scales, f"has the shape {list(weight.scales.shape)}, not {[self._rows, self._columns]}")
+        shape = tiled_shape(self._rows, self._columns) if weight.scheme.tiles else (self._rows, self._columns)
+        if weight.scales.location.nbytes != math.prod(shape) * weight.scheme.scale.code_dtype.itemsize:
+            tiles = " in tiles" if weight.scheme.tiles else ""
+            raise fail(weight.scales, f"has the shape {list(weight.scales.shape)}, not {list(shape)}{tiles}")
 
     def _scale_rows(self, first: int, count: int) -> Array:
+        """Return some rows of scales; where they are in tiles, whole tiles are read."""
         tensor, fmt = self.weight.scales, self.weight.scheme.scale
-        size = self._columns * fmt.code_dtype.itemsize
-        codes = read_tensor(self._reader, tensor, first * size, count * size).view(fmt.code_dtype)
+        start, stop, columns = first, first + count, self._columns
+        if self.weight.scheme.tiles:
+            start = first // TILE_ROWS * TILE_ROWS
+            stop, columns = start + tiled_shape(stop - start, columns)[0], tiled_shape(1, columns)[1]
+        size = columns * fmt.code_dtype.itemsize
+        codes = read_tensor(self._reader, tensor, start * size, (stop - start) * size).view(fmt.code_dtype)
+        if self.weight.scheme.tiles:
+            codes = from_blocked(codes, stop - start, self._columns)[first - start :][:count]
         if codes.size and codes.max() > fmt.max_code:
             raise fail(tensor, "has a scale that is NaN, infinite or negative")
         return codes.reshape(count, self._columns)

@@ -21,6 +21,8 @@ from ..layouts.output import CODES, GLOBAL_SCALE, SCALES, Output
 from ..schemes.dequantize import Parameters, dequantize
 from ..schemes.llm_compressor import code_format, has_nonfinite
 from ..schemes.scheme import Scheme
+from ..schemes.tiles import ROWS as TILE_ROWS
+from ..schemes.tiles import to_blocked
 from ..schemes.tool import Tool
 from .operation import Array, Operation, Summary
 from .workspace import Workspace
@@ -77,8 +79,8 @@ class Quantize(Operation):
         return (columns, rows) if self.transposed else (rows, columns)
 
     def _rows(self, elements: int) -> int:
-        """Return how many rows have about so many elements, a multiple of the rows of a block."""
-        unit = max(1, self.scheme.grid.rows)
+        """Return how many rows have about so many elements, a multiple of the rows of a block or a tile of scales."""
+        unit = TILE_ROWS if self.scheme.tiles else max(1, self.scheme.grid.rows)
         return max(unit, elements // self._matrix[1] // unit * unit)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
@@ -131,13 +133,18 @@ class Quantize(Operation):
         rows, unit = self._matrix[0], max(1, self.scheme.grid.rows)
         roles = [one.role for one in self.layout]
         for row, part in self._parts(chunk, workspace):
-            scales, codes = self.tool.quantize(part, self.fmt, self.scheme, shared)
-            yield roles.index(CODES), row * codes.shape[1], codes.reshape(-1)
+            found = []
+            for start, piece in self._pieces(part):
+                scales, codes = self.tool.quantize(piece, self.fmt, self.scheme, shared)
+                yield roles.index(CODES), (row + start) * codes.shape[1], codes.reshape(-1)
+                self._compare(piece, codes, scales, shared, workspace, stats)
+                found.append(scales)
             if SCALES in roles:
                 matrix, inside = divmod(row, rows)
-                content = np.ascontiguousarray(scales).reshape(-1).view(np.uint8)
-                yield roles.index(SCALES), (matrix * -(-rows // unit) + inside // unit) * scales[:1].nbytes, content
-            self._compare(part, codes, scales, shared, workspace, stats)
+                scales = np.concatenate(found)
+                stored = to_blocked(scales) if self.scheme.tiles else scales
+                at = (matrix * -(-rows // unit) + inside // unit) * stored[:1].nbytes
+                yield roles.index(SCALES), at, stored.reshape(-1).view(np.uint8)
 
     def _parts(self, chunk: Chunk, workspace: Workspace) -> Iterator[tuple[int, Array]]:
         """Yield some rows of a chunk at a time, as they are quantized, and which row of all matrices is the first."""
@@ -150,6 +157,12 @@ class Quantize(Operation):
             return
         for start in range(0, len(x), step):
             yield first + start, x[start : start + step]
+
+    def _pieces(self, part: Array) -> Iterator[tuple[int, Array]]:
+        """Yield what of a part is quantized at once, and its first row: rows whose scales are in one tile are many."""
+        step = max(1, PART // part.shape[1]) if self.scheme.tiles else len(part)
+        for start in range(0, len(part), step):
+            yield start, part[start : start + step]
 
     def _compare(
         self, part: Array, codes: Array, scales: Array, shared: Any, workspace: Workspace, stats: ErrorStats

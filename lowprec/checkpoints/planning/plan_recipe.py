@@ -56,7 +56,9 @@ def plan_recipe(
         raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
     check_names(container, plan.outputs)
     plan.descriptions = recipe.describe(scheme, sorted(ignored))
-    if isinstance(container, SafetensorsFile):
+    if recipe.remark:
+        plan.remarks.append(recipe.remark)
+    if plan.descriptions and isinstance(container, SafetensorsFile):
         plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
     return plan
 

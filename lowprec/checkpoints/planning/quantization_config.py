@@ -15,8 +15,8 @@ from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError, reason
 
 __all__ = [
-    "HF_QUANT_CONFIG", "Description", "add_descriptions", "entries", "find_descriptions", "model_type",
-    "quantization_of", "read_description", "remove_descriptions", "set_dtype", "without_descriptions",
+    "HF_QUANT_CONFIG", "Description", "add_descriptions", "entries", "find_descriptions", "layer_descriptions",
+    "model_type", "quantization_of", "read_description", "remove_descriptions", "set_dtype", "without_descriptions",
 ]  # fmt: skip
 
 KEY = "quantization_config"
@@ -153,9 +153,25 @@ def quantization_of(container: Container) -> dict[str, Any]:
                 return dict(found)
         if isinstance(config.get(TOP_KEY), dict):
             return {"quant_method": "fp8", **config[TOP_KEY]} if "qformat_weight" in config[TOP_KEY] else {}
-    if FILES[0] in names and _read(container.path / FILES[0]):
-        return {"quant_method": "modelopt"}
-    return {}
+    text = _read(container.path / FILES[0]) if FILES[0] in names else ""
+    found = json.loads(text).get(TOP_KEY) if text else None
+    return {"quant_method": "modelopt", **(found if isinstance(found, dict) else {})} if text else {}
+
+
+def layer_descriptions(container: Container) -> dict[str, object]:
+    """Return what the metadata of safetensors files say of the quantization of single modules, by their names.
+
+    Raises FileError where the entry is there and says nothing of modules.
+    """
+    layers: dict[str, object] = {}
+    for file in _files(container):
+        if METADATA not in file.metadata:
+            continue
+        try:
+            layers.update(json.loads(file.metadata[METADATA])["layers"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise FileError(f"{file.path}: the entry {METADATA} of its metadata must be JSON with layers") from None
+    return layers
 
 
 def read_description(container: Container, name: str) -> dict[str, Any]:
@@ -220,8 +236,8 @@ def add_descriptions(container: Container, descriptions: Mapping[str, Any]) -> N
         if name != KEY:
             container.add(name, (json.dumps(content, indent=4) + "\n").encode())
             continue
-        path = container.path / CONFIGS[0]
-        text = _read(path) if CONFIGS[0] in container.others else ""
+        path, changed = container.path / CONFIGS[0], container.replaced.get(CONFIGS[0], b"").decode()
+        text = _read(path) if CONFIGS[0] in container.others else changed
         if not text:
             raise FileError(f"{path}: must be a JSON object, to say how the weights are quantized")
         entry = json.dumps({KEY: content}, indent=2)[1:-1].strip("\n")

@@ -9,7 +9,7 @@ from ..element_rules import ElementRules
 from ..layouts.registry import find_weights
 from ..layouts.weight import Source, Weight
 from ..layouts.weight_reader import read_integers
-from .quantization_config import quantization_of
+from .quantization_config import layer_descriptions, quantization_of
 
 __all__ = ["dequantizes", "quantized_weights", "source_of"]
 
@@ -28,6 +28,7 @@ def source_of(container: Container, reader: TensorReader) -> Source:
         {one.name: one for one in container.tensors},
         quantization_of(container),
         lambda tensor: read_integers(reader, tensor),
+        layer_descriptions(container),
     )
 
 

@@ -53,6 +53,8 @@ class Recipe:
         Whether the last two axes of a weight are exchanged when it is quantized.
     models : tuple of str
         What ``model_type`` in config.json may be; empty for anything.
+    remark : str
+        What the result means that may surprise, for the report; nothing where the summary says all.
     checked : str
         The engines and tools, with their versions, that the output was compared with.
     """
@@ -72,6 +74,7 @@ class Recipe:
     ignored: Callable[[StoredTensor], str] = linear_module
     transposed: bool = False
     models: tuple[str, ...] = ()
+    remark: str = ""
     checked: str = ""
 
     def scheme_of(self, fmt: Format) -> Scheme:

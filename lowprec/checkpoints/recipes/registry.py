@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...spec.arguments import shown
-from . import compressed_tensors, deepseek, gpt_oss
+from . import comfy_ui, compressed_tensors, deepseek, gpt_oss, modelopt
 from .recipe import Recipe
 
 __all__ = ["RECIPES", "find_recipe"]
 
-RECIPES = (*compressed_tensors.RECIPES, *deepseek.RECIPES, *gpt_oss.RECIPES)
+RECIPES = (*compressed_tensors.RECIPES, *deepseek.RECIPES, *gpt_oss.RECIPES, *comfy_ui.RECIPES, *modelopt.RECIPES)
 
 
 def find_recipe(name: object, parameter: str = "recipe") -> Recipe:

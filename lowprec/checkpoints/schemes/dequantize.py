@@ -10,7 +10,7 @@ import numpy as np
 from ...ops.codes import decode
 from ...ops.quantize import dequantize_linear
 from ...spec.formats import FLOAT32, UINT4, UINT8, Format
-from .packing import unpack_words
+from .packing import swap_nibbles, unpack_words
 from .scheme import GlobalScale, Packing, Scheme
 
 __all__ = ["Parameters", "dequantize"]
@@ -28,7 +28,7 @@ class Parameters:
 
     def factors(self, scheme: Scheme) -> tuple[Array, Format]:
         """Return the scales that the codes are multiplied by, as codes of a format, and that format."""
-        if self.global_scale is None:
+        if self.global_scale is None or scheme.global_scale is GlobalScale.NONE:
             return self.scales, scheme.scale
         factors = np.asarray(decode(self.scales, scheme.scale, to=np.float32))
         with np.errstate(all="ignore"):
@@ -59,7 +59,9 @@ def dequantize(scheme: Scheme, codes: Array, parameters: Parameters, out: Array)
     if scale.shape[1] == 1:
         scale, block = scale[:, 0], 0
         zero = None if zero is None else zero[:, 0]
-    packed = scheme.packing is Packing.LOW_FIRST
+    packed = scheme.packing in (Packing.LOW_FIRST, Packing.HIGH_FIRST)
+    if scheme.packing is Packing.HIGH_FIRST:
+        codes = swap_nibbles(codes)
     if scheme.packing is Packing.WORDS:
         packed = scheme.bits == 4 and out.shape[1] % 8 == 0  # a row of words is then a row of packed uint4
         fmt = UINT4 if packed else UINT8

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["pack_nibbles", "pack_words", "unpack_words"]
+__all__ = ["pack_nibbles", "pack_words", "swap_nibbles", "unpack_words"]
 
 Array = np.ndarray[Any, Any]
 
@@ -36,3 +36,9 @@ def pack_nibbles(codes: Array) -> Array:
     """Return rows of 4-bit codes, one to a byte and an even number to a row, as two to a byte, the first one low."""
     packed: Array = codes[:, ::2] | codes[:, 1::2] << 4
     return packed
+
+
+def swap_nibbles(packed: Array) -> Array:
+    """Return bytes of two 4-bit codes each with the two exchanged."""
+    swapped: Array = packed << 4 | packed >> 4
+    return swapped

@@ -20,6 +20,7 @@ class Packing(Enum):
 
     NONE = "each code has bytes of its own"
     LOW_FIRST = "the first code in the low bits, as ONNX, OCP MX and safetensors have it"
+    HIGH_FIRST = "the first code in the high bits, as ComfyUI has it"
     WORDS = "a row is a string of bits in little-endian 32-bit words; codes are offset by half their range"
 
 
@@ -86,6 +87,8 @@ class Scheme:
         Whether there is a second scale.
     bits : int
         For `Packing.WORDS`: how many bits a code takes, 2 to 8.
+    tiles : bool
+        Whether scales are stored in tiles of 128 rows and 4 columns, as `schemes/tiles.py` says.
     """
 
     codes: Format
@@ -94,6 +97,7 @@ class Scheme:
     grid: Grid
     global_scale: GlobalScale = GlobalScale.NONE
     bits: int = 0
+    tiles: bool = False
 
     def row_bytes(self, columns: int) -> int:
         """Return how many bytes the codes of a row take."""

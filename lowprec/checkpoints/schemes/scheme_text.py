@@ -52,4 +52,4 @@ def scheme_text(scheme: Scheme) -> str:
     codes = f"{scheme.bits}-bit integers in words" if scheme.packing is Packing.WORDS else scheme.codes.name
     text = f"{codes}, a {scheme.scale.name} scale to {sharing_text(scheme.grid)}"
     second = {GlobalScale.FACTOR: ", times a second one", GlobalScale.INVERSE: ", divided by a second one"}
-    return text + second.get(scheme.global_scale, "")
+    return text + second.get(scheme.global_scale, "") + (", in tiles of 128 x 4" if scheme.tiles else "")

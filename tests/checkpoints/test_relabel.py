@@ -1,0 +1,267 @@
+"""ModelOpt's layout and that of compressed-tensors: codes are copied, and peers read the values that there were."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.golden import GOLDEN, tensors_of
+from support.scaled_weights import ONE, P, Q, fp8, nvfp4, write_model
+from support.typed_tensors import read_tensors, write_tensors
+
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.containers.tensors import StoredTensor
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.cli import main
+
+MODELOPT, COMPRESSED = GOLDEN / "modelopt" / "NVFP4", GOLDEN / "NVFP4A16"
+DIGESTS: dict[str, Any] = json.loads((GOLDEN / "modelopt" / "digests.json").read_text(encoding="utf-8"))
+RELABELLED = {"NVFP4": MODELOPT, "FP8": GOLDEN / "modelopt" / "FP8", "modelopt": COMPRESSED}
+"""The golden folders that peers have dequantized in the other layout."""
+
+UNEVEN = np.float32(1485 / 1024)
+"""A number whose reciprocal's reciprocal is another one, in float32."""
+
+CACHE = {"dynamic": False, "num_bits": 8, "type": "float"}
+
+
+def layout_of(source: Path) -> str:
+    """Return the other layout."""
+    return "modelopt" if source == COMPRESSED else "compressed-tensors"
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+@pytest.mark.parametrize("source", [MODELOPT, COMPRESSED], ids=["modelopt", "compressed-tensors"])
+def test_names_and_bytes(source: Path, tmp_path: Path) -> None:
+    """Those of the other layout: only the second scale has other bytes, 1 / x in float32."""
+    out, layout = tmp_path / "out", layout_of(source)
+    report = convert(source, out, layout=layout, verify=True)
+    found, before = tensors_of(out), tensors_of(source)
+    other = tensors_of(COMPRESSED if source == MODELOPT else MODELOPT)
+    assert {name: one[:2] for name, one in found.items()} == {name: one[:2] for name, one in other.items()}
+    old, new = ("weight_scale_2", "weight_global_scale")[:: 1 if source == MODELOPT else -1]
+    packed = ("weight", "weight_packed")[:: 1 if source == MODELOPT else -1]
+    for name, (kind, _, content) in before.items():
+        if name.endswith(old):
+            expected = (ONE / np.frombuffer(content, "<f4")).tobytes()
+            assert found[name.removesuffix(old) + new][2] == expected
+        elif kind == "U8":
+            assert found[name.removesuffix(packed[0]) + packed[1]][2] == content
+        else:
+            assert found[name][2] == content
+    assert [one.action for one in report.tensors] == ["kept"] * len(before)
+    assert report.to == layout
+
+
+@pytest.mark.parametrize("source", [MODELOPT, COMPRESSED], ids=["modelopt", "compressed-tensors"])
+def test_descriptions(source: Path, tmp_path: Path) -> None:
+    """Those of the golden folder in the other layout; all else in config.json stays."""
+    convert(source, tmp_path / "out", layout=layout_of(source))
+    other = COMPRESSED if source == MODELOPT else MODELOPT
+    config, expected, before = (read_json(folder / "config.json") for folder in (tmp_path / "out", other, source))
+    entry = config.pop("quantization_config")
+    assert entry == expected["quantization_config"]
+    assert {**config, "quantization_config": before["quantization_config"]} == before
+    assert (tmp_path / "out" / "hf_quant_config.json").exists() == (other == MODELOPT)
+    if other == MODELOPT:
+        assert read_json(tmp_path / "out" / "hf_quant_config.json") == read_json(MODELOPT / "hf_quant_config.json")
+
+
+@pytest.mark.parametrize(("name", "source"), RELABELLED.items())
+def test_peers_read_the_values_that_there_were(name: str, source: Path, tmp_path: Path) -> None:
+    """In bfloat16: ours before, ours after, and what the peer's own code makes of it, but for its zeros' signs."""
+    convert(source, tmp_path / "out", layout=layout_of(source))
+    convert(tmp_path / "out", tmp_path / "after", to="bfloat16")
+    convert(source, tmp_path / "before", to="bfloat16")
+    after = tensors_of(tmp_path / "after")
+    assert after == tensors_of(tmp_path / "before")
+    for weight, expected in DIGESTS["relabelled"][name].items():
+        values = np.frombuffer(after[weight][2], "<u2")
+        if name == "modelopt":
+            values = np.where(values == 0x8000, 0, values).astype("<u2")
+        assert hashlib.sha256(values.tobytes()).hexdigest()[:16] == expected
+
+
+@pytest.mark.parametrize("source", [MODELOPT, COMPRESSED], ids=["modelopt", "compressed-tensors"])
+def test_there_and_back(source: Path, tmp_path: Path) -> None:
+    report = convert(source, tmp_path / "out", layout=layout_of(source))
+    convert(tmp_path / "out", tmp_path / "back", layout="modelopt" if source == MODELOPT else "compressed-tensors")
+    assert tensors_of(tmp_path / "back") == tensors_of(source)
+    old, new = (read_json(folder / "config.json")["quantization_config"] for folder in (source, tmp_path / "back"))
+    assert old == new
+    assert "lossless" in report.remarks[0]
+    assert "7 other scales become their reciprocals" in report.remarks[0]
+
+
+def test_a_reciprocal_that_is_not_undone(tmp_path: Path) -> None:
+    assert ONE / (ONE / UNEVEN) != UNEVEN
+    tensors = {**nvfp4("modelopt", UNEVEN), **nvfp4("modelopt", np.float32(0.5), module=Q)}
+    report = convert(write_model(tmp_path / "x", tensors), tmp_path / "y", layout="compressed-tensors")
+    assert "2 other scales" in report.remarks[0]
+    assert "for 1 of them the reciprocal of that differs by an ulp" in report.remarks[0]
+    assert "lossless" not in report.remarks[0]
+    found = read_tensors(tmp_path / "y")
+    assert found[f"{P}.weight_global_scale"] == ONE / UNEVEN
+    assert found[f"{Q}.weight_global_scale"] == np.float32(2)
+
+
+def test_values_in_float32_change_by_what_the_report_says(tmp_path: Path) -> None:
+    report = convert(
+        write_model(tmp_path / "x", nvfp4("modelopt", UNEVEN)), tmp_path / "y", layout="compressed-tensors"
+    )
+    assert "values change by 3e-07 of them at most" in report.remarks[0]
+    before, after = (
+        read_tensors(convert_to_float32(tmp_path / name))[f"{P}.weight"].astype(np.float64) for name in "xy"
+    )
+    assert np.any(before != after)
+    np.testing.assert_allclose(after, before, rtol=3e-7, atol=0)
+
+
+def convert_to_float32(folder: Path) -> Path:
+    convert(folder, folder.with_name(f"{folder.name}-float32"), to="float32")
+    return folder.with_name(f"{folder.name}-float32")
+
+
+def test_nvfp4_with_scales_of_inputs(tmp_path: Path) -> None:
+    """The algorithm NVFP4, and compressed-tensors' preset of that name."""
+    source = write_model(tmp_path / "x", nvfp4("modelopt", np.float32(0.25), np.float32(0.125)), ignore=["lm_head"])
+    convert(source, tmp_path / "y", layout="compressed-tensors")
+    found = read_tensors(tmp_path / "y")
+    assert found[f"{P}.input_global_scale"].tolist() == [8.0]
+    assert found[f"{P}.weight_global_scale"].tolist() == [4.0]
+    entry = read_json(tmp_path / "y" / "config.json")["quantization_config"]
+    assert list(entry["config_groups"]) == ["NVFP4"]
+    inputs = {key: one for key, one in entry["config_groups"]["NVFP4"]["input_activations"].items() if one is not None}
+    assert inputs == {
+        "num_bits": 4, "type": "float", "symmetric": True, "group_size": 16, "strategy": "tensor_group",
+        "dynamic": "local", "scale_dtype": "torch.float8_e4m3fn", "observer": "static_minmax", "observer_kwargs": {},
+    }  # fmt: skip
+    convert(tmp_path / "y", tmp_path / "z", layout="modelopt")
+    assert tensors_of(tmp_path / "z") == tensors_of(source)
+    entry = read_json(tmp_path / "z" / "config.json")["quantization_config"]
+    assert entry["quant_algo"] == "NVFP4"
+    assert entry["config_groups"]["group_0"]["input_activations"] == entry["config_groups"]["group_0"]["weights"]
+    assert read_json(tmp_path / "z" / "hf_quant_config.json")["quantization"]["quant_algo"] == "NVFP4"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+def test_fp8_with_scales_of_inputs(dtype: Any, tmp_path: Path) -> None:
+    scale, inputs = np.array([0.25], dtype), np.array([3], dtype)
+    source = write_model(tmp_path / "x", fp8(scale, inputs), "compressed-tensors", config_groups={})
+    report = convert(source, tmp_path / "y", layout="modelopt")
+    found = read_tensors(tmp_path / "y")
+    assert {name: (one.dtype.name, one.shape) for name, one in found.items() if name.endswith("_scale")} == {
+        f"{P}.weight_scale": ("float32", ()),
+        f"{P}.input_scale": ("float32", ()),
+    }
+    assert (found[f"{P}.weight_scale"], found[f"{P}.input_scale"]) == (0.25, 3)
+    assert found[f"{P}.weight"].tobytes() == read_tensors(source)[f"{P}.weight"].tobytes()
+    assert report.remarks == ["lossless: codes are copied, and scales keep their values"]
+    assert read_json(tmp_path / "y" / "config.json")["quantization_config"]["quant_algo"] == "FP8"
+    convert(tmp_path / "y", tmp_path / "z", layout="compressed-tensors")
+    assert read_tensors(tmp_path / "z")[f"{P}.weight_scale"].tolist() == [0.25]
+    entry = read_json(tmp_path / "z" / "config.json")["quantization_config"]["config_groups"]["FP8"]
+    assert (entry["weights"]["strategy"], entry["input_activations"]["strategy"]) == ("tensor", "tensor")
+    assert entry["input_activations"]["dynamic"] is False
+
+
+@pytest.mark.parametrize(
+    "described", [{"quant_algo": "W4A16_NVFP4"}, {"config_groups": {"group_0": {"weights": {"num_bits": 4}}}}]
+)
+def test_scales_of_inputs_that_are_not_quantized(described: dict[str, Any], tmp_path: Path) -> None:
+    """There are such files; engines ignore the scales, and must not quantize inputs in the other layout."""
+    source = write_model(tmp_path / "x", nvfp4("modelopt", ONE, ONE), **described)
+    report = convert(source, tmp_path / "y", layout="compressed-tensors")
+    assert f"{P}.input_global_scale" not in read_tensors(tmp_path / "y")
+    assert report.remarks[1] == "scales of inputs are left out (1): inputs are not quantized"
+    groups = read_json(tmp_path / "y" / "config.json")["quantization_config"]["config_groups"]
+    assert groups["NVFP4A16"]["input_activations"] is None
+
+
+def test_fp8_without_scales_of_inputs(tmp_path: Path) -> None:
+    """Engines of compressed-tensors find them for each token; ModelOpt's need them in the file."""
+    source = write_model(tmp_path / "x", fp8(np.float32(0.25)), quant_algo="FP8")
+    convert(source, tmp_path / "y", layout="compressed-tensors")
+    entry = read_json(tmp_path / "y" / "config.json")["quantization_config"]["config_groups"]["FP8_DYNAMIC"]
+    assert (entry["weights"]["strategy"], entry["input_activations"]["strategy"]) == ("tensor", "token")
+    assert entry["input_activations"]["dynamic"] is True
+    with pytest.raises(FileError, match=r"up_proj\.weight': needs an input_scale in the layout modelopt"):
+        convert(tmp_path / "y", tmp_path / "z", layout="modelopt")
+
+
+def test_a_description_in_a_file_of_its_own(tmp_path: Path) -> None:
+    """Wildcards become regular expressions, and a cache in FP8 stays one; ModelOpt's file goes away."""
+    source = write_model(
+        tmp_path / "x", {**nvfp4("modelopt"), "model.layers.0.self_attn.k_proj.k_scale": np.asarray(ONE)}
+    )
+    (source / "config.json").write_text('{"model_type": "llama"}')
+    listed = {"quant_algo": "NVFP4", "exclude_modules": ["lm_head", "model.visual*"], "kv_cache_quant_algo": "FP8"}
+    (source / "hf_quant_config.json").write_text(json.dumps({"producer": {}, "quantization": listed}))
+    convert(source, tmp_path / "y", layout="compressed-tensors")
+    config = read_json(tmp_path / "y" / "config.json")
+    entry = config.pop("quantization_config")
+    assert config == {"model_type": "llama"}
+    assert entry["ignore"] == ["lm_head", r"re:model\.visual.*$"]
+    assert {key: entry["kv_cache_scheme"][key] for key in (*CACHE, "strategy")} == {**CACHE, "strategy": "tensor"}
+    assert not (tmp_path / "y" / "hf_quant_config.json").exists()
+    assert read_tensors(tmp_path / "y")["model.layers.0.self_attn.k_proj.k_scale"] == ONE
+    with pytest.raises(FileError, match="has no names in the layout modelopt"):
+        convert(tmp_path / "y", tmp_path / "z", layout="modelopt")
+
+
+def test_a_file_without_a_configuration(tmp_path: Path) -> None:
+    source = write_tensors(tmp_path / "x.safetensors", nvfp4("modelopt"), {"format": "pt"})
+    report = convert(source, tmp_path / "y.safetensors", layout="compressed-tensors")
+    assert read_tensors(tmp_path / "y.safetensors").keys() == nvfp4("compressed-tensors").keys()
+    assert report.remarks[1] == "config.json of the model must say how it is quantized: compressed-tensors"
+
+
+@pytest.mark.parametrize("ignore", [3, "lm_head", [3, None], {"a": 1}])
+def test_a_list_of_modules_that_is_none(ignore: Any, tmp_path: Path) -> None:
+    convert(write_model(tmp_path / "x", nvfp4("modelopt"), ignore=ignore), tmp_path / "y", layout="compressed-tensors")
+    assert read_json(tmp_path / "y" / "config.json")["quantization_config"]["ignore"] == ["lm_head"]
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(tmp_path: Path) -> None:
+    dry = convert(MODELOPT, tmp_path / "out", layout="compressed-tensors", dry_run=True)
+    assert not (tmp_path / "out").exists()
+    assert dry.remarks == convert(MODELOPT, tmp_path / "out", layout="compressed-tensors").remarks
+
+
+def test_operations_travel_to_other_machines() -> None:
+    from lowprec.checkpoints.operations.constant import Constant
+    from lowprec.spec.formats import FLOAT32
+
+    (tensor,) = [one for one in stored(COMPRESSED) if one.name.endswith("o_proj.weight_global_scale")]
+    constant = Constant(tensor, "x", FLOAT32, (), b"\0" * 4)
+    assert pickle.loads(pickle.dumps(constant)) == constant
+    assert (list(constant.chunks(1)), constant.nbytes, list(constant.constants(None))) == ([], 0, [(0, b"\0" * 4)])
+
+
+def stored(folder: Path) -> list[StoredTensor]:
+    from lowprec.checkpoints.containers.registry import open_container
+
+    return open_container(folder).tensors
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["convert", str(MODELOPT), str(tmp_path / "out"), "--layout", "compressed-tensors", "--progress", "none"])
+    text = capsys.readouterr().out
+    assert "written as weight_packed" in text
+    assert "lossless" in text
+    assert tensors_of(tmp_path / "out").keys() == tensors_of(COMPRESSED).keys()
+    for options in (["--to", "bfloat16"], ["--recipe", "int8"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(["convert", str(MODELOPT), str(tmp_path / "b"), "--layout", "modelopt", *options])
+    with pytest.raises(SystemExit, match="2"):
+        main(["convert", str(MODELOPT), str(tmp_path / "b"), "--layout", "awq"])
