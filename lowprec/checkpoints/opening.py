@@ -46,7 +46,10 @@ class Checkpoint(Mapping[str, Array]):
 
     def __init__(self, container: Container) -> None:
         self._container, self._reader, self._lock = container, TensorReader(), threading.Lock()
-        weights = [] if container.codes_suffix else quantized_weights(container)
+        try:
+            weights = [] if container.codes_suffix else quantized_weights(container)
+        except FileError as error:
+            raise self._named(error) from None
         self._weights = weights
         self._parts = {part.name: weight for weight in weights for part in weight.tensors}
         by_codes = {weight.codes.name: weight for weight in weights}
@@ -201,8 +204,12 @@ class Checkpoint(Mapping[str, Array]):
             is_float = one.fmt is not None and one.fmt.is_float
             return read_plain(one, self._reader, rows, to if is_float and to is not one.fmt else None)
         except FileError as error:
-            text = str(error)
-            raise FileError(text if str(self.path) in text else f"{self.path}: {text}") from None
+            raise self._named(error) from None
+
+    def _named(self, error: FileError) -> FileError:
+        """Return an error that names the checkpoint."""
+        text = str(error)
+        return FileError(text if str(self.path) in text else f"{self.path}: {text}")
 
     def _find(self, name: str) -> StoredTensor | Weight:
         one = self._tensors.get(name)

@@ -20,7 +20,6 @@ import torch
 from support.checkpoint_files import raw_file, save
 from support.containers import SOURCES, X
 from support.paths import TESTS
-from support.quantized_checkpoints import LAYOUTS, READ, REFUSED, name_of_values, tensors_of, write_folder
 from support.typed_tensors import (
     BF16,
     E8M0,
@@ -32,6 +31,7 @@ from support.typed_tensors import (
     nibbles,
     random_codes,
     random_scales,
+    read_tensors,
     rounded,
     write_model,
     write_tensors,
@@ -40,7 +40,6 @@ from support.typed_tensors import (
 import lowprec as lp
 from lowprec.checkpoints import Checkpoint, value_reader
 from lowprec.checkpoints.containers.tensors import TensorReader
-from lowprec.checkpoints.files.errors import FileError
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
@@ -177,6 +176,21 @@ def test_our_own_files(kind: str, scale: str) -> None:
         assert np.array_equal(checkpoint.read("w", dtype="float32"), expected)
         assert np.abs(expected - x).max() < 0.02
         assert np.array_equal(checkpoint.read("w", dtype="float32", rows=slice(2, 4)), expected[2:4])
+
+
+@pytest.mark.parametrize("name", ["comfy/comfy-nvfp4.safetensors", "comfy/padded.safetensors", "modelopt/NVFP4"])
+def test_what_convert_makes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scales in tiles, high nibbles first, padded rows: any rows are those of the whole."""
+    monkeypatch.setattr(value_reader, "CHUNK", 4096)
+    out = "out" if (GOLDEN / name).is_dir() else "out.safetensors"
+    lp.convert(GOLDEN / name, out, to="float32")
+    plain = read_tensors(Path(out))
+    with lp.checkpoints.open(GOLDEN / name) as checkpoint:
+        assert checkpoint.keys() == plain.keys()
+        for key, x in plain.items():
+            assert checkpoint.read(key, dtype="float32").tobytes() == x.tobytes()
+            rows = slice(x.shape[0] // 3, x.shape[0] // 3 + 7)
+            assert checkpoint.read(key, dtype="float32", rows=rows).tobytes() == x[rows].tobytes()
 
 
 # --- tensors as they are ---
@@ -322,29 +336,3 @@ def test_threads_share_a_checkpoint() -> None:
 
     with lp.checkpoints.open("x.safetensors") as checkpoint, ThreadPoolExecutor(4) as pool:
         assert list(pool.map(sums, range(4))) == [[float(i) for i in range(16)]] * 4
-
-
-@pytest.mark.parametrize("name", READ)
-def test_layouts_that_are_read(name: str) -> None:
-    checkpoint = LAYOUTS[name]
-    folder = write_folder(Path("in"), checkpoint)
-    with lp.checkpoints.open(folder) as found:
-        assert found.keys() == (tensors_of(checkpoint).keys() - checkpoint.quantized.keys()) | {
-            name_of_values(checkpoint)
-        }
-        assert found[name_of_values(checkpoint)].dtype == BF16
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_layouts_that_are_not_read(name: str) -> None:
-    """Codes are never returned without the scales that belong to them, unless they are asked for."""
-    checkpoint = LAYOUTS[name]
-    folder = write_folder(Path("in"), checkpoint)
-    with lp.checkpoints.open(folder) as found:
-        if checkpoint.codes in found:
-            with pytest.raises(FileError, match=r"would not be applied \(raw=True"):
-                found[checkpoint.codes]
-        else:  # a layout that is read now
-            assert found[name_of_values(checkpoint)].dtype == BF16
-        assert found.read(checkpoint.codes, raw=True).shape == checkpoint.quantized[checkpoint.codes][1]
-        assert found["lm_head.weight"].shape == (4, 8)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.quantized_checkpoints import LAYOUTS, write_folder
+from support.quantized_checkpoints import LAYOUTS, READ, REFUSED, name_of_values, tensors_of, write_folder
 from support.typed_tensors import (
     BF16,
     F8,
@@ -110,7 +110,10 @@ def test_scales_that_are_none(value: float) -> None:
     scales = np.ones((2, 2), np.float32)
     scales[1, 1] = value
     write_tensors(Path("x.safetensors"), {W: random_codes((130, 200)), W + "_scale_inv": scales})
-    with lp.checkpoints.open("x.safetensors") as checkpoint, pytest.raises(FileError, match="scale that is NaN"):
+    with (
+        lp.checkpoints.open("x.safetensors") as checkpoint,
+        pytest.raises(FileError, match=r"x\.safetensors: .* scale that is NaN"),
+    ):
         checkpoint[W]
 
 
@@ -126,7 +129,7 @@ def test_broken_files() -> None:
     with pytest.raises(FileError, match=r"a\.safetensors: must be a readable \.safetensors file"):
         lp.checkpoints.open(folder)
     write_tensors(Path("y.safetensors"), {W: random_codes((130, 200)), W + "_scale_inv": np.ones((3, 3), np.float32)})
-    with pytest.raises(FileError, match="fits no weight of shape"):
+    with pytest.raises(FileError, match=r"y\.safetensors: .*fits no weight of shape"):
         lp.checkpoints.open("y.safetensors")
 
 
@@ -144,3 +147,29 @@ def test_what_holds_no_numbers() -> None:
         assert list(checkpoint) == ["text.npy", "w"]
         with pytest.raises(FileError, match="holds no numbers that can be read"):
             checkpoint["text.npy"]
+
+
+@pytest.mark.parametrize("name", READ)
+def test_layouts_that_are_read(name: str) -> None:
+    checkpoint = LAYOUTS[name]
+    folder = write_folder(Path("in"), checkpoint)
+    with lp.checkpoints.open(folder) as found:
+        assert found.keys() == (tensors_of(checkpoint).keys() - checkpoint.quantized.keys()) | {
+            name_of_values(checkpoint)
+        }
+        assert found[name_of_values(checkpoint)].dtype == BF16
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_layouts_that_are_not_read(name: str) -> None:
+    """Codes are never returned without the scales that belong to them, unless they are asked for."""
+    checkpoint = LAYOUTS[name]
+    folder = write_folder(Path("in"), checkpoint)
+    with lp.checkpoints.open(folder) as found:
+        if checkpoint.codes in found:
+            with pytest.raises(FileError, match=r"would not be applied \(raw=True"):
+                found[checkpoint.codes]
+        else:  # a layout that is read now
+            assert found[name_of_values(checkpoint)].dtype == BF16
+        assert found.read(checkpoint.codes, raw=True).shape == checkpoint.quantized[checkpoint.codes][1]
+        assert found["lm_head.weight"].shape == (4, 8)

@@ -180,7 +180,7 @@ def _modelopt(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
     if not algorithm:
         yield f"is {name}; there is no quant_algo"
     if algorithm in _STATIC and not _has_input_scale(weight):
-        yield f"has no input_scale; with quant_algo {algorithm} engines need it for what they multiply the weight with"
+        yield f"has no input_scale, which engines need with quant_algo {algorithm}"
     expected = next((one for one in _ALGORITHMS if one[0] == algorithm), None)
     if expected is not None and not name.startswith(expected[1]):
         yield f"is {name}; quant_algo is {algorithm!r}"
