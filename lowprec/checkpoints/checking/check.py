@@ -66,7 +66,8 @@ def check(
 
     Notes
     -----
-    Source: the loaders of transformers 5.23.0, vLLM and compressed-tensors 0.20.0, as docs/checkpoints.md has them.
+    Source: the loaders of transformers 5.23.0, with which tests/checkpoints/check_misreads.py compares, of
+    compressed-tensors 0.20.0 and of vLLM.
 
     Examples
     --------
