@@ -12,6 +12,12 @@ its report of what was lost. Peak memory is RssAnon, asked for every 5 ms.
 
 makes folders of quantized weights instead, DeepSeek's block FP8 and gpt-oss's MXFP4, and dequantizes them to bfloat16.
 The time of the processor counts too: of all threads, in the program and in the kernel.
+
+    python benchmarks/convert.py --recipes --scales --size 2G --folder /somewhere/with/room
+
+makes a folder of weights in bfloat16 and quantizes it by every recipe, and with every kind of scale. A way and the
+plain copy of the same bytes take turns; medians count. With ``--peer-python PATH``, an interpreter that has
+llm-compressor, that quantizes a folder of ``--peer-size`` too.
 """
 
 from __future__ import annotations
@@ -22,19 +28,24 @@ import math
 import os
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
-from quantized_checkpoints import JOBS
+from peer_llm_compressor import PRESETS
+from quantized_checkpoints import GOALS, JOBS, SCALES, bf16_model
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.limits import parse_size
+from lowprec.checkpoints.recipes.registry import RECIPES
 
 PIECE = 8 << 20
 TENSORS = 16
@@ -99,6 +110,8 @@ WAYS = {
     "dequantize": lambda source, target, _: convert(source, target, to="bfloat16"),
     "copy-folder": copy_folder,
 }
+WAYS |= {one.name: lambda source, target, _, name=one.name: convert(source, target, recipe=name) for one in RECIPES}
+WAYS |= {title: lambda source, target, _, how=how: convert(source, target, **how) for title, how in SCALES.items()}
 CASTS = ("convert", "copy", "loop")
 
 
@@ -121,15 +134,23 @@ def anonymous(pid: int) -> int:
 
 def run(way: str, source: Path, target: Path, nbytes: int = 0) -> Cost:
     """Return what one way costs, run in a process of its own."""
-    command = [sys.executable, __file__, "--way", way, str(source), str(target), str(nbytes)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+    return watch([sys.executable, __file__, "--way", way, str(source), str(target), str(nbytes)])
+
+
+def watch(command: list[str]) -> Cost:
+    """Return what a command costs that prints its seconds and those of the processor last."""
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as child,
+    ):
         peak = 0
         while child.poll() is None:
             peak = max(peak, anonymous(child.pid))
             time.sleep(0.005)
         if child.returncode or child.stdout is None:
-            sys.exit(f"{way} failed")
-        seconds, cpu = map(float, child.stdout.read().split())
+            errors.seek(0)
+            raise subprocess.SubprocessError(errors.read().strip().rpartition("\n")[2][:200])
+        seconds, cpu = map(float, child.stdout.read().split()[-2:])
     return Cost(seconds, cpu, peak / 1024)
 
 
@@ -198,12 +219,73 @@ def time_dequantization(folder: Path, size: int, repeat: int) -> None:
         shutil.rmtree(source)
 
 
+def size_of(folder: Path) -> int:
+    """Return how many bytes the files of a folder have."""
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
+def medians(costs: list[Cost]) -> Cost:
+    """Return the median times and the largest peak."""
+    seconds, cpu, peak = zip(*costs, strict=True)
+    return Cost(statistics.median(seconds), statistics.median(cpu), max(peak))
+
+
+def take_turns(command: Callable[[Path], Cost], source: Path, target: Path, repeat: int) -> tuple[Cost, Cost]:
+    """Return what a way costs, and a plain copy of the same bytes."""
+    ways: list[Cost] = []
+    copies: list[Cost] = []
+    for _ in range(repeat):
+        ways.append(command(target))
+        nbytes = size_of(target)
+        shutil.rmtree(target)
+        copies.append(run("copy-folder", source, target, nbytes))
+        shutil.rmtree(target)
+    return medians(ways), medians(copies)
+
+
+def time_quantization(folder: Path, jobs: Sequence[str], options: argparse.Namespace) -> None:
+    """Quantize a folder of weights in every way, and print the costs as multiples of those of a plain copy."""
+    source, target = folder / "source", folder / "target"
+    bf16_model(source, options.size)
+    print(f"{size_of(source) >> 20} MiB of bfloat16, {processor()}, medians of {options.repeat}; x: over a plain copy")
+    print(f"{'':24}{'CPU s':>8}{'CPU x':>8}{'goal':>6}{'wall x':>8}{'MiB':>7}{'peer CPU x':>12}{'wall x':>8}{'MiB':>7}")
+    for job in jobs:
+        try:
+            ours, copy = take_turns(partial(run, job, source), source, target, options.repeat)
+        except subprocess.SubprocessError as error:  # a recipe for other checkpoints
+            print(f"{job:24}  {error}", flush=True)
+            shutil.rmtree(target, ignore_errors=True)
+            continue
+        row = f"{job:24}{ours.cpu:8.2f}{ours.cpu / copy.cpu:8.2f}{GOALS.get(job, '-'):>6}"
+        row += f"{ours.seconds / copy.seconds:8.2f}{ours.peak:7.0f}"
+        print(row + peer_columns(job, folder, options), flush=True)
+
+
+def peer_columns(job: str, folder: Path, options: argparse.Namespace) -> str:
+    """Return what llm-compressor costs for a recipe, where it is asked for and has it."""
+    if not options.peer_python or job not in PRESETS:
+        return ""
+    source, target = folder / "small", folder / "target"
+    if not source.exists():
+        bf16_model(source, options.peer_size)
+    command = [options.peer_python, str(Path(__file__).with_name("peer_llm_compressor.py")), job, str(source)]
+    try:
+        peer, copy = take_turns(lambda target: watch([*command, str(target)]), source, target, 1)
+    except subprocess.SubprocessError as error:
+        return f"  {error}"
+    return f"{peer.cpu / copy.cpu:12.1f}{peer.seconds / copy.seconds:8.1f}{peer.peak:7.0f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=parse_size, default="8G", help="of the input (default: %(default)s)")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where there is room for it")
     parser.add_argument("--repeat", type=int, default=3, help="how often each way runs (default: %(default)s)")
     parser.add_argument("--dequantize", action="store_true", help="dequantize quantized folders to bfloat16")
+    parser.add_argument("--recipes", action="store_true", help="quantize a folder of bfloat16 by every recipe")
+    parser.add_argument("--scales", action="store_true", help="quantize it with every kind of --scale")
+    parser.add_argument("--peer-python", metavar="PATH", help="an interpreter that has llm-compressor, to compare with")
+    parser.add_argument("--peer-size", type=parse_size, default="256M", help="of its input (default: %(default)s)")
     parser.add_argument("--way", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.way:
@@ -214,6 +296,10 @@ def main() -> None:
     if free < needed:
         sys.exit(f"{options.folder}: has {free >> 20} MiB left; {needed >> 20} are needed")
     with tempfile.TemporaryDirectory(prefix="lowprec-benchmark-", dir=options.folder) as folder:
+        jobs = [one.name for one in RECIPES] * options.recipes + list(SCALES) * options.scales
+        if jobs:
+            time_quantization(Path(folder), jobs, options)
+            return
         measure = time_dequantization if options.dequantize else time_casts
         measure(Path(folder), options.size, options.repeat)
 

@@ -1,4 +1,4 @@
-"""Large quantized checkpoints with random codes: block FP8 as DeepSeek stores it, MXFP4 as gpt-oss does."""
+"""Large checkpoints: random codes in block FP8 as DeepSeek stores it and MXFP4 as gpt-oss does; weights in BF16."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ PIECE = 8 << 20
 ROWS, COLUMNS = 4096, 7168
 """A projection of DeepSeek V3."""
 
+WIDTH = 4096
+"""Of the layers of a Llama."""
+
 HIDDEN = 2880
 """Of gpt-oss, whose experts are [2 * HIDDEN, HIDDEN] and [HIDDEN, HIDDEN]."""
 
@@ -22,12 +25,16 @@ Entries = dict[str, tuple[str, tuple[int, ...], Array]]
 """By name: the type, the shape, and bytes that are repeated to fill the tensor."""
 
 
-def write(folder: Path, entries: Entries, quantization: dict[str, Any]) -> None:
+SIZES = {"F32": 4, "BF16": 2}
+"""Bytes of an element, of other types one."""
+
+
+def write(folder: Path, entries: Entries, quantization: dict[str, Any] | None) -> None:
     """Write a folder of one file and a config.json."""
     folder.mkdir()
     header, end = {}, 0
     for name, (dtype, shape, _) in entries.items():
-        start, end = end, end + int(np.prod(shape)) * (4 if dtype == "F32" else 1)
+        start, end = end, end + int(np.prod(shape)) * SIZES.get(dtype, 1)
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
@@ -39,7 +46,9 @@ def write(folder: Path, entries: Entries, quantization: dict[str, Any]) -> None:
                 stream.write(content[: min(content.size, end - at)])
         stream.flush()
         os.fsync(stream.fileno())
-    config = {"torch_dtype": "bfloat16", "quantization_config": quantization}
+    config: dict[str, Any] = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "torch_dtype": "bfloat16"}
+    if quantization is not None:
+        config["quantization_config"] = quantization
     Path(folder, "config.json").write_text(json.dumps(config))
 
 
@@ -71,5 +80,32 @@ def gpt_oss(folder: Path, size: int) -> None:
     write(folder, entries, {"quant_method": "mxfp4"})
 
 
+def bf16_model(folder: Path, size: int) -> None:
+    """Write about so many bytes of weights in BF16, normal numbers: layers of two projections of 4096 by 4096."""
+    random = np.random.default_rng(20261122)
+    numbers = np.float32(0.02) * random.standard_normal(PIECE // 2, np.float32)
+    content = numbers.astype(ml_dtypes.bfloat16).view(np.uint8)
+    shape, layers = (WIDTH, WIDTH), range(max(1, size // (4 * WIDTH * WIDTH)))
+    names = (f"model.layers.{layer}.mlp.{which}_proj.weight" for layer in layers for which in ("gate", "up"))
+    write(folder, dict.fromkeys(names, ("BF16", shape, content)), None)
+
+
 JOBS = {"block FP8": (block_fp8, 1.1, 0.8, 128), "gpt-oss MXFP4": (gpt_oss, 2.5, 2.5, 256)}
 """By title: what writes the checkpoint, and the goals: wall and CPU time over a plain copy, peak MiB."""
+
+SCALES = {
+    "FP8, a scale to a row": {"to": "float8_e4m3fn", "scale": "axis:0"},
+    "FP8, one scale": {"to": "float8_e4m3fn", "scale": "tensor"},
+    "FP8, a scale to 128": {"to": "float8_e4m3fn", "scale": "block:128"},
+    "MXFP4": {"to": "float4_e2m1fn", "scale": "block:32", "scale_format": "float8_e8m0fnu"},
+    "int8, a scale to a row": {"to": "int8", "scale": "axis:0"},
+    "int4, a scale to 128": {"to": "int4", "scale": "block:128"},
+}
+"""Conversions with scales, by title: the options of `convert`."""
+
+GOALS = {
+    "fp8-dynamic": 1.3, "fp8-block": 1.3, "int8": 1.4, "w4a16": 1.4, "w4a16-g32": 1.4, "mxfp4a16": 1.6, "mxfp8": 1.6,
+    "nvfp4a16": 1.6, "FP8, a scale to a row": 1.3, "FP8, one scale": 1.3, "FP8, a scale to 128": 1.3, "MXFP4": 1.6,
+    "int8, a scale to a row": 1.4, "int4, a scale to 128": 1.4,
+}  # fmt: skip
+"""CPU time over a plain copy, at most, by recipe or title; other recipes have none."""

@@ -23,15 +23,20 @@ FLAGS, TIERS = LITERALS["GNU_FLAGS"], LITERALS["TIERS"]  # those that the build 
 SCALAR_ON_BASE = {
     "int64_to_float64_odd", "uint64_to_float64_odd", "float64_to_float32_odd", "float32_to_float64", "truncate64",
     "nonzero", "pack6", "unpack6", "byteswap32", "byteswap64", "divide64_elementwise", "absmax",
-    "absmax_short",
+    "absmax_short", "largest_of_pairs",
 }  # fmt: skip
 
 
 SCALAR_BELOW_V4 = {"integer_to_float32"}  # one instruction an element, but for scalars alone
 LEFT_OUT = {  # dropped for what is written out
-    "v4": {"truncate 0", "quantize_uniform 0", "quantize_elementwise 0", "dequantize_elementwise"},
-}
-SCALAR = {"compare", "encode_half16", "decode_half16"}  # its loop is for what the others leave over; written out
+    "v4": {
+        "truncate 0", "quantize_uniform 0", "quantize_elementwise 0", "dequantize_elementwise", "may_exceed",
+        "count_outside",
+    },
+}  # fmt: skip
+SCALAR = {  # its loop is for what the others leave over; written out; over groups; no loop over elements
+    "compare", "encode_half16", "decode_half16", "count_saturated", "prefetch_block",
+}  # fmt: skip
 
 
 def scalar_loops(tier: str, folder: str) -> set[str]:
@@ -44,7 +49,9 @@ def scalar_loops(tier: str, folder: str) -> set[str]:
     function, found = "", {}
     for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
         start = re.match(
-            rf"static (?:void|int) (?:__pyx_fuse_)?(\w*?)__pyx_f_7lowprec_7_native_\d+tier_{tier}_(\w+)\(.*\) \{{", line
+            r"static (?:CYTHON_INLINE )?(?:void|int|int32_t) (?:__pyx_fuse_)?(\w*?)"
+            rf"__pyx_f_7lowprec_7_native_\d+tier_{tier}_(\w+)\(.*\) \{{",
+            line,
         )
         if start:
             function = f"{start.group(2)} {start.group(1)}".strip()

@@ -14,6 +14,16 @@ def run_compared(
     n: int,
 ) -> tuple[float, float, float, float, int, int, int, float, float]: ...
 def compare(x: Any, y: Any) -> tuple[float, float, float, float, int, int, int, float, float]: ...
+def compare_scaled(
+    load: Program | None,
+    back: Program,
+    src: Any,
+    codes: Any,
+    n: int,
+    operands: Operands,
+    low: float,
+    high: float,
+) -> tuple[tuple[float, float, float, float, int, int, int, float, float], int]: ...
 def find_ranges(
     src: Any,
     bits: int,

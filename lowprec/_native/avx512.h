@@ -1,4 +1,5 @@
 /* AVX-512, 64 elements at a time: encoding to float8 and less, packing, quantization, scales. */
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 # The error statistics of float32 values and of the values that a conversion gave back for them.
-from lowprec._native.loop_types cimport seen_t
+from lowprec._native.loop_types cimport SCALE_ELEMENTWISE, SCALE_RUNS, SCALE_UNIFORM, scales_t, seen_t
 
 cdef extern from * nogil:
     """
@@ -19,6 +19,11 @@ cdef extern from * nogil:
     """
     int32_t exceeds "lp_exceeds" (float ratio, float magnitude, float error) noexcept
     double add_square "lp_add_square" (double total, double value) noexcept
+
+cdef extern from "avx512_stats.h" nogil:
+    Py_ssize_t count_outside_64 "lp_count_outside" (
+        int mode, const float *s, Py_ssize_t n, const float *scale, Py_ssize_t at, int shift, float low, float high,
+    ) noexcept
 
 cdef enum:
     LANES = 16     # accumulators side by side, so that none waits for another
@@ -117,4 +122,75 @@ cdef void compare(const float *x, const float *y, Py_ssize_t n, seen_t *seen) no
         seen.flushed += flushed[j]
 
 
+# ---- values that their scales take beyond the range of a format ------------------------------------------------------
+
+cdef enum:
+    GROUP = 64     # elements that are divided where one of them may be beyond the range
+
+
+cdef inline bint may_exceed(
+    const float *x, Py_ssize_t n, const float *scale, Py_ssize_t step, float low, float high,
+) noexcept nogil:
+    # Rounding keeps order: a quotient beyond `high` has a dividend of at least the rounded product of scale and `high`.
+    cdef int32_t found = 0
+    cdef float first, second
+    cdef Py_ssize_t i
+    for i in range(n):
+        first = scale[i * step] * low
+        second = scale[i * step] * high
+        found |= <int32_t>(x[i] >= (first if first > second else second))
+        found |= <int32_t>(x[i] <= (first if first < second else second))
+    return found
+
+
+cdef inline int32_t count_outside(
+    const float *x, Py_ssize_t n, const float *scale, Py_ssize_t step, float low, float high,
+) noexcept nogil:
+    # Infinite quotients are left out.
+    cdef int32_t outside = 0
+    cdef float quotient
+    cdef Py_ssize_t i
+    for i in range(n):
+        quotient = x[i] / scale[i * step]
+        outside += <int32_t>(quotient > high) & <int32_t>(quotient < as_float(INF))
+        outside += <int32_t>(quotient < low) & <int32_t>(quotient > -as_float(INF))
+    return outside
+
+
+cdef void count_saturated(
+    const float *x, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
+) noexcept nogil:
+    # One scale for all, or one for each: where there are loops for runs, there is the twin below.
+    cdef const float *scale = <const float *>scales.scale
+    cdef Py_ssize_t group, count
+    for group in range(block_count(n, GROUP)):
+        count = min(<Py_ssize_t>GROUP, n - group * GROUP)
+        if scales.mode == SCALE_ELEMENTWISE:
+            if may_exceed(x, count, scale, 1, low, high):
+                seen.saturated += count_outside(x, count, scale, 1, low, high)
+            scale += count
+        elif may_exceed(x, count, scale, 0, low, high):
+            seen.saturated += count_outside(x, count, scale, 0, low, high)
+        x += count
+
+
+cdef void count_saturated_avx512(
+    const float *x, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
+) noexcept nogil:
+    cdef const float *scale = <const float *>scales.scale
+    cdef Py_ssize_t i
+    if scales.mode == SCALE_UNIFORM:
+        for i in range(0, n, 64):
+            seen.saturated += count_outside_64(SCALE_UNIFORM, x + i, n - i, scale, 0, 0, low, high)
+    elif scales.mode == SCALE_ELEMENTWISE:
+        for i in range(0, n, 64):
+            seen.saturated += count_outside_64(SCALE_ELEMENTWISE, x + i, n - i, scale, i, 0, low, high)
+    else:
+        for i in range(0, n, 64):
+            seen.saturated += count_outside_64(
+                SCALE_RUNS, x + i, n - i, scale, scales.offset + i, scales.run_shift, low, high,
+            )
+
+
 COMPARE = <size_t>&compare
+COUNT_SATURATED = <size_t>&count_saturated_avx512 if HAS_AVX512 else <size_t>&count_saturated

@@ -13,49 +13,64 @@ cdef inline bint one_scale(const operands_t *operands) noexcept nogil:
     return operands == NULL or operands.length == 1 and operands.outer_step == 0
 
 
+cdef bint reads_runs(const steps_t *steps) noexcept nogil:
+    # Whether each loop that takes scales can read them per run.
+    cdef int i
+    for i in range(steps.count):
+        if steps.loops[i] >= MAX_LOOPS and scale_loops[SCALE_RUNS][steps.loops[i] - MAX_LOOPS] == NULL:
+            return False
+    return True
+
+
+cdef void run_loops(
+    const steps_t *steps, const void *source, void *target, Py_ssize_t n, remaining_t remaining,
+    const scales_t *scales, tiles_t *tiles,
+) noexcept nogil:
+    # The loops, one after the other, over elements that fit a tile where there are several.
+    cdef remaining_t after
+    cdef void *result
+    cdef int i, loop
+    for i in range(steps.count):
+        after.src = remaining.src if i == 0 else 0
+        after.dst = 0
+        if i == steps.count - 1:
+            result = target
+            after.dst = remaining.dst
+        else:
+            result = <void *>tiles.even if i % 2 == 0 else <void *>tiles.odd
+        loop = steps.loops[i] - MAX_LOOPS
+        if loop < 0:
+            loops[steps.loops[i]](source, result, n, after, &steps.params)
+        else:
+            scale_loops[scales.mode][loop](source, result, n, after, scales, &steps.params)
+        source = result
+
+
 cdef void run_tiles(
     const steps_t *steps, const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, remaining_t remaining,
     const operands_t *operands,
 ) noexcept nogil:
     # A single loop runs over all elements at once; several run tile by tile, through two that stay in the L1 cache.
     # `first` is the index of the first element in the whole array, `remaining` counts what follows in memory.
-    cdef tiles_t *tiles
+    cdef tiles_t *tiles = NULL
     cdef scales_t scales
     cdef remaining_t after
-    cdef const void *source
-    cdef void *target
     cdef Py_ssize_t start, count
-    cdef Py_ssize_t step = TILE
-    cdef int i, loop
-    if steps.count == 1 and one_scale(operands):
-        step = n  # no scales have to be copied to a tile
-        tiles = NULL
-    else:
+    cdef Py_ssize_t step = n  # no scales have to be copied to a tile
+    cdef bint runs = reads_runs(steps)
+    if steps.count > 1 or not one_scale(operands):
+        step = TILE
         tiles = thread_tiles()
-    cdef bint runs = True
-    for i in range(steps.count):
-        if steps.loops[i] >= MAX_LOOPS and scale_loops[SCALE_RUNS][steps.loops[i] - MAX_LOOPS] == NULL:
-            runs = False
     start = 0
     while start < n:
         count = min(step, n - start)
-        source = src + start * steps.src_bits // 8
+        after.src = n - start - count + remaining.src
+        after.dst = n - start - count + remaining.dst
         if operands != NULL:
             scales = locate_scales(operands, first + start, count, runs, tiles)
-        for i in range(steps.count):
-            after.src = n - start - count + remaining.src if i == 0 else 0
-            if i == steps.count - 1:
-                target = dst + start * steps.dst_bits // 8
-                after.dst = n - start - count + remaining.dst
-            else:
-                target = <void *>tiles.even if i % 2 == 0 else <void *>tiles.odd
-                after.dst = 0
-            loop = steps.loops[i] - MAX_LOOPS
-            if loop < 0:
-                loops[steps.loops[i]](source, target, count, after, &steps.params)
-            else:
-                scale_loops[scales.mode][loop](source, target, count, after, &scales, &steps.params)
-            source = target
+        run_loops(
+            steps, src + start * steps.src_bits // 8, dst + start * steps.dst_bits // 8, count, after, &scales, tiles,
+        )
         start += count
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import array_api_compat as compat
@@ -12,14 +12,15 @@ import numpy as np
 
 from .. import _kernels
 from ..arrays.libraries import has_host_memory, is_jax, namespace, to_host
-from ..plans.cast_plan import make_plan
+from ..plans.cast_plan import Plan, make_plan
 from ..spec.formats import FLOAT64, Format
+from ..spec.interned import CACHED
 from ..spec.opset_rules import cast_rules
 from .dispatch import dispatch
 from .job import Job
 from .thread_count import shared
 
-__all__ = ["Groups", "find_range"]
+__all__ = ["Groups", "find_range", "largest_codes"]
 
 _Array = np.ndarray[Any, Any]
 _BYTE = np.dtype(np.uint8)
@@ -65,22 +66,54 @@ class _Ends(NamedTuple):
         return self.combine(lambda low: low.min(axis=axes), lambda high: high.max(axis=axes))
 
 
+@lru_cache(maxsize=CACHED)
+def _double_plan(fmt: Format) -> Plan:
+    return make_plan(fmt, _DOUBLE, cast_rules(fmt, _DOUBLE))
+
+
 def _to_double(x: Any, fmt: Format) -> Any:
-    return dispatch(Job(x, make_plan(fmt, _DOUBLE, cast_rules(fmt, _DOUBLE))))
+    return dispatch(Job(x, _double_plan(fmt)))
 
 
-def _reduce(codes: _Array, fmt: Format, shape: tuple[int, int, int], block: int, both: bool) -> _Ends:
-    """Return the ranges of blocks along the middle axis of dense codes."""
+def _find(codes: _Array, fmt: Format, shape: tuple[int, int, int], block: int, last: int, both: bool) -> _Ends:
+    """Return the ranges of blocks along the middle axis of dense codes, as codes; those above `last` are left out."""
     outer, length, inner = shape
     high = np.empty((outer, -(-length // block), inner), fmt.code_dtype)
     low = np.empty_like(high) if both else None
     shared(
         codes.size, _kernels.find_ranges, codes.reshape(-1).view(_BYTE), fmt.storage_bits, *shape, block,
-        fmt.magnitude_mask, fmt.max_code, None if low is None else low.reshape(-1).view(_BYTE),
-        high.reshape(-1).view(_BYTE),
+        fmt.magnitude_mask, last, None if low is None else low.reshape(-1).view(_BYTE), high.reshape(-1).view(_BYTE),
     )  # fmt: skip
-    ends = (None if one is None else _to_double(one.view(fmt.dtype), fmt) for one in (low, high))
-    return _Ends(*ends)
+    return _Ends(low, high)
+
+
+def _reduce(codes: _Array, fmt: Format, shape: tuple[int, int, int], block: int, both: bool) -> _Ends:
+    """Return the ranges of blocks along the middle axis of dense codes, in float64."""
+    ends = _find(codes, fmt, shape, block, fmt.max_code, both)
+    return _Ends(*(None if one is None else _to_double(one.view(fmt.dtype), fmt) for one in ends))
+
+
+def largest_codes(rows: _Array, fmt: Format, block: int) -> _Array:
+    """Return the codes of the largest magnitudes of blocks of columns, of a float that has a sign and a zero.
+
+    The codes of NaN and Inf are larger than all others: they are not left out.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray
+        Unsigned codes of `fmt`, a dense matrix in host memory with one element or more.
+    fmt : Format
+        Their format.
+    block : int
+        Columns of a block, the last of which may have fewer.
+
+    Returns
+    -------
+    numpy.ndarray
+        Codes without their sign: a row to each row, a column to each block.
+    """
+    ends = _find(rows, fmt, (*rows.shape, 1), block, fmt.magnitude_mask, both=False)
+    return np.asarray(ends.high)[:, :, 0]
 
 
 def _of_codes(codes: _Array, fmt: Format, groups: Groups, both: bool) -> _Ends:

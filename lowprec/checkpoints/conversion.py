@@ -20,12 +20,17 @@ from .execution.runners import Cluster, Runner, Threads
 from .execution.steps import Steps
 from .files.atomic_output import Staging, check_space
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
+from .files.resumable_output import ResumableStaging
+from .job_description import describe_job
+from .planning.description_changes import description_changes
 from .planning.plan_casts import plan_conversion
+from .planning.plan_code_change import plan_code_change
 from .planning.plan_recipe import plan_recipe
 from .planning.plan_relabel import LAYOUTS, plan_relabel
 from .planning.quantization_config import add_descriptions, remove_descriptions, set_dtype
 from .progress import check_style, make_progress
-from .recipes.registry import find_recipe
+from .recipes.fnuz import CodeChange
+from .recipes.registry import find_change, find_recipe
 from .report import Report
 
 __all__ = ["convert", "parse_size"]
@@ -58,6 +63,7 @@ def convert(
     progress: str = "none",
     dask: str | None = None,
     follow_links: bool = False,
+    resume: bool = False,
 ) -> Report:
     """Convert the floating-point tensors of a checkpoint to another format, chunk by chunk, in bounded memory.
 
@@ -70,15 +76,19 @@ def convert(
     Parameters
     ----------
     src, dst : path
-        A .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors; `dst` becomes one of the same
-        kind. An .npy file can become an .npz archive too, which formats that NumPy lacks, and scales, require.
+        A .safetensors, .gguf, .npy, .npz or .onnx file, or a folder with .safetensors; `dst` becomes one of the same
+        kind. An .npy file can become an .npz archive too, which formats that NumPy lacks, and scales, require; a .gguf
+        file becomes another one by a recipe, and a .safetensors file by `to`.
     to : str, int, dtype or Format
         The target format. One of `to`, `recipe` and `layout` is needed.
     recipe : str, optional
         Quantize the weights of a model for inference engines: ``"fp8-dynamic"``, ``"fp8-block"``, ``"int8"``,
         ``"w4a16"``, ``"w4a16-g32"``, ``"mxfp4a16"``, ``"mxfp8"`` or ``"nvfp4a16"``, in the layout of compressed-tensors
-        and with the arithmetic of llm-compressor; ``"modelopt-fp8"``, ``"modelopt-fp8-dynamic"`` or
-        ``"modelopt-nvfp4"``, in ModelOpt's. The parameters from `source` to `raw` must have their defaults.
+        and with the arithmetic of llm-compressor; ``"deepseek-fp8"``, ``"deepseek-fp8-ue8m0"`` or ``"gptoss-mxfp4"``;
+        ``"modelopt-fp8"``, ``"modelopt-fp8-dynamic"`` or ``"modelopt-nvfp4"``; for files of ComfyUI ``"comfy-fp8"``,
+        ``"comfy-mxfp8"`` or ``"comfy-nvfp4"``; for GGUF ``"q8_0"``, ``"q4_0"``, ``"mxfp4"``, ``"bf16"`` or ``"f16"``.
+        Weights may be quantized already. ``"fnuz"`` and ``"fn"`` write FP8 weights in the formats of MI300, and back.
+        The parameters from `source` to `raw` must have their defaults.
     layout : {"compressed-tensors", "modelopt"}, optional
         Store a model that is quantized already as other engines name it: NVFP4, and FP8 with a scale to a tensor. Codes
         and scales of blocks are copied, other scales become their reciprocals where the layout has those, and
@@ -120,6 +130,11 @@ def convert(
     follow_links : bool
         Read files that symbolic links name outside of the checkpoint's folder too. Links inside the folder are always
         followed, and those of a snapshot in a Hugging Face cache.
+    resume : bool
+        Keep the finished files of a folder, in ``DST.tmp-resume`` next to `dst`, when the conversion fails, is
+        interrupted or killed; continue with those that an earlier call kept, if its arguments, its version of lowprec
+        and its source were the same, and start over otherwise. `threads`, `max_memory`, `overwrite`, `verify`,
+        `progress` and `dask` may differ. Only one call at a time can write to `dst` so.
 
     Returns
     -------
@@ -165,10 +180,10 @@ def convert(
     {'w': 'int8', 'w_scale': 'float32', 'n': 'int64'}
     >>> folder.cleanup()
     """
-    started = time.monotonic()
+    started, arguments = time.monotonic(), dict(locals())
     options: dict[str, object] = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "raw": raw}
     options |= {"source": source, "include": include, "exclude": exclude, "scale": scale, "scale_format": scale_format}
-    chosen = None if recipe is None else find_recipe(recipe)
+    chosen = None if recipe is None else find_change(recipe) or find_recipe(recipe)
     target = None
     if layout is not None or chosen is not None:
         other = {"recipe": recipe} if layout is not None else {}
@@ -187,6 +202,7 @@ def convert(
             raise ValueError(text)
     raw, dry_run, overwrite = as_flag(raw, "raw"), as_flag(dry_run, "dry_run"), as_flag(overwrite, "overwrite")
     verify, follow_links = as_flag(verify, "verify"), as_flag(follow_links, "follow_links")
+    resume = as_flag(resume, "resume")
     check_style(progress)
     memory, n = parse_size(max_memory), as_thread_count(threads)
     check_least(memory)
@@ -195,6 +211,8 @@ def convert(
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
     if layout is not None:
         plan = plan_relabel(container, layout)
+    elif isinstance(chosen, CodeChange):
+        plan = plan_code_change(container, chosen, kept, added)
     elif chosen is not None:
         plan = plan_recipe(container, chosen, kept, added)
     else:
@@ -207,19 +225,25 @@ def convert(
         set_dtype(container, plan.dtype)
     add_descriptions(container, plan.descriptions)
     files = container.arrange(plan.outputs, real, overwrite)
-    check_space(files, real)
+    if dry_run or not resume:
+        check_space(files, real)
     report = Report(
         str(path), str(new), target.name if target else str(recipe or layout), dry_run, verified=verify and not dry_run
     )
     report.add(plan)
+    report.descriptions = description_changes(container, plan.misfits)
     if not dry_run:
         display = make_progress(progress, plan.passes_nbytes * (1 + verify))
+        staging = Staging(files, real, overwrite)
+        if resume:
+            staging = ResumableStaging(files, real, overwrite, describe_job(arguments, container), display.say)
         try:
             runner: Runner = Cluster(dask, n) if dask is not None else Threads(n)
             try:
-                with Staging(files, real, overwrite) as staging:
-                    steps = Steps(plan, files, staging.paths, runner, chunk_bytes)
+                with staging:
+                    steps = Steps(plan, files, staging, runner, chunk_bytes)
                     steps.convert(display)
+                    display.phase("writing to the disk")
                     staging.seal()
                     if verify:
                         steps.verify(display)
@@ -228,5 +252,6 @@ def convert(
                 runner.close()
         finally:
             display.close()
+        report.remarks += staging.remarks
         report.set_results(steps.tensor_stats, steps.seconds, time.monotonic() - started)
     return report

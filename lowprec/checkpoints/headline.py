@@ -44,7 +44,7 @@ _LAYER = re.compile(r"^(|.*?[./])([A-Za-z_]\w*)[./](\d+)[./]")
 def kind_text(weight: Weight) -> str:
     """Return the layout of a weight and its scheme: DeepSeek block FP8 128x128, ModelOpt NVFP4, gpt-oss MXFP4."""
     scheme, layout = scheme_name(grouped_scheme(weight)), weight.layout
-    if layout == fp8.NAME:
+    if layout == fp8.NAME and weight.scales is not None:
         layout = next((family for name, family in _FAMILIES if name.search(weight.scales.name)), layout)
     words = [word for word in layout.split() if word not in scheme.split()]
     return " ".join([*words, scheme])

@@ -64,7 +64,7 @@ def inspect(
     follow_links: bool = False,
     max_memory: int | str = "256M",
 ) -> list[Entry]:
-    """List the tensors of a checkpoint: a .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors.
+    """List the tensors of a checkpoint: a .safetensors, .gguf, .npy, .npz or .onnx file, or a folder of .safetensors.
 
     Parameters
     ----------

@@ -40,6 +40,13 @@ class Progress:
         """Add bytes that have been read."""
         self.done += nbytes
 
+    def skip(self, nbytes: int) -> None:
+        """Add bytes that need not be read: they count as done, and not for the rate."""
+        self.done += nbytes
+
+    def say(self, text: str) -> None:
+        """Show a line."""
+
     def close(self) -> None:
         """Show no more."""
 
@@ -54,22 +61,38 @@ class _Bar(Progress):
         super().advance(nbytes)
         self._bar.update(nbytes)
 
+    def skip(self, nbytes: int) -> None:
+        super().skip(nbytes)
+        self._bar.initial += nbytes
+        self._bar.n += nbytes
+        self._bar.refresh()
+
+    def say(self, text: str) -> None:
+        self._bar.write(text, file=sys.stderr)
+
 
 class _Lines(Progress):
     def __init__(self, total: int) -> None:
         super().__init__(total)
-        self._name, self._started = "", time.monotonic()
+        self._name, self._started, self._skipped = "", time.monotonic(), 0
         self._next = self._started + INTERVAL
 
     def phase(self, name: str) -> None:
         self._name = name
+
+    def skip(self, nbytes: int) -> None:
+        super().skip(nbytes)
+        self._skipped += nbytes
+
+    def say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
 
     def advance(self, nbytes: int) -> None:
         super().advance(nbytes)
         now = time.monotonic()
         if now >= self._next:
             self._next = now + INTERVAL
-            rate = self.done / max(now - self._started, 1e-9)
+            rate = (self.done - self._skipped) / max(now - self._started, 1e-9)
             left = (self.total - self.done) / rate if rate else 0.0
             text = f"{self._name}: {100 * self.done / max(self.total, 1):.0f} % of {size_text(self.total)}"
             print(f"{text}, {size_text(rate)}/s, {left:.0f} s left", file=sys.stderr, flush=True)

@@ -1,7 +1,8 @@
-"""The report of a conversion: actions and error statistics, for each tensor and in total; as JSON and as text."""
+"""The report of a conversion: actions and error statistics, for each tensor, each kind of layer and in total."""
 
 from __future__ import annotations
 
+import html
 import json
 import math
 from collections.abc import Sequence
@@ -9,66 +10,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..loss.error_stats import ErrorStats
+from .layer_kinds import layer_kind
+from .layouts.output import SCALES
 from .planning.conversion_plan import ConversionPlan, TensorPlan
 from .progress import size_text
+from .report_text import FEW, Table, kept_lines, loss_tables, lossless_lines, planned_table
+from .tensor_report import TensorReport, sizes_of, together
 
 __all__ = ["Report", "TensorReport", "plain"]
-
-
-@dataclass(slots=True)
-class TensorReport:
-    """What became of one tensor, or of all that were converted; errors are in units of the input.
-
-    Attributes
-    ----------
-    name : str
-        The tensor's; ``"total"`` for all.
-    action, why : str
-        ``"converted"`` or ``"kept"``, and why it was kept.
-    source, target : str
-        The formats before and after.
-    shape : tuple of int
-        Its shape.
-    elements, bytes_before, bytes_after : int
-        Sizes, scales included.
-    scale : str or None
-        The format of its scales.
-    nan, inf, saturated, flushed, max_abs_error, max_rel_error, sqnr_db
-        As `lowprec.loss.Loss` has them; None where nothing was converted.
-    seconds, bytes_per_second : float
-        Time that the threads took together, and input bytes in that time.
-    """
-
-    name: str
-    action: str
-    why: str
-    source: str
-    target: str
-    shape: tuple[int, ...]
-    elements: int
-    bytes_before: int
-    bytes_after: int
-    scale: str | None = None
-    nan: int | None = None
-    inf: int | None = None
-    saturated: int | None = None
-    flushed: int | None = None
-    max_abs_error: float | None = None
-    max_rel_error: float | None = None
-    sqnr_db: float | None = None
-    seconds: float = 0.0
-    bytes_per_second: float = 0.0
-
-    def set_time(self, seconds: float) -> None:
-        """Take over the time it took."""
-        self.seconds, self.bytes_per_second = seconds, self.bytes_before / max(seconds, 1e-9)
-
-    def set_losses(self, stats: ErrorStats) -> None:
-        """Take over what was counted."""
-        self.nan, self.inf = stats.nan, stats.inf
-        self.saturated, self.flushed = stats.saturated, stats.flushed
-        self.max_abs_error, self.max_rel_error = stats.max_abs_error, stats.max_rel_error
-        self.sqnr_db = stats.sqnr_db
 
 
 def plain(value: Any) -> Any:
@@ -93,9 +42,13 @@ class Report:
     notes : list of str
         What ``raw`` was needed for: companions that were not applied, descriptions that were left out.
     remarks : list of str
-        Weights of a quantized checkpoint that have no scales.
+        What may surprise: weights of a quantized checkpoint that have no scales, and what was resumed.
+    descriptions : list of str
+        What becomes of config.json and other descriptions of the model.
     tensors : list of TensorReport
         In the order of the file.
+    kinds : list of TensorReport
+        Those that are converted, together where kind of layer and formats are the same.
     total : TensorReport
         All of them; errors are those of converted tensors.
     seconds, bytes_per_second : float
@@ -109,7 +62,9 @@ class Report:
     verified: bool
     notes: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    descriptions: list[str] = field(default_factory=list)
     tensors: list[TensorReport] = field(default_factory=list)
+    kinds: list[TensorReport] = field(default_factory=list)
     total: TensorReport = field(init=False)
     seconds: float = 0.0
     bytes_per_second: float = 0.0
@@ -118,19 +73,34 @@ class Report:
         """Enter every tensor of a plan, and the total."""
         self.notes, self.remarks = list(plan.notes), list(plan.remarks)
         self.tensors = [_entry(tensor_plan, plan) for tensor_plan in plan.tensor_plans]
-        n, before, after = (
-            sum(getattr(one, name) for one in self.tensors) for name in ("elements", "bytes_before", "bytes_after")
-        )
-        self.total = TensorReport("total", "converted", "", "", self.to, (), n, before, after)
+        self.kinds = [together(name, tensors) for (name, *_), tensors in self._by_kind().items()]
+        n = sum(one.action == "converted" for one in self.tensors)
+        self.total = TensorReport("total", "converted", "", "", self.to, (), *sizes_of(self.tensors), count=n)
+
+    def _by_kind(self) -> dict[tuple[str, ...], list[TensorReport]]:
+        """Return the converted tensors by kind and formats, in the order of the file."""
+        kinds: dict[tuple[str, ...], list[TensorReport]] = {}
+        for one in self.tensors:
+            if one.action == "converted":
+                kinds.setdefault((one.kind, one.source, one.target, one.scale or ""), []).append(one)
+        return kinds
 
     def set_results(self, tensor_stats: Sequence[ErrorStats], seconds: Sequence[float], wall: float) -> None:
         """Enter what was counted, and the times."""
-        everything = ErrorStats()
+        stats_of: dict[int, ErrorStats] = {}
         for one, stats, time in zip(self.tensors, tensor_stats, seconds, strict=True):
             one.set_time(time)
             if one.action == "converted":
                 one.set_losses(stats)
-                everything.merge(stats)
+                stats_of[id(one)] = stats
+        everything = ErrorStats()
+        for kind, tensors in zip(self.kinds, self._by_kind().values(), strict=True):
+            stats = ErrorStats()
+            for one in tensors:
+                stats.merge(stats_of[id(one)])
+            kind.set_losses(stats)
+            kind.set_time(sum(one.seconds for one in tensors))
+            everything.merge(stats)
         self.total.set_losses(everything)
         self.total.set_time(sum(seconds))
         self.seconds, self.bytes_per_second = wall, self.total.bytes_before / max(wall, 1e-9)
@@ -143,44 +113,43 @@ class Report:
         """Return everything as JSON."""
         return json.dumps(self.as_dict(), indent=2) + "\n"
 
-    def as_text(self) -> str:
-        """Return a table for people."""
-        made = [one for one in self.tensors if one.action == "converted"]
-        lines = [f"{one.name!a}: kept, {one.source}; {one.why}" for one in self.tensors if one.action == "kept"]
-        if made:
-            lines += [_HEADER, *map(_line, [*made, self.total] if len(made) > 1 else made)]
-        lines += [f"raw: {note}" for note in self.notes]
+    def as_text(self, *, verbose: bool = False) -> str:
+        """Return tables for people: by kind of layer where tensors are many, else or if `verbose` for each tensor."""
+        each = verbose or len(self.tensors) <= FEW
+        shown = [table.text() for table in self._tables(each)]
+        return "\n".join([*kept_lines(self.tensors, each), *shown, *self._remarks()])
+
+    def _repr_html_(self) -> str:
+        each = len(self.tensors) <= FEW
+        lines = [f"<div>{html.escape(line)}</div>" for line in [*kept_lines(self.tensors, each), *self._remarks()]]
+        return "\n".join([*(table.html() for table in self._tables(each)), *lines])
+
+    def _tables(self, each: bool) -> list[Table]:
+        if self.dry_run:
+            return [planned_table(self.tensors, self.total, each)]
+        return loss_tables(self.tensors, self.kinds, self.total, each)
+
+    def _remarks(self) -> list[str]:
+        """Return what is to be said about the whole, the last line what was done."""
+        lines = [f"raw: {note}" for note in self.notes]
         lines += [f"note: {remark}" for remark in self.remarks]
-        kept = len(self.tensors) - len(made)
+        lines += lossless_lines(self.tensors)
+        kept = sum(one.action == "kept" for one in self.tensors)
         done = "would be converted" if self.dry_run else "converted"
         sizes = f"{size_text(self.total.bytes_before)} -> {size_text(self.total.bytes_after)}"
-        last = f"{self.target}: {len(made)} tensors {done} to {self.to}, {kept} kept; {sizes}"
+        last = f"{self.target}: {self.total.count} tensors {done} to {self.to}, {kept} kept; {sizes}"
         if not self.dry_run:
             last += f" in {self.seconds:.1f} s, {size_text(self.bytes_per_second)}/s"
-        return "\n".join([*lines, last + (", verified" if self.verified else "")])
+        return [*lines, *self.descriptions, last + (", verified" if self.verified else "")]
 
 
 def _entry(tensor_plan: TensorPlan, plan: ConversionPlan) -> TensorReport:
     operation, first = tensor_plan.operation, tensor_plan.first
     summary, after = operation.summary, plan.outputs[first : first + tensor_plan.count]
+    written = next((output.shape for output in after if output.role in ("scale", SCALES)), None)
     return TensorReport(
         summary.name, "converted" if operation.converts else "kept", tensor_plan.why, summary.source, summary.target,
         summary.shape, math.prod(summary.shape), summary.nbytes, sum(output.nbytes for output in after), summary.scale,
+        written if summary.scale_shape is None else summary.scale_shape, layer_kind(summary.name),
+        lossless=summary.is_lossless or None,
     )  # fmt: skip
-
-
-_HEADER = (
-    f"{'tensor':32} {'from':>15} {'elements':>13} {'SQNR dB':>8} {'max error':>11} {'saturated':>10} "
-    f"{'flushed':>10} {'NaN':>6} {'Inf':>6}"
-)
-
-
-def _line(one: TensorReport) -> str:
-    name = one.name if one.name.isprintable() else ascii(one.name)
-    start = f"{name:32} {one.source:>15} {one.elements:>13}"
-    if one.sqnr_db is None:
-        return start
-    return (
-        f"{start} {one.sqnr_db:>8.2f} {one.max_abs_error:>11.5g} {one.saturated:>10} {one.flushed:>10} "
-        f"{one.nan:>6} {one.inf:>6}"
-    )

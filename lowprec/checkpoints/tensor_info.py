@@ -51,7 +51,8 @@ def info_of(tensor: StoredTensor | Weight) -> TensorInfo:
         return TensorInfo(tensor.name, tensor.shape, found.format, found.nbytes)
     entries = {part.name: entry_of(part) for part in tensor.tensors}
     nbytes = sum(one.nbytes for one in entries.values())
-    codes, scales = entries.pop(tensor.codes.name), entries.pop(tensor.scales.name, None)
+    codes = entries.pop(tensor.codes.name)
+    scales = None if tensor.scales is None else entries.pop(tensor.scales.name)
     return TensorInfo(
         tensor.name, tensor.plain_shape, BFLOAT16.name, nbytes, tensor.layout, scheme_text(tensor.scheme), codes,
         scales, tuple(entries.values()),

@@ -12,7 +12,7 @@ from ..checkpoints.element_rules import SCALE_FORMATS, parse_scale_layout
 from ..checkpoints.inspection import as_text, inspect, inspect_with_headline
 from ..checkpoints.planning.plan_relabel import LAYOUTS
 from ..checkpoints.progress import STYLES
-from ..checkpoints.recipes.registry import RECIPES
+from ..checkpoints.recipes.registry import CHANGES, RECIPES
 from ..checkpoints.report import Report
 from ..checkpoints.report_file import ReportFile
 from .format_arguments import byte_size, number_format, source_format
@@ -21,8 +21,9 @@ __all__ = ["add_commands"]
 
 _DESCRIPTION = """\
 Convert the floating-point tensors of SRC and write DST, of the same kind: a
-.safetensors, .npy, .npz or .onnx file, or a folder with .safetensors, with or
-without an index (an .npy file can become an .npz archive). Integers, bools and
+.safetensors, .gguf, .npy, .npz or .onnx file, or a folder with .safetensors,
+with or without an index (an .npy file can become an .npz archive, a .gguf file
+a .safetensors file). Integers, bools and
 excluded tensors are copied. --recipe quantizes a model for inference engines.
 With --to bfloat16, float16 or float32, quantized weights are dequantized with
 their scales. Memory does not grow with the file. The output is written
@@ -54,11 +55,11 @@ def _scale(text: str) -> str:
 
 def _convert(options: argparse.Namespace) -> None:
     if options.report is None:
-        print(_report(options).as_text())
+        print(_report(options).as_text(verbose=options.verbose))
         return
     with ReportFile(options.report, options.src, options.dst) as file:
         report = _report(options)
-        print(report.as_text())
+        print(report.as_text(verbose=options.verbose))
         file.write(report.as_json())
 
 
@@ -90,6 +91,7 @@ def _report(options: argparse.Namespace) -> Report:
         progress=options.progress,
         dask=options.dask,
         follow_links=options.follow_links,
+        resume=options.resume,
     )
 
 
@@ -115,9 +117,9 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
     what = one.add_mutually_exclusive_group(required=True)
     what.add_argument("--to", metavar="FORMAT", help="a name, ONNX name or ONNX enum value")
     what.add_argument(
-        "--recipe", choices=[recipe.name for recipe in RECIPES],
+        "--recipe", choices=[recipe.name for recipe in (*RECIPES, *CHANGES)],
         help="quantize the weights of a model for inference engines: "
-        + "; ".join(f"{recipe.name} ({recipe.summary})" for recipe in RECIPES),
+        + "; ".join(f"{recipe.name} ({recipe.summary})" for recipe in (*RECIPES, *CHANGES)),
     )  # fmt: skip
     what.add_argument(
         "--layout", choices=list(LAYOUTS), help="store a quantized model as other engines name it; codes are copied"
@@ -143,20 +145,29 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
         "quantization_config that no longer fits",
     )  # fmt: skip
     run = one.add_argument_group("how it runs")
-    run.add_argument("-n", "--dry-run", action="store_true", help="check everything, write nothing, print the report")
+    run.add_argument(
+        "-n", "--dry-run", action="store_true", help="check everything, write nothing, print what would be done"
+    )
     run.add_argument("--overwrite", action="store_true", help="replace DST atomically")
+    run.add_argument(
+        "--resume", action="store_true",
+        help="keep the finished files of a folder if it fails or is killed, and continue with those kept before",
+    )  # fmt: skip
     run.add_argument("--verify", action="store_true", help="compare the output with a second conversion")
     run.add_argument("--threads", type=int, metavar="N", help="default: the cores this process may use")
     run.add_argument("--max-memory", type=byte_size, default="256M", metavar="SIZE", help="default: %(default)s")
     run.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
     run.add_argument("--dask", metavar="ADDRESS", help="work on a Dask cluster: tcp://host:port, or local")
     run.add_argument("--progress", choices=STYLES, default="auto", help="on standard error (default: %(default)s)")
+    run.add_argument(
+        "-v", "--verbose", action="store_true", help="print the report for each tensor, not by kind of layer"
+    )
     run.add_argument("--report", type=Path, metavar="FILE.json", help="the report as JSON, outside of SRC and DST")
     one.set_defaults(run=_convert)
 
     one = commands.add_parser(
         "inspect", help="list the tensors of a checkpoint",
-        description="List the tensors of a .safetensors, .npy, .npz or .onnx file, or of a folder with .safetensors.",
+        description="List the tensors of a .safetensors, .gguf, .npy, .npz or .onnx file or a folder of .safetensors.",
     )  # fmt: skip
     one.add_argument("file", metavar="FILE", type=Path)
     one.add_argument(

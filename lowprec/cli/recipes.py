@@ -10,12 +10,13 @@ from typing import Any
 
 from ..checkpoints.containers.tensors import InMemory, StoredTensor
 from ..checkpoints.progress import size_text
+from ..checkpoints.recipes.fnuz import CodeChange
 from ..checkpoints.recipes.recipe import Recipe
-from ..checkpoints.recipes.registry import RECIPES, find_recipe
+from ..checkpoints.recipes.registry import CHANGES, RECIPES, find_recipe
 from ..checkpoints.schemes.scheme_text import scheme_text
 from ..spec.formats import BFLOAT16
 
-__all__ = ["add_command", "recipe_text", "table_text"]
+__all__ = ["add_command", "change_text", "recipe_text", "table_text"]
 
 EXAMPLES = (
     ("model.layers.0.mlp.up_proj.weight", (14336, 4096)),
@@ -39,7 +40,10 @@ def example_of(recipe: Recipe) -> StoredTensor | None:
 
 def table_text() -> str:
     """Return the recipes, a line each."""
-    rows = [("recipe", "layout", "what is written"), *((one.name, one.layout, one.summary) for one in RECIPES)]
+    rows = [
+        ("recipe", "layout", "what is written"),
+        *((one.name, one.layout, one.summary) for one in (*RECIPES, *CHANGES)),
+    ]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     return "\n".join(f"{name:{widths[0]}}  {layout:{widths[1]}}  {text}" for name, layout, text in rows)
 
@@ -47,8 +51,20 @@ def table_text() -> str:
 def _outputs(recipe: Recipe, tensor: StoredTensor) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield role, name, type, shape and bytes of the tensors that a weight becomes."""
     for one in recipe.outputs(tensor.name, recipe.shape_of(tensor), recipe.scheme_of(BFLOAT16)):
-        nbytes = math.prod(one.shape) * one.fmt.bits // 8
-        yield one.role, one.name, one.fmt.name, "x".join(map(str, one.shape)) or "scalar", size_text(nbytes)
+        kind = one.fmt.name if one.blocks is None else one.blocks.name
+        yield one.role, one.name, kind, "x".join(map(str, one.shape)) or "scalar", size_text(one.nbytes)
+
+
+def change_text(change: CodeChange) -> str:
+    """Return what a change of the formats of codes writes."""
+    lines = [
+        f"{change.name}: {change.summary}",
+        f"layout      {change.layout}",
+        f"read by     {change.readers}",
+        *(f"codes       {before.name} becomes {after.name}" for before, after in change.formats.items()),
+        f"scales      {'times 2, those of inputs too' if change.doubles else 'divided by 2; those of inputs stay'}",
+    ]
+    return "\n".join(lines)
 
 
 def recipe_text(recipe: Recipe) -> str:
@@ -83,7 +99,11 @@ def recipe_text(recipe: Recipe) -> str:
 
 
 def _run(options: argparse.Namespace) -> None:
-    print(table_text() if options.name is None else recipe_text(find_recipe(options.name, "NAME")))
+    change = next((one for one in CHANGES if one.name == options.name), None)
+    if options.name is None:
+        print(table_text())
+    else:
+        print(change_text(change) if change is not None else recipe_text(find_recipe(options.name, "NAME")))
 
 
 def add_command(commands: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 __all__ = ["aligned_table", "html_table", "markdown_table"]
 
@@ -11,8 +11,8 @@ Rows = Sequence[Sequence[str]]
 """The first row is the header."""
 
 
-def aligned_table(rows: Rows) -> str:
-    """Return the rows as lines of text, every column as wide as its longest cell.
+def aligned_table(rows: Rows, right: Collection[int] = ()) -> str:
+    """Return the rows as lines of text, every column as wide as its longest cell; columns in `right` end together.
 
     Examples
     --------
@@ -21,7 +21,11 @@ def aligned_table(rows: Rows) -> str:
     int4    4
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    justify = [str.rjust if index in right else str.ljust for index in range(len(widths))]
+    lines = (
+        "  ".join(place(cell, width) for place, cell, width in zip(justify, row, widths, strict=True)) for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def markdown_table(rows: Rows) -> str:

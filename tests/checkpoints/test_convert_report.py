@@ -131,9 +131,9 @@ def test_what_comes_meanwhile_is_not_replaced(
 
     text = Report.as_text
 
-    def as_text(self: Report) -> str:
+    def as_text(self: Report, *, verbose: bool) -> str:
         Path("r.json").write_text("mine")
-        return text(self)
+        return text(self, verbose=verbose)
 
     monkeypatch.setattr(Report, "as_text", as_text)
     assert main((*CONVERT, "--report", "r.json")) == 1

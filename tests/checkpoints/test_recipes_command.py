@@ -13,7 +13,7 @@ from support.checkpoint_files import parse, save
 from support.command_line import run
 
 import lowprec as lp
-from lowprec.checkpoints.recipes.registry import RECIPES
+from lowprec.checkpoints.recipes.registry import CHANGES, RECIPES
 from lowprec.cli import main
 
 pytestmark = pytest.mark.usefixtures("working_folder")
@@ -56,8 +56,8 @@ FORMULAS = {
 def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     header, *lines = run("recipes", capsys=capsys).splitlines()
     assert header.split() == ["recipe", "layout", "what", "is", "written"]
-    assert [line.split()[0] for line in lines] == NAMES
-    for recipe, line in zip(RECIPES, lines, strict=True):
+    assert [line.split()[0] for line in lines] == [*NAMES, "fnuz", "fn"]
+    for recipe, line in zip((*RECIPES, *CHANGES), lines, strict=True):
         assert line.endswith(recipe.summary)
 
 
@@ -108,6 +108,22 @@ def test_experts(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"  codes   {name}_blocks  uint8  32x5760x90x16  253.1 MiB\n" in out
     assert f"  scales  {name}_scales  uint8  32x5760x90     15.8 MiB\n" in out
     assert "absmax / 6, in float32, rounded up to a power of two" in out
+
+
+def test_changes_of_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    out = run("recipes", "fnuz", capsys=capsys)
+    assert "codes       float8_e4m3fn becomes float8_e4m3fnuz\n" in out
+    assert out.endswith("scales      times 2, those of inputs too\n")
+    assert "codes       float8_e4m3fnuz becomes float8_e4m3fn\n" in run("recipes", "fn", capsys=capsys)
+
+
+def test_gguf(capsys: pytest.CaptureFixture[str]) -> None:
+    """14336 x 4096 elements in blocks of 32, of 34 or 18 bytes."""
+    for name, kind, nbytes in (("q8_0", "Q8_0", 34), ("q4_0", "Q4_0", 18)):
+        out = run("recipes", name, capsys=capsys)
+        assert f"{kind}: {nbytes} bytes to 32 columns" in out
+        assert f"{kind}  14336x4096  {14336 * 128 * nbytes / (1 << 20):.1f} MiB\n" in out
+        assert "formula     scale  = " in out
 
 
 def test_no_such_recipe(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 from typing import Any
@@ -226,3 +227,20 @@ def test_a_cast_of_a_piece_counts_what_saturates_part_by_part(source: str) -> No
     assert (tally.elements, tally.saturated, tally.nan, tally.flushed) == (x.size, 4, 1, 1)
     assert (tally.low, tally.high) == (-1024, 496)
     assert np.array_equal(result, lp.encode(x, to, source=held))
+
+
+def test_the_state_is_exact_as_json() -> None:
+    """What was counted comes back bit for bit: sums are exact integers, ends may be infinite, an error may be NaN."""
+    for x, back in [([1e-300, 3.0, np.nan], [0.0, 2.5, 1.0]), ([2.0], [np.inf]), ([2.0], [np.nan]), ([], [])]:
+        stats = error_statistics(np.array(x, np.float64), np.array(back, np.float64))
+        stats.saturated = 3
+        again = ErrorStats.from_state(json.loads(json.dumps(stats.state())))
+        assert repr(vars(again)) == repr(vars(stats))
+        assert repr(again.sqnr_db) == repr(stats.sqnr_db)
+
+
+@pytest.mark.parametrize("value", [None, "3", True, 2.5, [3]])
+def test_what_is_no_state(value: object) -> None:
+    state = ErrorStats().state() | {"elements": value}
+    with pytest.raises(ValueError, match="`state` must have a number 'elements'"):
+        ErrorStats.from_state(state)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from support import gguf_files
 from support.checkpoint_files import everything, save, values
 from support.sharded_checkpoint import checkpoint
 
@@ -41,6 +42,7 @@ SOURCES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "npz": (lambda f: _npz(f / "x.npz"), "y.npz"),
     "onnx": (lambda f: _model(f / "in"), "y.onnx"),
     "folder": (lambda f: checkpoint(f / "in"), "out"),
+    "gguf": (lambda f: gguf_files.write(f / "x.gguf", X), "y.safetensors"),
 }
 
 

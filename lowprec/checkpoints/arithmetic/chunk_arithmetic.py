@@ -11,6 +11,7 @@ import numpy as np
 
 from ...loss.error_stats import CHUNK, ErrorStats, count_beyond, is_within
 from ...loss.fused_stats import convert_compared
+from ...loss.scaled_stats import ScaledCodes, add_scaled
 from ...ops import cast, quantize
 from ...ops.codes import decode, encode, unpack
 from ...ops.scales import largest_magnitudes, scale_codes
@@ -26,6 +27,9 @@ __all__ = ["Arithmetic", "Array", "SourceBytes", "bytes_of"]
 Array = np.ndarray[Any, Any]
 PART = 1 << 20
 """Elements that are converted and compared in one call: compiled loops that need no array in between."""
+
+SCALED_PART = 1 << 20
+"""Elements that are measured, quantized and compared one after the other: they stay in a core's cache."""
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -96,7 +100,7 @@ class Arithmetic:
 
     def absmax(self, source: SourceBytes, chunk: Chunk, scaling: ScaleLayout) -> Iterator[tuple[int, Array]]:
         """Yield the largest magnitudes of parts of a chunk, float64, with the index of the first one's scale."""
-        for part in split_chunks(chunk.shape, CHUNK, align=ALIGNMENT if source.packed else 1):
+        for part in split_chunks(chunk.shape, SCALED_PART, align=ALIGNMENT if source.packed else 1):
             x = source.codes(part.start, part.start + part.size)
             yield chunk.first + part.first, _absmax(x.reshape(part.shape), source.fmt, scaling)
 
@@ -112,13 +116,16 @@ class Arithmetic:
     ) -> Array:
         """Quantize a chunk to codes in `result`; return the codes of its scales.
 
-        `scales` are those of the whole tensor; None for blocks, whose scales are computed here.
+        `scales` are those of the whole tensor; None for blocks, and for whole slices of the axis, whose scales are
+        computed here.
         """
         fmt, to, packs, scaling = source.fmt, rules.to, rules.packs, rules.scaling
         if scaling is None:
             raise ValueError("rules without scales cannot quantize")
         used = []
-        for part in split_chunks(chunk.shape, CHUNK, rules.unit, ALIGNMENT if source.packed or packs else 1):
+        row = chunk.shape[2] if scales is None else 1  # has a scale, which needs all of it
+        align = ALIGNMENT if source.packed or packs else 1
+        for part in split_chunks(chunk.shape, max(SCALED_PART, row), rules.unit, align):
             end = part.start + part.size
             x = source.codes(part.start, end).reshape(part.shape)
             first = chunk.first + part.first
@@ -127,30 +134,40 @@ class Arithmetic:
             else:
                 scale = scales[first : first + part.shape[1]] if scaling.kind == "axis" else scales
             used.append(scale.reshape(-1))
-            values = self._values(x, fmt)
-            inside = x.view(fmt.dtype) if fmt.bits in (16, 32) else np.asarray(cast.cast(values, _SINGLE))
-            codes = self._quantized(inside, scale.view(scaling.fmt.dtype), rules)
             written = result[bytes_of(part.start, to, packs) : bytes_of(end, to, packs)]
-            written[:] = codes
-            factors = self._factors(scale, scaling, part)
-            back = self._back(written, to, packs, values).reshape(part.shape)
-            with np.errstate(all="ignore"):
-                np.multiply(back, factors, out=back)
-                ratio = np.divide(values, factors, out=self.buffer("ratio", values.dtype, x.size).reshape(part.shape))
-            stats.saturated += count_beyond(ratio.reshape(-1), to, nearest=True, peak=_peak(ratio))
-            stats.add(values.reshape(-1), back.reshape(-1))
+            held = scale.view(scaling.fmt.dtype)
+            self._quantized(x, fmt, held, rules, written)
+            if fmt.is_float and fmt.bits <= 32:
+                size = scaling.block_size
+                scaled = ScaledCodes(written, to, held, block_size=size, packed=packs)
+                add_scaled(stats, x[:, :, 0] if size else x, fmt, scaled)
+            else:
+                self._compare(x, fmt, self._factors(scale, scaling, part), rules, written, stats)
         return np.concatenate(used) if used else np.empty(0, scaling.fmt.code_dtype)
 
-    @staticmethod
-    def _quantized(x: Array, scale: Array, rules: ElementRules) -> Array:
-        """Return the bytes of quantized elements, x and scale having the chunk's axes."""
+    def _quantized(self, x: Array, fmt: Format, scale: Array, rules: ElementRules, result: Array) -> None:
+        """Quantize elements, x and scale having the chunk's axes, to the bytes of a result."""
         size = rules.scaling.block_size if rules.scaling else 0
         narrow = rules.scaling is not None and rules.scaling.fmt.bits == 16  # else it is done in float32 anyway
-        y = quantize.quantize_linear(
-            x[:, :, 0] if size else x, scale, axis=1, block_size=size, output_dtype=rules.to,
-            precision=_SINGLE if narrow else None, saturate=rules.saturate, packed=rules.packs, opset=rules.opset,
+        x = x.view(fmt.dtype) if fmt.bits in (16, 32) else np.asarray(cast.cast(self._values(x, fmt), _SINGLE))
+        x = x[:, :, 0] if size else x
+        quantize.quantize_linear(
+            x, scale, axis=1, block_size=size, output_dtype=rules.to, precision=_SINGLE if narrow else None,
+            saturate=rules.saturate, packed=rules.packs, opset=rules.opset,
+            out=result if rules.packs else result.view(rules.to.dtype).reshape(x.shape),
         )  # fmt: skip
-        return np.asarray(y).reshape(-1).view(np.uint8)
+
+    def _compare(
+        self, x: Array, fmt: Format, factors: Array, rules: ElementRules, result: Array, stats: ErrorStats
+    ) -> None:
+        """Compare elements that are wider than float32, or integers, with their codes times the factors."""
+        values = self._values(x, fmt)
+        back = self._back(result, rules.to, rules.packs, values).reshape(x.shape)
+        with np.errstate(all="ignore"):
+            np.multiply(back, factors, out=back)
+            ratio = np.divide(values, factors, out=self.buffer("ratio", values.dtype, x.size).reshape(x.shape))
+        stats.saturated += count_beyond(ratio.reshape(-1), rules.to, nearest=True, peak=_peak(ratio))
+        stats.add(values.reshape(-1), back.reshape(-1))
 
     @staticmethod
     def _factors(scale: Array, scaling: ScaleLayout, part: Chunk) -> Array:

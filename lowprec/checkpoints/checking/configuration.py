@@ -95,13 +95,11 @@ def _fp8(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
         yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} says blocks of {block[0]} x {block[1]}"
     elif not block and shared != _extent(Grid(0, 0), weight):
         yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} has no weight_block_size"
-    if block and weight.scales.name.endswith("weight_scale"):
+    if block and weight.scales is not None and weight.scales.name.endswith("weight_scale"):
         yield "has blocks of scales named weight_scale; engines look for weight_scale_inv"
     named, fmt = description.get("fmt"), f"e{codes.exponent_bits}m{codes.mantissa_bits}"
     if isinstance(named, str) and named != fmt:
         yield f"has {codes.name} codes; {CONFIG} says fmt {named[:20]!r}"
-    elif isinstance(named, str) and not codes.has_negative_zero:
-        yield f"has {codes.name} codes; engines read fmt {named[:20]!r} as the format with -0"
     if description.get("activation_scheme") == "static" and not _has_input_scale(weight):
         yield f"has no input_scale; {CONFIG} says that the activation_scheme is static"
 
@@ -132,7 +130,7 @@ def _compressed(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]
     if reasons[0]:
         yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} says {', '.join(reasons[0])}"
     scales = weight.scales
-    if len(scales.shape) == 1 and scales.size > 1:
+    if scales is not None and len(scales.shape) == 1 and scales.size > 1:
         yield f"has scales of the shape {list(scales.shape)}; engines expect {[*scales.shape, 1]}"
 
 

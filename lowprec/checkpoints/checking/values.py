@@ -35,9 +35,10 @@ def _has_nan(fmt: Format | None) -> bool:
 
 def nbytes_of_values(subject: Subject) -> int:
     """Return how many bytes `check_values` reads."""
-    codes = [weight.codes for weight in subject.weights if _has_nan(weight.scheme.codes)]
-    scales = [weight.scales for weight in subject.weights]
-    return sum(one.location.nbytes for one in (*codes, *scales, *filter(lambda one: _has_nan(one.fmt), subject.codes)))
+    tensors = [weight.codes for weight in subject.weights if _has_nan(weight.scheme.codes)]
+    tensors += [weight.scales for weight in subject.weights if weight.scales is not None]
+    tensors += [codes for codes in subject.codes if _has_nan(codes.fmt)]
+    return sum(one.location.nbytes for one in tensors)
 
 
 def check_values(subject: Subject, progress: Progress) -> Iterator[Finding]:
@@ -75,7 +76,8 @@ def _weight(subject: Subject, weight: Weight, progress: Progress) -> Iterator[Fi
     try:
         WeightReader(weight, subject.reader)
     except FileError as error:
-        if not str(error).startswith(ascii(weight.scales.name)[:80]) or not _fits(weight):
+        scales = weight.scales
+        if scales is None or not str(error).startswith(ascii(scales.name)[:80]) or not _fits(weight, scales):
             fault = fault_of(error, weight.name)
             yield Finding("scales", True, fault.tensor, fault.text)
             return
@@ -83,16 +85,16 @@ def _weight(subject: Subject, weight: Weight, progress: Progress) -> Iterator[Fi
         nan, _ = _codes(subject, weight.codes, weight.scheme.codes, progress)
         if nan:
             yield Finding("values", True, weight.codes.name, f"has {nan} NaN among {weight.codes.size} codes")
-    if weight.scales is not weight.codes:
-        yield from _scales(subject, weight, progress)
+    if weight.scales is not None:
+        yield from _scales(subject, weight, weight.scales, progress)
 
 
-def _fits(weight: Weight) -> bool:
+def _fits(weight: Weight, scales: StoredTensor) -> bool:
     """Whether there are as many scales as a weight has, so that an error about them is one about their values."""
     rows, columns = weight.scheme.grid.shape(weight.rows, weight.columns)
-    columns = weight.scales.shape[-1] if weight.groups is not None and weight.scales.shape else columns
+    columns = scales.shape[-1] if weight.groups is not None and scales.shape else columns
     rows, columns = tiled_shape(rows, columns) if weight.scheme.tiles else (rows, columns)
-    return weight.scales.location.nbytes == rows * columns * weight.scheme.scale.code_dtype.itemsize
+    return scales.location.nbytes == rows * columns * weight.scheme.scale.code_dtype.itemsize
 
 
 def _chunks(subject: Subject, tensor: StoredTensor, progress: Progress) -> Iterator[Array]:
@@ -126,11 +128,11 @@ def _floats(subject: Subject, tensor: StoredTensor, fmt: Format, progress: Progr
         yield np.asarray(decode(codes.byteswap() if tensor.swapped else codes, fmt, to=FLOAT32))
 
 
-def _scales(subject: Subject, weight: Weight, progress: Progress) -> Iterator[Finding]:
+def _scales(subject: Subject, weight: Weight, scales: StoredTensor, progress: Progress) -> Iterator[Finding]:
     """Look at the scales of a weight."""
     counts = dict.fromkeys(("NaN", "infinite", "negative", "zero"), 0)
     largest, powers = 0.0, True
-    for values in _floats(subject, weight.scales, weight.scheme.scale, progress):
+    for values in _floats(subject, scales, weight.scheme.scale, progress):
         counts["NaN"] += int(np.count_nonzero(np.isnan(values)))
         counts["infinite"] += int(np.count_nonzero(np.isinf(values)))
         counts["negative"] += int(np.count_nonzero(np.signbit(values) & ~np.isnan(values)))
@@ -138,7 +140,7 @@ def _scales(subject: Subject, weight: Weight, progress: Progress) -> Iterator[Fi
         finite = values[np.isfinite(values)]
         largest = max(largest, float(finite.max(initial=0)))
         powers = powers and not np.any(finite.view(np.uint32) & 0x7FFFFF)
-    name, size = weight.scales.name, weight.scales.size
+    name, size = scales.name, scales.size
     for what, n in counts.items():
         if n and what != "zero":
             yield Finding("values", True, name, f"has {n} {what} among {size} scales")
@@ -160,6 +162,8 @@ def _scales(subject: Subject, weight: Weight, progress: Progress) -> Iterator[Fi
 def _reach(subject: Subject, weight: Weight, scale: float) -> float:
     """Return the largest value that codes and scales can make; 0 where that does not follow."""
     scheme = weight.scheme
+    if scheme.blocks is not None:
+        return 0.0
     top = float((1 << scheme.bits) - 1) if scheme.packing is Packing.WORDS else float(scheme.codes.max)
     if weight.global_scale is None:
         return top * scale
@@ -170,9 +174,9 @@ def _reach(subject: Subject, weight: Weight, scale: float) -> float:
 
 
 def _zero_hides_codes(subject: Subject, weight: Weight) -> bool:
-    """Whether there are codes other than zero whose scale is zero; codes in words count as such."""
+    """Whether there are codes other than zero whose scale is zero; codes in words and blocks count as such."""
     scheme, columns = weight.scheme, weight.columns
-    if scheme.packing is Packing.WORDS or weight.groups is not None or weight.zero_points is not None:
+    if scheme.blocks or scheme.packing is Packing.WORDS or weight.groups or weight.zero_points:
         return True
     reader, step = WeightReader(weight, subject.reader), max(1, CHUNK // max(1, columns))
     width = scheme.row_bytes(columns)

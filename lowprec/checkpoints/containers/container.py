@@ -35,6 +35,8 @@ class OutputTensor:
         How it is converted.
     axis : int, optional
         Of scales: the axis of the codes along which they run.
+    blocks : str
+        What the container calls the type of its blocks, where it holds no single numbers and is no copy.
     """
 
     name: str
@@ -45,6 +47,12 @@ class OutputTensor:
     role: str
     rules: ElementRules | None = None
     axis: int | None = None
+    blocks: str = ""
+
+    @property
+    def type_name(self) -> str:
+        """What the container calls a type that is no format; nothing for formats."""
+        return "" if self.fmt is not None else self.blocks or self.origin.type_name
 
 
 class Container(Protocol):

@@ -11,6 +11,8 @@ from ..files.errors import FileError, reason
 from ..files.limits import DEFAULT, Limits
 from .container import Container
 from .folder import Folder
+from .gguf_file import GgufFile
+from .gguf_header import MAGIC as GGUF_MAGIC
 from .npy_file import NpyFile
 from .npy_header import NPY_MAGIC, ZIP_MAGICS
 from .npz_archive import NpzArchive
@@ -66,6 +68,7 @@ FILE_TYPES = (
     FileType(".npz", lambda start: start.startswith(ZIP_MAGICS), True,
              lambda path, o: NpzArchive(path, o.source, o.limits)),
     FileType(".safetensors", lambda start: start[8:9] == b"{", True, lambda path, o: SafetensorsFile(path, o.limits)),
+    FileType(".gguf", lambda start: start.startswith(GGUF_MAGIC), True, lambda path, o: GgufFile(path, o.limits)),
     # Field 1, the version, comes first in what everyone writes.
     FileType(".onnx", lambda start: start[:1] == b"\x08", False,
              lambda path, o: OnnxModel(path, follow_links=o.follow_links, limits=o.limits)),

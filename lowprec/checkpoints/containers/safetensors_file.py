@@ -24,7 +24,7 @@ from .container import OutputTensor
 from .json_header import LONGEST_ENTRY, decode, entries
 from .tensors import FileRegion, StoredTensor
 
-__all__ = ["SUFFIX", "SafetensorsFile", "type_of"]
+__all__ = ["SUFFIX", "SafetensorsFile", "arrange_safetensors", "type_of"]
 
 LONGEST_HEADER = 100_000_000
 """As the safetensors library has it."""
@@ -219,39 +219,48 @@ class SafetensorsFile:
             raise FileError(f"{path}: must be a readable .safetensors file; {error}") from None
 
     def arrange(self, outputs: Sequence[OutputTensor], target: Path, overwrite: bool = False) -> OutputFiles:
-        """Say where outputs go: the widest elements first, so that all are aligned."""
-        entries: dict[str, tuple[str, Sequence[int]]] = {}
-        notes: dict[str, dict[str, Any]] = {}
-        for output in outputs:
-            shape: Sequence[int] = output.shape
-            type_name = output.origin.type_name if output.fmt is None else type_of(output.fmt)
-            if output.fmt is not None and (type_name is None or output.nbytes * 8 != output.fmt.bits * _size(output)):
-                type_name, shape = "U8", _rows(output, output.fmt)
-                notes[output.name] = {"format": output.fmt.name, "shape": list(output.shape)}
-            elif output.axis is not None:
-                notes[output.name] = {"axis": output.axis}
-            entries[output.name] = str(type_name), shape
-        order = sorted(range(len(outputs)), key=lambda i: -_TYPES[entries[outputs[i].name][0]].bits)
-        metadata: Mapping[str, str] = {key: value for key, value in self.metadata.items() if key != NOTE}
-        if notes:
-            metadata = {**metadata, NOTE: json.dumps(notes)}
-        fields: dict[str, object] = {"__metadata__": metadata} if metadata else {}
-        offsets, at = [0] * len(outputs), 0
-        for index in order:
-            name, end = outputs[index].name, at + outputs[index].nbytes
-            fields[name] = {"dtype": entries[name][0], "shape": list(entries[name][1]), "data_offsets": [at, end]}
-            offsets[index], at = at, end
-        text = json.dumps(fields, separators=(",", ":")).encode("ascii")
-        text += b" " * (-len(text) % 8)
-        if len(text) > LONGEST_HEADER:
-            raise FileError(f"{target}: its header would have {len(text)} bytes, more than {LONGEST_HEADER}")
-        start = 8 + len(text)
-        file = OutputFile(target.name, start + at, ((0, len(text).to_bytes(8, "little") + text),))
-        return OutputFiles([file], [Slot(0, start + offset) for offset in offsets])
+        """Return a file with the same metadata."""
+        return arrange_safetensors(outputs, target, self.metadata)
 
     def name_scope(self, tensor: StoredTensor) -> str:
         """Names must differ within the file."""
         return ""
+
+
+def arrange_safetensors(
+    outputs: Sequence[OutputTensor], target: Path, metadata: Mapping[str, str] | None = None
+) -> OutputFiles:
+    """Return a .safetensors file: the widest elements first, so that all are aligned."""
+    entries: dict[str, tuple[str, Sequence[int]]] = {}
+    notes: dict[str, dict[str, Any]] = {}
+    for output in outputs:
+        shape: Sequence[int] = output.shape
+        type_name = output.type_name if output.fmt is None else type_of(output.fmt)
+        if output.fmt is None and type_name not in _TYPES:
+            raise FileError(f"{target}: safetensors has no type for {ascii(output.name)[:80]}, which is {type_name}")
+        if output.fmt is not None and (type_name is None or output.nbytes * 8 != output.fmt.bits * _size(output)):
+            type_name, shape = "U8", _rows(output, output.fmt)
+            notes[output.name] = {"format": output.fmt.name, "shape": list(output.shape)}
+        elif output.axis is not None:
+            notes[output.name] = {"axis": output.axis}
+        entries[output.name] = str(type_name), shape
+    order = sorted(range(len(outputs)), key=lambda i: -_TYPES[entries[outputs[i].name][0]].bits)
+    metadata = {key: value for key, value in (metadata or {}).items() if key != NOTE}
+    if notes:
+        metadata = {**metadata, NOTE: json.dumps(notes)}
+    fields: dict[str, object] = {"__metadata__": metadata} if metadata else {}
+    offsets, at = [0] * len(outputs), 0
+    for index in order:
+        name, end = outputs[index].name, at + outputs[index].nbytes
+        fields[name] = {"dtype": entries[name][0], "shape": list(entries[name][1]), "data_offsets": [at, end]}
+        offsets[index], at = at, end
+    text = json.dumps(fields, separators=(",", ":")).encode("ascii")
+    text += b" " * (-len(text) % 8)
+    if len(text) > LONGEST_HEADER:
+        raise FileError(f"{target}: its header would have {len(text)} bytes, more than {LONGEST_HEADER}")
+    start = 8 + len(text)
+    file = OutputFile(target.name, start + at, ((0, len(text).to_bytes(8, "little") + text),))
+    return OutputFiles([file], [Slot(0, start + offset) for offset in offsets])
 
 
 def _size(output: OutputTensor) -> int:

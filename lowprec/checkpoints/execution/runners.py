@@ -38,6 +38,17 @@ class Runner(Protocol):
         """End what was started."""
 
 
+def _results(done: set[futures.Future[TaskResult]], waiting: set[futures.Future[TaskResult]]) -> Iterator[TaskResult]:
+    """Yield what came of tasks that are done; if one has failed, of those that wait and are begun too, then raise."""
+    if any(one.exception() is not None for one in done):
+        for one in waiting:
+            one.cancel()
+        done = done | futures.wait(waiting).done
+    ended = [one for one in done if not one.cancelled()]
+    for one in sorted(ended, key=lambda one: one.exception() is not None):
+        yield one.result()
+
+
 class Threads:
     """Threads of this process, each with buffers of its own."""
 
@@ -58,17 +69,20 @@ class Threads:
         return action(worker, task)
 
     def run(self, action: Action, tasks: Iterable[Task]) -> Iterator[TaskResult]:
-        """Yield what came of each task, few of which wait at any time; the first error ends it."""
+        """Yield what came of each task, few of which wait at any time.
+
+        An error ends it, once what was begun before is done and yielded.
+        """
         waiting: set[futures.Future[TaskResult]] = set()
         try:
             for task in tasks:
                 waiting.add(self._pool.submit(self._execute, action, task))
                 if len(waiting) >= 2 * self._n:
                     done, waiting = futures.wait(waiting, return_when=futures.FIRST_COMPLETED)
-                    yield from (one.result() for one in done)
+                    yield from _results(done, waiting)
             while waiting:
                 done, waiting = futures.wait(waiting, return_when=futures.FIRST_COMPLETED)
-                yield from (one.result() for one in done)
+                yield from _results(done, waiting)
         finally:
             for one in waiting:
                 one.cancel()

@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from ...backends.thread_count import one_thread
 from ...loss.error_stats import ErrorStats
 from ..arithmetic.chunks import Chunk
 from ..files.errors import FileError, reason
@@ -106,8 +107,9 @@ class Worker:
 
     def _each(self, task: Task, action: Callable[[TaskResult, Chunk], None]) -> TaskResult:
         done, started, before = TaskResult(task.number), time.perf_counter(), self._workspace.nbytes
-        for chunk in task.chunks:
-            action(done, chunk)
+        with one_thread():  # the others convert other chunks
+            for chunk in task.chunks:
+                action(done, chunk)
         done.nbytes = self._workspace.nbytes - before
         done.seconds = time.perf_counter() - started
         return done

@@ -6,8 +6,9 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,17 @@ import numpy as np
 from .errors import FileError, reason
 from .output_files import OutputFiles, Slot
 
-__all__ = ["Staging", "check_space"]
+__all__ = ["Staging", "check_space", "sync"]
 
 Rename = Callable[[Sequence[Path], Path, bool], None]
 """Renames staged files to the target; the last argument says whether what has that name may be replaced."""
 
 
-def check_space(output: OutputFiles, target: Path) -> None:
-    """Raise FileError unless the disk has room for all files; the old target is still there meanwhile."""
-    free = shutil.disk_usage(target.parent).free
-    if output.nbytes > free:
-        raise FileError(f"{target}: needs {output.nbytes} bytes, and the disk has {free} left")
+def check_space(output: OutputFiles, target: Path, nbytes: int | None = None) -> None:
+    """Raise FileError unless the disk has room for all files, or `nbytes`; the old target is still there meanwhile."""
+    needed, free = output.nbytes if nbytes is None else nbytes, shutil.disk_usage(target.parent).free
+    if needed > free:
+        raise FileError(f"{target}: needs {needed} bytes, and the disk has {free} left")
 
 
 class Staging:
@@ -39,7 +40,19 @@ class Staging:
         Whether a file or folder that has that name at the end, whoever wrote it, is replaced.
     title : Path, optional
         The name of the target in error messages, where that is not `target` itself.
+
+    Attributes
+    ----------
+    paths : list of Path
+        The files, in the order of the output.
+    finished : mapping of int to dict
+        The numbers of the files that were complete before, and what `finish` kept with them.
+    remarks : sequence of str
+        What is to be reported of them.
     """
+
+    finished: Mapping[int, dict[str, Any]] = MappingProxyType({})
+    remarks: Sequence[str] = ()
 
     def __init__(self, output: OutputFiles, target: Path, overwrite: bool, title: Path | None = None) -> None:
         self._output, self._target, self._overwrite = output, target, overwrite
@@ -51,34 +64,44 @@ class Staging:
     def __enter__(self) -> Staging:
         """Create all files at their full length, with all of their bytes but those of tensors."""
         try:
-            self._folder = Path(tempfile.mkdtemp(prefix=f"{self._target.name[:200]}.tmp-", dir=self._target.parent))
+            self._inner = self._prepare()
         except OSError as error:
             raise self._cannot(error) from None
         try:
-            inner = self._folder / "new"  # with the usual permissions, which the folder around it lacks
-            inner.mkdir()
-            self.paths = [inner / file.name for file in self._output.files]
-            for path, file in zip(self.paths, self._output.files, strict=True):
+            self.paths = [self._inner / file.name for file in self._output.files]
+            for number, (path, file) in enumerate(zip(self.paths, self._output.files, strict=True)):
+                if number in self.finished:
+                    continue
                 with path.open("xb") as stream:
                     for offset, piece in file.pieces:
                         stream.seek(offset)
                         stream.write(piece)
                     stream.truncate(file.size)
             for source, name in self._output.copies:
-                copy = inner / name
+                copy = self._inner / name
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, copy)
                 shutil.copymode(source, copy)
         except BaseException as error:
-            self.__exit__()
+            self.__exit__(type(error), error, None)
             if isinstance(error, OSError):
                 raise self._cannot(error) from None
             raise
         return self
 
+    def _prepare(self) -> Path:
+        """Create the folder, and return one in it for the files."""
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{self._target.name[:200]}.tmp-", dir=self._target.parent))
+        inner = self._folder / "new"  # with the usual permissions, which the folder around it lacks
+        inner.mkdir()
+        return inner
+
     def __exit__(self, *error: object) -> None:
         """Remove the folder and everything left in it."""
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def finish(self, number: int, state: dict[str, Any]) -> None:
+        """Take note that all of a file is written; `state`, as JSON has it, is kept with it if files are kept."""
 
     def write(self, slot: Slot, content: np.ndarray[Any, Any]) -> None:
         """Write the bytes of a tensor."""
@@ -94,10 +117,10 @@ class Staging:
         try:
             if self._output.seal is not None:
                 self._output.seal(self.paths)
-            for folder, _, names in os.walk(self._folder / "new"):
+            for folder, _, names in os.walk(self._inner):
                 for name in names:
-                    _sync(Path(folder, name))
-                _sync(Path(folder))
+                    sync(Path(folder, name))
+                sync(Path(folder))
         except OSError as error:
             raise self._cannot(error) from None
 
@@ -107,7 +130,7 @@ class Staging:
             if self._overwrite and self._target.is_file():
                 self.paths[0].chmod(stat.S_IMODE(self._target.stat().st_mode))
             rename(self.paths, self._target, self._overwrite)
-            _sync(self._target.parent)
+            sync(self._target.parent)
         except FileExistsError as error:
             name = error.filename2 or error.filename
             raise FileError(f"{name}: was written by another process meanwhile") from None
@@ -115,7 +138,7 @@ class Staging:
             raise self._cannot(error) from None
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk."""
     if path.is_dir() and not hasattr(os, "O_DIRECTORY"):  # where a folder cannot be opened
         return

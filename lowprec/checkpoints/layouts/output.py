@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ...spec.formats import Format
+from ..schemes.block_type import BlockType
 
 __all__ = ["CODES", "GLOBAL_SCALE", "SCALES", "Output"]
 
@@ -24,6 +26,8 @@ class Output:
         Its type and shape in the file.
     content : bytes, optional
         Its bytes, where they follow from the plan.
+    blocks : BlockType, optional
+        The blocks that its rows consist of, which then count instead of the type.
     """
 
     role: str
@@ -31,3 +35,11 @@ class Output:
     fmt: Format
     shape: tuple[int, ...]
     content: bytes | None = None
+    blocks: BlockType | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes it takes."""
+        if self.blocks is not None:
+            return math.prod(self.shape[:-1]) * self.blocks.row_bytes(self.shape[-1])
+        return math.prod(self.shape) * self.fmt.storage_bits // 8

@@ -52,7 +52,7 @@ class Weight:
     scheme : Scheme
         How the values follow from the codes.
     codes, scales : StoredTensor
-        The tensors with the codes and the scales.
+        The tensors with the codes and the scales; None for blocks, which hold their scales, without other ones.
     global_scale, zero_points, groups : StoredTensor or None
         A second scale; zero points; the column of scales that each column has, where that is not by position.
     unused : tuple of StoredTensor
@@ -68,7 +68,7 @@ class Weight:
     shape: tuple[int, ...]
     scheme: Scheme
     codes: StoredTensor
-    scales: StoredTensor
+    scales: StoredTensor | None
     global_scale: StoredTensor | None = None
     zero_points: StoredTensor | None = None
     groups: StoredTensor | None = None
@@ -79,8 +79,8 @@ class Weight:
     @property
     def tensors(self) -> tuple[StoredTensor, ...]:
         """All tensors that it is stored in."""
-        optional = (self.global_scale, self.zero_points, self.groups)
-        return (self.codes, self.scales, *(one for one in optional if one is not None), *self.unused)
+        optional = (self.scales, self.global_scale, self.zero_points, self.groups)
+        return (self.codes, *(one for one in optional if one is not None), *self.unused)
 
     @property
     def columns(self) -> int:

@@ -52,16 +52,16 @@ class WeightReader:
     def __init__(self, weight: Weight, reader: TensorReader) -> None:
         self.weight, self._reader = weight, reader
         rows, self._columns = weight.scheme.grid.shape(weight.rows, weight.columns)
-        if weight.groups is not None:
+        if weight.scales is None:
+            self._columns = 0
+        elif weight.groups is not None:
             self._columns = weight.scales.shape[-1] if weight.scales.shape else 1
         self._rows = rows
         self._check_sizes()
         self._global = self._global_scale()
         self._zeros = self._zero_points()
         self._groups = self._group_columns()
-        location = weight.scales.location
-        is_small = isinstance(location, ArchiveMember) or location.nbytes <= SMALL
-        self._scales = self._scale_rows(0, rows) if is_small else None
+        self._scales = self._scale_rows(0, rows) if self._are_small(weight.scales) else None
 
     def codes(self, first: int, count: int) -> Array:
         """Return the bytes of some rows of codes."""
@@ -91,13 +91,24 @@ class WeightReader:
         if weight.codes.location.nbytes != nbytes:
             raise fail(weight.codes, f"has {weight.codes.location.nbytes} bytes; its scales say {nbytes}")
         shape = tiled_shape(self._rows, self._columns) if weight.scheme.tiles else (self._rows, self._columns)
-        if weight.scales.location.nbytes != math.prod(shape) * weight.scheme.scale.code_dtype.itemsize:
+        if (
+            weight.scales is not None
+            and weight.scales.location.nbytes != math.prod(shape) * weight.scheme.scale.code_dtype.itemsize
+        ):
             tiles = " in tiles" if weight.scheme.tiles else ""
             raise fail(weight.scales, f"has the shape {list(weight.scales.shape)}, not {list(shape)}{tiles}")
+
+    @staticmethod
+    def _are_small(scales: StoredTensor | None) -> bool:
+        """Whether scales are read once: where they are few, or can only be read from the first to the last."""
+        location = None if scales is None else scales.location
+        return location is None or isinstance(location, ArchiveMember) or location.nbytes <= SMALL
 
     def _scale_rows(self, first: int, count: int) -> Array:
         """Return some rows of scales; where they are in tiles, whole tiles are read."""
         tensor, fmt = self.weight.scales, self.weight.scheme.scale
+        if tensor is None:
+            return np.empty((count, 0), fmt.code_dtype)
         start, stop, columns = first, first + count, self._columns
         if self.weight.scheme.tiles:
             start = first // TILE_ROWS * TILE_ROWS

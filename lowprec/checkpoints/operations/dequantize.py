@@ -43,8 +43,9 @@ class Dequantize(Operation):
     def summary(self) -> Summary:
         """The formats of codes and scales, and all tensors of the weight."""
         weight, nbytes = self.weight, sum(tensor.location.nbytes for tensor in self.weight.tensors)
-        source, scale = weight.scheme.codes.name, weight.scheme.scale.name
-        return Summary(weight.name, weight.plain_shape, source, self.rules.to.name, scale, nbytes)
+        source, scales = weight.scheme.code_name, weight.scales
+        scale, shape = (None, None) if scales is None else (weight.scheme.scale.name, scales.shape)
+        return Summary(weight.name, weight.plain_shape, source, self.rules.to.name, scale, nbytes, shape)
 
     def outputs(self) -> Iterator[OutputTensor]:
         """Yield the values."""

@@ -25,6 +25,9 @@ __all__ = ["Scale"]
 MEASURED_BYTES = 16
 """What a scale takes while it is found: a largest magnitude in float64, its code and copies of them."""
 
+SMALLEST_SLICE, LARGEST_SLICE = 64, 1 << 18
+"""Elements that have one scale of an axis and are read once, not twice: scales take little next to them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scale(Operation):
@@ -56,13 +59,20 @@ class Scale(Operation):
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
         """Cut between scales."""
-        most = 8 * nbytes // self._bits
+        most = max(8 * nbytes // self._bits, self._slice)
         align = ALIGNMENT if self.tensor.packed or self.rules.packs else 1
         return split_chunks(self.rules.view(self.tensor.shape, self.tensor.fortran), most, self.rules.unit, align)
 
     def chunk_bytes(self, chunk: Chunk) -> int:
         """Return the bytes of the wider format."""
         return chunk.size * self._bits // 8
+
+    @property
+    def _slice(self) -> int:
+        """How many elements have one scale of an axis, where they follow each other and a chunk can have them; or 0."""
+        outer, _, inner = self.rules.view(self.tensor.shape, self.tensor.fortran)
+        fits = outer == 1 and SMALLEST_SLICE <= inner <= LARGEST_SLICE
+        return inner if self.scaling.kind == "axis" and fits else 0
 
     @property
     def _bits(self) -> int:
@@ -75,8 +85,9 @@ class Scale(Operation):
 
     @property
     def measured(self) -> tuple[int, ...] | None:
-        """The scales' shape, unless each block is measured when it is quantized."""
-        return None if self.scaling.block_size else self.scaling.scale_shape(self.tensor.shape)
+        """The scales' shape, unless what shares one is measured when it is quantized."""
+        alone = self.scaling.block_size or self._slice
+        return None if alone else self.scaling.scale_shape(self.tensor.shape)
 
     def measure(self, chunk: Chunk, workspace: Workspace) -> Iterator[tuple[int, Array]]:
         """Yield the largest magnitudes of parts of a chunk."""
@@ -94,12 +105,12 @@ class Scale(Operation):
     def convert(
         self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
     ) -> Iterator[tuple[int, int, Array]]:
-        """Yield the scales of blocks, and the codes."""
+        """Yield the scales that the chunk has, and the codes."""
         source, rules, tensor = workspace.load(self.tensor, chunk), self.rules, self.tensor
         result = workspace.arithmetic.buffer("result", np.uint8, bytes_of(chunk.size, rules.to, rules.packs))
         scales = workspace.arithmetic.quantize(source, chunk, rules, shared, result, stats)
         if shared is None:
             length, size = rules.view(tensor.shape, tensor.fortran)[1], rules.unit
-            first = chunk.start // length * -(-length // size) + chunk.first // size
+            first = chunk.first if self._slice else chunk.start // length * -(-length // size) + chunk.first // size
             yield 1, first * scales.itemsize, scales.view(np.uint8)
         yield 0, bytes_of(chunk.start, rules.to, rules.packs), result

@@ -208,13 +208,15 @@ class Relabelled:
         grid = replace(scheme.grid, period=0)
         if plain and _is_nvfp4(scheme) and scheme.codes == FLOAT4_E2M1FN and grid == Grid(1, 16):
             return replace(scheme, grid=grid, global_scale=self._layout.second)
-        whole = weight.scales.size == 1 and not _is_nvfp4(scheme)
+        whole = weight.scales is not None and weight.scales.size == 1 and not _is_nvfp4(scheme)
         if plain and whole and scheme.codes == FLOAT8_E4M3FN and scheme.packing is Packing.NONE:
             return replace(scheme, grid=Grid(0, 0), scale=FLOAT32)
         raise fail(weight.codes, "is neither NVFP4 nor FP8 with one scale, which alone both layouts have names for")
 
     def _operations(self, weight: Weight, scheme: Scheme) -> Iterator[tuple[StoredTensor, Operation]]:
         """Yield the tensors of a weight, and what is done with them."""
+        if weight.scales is None:
+            raise fail(weight.codes, "has its scales in its codes, and both layouts have them beside those")
         named = {one.role: one for one in self._layout.outputs(weight.name, weight.shape, scheme)}
         yield weight.codes, Copy(weight.codes, named[CODES].name)
         if weight.global_scale is not None:

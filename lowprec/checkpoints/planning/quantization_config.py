@@ -15,13 +15,17 @@ from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError, reason
 
 __all__ = [
-    "HF_QUANT_CONFIG", "Description", "add_descriptions", "entries", "find_descriptions", "layer_descriptions",
-    "model_type", "quantization_of", "read_description", "remove_descriptions", "set_dtype", "without_descriptions",
+    "EXPERTS", "HF_QUANT_CONFIG", "Description", "add_descriptions", "entries", "find_descriptions",
+    "layer_descriptions", "model_type", "quantization_of", "read_description", "remove_descriptions", "set_dtype",
+    "without_descriptions",
 ]  # fmt: skip
 
 KEY = "quantization_config"
 
-KEYS = {KEY, "compression_config"}
+EXPERTS = "expert_dtype"
+"""DeepSeek V4's entry for the type of its experts: "fp4", which vLLM takes for granted, or "fp8"."""
+
+KEYS = {KEY, "compression_config", EXPERTS}
 """Entries of a configuration, and of the configurations inside it, that describe a quantization."""
 
 TOP_KEY = "quantization"
@@ -226,20 +230,21 @@ def _dtypes(text: str, at: int = 0, inside: bool = False) -> Iterator[tuple[int,
 def add_descriptions(container: Container, descriptions: Mapping[str, Any]) -> None:
     """Have files of a folder say how a model is quantized; all else in config.json stays as it is.
 
-    `descriptions` has the entry ``quantization_config`` under that name, and whole files under theirs.
+    `descriptions` has entries of config.json, ``quantization_config`` first, and whole files under their names.
 
     Raises FileError where a folder has no config.json: engines could not load the weights. A single file has none.
     """
     if not isinstance(container, Folder):
         return
     for name, content in descriptions.items():
-        if name != KEY:
+        if name.endswith(".json"):
             container.add(name, (json.dumps(content, indent=4) + "\n").encode())
             continue
-        path, changed = container.path / CONFIGS[0], container.replaced.get(CONFIGS[0], b"").decode()
-        text = _read(path) if CONFIGS[0] in container.others else changed
+        path = container.path / CONFIGS[0]
+        changed = container.replaced.get(CONFIGS[0])
+        text = changed.decode() if changed else _read(path) if CONFIGS[0] in container.others else ""
         if not text:
             raise FileError(f"{path}: must be a JSON object, to say how the weights are quantized")
-        entry = json.dumps({KEY: content}, indent=2)[1:-1].strip("\n")
+        entry = json.dumps({name: content}, indent=2)[1:-1].strip("\n")
         body = text[: text.rindex("}")].rstrip()
         container.add(CONFIGS[0], f"{body}{'' if body.endswith('{') else ','}\n{entry}\n}}\n".encode())

@@ -38,7 +38,7 @@ def _recipe(name: str, scale_format: str, summary: str, tool: Tool) -> Recipe:
         summary,
         layout.NAME,
         "vLLM, SGLang, transformers",
-        Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT32, Grid(128, 128)),
+        Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT32, Grid(128, 128), powers_of_two=bool(scale_format)),
         False,
         tool,
         layout.outputs,

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...spec.formats import Format
+from ..containers.folder import Folder
+from ..containers.safetensors_file import SafetensorsFile
 from ..containers.tensors import StoredTensor
 from ..layouts.output import Output
 from ..schemes.scheme import Scheme
@@ -55,6 +57,10 @@ class Recipe:
         What ``model_type`` in config.json may be; empty for anything.
     remark : str
         What the result means that may surprise, for the report; nothing where the summary says all.
+    containers : tuple of type
+        The kinds of container whose weights it quantizes.
+    mixes_types : bool
+        Whether each tensor has a type of its own, so that those that are quantized already and kept stay as they are.
     checked : str
         The engines and tools, with their versions, that the output was compared with.
     """
@@ -75,6 +81,8 @@ class Recipe:
     transposed: bool = False
     models: tuple[str, ...] = ()
     remark: str = ""
+    containers: tuple[type, ...] = (SafetensorsFile, Folder)
+    mixes_types: bool = False
     checked: str = ""
 
     def scheme_of(self, fmt: Format) -> Scheme:

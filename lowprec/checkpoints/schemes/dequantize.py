@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ...loss.scaled_stats import ScaledCodes
+from ...ops.cast import cast
 from ...ops.codes import decode
 from ...ops.quantize import dequantize_linear
 from ...spec.formats import FLOAT32, UINT4, UINT8, Format
+from .block_type import BlockType
 from .packing import swap_nibbles, unpack_words
 from .scheme import GlobalScale, Packing, Scheme
 
-__all__ = ["Parameters", "dequantize"]
+__all__ = ["Parameters", "dequantize", "scaled_codes"]
 
 Array = np.ndarray[Any, Any]
 
@@ -37,6 +40,30 @@ class Parameters:
             return np.multiply(factors, self.global_scale, out=factors), FLOAT32
 
 
+def scaled_codes(scheme: Scheme, codes: Array, parameters: Parameters, columns: int) -> ScaledCodes:
+    """Return rows of codes, each of so many columns, as `dequantize_linear` takes them."""
+    scale, scale_format = parameters.factors(scheme)
+    zero: Any = parameters.zero_points
+    block, fmt = scheme.grid.columns, scheme.codes
+    if scale.shape[1] == 1:
+        scale, block = scale[:, 0], 0
+        zero = None if zero is None else zero[:, 0]
+    packed = scheme.packing in (Packing.LOW_FIRST, Packing.HIGH_FIRST)
+    if scheme.packing is Packing.HIGH_FIRST:
+        codes = swap_nibbles(codes)
+    if scheme.packing is Packing.WORDS:
+        packed = scheme.bits == 4 and columns % 8 == 0  # a row of words is then a row of packed uint4
+        fmt = UINT4 if scheme.bits == 4 else UINT8
+        codes = codes if packed else unpack_words(codes, scheme.bits, columns)
+        zero = 1 << (scheme.bits - 1) if zero is None else zero
+    if isinstance(zero, np.ndarray):
+        zero = np.ascontiguousarray(zero).view(fmt.dtype)
+    if not packed:
+        codes = codes.reshape(-1).view(fmt.code_dtype).reshape(-1, columns)
+    scale = np.ascontiguousarray(scale).view(scale_format.dtype)
+    return ScaledCodes(codes, fmt, scale, zero, 0 if scale.ndim == 1 else 1, block, packed)
+
+
 def dequantize(scheme: Scheme, codes: Array, parameters: Parameters, out: Array) -> Array:
     """Multiply rows of codes by their scales.
 
@@ -53,25 +80,24 @@ def dequantize(scheme: Scheme, codes: Array, parameters: Parameters, out: Array)
     out : numpy.ndarray
         float32, float16 or bfloat16, dense: a row to each row, a column to each column.
     """
-    scale, scale_format = parameters.factors(scheme)
-    zero: Any = parameters.zero_points
-    block, fmt = scheme.grid.columns, scheme.codes
-    if scale.shape[1] == 1:
-        scale, block = scale[:, 0], 0
-        zero = None if zero is None else zero[:, 0]
-    packed = scheme.packing in (Packing.LOW_FIRST, Packing.HIGH_FIRST)
-    if scheme.packing is Packing.HIGH_FIRST:
-        codes = swap_nibbles(codes)
-    if scheme.packing is Packing.WORDS:
-        packed = scheme.bits == 4 and out.shape[1] % 8 == 0  # a row of words is then a row of packed uint4
-        fmt = UINT4 if packed else UINT8
-        codes = codes if packed else unpack_words(codes, scheme.bits, out.shape[1])
-        zero = 1 << (scheme.bits - 1) if zero is None else zero
-    if isinstance(zero, np.ndarray):
-        zero = np.ascontiguousarray(zero).view(fmt.dtype)
-    codes = codes.reshape(-1) if packed else codes.reshape(-1).view(fmt.code_dtype).reshape(out.shape)
+    if scheme.blocks is not None:
+        return _decode_blocks(scheme.blocks, scheme, codes, parameters, out)
+    one = scaled_codes(scheme, codes, parameters, out.shape[1])
     dequantize_linear(
-        codes, np.ascontiguousarray(scale).view(scale_format.dtype), zero, source=fmt, axis=0 if scale.ndim == 1 else 1,
-        block_size=block, output_dtype=out.dtype, packed=packed, shape=out.shape if packed else None, out=out,
+        one.codes.reshape(-1) if one.packed else one.codes, one.scale, one.zero_point, source=one.fmt, axis=one.axis,
+        block_size=one.block_size, output_dtype=out.dtype, packed=one.packed, shape=out.shape if one.packed else None,
+        out=out,
     )  # fmt: skip
+    return out
+
+
+def _decode_blocks(kind: BlockType, scheme: Scheme, codes: Array, parameters: Parameters, out: Array) -> Array:
+    """Write the values of blocks, times a factor of their row if there is one."""
+    values = out if out.dtype == np.float32 else np.empty(out.shape, np.float32)
+    kind.decode(codes.reshape(-1, kind.nbytes), values.reshape(-1, kind.size))
+    if parameters.scales.shape[1]:
+        with np.errstate(all="ignore"):
+            np.multiply(values, np.asarray(decode(parameters.scales, scheme.scale, to=np.float32)), out=values)
+    if values is not out:
+        cast(values, out.dtype, out=out)
     return out

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ...backends.ranges import largest_codes
 from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
-from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, INT8, Format
-from .packing import pack_nibbles, pack_words
+from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, INT8, UINT4, UINT8, Format
+from .packing import pack_words
 from .scheme import GlobalScale, Grid, Packing, Scheme
 from .tool import Tool
 
@@ -30,12 +31,15 @@ SMALLEST_NVFP4_SCALE = 0.125
 LARGEST_NVFP4 = 2688.0
 """The largest FP4 value times the largest scale in float8_e4m3fn."""
 
-INTEGERS = {4: INT4, 8: INT8}
+INTEGERS = {4: (INT4, UINT4), 8: (INT8, UINT8)}
+"""Codes in words, by their bits: the integers they stand for, and what is stored."""
+
+PART = 1 << 16
 
 
 def has_nonfinite(x: Array, fmt: Format) -> bool:
-    """Whether there is a NaN or an infinity among codes of `fmt`."""
-    return bool(x.size) and int((x & fmt.magnitude_mask).max()) > fmt.max_code
+    """Whether there is a NaN or an infinity among dense codes of `fmt`."""
+    return bool(x.size) and int(largest_codes(x.reshape(1, -1), fmt, PART).max()) > fmt.max_code
 
 
 def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = None) -> tuple[Array, Array]:
@@ -57,17 +61,9 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
     scales, codes : numpy.ndarray
         Unsigned codes of `scheme.scale`, a row and a column to each scale; rows of bytes.
     """
-    values = x.view(fmt.dtype)
     if scheme.global_scale is not GlobalScale.NONE and second is not None:
-        scales, codes = _nvfp4(values, fmt, scheme, second)
-    elif scheme.scale == FLOAT8_E8M0FNU:
-        scales, codes = _mx(values, fmt, scheme)
-    else:
-        scales, codes = _symmetric(values, fmt, scheme)
-    if scheme.packing is Packing.WORDS:
-        half = 1 << (scheme.bits - 1)
-        return scales, pack_words((codes ^ half) & (2 * half - 1), scheme.bits)
-    return scales, pack_nibbles(codes) if scheme.packing is Packing.LOW_FIRST else codes
+        return _nvfp4(x, fmt, scheme, second)
+    return _mx(x, fmt, scheme) if scheme.scale == FLOAT8_E8M0FNU else _symmetric(x, fmt, scheme)
 
 
 def global_scale(largest: float, fmt: Format) -> np.float32:
@@ -83,35 +79,52 @@ def global_scale(largest: float, fmt: Format) -> np.float32:
 
 def _magnitudes(x: Array, fmt: Format, grid: Grid) -> Array:
     """Return the largest magnitudes of what shares a scale, as codes of `fmt`: a row and a column to each scale."""
-    codes = x.view(fmt.code_dtype) & fmt.magnitude_mask
-    height, width = grid.rows or len(x), grid.columns or x.shape[1]
-    if x.shape[1] % width == 0:
-        rows = codes.reshape(len(x), -1, width).max(axis=2)
-    else:
-        rows = np.maximum.reduceat(codes, np.arange(0, x.shape[1], width), axis=1)
+    height = grid.rows or len(x)
+    rows = largest_codes(x, fmt, grid.columns or x.shape[1])
     return rows if height == 1 else np.maximum.reduceat(rows, np.arange(0, len(x), height), axis=0)
 
 
-def _codes(x: Array, scales: Array, grid: Grid, to: Format) -> Array:
-    """Return codes of `x` over its scales, one to a byte; the quotients are rounded to the type of the scales."""
+def _codes(x: Array, fmt: Format, scales: Array, scheme: Scheme) -> Array:
+    """Return rows of bytes, the codes of `x` over its scales; the quotients are rounded to the type of the scales."""
+    grid, columns, to, zero = scheme.grid, x.shape[1], scheme.codes, None
     scales = np.repeat(scales, grid.rows, axis=0)[: len(x)] if grid.rows > 1 else scales
     axis, block = (1, grid.columns) if grid.columns else (0, 0)
     factors = np.ascontiguousarray(scales if block else scales[:, 0])
-    return np.asarray(quantize_linear(x, factors, axis=axis, block_size=block, output_dtype=to)).view(np.uint8)
+    packs = scheme.packing is Packing.LOW_FIRST
+    if to == FLOAT4_E2M1FN:
+        x = _without_negative_zero(x, fmt)
+    if scheme.packing is Packing.WORDS:
+        (_, to), zero = INTEGERS[scheme.bits], 1 << (scheme.bits - 1)
+        packs = scheme.bits == 4 and columns % 8 == 0  # a row of words is then a row of packed codes
+    codes = quantize_linear(
+        x.view(fmt.dtype), factors, zero, axis=axis, block_size=block, output_dtype=to, packed=packs
+    )
+    rows = np.asarray(codes).view(np.uint8).reshape(len(x), -1)
+    return pack_words(rows, scheme.bits) if scheme.packing is Packing.WORDS and not packs else rows
+
+
+def _without_negative_zero(x: Array, fmt: Format) -> Array:
+    """Return codes with 0 for −0: llm-compressor gives FP4 codes the sign of the quotient, which is 0 for −0."""
+    negative = x == fmt.sign_mask
+    return np.where(negative, x.dtype.type(0), x) if negative.any() else x
 
 
 def code_format(scheme: Scheme) -> Format:
     """Return the format of the codes; those in words are integers of their number of bits."""
-    return INTEGERS[scheme.bits] if scheme.packing is Packing.WORDS else scheme.codes
+    return INTEGERS[scheme.bits][0] if scheme.packing is Packing.WORDS else scheme.codes
+
+
+def _rounded(values: Any, fmt: Format) -> Array:
+    """Return float32 values rounded to a format, as its codes."""
+    return np.asarray(encode(values, fmt))
 
 
 def _symmetric(x: Array, fmt: Format, scheme: Scheme) -> tuple[Array, Array]:
     """Return scales in the type of the weight, and codes; eps of the type stands for a scale of 0."""
-    to = code_format(scheme)
-    largest = _magnitudes(x, fmt, scheme.grid).view(fmt.dtype)
-    scales = np.divide(largest, fmt.dtype.type(HALF_RANGES[to]), dtype=np.float32).astype(fmt.dtype)
-    scales[scales == 0] = fmt.dtype.type(2.0**-fmt.mantissa_bits)
-    return scales.view(fmt.code_dtype), _codes(x, scales, scheme.grid, to)
+    largest = np.asarray(decode(_magnitudes(x, fmt, scheme.grid), fmt, to=np.float32))
+    scales = _rounded(largest / np.float32(HALF_RANGES[code_format(scheme)]), fmt)
+    scales[scales == 0] = _rounded(np.float32(2.0**-fmt.mantissa_bits), fmt)
+    return scales, _codes(x, fmt, scales.view(fmt.dtype), scheme)
 
 
 def _mx(x: Array, fmt: Format, scheme: Scheme) -> tuple[Array, Array]:
@@ -119,31 +132,24 @@ def _mx(x: Array, fmt: Format, scheme: Scheme) -> tuple[Array, Array]:
 
     The exponent goes up from 1.75 times a power of two on, for FP8 elements too; a group of zeros has exponent code 0.
     """
-    largest = _magnitudes(x, fmt, scheme.grid).astype(np.int64)
-    exponents = ((largest + (1 << (fmt.mantissa_bits - 2))) >> fmt.mantissa_bits) - fmt.bias
+    largest = _magnitudes(x, fmt, scheme.grid).astype(np.int32)
     emax = int(np.floor(np.log2(scheme.codes.max)))
-    scales = np.clip(exponents - emax + 127, 0, 254).astype(np.uint8)
+    exponents = (largest + (1 << (fmt.mantissa_bits - 2))) >> fmt.mantissa_bits
+    exponents += 127 - emax - fmt.bias
+    scales = np.clip(exponents, 0, 254, out=exponents).astype(np.uint8)
     scales[largest == 0] = 0
-    factors = scales.view(FLOAT8_E8M0FNU.dtype)
-    return scales, _codes(_without_negative_zero(x, scheme.codes), factors, scheme.grid, scheme.codes)
+    return scales, _codes(x, fmt, scales.view(FLOAT8_E8M0FNU.dtype), scheme)
 
 
 def _nvfp4(x: Array, fmt: Format, scheme: Scheme, second: np.float32) -> tuple[Array, Array]:
     """Return scales in float8_e4m3fn, and codes of x over scale / second."""
-    largest = _magnitudes(x, fmt, scheme.grid).view(fmt.dtype)
-    local = np.divide(largest, fmt.dtype.type(FLOAT4_E2M1FN.max), dtype=np.float32).astype(fmt.dtype)
+    largest = np.asarray(decode(_magnitudes(x, fmt, scheme.grid), fmt, to=np.float32))
+    local = np.asarray(decode(_rounded(largest / np.float32(FLOAT4_E2M1FN.max), fmt), fmt, to=np.float32))
     with np.errstate(over="ignore"):
-        scales = np.asarray(encode(np.clip(second * local.astype(np.float32), -448, 448), FLOAT8_E4M3FN)).view(np.uint8)
-    smallest = np.asarray(encode(np.float32(SMALLEST_NVFP4_SCALE), FLOAT8_E4M3FN)).view(np.uint8)
-    scales = np.where(scales == 0, smallest, scales)
+        scales = _rounded(second * local, FLOAT8_E4M3FN)
+    scales[scales == 0] = _rounded(np.float32(SMALLEST_NVFP4_SCALE), FLOAT8_E4M3FN)
     factors = np.asarray(decode(scales, FLOAT8_E4M3FN, to=np.float32)) / second
-    wide = _without_negative_zero(x, scheme.codes).astype(np.float32)
-    return scales, _codes(wide, factors, scheme.grid, scheme.codes)
-
-
-def _without_negative_zero(x: Array, to: Format) -> Array:
-    """Return `x` with 0 for −0 where the codes are FP4: llm-compressor gives them the sign of the quotient, 0 of −0."""
-    return np.where(x == 0, x.dtype.type(0), x) if to == FLOAT4_E2M1FN else x
+    return scales, _codes(x, fmt, factors, scheme)
 
 
 def rule(scheme: Scheme) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...spec.formats import Format
+from .block_type import BlockType
 
 __all__ = ["GlobalScale", "Grid", "Packing", "Scheme"]
 
@@ -89,6 +90,11 @@ class Scheme:
         For `Packing.WORDS`: how many bits a code takes, 2 to 8.
     tiles : bool
         Whether scales are stored in tiles of 128 rows and 4 columns, as `schemes/tiles.py` says.
+    blocks : BlockType, optional
+        The blocks of bytes in which codes and scales of a row are stored together; `scale` and `grid` are then those of
+        factors besides, if there are any, and of the blocks where they are written.
+    powers_of_two : bool
+        Whether all scales are, although their format has other values.
     """
 
     codes: Format
@@ -98,9 +104,20 @@ class Scheme:
     global_scale: GlobalScale = GlobalScale.NONE
     bits: int = 0
     tiles: bool = False
+    blocks: BlockType | None = None
+    powers_of_two: bool = False
+
+    @property
+    def code_name(self) -> str:
+        """The name of the format of the codes; those in words are integers of their number of bits."""
+        if self.blocks is not None:
+            return self.blocks.name
+        return f"int{self.bits}" if self.bits else self.codes.name
 
     def row_bytes(self, columns: int) -> int:
         """Return how many bytes the codes of a row take."""
+        if self.blocks is not None:
+            return self.blocks.row_bytes(columns)
         if self.packing is Packing.NONE:
             return columns * (self.codes.storage_bits // 8)
         if self.packing is Packing.WORDS:

@@ -35,6 +35,8 @@ def sharing_text(grid: Grid) -> str:
 
 def scheme_name(scheme: Scheme) -> str:
     """Return the name that people use: MXFP4, NVFP4, block FP8 128x128, int8 per row, int4 in groups of 128."""
+    if scheme.blocks is not None:
+        return scheme.blocks.name
     codes, grid = codes_text(scheme), scheme.grid
     if scheme.codes.is_float and _is_mx(scheme):
         return f"MX{codes}"
@@ -49,6 +51,8 @@ def scheme_name(scheme: Scheme) -> str:
 
 def scheme_text(scheme: Scheme) -> str:
     """Return codes and scales in a line: float8_e4m3fn, a float32 scale to 128 x 128."""
+    if scheme.blocks is not None:
+        return f"{scheme.blocks.name}: {scheme.blocks.nbytes} bytes to {scheme.blocks.size} columns"
     codes = f"{scheme.bits}-bit integers in words" if scheme.packing is Packing.WORDS else scheme.codes.name
     text = f"{codes}, a {scheme.scale.name} scale to {sharing_text(scheme.grid)}"
     second = {GlobalScale.FACTOR: ", times a second one", GlobalScale.INVERSE: ", divided by a second one"}

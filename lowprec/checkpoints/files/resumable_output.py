@@ -1,0 +1,212 @@
+"""Staging that another run can resume: finished files stay, with a manifest, when a conversion fails or is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterable
+from concurrent import futures
+from pathlib import Path
+from typing import Any
+
+from .atomic_output import Rename, Staging, check_space, sync
+from .errors import FileError, reason
+from .folder_lock import LockedFolder
+from .manifest import Finished, Job, describe_files, describe_sources, differences, digest_of, read_json, write_json
+from .output_files import OutputFiles
+
+__all__ = ["ResumableStaging", "staging_name"]
+
+MANIFEST, RECORDS = "manifest.json", "finished"
+
+LONGEST = 200
+
+
+def staging_name(target: Path) -> str:
+    """Return the name of the folder in which a conversion to `target` can be resumed; each target has its own."""
+    name = target.name
+    if len(name) > LONGEST:
+        name = f"{name[: LONGEST - 17]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
+    return f"{name}.tmp-resume"
+
+
+class ResumableStaging(Staging):
+    """A staging folder with a fixed name, a lock and a manifest.
+
+    A file is finished when its bytes and its record, with a digest, are on the disk. Those that an earlier run finished
+    are kept if the manifest is the same and their digests are. Everything else starts over.
+
+    Parameters
+    ----------
+    output, target, overwrite
+        As in `Staging`.
+    job : Job
+        What decides the bytes.
+    say : callable
+        Is told what is found, as soon as it is.
+
+    Attributes
+    ----------
+    remarks : list of str
+        What was found: which files are kept, or why none is.
+    """
+
+    def __init__(
+        self, output: OutputFiles, target: Path, overwrite: bool, job: Job, say: Callable[[str], None]
+    ) -> None:
+        super().__init__(output, target, overwrite)
+        self._job, self._say = job, say
+        self.finished: dict[int, dict[str, Any]] = {}
+        self.remarks: list[str] = []
+        self._is_published = False
+        self._complete: dict[int, dict[str, Any]] = {}
+        self._finishing: list[futures.Future[None]] = []
+
+    def _prepare(self) -> Path:
+        """Take the folder, keep the finished files in it if they fit, and return the folder for files."""
+        self._locked = LockedFolder(self._target.with_name(staging_name(self._target)))
+        self._folder = self._locked.path
+        try:
+            inner = self._found()
+            if inner is None:
+                self._locked.clear()
+            else:
+                self._keep_only(self.finished, inner)
+            kept = sum(self._output.files[number].size for number in self.finished)
+            check_space(self._output, self._target, self._output.nbytes - kept)
+            if inner is None:
+                inner = self._start()
+        except BaseException:
+            if (self._folder / MANIFEST).exists():
+                self._locked.close()
+            else:
+                self._locked.remove()
+            raise
+        self._writer = futures.ThreadPoolExecutor(1, "lowprec-finish")
+        return inner
+
+    def _remark(self, text: str) -> None:
+        self.remarks.append(text)
+        self._say(text)
+
+    def _description(self) -> dict[str, Any]:
+        """Return the manifest that the conversion has."""
+        sources = [*self._job.sources, *(path for path, _ in self._output.copies)]
+        return {
+            "version": self._job.version, "options": dict(self._job.options), "sources": describe_sources(sources),
+            "files": describe_files(self._output),
+        }  # fmt: skip
+
+    def _start(self) -> Path:
+        """Write a manifest into the empty folder."""
+        (self._folder / RECORDS).mkdir()
+        inner = self._folder / f"new-{secrets.token_hex(4)}"  # a worker elsewhere may still write to the old one
+        inner.mkdir()
+        write_json(self._folder / MANIFEST, {**self._description(), "folder": inner.name})
+        sync(self._folder)
+        return inner
+
+    def _found(self) -> Path | None:
+        """Return the folder that an earlier run of the same conversion wrote to, None if there is none to be kept."""
+        if not os.path.lexists(self._folder / MANIFEST):
+            return None
+        manifest = read_json(self._folder / MANIFEST)
+        why = differences(manifest, self._description())
+        inner = self._folder / str(manifest.get("folder") if isinstance(manifest, dict) else "")
+        if not why and not (inner.name.startswith("new-") and inner.parent == self._folder and inner.is_dir()):
+            why = "its files are gone"
+        if why:
+            self._remark(f"the conversion starts over: {why}")
+            return None
+        records = {n: record for n in range(len(self._output.files)) if (record := self._record(n)) is not None}
+        if records:
+            self._say(f"finished files are compared with their digests: {len(records)}")
+        for number, record in records.items():
+            file = self._output.files[number]
+            if record.fits(inner / file.name):
+                self.finished[number] = record.state
+            else:
+                self._remark(f"{file.name} is converted again: it is not what the earlier run wrote")
+                self._record_path(number).unlink()
+        n, m = len(self.finished), len({slot.file for slot in self._output.slots})
+        self._remark(f"the conversion is resumed: {n} of {m} files were finished")
+        return inner
+
+    def _record_path(self, number: int) -> Path:
+        return self._folder / RECORDS / f"{number}.json"
+
+    def _record(self, number: int) -> Finished | None:
+        """Return what an earlier run recorded about a file."""
+        fields = read_json(self._record_path(number))
+        try:
+            return Finished(int(fields["size"]), str(fields["digest"]), dict(fields["state"]))
+        except (TypeError, KeyError, ValueError):
+            return None
+
+    def _keep_only(self, numbers: Iterable[int], inner: Path) -> None:
+        """Remove all files but some."""
+        kept = {inner / self._output.files[number].name for number in numbers}
+        for folder, folders, names in os.walk(inner, topdown=False):
+            for name in names:
+                if Path(folder, name) not in kept:
+                    Path(folder, name).unlink()
+            for name in folders:
+                path = Path(folder, name)
+                if path.is_symlink():
+                    path.unlink()
+                elif not any(path in one.parents for one in kept):
+                    shutil.rmtree(path)
+
+    def finish(self, number: int, state: dict[str, Any]) -> None:
+        """Record a file, all of which is written, while the conversion goes on."""
+        if self._output.seal is None:  # else it is complete at the end, and not before
+            self._raise_errors()
+            self._complete[number] = state
+            self._finishing.append(self._writer.submit(self._finish, number, state))
+
+    def _finish(self, number: int, state: dict[str, Any]) -> None:
+        path = self.paths[number]
+        sync(path)
+        sync(path.parent)
+        record = {"size": path.stat().st_size, "digest": digest_of(path), "state": state}
+        write_json(self._record_path(number), record)
+        sync(self._folder / RECORDS)
+        self.finished[number] = state
+
+    def _raise_errors(self, *, wait: bool = False) -> None:
+        """Raise the error of a file that could not be recorded."""
+        for one in self._finishing:
+            if (wait or one.done()) and (error := one.exception()) is not None:
+                raise FileError(f"{self._title}: cannot be written; {reason(error)}") from None
+
+    def seal(self) -> None:
+        """Wait until all files are on the disk and recorded."""
+        self._raise_errors(wait=True)
+        super().seal()
+
+    def publish(self, rename: Rename) -> None:
+        """Rename everything to the target."""
+        super().publish(rename)
+        self._is_published = True
+
+    def __exit__(self, *error: object) -> None:
+        """Remove what cannot be resumed: everything, if the target is written or no file is finished."""
+        self._writer.shutdown()
+        if not self._is_published:
+            self._keep_complete()
+        if self._is_published or not self.finished:
+            self._locked.remove()
+            return
+        self._say(f"finished files stay in {self._folder}, to be resumed: {len(self.finished)}")
+        self._locked.close()
+
+    def _keep_complete(self) -> None:
+        """Remove what is not complete; then the disk, if it was full, has room for the last records."""
+        with contextlib.suppress(OSError):  # if not removed now, it is by the next run
+            self._keep_only({*self.finished, *self._complete}, self._inner)
+            for number, state in self._complete.items():
+                if number not in self.finished:
+                    self._finish(number, state)

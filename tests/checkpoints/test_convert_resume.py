@@ -1,0 +1,360 @@
+"""A conversion that failed or was killed is resumed: its finished files are kept, the result is the same."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support.checkpoint_files import everything, leftovers
+from support.containers import SOURCES, contents
+from support.resumed_conversions import LAST, SHARDS, kill, records, start_blocked, three_shards, without_times
+
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.containers.folder import Folder
+from lowprec.checkpoints.containers.tensors import TensorReader
+from lowprec.checkpoints.execution.file_completion import FileCompletion
+from lowprec.checkpoints.execution.worker import Task, TaskResult, Worker
+from lowprec.checkpoints.files import resumable_output
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.files.resumable_output import ResumableStaging, staging_name
+from lowprec.cli import main
+
+JOBS: dict[str, dict[str, Any]] = {
+    "cast": {"to": "float16"},
+    "scales of tensors": {"to": "float8_e4m3fn", "scale": "tensor", "exclude": "*norm*"},
+    "recipe": {"recipe": "fp8-block"},
+    "shared scales": {"recipe": "nvfp4a16"},
+}
+RESUMED = "the conversion is resumed: 2 of 3 files were finished"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return three_shards(tmp_path / "in")
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[set[str], set[str]]:
+    """Return sets that fill with the names of the files that tensors are read from, at all and to be converted."""
+    read, converted = set(), set()
+    read_into, convert_task = TensorReader.read_into, Worker.convert
+
+    def note_read(self: TensorReader, buffer: Any, location: Any, at: int) -> None:
+        read.add(location.path.name)
+        read_into(self, buffer, location, at)
+
+    def note_task(self: Worker, task: Task) -> TaskResult:
+        converted.add(task.operation.tensor.location.path.name)  # type: ignore[union-attr]
+        return convert_task(self, task)
+
+    monkeypatch.setattr(TensorReader, "read_into", note_read)
+    monkeypatch.setattr(Worker, "convert", note_task)
+    return read, converted
+
+
+def fails_in_last(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Have the conversion of the last shard fail."""
+    original = Worker._write
+
+    def write(self: Worker, position: Any, at: int, content: Any) -> None:
+        if position.path.name == LAST:
+            raise error
+        original(self, position, at, content)
+
+    monkeypatch.setattr(Worker, "_write", write)
+
+
+def fail(source: Path, target: Path, **options: Any) -> None:
+    """Leave a conversion that can be resumed, with two finished files."""
+    with pytest.MonkeyPatch.context() as patch:
+        fails_in_last(patch, FileError("full"))
+        with pytest.raises(FileError, match="full"):
+            convert(source, target, resume=True, **options)
+    assert len(records(target)) == 2
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_killed_conversion_is_resumed(
+    job: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options, target = JOBS[job], tmp_path / "out"
+    whole = convert(source, tmp_path / "whole", **options)
+    kill(start_blocked(source, target, 2, **options))
+    assert not target.exists()
+    assert leftovers(tmp_path) == [staging_name(target)]
+    read, converted = watched(monkeypatch)
+    report = convert(source, target, resume=True, **options)
+    assert converted == {LAST}
+    assert read == ({SHARDS[0], LAST} if job == "shared scales" else {LAST})  # for the scale that q and k share
+    assert everything(target) == everything(tmp_path / "whole")
+    assert report.remarks == [*whole.remarks, RESUMED]
+    assert without_times(report) == without_times(whole)
+    assert leftovers(tmp_path) == []
+
+
+def test_a_resumed_conversion_is_verified_as_a_whole(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    fail(source, target, recipe="nvfp4a16")
+    read, converted = watched(monkeypatch)
+    convert(source, target, recipe="nvfp4a16", resume=True, verify=True)
+    assert converted == {LAST}
+    assert read == set(SHARDS)
+
+
+def test_the_progress_of_a_resumed_conversion_reaches_its_end(source: Path, tmp_path: Path) -> None:
+    from lowprec.checkpoints import conversion
+    from lowprec.checkpoints.progress import Progress
+
+    shown: list[Progress] = []
+    for job in JOBS.values():
+        target = tmp_path / "out"
+        fail(source, target, overwrite=True, **job)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(conversion, "make_progress", lambda _, total: shown.append(Progress(total)) or shown[-1])
+            convert(source, target, resume=True, overwrite=True, verify=True, **job)
+        assert shown[-1].done == shown[-1].total > 0
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_every_container_can_be_resumed(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build, name = SOURCES[kind]
+    (tmp_path / "whole").mkdir()
+    source, target = build(tmp_path), tmp_path / name
+    convert(source, tmp_path / "whole" / name, to="float16")
+    monkeypatch.setattr(ResumableStaging, "publish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        convert(source, target, to="float16", resume=True)
+    monkeypatch.undo()
+    assert leftovers(tmp_path) == ([] if kind in ("npy", "npz") else [staging_name(target)])  # archives end last
+    convert(source, target, to="float16", resume=True)
+    assert contents(kind, target) == contents(kind, tmp_path / "whole" / name)
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "error", [FileError("no room"), KeyboardInterrupt(), OSError(errno.ENOSPC, "no room")], ids=repr
+)
+def test_what_fails_leaves_finished_files_alone(
+    error: BaseException, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    convert(source, target, to="float64")
+    before = everything(target)
+    fails_in_last(monkeypatch, error)
+    with pytest.raises(type(error)):
+        convert(source, target, to="float16", resume=True, overwrite=True, threads=1)
+    monkeypatch.undo()
+    assert everything(target) == before
+    kept = [path for path in (tmp_path / staging_name(target)).rglob("*.safetensors") if path.is_file()]
+    assert sorted(path.name for path in kept) == SHARDS[:2]
+    assert RESUMED in convert(source, target, to="float16", resume=True, overwrite=True).remarks
+    convert(source, tmp_path / "whole", to="float16")
+    assert everything(target) == everything(tmp_path / "whole")
+
+
+def test_a_full_disk_has_room_for_records_when_the_rest_is_removed(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, write = tmp_path / "out", resumable_output.write_json
+
+    def refuse(path: Path, value: Any) -> None:
+        if path.name == "1.json" and any(target.with_name(staging_name(target)).rglob(LAST)):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, value)
+
+    monkeypatch.setattr(resumable_output, "write_json", refuse)
+    fails_in_last(monkeypatch, FileError("no room"))
+    with pytest.raises(FileError, match=r"no room|No space left on device"):
+        convert(source, target, to="float16", resume=True, threads=1)
+    monkeypatch.undo()
+    assert [path.name for path in records(target)] == ["0.json", "1.json"]
+    assert convert(source, target, to="float16", resume=True).remarks == [RESUMED]
+
+
+def test_nothing_stays_where_nothing_is_finished(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Worker, "_write", lambda *_: (_ for _ in ()).throw(FileError("no room")))
+    with pytest.raises(FileError, match="no room"):
+        convert(source, tmp_path / "out", to="float16", resume=True)
+    assert os.listdir(tmp_path) == ["in"]
+
+
+def test_without_resume_nothing_stays(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fails_in_last(monkeypatch, FileError("no room"))
+    with pytest.raises(FileError, match="no room"):
+        convert(source, tmp_path / "out", to="float16")
+    assert os.listdir(tmp_path) == ["in"]
+
+
+def test_files_are_finished_one_after_another(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the container has their tensors in another order."""
+    begun: list[str] = []
+    finished: list[int] = []
+    convert_task, open_folder = Worker.convert, Folder.__init__
+
+    def note(self: Worker, task: Task) -> TaskResult:
+        begun.append(task.positions[0].path.name)
+        return convert_task(self, task)
+
+    def interleave(self: Folder, *arguments: Any, **options: Any) -> None:
+        open_folder(self, *arguments, **options)
+        self.tensors = self.tensors[::2] + self.tensors[1::2]
+
+    monkeypatch.setattr(Worker, "convert", note)
+    monkeypatch.setattr(Folder, "__init__", interleave)
+    monkeypatch.setattr(ResumableStaging, "finish", lambda self, number, state: finished.append(number))
+    convert(source, tmp_path / "out", to="float16", resume=True, threads=1)
+    assert begun == sorted(begun)
+    assert finished == [0, 1, 2]
+
+
+def test_a_file_is_complete_when_its_last_tensor_is() -> None:
+    complete: list[int] = []
+    watch = FileCompletion({0: {0}, 1: {0, 1}, 2: {1}, 3: {2}}, complete.append)
+    for tensor in (0, 1, 1, 2):
+        watch.task_made(tensor)
+    watch.task_done(1)
+    watch.task_done(1)
+    watch.task_done(0)
+    watch.all_made(0)
+    assert complete == []  # tensor 1 may have more tasks
+    watch.all_made(1)
+    assert complete == [0]
+    watch.all_made(2)
+    watch.all_made(3)  # it is empty, and has no task
+    assert complete == [0, 2]
+    watch.task_done(2)
+    assert complete == [0, 2, 1]
+
+
+@pytest.mark.parametrize("room", ["for the rest", "for less"])
+def test_the_disk_needs_room_for_what_is_not_finished(
+    room: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    whole = everything(tmp_path / "whole") if convert(source, tmp_path / "whole", to="float16") else {}
+    needed = sum(len(content) for name, content in whole.items() if name not in SHARDS[:2])
+    free = [sum(map(len, whole.values())), 0]
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free[0]))
+    fail(source, target, to="float16")
+    free[0] = needed - (room == "for less")
+    if room == "for less":
+        with pytest.raises(FileError, match=rf"out: needs {needed} bytes, and the disk has {needed - 1} left"):
+            convert(source, target, to="float16", resume=True)
+        free[0] = needed
+    assert convert(source, target, to="float16", resume=True).remarks == [RESUMED]
+    with pytest.raises(FileError, match="and the disk has"):
+        convert(source, tmp_path / "other", to="float16", resume=True)
+    assert leftovers(tmp_path) == []
+
+
+def test_processes_of_dask_resume_too(source: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    target = tmp_path / "out"
+    fail(source, target, to="float16")
+    assert convert(source, target, to="float16", resume=True, dask="local", threads=1).remarks == [RESUMED]
+    convert(source, tmp_path / "whole", to="float16")
+    assert everything(target) == everything(tmp_path / "whole")
+
+
+# --- what starts over ---
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [("option", "`to` was 'float16', and is 'bfloat16'"), ("version", "lowprec {version} began it, this is 99.0"),
+     ("time", "safetensors' is not what it was"), ("size", "config.json' is not what it was"),
+     ("manifest", "its manifest cannot be read"), ("list", "its manifest cannot be read"),
+     ("fields", "its manifest cannot be read"), ("folder", "its files are gone")],
+)  # fmt: skip
+def test_a_conversion_that_differs_starts_over(
+    change: str, why: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    fail(source, target, to="float16")
+    folder = tmp_path / staging_name(target)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    to = "bfloat16" if change == "option" else "float16"
+    if change == "version":
+        monkeypatch.setattr("lowprec.checkpoints.job_description.version", lambda _: "99.0")
+    elif change == "time":
+        os.utime(source / SHARDS[1], ns=(1, 1))
+    elif change == "size":
+        (source / "config.json").write_text('{"model_type": "other"}')
+    elif change == "folder":
+        manifest["folder"] = "../in"
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+    elif change in ("manifest", "list", "fields"):
+        text = {"manifest": "{", "list": "[]", "fields": '{"version": "1", "options": []}'}[change]
+        (folder / "manifest.json").write_text(text)
+    _, converted = watched(monkeypatch)
+    report = convert(source, target, to=to, resume=True)
+    assert len(report.remarks) == 1
+    assert report.remarks[0].startswith("the conversion starts over: ")
+    assert report.remarks[0].endswith(why.format(version=manifest["version"]))
+    assert converted == set(SHARDS)
+    convert(source, tmp_path / "whole", to=to)
+    assert everything(target) == everything(tmp_path / "whole")
+    assert leftovers(tmp_path) == []
+
+
+def test_options_that_change_no_byte_do_not_matter(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    fail(source, target, to="float16", exclude=("*norm*",))
+    options = {"threads": 1, "max_memory": "1G", "verify": True, "exclude": "*norm*"}
+    assert convert(source, target, to=10, resume=True, **options).remarks == [RESUMED]
+
+
+@pytest.mark.parametrize("change", ["byte", "size", "gone", "link", "record", "state"])
+def test_a_finished_file_that_was_changed_is_converted_again(
+    change: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out"
+    fail(source, target, to="float16")
+    (file,) = (tmp_path / staging_name(target)).rglob(SHARDS[0])
+    content = bytearray(file.read_bytes())
+    if change == "byte":
+        content[-1] ^= 1
+        file.write_bytes(content)
+    elif change == "size":
+        file.write_bytes(content + b"\0")
+    elif change in ("gone", "link"):
+        file.rename(tmp_path / "elsewhere")
+        if change == "link":
+            file.symlink_to(tmp_path / "elsewhere")
+    elif change == "record":
+        records(target)[0].write_text('{"size": 1}')
+    else:
+        record = json.loads(records(target)[0].read_text())
+        record["state"]["0"]["stats"]["elements"] = "many"
+        records(target)[0].write_text(json.dumps(record))
+    _, converted = watched(monkeypatch)
+    whole = convert(source, tmp_path / "whole", to="float16")
+    converted.clear()
+    report = convert(source, target, to="float16", resume=True)
+    assert converted == {SHARDS[0], LAST}
+    assert without_times(report) == without_times(whole)
+    assert everything(target) == everything(tmp_path / "whole")
+    said = [f"{SHARDS[0]} is converted again: it is not what the earlier run wrote"]
+    assert report.remarks[:-1] == ([] if change in ("record", "state") else said)
+
+
+def test_the_command_says_what_stays_and_what_it_resumes(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "out"
+    arguments = ["convert", str(source), str(target), "--to", "float16", "--resume", "--progress", "plain"]
+    with pytest.MonkeyPatch.context() as patch:
+        fails_in_last(patch, FileError("no room"))
+        assert main([*arguments, "--threads", "1"]) == 1
+    stays = f"finished files stay in {tmp_path / staging_name(target)}, to be resumed: 2"
+    assert capsys.readouterr().err.splitlines() == [stays, "lowprec: no room"]
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    assert captured.err.splitlines() == ["finished files are compared with their digests: 2", RESUMED]
+    assert f"note: {RESUMED}" in captured.out.splitlines()

@@ -1,0 +1,279 @@
+"""GGUF files: keys, order and types as gguf-py reads them; recipes; dequantization to safetensors."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import gguf
+import ml_dtypes
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from support.checkpoint_files import leftovers, save
+from support.gguf_files import BFLOAT16, Type, entry, number, raw_file, read, text, values_of, write
+
+from lowprec.checkpoints import convert, inspect
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.schemes.ggml import BLOCK_TYPES
+from lowprec.cli import main
+
+Array = np.ndarray[Any, Any]
+RANDOM = np.random.RandomState(1)
+FILE_TYPES = {"q8_0": 7, "q4_0": 2, "mxfp4": 38, "bf16": 32, "f16": 1}
+"""Of ``llama_ftype`` in llama.h."""
+
+
+def numbers(*shape: int, dtype: Any = np.float32) -> Array:
+    return (RANDOM.standard_t(5, shape) * 0.05).astype(dtype)
+
+
+MODEL = {
+    "token_embd.weight": numbers(6, 64),
+    "blk.0.attn_norm.weight": np.ones(64, np.float32),
+    "blk.0.attn_q.weight": numbers(64, 64, dtype=BFLOAT16),
+    "blk.0.attn_q.bias": numbers(64),
+    "blk.0.ffn_gate_inp.weight": numbers(4, 64),
+    "blk.0.ffn_up_exps.weight": numbers(4, 3, 64, dtype=np.float16),
+    "blk.0.ffn_down.weight": numbers(64, 40),
+    "blk.0.ids": np.arange(5, dtype=np.int32),
+    "output.weight": numbers(6, 96),
+}
+"""A model of every kind of tensor: the order is neither that of the names nor of the sizes."""
+
+CHOSEN = ["token_embd.weight", "blk.0.attn_q.weight", "blk.0.ffn_up_exps.weight", "output.weight"]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return write(tmp_path / "m.gguf", MODEL, general__file_type=32)
+
+
+def quantized(x: Array, name: str) -> bytes:
+    data = x.view(np.uint16).astype(np.uint32) << 16 if x.dtype == BFLOAT16 else x.astype(np.float32)
+    return bytes(gguf.quants.quantize(data.view(np.float32), Type[name]).tobytes())
+
+
+@pytest.mark.parametrize("recipe", FILE_TYPES)
+def test_recipes_write_what_gguf_py_quantizes(recipe: str, model: Path, tmp_path: Path) -> None:
+    """For the weights that ``llama-quantize --pure`` takes; keys, shapes and the order stay."""
+    report = convert(model, tmp_path / "q.gguf", recipe=recipe, verify=True)
+    old, new = read(model), read(tmp_path / "q.gguf")
+    changed = {"general.file_type": FILE_TYPES[recipe], "general.quantization_version": 2, "GGUF.kv_count": 7}
+    assert new[0] == {**old[0], **changed}
+    assert list(new[1]) == list(MODEL)
+    for name, (kind, shape, content) in new[1].items():
+        assert shape == MODEL[name].shape
+        whole = recipe in ("bf16", "f16")
+        chosen = name in CHOSEN or (whole and name == "blk.0.ffn_down.weight")
+        wanted = (recipe.upper(), shape, quantized(MODEL[name], recipe.upper())) if chosen else old[1][name]
+        assert (kind, shape, content) == wanted
+        assert {one.name: one.action for one in report.tensors}[name] == (
+            "converted" if wanted != old[1][name] else "kept"
+        )
+
+
+def test_keys_keep_their_bytes_and_places(tmp_path: Path) -> None:
+    """An unknown key, an array, and a file type of another width: only the numbers change, or are put at the end."""
+    keys = [
+        number("general.quantization_version", 1),
+        text(b"general.architecture") + struct.pack("<I", 8) + text(b"llama"),
+        text(b"x") + struct.pack("<IIQ", 9, 8, 2) + text(b"\xff") + text(b""),
+        text(b"general.file_type") + struct.pack("<IQ", 10, 5),
+        text(b"y") + struct.pack("<Id", 12, 0.5),
+    ]
+    source = raw_file(tmp_path / "a.gguf", keys, [entry("w.weight", (32, 2))], 256)
+    convert(source, tmp_path / "b.gguf", recipe="q8_0")
+    content = (tmp_path / "b.gguf").read_bytes()
+    wanted = [
+        number("general.quantization_version", 2),
+        *keys[1:3],
+        number("general.file_type", 7),
+        keys[4],
+        entry("w.weight", (32, 2), 8),
+    ]
+    head = b"GGUF" + struct.pack("<IQQ", 3, 1, 5) + b"".join(wanted)
+    assert content == head + bytes(-len(head) % 32) + bytes(2 * 34) + bytes(-2 * 34 % 32)
+
+
+def test_a_later_file_of_a_split_model_says_nothing_of_its_type(tmp_path: Path) -> None:
+    keys = [text(b"split.no") + struct.pack("<IH", 2, 1)]
+    convert(raw_file(tmp_path / "a.gguf", keys, [entry("w.weight", (32, 2))], 256), tmp_path / "b.gguf", recipe="q8_0")
+    assert keys[0] in (tmp_path / "b.gguf").read_bytes()
+    assert read(tmp_path / "b.gguf")[0].keys() == {"GGUF.version", "GGUF.tensor_count", "GGUF.kv_count", "split.no"}
+
+
+@pytest.mark.parametrize("alignment", [8, 32, 256])
+def test_the_alignment_is_kept(alignment: int, tmp_path: Path) -> None:
+    source = write(tmp_path / "a.gguf", MODEL, alignment)
+    convert(source, tmp_path / "b.gguf", recipe="q4_0")
+    places = [one.data_offset for one in gguf.GGUFReader(tmp_path / "b.gguf").tensors]
+    sizes = [one.n_bytes for one in gguf.GGUFReader(tmp_path / "b.gguf").tensors]
+    assert all(place % alignment == 0 for place in places)
+    ends = [place + size + -size % alignment for place, size in zip(places, sizes, strict=True)]
+    assert [*places[1:], (tmp_path / "b.gguf").stat().st_size] == ends  # as llama.cpp demands: no other gaps
+
+
+def test_version_2(tmp_path: Path) -> None:
+    convert(
+        raw_file(tmp_path / "a.gguf", [], [entry("w.weight", (32, 2))], 256, version=2),
+        tmp_path / "b.gguf",
+        recipe="q8_0",
+    )
+    assert read(tmp_path / "b.gguf")[0]["GGUF.version"] == 2
+
+
+@pytest.mark.parametrize("to", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("name", BLOCK_TYPES)
+def test_dequantization(name: str, to: str, tmp_path: Path) -> None:
+    """Values of gguf-py, rounded once more; names and shapes stay; what is wider than the target does too."""
+    kind = BLOCK_TYPES[name]
+    blocks = RANDOM.randint(0, 256, (2, 3, 256 // kind.size * kind.nbytes)).astype(np.uint8)
+    if name != "NVFP4":
+        tame(blocks.reshape(-1, kind.nbytes), name)
+    tensors = {"w.weight": (Type[name], blocks), "norm.weight": numbers(8)}
+    source = write(tmp_path / "a.gguf", tensors)
+    report = convert(source, tmp_path / "b.safetensors", to=to, verify=True)
+    assert report.tensors[0].source == name
+    made = load_file(tmp_path / "b.safetensors")
+    wanted = values_of(source)["w.weight"]
+    assert made["w.weight"].shape == (2, 3, 256)
+    with np.errstate(over="ignore"):
+        assert np.array_equal(made["w.weight"], wanted.astype(to if to != "bfloat16" else ml_dtypes.bfloat16))
+    assert np.array_equal(made["norm.weight"], tensors["norm.weight"])
+
+
+def tame(blocks: Array, name: str) -> None:
+    """Make scales finite, so that there is no NaN: the tests of blocks have those."""
+    at = {"Q2_K": (81, 83), "Q3_K": (109,), "Q6_K": (209,), "Q4_K": (1, 3), "Q5_K": (1, 3)}
+    for place in at.get(name, (0,) if name == "MXFP4" else (1, 3) if name in ("Q4_1", "Q5_1") else (1,)):
+        blocks[:, place] = 0x38 if name != "MXFP4" else 120
+
+
+def test_plain_files_become_safetensors(model: Path, tmp_path: Path) -> None:
+    convert(model, tmp_path / "b.safetensors", to="float16")
+    made = load_file(tmp_path / "b.safetensors")
+    assert {name: x.shape for name, x in made.items()} == {name: x.shape for name, x in MODEL.items()}
+    assert np.array_equal(made["blk.0.attn_q.weight"], MODEL["blk.0.attn_q.weight"].astype(np.float16))
+    assert np.array_equal(made["blk.0.ids"], MODEL["blk.0.ids"])
+
+
+@pytest.mark.parametrize(("first", "second"), [("q8_0", "q4_0"), ("q4_0", "q8_0"), ("mxfp4", "bf16"), ("bf16", "q8_0")])
+def test_quantized_files_are_quantized_again(first: str, second: str, model: Path, tmp_path: Path) -> None:
+    """In one pass, from the values of the blocks; the report says so."""
+    convert(model, tmp_path / "a.gguf", recipe=first)
+    report = convert(tmp_path / "a.gguf", tmp_path / "b.gguf", recipe=second, verify=True)
+    values, made = values_of(tmp_path / "a.gguf"), read(tmp_path / "b.gguf")[1]
+    for name in CHOSEN:
+        assert made[name][0] == second.upper()
+        assert made[name][2] == quantized(values[name], second.upper())
+    twice = f"'token_embd.weight' was quantized already ({first.upper()}), and so were 3 other tensors; errors add up"
+    assert report.remarks == ([] if first == "bf16" else [twice])
+    same = convert(tmp_path / "b.gguf", tmp_path / "c.gguf", recipe=first, keep="output")
+    assert {one.name: one.why for one in same.tensors}["output.weight"] == "kept by name"
+
+
+def test_what_has_the_type_already_is_copied(model: Path, tmp_path: Path) -> None:
+    convert(model, tmp_path / "a.gguf", recipe="q8_0", keep="output")
+    report = convert(tmp_path / "a.gguf", tmp_path / "b.gguf", recipe="q8_0")
+    assert {one.name for one in report.tensors if one.why == "Q8_0 already"} == {*CHOSEN} - {"output.weight"}
+    with pytest.raises(FileError, match="has no weight that the recipe q8_0 quantizes"):
+        convert(tmp_path / "b.gguf", tmp_path / "c.gguf", recipe="q8_0")
+
+
+@pytest.mark.parametrize("factor", [np.array([0.25], np.float32), np.array([0.5, 3], np.float32)])
+def test_the_factor_of_nvfp4_is_applied(factor: Array, tmp_path: Path) -> None:
+    """One number, or one to each expert; scales of inputs are left out."""
+    blocks = RANDOM.randint(0, 127, (2, 3, 36)).astype(np.uint8)
+    tensors = {"blk.0.up.weight": (Type.NVFP4, blocks), "blk.0.up.scale": factor, "blk.0.up.input_scale": factor}
+    source = write(tmp_path / "a.gguf", tensors)
+    wanted = values_of(source)["blk.0.up.weight"] * factor[:, np.newaxis, np.newaxis]
+    convert(source, tmp_path / "b.safetensors", to="float32")
+    made = load_file(tmp_path / "b.safetensors")
+    assert list(made) == ["blk.0.up.weight"]
+    assert np.array_equal(made["blk.0.up.weight"], wanted)
+    convert(source, tmp_path / "b.gguf", recipe="bf16")
+    assert read(tmp_path / "b.gguf")[1] == {"blk.0.up.weight": ("BF16", (2, 3, 64), quantized(wanted, "BF16"))}
+    convert(write(tmp_path / "c.gguf", {**tensors, "x.weight": numbers(2, 32)}), tmp_path / "d.gguf", recipe="q8_0",
+            keep="blk.*")  # fmt: skip
+    assert list(read(tmp_path / "d.gguf")[1]) == [*tensors, "x.weight"]
+
+
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3}, {"max_memory": "99M", "threads": 2}])
+@pytest.mark.parametrize("recipe", ["q8_0", "mxfp4", "bf16"])
+def test_the_same_bytes_in_any_cut(options: dict[str, Any], recipe: str, tmp_path: Path) -> None:
+    """A weight of several chunks and parts, plain and quantized."""
+    x = numbers(600, 2048)
+    source = write(tmp_path / "a.gguf", {"w.weight": x})
+    convert(source, tmp_path / "b.gguf", recipe=recipe, verify=True, **options)
+    assert read(tmp_path / "b.gguf")[1]["w.weight"][2] == quantized(x, recipe.upper())
+    convert(tmp_path / "b.gguf", tmp_path / "c.gguf", recipe="q4_0", verify=True, **options)
+    values = values_of(tmp_path / "b.gguf")["w.weight"]
+    assert read(tmp_path / "c.gguf")[1]["w.weight"][2] == quantized(values, "Q4_0")
+
+
+def test_losses_are_those_of_the_values(tmp_path: Path) -> None:
+    """Saturated are FP4 values of 7 and more, and in Q4_0 the other end of the range."""
+    x = np.zeros((2, 64), np.float32)
+    x[:, :8] = 7.5, -6.9, 1, 1, 1, 1, 2, 5
+    x[0, 32:35] = -8, 8, 7.4
+    source = write(tmp_path / "a.gguf", {"w.weight": x})
+    mxfp4 = convert(source, tmp_path / "b.gguf", recipe="mxfp4").total
+    assert (mxfp4.saturated, mxfp4.max_abs_error) == (2, 1.5)
+    q4_0 = convert(source, tmp_path / "c.gguf", recipe="q4_0")
+    back = values_of(tmp_path / "c.gguf")["w.weight"]
+    assert q4_0.total.max_abs_error == np.abs(back - x).max()
+    assert q4_0.total.saturated == 1
+    noise = np.square(back - x, dtype=np.float64).sum()
+    assert q4_0.total.sqnr_db == pytest.approx(10 * np.log10(np.square(x, dtype=np.float64).sum() / noise))
+
+
+def test_inspect_names_the_types(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    convert(model, tmp_path / "q.gguf", recipe="mxfp4")
+    listed = {one.name: (one.format, one.shape, one.nbytes) for one in inspect(tmp_path / "q.gguf", stats=True)}
+    assert listed["blk.0.ffn_up_exps.weight"] == ("MXFP4", (4, 3, 64), 4 * 3 * 2 * 17)
+    assert listed["blk.0.attn_norm.weight"] == ("float32", (64,), 256)
+    assert listed["blk.0.ids"][0] == "int32"
+    assert main(["inspect", str(tmp_path / "q.gguf")]) == 0
+    assert "MXFP4" in capsys.readouterr().out
+
+
+def test_refusals(model: Path, tmp_path: Path) -> None:
+    """One line each, and nothing is written."""
+    other = save(tmp_path / "x.safetensors")
+    copied = write(tmp_path / "i.gguf", {"w.weight": (Type.IQ2_XS, np.zeros((2, 74), np.uint8)), "n": numbers(3)})
+    factor = write(
+        tmp_path / "f.gguf",
+        {"w.weight": (Type.Q8_0, np.zeros((2, 34), np.uint8)), "w.scale": np.ones(1, np.float16)},
+    )
+    nan = write(tmp_path / "nan.gguf", {"w.weight": np.full((2, 32), np.nan, np.float32)})
+    large = write(tmp_path / "large.gguf", {"w.weight": np.full((2, 32), 1e9, np.float32)})
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for source, name, options, why in (
+        (model, "y.gguf", {"to": "bfloat16"}, r"y\.gguf: a \.gguf file is converted by a recipe, which keeps norms"),
+        (model, "y.npz", {"to": "bfloat16"}, r"must be a \.gguf or \.safetensors file"),
+        (model, "y.safetensors", {"recipe": "q8_0"}, "safetensors has no type for 'token_embd.weight', which is Q8_0"),
+        (model, "y.gguf", {"recipe": "fp8-block"}, r"must be a \.safetensors file, or a folder of .*, for fp8-block"),
+        (other, "y.safetensors", {"recipe": "q8_0"}, r"must be a \.gguf file, for q8_0"),
+        (copied, "y.gguf", {"recipe": "q8_0"}, "has no weight that the recipe q8_0 quantizes"),
+        (copied, "y.safetensors", {"to": "float16"}, "no type for 'w.weight', which is IQ2_XS"),
+        (factor, "y.safetensors", {"to": "float16"}, "'w.scale': must hold F32, to be factors; got F16"),
+        (nan, "y.gguf", {"recipe": "q8_0"}, "'w.weight': has a NaN or an infinity"),
+        (large, "y.gguf", {"recipe": "q8_0"}, "'w.weight': has numbers too large for Q8_0"),
+        (large, "y.gguf", {"recipe": "f16"}, "'w.weight': has numbers too large for F16"),
+    ):  # fmt: skip
+        with pytest.raises(FileError, match=why) as caught:
+            convert(source, tmp_path / name, **options)  # type: ignore[arg-type]
+        assert len(str(caught.value).splitlines()) == 1
+        assert leftovers(tmp_path) == []
+        assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    source = raw_file(tmp_path / "a.gguf", [], [], 0)
+    assert inspect(source) == []
+    scalar = raw_file(tmp_path / "s.gguf", [], [entry("s", ()), entry("none", (0, 4), offset=32)], 32)
+    assert [(one.name, one.shape, one.nbytes) for one in inspect(scalar)] == [("s", (), 4), ("none", (4, 0), 0)]
+    convert(scalar, tmp_path / "s.safetensors", to="float16")
+    assert load_file(tmp_path / "s.safetensors")["none"].shape == (4, 0)

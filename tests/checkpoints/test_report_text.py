@@ -1,0 +1,306 @@
+"""The report as text, HTML and JSON: by kind of layer or tensor; what a dry run shows; the progress of all passes."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.checkpoint_files import everything, save
+from support.command_line import run
+from support.quantized_checkpoints import LAYOUTS, write_folder
+from support.resumed_conversions import SHARDS, three_shards
+
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.containers.folder import Folder
+from lowprec.checkpoints.containers.tensors import TensorReader
+from lowprec.checkpoints.layer_kinds import layer_kind
+from lowprec.checkpoints.planning.description_changes import description_changes
+from lowprec.checkpoints.planning.quantization_config import Description
+from lowprec.checkpoints.progress import Progress
+
+KINDS = {
+    # Llama, Qwen
+    "model.layers.0.self_attn.q_proj.weight": "q_proj",
+    "model.layers.31.mlp.down_proj.weight": "down_proj",
+    "model.layers.1.input_layernorm.weight": "input_layernorm",
+    "model.layers.1.self_attn.q_proj.bias": "q_proj",
+    "model.embed_tokens.weight": "embed_tokens",
+    "lm_head.weight": "lm_head",
+    "model.norm.weight": "norm",
+    # DeepSeek, Mixtral, Qwen MoE
+    "model.layers.3.mlp.experts.255.gate_proj.weight": "experts",
+    "model.layers.3.mlp.shared_experts.up_proj.weight": "shared_experts",
+    "model.layers.3.mlp.shared_expert.up_proj.weight": "shared_expert",
+    "model.layers.3.mlp.shared_expert_gate.weight": "shared_expert_gate",
+    "model.layers.3.mlp.gate.weight": "gate",
+    "model.layers.3.mlp.gate.e_score_correction_bias": "gate",
+    "model.layers.3.self_attn.kv_a_proj_with_mqa.weight": "kv_a_proj_with_mqa",
+    "layers.5.ffn.experts.12.w1.weight": "experts",
+    "layers.5.attn.wq_a.weight": "wq_a",
+    "model.layers.0.block_sparse_moe.experts.7.w2.weight": "experts",
+    # gpt-oss, of Hugging Face and of OpenAI
+    "model.layers.0.mlp.experts.gate_up_proj": "experts",
+    "model.layers.0.mlp.experts.down_proj_bias": "experts",
+    "model.layers.0.mlp.router.weight": "router",
+    "model.layers.0.self_attn.sinks": "self_attn",
+    "block.4.attn.qkv.weight": "qkv",
+    "block.4.mlp.mlp1_weight": "mlp",
+    # Flux, of Black Forest Labs and of diffusers
+    "double_blocks.0.img_attn.qkv.weight": "qkv",
+    "double_blocks.18.img_mlp.0.weight": "img_mlp",
+    "single_blocks.37.linear1.weight": "linear1",
+    "final_layer.adaLN_modulation.1.weight": "adaLN_modulation",
+    "img_in.weight": "img_in",
+    "transformer_blocks.0.attn.to_out.0.weight": "to_out",
+    "transformer_blocks.0.ff.net.0.proj.weight": "proj",
+    "time_text_embed.timestep_embedder.linear_1.weight": "linear_1",
+    # GGUF, ONNX, arrays
+    "blk.7.attn_q.weight": "attn_q",
+    "/model/layers.0/attn/q_proj/MatMul.weight": "MatMul",
+    "onnx::MatMul_123": "onnx::MatMul",
+    "w": "w",
+}
+
+
+def test_kinds_of_layers() -> None:
+    assert {name: layer_kind(name) for name in KINDS} == KINDS
+
+
+LONG = "model.layers.3.mlp.experts.3.a_name_that_is_longer_than_all_the_others_in_this_file_together.weight"
+
+
+def model(path: Path) -> Path:
+    """Write float32 tensors the errors of which, as float8_e4m3fn, are known.
+
+    Between 1 and 2 its step is 1/8: 17/16 is a tie and becomes 1, 33/32 becomes 1; 1000 saturates, 1/2048 is flushed.
+    """
+    tensors: dict[str, Any] = {}
+    for layer in range(4):
+        tensors[f"model.layers.{layer}.self_attn.q_proj.weight"] = [[1, 17 / 16]]
+        tensors[f"model.layers.{layer}.self_attn.k_proj.weight"] = [[1, 33 / 32]]
+        tensors[f"model.layers.{layer}.mlp.experts.{layer}.up_proj.weight"] = [[1, 0.5, 2]]
+        tensors[f"model.layers.{layer}.input_layernorm.weight"] = [1]
+    tensors[LONG] = [[1000, 2**-11]]
+    tensors = {name: np.array(x, np.float32) for name, x in tensors.items()}
+    tensors["model.layers.0.ids"] = np.arange(3)
+    return save(path, tensors)
+
+
+def decibels(signal: float, noise: float) -> str:
+    return f"{10 * math.log10(signal / noise):.2f}"
+
+
+Q, K = decibels(1 + (17 / 16) ** 2, (1 / 16) ** 2), decibels(1 + (33 / 32) ** 2, (1 / 32) ** 2)
+EXPERTS = decibels(4 * 5.25 + 1000**2, 552**2 + 2**-22)
+TOTAL = decibels(4 * (1 + (17 / 16) ** 2 + 1 + (33 / 32) ** 2 + 5.25) + 1000**2, 4 * (2**-8 + 2**-10) + 552**2 + 2**-22)
+SAID = f"""\
+kept: 4 tensors, 16 B; excluded
+kept: 1 tensor, 24 B; no floats
+kind     count  from     elements  SQNR dB  max error  saturated  flushed  NaN  Inf
+experts      5  float32        14     {EXPERTS}        552          1        1    0    0
+k_proj       4  float32         8    {K}    0.03125          0        0    0    0
+q_proj       4  float32         8    {Q}     0.0625          0        0    0    0
+total       13                 30     {TOTAL}        552          1        1    0    0
+"""
+
+
+def test_many_tensors_are_shown_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = model(tmp_path / "x.safetensors")
+    arguments = ("--to", "float8_e4m3fn", "--exclude", "*norm*", "--progress", "none")
+    report = tmp_path / "r.json"
+    out = run(
+        "convert", str(source), str(tmp_path / "y.safetensors"), *arguments, "--report", str(report), capsys=capsys
+    )
+    assert out.startswith(SAID + "lowest SQNR:\n")
+    header, *lines, last = out.removeprefix(SAID).splitlines()[1:]
+    assert [line.split()[0] for line in lines] == [
+        LONG, *(f"model.layers.{layer}.self_attn.q_proj.weight" for layer in range(4)),
+        *(f"model.layers.{layer}.self_attn.k_proj.weight" for layer in range(4)),
+    ]  # fmt: skip
+    assert {line.index("float32") for line in lines} == {header.index("from")} == {len(LONG) + 2}
+    assert len({len(line) for line in [header, *lines]}) == 1
+    assert "13 tensors converted to float8_e4m3fn, 5 kept" in last
+    kinds = json.loads(report.read_text())["kinds"]
+    assert [(one["name"], one["count"], one["elements"], one["saturated"], one["flushed"]) for one in kinds] == [
+        ("experts", 5, 14, 1, 1), ("k_proj", 4, 8, 0, 0), ("q_proj", 4, 8, 0, 0),
+    ]  # fmt: skip
+    assert f"{kinds[2]['sqnr_db']:.2f}" == Q
+    tensors = json.loads(report.read_text())["tensors"]
+    assert {one["name"]: one["kind"] for one in tensors}[LONG] == "experts"
+
+
+def test_verbose_names_every_tensor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = model(tmp_path / "x.safetensors")
+    arguments = ("--to", "float8_e4m3fn", "--exclude", "*norm*", "--progress", "none", "-v")
+    lines = run("convert", str(source), str(tmp_path / "y.safetensors"), *arguments, capsys=capsys).splitlines()
+    assert "'model.layers.0.ids': kept, int64; no floats" in lines
+    assert sum(line.endswith(": kept, float32; excluded") for line in lines) == 4
+    found = [line.split() for line in lines if line.startswith("model.layers.2.mlp.experts.2.up_proj.weight ")]
+    assert found == [["model.layers.2.mlp.experts.2.up_proj.weight", "float32", "3", "inf", "0", *"0000"]]
+    assert set(SAID.splitlines()[2:]) <= set(lines)
+
+
+def test_the_worst_tensors_are_ten(tmp_path: Path) -> None:
+    """What became NaN comes first, and what lost nothing is not named."""
+    tensors = {f"a.{n}.w": np.array([1, 1 + n / 64], np.float32) for n in range(16)}  # 8/64 and 0 are exact
+    tensors["a.nan.w"] = np.array([1e6, 1], np.float32)
+    tensors["a.zero.w"] = np.zeros(3, np.float32)
+    source = save(tmp_path / "x.safetensors", tensors)
+    text = convert(source, tmp_path / "y.safetensors", to="float8_e4m3fn", saturate=False).as_text()
+    worst = [line.split() for line in text.partition("lowest SQNR:\n")[2].splitlines()[1:-1]]
+    assert len(worst) == 10
+    assert worst[0][0] == "a.nan.w"
+    assert [float(row[3]) for row in worst[1:]] == sorted(float(row[3]) for row in worst[1:])
+    assert worst[1][0] == "a.4.w"  # 17/16: half a step from both neighbours of the smallest step
+    assert not {"a.0.w", "a.8.w", "a.zero.w"} & {row[0] for row in worst}
+
+
+def test_names_are_escaped(tmp_path: Path) -> None:
+    source = save(tmp_path / "x.safetensors", {"a<b>\x1b[31m": np.ones(3, np.float32), "i": np.arange(2)})
+    report = convert(source, tmp_path / "y.safetensors", to="float16")
+    assert "'a<b>\\x1b[31m'  float32" in report.as_text()
+    page = report._repr_html_()
+    assert "&lt;b&gt;\\x1b[31m" in page
+    assert "<b>" not in page
+    assert "\x1b" not in page
+    assert "<div>&#x27;i&#x27;: kept, int64; no floats</div>" in page
+
+
+# --- what a dry run shows ---
+
+
+@pytest.fixture
+def headers_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a tensor was read")
+
+    monkeypatch.setattr(TensorReader, "read_into", refuse)
+
+
+@pytest.mark.usefixtures("headers_only")
+def test_a_dry_run_shows_scales_and_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = three_shards(tmp_path / "in"), tmp_path / "out"
+    before = everything(tmp_path)
+    out = run("convert", str(source), str(target), "--recipe", "w4a16-g32", "--dry-run", capsys=capsys)
+    assert out.splitlines() == [
+        "kept: 3 tensors, 384 B; no weight of two axes in bfloat16, float16, float32",
+        "kind       count  shape  from      to         scale     scale shape    before     after",
+        "down_proj      3  32x64  bfloat16  int4       bfloat16  32x2         12.0 KiB   3.4 KiB",
+        "gate_proj      3  32x64  bfloat16  int4       bfloat16  32x2         12.0 KiB   3.4 KiB",
+        "up_proj        3  32x64  bfloat16  int4       bfloat16  32x2         12.0 KiB   3.4 KiB",
+        "q_proj         1  32x64  bfloat16  int4       bfloat16  32x2          4.0 KiB   1.1 KiB",
+        "o_proj         1  32x64  bfloat16  int4       bfloat16  32x2          4.0 KiB   1.1 KiB",
+        "k_proj         1  32x64  bfloat16  int4       bfloat16  32x2          4.0 KiB   1.1 KiB",
+        "kept           3                                                        384 B     384 B",
+        "total         12                   w4a16-g32                         48.4 KiB  14.1 KiB",
+        "config.json: quantization_config added",
+        f"{target}: 12 tensors would be converted to w4a16-g32, 3 kept; 48.4 KiB -> 14.1 KiB",
+    ]
+    assert everything(tmp_path) == before
+    out = run("convert", str(source), str(target), "--to", "int8", "--scale", "axis:0", "-n", "-v", capsys=capsys)
+    row = "model.layers.0.mlp.down_proj.weight     32x64  bfloat16  int8  float32  32            4.0 KiB   2.1 KiB"
+    assert row in out.splitlines()
+    assert "config.json: unchanged" in out.splitlines()
+
+
+@pytest.mark.usefixtures("headers_only")
+def test_a_dry_run_of_a_dequantization(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_folder(tmp_path / "in", LAYOUTS["deepseek v3"])
+    (tmp_path / "in" / "config.json").write_text(
+        '{"dtype": "float32", "text_config": {"dtype": "float32", "a": [1]}, '
+        '"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}'
+    )
+    (tmp_path / "in" / "hf_quant_config.json").write_text("{}")
+    out = run("convert", str(tmp_path / "in"), str(tmp_path / "out"), "--to", "bfloat16", "-n", capsys=capsys)
+    changes = 'dtype "float32" -> "bfloat16", text_config.dtype "float32" -> "bfloat16", quantization_config removed'
+    assert f"config.json: {changes}" in out.splitlines()
+    assert "hf_quant_config.json: left out" in out.splitlines()
+    assert re.search(r"float8_e4m3fn +bfloat16 +float32 +\d+x\d+ ", out)
+
+
+def test_what_becomes_of_descriptions(tmp_path: Path) -> None:
+    folder = three_shards(tmp_path / "in")
+    (folder / "params.json").write_text("{}")
+    (folder / "quant_config.json").write_text("{}")
+    (folder / "config.json").write_text('{"a": 1, "b": {"c": 1}, "text_config": {"d": "x"}, "e\\u0007": 2, "f": null}')
+    container = Folder(folder)
+    assert description_changes(container, []) == ["config.json: unchanged", "params.json: unchanged"]
+    container.replace("quant_config.json", None)
+    container.add("config.json", b'{"a": 2, "b": {"c": 2}, "text_config": {"d": "y"}, "g": 3}')
+    container.add("hf_quant_config.json", b"{}")
+    misfits = [Description(folder / SHARDS[0], ("_quantization_metadata",)), Description(folder / "quant_config.json")]
+    assert description_changes(container, misfits) == [
+        'config.json: a 1 -> 2, b {...} -> {...}, text_config.d "x" -> "y", e\\x07 removed, f removed, g added',
+        "params.json: unchanged", "hf_quant_config.json: new", "quant_config.json: left out",
+        f"{SHARDS[0]}: _quantization_metadata left out",
+    ]  # fmt: skip
+
+
+# --- progress ---
+
+
+@pytest.mark.parametrize(
+    ("options", "phases"),
+    [({"to": "float16"}, ["converting"]),
+     ({"to": "int8", "scale": "tensor"}, ["measuring", "converting"]),
+     ({"to": "int8", "scale": "block:32"}, ["converting"]),
+     ({"recipe": "nvfp4a16"}, ["measuring", "converting"])],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("verify", [False, True])
+def test_the_progress_is_of_all_passes(
+    options: dict[str, Any], phases: list[str], verify: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its total is known from the start and reached at the end, and every phase has a name."""
+    shown: list[Progress] = []
+    said: list[str] = []
+
+    class Recorded(Progress):
+        def phase(self, name: str) -> None:
+            said.append(name)
+
+    def make(style: str, total: int) -> Progress:
+        shown.append(Recorded(total))
+        return shown[-1]
+
+    monkeypatch.setattr("lowprec.checkpoints.conversion.make_progress", make)
+    source = three_shards(tmp_path / "in")
+    convert(source, tmp_path / "out", verify=verify, **options)
+    nbytes = sum(x.nbytes for x in [np.zeros((12, 32, 64), ml_dtypes.bfloat16), np.zeros((3, 64), ml_dtypes.bfloat16)])
+    measured = 12 * 32 * 64 * 2 + 3 * 64 * 2 * ("scale" in options) if "measuring" in phases else 0
+    assert [one.total for one in shown] == [(nbytes + measured) * (1 + verify)]
+    assert shown[0].done == shown[0].total
+    checks = ["verifying, measuring"] * ("measuring" in phases) + ["verifying"] if verify else []
+    assert said == [*phases, "writing to the disk", *checks]
+
+
+def test_the_bar_and_the_lines_go_on_where_an_earlier_run_ended(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from lowprec.checkpoints import progress
+
+    monkeypatch.setattr(progress, "INTERVAL", 0.0)
+    times = iter([0.0, 1.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
+    lines = progress.make_progress("plain", 100 << 20)
+    lines.phase("converting")
+    lines.skip(60 << 20)
+    lines.say("resumed")
+    lines.advance(10 << 20)
+    assert capsys.readouterr().err == "resumed\nconverting: 70 % of 100.0 MiB, 10.0 MiB/s, 3 s left\n"
+    monkeypatch.undo()
+    bar = progress.make_progress("bar", 100 << 20)
+    bar.phase("converting")
+    bar.skip(60 << 20)
+    bar.say("resumed")
+    bar.advance(10 << 20)
+    fields = bar._bar.format_dict  # type: ignore[attr-defined]
+    bar.close()
+    assert (fields["n"], fields["initial"], fields["total"]) == (70 << 20, 60 << 20, 100 << 20)
+    assert "resumed" in capsys.readouterr().err
