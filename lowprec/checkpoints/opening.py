@@ -284,7 +284,7 @@ def open(
     Parameters
     ----------
     path : path
-        A .safetensors, .npy, .npz or .onnx file, or a folder with .safetensors, with or without an index.
+        A .safetensors, .gguf, .npy, .npz or .onnx file, or a folder with .safetensors, with or without an index.
     source : str, int, dtype or Format, optional
         .npy and .npz: the format of codes whose header does not name it.
     follow_links, max_memory : bool, int or str

@@ -18,8 +18,9 @@ from support.tiny_models import write_folder as write_llama
 from support.typed_tensors import Array, write_tensors
 
 import lowprec as lp
-from lowprec.checkpoints import check
+from lowprec.checkpoints import Finding, check
 from lowprec.checkpoints.checking import values
+from lowprec.checkpoints.checking.finding import merged
 from lowprec.checkpoints.containers.tensors import TensorReader
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.recipes.registry import RECIPES
@@ -135,6 +136,22 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found == [one.as_dict() for one in check("model")]
     assert {"kind": "values", "misread": True, "tensor": f"{UP}.weight_scale_inv", "text": "has 1 NaN among 4 scales",
             "count": 1} in found  # fmt: skip
+
+
+def test_findings_that_differ_in_numbers_alone_are_one() -> None:
+    """Those of a checkpoint stay, and so do those of other formats."""
+    findings = [
+        Finding("values", True, "layers.0.a", "has 1 NaN among 8 codes"),
+        Finding("layout", False, "", "Q8_0: 1 weight"),
+        Finding("values", True, "layers.7.a", "has 30 NaN among 8 codes"),
+        Finding("layout", False, "", "Q4_0: 1 weight"),
+        Finding("scales", True, "layers.0.a", "holds int8 codes"),
+        Finding("scales", True, "layers.1.a", "holds int4 codes"),
+        Finding("values", True, "layers.7.b", "has 30 NaN among 8 codes"),
+    ]
+    assert [(one.tensor, one.count) for one in merged(findings)] == [
+        ("layers.0.a", 2), ("", 1), ("", 1), ("layers.0.a", 1), ("layers.1.a", 1), ("layers.7.b", 1),
+    ]  # fmt: skip
 
 
 def test_headers_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

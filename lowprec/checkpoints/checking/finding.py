@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["Finding", "merged", "name_text"]
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER, _COUNT = re.compile(r"\d+"), re.compile(r"\b\d+\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings, those of one kind about names that differ in numbers alone as one, the first of them."""
     found: dict[tuple[Any, ...], Finding] = {}
     for one in findings:
-        key = one.kind, one.misread, *(_NUMBER.sub("*", text) for text in (one.tensor, one.text))
+        text = _COUNT.sub("*", one.text) if one.tensor else one.text
+        key = one.kind, one.misread, _NUMBER.sub("*", one.tensor), text
         first = found.get(key)
         found[key] = one if first is None else replace(first, count=first.count + one.count)
     return list(found.values())
