@@ -93,6 +93,7 @@ CHECKPOINTS = {  # the same inside checkpoints/: folder -> the folders, and modu
         "recipes",
         "schemes",
     },
+    "checking": {"files", "containers", "headline", "layouts", "planning", "progress", "recipes", "schemes"},
     "execution": {"files", "containers", "arithmetic", "operations", "planning", "progress"},
 }
 

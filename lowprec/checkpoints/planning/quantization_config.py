@@ -15,8 +15,9 @@ from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError, reason
 
 __all__ = [
-    "EXPERTS", "Description", "add_descriptions", "entries", "find_descriptions", "layer_descriptions",
-    "model_type", "quantization_of", "remove_descriptions", "set_dtype", "without_descriptions",
+    "EXPERTS", "HF_QUANT_CONFIG", "Description", "add_descriptions", "entries", "find_descriptions",
+    "layer_descriptions", "model_type", "quantization_of", "read_description", "remove_descriptions", "set_dtype",
+    "without_descriptions",
 ]  # fmt: skip
 
 KEY = "quantization_config"
@@ -33,7 +34,8 @@ TOP_KEY = "quantization"
 """The same at the top, as MLX (config.json) and Mistral (params.json) write it."""
 
 CONFIGS = ("config.json", "params.json")
-FILES = ("hf_quant_config.json", "quantize_config.json", "quant_config.json")
+HF_QUANT_CONFIG = "hf_quant_config.json"
+FILES = (HF_QUANT_CONFIG, "quantize_config.json", "quant_config.json")
 """Files that are such a description as a whole: of ModelOpt, AutoGPTQ, AWQ."""
 
 DTYPES = ("torch_dtype", "dtype")
@@ -178,11 +180,16 @@ def layer_descriptions(container: Container) -> dict[str, object]:
     return layers
 
 
+def read_description(container: Container, name: str) -> dict[str, Any]:
+    """Return what one of a folder's files of JSON says; empty where it is missing or no JSON object."""
+    if not isinstance(container, Folder) or name not in container.others:
+        return {}
+    return dict(json.loads(_read(container.path / name) or "{}"))
+
+
 def model_type(container: Container) -> str:
     """Return what config.json of a folder says that the model is; nothing where it does not."""
-    if not isinstance(container, Folder) or CONFIGS[0] not in container.others:
-        return ""
-    found = json.loads(_read(container.path / CONFIGS[0]) or "{}").get("model_type")
+    found = read_description(container, CONFIGS[0]).get("model_type")
     return found if isinstance(found, str) else ""
 
 
