@@ -79,5 +79,7 @@ def test_paths(parameter: str, value: str, model: Path, tmp_path: Path) -> None:
 def test_a_recipe_for_other_containers(tmp_path: Path) -> None:
     """Rows in Fortran's order would be taken for others."""
     np.savez(tmp_path / "x.npz", **{"a.0.q.weight": np.asfortranarray(np.ones((32, 64), np.float32))})
-    with pytest.raises(FileError, match=r"x\.npz: must be a \.safetensors file, or a folder of them, for fp8-dynamic"):
+    with pytest.raises(
+        FileError, match=r"x\.npz: must be a \.safetensors file, or a folder of \.safetensors files, for fp8-dynamic"
+    ):
         convert(tmp_path / "x.npz", tmp_path / "y.npz", recipe="fp8-dynamic")
