@@ -23,6 +23,7 @@ from .spec.formats import FORMATS as formats  # noqa: N811  the public name, a m
 from .spec.formats import Format, as_format
 
 if _TYPE_CHECKING:
+    from . import checkpoints as checkpoints
     from .checkpoints import convert
 
 __version__ = _version("lowprec")
@@ -56,7 +57,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Return `convert` at its first use: its modules would take a third of the time that importing lowprec takes.
+    """Return `convert` or `checkpoints` at its first use: importing them takes a third of the time that lowprec takes.
 
     `lowprec.npy`, as the documentation once named it, still works and warns.
     """
@@ -68,8 +69,9 @@ def __getattr__(name: str) -> object:
         text = "lowprec.npy is read_array and write_array of lowprec.checkpoints now"
         warnings.warn(text, DeprecationWarning, stacklevel=2)
         return array_files
-    if name != "convert":
+    if name not in ("checkpoints", "convert"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .checkpoints import convert
+    import importlib
 
-    return convert
+    checkpoints = importlib.import_module(".checkpoints", __name__)  # `from . import` would come here again
+    return checkpoints if name == "checkpoints" else checkpoints.convert

@@ -1,4 +1,4 @@
-"""Checkpoints of any size: tensors converted and inspected chunk by chunk.
+"""Checkpoints of any size: tensors converted, read, inspected and checked chunk by chunk.
 
 ```
 containers/ ─▶ layouts/, recipes/ ─▶ planning/ ─▶ operations/ ─▶ execution/ (steps, threads or Dask, worker)
@@ -6,12 +6,19 @@ containers/ ─▶ layouts/, recipes/ ─▶ planning/ ─▶ operations/ ─▶
 ```
 """
 
+from .checking.check import check
+from .checking.finding import Finding
 from .containers.array_files import read_array, write_array
 from .conversion import convert
 from .inspection import Entry, inspect
+from .opening import Checkpoint, open
 from .report import Report, TensorReport
+from .tensor_info import TensorInfo
 
-__all__ = ["Entry", "Report", "TensorReport", "convert", "inspect", "read_array", "write_array"]
+__all__ = [
+    "Checkpoint", "Entry", "Finding", "Report", "TensorInfo", "TensorReport", "check", "convert", "inspect", "open",
+    "read_array", "write_array",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -24,11 +24,13 @@ from .files.resumable_output import ResumableStaging
 from .job_description import describe_job
 from .planning.description_changes import description_changes
 from .planning.plan_casts import plan_conversion
+from .planning.plan_code_change import plan_code_change
 from .planning.plan_recipe import plan_recipe
 from .planning.plan_relabel import LAYOUTS, plan_relabel
 from .planning.quantization_config import add_descriptions, remove_descriptions, set_dtype
 from .progress import check_style, make_progress
-from .recipes.registry import find_recipe
+from .recipes.fnuz import CodeChange
+from .recipes.registry import find_change, find_recipe
 from .report import Report
 
 __all__ = ["convert", "parse_size"]
@@ -82,8 +84,11 @@ def convert(
     recipe : str, optional
         Quantize the weights of a model for inference engines: ``"fp8-dynamic"``, ``"fp8-block"``, ``"int8"``,
         ``"w4a16"``, ``"w4a16-g32"``, ``"mxfp4a16"``, ``"mxfp8"`` or ``"nvfp4a16"``, in the layout of compressed-tensors
-        and with the arithmetic of llm-compressor; ``"modelopt-fp8"``, ``"modelopt-fp8-dynamic"`` or
-        ``"modelopt-nvfp4"``, in ModelOpt's. The parameters from `source` to `raw` must have their defaults.
+        and with the arithmetic of llm-compressor; ``"deepseek-fp8"``, ``"deepseek-fp8-ue8m0"`` or ``"gptoss-mxfp4"``;
+        ``"modelopt-fp8"``, ``"modelopt-fp8-dynamic"`` or ``"modelopt-nvfp4"``; for files of ComfyUI ``"comfy-fp8"``,
+        ``"comfy-mxfp8"`` or ``"comfy-nvfp4"``; for GGUF ``"q8_0"``, ``"q4_0"``, ``"mxfp4"``, ``"bf16"`` or ``"f16"``.
+        Weights may be quantized already. ``"fnuz"`` and ``"fn"`` write FP8 weights in the formats of MI300, and back.
+        The parameters from `source` to `raw` must have their defaults.
     layout : {"compressed-tensors", "modelopt"}, optional
         Store a model that is quantized already as other engines name it: NVFP4, and FP8 with a scale to a tensor. Codes
         and scales of blocks are copied, other scales become their reciprocals where the layout has those, and
@@ -178,7 +183,7 @@ def convert(
     started, arguments = time.monotonic(), dict(locals())
     options: dict[str, object] = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "raw": raw}
     options |= {"source": source, "include": include, "exclude": exclude, "scale": scale, "scale_format": scale_format}
-    chosen = None if recipe is None else find_recipe(recipe)
+    chosen = None if recipe is None else find_change(recipe) or find_recipe(recipe)
     target = None
     if layout is not None or chosen is not None:
         other = {"recipe": recipe} if layout is not None else {}
@@ -206,6 +211,8 @@ def convert(
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
     if layout is not None:
         plan = plan_relabel(container, layout)
+    elif isinstance(chosen, CodeChange):
+        plan = plan_code_change(container, chosen, kept, added)
     elif chosen is not None:
         plan = plan_recipe(container, chosen, kept, added)
     else:

@@ -11,15 +11,17 @@ import numpy as np
 
 from ..loss.error_stats import CHUNK, ElementStats
 from ..ops.codes import decode, unpack
-from ..spec.formats import NUMERIC, as_format
+from .arguments import as_number_format
+from .containers.container import Container
 from .containers.registry import open_container
 from .containers.tensors import StoredTensor, TensorReader
 from .files.limits import Limits, parse_size
+from .headline import headline
 from .planning.companions import find_companions
 from .progress import size_text
 from .report import plain
 
-__all__ = ["Entry", "as_text", "inspect"]
+__all__ = ["Entry", "as_text", "entry_of", "inspect", "inspect_with_headline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +91,35 @@ def inspect(
     ValueError
         If `source` is no format of numbers, or `max_memory` no size.
     """
-    fmt = None if source is None else as_format(source, parameter="source")
-    if fmt is not None and fmt not in NUMERIC:
-        raise ValueError(f"`source` must be a format of numbers; got {fmt.name}")
-    container = open_container(Path(path), fmt, follow_links=follow_links, limits=Limits(parse_size(max_memory)))
+    return _entries(_open(path, source, follow_links, max_memory), stats)
+
+
+def inspect_with_headline(
+    path: str | os.PathLike[str], *, source: object, stats: bool, follow_links: bool, max_memory: int | str
+) -> tuple[list[Entry], str]:
+    """Return what `inspect` returns, and what the checkpoint is in a line."""
+    container = _open(path, source, follow_links, max_memory)
+    return _entries(container, stats), headline(container)
+
+
+def _open(path: str | os.PathLike[str], source: object, follow_links: bool, max_memory: int | str) -> Container:
+    fmt = None if source is None else as_number_format(source, "source")
+    return open_container(Path(path), fmt, follow_links=follow_links, limits=Limits(parse_size(max_memory)))
+
+
+def _entries(container: Container, stats: bool) -> list[Entry]:
     reader = TensorReader()
     companions = [] if container.codes_suffix else find_companions(container.tensors)
     codes = {one.tensor.name: one.codes.name for one in companions if one.row is not None}
     try:
-        listed = [_entry(tensor, reader if stats else None) for tensor in container.tensors]
+        listed = [entry_of(tensor, reader if stats else None) for tensor in container.tensors]
         return [replace(one, belongs_to=codes[one.name]) if one.name in codes else one for one in listed]
     finally:
         reader.close()
 
 
-def _entry(tensor: StoredTensor, reader: TensorReader | None) -> Entry:
+def entry_of(tensor: StoredTensor, reader: TensorReader | None = None) -> Entry:
+    """Return what a tensor is; with a reader, what its elements are too."""
     name = tensor.fmt.name if tensor.fmt else tensor.type_name
     head = (tensor.name, name, tensor.shape, tensor.location.nbytes)
     if reader is None or tensor.fmt is None:
@@ -131,8 +147,8 @@ def _element_stats(tensor: StoredTensor, reader: TensorReader) -> ElementStats:
     return elements
 
 
-def as_text(path: str, entries: list[Entry], *, stats: bool) -> str:
-    """Return a table for people."""
+def as_text(path: str, entries: list[Entry], headline: str, *, stats: bool) -> str:
+    """Return a headline and a table for people."""
     lines = [f"{'tensor':40} {'format':>16} {'bytes':>14}  shape"]
     if stats:
         lines = [f"{'tensor':40} {'format':>16} {'bytes':>14} {'NaN':>8} {'Inf':>8} {'min':>12} {'max':>12}  shape"]
@@ -148,4 +164,4 @@ def as_text(path: str, entries: list[Entry], *, stats: bool) -> str:
     total = sum(one.nbytes for one in entries)
     formats = sorted({one.format for one in entries})
     lines.append(f"{path}: {len(entries)} tensors, {size_text(total)}; {', '.join(formats)}")
-    return "\n".join(lines)
+    return "\n".join([" ".join(f"{path}: {headline}".splitlines()), *lines])

@@ -14,7 +14,7 @@ from .layer_kinds import layer_kind
 from .layouts.output import SCALES
 from .planning.conversion_plan import ConversionPlan, TensorPlan
 from .progress import size_text
-from .report_text import FEW, Table, kept_lines, loss_tables, planned_table
+from .report_text import FEW, Table, kept_lines, loss_tables, lossless_lines, planned_table
 from .tensor_report import TensorReport, sizes_of, together
 
 __all__ = ["Report", "TensorReport", "plain"]
@@ -133,6 +133,7 @@ class Report:
         """Return what is to be said about the whole, the last line what was done."""
         lines = [f"raw: {note}" for note in self.notes]
         lines += [f"note: {remark}" for remark in self.remarks]
+        lines += lossless_lines(self.tensors)
         kept = sum(one.action == "kept" for one in self.tensors)
         done = "would be converted" if self.dry_run else "converted"
         sizes = f"{size_text(self.total.bytes_before)} -> {size_text(self.total.bytes_after)}"
@@ -150,4 +151,5 @@ def _entry(tensor_plan: TensorPlan, plan: ConversionPlan) -> TensorReport:
         summary.name, "converted" if operation.converts else "kept", tensor_plan.why, summary.source, summary.target,
         summary.shape, math.prod(summary.shape), summary.nbytes, sum(output.nbytes for output in after), summary.scale,
         written if summary.scale_shape is None else summary.scale_shape, layer_kind(summary.name),
+        lossless=summary.is_lossless or None,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from ..spec.text_tables import aligned_table, html_table
 from .progress import size_text
 from .tensor_report import TensorReport, sizes_of, together
 
-__all__ = ["FEW", "Table", "kept_lines", "loss_tables", "planned_table"]
+__all__ = ["FEW", "Table", "kept_lines", "loss_tables", "lossless_lines", "planned_table"]
 
 FEW = 10
 """Up to so many tensors have a line each."""
@@ -24,6 +24,18 @@ class _Column:
     title: str
     text: Callable[[TensorReport], str]
     is_number: bool = True
+
+
+def lossless_lines(tensors: Sequence[TensorReport]) -> list[str]:
+    """Return what is said of tensors that should keep every value: how many do, and those that lost most."""
+    kept = sum(one.lossless is True for one in tensors)
+    changed = sorted((one for one in tensors if one.lossless is False), key=lambda one: -(one.max_abs_error or 0))
+    lines = [f"lossless: {kept} tensors keep every value"] if kept else []
+    lines += [
+        f"{one.name!a}: not lossless; values changed in {one.inexact} tiles or rows, by {one.max_abs_error:.5g} at most"
+        for one in changed[:WORST]
+    ]
+    return lines + ([f"not lossless: {len(changed)} tensors in all"] if len(changed) > WORST else [])
 
 
 def _name(name: str) -> str:

@@ -30,6 +30,10 @@ class TensorReport:
         The format and the shape of its scales: those that it gets or, where it is dequantized, that it had.
     kind : str
         The kind of its layer.
+    lossless : bool or None
+        Whether codes and scales became others and every value stayed; None where values are rounded by a rule.
+    inexact : int or None
+        In how many tiles, or rows where there are none, a value did not stay; None where `lossless` is.
     count : int
         How many tensors it stands for.
     nan, inf, saturated, flushed, max_abs_error, max_rel_error, sqnr_db
@@ -51,6 +55,8 @@ class TensorReport:
     scale_shape: tuple[int, ...] | None = None
     kind: str = ""
     count: int = 1
+    lossless: bool | None = None
+    inexact: int | None = None
     nan: int | None = None
     inf: int | None = None
     saturated: int | None = None
@@ -71,6 +77,8 @@ class TensorReport:
         self.saturated, self.flushed = stats.saturated, stats.flushed
         self.max_abs_error, self.max_rel_error = stats.max_abs_error, stats.max_rel_error
         self.sqnr_db = stats.sqnr_db
+        if self.lossless is not None:
+            self.lossless, self.inexact = not stats.inexact, stats.inexact
 
 
 def sizes_of(tensors: Sequence[TensorReport]) -> tuple[int, int, int]:

@@ -7,15 +7,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..checkpoints.conversion import convert, parse_size
+from ..checkpoints.conversion import convert
 from ..checkpoints.element_rules import SCALE_FORMATS, parse_scale_layout
-from ..checkpoints.inspection import as_text, inspect
+from ..checkpoints.inspection import as_text, inspect, inspect_with_headline
 from ..checkpoints.planning.plan_relabel import LAYOUTS
 from ..checkpoints.progress import STYLES
-from ..checkpoints.recipes.registry import RECIPES
+from ..checkpoints.recipes.registry import CHANGES, RECIPES
 from ..checkpoints.report import Report
 from ..checkpoints.report_file import ReportFile
-from .format_arguments import number_format, source_format
+from .format_arguments import byte_size, number_format, source_format
 
 __all__ = ["add_commands"]
 
@@ -43,13 +43,6 @@ exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted
 _FOLLOW_LINKS = "read files that symbolic links name outside of the checkpoint's folder too"
 
 _SOURCE = ".npy, .npz: the format of codes that the file does not name"
-
-
-def _size(text: str) -> int:
-    try:
-        return parse_size(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a number of bytes such as 256M or 2G; got {text!r}") from None
 
 
 def _scale(text: str) -> str:
@@ -104,17 +97,13 @@ def _report(options: argparse.Namespace) -> Report:
 
 def _inspect(options: argparse.Namespace) -> None:
     source = source_format(options)
-    entries = inspect(
-        options.file,
-        source=source,
-        stats=options.stats,
-        follow_links=options.follow_links,
-        max_memory=options.max_memory,
-    )
+    how = {"source": source, "stats": options.stats, "follow_links": options.follow_links}
     if options.json:
+        entries = inspect(options.file, **how, max_memory=options.max_memory)
         print(json.dumps([one.as_dict() for one in entries], indent=2))
     else:
-        print(as_text(str(options.file), entries, stats=options.stats))
+        entries, headline = inspect_with_headline(options.file, **how, max_memory=options.max_memory)
+        print(as_text(str(options.file), entries, headline, stats=options.stats))
 
 
 def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
@@ -128,9 +117,9 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
     what = one.add_mutually_exclusive_group(required=True)
     what.add_argument("--to", metavar="FORMAT", help="a name, ONNX name or ONNX enum value")
     what.add_argument(
-        "--recipe", choices=[recipe.name for recipe in RECIPES],
+        "--recipe", choices=[recipe.name for recipe in (*RECIPES, *CHANGES)],
         help="quantize the weights of a model for inference engines: "
-        + "; ".join(f"{recipe.name} ({recipe.summary})" for recipe in RECIPES),
+        + "; ".join(f"{recipe.name} ({recipe.summary})" for recipe in (*RECIPES, *CHANGES)),
     )  # fmt: skip
     what.add_argument(
         "--layout", choices=list(LAYOUTS), help="store a quantized model as other engines name it; codes are copied"
@@ -166,7 +155,7 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     run.add_argument("--verify", action="store_true", help="compare the output with a second conversion")
     run.add_argument("--threads", type=int, metavar="N", help="default: the cores this process may use")
-    run.add_argument("--max-memory", type=_size, default="256M", metavar="SIZE", help="default: %(default)s")
+    run.add_argument("--max-memory", type=byte_size, default="256M", metavar="SIZE", help="default: %(default)s")
     run.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
     run.add_argument("--dask", metavar="ADDRESS", help="work on a Dask cluster: tcp://host:port, or local")
     run.add_argument("--progress", choices=STYLES, default="auto", help="on standard error (default: %(default)s)")
@@ -185,7 +174,7 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
         "--from", dest="source", metavar="FORMAT", help=".npy, .npz: the format of codes that the file does not name"
     )
     one.add_argument("--stats", action="store_true", help="count NaN and Inf, find the least and the largest element")
-    one.add_argument("--max-memory", type=_size, default="256M", metavar="SIZE", help="default: %(default)s")
+    one.add_argument("--max-memory", type=byte_size, default="256M", metavar="SIZE", help="default: %(default)s")
     one.add_argument("--json", action="store_true", help="print JSON")
     one.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
     one.set_defaults(run=_inspect)

@@ -12,7 +12,7 @@ from .. import __version__
 from ..backends.build_info import build_info
 from ..backends.environment import problems
 from ..checkpoints.files.errors import FileError
-from . import cast, conformance, convert, explain, explore, formats, loss
+from . import cast, check, conformance, convert, explain, explore, formats, loss, recipes
 from .format_arguments import cast_rules
 
 __all__ = ["main"]
@@ -34,13 +34,15 @@ def _parser() -> argparse.ArgumentParser:
     conformance.add_command(commands)
     explore.add_command(commands)
     convert.add_commands(commands, rules)
+    check.add_command(commands)
+    recipes.add_command(commands)
     return parser
 
 
-def _run(arguments: Sequence[str] | None) -> None:
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         options = _parser().parse_args(arguments)
-        options.run(options)
+        return int(options.run(options) or 0)
     finally:
         if sys.stdout is not None:
             sys.stdout.flush()  # here, where an error can still be reported
@@ -54,6 +56,8 @@ def _drop_output() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0 when done, 1 when it failed and 130 on Ctrl-C, with a line on standard error.
 
+    A command may return another status than 0 itself: `check` does where it finds errors.
+
     Wrong usage raises SystemExit with 2, as argparse does.
     """
     for stream in (sys.stdout, sys.stderr):
@@ -62,8 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if problems:  # of environment variables: reported when they were read
         return 1
     try:
-        _run(arguments)
-        return 0
+        return _run(arguments)
     except BrokenPipeError:  # the reader of our output has seen enough
         _drop_output()
         return 1

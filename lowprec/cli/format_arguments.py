@@ -1,4 +1,4 @@
-"""Arguments that several commands take: formats, and the rules of a cast."""
+"""Arguments that several commands take: formats, sizes, and the rules of a cast."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import contextlib
 import difflib
 import re
 
+from ..checkpoints.files.limits import parse_size
 from ..spec.formats import FORMATS, NUMERIC, Format, as_format
 from ..spec.opset_rules import NEWEST
 from ..spec.round_modes import ROUND_MODES
 
-__all__ = ["FORMAT_HELP", "any_format", "cast_rules", "number_format", "source_format"]
+__all__ = ["FORMAT_HELP", "any_format", "byte_size", "cast_rules", "number_format", "source_format"]
 
 FORMAT_HELP = "a name, ONNX name or ONNX enum value"
 
@@ -37,6 +38,15 @@ def number_format(text: str, parameter: str) -> Format:
 def source_format(options: argparse.Namespace) -> Format | None:
     """Return the format that ``--from`` names."""
     return None if options.source is None else number_format(options.source, "--from")
+
+
+def byte_size(text: str) -> str:
+    """Return a size that an argument gives, as it is written."""
+    try:
+        parse_size(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number of bytes such as 256M or 2G; got {text!r}") from None
+    return text
 
 
 def cast_rules() -> argparse.ArgumentParser:

@@ -128,11 +128,13 @@ class ErrorStats(ElementStats):
         Finite elements that round beyond the format's range; those, not zero, that became zero.
     max_abs_error, max_rel_error : float
         Largest error, and largest error over magnitude.
+    inexact : int
+        Groups of elements in which a step that should keep every value does not; counted by who takes such steps.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.saturated = self.flushed = 0
+        self.saturated = self.flushed = self.inexact = 0
         self.max_abs_error = self.max_rel_error = 0.0
         self._signal = self._noise = 0
         self._unbounded = 0.0  # Inf where an error is, NaN where a finite element became that
@@ -195,6 +197,7 @@ class ErrorStats(ElementStats):
         if isinstance(other, ErrorStats):
             self.saturated += other.saturated
             self.flushed += other.flushed
+            self.inexact += other.inexact
             self.max_abs_error = max(self.max_abs_error, other.max_abs_error)
             self.max_rel_error = max(self.max_rel_error, other.max_rel_error)
             self._signal += other._signal

@@ -81,7 +81,11 @@ def test_chunks_of_a_tile_change_nothing(
     assert {name: digest(values[name][2]) for name in DIGESTS[recipe]} == DIGESTS[recipe]
 
 
+@pytest.mark.parametrize("source", [*RECIPES, "padded"])
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_what_is_quantized_is_not_quantized_again(recipe: str, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="is quantized already"):
-        convert(FOLDER / f"{recipe}.safetensors", tmp_path / "x.safetensors", recipe=recipe)
+def test_what_is_quantized_goes_through_its_values(source: str, recipe: str, tmp_path: Path) -> None:
+    """In one pass, as by way of bfloat16; FP8 with one scale and NVFP4 of the same recipe too."""
+    convert(FOLDER / f"{source}.safetensors", tmp_path / "one.safetensors", recipe=recipe, verify=True)
+    convert(FOLDER / f"{source}.safetensors", tmp_path / "plain.safetensors", to="bfloat16")
+    convert(tmp_path / "plain.safetensors", tmp_path / "two.safetensors", recipe=recipe)
+    assert tensors_of(tmp_path, "one.safetensors") == tensors_of(tmp_path, "two.safetensors")

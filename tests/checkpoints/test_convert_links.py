@@ -81,7 +81,7 @@ def test_what_inspect_reads(name: str, source: Path, tmp_path: Path, capsys: pyt
         inspect(source)
     assert [one.name for one in inspect(source, follow_links=True)] == names
     assert main(["inspect", str(source), "--follow-links"]) == 0
-    assert capsys.readouterr().out.count("\n") == len(names) + 2
+    assert capsys.readouterr().out.count("\n") == len(names) + 3
 
 
 def test_links_that_stay_inside(source: Path, tmp_path: Path) -> None:

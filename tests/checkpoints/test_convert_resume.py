@@ -17,7 +17,6 @@ from support.resumed_conversions import LAST, SHARDS, kill, records, start_block
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.folder import Folder
 from lowprec.checkpoints.containers.tensors import TensorReader
-from lowprec.checkpoints.execution.file_completion import FileCompletion
 from lowprec.checkpoints.execution.worker import Task, TaskResult, Worker
 from lowprec.checkpoints.files import resumable_output
 from lowprec.checkpoints.files.errors import FileError
@@ -107,6 +106,18 @@ def test_a_resumed_conversion_is_verified_as_a_whole(
     assert read == set(SHARDS)
 
 
+def test_what_is_wrong_is_not_resumed(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Worker._write
+
+    def flip(self: Worker, position: Any, at: int, content: Any) -> None:
+        original(self, position, at, content ^ 1)
+
+    monkeypatch.setattr(Worker, "_write", flip)
+    with pytest.raises(FileError, match="what was written is not what a fresh conversion gives"):
+        convert(source, tmp_path / "out", to="float16", resume=True, verify=True)
+    assert os.listdir(tmp_path) == ["in"]
+
+
 def test_the_progress_of_a_resumed_conversion_reaches_its_end(source: Path, tmp_path: Path) -> None:
     from lowprec.checkpoints import conversion
     from lowprec.checkpoints.progress import Progress
@@ -170,7 +181,7 @@ def test_a_full_disk_has_room_for_records_when_the_rest_is_removed(
 
     monkeypatch.setattr(resumable_output, "write_json", refuse)
     fails_in_last(monkeypatch, FileError("no room"))
-    with pytest.raises(FileError, match="no room|No space left on device"):
+    with pytest.raises(FileError, match=r"no room|No space left on device"):
         convert(source, target, to="float16", resume=True, threads=1)
     monkeypatch.undo()
     assert [path.name for path in records(target)] == ["0.json", "1.json"]
@@ -211,25 +222,6 @@ def test_files_are_finished_one_after_another(source: Path, tmp_path: Path, monk
     convert(source, tmp_path / "out", to="float16", resume=True, threads=1)
     assert begun == sorted(begun)
     assert finished == [0, 1, 2]
-
-
-def test_a_file_is_complete_when_its_last_tensor_is() -> None:
-    complete: list[int] = []
-    watch = FileCompletion({0: {0}, 1: {0, 1}, 2: {1}, 3: {2}}, complete.append)
-    for tensor in (0, 1, 1, 2):
-        watch.task_made(tensor)
-    watch.task_done(1)
-    watch.task_done(1)
-    watch.task_done(0)
-    watch.all_made(0)
-    assert complete == []  # tensor 1 may have more tasks
-    watch.all_made(1)
-    assert complete == [0]
-    watch.all_made(2)
-    watch.all_made(3)  # it is empty, and has no task
-    assert complete == [0, 2]
-    watch.task_done(2)
-    assert complete == [0, 2, 1]
 
 
 @pytest.mark.parametrize("room", ["for the rest", "for less"])

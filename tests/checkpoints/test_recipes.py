@@ -163,9 +163,11 @@ def test_refusals(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     nan = llama()[f"{P}.weight"].copy()
     nan[3, 5] = np.nan
+    config = {**llama_config(), "quantization_config": {"quant_method": "x"}}
+    unknown = write_folder(tmp_path / "unknown", llama(), config)
     for source, options, text in (
         (changed(tmp_path / "nan", f"{P}.weight", nan), {"recipe": "int8"}, f"{P}.weight': has a NaN or an infinity"),
-        (GOLDEN / "W8A8", {"recipe": "int8"}, "is quantized already"),
+        (unknown, {"recipe": "int8"}, "is quantized already, in a way that is not known"),
         (model, {"recipe": "int8", "keep": "nothing*"}, "has no tensor or module that --keep 'nothing.'"),
         (model, {"recipe": "int8", "keep": "*"}, "has no weight that the recipe int8 quantizes"),
     ):

@@ -7,6 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
+import tomllib
 from graphlib import TopologicalSorter
 from importlib import metadata
 from pathlib import Path
@@ -92,6 +93,7 @@ CHECKPOINTS = {  # the same inside checkpoints/: folder -> the folders, and modu
         "recipes",
         "schemes",
     },
+    "checking": {"files", "containers", "headline", "layouts", "planning", "progress", "recipes", "schemes"},
     "execution": {"files", "containers", "arithmetic", "operations", "planning", "progress"},
 }
 
@@ -114,6 +116,18 @@ def _imports(path: Path) -> set[str]:
                 is_module = full.with_suffix(".py").is_file() or full.is_dir() or alias.name == "_kernels"
                 found.add(".".join([*prefix, alias.name] if is_module else prefix or ["__init__"]))
     return found
+
+
+def test_a_wheel_has_every_folder() -> None:
+    """Wheels hold what this list names; an editable installation does not need it."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    homes = {"lowprec": ROOT / "lowprec", "lowprec.explorer": ROOT / "explorer"}
+    folders = {
+        ".".join([name, *init.parent.relative_to(home).parts])
+        for name, home in homes.items()
+        for init in home.rglob("__init__.py")
+    }
+    assert folders == set(listed)
 
 
 def test_folders_import_what_they_may() -> None:

@@ -144,6 +144,11 @@ class Folder:
             self.others.remove(name)
         self.replaced[name] = text
 
+    @property
+    def indexes(self) -> dict[str, dict[str, Any]]:
+        """The fields of the indexes, by the names of their files."""
+        return self._indexes
+
     def replace(self, name: str, text: bytes | None) -> None:
         """Have one of the other files arranged with another text, or left out."""
         self.others.remove(name)

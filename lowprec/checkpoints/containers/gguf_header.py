@@ -32,6 +32,8 @@ UINT32, BOOL, STRING, ARRAY = 4, 7, 8, 9
 WIDTHS = {0: 1, 1: 1, 2: 2, 3: 2, UINT32: 4, 5: 4, 6: 4, BOOL: 1, 10: 8, 11: 8, 12: 8}
 """Bytes of a number of each type of value."""
 
+_LENGTH = struct.Struct("<Q")
+
 LEAST_PAIR, LEAST_TENSOR = 13, 24
 """Bytes that a key with its value, and a tensor's entry, take at least."""
 
@@ -116,6 +118,14 @@ class _Reader:
         self.skip(nbytes, what)
         return int.from_bytes(self._content[self.at - nbytes : self.at], "little")
 
+    def skip_texts(self, count: int, what: str) -> None:
+        """Read past texts, of which a vocabulary has 100,000s; each has a length, so that the file ends them."""
+        for _ in range(count):
+            if self.at + 8 > len(self._content):
+                self._need(8, what)
+            self.at += 8 + _LENGTH.unpack_from(self._content, self.at)[0]
+        self._need(0, what)
+
     def text(self, what: str) -> bytes:
         length = self.number(8, what)
         if length > LONGEST_NAME:
@@ -133,8 +143,7 @@ def _skip_value(reader: _Reader, kind: int, what: str) -> None:
     if kind == ARRAY:
         kind, count = reader.number(4, what), reader.number(8, what)
     if kind == STRING:
-        for _ in range(count):  # each takes 8 bytes at least, so that the end of the file ends it
-            reader.skip(reader.number(8, what), what)
+        reader.skip_texts(count, what)
     elif kind in WIDTHS:
         reader.skip(count * WIDTHS[kind], what)
     else:

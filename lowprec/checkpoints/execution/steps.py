@@ -14,7 +14,7 @@ from ...loss.error_stats import ErrorStats
 from ..arithmetic.chunks import Chunk
 from ..containers.tensors import ArchiveMember
 from ..files.atomic_output import Staging
-from ..files.errors import FileError, reason
+from ..files.errors import FileError, MismatchError, reason
 from ..files.output_files import OutputFiles
 from ..operations.operation import Array
 from ..planning.conversion_plan import ConversionPlan
@@ -73,14 +73,21 @@ class Steps:
             completion.task_done(done.number)
 
     def verify(self, progress: Progress) -> None:
-        """Convert every tensor again, and raise FileError where the bytes that were written differ."""
+        """Convert every tensor again, and raise MismatchError where the bytes that were written differ."""
+        try:
+            self._compare(progress)
+        except MismatchError:
+            self._staging.discard()
+            raise
+
+    def _compare(self, progress: Progress) -> None:
         numbers = range(len(self._plan.tensor_plans))
         self._measure(progress, "verifying, measuring", self._groups(numbers))
         for path, at, content in self._constants(numbers):
             with path.open("rb") as stream:
                 stream.seek(at)
                 if stream.read(len(content)) != content:
-                    raise FileError(f"{path.name}: what was written is not what a fresh conversion gives")
+                    raise MismatchError(f"{path.name}: what was written is not what a fresh conversion gives")
         progress.phase("verifying")
         for _ in self._run(Worker.verify, numbers, progress):
             pass

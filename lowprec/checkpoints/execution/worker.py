@@ -13,7 +13,7 @@ import numpy as np
 from ...backends.thread_count import one_thread
 from ...loss.error_stats import ErrorStats
 from ..arithmetic.chunks import Chunk
-from ..files.errors import FileError, reason
+from ..files.errors import FileError, MismatchError, reason
 from ..files.writeback import start_writing
 from ..operations.operation import Array, Operation
 from ..operations.workspace import Workspace
@@ -138,4 +138,4 @@ class Worker:
         while view.nbytes and (n := stream.readinto(view)):  # type: ignore[attr-defined]
             view = view[n:]
         if view.nbytes or not np.array_equal(there, content):
-            raise FileError(f"{position.path.name}: what was written is not what a fresh conversion gives")
+            raise MismatchError(f"{position.path.name}: what was written is not what a fresh conversion gives")

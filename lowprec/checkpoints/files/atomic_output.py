@@ -103,6 +103,9 @@ class Staging:
     def finish(self, number: int, state: dict[str, Any]) -> None:
         """Take note that all of a file is written; `state`, as JSON has it, is kept with it if files are kept."""
 
+    def discard(self) -> None:
+        """Take note that what was written is wrong, and none of it is to be kept."""
+
     def write(self, slot: Slot, content: np.ndarray[Any, Any]) -> None:
         """Write the bytes of a tensor."""
         try:

@@ -61,7 +61,7 @@ class ResumableStaging(Staging):
         self._job, self._say = job, say
         self.finished: dict[int, dict[str, Any]] = {}
         self.remarks: list[str] = []
-        self._is_published = False
+        self._is_published = self._is_wrong = False
         self._complete: dict[int, dict[str, Any]] = {}
         self._finishing: list[futures.Future[None]] = []
 
@@ -187,17 +187,22 @@ class ResumableStaging(Staging):
         self._raise_errors(wait=True)
         super().seal()
 
+    def discard(self) -> None:
+        """Have everything removed at the end."""
+        self._is_wrong = True
+
     def publish(self, rename: Rename) -> None:
         """Rename everything to the target."""
         super().publish(rename)
         self._is_published = True
 
     def __exit__(self, *error: object) -> None:
-        """Remove what cannot be resumed: everything, if the target is written or no file is finished."""
+        """Remove everything if the target is written, what was written is wrong or no file is finished."""
         self._writer.shutdown()
-        if not self._is_published:
+        ended = self._is_published or self._is_wrong
+        if not ended:
             self._keep_complete()
-        if self._is_published or not self.finished:
+        if ended or not self.finished:
             self._locked.remove()
             return
         self._say(f"finished files stay in {self._folder}, to be resumed: {len(self.finished)}")

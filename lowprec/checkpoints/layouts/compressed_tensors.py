@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, INT8, UINT8
+from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E4M3FNUZ, INT8, UINT8
 from ..containers.tensors import StoredTensor
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
 from .weight import Source, Weight, block_of, fail, grid_of, scale_format, take
@@ -23,7 +23,9 @@ def find(source: Source) -> Iterator[Weight]:
     for codes in list(source.tensors.values()):
         if codes.name.endswith("weight_packed"):
             yield _packed(source, codes, codes.name.removesuffix("weight_packed"))
-        elif source.description and codes.name.endswith("weight") and codes.type_name in ("I8", "F8_E4M3"):
+        elif (
+            source.description and codes.name.endswith("weight") and codes.type_name in ("I8", "F8_E4M3", "F8_E4M3FNUZ")
+        ):
             module = codes.name.removesuffix("weight")
             if module + "weight_scale" in source.tensors:
                 yield _plain(source, codes, module)
@@ -55,7 +57,7 @@ def _block(source: Source) -> tuple[int, int] | None:
 def _plain(source: Source, codes: StoredTensor, module: str) -> Weight:
     scales = source.tensors[module + "weight_scale"]
     grid = grid_of(codes.shape, scales, None if scales.type_name == "U8" else _block(source))
-    fmt = INT8 if codes.type_name == "I8" else FLOAT8_E4M3FN
+    fmt = {"I8": INT8, "F8_E4M3": FLOAT8_E4M3FN, "F8_E4M3FNUZ": FLOAT8_E4M3FNUZ}[codes.type_name]
     scheme = Scheme(fmt, Packing.NONE, scale_format(scales, exponents=True), grid)
     return Weight(module + "weight", NAME, codes.shape, scheme, codes, scales, **_optional(source, module))
 

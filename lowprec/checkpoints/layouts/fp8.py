@@ -42,6 +42,7 @@ def find(source: Source) -> Iterator[Weight]:
     Scales are factors, whatever their names say.
     """
     block = block_of(source.description.get("weight_block_size"))
+    powers = source.description.get("scale_fmt") == "ue8m0"
     for codes in list(source.tensors.values()):
         module, last = split(codes.name)
         names = (*(one.replace("*", last) for one in SCALES), *(SCALES_OF_WEIGHT if last == "weight" else ()))
@@ -52,7 +53,8 @@ def find(source: Source) -> Iterator[Weight]:
         if codes.fmt.is_float and codes.fmt.bits == 8 and codes.fmt.signed and len(codes.shape) > 1:
             if scales.name == codes.name + "_scale" and not source.description:
                 continue  # lowprec's own files have this name too, for other axes as well
-            scheme = Scheme(codes.fmt, Packing.NONE, scale_format(scales), grid_of(codes.shape, scales, block))
+            grid = grid_of(codes.shape, scales, block)
+            scheme = Scheme(codes.fmt, Packing.NONE, scale_format(scales), grid, powers_of_two=powers)
             yield Weight(codes.name, NAME, codes.shape, scheme, codes, scales, unused=unused)
         elif codes.type_name == "I8" and scales.type_name == "F8_E8M0" and len(codes.shape) > 1:
             shape = (*codes.shape[:-1], 2 * codes.shape[-1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN
+from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E4M3FNUZ
 from ..schemes.scheme import GlobalScale, Packing, Scheme
 from .weight import Source, Weight, fail, grid_of, scale_format, split, take
 
@@ -31,7 +31,7 @@ def find(source: Source) -> Iterator[Weight]:
             grid = grid_of(shape, scales)
             scheme = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E4M3FN, grid, GlobalScale.FACTOR)
             yield Weight(codes.name, NAME, shape, scheme, codes, scales, second, unused=unused)
-        elif second is None and codes.type_name == "F8_E4M3":
+        elif second is None and codes.fmt in (FLOAT8_E4M3FN, FLOAT8_E4M3FNUZ):
             fmt = scale_format(scales, exponents=True)
-            scheme = Scheme(FLOAT8_E4M3FN, Packing.NONE, fmt, grid_of(codes.shape, scales))
+            scheme = Scheme(codes.fmt, Packing.NONE, fmt, grid_of(codes.shape, scales))
             yield Weight(codes.name, NAME, codes.shape, scheme, codes, scales, unused=unused)

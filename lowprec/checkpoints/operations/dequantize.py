@@ -43,7 +43,7 @@ class Dequantize(Operation):
     def summary(self) -> Summary:
         """The formats of codes and scales, and all tensors of the weight."""
         weight, nbytes = self.weight, sum(tensor.location.nbytes for tensor in self.weight.tensors)
-        source, scales = weight.scheme.codes_name, weight.scales
+        source, scales = weight.scheme.code_name, weight.scales
         scale, shape = (None, None) if scales is None else (weight.scheme.scale.name, scales.shape)
         return Summary(weight.name, weight.plain_shape, source, self.rules.to.name, scale, nbytes, shape)
 

@@ -36,6 +36,8 @@ class Summary:
         How many bytes all stored tensors take that the operation stands for.
     scale_shape : tuple of int or None
         The shape of the scales before, where the outputs have none.
+    is_lossless : bool
+        Whether it is a step that keeps every value, unless the error statistics count groups that are not exact.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Summary:
     scale: str | None
     nbytes: int
     scale_shape: tuple[int, ...] | None = None
+    is_lossless: bool = False
 
 
 class Operation(ABC):

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from ...spec.formats import BFLOAT16, FLOAT32
+from ...spec.formats import BFLOAT16, FLOAT32, Format
+from ...spec.opset_rules import NEWEST
 from ..containers.container import Container
 from ..containers.folder import Folder
 from ..containers.gguf_file import GgufFile
 from ..containers.safetensors_file import SafetensorsFile
 from ..containers.tensors import StoredTensor
+from ..element_rules import ElementRules
 from ..files.errors import FileError
 from ..layouts.weight import Weight
+from ..operations.cast import Cast
 from ..operations.copy import Copy
+from ..operations.dequantize import Dequantize
+from ..operations.lossless import find_step
+from ..operations.operation import Operation
 from ..operations.quantize import Quantize
+from ..operations.rows import Rows, StoredRows, WeightRows
 from ..recipes.recipe import Recipe
+from ..schemes.fnuz import FNUZ
+from ..schemes.scheme import Scheme
 from .companions import find_companions
 from .conversion_plan import ConversionPlan, check_names
 from .name_patterns import NamePatterns
-from .quantization_config import find_descriptions, model_type
+from .plan_casts import plan_conversion
+from .quantization_config import EXPERTS, find_descriptions, model_type
 from .quantized_weights import quantized_weights
 
 __all__ = ["plan_recipe"]
@@ -30,42 +41,39 @@ _KINDS: dict[type, str] = {
 }
 
 
-def plan_recipe(
-    container: Container,
-    recipe: Recipe,
-    keep: NamePatterns,
-    also: NamePatterns,
-) -> ConversionPlan:
+def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> ConversionPlan:
     """Decide what a recipe makes of every tensor of a container.
 
-    Raises FileError where the container or its model is of another kind than the recipe is for or, unless the recipe
-    allows it, is quantized already, a pattern names nothing, no weight is quantized, or one is and another one of its
-    module is kept.
+    Weights that are quantized already go from their codes to those of the recipe: by a step that loses nothing where
+    there is one, else through their values. What the recipe does not quantize becomes what a conversion to bfloat16
+    makes of it or, in a container that says the type of each tensor, stays as it is.
+
+    Raises FileError where the container or its model is of another kind than the recipe is for, or is quantized in an
+    unknown way, a pattern names nothing, no weight is quantized, or one is and another one of its module is kept.
     """
     _check_kind(container, recipe)
+    plain = _plain_weights(container) if recipe.mixes_types else _plain_model(container)
+    values = [_values(one.operation) for one in plain.tensor_plans]
     for patterns in (keep, also):
-        patterns.check(container.path, (one.name for one in container.tensors))
-    if not recipe.requantizes:
-        _check_plain(container)
-    plan = ConversionPlan()
+        patterns.check(container.path, (one.name for one in [*container.tensors, *values]))
+    plan = ConversionPlan(misfits=plain.misfits, remarks=plain.remarks, dtype=plain.dtype)
     scheme, ignored, modules = recipe.scheme, set(), set()
-    reasons = {tensor.name: _why_kept(tensor, recipe, keep, also) for tensor in container.tensors}
-    weights = _quantized_already(container, recipe, reasons)
-    applied = {tensor.name for one in weights.values() for tensor in one.tensors} - weights.keys()
-    for tensor in container.tensors:
-        if tensor.name in applied:
-            continue
-        why, weight = reasons[tensor.name], weights.get(tensor.name)
-        fmt = tensor.fmt if weight is None else FLOAT32
+    quantized_twice: list[Weight] = []
+    for one, tensor in zip(plain.tensor_plans, values, strict=True):
+        why = _why_kept(tensor, recipe, keep, also)
         module = recipe.ignored(tensor)
-        if why or fmt is None:
-            plan.add(Copy(tensor), why or "its values are not known")
+        if why or tensor.fmt is None:
+            for operation in _kept(one.operation, recipe):
+                plan.add(operation, why or "its values are not known")
             ignored.add(module)
             continue
-        scheme = recipe.scheme_of(fmt)
+        scheme = recipe.scheme_of(tensor.fmt)
         layout = tuple(recipe.outputs(tensor.name, recipe.shape_of(tensor), scheme))
-        fused = recipe.fused(tensor.name)
-        plan.add(Quantize(tensor, fmt, scheme, recipe.tool, layout, fused, recipe.transposed, weight))
+        rows = _rows(one.operation, tensor.fmt, recipe.transposed)
+        step = find_step(rows, scheme, layout) if isinstance(rows, WeightRows) else None
+        if isinstance(rows, WeightRows) and step is None:
+            quantized_twice.append(rows.weight)
+        plan.add(step or Quantize(rows, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
         modules.add(module)
     if not modules:
         raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes")
@@ -73,13 +81,81 @@ def plan_recipe(
     for module in sorted(ignored & modules):
         raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
     check_names(container, plan.outputs)
-    plan.descriptions = recipe.describe(scheme, sorted(ignored))
-    plan.remarks += _requantized(list(weights.values()))
-    if recipe.remark:
-        plan.remarks.append(recipe.remark)
-    if plan.descriptions and isinstance(container, SafetensorsFile):
-        plan.remarks.append(f"config.json of the model must say how it is quantized: {recipe.layout}")
+    plan.descriptions = {**recipe.describe(scheme, sorted(ignored)), **_experts(plan, scheme)}
+    plan.remarks += _remarks(container, recipe, quantized_twice, bool(plan.descriptions))
     return plan
+
+
+def _remarks(container: Container, recipe: Recipe, twice: Sequence[Weight], described: bool) -> Iterator[str]:
+    """Yield what may surprise: values that are rounded twice, what the recipe says, a configuration that is missing."""
+    if twice:
+        more = f", and so were {len(twice) - 1} other tensors" if len(twice) > 1 else ""
+        yield f"{ascii(twice[0].name)[:80]} was quantized already ({twice[0].scheme.code_name}){more}; errors add up"
+    if recipe.remark:
+        yield recipe.remark
+    if described and isinstance(container, SafetensorsFile):
+        yield f"config.json of the model must say how it is quantized: {recipe.layout}"
+
+
+def _plain_model(container: Container) -> ConversionPlan:
+    """Return what becomes of every tensor without the recipe: a copy, or what a conversion to bfloat16 makes of it."""
+    plan = ConversionPlan()
+    if quantized_weights(container):
+        rules = ElementRules(BFLOAT16, True, None, NEWEST)
+        plain = plan_conversion(container, rules, NamePatterns("include"), NamePatterns("exclude"))
+        for one in plain.tensor_plans:
+            tensor, is_same = one.operation.tensor, isinstance(one.operation, Cast) and one.operation.fmt == BFLOAT16
+            plan.add(Copy(tensor) if is_same else one.operation)
+        plan.misfits, plan.remarks, plan.dtype = plain.misfits, plain.remarks, plain.dtype
+        return plan
+    described = find_descriptions(container)
+    companions = find_companions(container.tensors)
+    if described or companions:
+        why = described[0].text() if described else companions[0].text()
+        raise FileError(f"{container.path}: is quantized already, in a way that is not known ({why})")
+    for tensor in container.tensors:
+        plan.add(Copy(tensor))
+    return plan
+
+
+def _plain_weights(container: Container) -> ConversionPlan:
+    """Return the values of quantized weights in float32, and copies of all other tensors."""
+    plan, rules = ConversionPlan(), ElementRules(FLOAT32, True, None, NEWEST)
+    weights = {weight.codes.name: weight for weight in quantized_weights(container)}
+    companions = {tensor.name for weight in weights.values() for tensor in weight.tensors} - weights.keys()
+    for tensor in container.tensors:
+        if tensor.name not in companions:
+            weight = weights.get(tensor.name)
+            plan.add(Copy(tensor) if weight is None else Dequantize(weight, rules))
+    return plan
+
+
+def _kept(operation: Operation, recipe: Recipe) -> Iterator[Operation]:
+    """Yield what is done with a tensor that the recipe does not quantize."""
+    if recipe.mixes_types and isinstance(operation, Dequantize):
+        yield from map(Copy, operation.weight.tensors)
+    else:
+        yield operation
+
+
+def _values(operation: Operation) -> StoredTensor:
+    """Return a tensor as it is without the recipe."""
+    output = next(operation.outputs())
+    return replace(operation.tensor, name=output.name, shape=output.shape, fmt=output.fmt)
+
+
+def _rows(operation: Operation, fmt: Format, transposed: bool) -> Rows:
+    """Return the rows that an operation makes."""
+    if isinstance(operation, Dequantize):
+        return WeightRows(operation.tensor, fmt, operation.weight, transposed)
+    rules = operation.rules if isinstance(operation, Cast) else None
+    return StoredRows(operation.tensor, fmt, rules, transposed)
+
+
+def _experts(plan: ConversionPlan, scheme: Scheme) -> dict[str, str]:
+    """Return what config.json says of experts in FP8 where it said of what type they were."""
+    said = any(entry.split(".")[-1] == EXPERTS for one in plan.misfits for entry in one.entries)
+    return {EXPERTS: "fp8"} if said and scheme.codes in FNUZ else {}
 
 
 def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> str:
@@ -92,21 +168,6 @@ def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: Na
     return named or recipe.problem(tensor)
 
 
-def _quantized_already(container: Container, recipe: Recipe, reasons: Mapping[str, str]) -> dict[str, Weight]:
-    """Return the weights that are dequantized for a recipe that allows it, by the names of their codes."""
-    weights = quantized_weights(container) if recipe.requantizes else []
-    return {one.codes.name: one for one in weights if not reasons[one.codes.name]}
-
-
-def _requantized(weights: Sequence[Weight]) -> list[str]:
-    """Return a remark on weights that are quantized twice."""
-    if not weights:
-        return []
-    first, others = weights[0], len(weights) - 1
-    more = f", and so were {others} other tensors" if others else ""
-    return [f"{ascii(first.name)[:80]} was quantized already ({first.scheme.codes_name}){more}; errors add up"]
-
-
 def _check_kind(container: Container, recipe: Recipe) -> None:
     """Raise FileError for a container, or a model in it, that the recipe is not for."""
     if not isinstance(container, recipe.containers):
@@ -116,12 +177,3 @@ def _check_kind(container: Container, recipe: Recipe) -> None:
     if model and recipe.models and model not in recipe.models:
         which = " or ".join(recipe.models)
         raise FileError(f"{container.path}: must be a model of type {which} for {recipe.name}; got {ascii(model)[:40]}")
-
-
-def _check_plain(container: Container) -> None:
-    """Raise FileError where a container is quantized already."""
-    described = find_descriptions(container)
-    companions = find_companions(container.tensors)
-    if described or companions:
-        why = described[0].text() if described else companions[0].text()
-        raise FileError(f"{container.path}: is quantized already ({why}); convert it --to {BFLOAT16.name} first")

@@ -15,11 +15,17 @@ from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError, reason
 
 __all__ = [
-    "Description", "add_descriptions", "entries", "find_descriptions", "layer_descriptions", "model_type",
-    "quantization_of", "remove_descriptions", "set_dtype", "without_descriptions",
+    "EXPERTS", "HF_QUANT_CONFIG", "Description", "add_descriptions", "entries", "find_descriptions",
+    "layer_descriptions", "model_type", "quantization_of", "read_description", "remove_descriptions", "set_dtype",
+    "without_descriptions",
 ]  # fmt: skip
 
 KEY = "quantization_config"
+
+EXPERTS = "expert_dtype"
+"""DeepSeek V4's entry for the type of its experts: "fp4", which vLLM takes for granted, or "fp8"."""
+
+EXPERT_TYPES = ("fp4", "fp8")
 
 KEYS = {KEY, "compression_config"}
 """Entries of a configuration, and of the configurations inside it, that describe a quantization."""
@@ -28,7 +34,8 @@ TOP_KEY = "quantization"
 """The same at the top, as MLX (config.json) and Mistral (params.json) write it."""
 
 CONFIGS = ("config.json", "params.json")
-FILES = ("hf_quant_config.json", "quantize_config.json", "quant_config.json")
+HF_QUANT_CONFIG = "hf_quant_config.json"
+FILES = (HF_QUANT_CONFIG, "quantize_config.json", "quant_config.json")
 """Files that are such a description as a whole: of ModelOpt, AutoGPTQ, AWQ."""
 
 DTYPES = ("torch_dtype", "dtype")
@@ -78,7 +85,7 @@ def entries(text: str, at: int = 0, path: tuple[str, ...] = ()) -> Iterator[tupl
         more = text[after] == ","
         following = _after(text, after + 1) if more else after
         top = not path and key == TOP_KEY and isinstance(value, dict)
-        if top or (key in KEYS and value is not None):
+        if top or (key in KEYS and value is not None) or (key == EXPERTS and value in EXPERT_TYPES):
             yield ".".join((*path, key)), (start if first and more else before), (following if first else end)
         elif isinstance(value, dict) and len(path) < DEEPEST:
             yield from entries(text, at, (*path, key))
@@ -173,11 +180,16 @@ def layer_descriptions(container: Container) -> dict[str, object]:
     return layers
 
 
+def read_description(container: Container, name: str) -> dict[str, Any]:
+    """Return what one of a folder's files of JSON says; empty where it is missing or no JSON object."""
+    if not isinstance(container, Folder) or name not in container.others:
+        return {}
+    return dict(json.loads(_read(container.path / name) or "{}"))
+
+
 def model_type(container: Container) -> str:
     """Return what config.json of a folder says that the model is; nothing where it does not."""
-    if not isinstance(container, Folder) or CONFIGS[0] not in container.others:
-        return ""
-    found = json.loads(_read(container.path / CONFIGS[0]) or "{}").get("model_type")
+    found = read_description(container, CONFIGS[0]).get("model_type")
     return found if isinstance(found, str) else ""
 
 
@@ -220,20 +232,21 @@ def _dtypes(text: str, at: int = 0, inside: bool = False) -> Iterator[tuple[int,
 def add_descriptions(container: Container, descriptions: Mapping[str, Any]) -> None:
     """Have files of a folder say how a model is quantized; all else in config.json stays as it is.
 
-    `descriptions` has the entry ``quantization_config`` under that name, and whole files under theirs.
+    `descriptions` has entries of config.json, ``quantization_config`` first, and whole files under their names.
 
     Raises FileError where a folder has no config.json: engines could not load the weights. A single file has none.
     """
     if not isinstance(container, Folder):
         return
     for name, content in descriptions.items():
-        if name != KEY:
+        if name.endswith(".json"):
             container.add(name, (json.dumps(content, indent=4) + "\n").encode())
             continue
-        path, changed = container.path / CONFIGS[0], container.replaced.get(CONFIGS[0], b"").decode()
-        text = _read(path) if CONFIGS[0] in container.others else changed
+        path = container.path / CONFIGS[0]
+        changed = container.replaced.get(CONFIGS[0])
+        text = changed.decode() if changed else _read(path) if CONFIGS[0] in container.others else ""
         if not text:
             raise FileError(f"{path}: must be a JSON object, to say how the weights are quantized")
-        entry = json.dumps({KEY: content}, indent=2)[1:-1].strip("\n")
+        entry = json.dumps({name: content}, indent=2)[1:-1].strip("\n")
         body = text[: text.rindex("}")].rstrip()
         container.add(CONFIGS[0], f"{body}{'' if body.endswith('{') else ','}\n{entry}\n}}\n".encode())

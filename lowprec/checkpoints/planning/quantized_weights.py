@@ -11,7 +11,7 @@ from ..layouts.weight import Source, Weight
 from ..layouts.weight_reader import read_integers
 from .quantization_config import layer_descriptions, quantization_of
 
-__all__ = ["dequantizes", "quantized_weights"]
+__all__ = ["dequantizes", "quantized_weights", "source_of"]
 
 VALUES = (BFLOAT16, FLOAT16, FLOAT32)
 """The formats that weights are dequantized to."""
@@ -22,6 +22,16 @@ def dequantizes(rules: ElementRules) -> bool:
     return rules.to in VALUES and rules.scaling is None
 
 
+def source_of(container: Container, reader: TensorReader) -> Source:
+    """Return the tensors of a container, and what it says of them, for layouts to recognise weights in."""
+    return Source(
+        {one.name: one for one in container.tensors},
+        quantization_of(container),
+        lambda tensor: read_integers(reader, tensor),
+        layer_descriptions(container),
+    )
+
+
 def quantized_weights(container: Container) -> list[Weight]:
     """Return the quantized weights of a container, in the order of its tensors.
 
@@ -29,13 +39,7 @@ def quantized_weights(container: Container) -> list[Weight]:
     """
     reader = TensorReader()
     try:
-        source = Source(
-            {one.name: one for one in container.tensors},
-            quantization_of(container),
-            lambda tensor: read_integers(reader, tensor),
-            layer_descriptions(container),
-        )
-        weights = find_weights(source)
+        weights = find_weights(source_of(container, reader))
     finally:
         reader.close()
     order = {one.name: number for number, one in enumerate(container.tensors)}

@@ -84,6 +84,7 @@ def _recipe(name: str, summary: str, fmt: str, tool: Tool) -> Recipe:
         partial(why_unfit, scheme.grid.columns or 1),
         why_kept,
         _alone,
+        checked=f"{tool.name}: the same codes and scales",
     )
 
 

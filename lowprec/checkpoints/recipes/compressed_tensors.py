@@ -9,7 +9,7 @@ from ...spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0F
 from ..layouts import compressed_tensors_output as layout
 from ..schemes.llm_compressor import TOOL
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
-from .recipe import Recipe
+from .recipe import TRANSFORMERS, Recipe
 
 __all__ = ["RECIPES"]
 
@@ -31,6 +31,7 @@ def _recipe(
         TOOL,
         layout.outputs,
         partial(layout.describe, preset, None if activations is None else dict(activations)),
+        checked=f"llm-compressor 0.14.0.1 with compressed-tensors {layout.VERSION}: the same bytes; {TRANSFORMERS}",
     )
 
 

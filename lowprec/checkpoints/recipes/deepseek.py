@@ -11,7 +11,7 @@ from ..layouts import fp8_output as layout
 from ..schemes.deep_gemm import TOOL, UE8M0
 from ..schemes.scheme import Grid, Packing, Scheme
 from ..schemes.tool import Tool
-from .recipe import Recipe
+from .recipe import TRANSFORMERS, Recipe
 from .selection import FORMATS, experts_module, module_of, why_no_experts, why_no_matrix, why_not_linear
 
 __all__ = ["RECIPES", "why_kept", "why_unfit"]
@@ -38,7 +38,7 @@ def _recipe(name: str, scale_format: str, summary: str, tool: Tool) -> Recipe:
         summary,
         layout.NAME,
         "vLLM, SGLang, transformers",
-        Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT32, Grid(128, 128)),
+        Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT32, Grid(128, 128), powers_of_two=bool(scale_format)),
         False,
         tool,
         layout.outputs,
@@ -46,6 +46,7 @@ def _recipe(name: str, scale_format: str, summary: str, tool: Tool) -> Recipe:
         why_unfit,
         why_kept,
         ignored=experts_module,
+        checked=TRANSFORMERS,
     )
 
 

@@ -62,7 +62,7 @@ def _recipe(name: str, kind: BlockType, summary: str) -> Recipe:
         why_kept=_why_kept,
         ignored=lambda tensor: "",
         containers=(GgufFile,),
-        requantizes=True,
+        mixes_types=True,
     )
 
 

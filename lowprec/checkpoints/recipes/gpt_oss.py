@@ -6,7 +6,7 @@ from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU
 from ..layouts import gpt_oss_output as layout
 from ..schemes.scheme import Grid, Packing, Scheme
 from ..schemes.triton_kernels import TOOL
-from .recipe import Recipe
+from .recipe import TRANSFORMERS, Recipe
 from .selection import experts_module, why_no_experts
 
 __all__ = ["RECIPES"]
@@ -26,5 +26,6 @@ RECIPES = (
         ignored=experts_module,
         transposed=True,
         models=("gpt_oss",),
+        checked=TRANSFORMERS,
     ),
 )

@@ -12,6 +12,8 @@ from .recipe import Recipe
 
 __all__ = ["RECIPES"]
 
+COMPARED = f"ModelOpt {layout.VERSION}: the same codes and scales"
+
 RECIPES = (
     Recipe(
         "modelopt-fp8",
@@ -23,6 +25,7 @@ RECIPES = (
         modelopt.FP8,
         layout.static_outputs,
         partial(layout.describe, layout.FP8),
+        checked=COMPARED,
         remark="input_scale is 1, since nothing was calibrated: inputs of layers beyond 448 saturate in the engine "
         "(modelopt-fp8-dynamic has a scale to each token)",
     ),
@@ -36,6 +39,7 @@ RECIPES = (
         modelopt.FP8_ROWS,
         layout.outputs,
         partial(layout.describe, layout.FP8_ROWS),
+        checked=COMPARED,
     ),
     Recipe(
         "modelopt-nvfp4",
@@ -47,6 +51,7 @@ RECIPES = (
         modelopt.NVFP4,
         layout.outputs,
         partial(layout.describe, layout.NVFP4_WEIGHTS),
+        checked=COMPARED,
         remark="inputs of layers are not quantized (W4A16_NVFP4): a scale for them would need data to calibrate with",
     ),
 )

@@ -15,7 +15,10 @@ from ..schemes.scheme import Scheme
 from ..schemes.tool import Tool
 from .selection import fused_group, linear_module, why_no_matrix, why_not_linear
 
-__all__ = ["Recipe"]
+__all__ = ["TRANSFORMERS", "Recipe"]
+
+TRANSFORMERS = "transformers 5.23.0 on the CPU: dequantized to the same weights and logits"
+"""What tests/checkpoints/check_transformers.py compares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,10 @@ class Recipe:
         What the result means that may surprise, for the report; nothing where the summary says all.
     containers : tuple of type
         The kinds of container whose weights it quantizes.
-    requantizes : bool
-        Whether weights that are quantized already are dequantized for it, in the same pass.
+    mixes_types : bool
+        Whether each tensor has a type of its own, so that those that are quantized already and kept stay as they are.
+    checked : str
+        The engines and tools, with their versions, that the output was compared with.
     """
 
     name: str
@@ -77,7 +82,8 @@ class Recipe:
     models: tuple[str, ...] = ()
     remark: str = ""
     containers: tuple[type, ...] = (SafetensorsFile, Folder)
-    requantizes: bool = False
+    mixes_types: bool = False
+    checked: str = ""
 
     def scheme_of(self, fmt: Format) -> Scheme:
         """Return how a weight in `fmt` is stored."""

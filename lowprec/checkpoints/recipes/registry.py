@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ...spec.arguments import shown
 from . import comfy_ui, compressed_tensors, deepseek, gguf, gpt_oss, modelopt
+from .fnuz import CHANGES, CodeChange
 from .recipe import Recipe
 
-__all__ = ["RECIPES", "find_recipe"]
+__all__ = ["CHANGES", "RECIPES", "find_change", "find_recipe"]
 
 RECIPES = (
     *compressed_tensors.RECIPES,
@@ -23,4 +24,10 @@ def find_recipe(name: object, parameter: str = "recipe") -> Recipe:
     for recipe in RECIPES:
         if isinstance(name, str) and recipe.name == name:
             return recipe
-    raise ValueError(f"`{parameter}` must be one of {', '.join(one.name for one in RECIPES)}; got {shown(name)}")
+    names = ", ".join(one.name for one in (*RECIPES, *CHANGES))
+    raise ValueError(f"`{parameter}` must be one of {names}; got {shown(name)}")
+
+
+def find_change(name: object) -> CodeChange | None:
+    """Return the change of formats of a name, or None where a recipe must have it."""
+    return next((one for one in CHANGES if isinstance(name, str) and one.name == name), None)

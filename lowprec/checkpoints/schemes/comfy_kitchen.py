@@ -123,6 +123,34 @@ def _codes(values: Array, scales: Array, scheme: Scheme) -> Array:
     return np.asarray(codes).view(np.uint8).reshape(len(values), -1)
 
 
-FP8_TOOL = Tool(NAME, quantize_fp8, fp8_scale)
-MXFP8_TOOL = Tool(NAME, quantize_mxfp8)
-NVFP4_TOOL = Tool(NAME, quantize_nvfp4, nvfp4_scale)
+def rule_of_fp8(scheme: Scheme) -> tuple[str, ...]:
+    """Return the formulas of FP8; T is the type of the weight, T(…) rounds to it."""
+    return (
+        f"scale  = T(absmax of the tensor / {LARGEST_FP8:g})",
+        f"code   = {scheme.codes.name}(T(x * T(1 / scale)))",
+        "value  = code * scale",
+    )
+
+
+def rule_of_mxfp8(scheme: Scheme) -> tuple[str, ...]:
+    """Return the formulas of MXFP8."""
+    return (
+        f"scale  = 2^ceil(log2(absmax / {LARGEST_FP8:g})), byte 0 for zeros",
+        f"code   = {scheme.codes.name}(x / scale)",
+        "value  = code * scale",
+    )
+
+
+def rule_of_nvfp4(scheme: Scheme) -> tuple[str, ...]:
+    """Return the formulas of NVFP4; T is the type of the weight, T(…) rounds to it."""
+    return (
+        f"second = T(absmax of the tensor / {LARGEST_NVFP4:g})",
+        f"scale  = {scheme.scale.name}(absmax / {scheme.codes.max:g} / second), in float32",
+        f"code   = {scheme.codes.name}(x / (scale * second)), 0 where that scale is 0",
+        "value  = code * (scale * second)",
+    )
+
+
+FP8_TOOL = Tool(NAME, quantize_fp8, fp8_scale, rule_of_fp8)
+MXFP8_TOOL = Tool(NAME, quantize_mxfp8, rule=rule_of_mxfp8)
+NVFP4_TOOL = Tool(NAME, quantize_nvfp4, nvfp4_scale, rule_of_nvfp4)

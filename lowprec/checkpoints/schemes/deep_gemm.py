@@ -19,7 +19,7 @@ from ...spec.formats import Format
 from .scheme import Grid, Scheme
 from .tool import Tool
 
-__all__ = ["TOOL", "UE8M0", "quantize", "quantize_by_powers"]
+__all__ = ["TOOL", "UE8M0", "quantize", "quantize_by_powers", "rule", "rule_of_powers"]
 
 Array = np.ndarray[Any, Any]
 
@@ -77,5 +77,24 @@ def _products(x: Array, fmt: Format, factors: Array, scheme: Scheme) -> Array:
     return np.asarray(encode(values, scheme.codes)).view(np.uint8)
 
 
-TOOL = Tool("DeepGEMM", quantize)
-UE8M0 = Tool("DeepGEMM, ue8m0", quantize_by_powers)
+def rule(scheme: Scheme) -> tuple[str, ...]:
+    """Return the formulas of scales and codes."""
+    top, to = scheme.codes.max, scheme.codes.name
+    return (
+        f"scale  = absmax / {top:g}, in float32; absmax is at least {SMALLEST:g}",
+        f"code   = {to}(x * ({top:g} / absmax)); the factor is 1 / absmax times {top:g}, both rounded to float32",
+        "value  = code * scale",
+    )
+
+
+def rule_of_powers(scheme: Scheme) -> tuple[str, ...]:
+    """Return the formulas of scales that are powers of two, and of codes."""
+    return (
+        f"scale  = absmax / {scheme.codes.max:g}, rounded up to a power of two; absmax is at least {SMALLEST:g}",
+        f"code   = {scheme.codes.name}(x * (1 / scale)), in float32",
+        "value  = code * scale",
+    )
+
+
+TOOL = Tool("DeepGEMM", quantize, rule=rule)
+UE8M0 = Tool("DeepGEMM, ue8m0", quantize_by_powers, rule=rule_of_powers)

@@ -29,6 +29,11 @@ class Parameters:
     zero_points: Array | None = None
     global_scale: np.float32 | None = None
 
+    def columns(self, first: int, last: int) -> Parameters:
+        """Return those of some columns of groups."""
+        zeros = None if self.zero_points is None else np.ascontiguousarray(self.zero_points[:, first:last])
+        return Parameters(np.ascontiguousarray(self.scales[:, first:last]), zeros, self.global_scale)
+
     def factors(self, scheme: Scheme) -> tuple[Array, Format]:
         """Return the scales that the codes are multiplied by, as codes of a format, and that format."""
         if self.global_scale is None or scheme.global_scale is GlobalScale.NONE:

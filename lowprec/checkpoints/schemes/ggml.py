@@ -15,7 +15,7 @@ from .block_type import BlockType, Encoding
 from .scheme import Scheme
 from .tool import Tool
 
-__all__ = ["BLOCK_TYPES", "TOOL", "WHOLE_TYPES"]
+__all__ = ["BLOCK_TYPES", "RULES", "TOOL", "WHOLE_TYPES", "rule"]
 
 Array = np.ndarray[Any, Any]
 
@@ -69,4 +69,31 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
     return np.empty((len(x), 0), np.uint8), rows.reshape(len(x), -1)
 
 
-TOOL = Tool("ggml", quantize)
+RULES = {
+    "Q8_0": (
+        "scale  = absmax / 127, in float32; stored as F16",
+        "code   = round(x * (1 / scale)), ties away from 0",
+        "value  = code * F16(scale)",
+    ),
+    "Q4_0": (
+        "scale  = m / -8, m the first number of largest magnitude, in float32; stored as F16",
+        "code   = min(15, trunc(x * (1 / scale) + 8.5))",
+        "value  = (code - 8) * F16(scale)",
+    ),
+    "MXFP4": (
+        "scale  = 2^(floor(log2(absmax)) - 2)",
+        "code   = FP4(x / scale), ties toward 0; 0 without a sign",
+        "value  = code * scale",
+    ),
+    "F16": ("value  = F16(x), ties to even",),
+    "BF16": ("value  = BF16(x), ties to even",),
+}
+"""The formulas of the types that are written."""
+
+
+def rule(scheme: Scheme) -> tuple[str, ...]:
+    """Return the formulas of a type of blocks."""
+    return RULES.get(scheme.blocks.name, ()) if scheme.blocks is not None else ()
+
+
+TOOL = Tool("ggml", quantize, rule=rule)

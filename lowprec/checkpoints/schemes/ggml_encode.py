@@ -102,9 +102,10 @@ def encode_q4_0(x: Array) -> Array:
     scale = _extreme(x) / np.float32(-8)
     products = x * _reciprocal(scale)
     products += np.float32(8.5)
-    np.minimum(products, np.float32(15), out=products)
+    codes = products.astype(np.int8).view(np.uint8)
+    codes -= codes >> 4  # 16 becomes 15
     blocks[:, :2] = _half(scale)
-    blocks[:, 2:] = _pairs(products.astype(np.int8).view(np.uint8))
+    blocks[:, 2:] = _pairs(codes)
     return blocks
 
 

@@ -18,7 +18,7 @@ from .packing import pack_words
 from .scheme import GlobalScale, Grid, Packing, Scheme
 from .tool import Tool
 
-__all__ = ["TOOL", "code_format", "global_scale", "has_nonfinite", "quantize"]
+__all__ = ["TOOL", "code_format", "global_scale", "has_nonfinite", "quantize", "rule"]
 
 Array = np.ndarray[Any, Any]
 
@@ -152,4 +152,29 @@ def _nvfp4(x: Array, fmt: Format, scheme: Scheme, second: np.float32) -> tuple[A
     return scales, _codes(x, fmt, factors, scheme)
 
 
-TOOL = Tool("llm-compressor", quantize, global_scale)
+def rule(scheme: Scheme) -> tuple[str, ...]:
+    """Return the formulas of scales and codes; T is the type of the weight, T(…) rounds to it."""
+    to = code_format(scheme)
+    if scheme.global_scale is not GlobalScale.NONE:
+        return (
+            f"second = float32(T(T(1 / absmax of the tensors that are fused) * {LARGEST_NVFP4:g})), 1 where not finite",
+            f"scale  = {scheme.scale.name}(T(absmax / {to.max:g}) * second), {SMALLEST_NVFP4_SCALE:g} where that is 0",
+            f"code   = {to.name}(x / (scale / second)), in float32; -0 as 0",
+            "value  = code * (scale / second)",
+        )
+    if scheme.scale == FLOAT8_E8M0FNU:
+        emax = int(np.floor(np.log2(to.max)))
+        return (
+            f"scale  = 2^(e - {emax}): e is the exponent of absmax, one more from 1.75 * 2^e on; byte 0 for zeros",
+            f"code   = {to.name}(x / scale)" + ("; -0 as 0" if to == FLOAT4_E2M1FN else ""),
+            "value  = code * scale",
+        )
+    offset = f", stored as code + {1 << (scheme.bits - 1)}" if scheme.packing is Packing.WORDS else ""
+    return (
+        f"scale  = T(absmax / {HALF_RANGES[to]:g}), the eps of T where that is 0",
+        f"code   = {to.name}(T(x / scale)), saturated{offset}",
+        "value  = code * scale",
+    )
+
+
+TOOL = Tool("llm-compressor", quantize, global_scale, rule)

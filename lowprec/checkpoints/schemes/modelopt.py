@@ -17,7 +17,7 @@ from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32, Format
 from .scheme import Packing, Scheme
 from .tool import Tool
 
-__all__ = ["FP8", "FP8_ROWS", "NVFP4", "fp8_scale", "nvfp4_scale", "quantize"]
+__all__ = ["FP8", "FP8_ROWS", "NVFP4", "fp8_scale", "nvfp4_scale", "quantize", "rule"]
 
 Array = np.ndarray[Any, Any]
 
@@ -105,6 +105,26 @@ def _fp8_rows(x: Array, fmt: Format) -> tuple[Array, Array]:
     return scales.view(np.uint32), np.asarray(codes).view(np.uint8)
 
 
-FP8 = Tool("ModelOpt", quantize, fp8_scale)
-FP8_ROWS = Tool("ModelOpt", quantize)
-NVFP4 = Tool("ModelOpt", quantize, nvfp4_scale)
+def rule(scheme: Scheme) -> tuple[str, ...]:
+    """Return the formulas of scales and codes; T is the type of the weight, T(…) rounds to it."""
+    top, to = LARGEST_FP8, scheme.codes.name
+    if scheme.packing is Packing.LOW_FIRST:
+        return (
+            f"second = absmax of the tensors that are fused / {LARGEST_FP4 * LARGEST_FP8:g}, in float32",
+            f"scale  = {scheme.scale.name}(absmax / ({LARGEST_FP4:g} * second)), at least 2^-9; 1 for zeros",
+            f"code   = {to}(x / (scale * second)); -0 as 0",
+            "value  = code * (scale * second)",
+        )
+    if scheme.grid.rows:
+        least = "absmax is at least the least normal number of T, and 1 the scale of zeros"
+        return f"scale  = absmax / {top:g}, in float32; {least}", f"code   = {to}(x / scale)", "value  = code * scale"
+    return (
+        f"scale  = absmax of the tensors that are fused / {top:g}, in float32; 1 for zeros",
+        f"code   = {to}(T(x / scale))",
+        "value  = code * scale",
+    )
+
+
+FP8 = Tool("ModelOpt", quantize, fp8_scale, rule)
+FP8_ROWS = Tool("ModelOpt", quantize, rule=rule)
+NVFP4 = Tool("ModelOpt", quantize, nvfp4_scale, rule)

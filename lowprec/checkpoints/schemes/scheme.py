@@ -93,6 +93,8 @@ class Scheme:
     blocks : BlockType, optional
         The blocks of bytes in which codes and scales of a row are stored together; `scale` and `grid` are then those of
         factors besides, if there are any, and of the blocks where they are written.
+    powers_of_two : bool
+        Whether all scales are, although their format has other values.
     """
 
     codes: Format
@@ -103,11 +105,14 @@ class Scheme:
     bits: int = 0
     tiles: bool = False
     blocks: BlockType | None = None
+    powers_of_two: bool = False
 
     @property
-    def codes_name(self) -> str:
-        """What a report calls the codes."""
-        return self.codes.name if self.blocks is None else self.blocks.name
+    def code_name(self) -> str:
+        """The name of the format of the codes; those in words are integers of their number of bits."""
+        if self.blocks is not None:
+            return self.blocks.name
+        return f"int{self.bits}" if self.bits else self.codes.name
 
     def row_bytes(self, columns: int) -> int:
         """Return how many bytes the codes of a row take."""

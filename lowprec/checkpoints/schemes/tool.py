@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,8 +32,11 @@ class Tool:
     second_scale : callable, optional
         Takes the largest magnitude of a tensor, or of all tensors that share the scale, and their format; returns the
         scale of the whole tensor.
+    rule : callable, optional
+        Takes a scheme; returns the formulas of scales and codes, in lines for people.
     """
 
     name: str
     quantize: Callable[[Array, Format, Scheme, np.float32 | None], tuple[Array, Array]]
     second_scale: Callable[[float, Format], np.float32] | None = None
+    rule: Callable[[Scheme], Sequence[str]] | None = None

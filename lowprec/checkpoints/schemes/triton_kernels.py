@@ -17,7 +17,7 @@ from ...spec.formats import Format
 from .scheme import Scheme
 from .tool import Tool
 
-__all__ = ["TOOL", "quantize"]
+__all__ = ["TOOL", "quantize", "rule"]
 
 Array = np.ndarray[Any, Any]
 
@@ -56,4 +56,13 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
     return scales, np.asarray(codes).reshape(len(x), -1)
 
 
-TOOL = Tool("triton_kernels", quantize)
+def rule(scheme: Scheme) -> tuple[str, ...]:
+    """Return the formulas of scales and codes."""
+    return (
+        f"scale  = absmax / {scheme.codes.max:g}, in float32, rounded up to a power of two; byte 0 for zeros",
+        f"code   = {scheme.codes.name}(x / scale)",
+        "value  = code * scale",
+    )
+
+
+TOOL = Tool("triton_kernels", quantize, rule=rule)

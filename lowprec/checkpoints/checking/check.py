@@ -1,0 +1,112 @@
+"""`check`: everything about a checkpoint that an engine might misread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..containers.registry import open_container
+from ..containers.tensors import TensorReader
+from ..files.errors import FileError
+from ..files.limits import Limits, parse_size
+from ..progress import STYLES, make_progress
+from .configuration import check_configuration, check_hf_quant_config, check_layout
+from .files import check_files
+from .finding import Finding, merged
+from .ignored import check_ignored
+from .pairs import check_pairs
+from .subject import Subject, subject_of
+from .values import check_values, nbytes_of_values
+
+__all__ = ["check"]
+
+CHECKS = (check_layout, check_files, check_pairs, check_configuration, check_hf_quant_config, check_ignored)
+"""What is looked at in headers and configurations; the values of codes and scales are read after that."""
+
+
+def check(
+    path: str | os.PathLike[str],
+    /,
+    *,
+    values: bool = True,
+    follow_links: bool = False,
+    max_memory: int | str = "256M",
+    progress: str = "none",
+) -> list[Finding]:
+    """Look for what an inference engine would misread in a quantized checkpoint.
+
+    Codes are paired with scales; config.json and hf_quant_config.json are compared with the tensors, the list of
+    modules that are not quantized included; FP8 codes are searched for NaN, and scales for NaN, Inf, negative numbers
+    and zeros. A scale of -0 counts as negative. Memory does not grow with the files.
+
+    Parameters
+    ----------
+    path : path
+        A folder with .safetensors and config.json, or one of the files that `convert` reads.
+    values : bool
+        Whether codes and scales are read too, and not names, types, shapes and configurations alone.
+    follow_links, max_memory : bool, int or str
+        As in `convert`; the memory is that of names, shapes and places.
+    progress : {"none", "auto", "bar", "plain"}
+        As in `convert`: what is shown on standard error meanwhile.
+
+    Returns
+    -------
+    list of Finding
+        The layouts first. A finding with `misread` is an error: an engine would take numbers for what they are not, or
+        refuse the checkpoint.
+
+    Raises
+    ------
+    FileError
+        If there is no such checkpoint, or its content changes meanwhile.
+    ValueError
+        If `max_memory` is no size, or `progress` none of its values.
+
+    Notes
+    -----
+    Source: the loaders of transformers 5.23.0, with which tests/checkpoints/check_misreads.py compares, of
+    compressed-tensors 0.20.0 and of vLLM.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> np.savez(folder.name + "/x.npz", w=np.ones((2, 3), np.int8), w_scale=np.float32([np.nan, 2]))
+    >>> for finding in lp.checkpoints.check(folder.name + "/x.npz"):
+    ...     print(finding)
+    note: lowprec int8 per row: 1 weight
+    error: 'w_scale': has 1 NaN among 2 scales
+    >>> folder.cleanup()
+    """
+    limits = Limits(parse_size(max_memory))
+    if progress not in STYLES:
+        raise ValueError(f"`progress` must be one of {', '.join(STYLES)}; got {progress!r}")
+    place = Path(path)
+    try:
+        container = open_container(place, follow_links=follow_links, limits=limits)
+    except FileError as error:
+        if not place.is_dir() or str(error).startswith(f"{place}: holds no"):
+            raise
+        return [Finding("files", True, "", str(error))]
+    reader = TensorReader()
+    try:
+        subject = subject_of(container, reader)
+        return merged(_findings(subject, values, progress))
+    finally:
+        reader.close()
+
+
+def _findings(subject: Subject, values: bool, progress: str) -> Iterator[Finding]:
+    for look in CHECKS:
+        yield from look(subject)
+    if values:
+        display = make_progress(progress, nbytes_of_values(subject))
+        try:
+            display.phase("reading")
+            yield from check_values(subject, display)
+        finally:
+            display.close()

@@ -1,0 +1,228 @@
+"""Whether what config.json says of a quantization is true of the tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..headline import grouped_scheme, kind_text
+from ..layouts import scaled
+from ..layouts.compressed_tensors_output import describe
+from ..layouts.registry import LAYOUTS
+from ..layouts.weight import Weight, block_of
+from ..planning.quantization_config import HF_QUANT_CONFIG, find_descriptions, read_description
+from ..schemes.scheme import Grid
+from ..schemes.scheme_text import codes_text, scheme_name
+from .finding import Finding, name_text
+from .ignored import names_module
+from .subject import CONFIG, Subject, module_of
+
+__all__ = ["check_configuration", "check_hf_quant_config", "check_layout"]
+
+NAME = "quantization_config"
+
+
+def check_layout(subject: Subject) -> Iterator[Finding]:
+    """Say which layouts there are, and whether the configuration names them."""
+    if subject.container.codes_suffix:
+        yield Finding("layout", False, "", "its scales are arguments of nodes, which are not checked")
+        return
+    kinds: dict[str, int] = {}
+    for weight in subject.weights:
+        kinds[kind_text(weight)] = kinds.get(kind_text(weight), 0) + 1
+    for kind, n in kinds.items():
+        yield Finding("layout", False, "", f"{kind}: {n} weight{'s' * (n > 1)}")
+    undescribed = subject.is_model and not subject.description and not find_descriptions(subject.container)
+    seen: set[str] = set()
+    for one in subject.companions:
+        if one.row is not None and one.codes.name not in seen:
+            seen.add(one.codes.name)
+            text = f"belongs with {name_text(one.tensor.name)}, {one.row.role}, in a layout that lowprec does not read"
+            said = f" ({one.row.layout}); {CONFIG} does not say so" if undescribed else f" ({one.row.layout})"
+            yield Finding("layout", undescribed, one.codes.name, text + said)
+    if not subject.is_quantized and not subject.description:
+        yield Finding("layout", False, "", "nothing is quantized")
+
+
+def check_configuration(subject: Subject) -> Iterator[Finding]:
+    """Hold the configuration against the weights."""
+    if not subject.description:
+        if subject.weights and subject.is_model and not find_descriptions(subject.container):
+            text = f"{_kind(subject.weights)}, and {CONFIG} has no {NAME}: transformers takes the codes for values"
+            yield Finding("configuration", True, subject.weights[0].name, text)
+        return
+    known = {method for layout in LAYOUTS for method in layout.METHODS}
+    misplaced = [one for one in subject.unexpected if subject.method in known or one.layout != scaled.NAME]
+    if misplaced:
+        text = f"{_kind(misplaced)}; {CONFIG} says that the method is {subject.method[:40] or 'none'!r}"
+        yield Finding("configuration", True, misplaced[0].name, text)
+    elif not subject.is_quantized and not subject.codes:
+        text = f"{CONFIG} says that the model is quantized ({subject.method[:40]}); no tensor is"
+        yield Finding("configuration", True, "", text)
+    elif subject.method not in known:
+        text = f"{CONFIG} says that the method is {subject.method[:40]!r}, which lowprec does not check"
+        yield Finding("configuration", False, "", text)
+    rule = _METHODS.get("modelopt" if subject.method.startswith("modelopt") else subject.method)
+    for weight in subject.weights if rule else ():
+        for text in rule(weight, subject.description) if rule else ():
+            yield Finding("configuration", True, weight.name, text)
+
+
+def _has_input_scale(weight: Weight) -> bool:
+    """Whether a scale of the layer's input comes with a weight."""
+    return any("input" in one.name.rpartition(".")[2] or "act" in one.name.rpartition(".")[2] for one in weight.unused)
+
+
+def _kind(weights: Sequence[Weight]) -> str:
+    """Return what the first of some weights is, and how many more there are."""
+    more = f" (and {len(weights) - 1} more weights are quantized)" if len(weights) > 1 else ""
+    return f"is {kind_text(weights[0])}{more}"
+
+
+def _extent(grid: Grid, weight: Weight) -> tuple[int, int]:
+    """Return how many rows and columns of a weight share a scale, at most those that it has."""
+    rows = weight.shape[-2] if len(weight.shape) > 1 else 1
+    return min(grid.rows or rows, rows), min(grid.columns or weight.columns, weight.columns)
+
+
+def _fp8(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
+    """DeepSeek and those who followed: blocks of a size, one format of codes."""
+    codes, shared = weight.scheme.codes, _extent(weight.scheme.grid, weight)
+    if codes.bits != 8:  # the FP4 of DeepSeek V4, of which config.json says nothing
+        return
+    block = block_of(description.get("weight_block_size"))
+    if block and shared != _extent(Grid(*block), weight):
+        yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} says blocks of {block[0]} x {block[1]}"
+    elif not block and shared != _extent(Grid(0, 0), weight):
+        yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} has no weight_block_size"
+    if block and weight.scales is not None and weight.scales.name.endswith("weight_scale"):
+        yield "has blocks of scales named weight_scale; engines look for weight_scale_inv"
+    named, fmt = description.get("fmt"), f"e{codes.exponent_bits}m{codes.mantissa_bits}"
+    if isinstance(named, str) and named != fmt:
+        yield f"has {codes.name} codes; {CONFIG} says fmt {named[:20]!r}"
+    if description.get("activation_scheme") == "static" and not _has_input_scale(weight):
+        yield f"has no input_scale; {CONFIG} says that the activation_scheme is static"
+
+
+def _groups(weight: Weight, description: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the groups of a configuration that a weight may be in: those that name it, else those for all layers."""
+    groups = description.get("config_groups")
+    found = [one for one in groups.values() if isinstance(one, dict)] if isinstance(groups, dict) else []
+    named: list[Mapping[str, Any]] = []
+    general: list[Mapping[str, Any]] = []
+    for group in found:
+        listed = group.get("targets")
+        targets = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+        if any(names_module(module_of(weight.name), one) for one in targets):
+            named.append(group)
+        elif any(not one.startswith("re:") and "." not in one for one in targets):
+            general.append(group)
+    return named or general
+
+
+def _compressed(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
+    """compressed-tensors: one of the groups must be what the weight is."""
+    groups = _groups(weight, description)
+    if not groups:
+        yield f"is {scheme_name(grouped_scheme(weight))}, and no group of {CONFIG} is for it"
+        return
+    reasons = sorted((tuple(_differences(weight, group, description)) for group in groups), key=len)
+    if reasons[0]:
+        yield f"is {scheme_name(grouped_scheme(weight))}; {CONFIG} says {', '.join(reasons[0])}"
+    scales = weight.scales
+    if scales is not None and len(scales.shape) == 1 and scales.size > 1:
+        yield f"has scales of the shape {list(scales.shape)}; engines expect {[*scales.shape, 1]}"
+
+
+def _differences(weight: Weight, group: Mapping[str, Any], description: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a group says that is not true of a weight; the true values are those that we would write."""
+    scheme = weight.scheme
+    said = group.get("weights")
+    if not isinstance(said, dict):
+        yield "that its weights are not quantized"
+        return
+    ours = describe("", None, scheme, ())[NAME]["config_groups"][""]
+    fmt = group.get("format") or description.get("format")
+    loose = ("mixed-precision", "naive-quantized", None)
+    if fmt not in loose and fmt != ours["format"]:
+        yield f"format {str(fmt)[:40]!r}"
+    for key in ("num_bits", "type"):
+        if key in said and said[key] != ours["weights"][key]:
+            yield f"{key} {str(said[key])[:20]!r}"
+    if said.get("symmetric") is False and weight.zero_points is None:
+        yield "symmetric False, and there are no zero points"
+    inputs = group.get("input_activations")
+    if isinstance(inputs, dict) and inputs.get("dynamic") in (False, "local") and not _has_input_scale(weight):
+        yield "that inputs have a scale of their own, and there is none"
+    expected = _said_grid(said)
+    if weight.groups is None and expected is not None and _extent(scheme.grid, weight) != _extent(expected, weight):
+        size = said.get("block_structure") or said.get("group_size")
+        yield f"strategy {str(said.get('strategy'))[:20]!r}" + (f" of {str(size)[:20]}" if size else "")
+
+
+def _said_grid(said: Mapping[str, Any]) -> Grid | None:
+    """Return which elements share a scale, as a group says it; None where it does not."""
+    size, block = said.get("group_size"), block_of(said.get("block_structure"))
+    strategy = said.get("strategy") or ("group" if size else None)
+    if strategy in ("group", "tensor_group"):
+        return Grid(1, size) if type(size) is int and size > 0 else None
+    if strategy == "block":
+        return Grid(*block) if block else None
+    return {"tensor": Grid(0, 0), "channel": Grid(1, 0)}.get(str(strategy))
+
+
+def _modelopt(weight: Weight, description: Mapping[str, Any]) -> Iterator[str]:
+    """ModelOpt: one algorithm, and the size of groups."""
+    algorithm, scheme = str(description.get("quant_algo") or "").upper(), weight.scheme
+    name = scheme_name(grouped_scheme(weight))
+    if not algorithm:
+        yield f"is {name}; there is no quant_algo"
+    if algorithm in _STATIC and not _has_input_scale(weight):
+        yield f"has no input_scale, which engines need with quant_algo {algorithm}"
+    expected = next((one for one in _ALGORITHMS if one[0] == algorithm), None)
+    if expected is not None and not name.startswith(expected[1]):
+        yield f"is {name}; quant_algo is {algorithm!r}"
+    size = description.get("group_size")
+    shared = _extent(scheme.grid, weight)[1]
+    if type(size) is int and size > 0 and codes_text(scheme) == "FP4" and shared != min(size, weight.columns):
+        yield f"has groups of {shared}; group_size is {size}"
+
+
+_ALGORITHMS = (
+    ("FP8", "FP8 per tensor"), ("FP8_PER_CHANNEL_PER_TOKEN", "FP8 per row"), ("FP8_PB_WO", "block FP8"),
+    ("NVFP4", "NVFP4"), ("W4A16_NVFP4", "NVFP4"), ("NVFP4_AWQ", "NVFP4"), ("MXFP8", "MXFP8"),
+)  # fmt: skip
+"""Values of ``quant_algo``, and how the name of the scheme starts that they stand for."""
+
+_STATIC = ("FP8", "NVFP4")
+"""Those with which inputs of layers have a scale in the file."""
+
+_METHODS: dict[str, Callable[[Weight, Mapping[str, Any]], Iterator[str]]] = {
+    "fp8": _fp8, "deepseek_v4_fp8": _fp8, "compressed-tensors": _compressed, "modelopt": _modelopt,
+}  # fmt: skip
+
+
+def check_hf_quant_config(subject: Subject) -> Iterator[Finding]:
+    """Hold ModelOpt's file against config.json: engines read one of the two."""
+    theirs = read_description(subject.container, HF_QUANT_CONFIG)
+    if not theirs:
+        return
+    said = theirs.get("quantization")
+    if not isinstance(said, dict):
+        yield Finding("configuration", True, "", f"{HF_QUANT_CONFIG} has no entry 'quantization'")
+        return
+    ours = subject.description
+    if not subject.method.startswith("modelopt"):
+        text = f"{HF_QUANT_CONFIG} is there, and the method of {CONFIG} is {subject.method[:40]!r}"
+        yield Finding("configuration", True, "", text)
+        return
+    for key in ("quant_algo", "group_size", "kv_cache_quant_algo"):
+        if key in said and key in ours and said[key] != ours[key]:
+            text = f"{HF_QUANT_CONFIG} says {key} {str(said[key])[:40]!r}, {CONFIG} {str(ours[key])[:40]!r}"
+            yield Finding("configuration", True, "", text)
+    lists = [some.get(key) for some, key in ((said, "exclude_modules"), (ours, "ignore"))]
+    excluded, ignored = (sorted(map(str, one)) if isinstance(one, list) else None for one in lists)
+    if excluded is not None and ignored is not None and excluded != ignored:
+        first = sorted(set(excluded) ^ set(ignored))[:1]
+        text = f"{HF_QUANT_CONFIG} excludes other modules than {CONFIG} ignores: {str(first)[1:-1][:80]}"
+        yield Finding("configuration", True, "", text)

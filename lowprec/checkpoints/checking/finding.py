@@ -1,0 +1,62 @@
+"""What a check finds: one fact about a checkpoint, and whether an engine would misread it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+__all__ = ["Finding", "merged", "name_text"]
+
+_NUMBER, _COUNT = re.compile(r"\d+"), re.compile(r"\b\d+\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fact about a checkpoint.
+
+    Attributes
+    ----------
+    kind : str
+        What was looked at: ``"layout"``, ``"files"``, ``"scales"``, ``"configuration"``, ``"values"``, ``"types"``.
+    misread : bool
+        Whether an engine would misread or refuse the checkpoint.
+    tensor : str
+        The tensor or module that it is about; empty for the checkpoint.
+    text : str
+        What is found.
+    count : int
+        How many tensors of names that differ in numbers alone it is true of.
+    """
+
+    kind: str
+    misread: bool
+    tensor: str
+    text: str
+    count: int = 1
+
+    def __str__(self) -> str:
+        more = f" and {self.count - 1} more like it" if self.count > 1 else ""
+        about = f"{name_text(self.tensor)}{more}: " if self.tensor else ""
+        return " ".join(f"{'error' if self.misread else 'note'}: {about}{self.text}".splitlines())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what JSON has for it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def name_text(name: str) -> str:
+    """Return a name from a file as text for people."""
+    return ascii(name)[:120]
+
+
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings, those of one kind about names that differ in numbers alone as one, the first of them."""
+    found: dict[tuple[Any, ...], Finding] = {}
+    for one in findings:
+        text = _COUNT.sub("*", one.text) if one.tensor else one.text
+        key = one.kind, one.misread, _NUMBER.sub("*", one.tensor), text
+        first = found.get(key)
+        found[key] = one if first is None else replace(first, count=first.count + one.count)
+    return list(found.values())

@@ -1,0 +1,135 @@
+"""Steps from one way to store a weight to another that keep every value: FP4 groups to FP8 tiles, wider scales.
+
+A group of FP4 codes with a scale 2^s has values fp4 * 2^s. A tile of FP8 codes takes the scale t = 2^(max s - 6): codes
+are fp4 * 2^(s - max s) * 64, at most 384. The smallest of them is 0.5 * 2^(s - max s + 6), which float8_e4m3fn has down
+to 2^-9: all codes of a tile are exact where its scales span at most 2^14. Groups of zeros have no say.
+
+Source: DeepSeek-V4 inference/convert.py, whose bytes these are where no group of zeros has a tile's largest scale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...ops.codes import decode, encode
+from ...ops.quantize import quantize_linear
+from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, Format
+from .scheme import Grid, Packing, Scheme
+
+__all__ = ["cast_scales", "group_errors", "holds", "is_relabelled", "is_tiled", "tile_codes", "tile_scales"]
+
+Array = np.ndarray[Any, Any]
+
+HEADROOM = 6
+"""The exponent of 64: 6 * 64 is 384, 6 * 128 were more than 448, the largest value of float8_e4m3fn."""
+
+SMALLEST_EXPONENT = 1
+"""The code of 2^-126: a smaller scale were a subnormal float32. Tiles that would have one need less headroom."""
+
+MAGNITUDES = np.uint64(0x7777777777777777)
+"""The bits of sixteen FP4 codes that are not signs."""
+
+
+def holds(fmt: Format, other: Format) -> bool:
+    """Whether a format has every value that is no NaN of another one; both are floats, signed or not."""
+    if any(getattr(other, name) and not getattr(fmt, name) for name in ("signed", "has_zero", "has_inf")):
+        return False
+    smallest = fmt.emin - (fmt.mantissa_bits if fmt.has_zero else 0)
+    last = other.emin - (other.mantissa_bits if other.has_zero else 0)
+    return fmt.mantissa_bits >= other.mantissa_bits and fmt.max >= other.max and smallest <= last
+
+
+def is_relabelled(source: Scheme, target: Scheme, shape: tuple[int, int]) -> bool:
+    """Whether the codes of a matrix can be copied, since the schemes differ in the format of the scales at most."""
+    if target.powers_of_two and not (source.powers_of_two or source.scale == FLOAT8_E8M0FNU):
+        return False
+    grid, powers = _fitted(source.grid, shape), target.powers_of_two
+    same = replace(source, scale=target.scale, grid=grid, powers_of_two=powers)
+    return same == replace(target, grid=_fitted(target.grid, shape)) and holds(target.scale, source.scale)
+
+
+def _fitted(grid: Grid, shape: tuple[int, int]) -> Grid:
+    """Return a grid in the one way, of several, in which its groups of a matrix can be said."""
+    rows, columns = shape
+    if grid.period not in (0, rows):
+        return grid
+    return Grid(min(grid.rows or rows, rows), min(grid.columns or columns, columns))
+
+
+def is_tiled(source: Scheme, target: Scheme, shape: tuple[int, int]) -> bool:
+    """Whether FP4 groups with scales that are powers of two become FP8 tiles, or rows, of whole groups."""
+    is_mxfp4 = source == Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E8M0FNU, source.grid)
+    is_fp8 = replace(target, powers_of_two=False) == Scheme(FLOAT8_E4M3FN, Packing.NONE, target.scale, target.grid)
+    width = source.grid.columns
+    if not is_mxfp4 or not is_fp8 or source.grid.rows != 1 or width == 0 or width % 16:
+        return False
+    return target.grid.rows >= 1 and target.grid.columns % width == 0 and holds(target.scale, FLOAT8_E8M0FNU)
+
+
+def tile_scales(codes: Array, scales: Array, source: Scheme, target: Scheme) -> Array:
+    """Return the scales of tiles, as codes of `target.scale`: a row and a column to each tile.
+
+    Parameters
+    ----------
+    codes : numpy.ndarray
+        uint8, two FP4 codes to a byte: a row of bytes to each row of the weight, whole tiles of rows but at its end.
+    scales : numpy.ndarray
+        Codes of float8_e8m0fnu: a row to each row of the weight, a column to each group.
+    source, target : Scheme
+        A pair for which `is_tiled` is true.
+    """
+    width, grid = source.grid.columns, target.grid
+    missing = -codes.shape[1] % (width // 2)
+    whole = np.pad(codes, ((0, 0), (0, missing))) if missing else np.ascontiguousarray(codes)
+    words = whole.view(np.uint64).reshape(*scales.shape, width // 16)
+    used = np.bitwise_or.reduce(words & MAGNITUDES, axis=2) != 0
+    exponents = np.where(used, scales, 0)
+    across = grid.columns // width or scales.shape[1]
+    exponents = np.maximum.reduceat(exponents, np.arange(0, scales.shape[1], across), axis=1)
+    exponents = np.maximum.reduceat(exponents, np.arange(0, len(scales), grid.rows), axis=0)
+    exponents = np.maximum(exponents.astype(np.int16) - HEADROOM, SMALLEST_EXPONENT).astype(np.uint8)
+    return cast_scales(exponents, FLOAT8_E8M0FNU, target.scale)
+
+
+def tile_codes(values: Array, scales: Array, target: Scheme) -> Array:
+    """Return codes of float8_e4m3fn, a byte each, of rows of finite float32 values over the scales of their tiles."""
+    grid = target.grid
+    spread = np.repeat(scales, grid.rows, axis=0)[: len(values)] if grid.rows > 1 else scales
+    factors = np.asarray(decode(np.ascontiguousarray(spread), target.scale, to=np.float32))
+    axis, block = (1, grid.columns) if grid.columns else (0, 0)
+    factors = factors if block else factors[:, 0]
+    codes = quantize_linear(values, factors, axis=axis, block_size=block, output_dtype=target.codes)
+    return np.asarray(codes).view(np.uint8)
+
+
+def cast_scales(scales: Array, fmt: Format, to: Format) -> Array:
+    """Return codes of `to` with the values of codes of `fmt`, all of which it has, as `holds` says."""
+    if fmt == to:
+        return scales
+    values = np.asarray(decode(np.ascontiguousarray(scales), fmt, to=np.float32))
+    return values.view(np.uint32) if to == FLOAT32 else np.asarray(encode(values, to)).view(to.code_dtype)
+
+
+def group_errors(values: Array, back: Array, grid: Grid) -> Array:
+    """Return the largest error in each group of a grid, float32; 0 is the proof that the group is exact.
+
+    Parameters
+    ----------
+    values, back : numpy.ndarray
+        Rows of a weight, and the same rows as they are read after a step; float32. NaN for NaN is exact.
+    grid : Grid
+        Its groups of rows and columns.
+    """
+    high, wide = grid.rows or len(values), grid.columns or values.shape[1]
+    if np.array_equal(values, back):
+        return np.zeros((-(-len(values) // high), -(-values.shape[1] // wide)), np.float32)
+    with np.errstate(invalid="ignore"):
+        errors = np.subtract(values, back)
+    np.abs(errors, out=errors)
+    errors[(values == back) | (np.isnan(values) & np.isnan(back))] = 0
+    rows = np.maximum.reduceat(errors, np.arange(0, values.shape[1], wide), axis=1)
+    groups: Array = np.maximum.reduceat(rows, np.arange(0, len(values), high), axis=0)
+    return groups

@@ -1,0 +1,307 @@
+"""Quantized checkpoints in another scheme, no value lost: DeepSeek V4 as block FP8, and where that ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.golden import GOLDEN, tensors_of
+from support.typed_tensors import (
+    BF16,
+    E8M0,
+    F8,
+    FP4,
+    in_blocks,
+    nibbles,
+    random_codes,
+    random_scales,
+    read_tensors,
+    write_model,
+    write_tensors,
+)
+
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.files.errors import FileError
+
+Array = np.ndarray[Any, Any]
+
+E = "layers.0.ffn.experts."
+A = "layers.0.attn.wq_a.weight"
+V4 = {"quant_method": "fp8", "fmt": "e4m3", "scale_fmt": "ue8m0", "weight_block_size": [128, 128]}
+SHAPES = {f"{E}0.w1": (256, 256), f"{E}0.w3": (130, 160), f"{E}1.w2": (5, 512)}
+
+
+def experts(low: int = 118, high: int = 131) -> dict[str, tuple[Array, Array]]:
+    """Return FP4 codes and exponents of scales; no tile of them spans more than 2^14 with the defaults."""
+    rng = np.random.default_rng(0)
+    return {
+        name: (rng.integers(0, 16, shape), rng.integers(low, high, (shape[0], shape[1] // 32), np.uint8))
+        for name, shape in SHAPES.items()
+    }
+
+
+def values(codes: Array, scales: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return np.asarray(FP4[codes] * np.repeat(np.ldexp(np.float32(1), scales.astype(np.int32) - 127), 32, axis=1))
+
+
+def v4(folder: Path, weights: dict[str, tuple[Array, Array]]) -> tuple[Path, dict[str, Array]]:
+    """Write a model shaped as DeepSeek V4, codes and scales in different shards; return the values of its weights."""
+    codes, scales = random_codes((200, 300)), random_scales((2, 3), E8M0)
+    first = {f"{name}.weight": nibbles(one).view(np.int8) for name, (one, _) in weights.items()} | {A: codes}
+    second = {f"{name}.scale": one.view(E8M0) for name, (_, one) in weights.items()}
+    second |= {A.replace("weight", "scale"): scales, "norm.weight": np.ones(8, BF16)}
+    config = {"quantization_config": V4, "expert_dtype": "fp4", "model_type": "deepseek_v4"}
+    source = write_model(folder, {"a.safetensors": first, "b.safetensors": second}, config)
+    expected = {f"{name}.weight": values(*pair) for name, pair in weights.items()}
+    return source, expected | {A: codes.astype(np.float32) * in_blocks(scales, (200, 300))}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "ending", "dtype"),
+    [
+        ("deepseek-fp8", "_scale_inv", "F32"),
+        ("deepseek-fp8-ue8m0", "_scale_inv", "F32"),
+        ("fp8-block", "_scale", "BF16"),
+    ],
+)
+def test_deepseek_v4_as_block_fp8(recipe: str, ending: str, dtype: str, tmp_path: Path) -> None:
+    """Values are those of the source to the bit; codes of block FP8 are copied."""
+    source, expected = v4(tmp_path / "in", experts())
+    report = convert(source, tmp_path / "out", recipe=recipe, verify=True)
+    written = read_tensors(tmp_path / "out")
+    assert written.keys() == {*expected, *(name + ending for name in expected), "norm.weight"}
+    for name, x in expected.items():
+        assert (written[name].dtype, written[name].shape) == (F8, x.shape)
+        back = written[name].astype(np.float32) * in_blocks(written[name + ending], x.shape)
+        assert np.array_equal(back, x)
+        assert np.array_equal(np.signbit(back), np.signbit(x))
+    assert {one[0] for name, one in tensors_of(tmp_path / "out").items() if name.endswith(ending)} == {dtype}
+    assert written[A].tobytes() == random_codes((200, 300)).tobytes()
+    made = {one.name: one for one in report.tensors if one.action == "converted"}
+    assert {name: (one.lossless, one.inexact, one.max_abs_error) for name, one in made.items()} == dict.fromkeys(
+        expected, (True, 0, 0.0)
+    )
+    assert "lossless: 4 tensors keep every value" in report.as_text()
+    config = json.loads((tmp_path / "out" / "config.json").read_text())["quantization_config"]
+    assert config["quant_method"] == ("compressed-tensors" if recipe == "fp8-block" else "fp8")
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["expert_dtype"] == "fp8"
+    places = json.loads((tmp_path / "out" / "model.safetensors.index.json").read_text())["weight_map"]
+    assert places.keys() == written.keys()
+
+
+def test_tiles_that_span_too_much_are_counted(tmp_path: Path) -> None:
+    """Two of four tiles have a value far below their largest scale."""
+    weights = experts(120, 121)
+    codes, scales = weights[f"{E}0.w1"]
+    codes[codes % 8 == 0] = 1
+    for row, group in ((3, 1), (4, 2), (200, 7)):
+        scales[row, group] = 100
+    source, expected = v4(tmp_path / "in", weights)
+    report = convert(source, tmp_path / "out", recipe="deepseek-fp8")
+    written = read_tensors(tmp_path / "out")
+    name = f"{E}0.w1.weight"
+    back = written[name].astype(np.float32) * in_blocks(written[name + "_scale_inv"], (256, 256))
+    error = np.abs(back.astype(np.float64) - expected[name])
+    by_tile = error.reshape(2, 128, 2, 128).max(axis=(1, 3))
+    assert (by_tile > 0).tolist() == [[True, False], [False, True]]
+    found = {one.name: one for one in report.tensors}
+    assert (found[name].lossless, found[name].inexact) == (False, 2)
+    assert found[name].max_abs_error == by_tile.max()
+    assert found[f"{E}0.w3.weight"].lossless
+    assert f"'{name}': not lossless; values changed in 2 tiles or rows" in report.as_text()
+    assert json.loads(report.as_json())["tensors"][0]["inexact"] == 2
+
+
+def test_the_type_of_experts_is_left_out_where_it_is_another(tmp_path: Path) -> None:
+    """Only "fp4" and "fp8" are known to vLLM."""
+    source, _ = v4(tmp_path / "in", experts())
+    convert(source, tmp_path / "plain", to="bfloat16")
+    convert(source, tmp_path / "out", recipe="w4a16-g32", keep="*attn*")
+    assert json.loads((tmp_path / "plain" / "config.json").read_text()) == {"model_type": "deepseek_v4"}
+    assert json.loads((tmp_path / "out" / "config.json").read_text()).keys() == {"model_type", "quantization_config"}
+
+
+def test_other_types_of_experts_are_no_description(tmp_path: Path) -> None:
+    """Of a model that is not quantized."""
+    tensors = {"model.layers.0.up_proj.weight": np.ones((4, 32), BF16)}
+    source = write_model(tmp_path / "in", {"a.safetensors": tensors}, {"expert_dtype": "bfloat16"})
+    convert(source, tmp_path / "out", recipe="w4a16-g32")
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["expert_dtype"] == "bfloat16"
+
+
+def test_a_dry_run_says_which_steps_are_planned(tmp_path: Path) -> None:
+    source, expected = v4(tmp_path / "in", experts())
+    report = convert(source, tmp_path / "out", recipe="deepseek-fp8", dry_run=True)
+    planned = {one.name for one in report.tensors if one.lossless}
+    assert planned == expected.keys()
+    assert all(one.inexact is None for one in report.tensors)
+
+
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
+def test_the_same_bytes_in_any_cut(options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, _ = v4(tmp_path / "in", experts(100, 131))
+    whole = convert(source, tmp_path / "whole", recipe="deepseek-fp8")
+    monkeypatch.setattr("lowprec.checkpoints.operations.lossless.PART", 1)
+    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    cut = convert(source, tmp_path / "cut", recipe="deepseek-fp8", **options)
+    assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
+    assert [one.inexact for one in cut.tensors] == [one.inexact for one in whole.tensors]
+    assert any(one.inexact for one in cut.tensors)
+
+
+@pytest.mark.parametrize("recipe", ["fp8-dynamic", "mxfp8"])
+def test_other_recipes_of_fp8_profit(recipe: str, tmp_path: Path) -> None:
+    """A row, or a group, as a tile."""
+    source, expected = v4(tmp_path / "in", experts())
+    report = convert(source, tmp_path / "out", recipe=recipe, keep="*attn*")
+    convert(tmp_path / "out", tmp_path / "back", to="float32")
+    back = read_tensors(tmp_path / "back")
+    for one in report.tensors:
+        if one.name.startswith(E):
+            assert one.lossless
+            assert np.array_equal(back[one.name], expected[one.name])
+
+
+def test_infinite_values_are_refused(tmp_path: Path) -> None:
+    """6 × 2^127 is none of float32's."""
+    weights = experts()
+    weights[f"{E}0.w1"][0][0, 0], weights[f"{E}0.w1"][1][0, 0] = 7, 254
+    source, _ = v4(tmp_path / "in", weights)
+    with pytest.raises(FileError, match=r"w1\.weight': has a NaN or an infinity"):
+        convert(source, tmp_path / "out", recipe="deepseek-fp8")
+    assert not (tmp_path / "out").exists()
+
+
+# --- experts of three axes ---
+
+X = "model.layers.0.mlp.experts.gate_up_proj"
+
+
+def gpt_oss(folder: Path, shape: tuple[int, int, int] = (2, 128, 256)) -> tuple[Path, dict[str, Array], Array]:
+    rng = np.random.default_rng(3)
+    stack, rows, columns = shape
+    codes = rng.integers(0, 16, shape)
+    tensors = {
+        f"{X}_blocks": nibbles(codes).reshape(stack, rows, columns // 32, 16),
+        f"{X}_scales": rng.integers(118, 131, (stack, rows, columns // 32), np.uint8),
+    }
+    config = {"quantization_config": {"quant_method": "mxfp4"}, "model_type": "gpt_oss"}
+    source = write_model(folder, {"a.safetensors": tensors}, config)
+    scales = tensors[f"{X}_scales"].astype(np.int32)
+    return source, tensors, FP4[codes] * np.repeat(np.ldexp(np.float32(1), scales - 127), 32, axis=2)
+
+
+def test_gpt_oss_again_is_a_copy(tmp_path: Path) -> None:
+    source, tensors, _ = gpt_oss(tmp_path / "in")
+    report = convert(source, tmp_path / "out", recipe="gptoss-mxfp4", verify=True)
+    written = read_tensors(tmp_path / "out")
+    assert {name: one.tobytes() for name, one in written.items()} == {
+        name: one.tobytes() for name, one in tensors.items()
+    }
+    assert [(one.name, one.shape, one.lossless) for one in report.tensors] == [(X, (2, 256, 128), True)]
+
+
+@pytest.mark.parametrize("shape", [(2, 128, 256), (3, 40, 96), (1, 300, 32)])
+@pytest.mark.parametrize("part", [None, 1])
+def test_exchanged_axes_go_through_values(
+    shape: tuple[int, int, int], part: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tiles of 128 x 128 of the exchanged matrices: as by way of bfloat16."""
+    if part:
+        monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", part)
+    source, _, x = gpt_oss(tmp_path / "in", shape)
+    report = convert(source, tmp_path / "one", recipe="deepseek-fp8", verify=True)
+    convert(source, tmp_path / "plain", to="bfloat16")
+    convert(tmp_path / "plain", tmp_path / "two", recipe="deepseek-fp8")
+    assert tensors_of(tmp_path / "one") == tensors_of(tmp_path / "two")
+    assert read_tensors(tmp_path / "plain")[X].astype(np.float32).tobytes() == x.transpose(0, 2, 1).tobytes()
+    assert [one.lossless for one in report.tensors] == [None]
+
+
+@pytest.mark.parametrize("part", [None, 1])
+@pytest.mark.parametrize("shape", [(2, 2, 2), (2, 160, 1), (2, 160, 6), (2,)])
+def test_axes_that_a_recipe_exchanges(
+    shape: tuple[int, ...], part: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FP8 with scales of blocks, rows, groups and experts, to FP4 of the other axis."""
+    if part:
+        monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", part)
+    write_tensors(tmp_path / "in.safetensors", {X: random_codes((2, 160, 192)), f"{X}_scale_inv": random_scales(shape)})
+    convert(tmp_path / "in.safetensors", tmp_path / "one.safetensors", recipe="gptoss-mxfp4")
+    convert(tmp_path / "in.safetensors", tmp_path / "plain.safetensors", to="bfloat16")
+    convert(tmp_path / "plain.safetensors", tmp_path / "two.safetensors", recipe="gptoss-mxfp4")
+    assert tensors_of(tmp_path, "one.safetensors") == tensors_of(tmp_path, "two.safetensors")
+
+
+def test_stacked_experts_with_exponents_as_scales(tmp_path: Path) -> None:
+    """Codes are copied; each expert has blocks of its own, the last of them shorter."""
+    shape = (3, 130, 200)
+    codes, scales = random_codes(shape), random_scales((3, 2, 2), E8M0)
+    config = {"quantization_config": V4, "model_type": "x"}
+    tensors = {X: codes, f"{X}_scale_inv": scales}
+    source = write_model(tmp_path / "in", {"a.safetensors": tensors}, config)
+    report = convert(source, tmp_path / "out", recipe="deepseek-fp8", verify=True)
+    written = read_tensors(tmp_path / "out")
+    assert written[X].tobytes() == codes.tobytes()
+    assert written[f"{X}_scale_inv"].tobytes() == scales.astype(np.float32).tobytes()
+    assert [one.lossless for one in report.tensors] == [True]
+
+
+V3 = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
+Q = "model.layers.0.mlp.up_proj.weight"
+
+
+@pytest.mark.parametrize("described", [True, False])
+def test_scales_in_float32_that_are_powers_of_two(described: bool, tmp_path: Path) -> None:
+    """They are kept where the configuration says what they are; else a recipe for such scales computes them again."""
+    scales = random_scales((2, 2), E8M0).astype(np.float32)
+    config = {"quantization_config": V4 if described else V3, "model_type": "x"}
+    tensors = {Q: random_codes((200, 256)), f"{Q}_scale_inv": scales}
+    source = write_model(tmp_path / "in", {"a.safetensors": tensors}, config)
+    report = convert(source, tmp_path / "out", recipe="deepseek-fp8-ue8m0")
+    assert [one.lossless for one in report.tensors] == [True if described else None]
+    written = read_tensors(tmp_path / "out")
+    if described:
+        assert written[Q].tobytes() == tensors[Q].tobytes()
+        assert written[f"{Q}_scale_inv"].tobytes() == scales.tobytes()
+    report = convert(source, tmp_path / "any", recipe="deepseek-fp8")
+    assert [one.lossless for one in report.tensors] == [True]
+
+
+def test_scales_that_are_no_powers_of_two(tmp_path: Path) -> None:
+    """Of DeepSeek V3, to be powers of two: through values. Where the configuration is wrong about them: an error."""
+    tensors = {Q: random_codes((200, 256)), f"{Q}_scale_inv": random_scales((2, 2))}
+    config = {"quantization_config": V3, "model_type": "x"}
+    source = write_model(tmp_path / "in", {"a.safetensors": tensors}, config)
+    convert(source, tmp_path / "one", recipe="deepseek-fp8-ue8m0")
+    convert(source, tmp_path / "plain", to="bfloat16")
+    convert(tmp_path / "plain", tmp_path / "two", recipe="deepseek-fp8-ue8m0")
+    assert tensors_of(tmp_path / "one") == tensors_of(tmp_path / "two")
+    scales = read_tensors(tmp_path / "one")[f"{Q}_scale_inv"]
+    assert np.array_equal(np.frexp(scales)[0], np.full((2, 2), 0.5))
+    wrong = write_model(tmp_path / "wrong", {"a.safetensors": tensors}, {"quantization_config": V4})
+    with pytest.raises(FileError, match=r"weight_scale_inv': has a scale that is no power of two"):
+        convert(wrong, tmp_path / "out", recipe="deepseek-fp8-ue8m0")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("source", ["MXFP4A16", "MXFP8A16"])
+def test_llm_compressors_mx_formats_as_block_fp8(source: str, tmp_path: Path) -> None:
+    """Rows of tiny numbers make MXFP4's tiles inexact, which is counted; MXFP8 goes through values."""
+    report = convert(GOLDEN / source, tmp_path / "out", recipe="deepseek-fp8")
+    convert(GOLDEN / source, tmp_path / "before", to="float32")
+    convert(tmp_path / "out", tmp_path / "after", to="float32")
+    before, after = read_tensors(tmp_path / "before"), read_tensors(tmp_path / "after")
+    for one in report.tensors:
+        if one.action == "converted":
+            error = np.abs(before[one.name].astype(np.float64) - after[one.name])
+            assert one.max_abs_error == error.max()
+            assert one.lossless is (False if source == "MXFP4A16" else None)
+            high, wide = (-(-n // 128) for n in error.shape)
+            padded = np.pad(error, ((0, high * 128 - error.shape[0]), (0, wide * 128 - error.shape[1])))
+            inexact = np.count_nonzero(padded.reshape(high, 128, wide, 128).max(axis=(1, 3)))
+            assert one.inexact == (inexact if source == "MXFP4A16" else None)

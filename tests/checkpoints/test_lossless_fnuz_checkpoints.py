@@ -1,0 +1,288 @@
+"""Recipes fnuz and fn: codes and scales of FP8 weights in any layout, and all else as it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.checkpoint_files import leftovers
+from support.golden import GOLDEN, tensors_of
+from support.typed_tensors import BF16, E8M0, F8, random_codes, random_scales, read_tensors, write_model, write_tensors
+
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.cli import main
+
+Array = np.ndarray[Any, Any]
+
+FNUZ = np.dtype(ml_dtypes.float8_e4m3fnuz)
+E5M2, E5M2FNUZ = np.dtype(ml_dtypes.float8_e5m2), np.dtype(ml_dtypes.float8_e5m2fnuz)
+M = "model.layers.0.mlp.up_proj."
+W = M + "weight"
+X = "model.layers.0.mlp.experts.gate_up_proj"
+FP8 = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
+CT = {"quant_method": "compressed-tensors", "format": "float-quantized", "ignore": ["lm_head"]}
+HALF = np.array(0.5, np.float32)
+
+LAYOUTS: dict[str, tuple[dict[str, Array], tuple[str, ...], Any]] = {
+    "deepseek": ({W: random_codes((130, 200)), W + "_scale_inv": random_scales((2, 2))}, (W + "_scale_inv",), FP8),
+    "deepseek v4": ({W: random_codes((130, 200)), M + "scale": random_scales((2, 2), E8M0)}, (M + "scale",), FP8),
+    "experts": (
+        {X: random_codes((3, 130, 40)), X + "_scale_inv": random_scales((3, 2, 1))},
+        (X + "_scale_inv",),
+        FP8,
+    ),
+    "compressed-tensors": (
+        {W: random_codes((9, 16)), M + "weight_scale": random_scales((9, 1), BF16), M + "input_scale": HALF},
+        (M + "weight_scale", M + "input_scale"),
+        CT,
+    ),
+    "modelopt": (
+        {W: random_codes((9, 16)), M + "weight_scale": HALF, M + "input_scale": HALF},
+        (M + "weight_scale", M + "input_scale"),
+        {"quant_method": "modelopt", "quant_algo": "FP8"},
+    ),
+    "comfyui": (
+        {W: random_codes((9, 16)), M + "scale_weight": HALF, M + "scale_input": HALF, "scaled_fp8": np.zeros(2, F8)},
+        (M + "scale_weight", M + "scale_input"),
+        None,
+    ),
+    "mxfp8": (
+        {W: random_codes((9, 64)), M + "weight_scale": random_scales((9, 2), E8M0).view(np.uint8)},
+        (M + "weight_scale",),
+        CT,
+    ),
+}
+"""Tensors of a weight, which of them are doubled, and the configuration."""
+
+OTHERS = {
+    "model.norm.weight": np.ones(8, BF16),
+    "lm_head.weight": np.ones((4, 8), np.float32),
+    "model.layers.0.self_attn.k_proj.k_scale": np.array([0.5], np.float32),
+}
+
+
+def model(folder: Path, tensors: dict[str, Array], config: Any) -> Path:
+    """Write a model whose codes are in another shard than all else."""
+    codes = {
+        name: one for name, one in tensors.items() if one.dtype.itemsize == 1 and one.ndim > 1 and "scale" not in name
+    }
+    rest = {name: one for name, one in tensors.items() if name not in codes} | OTHERS
+    config = {"quantization_config": config, "torch_dtype": "float32"}
+    return write_model(folder, {"a.safetensors": codes, "b.safetensors": rest}, config)
+
+
+def doubled(scales: Array) -> Array:
+    return scales + np.uint8(1) if scales.dtype == np.uint8 else np.asarray(scales.astype(np.float64) * 2, scales.dtype)
+
+
+def values_of(folder: Path) -> dict[str, Array]:
+    convert(folder, folder.with_name(folder.name + "-values"), to="float32")
+    return read_tensors(folder.with_name(folder.name + "-values"))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout(layout: str, tmp_path: Path) -> None:
+    tensors, scales, config = LAYOUTS[layout]
+    source = model(tmp_path / "in", tensors, config)
+    report = convert(source, tmp_path / "out", recipe="fnuz", verify=True)
+    written, before = read_tensors(tmp_path / "out"), read_tensors(source)
+    assert written.keys() == before.keys()
+    (name,) = {W, X} & tensors.keys()
+    codes = tensors[name].view(np.uint8)
+    assert 0x80 in codes
+    assert (written[name].dtype, written[name].shape) == (FNUZ, codes.shape)
+    assert written[name].tobytes() == np.where(codes == 0x80, 0, codes).astype(np.uint8).tobytes()
+    for other in before.keys() - {name}:
+        expected = doubled(before[other]) if other in scales else before[other]
+        assert (written[other].dtype, written[other].tobytes()) == (expected.dtype, expected.tobytes())
+    assert (tmp_path / "out" / "config.json").read_bytes() == (source / "config.json").read_bytes()
+    for file in ("a.safetensors", "b.safetensors"):
+        assert read_tensors(tmp_path / "out" / file).keys() == read_tensors(source / file).keys()
+    made = [one for one in report.tensors if one.action == "converted"]
+    assert [(one.name, one.target, one.lossless, one.inexact, one.sqnr_db) for one in made] == [
+        (name, "float8_e4m3fnuz", True, 0, np.inf)
+    ]
+    assert {one.name: one.why for one in report.tensors if one.why.startswith("times")} == dict.fromkeys(
+        scales, "times 2"
+    )
+    plain, after = values_of(source), values_of(tmp_path / "out")
+    assert all(np.array_equal(plain[one], after[one]) for one in plain)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_and_back(layout: str, tmp_path: Path) -> None:
+    """Codes but for −0, and scales of weights, are what they were; those of inputs stay doubled: they reach farther."""
+    tensors, _, config = LAYOUTS[layout]
+    source = model(tmp_path / "in", tensors, config)
+    convert(source, tmp_path / "fnuz", recipe="fnuz")
+    report = convert(tmp_path / "fnuz", tmp_path / "out", recipe="fn", verify=True)
+    written, before = read_tensors(tmp_path / "out"), read_tensors(source)
+    for name, one in before.items():
+        if one.dtype == F8:
+            codes = one.view(np.uint8)
+            assert written[name].tobytes() == np.where(codes == 0x80, 0, codes).astype(np.uint8).tobytes()
+        else:
+            expected = doubled(one) if "input" in name else one
+            assert (written[name].dtype, written[name].tobytes()) == (expected.dtype, expected.tobytes())
+    assert [one.lossless for one in report.tensors if one.action == "converted"] == [True]
+
+
+def test_e5m2(tmp_path: Path) -> None:
+    codes = np.array([code for code in range(256) if code & 0x7F < 0x7C], np.uint8).reshape(4, 62)
+    tensors = {W: codes.view(E5M2), W + "_scale_inv": random_scales((1, 1))}
+    source = model(tmp_path / "in", tensors, FP8)
+    convert(source, tmp_path / "out", recipe="fnuz")
+    written = read_tensors(tmp_path / "out")
+    assert written[W].dtype == E5M2FNUZ
+    after = written[W].astype(np.float32) * written[W + "_scale_inv"]
+    assert np.array_equal(after, tensors[W].astype(np.float32) * tensors[W + "_scale_inv"])
+    convert(tmp_path / "out", tmp_path / "back", recipe="fn")
+    assert read_tensors(tmp_path / "back")[W].dtype == E5M2
+
+
+@pytest.mark.parametrize("folder", ["FP8_DYNAMIC", "FP8_BLOCK", "MXFP8A16"])
+def test_files_of_llm_compressor(folder: str, tmp_path: Path) -> None:
+    report = convert(GOLDEN / folder, tmp_path / "out", recipe="fnuz")
+    assert [one.lossless for one in report.tensors if one.action == "converted"] == [True] * 7
+    convert(GOLDEN / folder, tmp_path / "before", to="float32")
+    convert(tmp_path / "out", tmp_path / "after", to="float32")
+    before, after = read_tensors(tmp_path / "before"), read_tensors(tmp_path / "after")
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+    assert tensors_of(tmp_path / "out")["model.layers.0.mlp.up_proj.weight"][0] == "F8_E4M3FNUZ"
+
+
+# --- what the other format lacks ---
+
+
+def fnuz_model(folder: Path) -> tuple[Path, dict[str, Array]]:
+    """Write a weight with 240, one without, and one with a NaN."""
+    codes = np.arange(256, dtype=np.uint8).reshape(4, 64)
+    codes[codes == 0x80] = 1
+    without = np.where(codes & 0x7F == 0x7F, 2, codes).astype(np.uint8)
+    nan = without.copy()
+    nan[1, 1] = 0x80
+    tensors = {}
+    for number, one in enumerate((codes, without, nan)):
+        tensors[f"model.layers.{number}.up_proj.weight"] = one.view(FNUZ)
+        tensors[f"model.layers.{number}.up_proj.weight_scale_inv"] = random_scales((1, 1))
+    return write_model(folder, {"a.safetensors": tensors}, {"quantization_config": FP8}), tensors
+
+
+def test_240_is_rounded_at_its_scale(tmp_path: Path) -> None:
+    """Of the formats of MI300; the numbers below 2^-6 then have a bit less, which is counted by rows."""
+    source, tensors = fnuz_model(tmp_path / "in")
+    report = convert(source, tmp_path / "out", recipe="fn", verify=True)
+    written = read_tensors(tmp_path / "out")
+    one, other, nan = (f"model.layers.{number}.up_proj.weight" for number in range(3))
+    expected = tensors[one].astype(np.float32).astype(F8)
+    assert written[one].dtype == F8
+    assert written[one].tobytes() == expected.tobytes()
+    assert written[one + "_scale_inv"].tobytes() == tensors[one + "_scale_inv"].tobytes()
+    assert written[other].tobytes() == tensors[other].tobytes()
+    assert written[other + "_scale_inv"] == tensors[other + "_scale_inv"] / 2
+    assert written[nan].view(np.uint8)[1, 1] == 0x7F
+    found = {tensor.name: tensor for tensor in report.tensors}
+    changed = expected.astype(np.float32) != tensors[one].astype(np.float32)
+    assert (found[one].lossless, found[one].inexact) == (False, np.count_nonzero(changed.any(axis=1)))
+    scale = float(tensors[one + "_scale_inv"][0, 0])
+    assert found[one].max_abs_error == pytest.approx(2.0**-10 * scale, rel=1e-6)
+    assert (found[other].lossless, found[nan].lossless) == (True, True)
+    assert (found[other].nan, found[nan].nan) == (0, 1)
+    assert f"'{one}': not lossless" in report.as_text()
+
+
+@pytest.mark.parametrize("code", [0x7F, 0xFF])
+def test_nan_is_refused(code: int, tmp_path: Path) -> None:
+    codes = random_codes((9, 16)).view(np.uint8)
+    codes[8, 3] = code
+    source = model(tmp_path / "in", {W: codes.view(F8), W + "_scale_inv": random_scales((1, 1))}, FP8)
+    with pytest.raises(FileError, match=r"up_proj\.weight': has a code that is no number, and is one in float8_e4m3fn"):
+        convert(source, tmp_path / "out", recipe="fnuz")
+    assert not (tmp_path / "out").exists()
+    assert not leftovers(tmp_path)
+
+
+@pytest.mark.parametrize("scale", [np.array([[3e38]], np.float32), np.array([[254]], np.uint8).view(E8M0)], ids=str)
+def test_scales_that_have_no_double_are_refused(scale: Array, tmp_path: Path) -> None:
+    source = model(tmp_path / "in", {W: random_codes((9, 16)), W + "_scale_inv": scale}, FP8)
+    with pytest.raises(FileError, match=r"weight_scale_inv': has a scale of which 2\.0 times is no number in float"):
+        convert(source, tmp_path / "out", recipe="fnuz")
+    assert not (tmp_path / "out").exists()
+
+
+def test_refusals(tmp_path: Path) -> None:
+    weight = {W: random_codes((9, 16)), W + "_scale_inv": random_scales((1, 1))}
+    lonely = {"model.layers.0.mlp.down_proj.weight": random_codes((4, 4))}
+    for name, tensors, options, text in (
+        ("lonely", {**weight, **lonely}, {}, r"down_proj\.weight': has no scales that are known"),
+        ("kept", weight, {"keep": "*"}, "has no weight in float8_e4m3fn or float8_e5m2 with scales"),
+        ("pattern", weight, {"keep": "nothing"}, "has no tensor or module that --keep 'nothing' names"),
+        ("other", {"norm.weight": np.ones(3, BF16)}, {}, "has no weight in float8_e4m3fn or float8_e5m2 with scales"),
+    ):
+        source = model(tmp_path / name, tensors, FP8)
+        with pytest.raises(FileError, match=text):
+            convert(source, tmp_path / "out", recipe="fnuz", **options)
+    with pytest.raises(ValueError, match="`also` must be empty for fnuz, which changes all weights"):
+        convert(tmp_path / "kept", tmp_path / "out", recipe="fnuz", also="*")
+    with pytest.raises(ValueError, match="`to` must be None where there is a `recipe`"):
+        convert(tmp_path / "kept", tmp_path / "out", recipe="fn", to="float16")
+    assert not (tmp_path / "out").exists()
+
+
+def test_comfyuis_descriptions_have_no_names_for_it(tmp_path: Path) -> None:
+    description = np.frombuffer(b'{"format": "float8_e4m3fn"}', np.uint8)
+    tensors = {W: random_codes((9, 16)), M + "weight_scale": HALF, M + "comfy_quant": description}
+    write_tensors(tmp_path / "in.safetensors", tensors)
+    with pytest.raises(FileError, match=r"up_proj\.weight': is described by comfy_quant, which has no names for MI300"):
+        convert(tmp_path / "in.safetensors", tmp_path / "out.safetensors", recipe="fnuz")
+
+
+def test_a_weight_can_be_kept(tmp_path: Path) -> None:
+    source, _ = fnuz_model(tmp_path / "in")
+    convert(source, tmp_path / "out", recipe="fn", keep="model.layers.0.*")
+    written = tensors_of(tmp_path / "out")
+    assert written["model.layers.0.up_proj.weight"] == tensors_of(source)["model.layers.0.up_proj.weight"]
+    assert written["model.layers.1.up_proj.weight"][0] == "F8_E4M3"
+
+
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
+def test_the_same_bytes_in_any_cut(options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One code of 240 at the end decides about all rows."""
+    codes = random_codes((300, 64)).view(np.uint8)
+    codes[codes == 0x80], codes[-1, -1] = 3, 0x7F
+    tensors = {W: codes.view(FNUZ), M + "weight_scale": random_scales((300, 1), BF16)}
+    source = model(tmp_path / "in", tensors, CT)
+    convert(source, tmp_path / "whole", recipe="fn")
+    monkeypatch.setattr("lowprec.checkpoints.operations.change_codes.PART", 1)
+    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    convert(source, tmp_path / "cut", recipe="fn", **options)
+    assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
+    assert tensors_of(tmp_path / "cut")[M + "weight_scale"][2] == tensors[M + "weight_scale"].tobytes()
+
+
+def test_a_single_file_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tensors, _, _ = LAYOUTS["comfyui"]
+    write_tensors(tmp_path / "in.safetensors", tensors)
+    assert (
+        main(["convert", str(tmp_path / "in.safetensors"), str(tmp_path / "out.safetensors"), "--recipe", "fnuz"]) == 0
+    )
+    assert "lossless: 1 tensors keep every value" in capsys.readouterr().out
+    assert tensors_of(tmp_path, "out.safetensors")[W][0] == "F8_E4M3FNUZ"
+    main(
+        ["convert", str(tmp_path / "in.safetensors"), str(tmp_path / "x.safetensors"), "--recipe", "fnuz", "--dry-run"]
+    )
+    assert not (tmp_path / "x.safetensors").exists()
+
+
+def test_on_a_cluster(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    source, _ = fnuz_model(tmp_path / "in")
+    convert(source, tmp_path / "out", recipe="fn")
+    convert(source, tmp_path / "dask", recipe="fn", dask="local", threads=2)
+    assert tensors_of(tmp_path / "dask") == tensors_of(tmp_path / "out")
+    assert json.loads((tmp_path / "dask" / "config.json").read_text()) == {"quantization_config": FP8}

@@ -1,0 +1,277 @@
+"""Steps that keep every value: FP4 groups to FP8 tiles and scales in other formats, against fractions and ml_dtypes."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.typed_tensors import BF16, E8M0, F8, FP4, nibbles
+
+from lowprec import reference
+from lowprec.checkpoints.schemes.dequantize import Parameters, dequantize
+from lowprec.checkpoints.schemes.lossless import (
+    cast_scales,
+    group_errors,
+    holds,
+    is_relabelled,
+    is_tiled,
+    tile_codes,
+    tile_scales,
+)
+from lowprec.checkpoints.schemes.scheme import GlobalScale, Grid, Packing, Scheme
+from lowprec.spec.formats import (
+    BFLOAT16,
+    FLOAT4_E2M1FN,
+    FLOAT8_E4M3FN,
+    FLOAT8_E4M3FNUZ,
+    FLOAT8_E5M2,
+    FLOAT8_E8M0FNU,
+    FLOAT16,
+    FLOAT32,
+    Format,
+)
+
+Array = np.ndarray[Any, Any]
+
+MXFP4 = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E8M0FNU, Grid(1, 32))
+FP8 = {float(np.float32(code)) for code in np.arange(256, dtype=np.uint8).view(F8) if not np.isnan(code)}
+"""Every value of float8_e4m3fn, as ml_dtypes has them."""
+
+
+BLOCKS = Grid(128, 128)
+
+
+def tiles(scale: Format = FLOAT32, grid: Grid = BLOCKS) -> Scheme:
+    return Scheme(FLOAT8_E4M3FN, Packing.NONE, scale, grid)
+
+
+def convert(codes: Array, scales: Array, target: Scheme) -> tuple[Array, Array, Array]:
+    """Return scales of tiles, their codes, and the largest error of each tile."""
+    packed = nibbles(codes)
+    values, back = np.empty(codes.shape, np.float32), np.empty(codes.shape, np.float32)
+    dequantize(MXFP4, packed, Parameters(scales), values)
+    of_tiles = tile_scales(packed, scales, MXFP4, target)
+    result = tile_codes(values, of_tiles, target)
+    spread = np.repeat(of_tiles, target.grid.rows, axis=0)[: len(codes)]
+    dequantize(target, result, Parameters(spread), back)
+    return of_tiles, result, group_errors(values, back, target.grid)
+
+
+def random_weight(shape: tuple[int, int], low: int, high: int, seed: int = 0) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    scales = rng.integers(low, high, (shape[0], -(-shape[1] // 32)), np.uint8)
+    return rng.integers(0, 16, shape, np.uint8), scales
+
+
+def values_of(codes: Array, scales: Array) -> Array:
+    """Return FP4 values times 2^(s - 127) in float64."""
+    exponents = np.repeat(scales.astype(np.int64), 32, axis=1)[:, : codes.shape[1]] - 127
+    return np.ldexp(FP4[codes].astype(np.float64), exponents)
+
+
+@pytest.mark.parametrize("span", range(24))
+def test_every_code_at_every_span(span: int) -> None:
+    """A tile is exact if and only if float8_e4m3fn has each value over the scale of the tile."""
+    for code in range(16):
+        codes = np.zeros((1, 64), np.uint8)
+        codes[0, 0], codes[0, 32] = 7, code
+        scales = np.array([[140, 140 - span]], np.uint8)
+        of_tiles, result, errors = convert(codes, scales, tiles(FLOAT8_E8M0FNU))
+        assert of_tiles.tolist() == [[134]]
+        quotient = float(FP4[code]) * 2.0 ** (6 - span)
+        exact = quotient in FP8
+        assert exact or span > 14
+        assert result[0, 0] == np.asarray(384, F8).view(np.uint8)
+        assert result[0, 32] == np.asarray(quotient, F8).view(np.uint8)  # rounded by ml_dtypes, with the sign of 0
+        error = abs(float(result[0, 32:33].view(F8)[0]) - quotient) * 2.0 ** (134 - 127)
+        assert errors.tolist() == [[error]]
+        assert (error == 0) == exact
+
+
+@pytest.mark.parametrize("scale", [FLOAT32, BFLOAT16, FLOAT8_E8M0FNU], ids=lambda one: one.name)
+@pytest.mark.parametrize("shape", [(1, 32), (128, 128), (129, 160), (300, 96), (5, 272), (256, 384), (130, 48)])
+def test_tiles_have_the_values_of_the_groups(shape: tuple[int, int], scale: Format) -> None:
+    codes, scales = random_weight(shape, 120, 135)
+    of_tiles, result, errors = convert(codes, scales, tiles(scale))
+    assert not errors.any()
+    assert of_tiles.shape == errors.shape == (-(-shape[0] // 128), -(-shape[1] // 128))
+    factors = of_tiles.view(scale.dtype).astype(np.float64)
+    spread = np.repeat(np.repeat(factors, 128, 0), 128, 1)[: shape[0], : shape[1]]
+    back, expected = result.view(F8).astype(np.float64) * spread, values_of(codes, scales)
+    assert np.array_equal(back, expected)
+    assert np.array_equal(np.signbit(back), np.signbit(expected))
+
+
+def deepseek(codes: Array, scales: Array) -> tuple[Array, Array]:
+    """Return codes and scales as DeepSeek-V4's inference/convert.py computes them, in NumPy."""
+    rows, columns = codes.shape
+    high, wide = rows // 128, columns // 128
+    x = FP4[codes].reshape(high, 128, wide, 128).transpose(0, 2, 1, 3)
+    factors = scales.view(E8M0).astype(np.float32).reshape(high, 128, wide, 4).transpose(0, 2, 1, 3)
+    factors = factors.reshape(high, wide, -1)
+    of_tiles = factors.max(axis=2, keepdims=True) / np.float32(64)
+    offsets = np.repeat((factors / of_tiles).reshape(high, wide, 128, 4), 32, axis=3)
+    result = (x * offsets).transpose(0, 2, 1, 3).reshape(rows, columns)
+    return result.astype(F8).view(np.uint8), of_tiles[:, :, 0].astype(E8M0).view(np.uint8)
+
+
+@pytest.mark.parametrize("low", [118, 108])
+def test_the_bytes_of_deepseeks_own_script(low: int) -> None:
+    """Exact tiles and others."""
+    codes, scales = random_weight((256, 384), low, 130, 3)
+    of_tiles, result, errors = convert(codes, scales, tiles(FLOAT8_E8M0FNU))
+    expected = deepseek(codes, scales)
+    assert np.array_equal(result, expected[0])
+    assert np.array_equal(of_tiles, expected[1])
+    assert (errors > 0).any() == (low == 108)
+
+
+def test_groups_of_zeros_do_not_count() -> None:
+    """They would make the span 2^40 here; −0 stays −0."""
+    codes, scales = random_weight((128, 128), 120, 124)
+    codes[codes % 8 == 0] = 1
+    codes[3, 32:64], scales[3, 1] = 8, 164
+    of_tiles, result, errors = convert(codes, scales, tiles(FLOAT8_E8M0FNU))
+    assert of_tiles.tolist() == [[123 - 6]]
+    assert not errors.any()
+    assert set(result[3, 32:64]) == {0x80}
+
+
+def test_a_tile_of_zeros() -> None:
+    of_tiles, result, errors = convert(np.zeros((4, 64), np.uint8), np.full((4, 2), 90, np.uint8), tiles())
+    assert of_tiles.view(np.float32).tolist() == [[2.0**-126]]
+    assert not result.any()
+    assert not errors.any()
+
+
+@pytest.mark.parametrize("scale", [FLOAT32, BFLOAT16, FLOAT8_E8M0FNU], ids=lambda one: one.name)
+@pytest.mark.parametrize("largest", range(8))
+def test_the_smallest_scales(largest: int, scale: Format) -> None:
+    """No scale of a tile is a subnormal float32, and the values stay what they are."""
+    codes = np.tile(np.arange(16, dtype=np.uint8), 4)[np.newaxis]
+    scales = np.array([[0, largest]], np.uint8)
+    of_tiles, result, errors = convert(codes, scales, tiles(scale))
+    assert not errors.any()
+    factor = float(of_tiles.view(scale.dtype)[0, 0])
+    assert factor == 2.0 ** (max(largest - 6, 1) - 127)
+    back = result.view(F8).astype(np.float64) * factor
+    assert np.array_equal(back, values_of(codes, scales))
+
+
+def test_the_largest_scales() -> None:
+    """6 × 2^125 is the largest value that float32 has."""
+    codes = np.full((1, 32), 7, np.uint8)
+    of_tiles, result, errors = convert(codes, np.array([[252]], np.uint8), tiles(FLOAT8_E8M0FNU))
+    assert (of_tiles.tolist(), errors.tolist()) == ([[246]], [[0.0]])
+    assert float(result[0].view(F8)[0]) * 2.0 ** (246 - 127) == 6 * 2.0**125
+
+
+@pytest.mark.parametrize("grid", [Grid(1, 32), Grid(1, 0), Grid(1, 64), Grid(32, 32), Grid(2, 0)])
+def test_other_groups_of_whole_groups(grid: Grid) -> None:
+    codes, scales = random_weight((37, 160), 120, 135, 5)
+    _, _, errors = convert(codes, scales, tiles(FLOAT8_E8M0FNU, grid))
+    assert errors.shape == grid.shape(-(-37 // grid.rows) * grid.rows, 160)
+    assert not errors.any()
+
+
+def test_errors_are_those_of_their_tile() -> None:
+    codes, scales = random_weight((256, 256), 120, 121)
+    codes[codes % 8 == 0] = 1
+    codes[200, 130], scales[200, 128 // 32] = 3, 100
+    *_, errors = convert(codes, scales, tiles())
+    row, expected = values_of(codes, scales)[200, 128:160], 2.0 ** (114 - 127)
+    rounded = (row / expected).astype(F8).astype(np.float64) * expected
+    assert errors.tolist() == [[0, 0], [0, np.abs(row - rounded).max()]]
+    assert errors[1, 1] > 0
+
+
+SHAPE = 300, 512
+
+
+def test_which_schemes_are_tiled() -> None:
+    assert is_tiled(MXFP4, tiles(), SHAPE)
+    assert is_tiled(MXFP4, tiles(FLOAT8_E8M0FNU), SHAPE)
+    assert is_tiled(MXFP4, tiles(BFLOAT16, Grid(1, 0)), SHAPE)
+    nvfp4 = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E4M3FN, Grid(1, 16), GlobalScale.INVERSE)
+    refused = [
+        (nvfp4, tiles()),  # scales that are no powers of two
+        (MXFP4, tiles(FLOAT16)),  # which has no 2^-126
+        (MXFP4, tiles(FLOAT32, Grid(0, 0))),  # no tile of some rows
+        (MXFP4, tiles(FLOAT32, Grid(128, 48))),  # part of a group
+        (MXFP4, Scheme(FLOAT8_E5M2, Packing.NONE, FLOAT32, Grid(128, 128))),
+        (MXFP4, MXFP4),
+        (tiles(FLOAT8_E8M0FNU, Grid(1, 32)), tiles()),
+    ]
+    assert not any(is_tiled(*pair, SHAPE) for pair in refused)
+
+
+def test_which_schemes_are_relabelled() -> None:
+    exponents = tiles(FLOAT8_E8M0FNU)
+    assert is_relabelled(exponents, tiles(), SHAPE)
+    assert is_relabelled(exponents, tiles(BFLOAT16), SHAPE)
+    assert is_relabelled(tiles(BFLOAT16), tiles(), SHAPE)
+    assert is_relabelled(tiles(), tiles(), SHAPE)
+    refused = [
+        (tiles(), tiles(BFLOAT16)),
+        (tiles(), exponents),
+        (exponents, tiles(FLOAT16)),
+        (exponents, tiles(FLOAT32, Grid(64, 64))),
+        (exponents, Scheme(FLOAT8_E5M2, Packing.NONE, FLOAT32, Grid(128, 128))),
+    ]
+    assert not any(is_relabelled(*pair, SHAPE) for pair in refused)
+
+
+def test_powers_of_two_are_not_taken_for_granted() -> None:
+    powers = replace(tiles(), powers_of_two=True)
+    assert is_relabelled(tiles(FLOAT8_E8M0FNU), powers, SHAPE)
+    assert is_relabelled(powers, powers, SHAPE)
+    assert is_relabelled(powers, tiles(), SHAPE)
+    assert is_tiled(MXFP4, powers, SHAPE)
+    assert not is_relabelled(tiles(), powers, SHAPE)
+
+
+def test_the_same_groups_in_other_words() -> None:
+    """Of a matrix of 100 x 128, all elements are the only block of 128 x 128, and a row is one group of 128."""
+    all_of_it, row, group = Grid(0, 0), Grid(1, 0, 100), Grid(1, 128)
+    assert is_relabelled(tiles(FLOAT32, all_of_it), tiles(), (100, 128))
+    assert is_relabelled(tiles(FLOAT32, row), tiles(FLOAT32, group), (100, 128))
+    assert not is_relabelled(tiles(FLOAT32, all_of_it), tiles(), (100, 129))
+    assert not is_relabelled(tiles(FLOAT32, row), tiles(FLOAT32, group), (100, 256))
+    assert not is_relabelled(tiles(FLOAT32, Grid(64, 64, 50)), tiles(FLOAT32, Grid(64, 64)), (100, 128))
+
+
+FORMATS = [FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E4M3FNUZ, FLOAT8_E5M2, FLOAT8_E8M0FNU, FLOAT16, BFLOAT16]
+
+
+@functools.cache
+def finite_values(fmt: Format) -> set[tuple[Fraction, bool, str]]:
+    """Return all values that are no NaN, infinities among them; the sign of 0 is left out."""
+    values = (reference.decode(code, fmt) for code in range(1 << fmt.bits))
+    return {(one.magnitude, one.negative and one.magnitude != 0, one.special) for one in values if one.special != "nan"}
+
+
+@pytest.mark.parametrize(("fmt", "other"), list(itertools.product(FORMATS, FORMATS)), ids=lambda one: one.name)
+def test_a_format_holds_another(fmt: Format, other: Format) -> None:
+    """If and only if it has all values; signs of 0 apart."""
+    assert holds(fmt, other) == (finite_values(other) <= finite_values(fmt))
+
+
+@pytest.mark.parametrize("to", [FLOAT32, BFLOAT16], ids=lambda one: one.name)
+def test_every_exponent_as_another_format(to: Format) -> None:
+    exponents = np.arange(255, dtype=np.uint8)
+    result = cast_scales(exponents, FLOAT8_E8M0FNU, to)
+    dtype = BF16 if to == BFLOAT16 else np.dtype(np.float32)
+    values = result.view(dtype).astype(np.float64)
+    assert np.array_equal(values, np.ldexp(1.0, exponents.astype(np.int64) - 127))
+    assert np.array_equal(values.astype(ml_dtypes.float8_e8m0fnu).view(np.uint8), exponents)
+
+
+def test_every_finite_bfloat16_scale_as_float32() -> None:
+    codes = np.arange(0x7F80, dtype=np.uint16)
+    assert np.array_equal(cast_scales(codes, BFLOAT16, FLOAT32), codes.astype(np.uint32) << 16)

@@ -1,0 +1,338 @@
+"""`lowprec.checkpoints.open`: names and values, laziness, rows, libraries."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import threading
+import tracemalloc
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+from support.checkpoint_files import raw_file, save
+from support.containers import SOURCES, X
+from support.paths import TESTS
+from support.typed_tensors import (
+    BF16,
+    E8M0,
+    F8,
+    FP4,
+    TARGETS,
+    Array,
+    in_blocks,
+    nibbles,
+    random_codes,
+    random_scales,
+    read_tensors,
+    rounded,
+    write_model,
+    write_tensors,
+)
+
+import lowprec as lp
+from lowprec.checkpoints import Checkpoint, value_reader
+from lowprec.checkpoints.containers.tensors import TensorReader
+
+pytestmark = pytest.mark.usefixtures("working_folder")
+
+W = "model.layers.0.mlp.up_proj.weight"
+E = "model.layers.0.mlp.experts."
+FP8 = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
+GOLDEN = TESTS / "checkpoints" / "golden"
+DIGESTS: dict[str, Any] = json.loads((GOLDEN / "digests.json").read_text(encoding="utf-8"))
+PRESETS = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir() and path.name in DIGESTS)
+
+
+@pytest.fixture
+def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Count the bytes that are read of tensors."""
+    sizes: list[int] = []
+    read_into = TensorReader.read_into
+
+    def counted(self: TensorReader, buffer: Array, location: Any, at: int) -> None:
+        sizes.append(buffer.size)
+        read_into(self, buffer, location, at)
+
+    monkeypatch.setattr(TensorReader, "read_into", counted)
+    return sizes
+
+
+def block_model() -> tuple[Path, Array]:
+    """Write block FP8 whose scales are in another shard; return the values in float32 as well."""
+    codes, scales = random_codes((300, 200)), random_scales((3, 2))
+    shards = {"a.safetensors": {W: codes}, "b.safetensors": {W + "_scale_inv": scales, "n.weight": np.ones(3, BF16)}}
+    folder = write_model(Path("model"), shards, {"quantization_config": FP8})
+    return folder, codes.astype(np.float32) * in_blocks(scales, codes.shape)
+
+
+# --- values ---
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_golden_files(preset: str) -> None:
+    """To the bits of compressed-tensors' own dequantization."""
+    with lp.checkpoints.open(GOLDEN / preset) as checkpoint:
+        found = {name: hashlib.sha256(x.tobytes()).hexdigest()[:16] for name, x in checkpoint.items()}
+        assert {x.dtype for x in checkpoint.values()} == {BF16}
+    assert found == DIGESTS[preset]
+
+
+@pytest.mark.parametrize("rows", [None, slice(0, 300), slice(127, 129), slice(-1, None), slice(5, 5), slice(280, 999)])
+@pytest.mark.parametrize("to", TARGETS)
+def test_blocks(to: str, rows: slice | None) -> None:
+    folder, expected = block_model()
+    with lp.checkpoints.open(folder) as checkpoint:
+        x = checkpoint.read(W, dtype=to, rows=rows)
+    part = expected if rows is None else expected[rows]
+    assert (x.shape, x.dtype) == (part.shape, TARGETS[to])
+    assert x.tobytes() == rounded(np.ascontiguousarray(part), to)
+
+
+@pytest.mark.parametrize("rows", [None, slice(1, 3), slice(2, None)])
+@pytest.mark.parametrize("chunk", [1, 40, 1 << 21])
+def test_gpt_oss(chunk: int, rows: slice | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hugging Face's last two axes are exchanged; rows are experts."""
+    monkeypatch.setattr(value_reader, "CHUNK", chunk)
+    codes = np.random.default_rng(3).integers(0, 16, (4, 10, 96))
+    scales = np.random.default_rng(4).integers(110, 140, (4, 10, 3), np.uint8)
+    tensors = {E + "gate_up_proj_blocks": nibbles(codes).reshape(4, 10, 3, 16), E + "gate_up_proj_scales": scales}
+    folder = write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": {"quant_method": "mxfp4"}})
+    expected = (FP4[codes] * np.repeat(np.exp2(scales.astype(np.float32) - 127), 32, 2)).transpose(0, 2, 1)
+    with lp.checkpoints.open(folder) as checkpoint:
+        assert list(checkpoint) == [E + "gate_up_proj"]
+        assert checkpoint.info(E + "gate_up_proj").shape == (4, 96, 10)
+        x = checkpoint.read(E + "gate_up_proj", rows=rows)
+    part = expected if rows is None else expected[rows]
+    assert x.shape == part.shape
+    assert x.tobytes() == rounded(np.ascontiguousarray(part), "bfloat16")
+
+
+@pytest.mark.parametrize("rows", [None, slice(1, 2)])
+def test_experts_and_their_rows(rows: slice | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(value_reader, "CHUNK", 16)
+    codes, scales = random_codes((3, 4, 8)), random_scales((3, 4, 1))
+    shards = {"a.safetensors": {E + "w": codes, E + "w_scale": scales}}
+    folder = write_model(Path("in"), shards, {"quantization_config": {"quant_method": "fp8"}})
+    expected = codes.astype(np.float32) * scales
+    with lp.checkpoints.open(folder) as checkpoint:
+        x = checkpoint.read(E + "w", rows=rows, dtype="float32")
+    assert np.array_equal(x, expected if rows is None else expected[rows])
+
+
+def test_scales_of_powers_of_two() -> None:
+    codes, scales = random_codes((130, 200)), random_scales((2, 2), E8M0)
+    folder = write_model(
+        Path("in"), {"a.safetensors": {W: codes, W[:-6] + "scale": scales}}, {"quantization_config": FP8}
+    )
+    with lp.checkpoints.open(folder) as checkpoint:
+        expected = codes.astype(np.float32) * in_blocks(scales, codes.shape)
+        assert checkpoint[W].tobytes() == rounded(expected, "bfloat16")
+
+
+def test_nvfp4() -> None:
+    codes, second = np.random.default_rng(8).integers(0, 16, (7, 64)), np.array([321.5], np.float32)
+    local = random_scales((7, 4)).astype(F8)
+    tensors = {W + "_packed": nibbles(codes), W + "_scale": local, W + "_global_scale": second}
+    config = {"quant_method": "compressed-tensors", "config_groups": {}}
+    folder = write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": config})
+    expected = FP4[codes] * np.repeat(local.astype(np.float32) / second, 16, 1)
+    with lp.checkpoints.open(folder) as checkpoint:
+        assert checkpoint[W].tobytes() == rounded(expected, "bfloat16")
+        info = checkpoint.info(W)
+    assert (info.layout, info.shape, info.format) == ("compressed-tensors", (7, 64), "bfloat16")
+    assert info.scheme == "float4_e2m1fn, a float8_e4m3fn scale to 16 columns, divided by a second one"
+    assert info.codes is not None
+    assert (info.codes.name, info.codes.format, info.codes.shape) == (W + "_packed", "uint8", (7, 32))
+    assert info.scales is not None
+    assert (info.scales.name, info.scales.shape) == (W + "_scale", (7, 4))
+    assert [one.name for one in info.others] == [W + "_global_scale"]
+    assert info.nbytes == 7 * 32 + 7 * 4 + 4
+
+
+@pytest.mark.parametrize("scale", ["tensor", "axis:0", "axis:1"])
+@pytest.mark.parametrize("kind", ["npz", "safetensors"])
+def test_our_own_files(kind: str, scale: str) -> None:
+    x = np.random.default_rng(1).standard_normal((6, 10)).astype(np.float32)
+    source = Path(f"x.{kind}")
+    if kind == "npz":
+        np.savez(source, w=x)
+    else:
+        write_tensors(source, {"w": x})
+    lp.convert(source, f"y.{kind}", to="int8", scale=scale)
+    with lp.checkpoints.open(f"y.{kind}") as checkpoint:
+        assert list(checkpoint) == ["w"]
+        codes, scales = checkpoint.read("w", raw=True), checkpoint.read("w_scale", raw=True)
+        assert (codes.dtype, scales.dtype) == (np.int8, np.float32)
+        axis = {"tensor": (), "axis:0": (6, 1), "axis:1": (1, 10)}[scale]
+        expected = codes.astype(np.float32) * scales.reshape(axis)
+        assert np.array_equal(checkpoint.read("w", dtype="float32"), expected)
+        assert np.abs(expected - x).max() < 0.02
+        assert np.array_equal(checkpoint.read("w", dtype="float32", rows=slice(2, 4)), expected[2:4])
+
+
+@pytest.mark.parametrize("name", ["comfy/comfy-nvfp4.safetensors", "comfy/padded.safetensors", "modelopt/NVFP4"])
+def test_what_convert_makes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scales in tiles, high nibbles first, padded rows: any rows are those of the whole."""
+    monkeypatch.setattr(value_reader, "CHUNK", 4096)
+    out = "out" if (GOLDEN / name).is_dir() else "out.safetensors"
+    lp.convert(GOLDEN / name, out, to="float32")
+    plain = read_tensors(Path(out))
+    with lp.checkpoints.open(GOLDEN / name) as checkpoint:
+        assert checkpoint.keys() == plain.keys()
+        for key, x in plain.items():
+            assert checkpoint.read(key, dtype="float32").tobytes() == x.tobytes()
+            rows = slice(x.shape[0] // 3, x.shape[0] // 3 + 7)
+            assert checkpoint.read(key, dtype="float32", rows=rows).tobytes() == x[rows].tobytes()
+
+
+# --- tensors as they are ---
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_every_container(kind: str) -> None:
+    source = SOURCES[kind][0](Path())
+    with lp.checkpoints.open(source) as checkpoint:
+        if kind == "folder":
+            assert len(checkpoint) > 2
+            assert all(checkpoint[name].shape == checkpoint.info(name).shape for name in checkpoint)
+            return
+        names = {"npy": {"x.npy": "w"}, "onnx": {"w": "w"}}.get(kind, {"w": "w", "i": "i"})
+        assert checkpoint.keys() == names.keys()
+        for name, key in names.items():
+            assert checkpoint[name].dtype == X[key].dtype
+            assert checkpoint[name].tobytes() == X[key].tobytes()
+            assert checkpoint.read(name, rows=slice(2, 5)).tobytes() == X[key][2:5].tobytes()
+        first = next(iter(names))
+        assert checkpoint.read(first, dtype="float16").tobytes() == lp.cast(X["w"], "float16").tobytes()
+
+
+def test_arrays_of_every_order() -> None:
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    arrays = {"c": x, "f": np.asfortranarray(x), "big": x.astype(">f4"), "both": np.asfortranarray(x.astype(">f4"))}
+    arrays |= {"flags": np.array([True, False]), "scalar": np.array(3.0), "none": np.zeros((0, 3), np.int16)}
+    np.savez("x.npz", **arrays)
+    with lp.checkpoints.open("x.npz") as checkpoint:
+        for name, array in arrays.items():
+            assert np.array_equal(checkpoint[name], array)
+            assert checkpoint[name].dtype == array.dtype.newbyteorder("=")
+        for name in ("c", "f", "big", "both"):
+            assert np.array_equal(checkpoint.read(name, rows=slice(1, 3)), x[1:3])
+            assert np.array_equal(checkpoint.read(name, dtype="bfloat16"), x.astype(BF16))
+        assert checkpoint.read("flags", dtype="float32").dtype == np.bool_
+
+
+@pytest.mark.parametrize("chunk", [8, 1 << 21])
+def test_packed_codes_of_rows_that_end_within_a_byte(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(value_reader, "CHUNK", chunk)
+    codes = np.random.default_rng(5).integers(0, 16, (14, 3))
+    content = nibbles(codes.reshape(1, -1)).tobytes()
+    raw_file(Path("x.safetensors"), {"w": {"dtype": "F4", "shape": [14, 3], "data_offsets": [0, 21]}}, content)
+    with lp.checkpoints.open("x.safetensors") as checkpoint:
+        x = checkpoint["w"]
+        assert x.dtype == ml_dtypes.float4_e2m1fn
+        assert np.array_equal(x.view(np.uint8), codes)
+        for rows in (slice(1, 2), slice(3, 9), slice(13, None)):
+            assert np.array_equal(checkpoint.read("w", rows=rows).view(np.uint8), codes[rows])
+            assert np.array_equal(checkpoint.read("w", rows=rows, dtype="float32"), FP4[codes[rows]])
+
+
+# --- laziness ---
+
+
+def test_nothing_is_read_before_it_is_asked_for(bytes_read: list[int]) -> None:
+    folder, _ = block_model()
+    with lp.checkpoints.open(folder) as checkpoint:
+        assert (len(checkpoint), W in checkpoint, W + "_scale_inv" in checkpoint) == (2, True, False)
+        assert list(checkpoint.keys()) == [W, "n.weight"]
+        assert checkpoint.info(W).layout == "FP8"
+        text = f"<Checkpoint 'model': DeepSeek block FP8 128x128, 1 layer: {(60000 + 24 + 6) / 1024:.1f} KiB"
+        assert repr(checkpoint) == text + "; 2 tensors, 1 of them quantized>"
+        assert not bytes_read
+        checkpoint.read(W, rows=slice(100, 102))
+        assert sum(bytes_read) == 2 * 200 + 24
+        bytes_read.clear()
+        checkpoint.read(W, rows=slice(3, 4))  # the scales are known by now
+        assert sum(bytes_read) == 200
+        bytes_read.clear()
+        checkpoint.read("n.weight", rows=slice(1, 2))
+        assert sum(bytes_read) == 2
+    assert repr(checkpoint).endswith("; closed>")
+
+
+def test_memory_is_that_of_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(value_reader, "CHUNK", 1 << 16)
+    codes = np.zeros((2048, 2048), np.uint8).view(F8)
+    tensors = {W: codes, W + "_scale_inv": np.ones((16, 16), np.float32), "wide": np.zeros((2048, 2048), np.float32)}
+    folder = write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": FP8})
+    del codes, tensors
+    with lp.checkpoints.open(folder) as checkpoint:
+        for name, to in ((W, None), ("wide", "bfloat16")):
+            tracemalloc.start()
+            x = checkpoint.read(name, dtype=to)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            assert x.nbytes == 8 << 20
+            assert peak < x.nbytes + (2 << 20)
+
+
+def test_the_module_is_imported_when_it_is_used() -> None:
+    code = (
+        "import sys, lowprec as lp; before = 'lowprec.checkpoints' in sys.modules; "
+        "lp.checkpoints.open; lp.convert; print(before, lp.checkpoints is sys.modules['lowprec.checkpoints'])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == (
+        "False True\n"
+    )
+
+
+# --- what it is ---
+
+
+def test_a_mapping_that_cannot_be_written() -> None:
+    folder, _ = block_model()
+    with lp.checkpoints.open(folder) as checkpoint:
+        assert isinstance(checkpoint, Mapping)
+        assert isinstance(checkpoint, Checkpoint)
+        assert checkpoint.path == folder
+        assert checkpoint.get("nothing") is None
+        with pytest.raises(TypeError):
+            checkpoint["new"] = np.ones(3)  # type: ignore[index]
+        first, second = checkpoint[W], checkpoint[W]
+        first[:] = 0
+        assert second.any()
+
+
+def test_torch() -> None:
+    folder, expected = block_model()
+    write_tensors(Path("n.safetensors"), {"codes": random_codes((4, 8)), "n": np.arange(3)})
+    with lp.checkpoints.open(folder) as checkpoint:
+        x = checkpoint.read(W, library="torch", rows=slice(7, 9))
+        assert x.dtype == torch.bfloat16
+        assert x.view(torch.int16).numpy().tobytes() == rounded(np.ascontiguousarray(expected[7:9]), "bfloat16")
+        assert checkpoint.read(W, library="torch", dtype=torch.float32).dtype == torch.float32
+    with lp.checkpoints.open("n.safetensors") as checkpoint:
+        x = checkpoint.read("codes", library="torch")
+        assert x.dtype == torch.float8_e4m3fn
+        assert x.view(torch.uint8).numpy().tobytes() == random_codes((4, 8)).tobytes()
+        assert checkpoint.read("n", library="torch").tolist() == [0, 1, 2]
+
+
+def test_threads_share_a_checkpoint() -> None:
+    tensors = {f"w{i}": np.full((64, 1024), i, np.float32) for i in range(16)}
+    save(Path("x.safetensors"), tensors)
+    start = threading.Barrier(4)
+
+    def sums(_: int) -> list[float]:
+        start.wait()
+        return [float(np.ptp(checkpoint[name])) + float(checkpoint[name][0, 0]) for name in tensors]
+
+    with lp.checkpoints.open("x.safetensors") as checkpoint, ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(sums, range(4))) == [[float(i) for i in range(16)]] * 4

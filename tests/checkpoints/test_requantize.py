@@ -1,0 +1,281 @@
+"""A recipe on a checkpoint that is quantized already: one pass is two, and nothing of the old quantization is left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.golden import GOLDEN, tensors_of
+from support.tiny_models import INDEX, llama_config
+from support.typed_tensors import (
+    BF16,
+    F8,
+    FP4,
+    in_blocks,
+    nibbles,
+    random_codes,
+    random_scales,
+    read_tensors,
+    write_model,
+    write_tensors,
+)
+
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.cli import main
+
+Array = np.ndarray[Any, Any]
+
+P = "model.layers.0.mlp.down_proj"
+BLOCKS = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128]}
+LLAMA = {
+    "FP8_DYNAMIC": "fp8-dynamic",
+    "FP8_BLOCK": "fp8-block",
+    "W8A8": "int8",
+    "W4A16": "w4a16",
+    "MXFP4A16": "mxfp4a16",
+    "MXFP8A16": "mxfp8",
+    "NVFP4A16": "nvfp4a16",
+}
+"""Golden folders of llm-compressor, and the recipe that writes each."""
+
+
+def configuration(folder: Path) -> dict[str, Any]:
+    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return config
+
+
+def in_two_steps(source: Path, folder: Path, recipe: str, **options: Any) -> Path:
+    """Convert to bfloat16, and that by the recipe."""
+    convert(source, folder / "plain", to="bfloat16")
+    convert(folder / "plain", folder / "two", recipe=recipe, **options)
+    return folder / "two"
+
+
+def compare(one: Path, two: Path) -> None:
+    assert tensors_of(one) == tensors_of(two)
+    assert configuration(one) == configuration(two)
+    assert json.loads((one / INDEX).read_text()) == json.loads((two / INDEX).read_text())
+
+
+STEPS = [
+    ("W4A16", "fp8-block"),
+    ("W4A16", "fp8-dynamic"),
+    ("W4A16", "nvfp4a16"),
+    ("W4A16", "w4a16-g32"),
+    ("W8A8", "w4a16"),
+    ("FP8_BLOCK", "int8"),
+    ("FP8_BLOCK", "mxfp8"),
+    ("FP8_DYNAMIC", "nvfp4a16"),
+    ("NVFP4A16", "fp8-block"),
+    ("NVFP4A16", "mxfp4a16"),
+    ("MXFP8A16", "fp8-dynamic"),
+    ("MXFP4A16", "int8"),
+    ("W4A16", "deepseek-fp8"),
+    ("MXFP8A16", "deepseek-fp8-ue8m0"),
+    ("MXFP4A16", "nvfp4a16"),
+    ("NVFP4A16", "nvfp4a16"),
+]
+
+
+@pytest.mark.parametrize(("source", "recipe"), STEPS)
+def test_one_pass_is_two(source: str, recipe: str, tmp_path: Path) -> None:
+    report = convert(GOLDEN / source, tmp_path / "one", recipe=recipe, verify=True)
+    compare(tmp_path / "one", in_two_steps(GOLDEN / source, tmp_path, recipe))
+    made = [one for one in report.tensors if one.action == "converted"]
+    assert len(made) == 7
+    assert all(one.lossless is None for one in made)
+    assert {path.name for path in tmp_path.iterdir()} == {"one", "plain", "two"}
+
+
+def test_errors_are_against_the_values_of_the_source(tmp_path: Path) -> None:
+    """Not against what they were rounded to on the way."""
+    report = convert(GOLDEN / "W4A16", tmp_path / "out", recipe="fp8-block")
+    convert(GOLDEN / "W4A16", tmp_path / "before", to="float32")
+    convert(tmp_path / "out", tmp_path / "after", to="float32")
+    before, after = read_tensors(tmp_path / "before"), read_tensors(tmp_path / "after")
+    for name in before:
+        found = next(one for one in report.tensors if one.name == name)
+        if found.action == "converted":
+            x, y = before[name].astype(np.float64), after[name].astype(np.float64)
+            assert found.max_abs_error == np.abs(x - y).max()
+            assert found.sqnr_db == pytest.approx(10 * np.log10(np.square(x).sum() / np.square(x - y).sum()), abs=1e-6)
+            assert (found.source, found.target, found.shape) == ("int4", "float8_e4m3fn", before[name].shape)
+
+
+@pytest.mark.parametrize("source", [one for one in LLAMA if one != "NVFP4A16"])
+def test_the_same_scheme_again_is_a_copy(source: str, tmp_path: Path) -> None:
+    """Codes and scales are llm-compressor's own."""
+    report = convert(GOLDEN / source, tmp_path / "out", recipe=LLAMA[source], verify=True)
+    made = [one for one in report.tensors if one.action == "converted"]
+    assert tensors_of(tmp_path / "out") == tensors_of(GOLDEN / source)
+    assert configuration(tmp_path / "out") == configuration(GOLDEN / source)
+    assert [(one.lossless, one.inexact, one.max_abs_error, one.sqnr_db) for one in made] == [(True, 0, 0, np.inf)] * 7
+
+
+@pytest.mark.parametrize("recipe", [*LLAMA.values(), "w4a16-g32", "deepseek-fp8", "deepseek-fp8-ue8m0"])
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
+@pytest.mark.parametrize("source", ["W4A16", "MXFP4A16"])
+def test_the_same_bytes_in_any_cut(
+    source: str, recipe: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    convert(GOLDEN / source, tmp_path / "whole", recipe=recipe)
+    monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
+    monkeypatch.setattr("lowprec.checkpoints.operations.lossless.PART", 1)
+    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    convert(GOLDEN / source, tmp_path / "cut", recipe=recipe, **options)
+    assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
+
+
+def test_on_a_cluster(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    for recipe in ("nvfp4a16", "w4a16"):
+        convert(GOLDEN / "W4A16", tmp_path / recipe, recipe=recipe)
+        convert(GOLDEN / "W4A16", tmp_path / (recipe + "-dask"), recipe=recipe, dask="local", threads=2)
+        assert tensors_of(tmp_path / recipe) == tensors_of(tmp_path / (recipe + "-dask"))
+
+
+# --- other layouts, and what is next to the weights ---
+
+
+def test_deepseek(tmp_path: Path) -> None:
+    """Scales in another shard, a wide norm, a float16 weight beside, a scale of the cache, a kept quantized head."""
+    w = f"{P}.weight"
+    tensors = {
+        w: random_codes((130, 256)),
+        "lm_head.weight": random_codes((16, 128), 3),
+        "model.layers.0.self_attn.q_proj.weight": np.linspace(-1, 1, 64 * 128).reshape(64, 128).astype(np.float16),
+    }
+    others = {
+        f"{w}_scale_inv": random_scales((2, 2)),
+        "lm_head.weight_scale_inv": random_scales((1, 1)),
+        "model.norm.weight": np.array([1.0000001, 2], np.float32),
+        "model.layers.0.self_attn.k_proj.k_scale": np.array([0.5], np.float32),
+    }
+    config = {"quantization_config": BLOCKS, "torch_dtype": "float16", "model_type": "x"}
+    source = write_model(tmp_path / "in", {"a.safetensors": tensors, "b.safetensors": others}, config)
+    convert(source, tmp_path / "one", recipe="int8")
+    two = in_two_steps(source, tmp_path, "int8")
+    assert tensors_of(tmp_path / "one") == tensors_of(two)
+    assert configuration(tmp_path / "one") == configuration(two)
+    assert configuration(tmp_path / "one")["torch_dtype"] == "bfloat16"
+    assert configuration(tmp_path / "one")["quantization_config"]["ignore"] == ["lm_head"]
+    written = tensors_of(tmp_path / "one")
+    assert {name: one[0] for name, one in written.items()} == {
+        w: "I8",
+        f"{P}.weight_scale": "BF16",
+        "lm_head.weight": "BF16",
+        "model.norm.weight": "F32",
+        "model.layers.0.self_attn.q_proj.weight": "I8",
+        "model.layers.0.self_attn.q_proj.weight_scale": "BF16",
+    }
+    x = tensors[w].astype(np.float32) * in_blocks(others[f"{w}_scale_inv"], (130, 256))
+    x = x.astype(BF16).astype(np.float32)
+    scale = (np.abs(x).max(axis=1, keepdims=True) / np.float32(127.5)).astype(BF16)
+    assert written[f"{P}.weight_scale"][2] == scale.tobytes()
+
+
+def test_modelopt(tmp_path: Path) -> None:
+    """NVFP4 with its second scale, and the file that describes it."""
+    rng = np.random.default_rng(2)
+    codes = rng.integers(0, 16, (32, 128))
+    tensors = {
+        f"{P}.weight": nibbles(codes),
+        f"{P}.weight_scale": np.abs(random_codes((32, 8), 4)),
+        f"{P}.weight_scale_2": np.array(0.01, np.float32),
+        f"{P}.input_scale": np.array(2, np.float32),
+    }
+    source = write_model(tmp_path / "in", {"a.safetensors": tensors}, {"model_type": "x"})
+    (source / "hf_quant_config.json").write_text(json.dumps({"quantization": {"quant_algo": "NVFP4"}}))
+    convert(source, tmp_path / "one", recipe="fp8-dynamic")
+    two = in_two_steps(source, tmp_path, "fp8-dynamic")
+    assert tensors_of(tmp_path / "one") == tensors_of(two)
+    assert configuration(tmp_path / "one") == configuration(two)
+    assert not (tmp_path / "one" / "hf_quant_config.json").exists()
+    scales = np.repeat(tensors[f"{P}.weight_scale"].astype(np.float32) * np.float32(0.01), 16, axis=1)
+    values = (FP4[codes] * scales).astype(BF16).astype(np.float32)
+    scale = (np.abs(values).max(axis=1, keepdims=True) / np.float32(448)).astype(BF16)
+    assert tensors_of(tmp_path / "one")[f"{P}.weight_scale"][2] == scale.tobytes()
+
+
+def test_experts_that_are_not_quantized_become_values(tmp_path: Path) -> None:
+    """Of gpt-oss: three axes, which are exchanged; what a conversion to bfloat16 makes of them."""
+    e, q = "model.layers.0.mlp.experts.gate_up_proj", "model.layers.0.self_attn.q_proj.weight"
+    rng = np.random.default_rng(5)
+    tensors = {
+        f"{e}_blocks": rng.integers(0, 256, (2, 8, 2, 16), np.uint8),
+        f"{e}_scales": rng.integers(118, 130, (2, 8, 2), np.uint8),
+        q: rng.standard_normal((16, 128)).astype(BF16),
+    }
+    config = {"quantization_config": {"quant_method": "mxfp4"}, "model_type": "gpt_oss"}
+    source = write_model(tmp_path / "in", {"a.safetensors": tensors}, config)
+    convert(source, tmp_path / "one", recipe="w4a16")
+    two = in_two_steps(source, tmp_path, "w4a16")
+    assert tensors_of(tmp_path / "one") == tensors_of(two)
+    assert tensors_of(tmp_path / "one")[e][:2] == ("BF16", (2, 64, 8))
+    assert configuration(tmp_path / "one") == configuration(two)
+
+
+def test_a_single_file(tmp_path: Path) -> None:
+    w = f"{P}.weight"
+    tensors = {w: random_codes((130, 256)), f"{w}_scale_inv": random_scales((2, 2))}
+    write_tensors(tmp_path / "in.safetensors", tensors)
+    report = convert(tmp_path / "in.safetensors", tmp_path / "out.safetensors", recipe="w4a16")
+    assert report.remarks == [
+        f"'{w}' was quantized already (float8_e4m3fn); errors add up",
+        "config.json of the model must say how it is quantized: compressed-tensors",
+    ]
+    names = f"{P}.weight_packed", f"{P}.weight_scale", f"{P}.weight_shape"
+    assert tensors_of(tmp_path, "out.safetensors").keys() == set(names)
+
+
+# --- names and refusals ---
+
+
+@pytest.mark.parametrize("pattern", ["*.down_proj", f"{P}.weight", f"{P}.weight_packed"])
+def test_a_weight_that_is_kept_becomes_values(pattern: str, tmp_path: Path) -> None:
+    """Patterns name it as it is in either checkpoint; only the name of its values chooses it."""
+    convert(GOLDEN / "W4A16", tmp_path / "out", recipe="fp8-block", keep=pattern)
+    written = tensors_of(tmp_path / "out")
+    if pattern.endswith("packed"):
+        assert f"{P}.weight_scale" in written
+        return
+    convert(GOLDEN / "W4A16", tmp_path / "plain", to="bfloat16")
+    assert written[f"{P}.weight"] == tensors_of(tmp_path / "plain")[f"{P}.weight"]
+    assert P in configuration(tmp_path / "out")["quantization_config"]["ignore"]
+
+
+def test_refusals(tmp_path: Path) -> None:
+    w = f"{P}.weight"
+    nan = random_codes((130, 256)).view(np.uint8)
+    nan[1, 2] = 0x7F
+    scales = {f"{w}_scale_inv": random_scales((2, 2))}
+    lonely = {"model.layers.0.up_proj.weight": np.ones((4, 4), np.int8)}
+    awq = {f"{P}.qweight": np.ones((8, 1), np.int32), f"{P}.scales": np.ones((1, 8), np.float16)}
+    for name, tensors, config, text in (
+        ("nan", {w: nan.view(F8), **scales}, BLOCKS, f"{w}': has a NaN or an infinity"),
+        ("shape", {w: random_codes((130, 256)), f"{w}_scale_inv": random_scales((2, 3))}, BLOCKS, "fits no weight of"),
+        (
+            "zero",
+            {w: random_codes((130, 256)), f"{w}_scale_inv": -random_scales((2, 2))},
+            BLOCKS,
+            "NaN, infinite or neg",
+        ),
+        ("lonely", {w: random_codes((130, 256)), **scales, **lonely}, BLOCKS, "has codes .int8. and no scales"),
+        ("unknown", awq, {"quant_method": "x"}, "is quantized already, in a way that is not known"),
+    ):
+        source = write_model(tmp_path / name, {"a.safetensors": tensors}, {"quantization_config": config})
+        with pytest.raises(FileError, match=text):
+            convert(source, tmp_path / "out", recipe="int8")
+        assert not (tmp_path / "out").exists()
+
+
+def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", str(GOLDEN / "W4A16"), str(tmp_path / "a"), "--recipe", "w4a16"]) == 0
+    assert "lossless: 7 tensors keep every value" in capsys.readouterr().out
+    assert main(["convert", str(GOLDEN / "MXFP4A16"), str(tmp_path / "b"), "--recipe", "fp8-dynamic"]) == 0
+    assert "not lossless" in capsys.readouterr().out
+    assert configuration(tmp_path / "b").keys() == {*llama_config(), "quantization_config"}
