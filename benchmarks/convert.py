@@ -253,7 +253,7 @@ def time_quantization(folder: Path, jobs: Sequence[str], options: argparse.Names
         try:
             ours, copy = take_turns(partial(run, job, source), source, target, options.repeat)
         except subprocess.SubprocessError as error:  # a recipe for other checkpoints
-            print(f"{job:24}  {error}", flush=True)
+            print(f"{job:24}  {str(error).rpartition(f'{source}: ')[2]}", flush=True)
             shutil.rmtree(target, ignore_errors=True)
             continue
         row = f"{job:24}{ours.cpu:8.2f}{ours.cpu / copy.cpu:8.2f}{GOALS.get(job, '-'):>6}"
