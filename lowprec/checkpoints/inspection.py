@@ -18,10 +18,14 @@ from .containers.tensors import StoredTensor, TensorReader
 from .files.limits import Limits, parse_size
 from .headline import headline
 from .planning.companions import find_companions
-from .progress import size_text
+from .progress import count_text, size_text
 from .report import plain
 
 __all__ = ["Entry", "as_text", "entry_of", "inspect", "inspect_with_headline"]
+
+
+LEAST_WIDTH = 40
+"""Characters of the column of names, where none is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +153,14 @@ def _element_stats(tensor: StoredTensor, reader: TensorReader) -> ElementStats:
 
 def as_text(path: str, entries: list[Entry], headline: str, *, stats: bool) -> str:
     """Return a headline and a table for people."""
-    lines = [f"{'tensor':40} {'format':>16} {'bytes':>14}  shape"]
+    names = [one.name if one.name.isprintable() else ascii(one.name) for one in entries]
+    width = max([LEAST_WIDTH, *map(len, names)])
+    head = f"{'tensor':{width}} {'format':>16} {'bytes':>14}"
     if stats:
-        lines = [f"{'tensor':40} {'format':>16} {'bytes':>14} {'NaN':>8} {'Inf':>8} {'min':>12} {'max':>12}  shape"]
-    for one in entries:
-        name = one.name if one.name.isprintable() else ascii(one.name)
-        line = f"{name:40} {one.format:>16} {one.nbytes:>14}"
+        head = f"{head} {'NaN':>8} {'Inf':>8} {'min':>12} {'max':>12}"
+    lines = [f"{head}  shape"]
+    for one, name in zip(entries, names, strict=True):
+        line = f"{name:{width}} {one.format:>16} {one.nbytes:>14}"
         if stats:
             counts = [("-" if n is None else str(n)).rjust(8) for n in (one.nan, one.inf)]
             ends = [("-" if end is None else f"{end:.6g}").rjust(12) for end in (one.low, one.high)]
@@ -163,5 +169,5 @@ def as_text(path: str, entries: list[Entry], headline: str, *, stats: bool) -> s
         lines.append(f"{line}  {shape}" + (f", belongs to {one.belongs_to!a}" if one.belongs_to is not None else ""))
     total = sum(one.nbytes for one in entries)
     formats = sorted({one.format for one in entries})
-    lines.append(f"{path}: {len(entries)} tensors, {size_text(total)}; {', '.join(formats)}")
+    lines.append(f"{path}: {count_text(len(entries), 'tensor')}, {size_text(total)}; {', '.join(formats)}")
     return "\n".join([" ".join(f"{path}: {headline}".splitlines()), *lines])

@@ -13,7 +13,7 @@ from ..loss.error_stats import ErrorStats
 from .layer_kinds import layer_kind
 from .layouts.output import SCALES
 from .planning.conversion_plan import ConversionPlan, TensorPlan
-from .progress import size_text
+from .progress import count_text, size_text
 from .report_text import FEW, Table, kept_lines, loss_tables, lossless_lines, planned_table
 from .tensor_report import TensorReport, sizes_of, together
 
@@ -137,7 +137,7 @@ class Report:
         kept = sum(one.action == "kept" for one in self.tensors)
         done = "would be converted" if self.dry_run else "converted"
         sizes = f"{size_text(self.total.bytes_before)} -> {size_text(self.total.bytes_after)}"
-        last = f"{self.target}: {self.total.count} tensors {done} to {self.to}, {kept} kept; {sizes}"
+        last = f"{self.target}: {count_text(self.total.count, 'tensor')} {done} to {self.to}, {kept} kept; {sizes}"
         if not self.dry_run:
             last += f" in {self.seconds:.1f} s, {size_text(self.bytes_per_second)}/s"
         return [*lines, *self.descriptions, last + (", verified" if self.verified else "")]

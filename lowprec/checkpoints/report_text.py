@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..spec.text_tables import aligned_table, html_table
-from .progress import size_text
+from .progress import count_text, size_text
 from .tensor_report import TensorReport, sizes_of, together
 
 __all__ = ["FEW", "Table", "kept_lines", "loss_tables", "lossless_lines", "planned_table"]
@@ -30,7 +30,7 @@ def lossless_lines(tensors: Sequence[TensorReport]) -> list[str]:
     """Return what is said of tensors that should keep every value: how many do, and those that lost most."""
     kept = sum(one.lossless is True for one in tensors)
     changed = sorted((one for one in tensors if one.lossless is False), key=lambda one: -(one.max_abs_error or 0))
-    lines = [f"lossless: {kept} tensors keep every value"] if kept else []
+    lines = [f"lossless: {count_text(kept, 'tensor')} {'keeps' if kept == 1 else 'keep'} every value"] if kept else []
     lines += [
         f"{one.name!a}: not lossless; values changed in {one.inexact} tiles or rows, by {one.max_abs_error:.5g} at most"
         for one in changed[:WORST]
@@ -159,6 +159,6 @@ def kept_lines(tensors: Sequence[TensorReport], each: bool) -> list[str]:
     for one in kept:
         reasons.setdefault(one.why, []).append(one)
     return [
-        f"kept: {len(group)} tensor{'s' * (len(group) > 1)}, {size_text(sum(one.bytes_before for one in group))}; {why}"
+        f"kept: {count_text(len(group), 'tensor')}, {size_text(sum(one.bytes_before for one in group))}; {why}"
         for why, group in sorted(reasons.items(), key=lambda pair: -len(pair[1]))
     ]

@@ -271,7 +271,7 @@ def test_a_single_file_on_the_command_line(tmp_path: Path, capsys: pytest.Captur
     assert (
         main(["convert", str(tmp_path / "in.safetensors"), str(tmp_path / "out.safetensors"), "--recipe", "fnuz"]) == 0
     )
-    assert "lossless: 1 tensors keep every value" in capsys.readouterr().out
+    assert "lossless: 1 tensor keeps every value" in capsys.readouterr().out
     assert tensors_of(tmp_path, "out.safetensors")[W][0] == "F8_E4M3FNUZ"
     main(
         ["convert", str(tmp_path / "in.safetensors"), str(tmp_path / "x.safetensors"), "--recipe", "fnuz", "--dry-run"]

@@ -119,7 +119,7 @@ def test_values_in_float32_change_by_what_the_report_says(tmp_path: Path) -> Non
     report = convert(
         write_model(tmp_path / "x", nvfp4("modelopt", UNEVEN)), tmp_path / "y", layout="compressed-tensors"
     )
-    assert "values change by 3e-07 of them at most" in report.remarks[0]
+    assert "values change by at most 3e-07 of themselves" in report.remarks[0]
     before, after = (
         read_tensors(convert_to_float32(tmp_path / name))[f"{P}.weight"].astype(np.float64) for name in "xy"
     )

@@ -19,10 +19,11 @@ from support.resumed_conversions import SHARDS, three_shards
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.folder import Folder
 from lowprec.checkpoints.containers.tensors import TensorReader
+from lowprec.checkpoints.inspection import Entry, as_text
 from lowprec.checkpoints.layer_kinds import layer_kind
 from lowprec.checkpoints.planning.description_changes import description_changes
 from lowprec.checkpoints.planning.quantization_config import Description
-from lowprec.checkpoints.progress import Progress
+from lowprec.checkpoints.progress import Progress, and_so_text, count_text
 
 KINDS = {
     # Llama, Qwen
@@ -236,7 +237,7 @@ def test_what_becomes_of_descriptions(tmp_path: Path) -> None:
     container.add("hf_quant_config.json", b"{}")
     misfits = [Description(folder / SHARDS[0], ("_quantization_metadata",)), Description(folder / "quant_config.json")]
     assert description_changes(container, misfits) == [
-        'config.json: a 1 -> 2, b {...} -> {...}, text_config.d "x" -> "y", e\\x07 removed, f removed, g added',
+        'config.json: a 1 -> 2, b changed, text_config.d "x" -> "y", e\\x07 removed, f removed, g added',
         "params.json: unchanged", "hf_quant_config.json: new", "quant_config.json: left out",
         f"{SHARDS[0]}: _quantization_metadata left out",
     ]  # fmt: skip
@@ -304,3 +305,20 @@ def test_the_bar_and_the_lines_go_on_where_an_earlier_run_ended(
     bar.close()
     assert (fields["n"], fields["initial"], fields["total"]) == (70 << 20, 60 << 20, 100 << 20)
     assert "resumed" in capsys.readouterr().err
+
+
+# --- words ---
+
+
+def test_numbers_of_tensors_in_words() -> None:
+    assert [count_text(n, "tensor") for n in range(3)] == ["0 tensors", "1 tensor", "2 tensors"]
+    assert [and_so_text(n, "was", "were") for n in range(3)] == [
+        "", ", and so was 1 other tensor", ", and so were 2 other tensors",
+    ]  # fmt: skip
+
+
+def test_long_names_widen_the_table_of_inspect() -> None:
+    names = ["a" * 50, "b"]
+    lines = as_text("x", [Entry(name, "float32", (2,), 8) for name in names], "", stats=False).splitlines()[1:4]
+    assert [line[:50].rstrip() for line in lines] == ["tensor", *names]
+    assert [line[50:67].lstrip() for line in lines] == ["format", "float32", "float32"]

@@ -12,6 +12,9 @@ from .quantization_config import CONFIGS, FILES, TEXT_MODEL, Description
 
 __all__ = ["description_changes"]
 
+DEEP = "{...}"
+"""What stands for lists and dictionaries."""
+
 
 def description_changes(container: Container, misfits: Sequence[Description]) -> list[str]:
     """Return a line for each description that the result has or had, as the container will be arranged.
@@ -57,8 +60,9 @@ def _changes(old: dict[str, Any], new: dict[str, Any], path: str = "") -> Iterat
         elif key == TEXT_MODEL and isinstance(before, dict) and isinstance(after, dict):
             yield from _changes(before, after, f"{key}.")
         else:
-            yield f"{name} {_short(before)} -> {_short(after)}"
+            short = _short(before), _short(after)
+            yield f"{name} changed" if short == (DEEP, DEEP) else f"{name} {short[0]} -> {short[1]}"
 
 
 def _short(value: object) -> str:
-    return "{...}" if isinstance(value, (dict, list)) else ascii(json.dumps(value))[1:-1][:40]
+    return DEEP if isinstance(value, (dict, list)) else ascii(json.dumps(value))[1:-1][:40]

@@ -23,6 +23,7 @@ from ..operations.copy import Copy
 from ..operations.dequantize import Dequantize
 from ..operations.operation import Operation
 from ..operations.scale import Scale
+from ..progress import and_so_text
 from .companions import affects_quantization, find_companions, is_weight
 from .conversion_plan import ConversionPlan, check_names
 from .name_patterns import NamePatterns
@@ -109,7 +110,7 @@ def _check_companions(
     if not raw:
         raise FileError(f"{container.path}: {first}; it would not be applied {_RAW}")
     n = len({one.tensor.name for one in unapplied})
-    return [f"{first}, not applied" + (f", and so are {n - 1} other tensors" if n > 1 else "")]
+    return [f"{first}, not applied{and_so_text(n - 1, 'is', 'are')}"]
 
 
 def _check_descriptions(
@@ -173,8 +174,7 @@ def _check_unscaled(others: Sequence[StoredTensor], chosen: set[str]) -> list[st
     if not unscaled:
         return []
     first = ascii(unscaled[0].name)[:80]
-    more = f", and so have {len(unscaled) - 1} other tensors" if len(unscaled) > 1 else ""
-    return [f"{first} has no scales; it is converted by value{more}"]
+    return [f"{first} has no scales; it is converted by value{and_so_text(len(unscaled) - 1, 'is', 'are')}"]
 
 
 def plan_conversion(

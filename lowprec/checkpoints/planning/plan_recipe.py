@@ -22,6 +22,7 @@ from ..operations.lossless import find_step
 from ..operations.operation import Operation
 from ..operations.quantize import Quantize
 from ..operations.rows import Rows, StoredRows, WeightRows
+from ..progress import and_so_text
 from ..recipes.recipe import Recipe
 from ..schemes.fnuz import FNUZ
 from ..schemes.scheme import Scheme
@@ -89,7 +90,7 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
 def _remarks(container: Container, recipe: Recipe, twice: Sequence[Weight], described: bool) -> Iterator[str]:
     """Yield what may surprise: values that are rounded twice, what the recipe says, a configuration that is missing."""
     if twice:
-        more = f", and so were {len(twice) - 1} other tensors" if len(twice) > 1 else ""
+        more = and_so_text(len(twice) - 1, "was", "were")
         yield f"{ascii(twice[0].name)[:80]} was quantized already ({twice[0].scheme.code_name}){more}; errors add up"
     if recipe.remark:
         yield recipe.remark

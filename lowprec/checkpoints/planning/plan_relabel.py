@@ -195,7 +195,7 @@ class Relabelled:
         if not changed:
             again = "lossless: the reciprocals of those are the same again"
         copied = f"codes and scales of blocks are copied, {len(pairs)} other scales become their reciprocals in float32"
-        return f"{copied} ({again}); values change by {LARGEST_CHANGE:.0e} of them at most"
+        return f"{copied} ({again}); values change by at most {LARGEST_CHANGE:.0e} of themselves"
 
     def _scheme(self, weight: Weight) -> Scheme:
         """Return how a weight is stored in the new layout."""
