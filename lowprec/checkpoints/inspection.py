@@ -11,6 +11,7 @@ import numpy as np
 
 from ..loss.error_stats import CHUNK, ElementStats
 from ..ops.codes import decode, unpack
+from ..spec.counted_text import count_text
 from .arguments import as_number_format
 from .containers.container import Container
 from .containers.registry import open_container
@@ -18,7 +19,7 @@ from .containers.tensors import StoredTensor, TensorReader
 from .files.limits import Limits, parse_size
 from .headline import headline
 from .planning.companions import find_companions
-from .progress import count_text, size_text
+from .progress import size_text
 from .report import plain
 
 __all__ = ["Entry", "as_text", "entry_of", "inspect", "inspect_with_headline"]

@@ -10,7 +10,7 @@ from typing import Any
 from ..spec.arguments import shown
 from .files.errors import FileError
 
-__all__ = ["STYLES", "Progress", "and_so_text", "check_style", "count_text", "make_progress", "size_text"]
+__all__ = ["STYLES", "Progress", "check_style", "make_progress", "size_text"]
 
 STYLES = ("auto", "bar", "plain", "none")
 
@@ -25,16 +25,6 @@ def size_text(nbytes: float) -> str:
             return f"{nbytes:.0f} {unit}" if unit == "B" else f"{nbytes:.1f} {unit}"
         nbytes /= 1024
     return f"{nbytes:.1f} TiB"
-
-
-def and_so_text(n: int, one: str, many: str) -> str:
-    """Return that the same is true of n other tensors, with the verb for one of them and for many, or nothing."""
-    return f", and so {one if n == 1 else many} {count_text(n, 'other tensor')}" if n else ""
-
-
-def count_text(n: int, noun: str) -> str:
-    """Return a number of things in words: ``1 tensor``, ``2 tensors``."""
-    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 class Progress:

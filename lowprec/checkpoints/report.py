@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..loss.error_stats import ErrorStats
+from ..spec.counted_text import count_text
 from .layer_kinds import layer_kind
 from .layouts.output import SCALES
 from .planning.conversion_plan import ConversionPlan, TensorPlan
-from .progress import count_text, size_text
+from .progress import size_text
 from .report_text import FEW, Table, kept_lines, loss_tables, lossless_lines, planned_table
 from .tensor_report import TensorReport, sizes_of, together
 

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ..spec.counted_text import count_text
 from ..spec.text_tables import aligned_table, html_table
-from .progress import count_text, size_text
+from .progress import size_text
 from .tensor_report import TensorReport, sizes_of, together
 
 __all__ = ["FEW", "Table", "kept_lines", "loss_tables", "lossless_lines", "planned_table"]

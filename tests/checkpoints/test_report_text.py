@@ -23,7 +23,8 @@ from lowprec.checkpoints.inspection import Entry, as_text
 from lowprec.checkpoints.layer_kinds import layer_kind
 from lowprec.checkpoints.planning.description_changes import description_changes
 from lowprec.checkpoints.planning.quantization_config import Description
-from lowprec.checkpoints.progress import Progress, and_so_text, count_text
+from lowprec.checkpoints.progress import Progress
+from lowprec.spec.counted_text import and_so_text, count_text
 
 KINDS = {
     # Llama, Qwen

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...loss.error_stats import ErrorStats
 from ...ops.codes import encode
+from ...spec.counted_text import and_so_text
 from ...spec.formats import Format
 from ..arithmetic.chunk_arithmetic import Arithmetic, SourceBytes, bytes_of
 from ..arithmetic.chunks import Chunk
@@ -23,7 +24,6 @@ from ..operations.copy import Copy
 from ..operations.dequantize import Dequantize
 from ..operations.operation import Operation
 from ..operations.scale import Scale
-from ..progress import and_so_text
 from .companions import affects_quantization, find_companions, is_weight
 from .conversion_plan import ConversionPlan, check_names
 from .name_patterns import NamePatterns

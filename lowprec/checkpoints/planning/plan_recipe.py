@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ...spec.counted_text import and_so_text
 from ...spec.formats import BFLOAT16, FLOAT32, Format
 from ...spec.opset_rules import NEWEST
 from ..containers.container import Container
@@ -22,7 +23,6 @@ from ..operations.lossless import find_step
 from ..operations.operation import Operation
 from ..operations.quantize import Quantize
 from ..operations.rows import Rows, StoredRows, WeightRows
-from ..progress import and_so_text
 from ..recipes.recipe import Recipe
 from ..schemes.fnuz import FNUZ
 from ..schemes.scheme import Scheme

@@ -1,0 +1,47 @@
+"""The documentation: every link names a file that is there and a heading of it, and every page is reached by a link."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from support.paths import ROOT
+
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+_FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^()\s]+)\)")
+_HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.MULTILINE)
+
+
+def text_of(page: Path) -> str:
+    """Return a page without its blocks of code."""
+    return _FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub gives the headings: small letters, digits, hyphens for spaces."""
+    return {re.sub(r"[^\w\- ]", "", one).lower().replace(" ", "-") for one in _HEADING.findall(text_of(page))}
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """Return the files and anchors that a page links to, but for addresses on the web."""
+    found = []
+    for link in _LINK.findall(text_of(page)):
+        if not re.match(r"[a-z]+:", link):
+            path, _, anchor = link.partition("#")
+            found.append((page.parent / path if path else page, anchor))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    for path, anchor in links(page):
+        assert path.exists(), path
+        if anchor and path.suffix == ".md":
+            assert anchor in anchors(path), (path, anchor)
+
+
+def test_every_page_is_linked_to() -> None:
+    linked = {path.resolve() for page in PAGES for path, _ in links(page)}
+    assert [page.name for page in PAGES if page.resolve() not in linked and page.parent != ROOT] == []
