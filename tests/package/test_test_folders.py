@@ -51,7 +51,7 @@ def test_what_modules_share_is_in_support(path: Path) -> None:
 
 
 def test_files_named_in_the_documentation_exist() -> None:
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
         for name in re.findall(r"\btests/[\w/]+\.py", page.read_text(encoding="utf-8")):
             assert (ROOT / name).is_file(), (page.name, name)
 
