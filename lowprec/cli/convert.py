@@ -23,11 +23,10 @@ _DESCRIPTION = """\
 Convert the floating-point tensors of SRC and write DST, of the same kind: a
 .safetensors, .gguf, .npy, .npz or .onnx file, or a folder with .safetensors,
 with or without an index (an .npy file can become an .npz archive, a .gguf file
-a .safetensors file). Integers, bools and
-excluded tensors are copied. --recipe quantizes a model for inference engines.
-With --to bfloat16, float16 or float32, quantized weights are dequantized with
-their scales. Memory does not grow with the file. The output is written
-atomically.
+a .safetensors file). Integers, bools and excluded tensors are copied. --recipe
+quantizes a model for inference engines. With --to bfloat16, float16 or float32,
+quantized weights are dequantized with their scales. Memory does not grow with
+the file. The output is written atomically.
 """
 
 _EXAMPLES = """\
@@ -117,7 +116,7 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
     what = one.add_mutually_exclusive_group(required=True)
     what.add_argument("--to", metavar="FORMAT", help="a name, ONNX name or ONNX enum value")
     what.add_argument(
-        "--recipe", choices=[recipe.name for recipe in (*RECIPES, *CHANGES)],
+        "--recipe", metavar="NAME", choices=[recipe.name for recipe in (*RECIPES, *CHANGES)],
         help="quantize the weights of a model for inference engines: "
         + "; ".join(f"{recipe.name} ({recipe.summary})" for recipe in (*RECIPES, *CHANGES)),
     )  # fmt: skip
