@@ -23,16 +23,19 @@ _DESCRIPTION = """\
 Convert the floating-point tensors of SRC and write DST, of the same kind: a
 .safetensors, .gguf, .npy, .npz or .onnx file, or a folder with .safetensors,
 with or without an index (an .npy file can become an .npz archive, a .gguf file
-a .safetensors file). Integers, bools and
-excluded tensors are copied. --recipe quantizes a model for inference engines.
-With --to bfloat16, float16 or float32, quantized weights are dequantized with
-their scales. Memory does not grow with the file. The output is written
-atomically.
+a .safetensors file). Integers, bools and excluded tensors are copied. --recipe
+quantizes a model for inference engines. With --to bfloat16, float16 or float32,
+quantized weights are dequantized with their scales. Memory does not grow with
+the file. The output is written atomically.
 """
 
 _EXAMPLES = """\
 examples:
   lowprec convert model.safetensors fp8.safetensors --to float8_e4m3fn
+  lowprec convert DeepSeek-V3.2/ DeepSeek-V3.2-bf16/ --to bfloat16
+  lowprec convert llama/ llama-fp8/ --recipe fp8-dynamic --keep '*.o_proj'
+  lowprec convert model.gguf model-q8_0.gguf --recipe q8_0
+  lowprec convert llama-nvfp4/ llama-ct/ --layout compressed-tensors
   lowprec convert llama/ llama-int8/ --to int8 --scale axis:0 --exclude '*norm*' --exclude lm_head.weight
   lowprec convert model.onnx mx.onnx --to float4_e2m1fn --scale block:32 --scale-format float8_e8m0fnu
   lowprec convert model.safetensors bf16.safetensors --to bfloat16 --dry-run
@@ -118,8 +121,7 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
     what.add_argument("--to", metavar="FORMAT", help="a name, ONNX name or ONNX enum value")
     what.add_argument(
         "--recipe", choices=[recipe.name for recipe in (*RECIPES, *CHANGES)],
-        help="quantize the weights of a model for inference engines: "
-        + "; ".join(f"{recipe.name} ({recipe.summary})" for recipe in (*RECIPES, *CHANGES)),
+        metavar="RECIPE", help="quantize the weights of a model for inference engines (`lowprec recipes` lists them)",
     )  # fmt: skip
     what.add_argument(
         "--layout", choices=list(LAYOUTS), help="store a quantized model as other engines name it; codes are copied"
