@@ -12,6 +12,7 @@ import numpy as np
 from ..loss.error_stats import CHUNK, ElementStats
 from ..ops.codes import decode, unpack
 from ..spec.counted_text import count_text
+from ..spec.text_tables import aligned_table
 from .arguments import as_number_format
 from .containers.container import Container
 from .containers.registry import open_container
@@ -23,10 +24,6 @@ from .progress import size_text
 from .report import plain
 
 __all__ = ["Entry", "as_text", "entry_of", "inspect", "inspect_with_headline"]
-
-
-LEAST_WIDTH = 40
-"""Characters of the column of names, where none is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,21 +151,20 @@ def _element_stats(tensor: StoredTensor, reader: TensorReader) -> ElementStats:
 
 def as_text(path: str, entries: list[Entry], headline: str, *, stats: bool) -> str:
     """Return a headline and a table for people."""
-    names = [one.name if one.name.isprintable() else ascii(one.name) for one in entries]
-    width = max([LEAST_WIDTH, *map(len, names)])
-    head = f"{'tensor':{width}} {'format':>16} {'bytes':>14}"
-    if stats:
-        head = f"{head} {'NaN':>8} {'Inf':>8} {'min':>12} {'max':>12}"
-    lines = [f"{head}  shape"]
-    for one, name in zip(entries, names, strict=True):
-        line = f"{name:{width}} {one.format:>16} {one.nbytes:>14}"
-        if stats:
-            counts = [("-" if n is None else str(n)).rjust(8) for n in (one.nan, one.inf)]
-            ends = [("-" if end is None else f"{end:.6g}").rjust(12) for end in (one.low, one.high)]
-            line = " ".join([line, *counts, *ends])
-        shape = "x".join(map(str, one.shape)) or "scalar"
-        lines.append(f"{line}  {shape}" + (f", belongs to {one.belongs_to!a}" if one.belongs_to is not None else ""))
+    rows = [("tensor", "format", "bytes", *(("NaN", "Inf", "min", "max") if stats else ()), "shape")]
+    rows += [_row(one, stats) for one in entries]
+    table = aligned_table(rows, right=range(2, len(rows[0]) - 1))
     total = sum(one.nbytes for one in entries)
     formats = sorted({one.format for one in entries})
-    lines.append(f"{path}: {count_text(len(entries), 'tensor')}, {size_text(total)}; {', '.join(formats)}")
-    return "\n".join([" ".join(f"{path}: {headline}".splitlines()), *lines])
+    last = f"{path}: {count_text(len(entries), 'tensor')}, {size_text(total)}; {', '.join(formats)}"
+    return "\n".join([" ".join(f"{path}: {headline}".splitlines()), table, last])
+
+
+def _row(one: Entry, stats: bool) -> tuple[str, ...]:
+    """Return the cells of a tensor."""
+    name = one.name if one.name.isprintable() else ascii(one.name)
+    counts = ["-" if n is None else str(n) for n in (one.nan, one.inf)]
+    ends = ["-" if end is None else f"{end:.6g}" for end in (one.low, one.high)]
+    shape = "x".join(map(str, one.shape)) or "scalar"
+    belongs = "" if one.belongs_to is None else f", belongs to {one.belongs_to!a}"
+    return (name, one.format, str(one.nbytes), *((*counts, *ends) if stats else ()), shape + belongs)

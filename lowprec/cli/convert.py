@@ -32,6 +32,10 @@ the file. The output is written atomically.
 _EXAMPLES = """\
 examples:
   lowprec convert model.safetensors fp8.safetensors --to float8_e4m3fn
+  lowprec convert DeepSeek-V3.2/ DeepSeek-V3.2-bf16/ --to bfloat16
+  lowprec convert llama/ llama-fp8/ --recipe fp8-dynamic --keep '*.o_proj'
+  lowprec convert model.gguf model-q8_0.gguf --recipe q8_0
+  lowprec convert llama-nvfp4/ llama-ct/ --layout compressed-tensors
   lowprec convert llama/ llama-int8/ --to int8 --scale axis:0 --exclude '*norm*' --exclude lm_head.weight
   lowprec convert model.onnx mx.onnx --to float4_e2m1fn --scale block:32 --scale-format float8_e8m0fnu
   lowprec convert model.safetensors bf16.safetensors --to bfloat16 --dry-run
@@ -116,9 +120,8 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
     what = one.add_mutually_exclusive_group(required=True)
     what.add_argument("--to", metavar="FORMAT", help="a name, ONNX name or ONNX enum value")
     what.add_argument(
-        "--recipe", metavar="NAME", choices=[recipe.name for recipe in (*RECIPES, *CHANGES)],
-        help="quantize the weights of a model for inference engines: "
-        + "; ".join(f"{recipe.name} ({recipe.summary})" for recipe in (*RECIPES, *CHANGES)),
+        "--recipe", choices=[recipe.name for recipe in (*RECIPES, *CHANGES)],
+        metavar="RECIPE", help="quantize the weights of a model for inference engines (`lowprec recipes` lists them)",
     )  # fmt: skip
     what.add_argument(
         "--layout", choices=list(LAYOUTS), help="store a quantized model as other engines name it; codes are copied"

@@ -17,7 +17,9 @@ from support.command_line import fail, run
 import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.limits import parse_size
+from lowprec.checkpoints.planning.plan_relabel import LAYOUTS
 from lowprec.checkpoints.progress import check_style, make_progress, size_text
+from lowprec.checkpoints.recipes.registry import RECIPES
 from lowprec.cli import main
 
 QUIET = ("--progress", "none")
@@ -124,7 +126,9 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     for line in out.splitlines():
         if line.startswith("  lowprec convert"):  # the examples name formats and options that there are
             words = line.split()
-            assert words[words.index("--to") + 1] in lp.formats
+            known = {"--to": lp.formats, "--recipe": {one.name for one in RECIPES}, "--layout": LAYOUTS}
+            (what,) = known.keys() & set(words)
+            assert words[words.index(what) + 1] in known[what]
 
 
 def test_inspect(capsys: pytest.CaptureFixture[str]) -> None:

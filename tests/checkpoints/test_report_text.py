@@ -19,7 +19,6 @@ from support.resumed_conversions import SHARDS, three_shards
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.folder import Folder
 from lowprec.checkpoints.containers.tensors import TensorReader
-from lowprec.checkpoints.inspection import Entry, as_text
 from lowprec.checkpoints.layer_kinds import layer_kind
 from lowprec.checkpoints.planning.description_changes import description_changes
 from lowprec.checkpoints.planning.quantization_config import Description
@@ -316,10 +315,3 @@ def test_numbers_of_tensors_in_words() -> None:
     assert [and_so_text(n, "was", "were") for n in range(3)] == [
         "", ", and so was 1 other tensor", ", and so were 2 other tensors",
     ]  # fmt: skip
-
-
-def test_long_names_widen_the_table_of_inspect() -> None:
-    names = ["a" * 50, "b"]
-    lines = as_text("x", [Entry(name, "float32", (2,), 8) for name in names], "", stats=False).splitlines()[1:4]
-    assert [line[:50].rstrip() for line in lines] == ["tensor", *names]
-    assert [line[50:67].lstrip() for line in lines] == ["format", "float32", "float32"]
