@@ -66,18 +66,20 @@ def _in_parts(members: Sequence[Candidate], experts: Experts, hidden: int | None
     why = why_not_told([one.tensor for one in members], hidden)
     parts: list[list[Candidate]] = []
     if not why and experts is Experts.SEPARATE:
-        parts = [list(_parts(one)) for one in members]
+        parts = [_parts(one) for one in members]
         why = "" if all(parts) else "its experts share scales"
     yield from parts if parts and not why else ([replace(one, why=why)] for one in members)
 
 
-def _parts(one: Candidate) -> Iterator[Candidate]:
-    """Yield the weights of each expert, or nothing where they cannot be read by themselves."""
+def _parts(one: Candidate) -> list[Candidate]:
+    """Return the weights of each expert, or nothing where one of them cannot be read by itself."""
+    parts = []
     for name, first, count in expert_rows(one.tensor):
         operation = one.operation.part(name, first, count)
         if operation is None:
-            return
-        yield Candidate(operation, values_of(operation), one.stored)
+            return []
+        parts.append(Candidate(operation, values_of(operation), one.stored))
+    return parts
 
 
 def kept_experts(candidates: Sequence[Candidate]) -> Iterator[str]:
