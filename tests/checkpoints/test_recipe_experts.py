@@ -81,7 +81,7 @@ def test_the_bytes_of_llm_compressor(recipe: str, preset: str, stacked: Path, tm
 
 
 def test_gate_and_up_of_an_expert_share_the_second_scale(tmp_path: Path) -> None:
-    """As the engine has one for both: 2688 / absmax of the two, rounded to bfloat16 twice; other experts have others."""
+    """The engine has one for both: 2688 / absmax of the two, in bfloat16; other experts have others."""
     tensors = experts()
     tensors[GATE_UP][:] = 0.25
     tensors[GATE_UP][0, INNER // 2, 0], tensors[GATE_UP][1, 0, 0] = 8, 64
@@ -131,7 +131,7 @@ def test_names_of_the_tensor_and_of_an_expert(stacked: Path, tmp_path: Path) -> 
     assert kept(keep=DOWN) == {name for name in SINGLE if ".down_proj" in name}
     assert kept(keep="*.experts.1.*") == {name for name in SINGLE if ".1." in name}
     assert kept(keep=f"{EXPERTS}.2.up_proj") == {f"{EXPERTS}.2.up_proj.weight"}
-    with pytest.raises(FileError, match="has no tensor or module that --keep '.*3.up_proj' names"):
+    with pytest.raises(FileError, match=r"has no tensor or module that --keep '.*3\.up_proj' names"):
         kept(keep=f"{EXPERTS}.3.up_proj")
 
 

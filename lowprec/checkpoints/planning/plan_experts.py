@@ -74,8 +74,8 @@ def _in_parts(members: Sequence[Candidate], experts: Experts, hidden: int | None
 def _parts(one: Candidate) -> list[Candidate]:
     """Return the weights of each expert, or nothing where one of them cannot be read by itself."""
     parts = []
-    for name, first, count in expert_rows(one.tensor):
-        operation = one.operation.part(name, first, count)
+    for name, first, rows in expert_rows(one.tensor):
+        operation = one.operation.part(name, first, rows)
         if operation is None:
             return []
         parts.append(Candidate(operation, values_of(operation), one.stored))

@@ -197,7 +197,7 @@ def model_type(container: Container) -> str:
 
 
 def hidden_size(container: Container) -> int | None:
-    """Return how many numbers a layer of a folder's text model takes and returns; None where config.json does not say."""
+    """Return how many numbers a layer of a folder's text model takes and returns; None where it does not say."""
     config = read_description(container, CONFIGS[0])
     for fields in (config, *(config.get(name) for name in TEXT_MODELS)):
         found = fields.get("hidden_size") if isinstance(fields, dict) else None

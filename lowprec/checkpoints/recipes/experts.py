@@ -31,7 +31,7 @@ class ExpertRows(NamedTuple):
 
     name: str
     first: int
-    count: int
+    rows: int
 
 
 def experts_module_of(tensor: StoredTensor) -> str:
