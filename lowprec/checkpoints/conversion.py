@@ -218,7 +218,8 @@ def convert(
     else:
         rules = make_element_rules(as_number_format(to, "to"), saturate, round_mode, opset, scale, scale_format)
         plan = plan_conversion(container, rules, as_patterns(include, "include"), as_patterns(exclude, "exclude"), raw)
-    n, chunk_bytes = choose_chunks(plan, memory, n, BASE + PER_TENSOR * len(container.tensors))
+    tensor_count = max(len(container.tensors), len(plan.tensor_plans))
+    n, chunk_bytes = choose_chunks(plan, memory, n, BASE + PER_TENSOR * tensor_count)
     real = check_target(container, new, overwrite)
     remove_descriptions(container, plan.misfits)
     if plan.dtype:

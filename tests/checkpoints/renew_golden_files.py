@@ -2,8 +2,9 @@
 
 For each preset golden/PRESET is the folder that llm-compressor writes; golden/digests.json has the first 16 hex digits
 of the SHA-256 of each tensor's bytes once `CompressedTensorsDequantizer` has made it bfloat16, those of the
-model before it was quantized, and the versions of the packages. Their pins exclude others, so run it in an environment
-of its own, from the root of the repository:
+model before it was quantized, and the versions of the packages. golden/experts.json has types, shapes and digests of
+what llm-compressor makes of a model whose experts are one tensor each. The pins of the packages exclude others, so run
+it in an environment of its own, from the root of the repository; with "llama" or "experts" for these alone:
 
     pip install llmcompressor==0.14.0.1 compressed-tensors==0.19.0 torch==2.13.0 ml_dtypes==0.6.0
     python tests/checkpoints/renew_golden_files.py
@@ -23,11 +24,13 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from support.tiny_models import llama, llama_config, write_folder  # noqa: E402
+from support.golden import tensors_of  # noqa: E402
+from support.tiny_models import experts, experts_config, llama, llama_config, write_folder  # noqa: E402
 
 GOLDEN = HERE / "golden"
 PRESETS = ("FP8_DYNAMIC", "FP8_BLOCK", "W8A8", "W4A16", "MXFP4A16", "MXFP8A16", "NVFP4A16")
 IGNORED = ["lm_head", "model.embed_tokens"]
+PRESETS_OF_EXPERTS = ("FP8_DYNAMIC", "NVFP4A16")
 PACKAGES = ("llmcompressor", "compressed-tensors", "torch")
 
 
@@ -52,13 +55,38 @@ def dequantized(folder: Path) -> dict[str, str]:
     return digests
 
 
-def main() -> None:
+def versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in PACKAGES}
+
+
+def renew_experts() -> None:
+    """Quantize a model whose experts are stored as one tensor each."""
+    from llmcompressor import model_free_ptq
+
+    tensors = experts()
+    source = {name: digest(values.tobytes()) for name, values in sorted(tensors.items())}
+    golden: dict[str, Any] = {"versions": versions(), "source": source}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = write_folder(Path(temporary, "experts"), tensors, experts_config())
+        for preset in PRESETS_OF_EXPERTS:
+            target = Path(temporary, preset)
+            model_free_ptq(str(folder), str(target), scheme=preset, ignore=IGNORED, device="cpu")
+            config = json.loads((target / "config.json").read_text(encoding="utf-8"))
+            found = sorted(tensors_of(target).items())
+            golden[preset] = {
+                "quantization_config": config["quantization_config"],
+                "tensors": {name: [dtype, shape, digest(content)] for name, (dtype, shape, content) in found},
+            }
+    (GOLDEN / "experts.json").write_text(json.dumps(golden, indent=1) + "\n")
+
+
+def renew_llama() -> None:
     """Quantize with every preset, and write the files."""
     from llmcompressor import model_free_ptq
 
     tensors = llama()
     digests: dict[str, Any] = {
-        "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
+        "versions": versions(),
         "source": {name: digest(values.tobytes()) for name, values in sorted(tensors.items())},
     }
     for preset in PRESETS:
@@ -75,4 +103,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    chosen = sys.argv[1:] or ["llama", "experts"]
+    for name in chosen:
+        {"llama": renew_llama, "experts": renew_experts}[name]()

@@ -29,6 +29,7 @@ from support.typed_tensors import (
 )
 
 from lowprec.checkpoints import convert
+from lowprec.checkpoints.files.errors import FileError
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
@@ -173,6 +174,29 @@ def test_modelopt() -> None:
         "b.weight": FP4[fp4] * np.repeat(local.astype(np.float32) * second, 16, 1),
     }
     check(expected, tensors, {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"})
+
+
+@pytest.mark.parametrize("shape", [(256, 384), (128, 128)])
+def test_blocks_of_modelopt(shape: tuple[int, int]) -> None:
+    """FP8_PB_WO: a factor to 128 x 128, with an axis of 1 after each of its axes, as vLLM takes it."""
+    codes, scales = random_codes(shape), random_scales((shape[0] // 128, 1, shape[1] // 128, 1))
+    expected = codes.astype(np.float32) * in_blocks(scales[:, 0, :, 0], shape)
+    config, tensors = {"quant_method": "modelopt", "quant_algo": "FP8_PB_WO"}, {W: codes, W + "_scale": scales}
+    check({W: expected}, tensors, config)
+    write_model(Path("blocks"), {"a.safetensors": tensors}, {"quantization_config": config})
+    convert("blocks", "doubled", recipe="fnuz")
+    doubled = read_tensors(Path("doubled"))[W + "_scale"]
+    assert (doubled.shape, doubled.tobytes()) == (scales.shape, (2 * scales).tobytes())
+
+
+def test_blocks_of_modelopt_that_do_not_fit() -> None:
+    tensors = {W: random_codes((256, 384)), W + "_scale": random_scales((3, 1, 2, 1))}
+    config = {"quantization_config": {"quant_method": "modelopt", "quant_algo": "FP8_PB_WO"}}
+    write_model(Path("in"), {"a.safetensors": tensors}, config)
+    with pytest.raises(
+        FileError, match=r"has the shape \[3, 2\], which fits no weight of shape \[256, 384\] in blocks"
+    ):
+        convert("in", "out", to="bfloat16")
 
 
 def test_hf_quant_config_is_left_out() -> None:

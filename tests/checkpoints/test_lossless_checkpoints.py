@@ -189,7 +189,7 @@ def gpt_oss(folder: Path, shape: tuple[int, int, int] = (2, 128, 256)) -> tuple[
         f"{X}_blocks": nibbles(codes).reshape(stack, rows, columns // 32, 16),
         f"{X}_scales": rng.integers(118, 131, (stack, rows, columns // 32), np.uint8),
     }
-    config = {"quantization_config": {"quant_method": "mxfp4"}, "model_type": "gpt_oss"}
+    config = {"quantization_config": {"quant_method": "mxfp4"}, "model_type": "gpt_oss", "hidden_size": rows}
     source = write_model(folder, {"a.safetensors": tensors}, config)
     scales = tensors[f"{X}_scales"].astype(np.int32)
     return source, tensors, FP4[codes] * np.repeat(np.ldexp(np.float32(1), scales - 127), 32, axis=2)
@@ -241,7 +241,7 @@ def test_stacked_experts_with_exponents_as_scales(tmp_path: Path) -> None:
     """Codes are copied; each expert has blocks of its own, the last of them shorter."""
     shape = (3, 130, 200)
     codes, scales = random_codes(shape), random_scales((3, 2, 2), E8M0)
-    config = {"quantization_config": V4, "model_type": "x"}
+    config = {"quantization_config": V4, "model_type": "x", "hidden_size": 200}
     tensors = {X: codes, f"{X}_scale_inv": scales}
     source = write_model(tmp_path / "in", {"a.safetensors": tensors}, config)
     report = convert(source, tmp_path / "out", recipe="deepseek-fp8", verify=True)

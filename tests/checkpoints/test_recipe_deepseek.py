@@ -133,7 +133,7 @@ IGNORED = [
     "lm_head", f"{L}.0.mlp.gate", f"{L}.0.self_attn.indexer.weights_proj", f"{L}.3.eh_proj", "model.embed_tokens",
 ]  # fmt: skip
 BIAS = f"{L}.0.mlp.gate.e_score_correction_bias"
-CONFIG = {"model_type": "deepseek_v3", "torch_dtype": "bfloat16"}
+CONFIG = {"model_type": "deepseek_v3", "torch_dtype": "bfloat16", "hidden_size": 192}
 
 
 def model() -> dict[str, Array]:

@@ -52,6 +52,46 @@ def llama() -> dict[str, Array]:
     return {**tensors, "lm_head.weight": _weights(VOCABULARY, HIDDEN, random)}
 
 
+EXPERTS = "model.layers.0.mlp.experts"
+"""The module of the experts."""
+
+
+def experts() -> dict[str, Array]:
+    """Return the tensors of a model like it, of one layer with three experts, the weights of all in two tensors.
+
+    What is hard to quantize is in some rows of gate, up and down projections of different experts. Gate and up of an
+    expert have the same largest magnitude: llm-compressor's way without a model does not give them one second scale.
+    """
+    random = np.random.RandomState(8)
+    tensors = {name: one for name, one in llama().items() if "_proj." not in name}
+    gate_up = np.stack([_weights(INNER, HIDDEN * 3, random) for _ in range(3)])
+    down = np.stack([_weights(HIDDEN * 3, INNER // 2, random) for _ in range(3)])
+    gate_up[0, INNER // 2 + 1] = 0
+    gate_up[1, 5, :32] = 0
+    gate_up[1, INNER // 2 + 3, ::3] = -0.0
+    gate_up[2, 7] *= BFLOAT16.type(1000)
+    gate_up[:, [2, INNER // 2 + 2], 5] = 4096, -4096
+    down[0, 9] *= BFLOAT16.type(2.0**-100)
+    down[2, 13, 4] = 30000
+    return {**tensors, f"{EXPERTS}.gate_up_proj": gate_up, f"{EXPERTS}.down_proj": down}
+
+
+def separate_experts() -> dict[str, Array]:
+    """Return the same model with a tensor to each layer of each expert, sliced by hand."""
+    tensors = experts()
+    gate_up, down = tensors.pop(f"{EXPERTS}.gate_up_proj"), tensors.pop(f"{EXPERTS}.down_proj")
+    for number in range(3):
+        tensors[f"{EXPERTS}.{number}.gate_proj.weight"] = np.ascontiguousarray(gate_up[number, : INNER // 2])
+        tensors[f"{EXPERTS}.{number}.up_proj.weight"] = np.ascontiguousarray(gate_up[number, INNER // 2 :])
+        tensors[f"{EXPERTS}.{number}.down_proj.weight"] = np.ascontiguousarray(down[number])
+    return tensors
+
+
+def experts_config() -> dict[str, Any]:
+    """Return the config.json of both: the axes of the experts differ, so that hidden_size tells them apart."""
+    return {**llama_config(), "hidden_size": HIDDEN * 3, "moe_intermediate_size": INNER // 2}
+
+
 def llama_config() -> dict[str, Any]:
     """Return its config.json."""
     return {

@@ -20,7 +20,7 @@ from ..files.symbolic_links import files_in
 from .container import OutputTensor
 from .json_header import LONGEST_ENTRY, decode, entries
 from .safetensors_file import SUFFIX, SafetensorsFile
-from .tensors import StoredTensor
+from .tensors import FileRegion, StoredTensor
 
 __all__ = ["Folder", "may_be_replaced"]
 
@@ -106,10 +106,8 @@ class Folder:
         for name, fields in self._indexes.items():
             self._check_tensors(name, fields["weight_map"])
         self.tensors: list[StoredTensor] = []
-        self._shard_of: dict[int, str] = {}
-        for shard, file in self._shards.items():
+        for file in self._shards.values():
             self.tensors += file.tensors
-            self._shard_of.update((id(one), shard) for one in file.tensors)
 
     def _check_links(self, names: Iterable[str]) -> None:
         for name in names:
@@ -160,7 +158,7 @@ class Folder:
         self._check_links(self.others)
         files: list[OutputFile] = []
         slots = [Slot(0, 0)] * len(outputs)
-        shard_of = [self._shard_of[id(output.origin)] for output in outputs]
+        shard_of = [self._shard_of(output.origin) for output in outputs]
         for shard, file in self._shards.items():
             members = [index for index, name in enumerate(shard_of) if name == shard]
             layout = file.arrange([outputs[index] for index in members], target / shard)
@@ -182,9 +180,15 @@ class Folder:
         metadata = {**fields["metadata"], "total_size": total}
         return json.dumps({**fields, "metadata": metadata, "weight_map": places}, indent=2).encode() + b"\n"
 
+    def _shard_of(self, tensor: StoredTensor) -> str:
+        """Return the shard that has the bytes of a tensor, or of what it is a part of."""
+        if not isinstance(tensor.location, FileRegion):
+            raise ValueError(f"{tensor.name} is in no file")
+        return tensor.location.path.name
+
     def name_scope(self, tensor: StoredTensor) -> str:
         """Names must differ within the index, or without one within a file."""
-        return "" if self._indexes else self._shard_of[id(tensor)]
+        return "" if self._indexes else self._shard_of(tensor)
 
     def publish(self, staged: Sequence[Path], target: Path, overwrite: bool) -> None:
         """Put the finished folder in the target's place; an old one goes away afterwards."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -102,6 +102,19 @@ class StoredTensor:
         if self.fmt is None:
             return n
         return packed_bytes(n, self.fmt) if self.packed else n * (self.fmt.storage_bits // 8)
+
+    def part(self, name: str, start: int, shape: tuple[int, ...]) -> StoredTensor | None:
+        """Return elements that are next to each other as a tensor of their own.
+
+        None where their bytes cannot be read by themselves.
+        """
+        place, size = self.location, math.prod(shape)
+        if not isinstance(place, FileRegion) or self.fmt is None or self.fortran or self.prefix:
+            return None
+        if self.packed and (start * self.fmt.bits % 8 or size * self.fmt.bits % 8):
+            return None
+        region = FileRegion(place.path, place.offset + self.bytes_of(start), self.bytes_of(size))
+        return replace(self, name=name, shape=shape, location=region)
 
 
 class TensorReader:

@@ -1,17 +1,22 @@
-"""ModelOpt: FP8 with a scale to a tensor, NVFP4 with two levels of scales, MXFP8."""
+"""ModelOpt: FP8 with a scale to a tensor, a row or a block, NVFP4 with two levels of scales, MXFP8."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E4M3FNUZ
-from ..schemes.scheme import GlobalScale, Packing, Scheme
+from ..containers.tensors import StoredTensor
+from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
 from .weight import Source, Weight, fail, grid_of, scale_format, split, take
 
 __all__ = ["METHODS", "NAME", "find"]
 
 NAME = "ModelOpt"
 METHODS = ("modelopt", "modelopt_fp4", "modelopt_mxfp8", "modelopt_mixed")
+
+BLOCK = (128, 128)
+"""The rows and columns of a block (FP8_PB_WO); its scales have four axes, [rows / 128, 1, columns / 128, 1]."""
 
 
 def find(source: Source) -> Iterator[Weight]:
@@ -33,5 +38,13 @@ def find(source: Source) -> Iterator[Weight]:
             yield Weight(codes.name, NAME, shape, scheme, codes, scales, second, unused=unused)
         elif second is None and codes.fmt in (FLOAT8_E4M3FN, FLOAT8_E4M3FNUZ):
             fmt = scale_format(scales, exponents=True)
-            scheme = Scheme(codes.fmt, Packing.NONE, fmt, grid_of(codes.shape, scales))
+            scheme = Scheme(codes.fmt, Packing.NONE, fmt, _grid(codes, scales))
             yield Weight(codes.name, NAME, codes.shape, scheme, codes, scales, unused=unused)
+
+
+def _grid(codes: StoredTensor, scales: StoredTensor) -> Grid:
+    """Return which elements of FP8 share a scale."""
+    lengths = scales.shape
+    if len(codes.shape) == 2 and len(lengths) == 4 and lengths[1::2] == (1, 1):
+        return grid_of(codes.shape, replace(scales, shape=lengths[::2]), BLOCK)
+    return grid_of(codes.shape, scales)

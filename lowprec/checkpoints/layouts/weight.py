@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...spec.formats import FLOAT8_E8M0FNU, Format
@@ -96,6 +96,33 @@ class Weight:
     def plain_shape(self) -> tuple[int, ...]:
         """The shape of the values where the weight is not quantized."""
         return (*self.shape[:-2], self.shape[-1], self.shape[-2]) if self.transposed else self.shape
+
+    def part(self, name: str, first: int, count: int) -> Weight | None:
+        """Return some of its rows as a weight of their own; None where blocks of scales do not end with them.
+
+        What belongs to the weight as a whole goes with the first rows.
+        """
+        grid, scales, codes = self.scheme.grid, self.scales, self.codes
+        optional = (self.zero_points, self.groups, self.scheme.blocks)
+        if scales is None or any(one is not None for one in optional):
+            return None
+        if self.transposed or self.padding or self.scheme.tiles or grid.repeats:
+            return None
+        matrix, inside = divmod(first, grid.period or self.rows)
+        height = grid.rows or max(1, grid.period or self.rows)
+        if matrix != (first + count - 1) // (grid.period or self.rows) or (grid.rows and inside % height):
+            return None
+        row = int(grid.indices(first, 1, self.rows)[0])
+        shape = -(-count // height), grid.shape(self.rows, self.columns)[1]
+        width = codes.shape[-1]
+        part = codes.part(name, first * width, (count, width))
+        own = scales.part(scales.name, row * shape[1], shape)
+        if part is None or own is None:
+            return None
+        scheme, unused = replace(self.scheme, grid=replace(grid, period=0)), () if first else self.unused
+        return replace(
+            self, name=name, shape=(count, self.columns), scheme=scheme, codes=part, scales=own, unused=unused
+        )
 
 
 def fail(tensor: StoredTensor, text: str) -> FileError:

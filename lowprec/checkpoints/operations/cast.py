@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,12 @@ class Cast(Operation):
         tensor, to = self.tensor, self.rules.to
         nbytes = bytes_of(tensor.size, to, self.rules.packs)
         yield OutputTensor(tensor.name + self.suffix, tensor.shape, to, nbytes, tensor, "codes", self.rules)
+
+    def part(self, name: str, first: int, count: int) -> Cast | None:
+        """Return the same of some rows."""
+        columns = self.tensor.shape[-1]
+        tensor = self.tensor.part(name, first * columns, (count, columns))
+        return None if tensor is None else replace(self, tensor=tensor)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
         """Cut between any elements that start a byte."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...loss.error_stats import ErrorStats
@@ -36,6 +36,12 @@ class Copy(Operation):
         tensor = self.tensor
         name, nbytes = self.name or tensor.name, tensor.location.nbytes
         yield OutputTensor(name, tensor.shape, tensor.fmt, nbytes, tensor, "kept", axis=tensor.axis)
+
+    def part(self, name: str, first: int, count: int) -> Copy | None:
+        """Return the same of some rows."""
+        columns = self.tensor.shape[-1]
+        tensor = self.tensor.part(name, first * columns, (count, columns))
+        return None if tensor is None else replace(self, tensor=tensor)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
         """Cut the bytes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,11 @@ class Dequantize(Operation):
         weight, to = self.weight, self.rules.to
         nbytes = bytes_of(weight.rows * weight.columns, to, False)
         yield OutputTensor(weight.name, weight.plain_shape, to, nbytes, self.tensor, "codes", self.rules)
+
+    def part(self, name: str, first: int, count: int) -> Dequantize | None:
+        """Return the same of some rows, if they have scales of their own."""
+        weight = self.weight.part(name, first, count)
+        return None if weight is None else replace(self, weight=weight)
 
     def chunks(self, nbytes: int) -> Iterator[Chunk]:
         """Cut between rows, counted in float32, or between matrices: a first row, and a shape of one matrix."""

@@ -95,6 +95,13 @@ class Operation(ABC):
         """How many bytes one pass reads of the tensor."""
         return self.tensor.location.nbytes
 
+    def part(self, name: str, first: int, count: int) -> Operation | None:
+        """Return what makes of `count` rows of the tensor, from `first` on, a matrix under a name of its own.
+
+        None where they cannot be read by themselves.
+        """
+        return None
+
     @property
     def smallest(self) -> int:
         """How many bytes the smallest chunk takes, of which the first one is the largest."""

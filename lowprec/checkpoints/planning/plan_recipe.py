@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from ...spec.counted_text import and_so_text
 from ...spec.formats import BFLOAT16, FLOAT32, Format
@@ -12,7 +11,6 @@ from ..containers.container import Container
 from ..containers.folder import Folder
 from ..containers.gguf_file import GgufFile
 from ..containers.safetensors_file import SafetensorsFile
-from ..containers.tensors import StoredTensor
 from ..element_rules import ElementRules
 from ..files.errors import FileError
 from ..layouts.weight import Weight
@@ -30,7 +28,8 @@ from .companions import find_companions
 from .conversion_plan import ConversionPlan, check_names
 from .name_patterns import NamePatterns
 from .plan_casts import plan_conversion
-from .quantization_config import EXPERTS, find_descriptions, model_type
+from .plan_experts import Candidate, find_candidates, kept_experts
+from .quantization_config import EXPERTS, find_descriptions, hidden_size, model_type
 from .quantized_weights import quantized_weights
 
 __all__ = ["plan_recipe"]
@@ -54,14 +53,17 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
     """
     _check_kind(container, recipe)
     plain = _plain_weights(container) if recipe.mixes_types else _plain_model(container)
-    values = [_values(one.operation) for one in plain.tensor_plans]
+    operations = [one.operation for one in plain.tensor_plans]
+    candidates = find_candidates(operations, recipe.experts, hidden_size(container))
+    names = {name for one in candidates for name in (one.stored, one.tensor.name)}
     for patterns in (keep, also):
-        patterns.check(container.path, (one.name for one in [*container.tensors, *values]))
-    plan = ConversionPlan(misfits=plain.misfits, remarks=plain.remarks, dtype=plain.dtype)
+        patterns.check(container.path, names | {one.name for one in container.tensors})
+    remarks = [*plain.remarks, *kept_experts(candidates)]
+    plan = ConversionPlan(misfits=plain.misfits, remarks=remarks, dtype=plain.dtype)
     scheme, ignored, modules = recipe.scheme, set(), set()
     quantized_twice: list[Weight] = []
-    for one, tensor in zip(plain.tensor_plans, values, strict=True):
-        why = _why_kept(tensor, recipe, keep, also)
+    for one in candidates:
+        tensor, why = one.tensor, _why_kept(one, recipe, keep, also)
         module = recipe.ignored(tensor)
         if why or tensor.fmt is None:
             for operation in _kept(one.operation, recipe):
@@ -139,12 +141,6 @@ def _kept(operation: Operation, recipe: Recipe) -> Iterator[Operation]:
         yield operation
 
 
-def _values(operation: Operation) -> StoredTensor:
-    """Return a tensor as it is without the recipe."""
-    output = next(operation.outputs())
-    return replace(operation.tensor, name=output.name, shape=output.shape, fmt=output.fmt)
-
-
 def _rows(operation: Operation, fmt: Format, transposed: bool) -> Rows:
     """Return the rows that an operation makes."""
     if isinstance(operation, Dequantize):
@@ -159,13 +155,14 @@ def _experts(plan: ConversionPlan, scheme: Scheme) -> dict[str, str]:
     return {EXPERTS: "fp8"} if said and scheme.codes in FNUZ else {}
 
 
-def _why_kept(tensor: StoredTensor, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> str:
-    """Return why a tensor is not quantized: for its type and shape, its name, or the length of its rows; or nothing."""
-    if unfit := recipe.why_unfit(tensor):
+def _why_kept(one: Candidate, recipe: Recipe, keep: NamePatterns, also: NamePatterns) -> str:
+    """Return why values are not quantized: for their type and shape, their name, or the length of rows; or nothing."""
+    tensor, names = one.tensor, {one.stored, one.tensor.name}
+    if unfit := one.why or recipe.why_unfit(tensor):
         return unfit
-    if keep.fit(tensor.name):
+    if any(map(keep.fit, names)):
         return "kept by name"
-    named = "" if also.fit(tensor.name) else recipe.why_kept(tensor)
+    named = "" if any(map(also.fit, names)) else recipe.why_kept(tensor)
     return named or recipe.problem(tensor)
 
 

@@ -15,7 +15,7 @@ from ..containers.safetensors_file import SafetensorsFile
 from ..files.errors import FileError, reason
 
 __all__ = [
-    "EXPERTS", "HF_QUANT_CONFIG", "Description", "add_descriptions", "entries", "find_descriptions",
+    "EXPERTS", "HF_QUANT_CONFIG", "Description", "add_descriptions", "entries", "find_descriptions", "hidden_size",
     "layer_descriptions", "model_type", "quantization_of", "read_description", "remove_descriptions", "set_dtype",
     "without_descriptions",
 ]  # fmt: skip
@@ -42,6 +42,9 @@ DTYPES = ("torch_dtype", "dtype")
 """Entries of a configuration that name the type of a model's weights."""
 
 TEXT_MODEL = "text_config"
+
+TEXT_MODELS = (TEXT_MODEL, "llm_config", "language_config")
+"""Where configurations of models of several kinds of data describe the one of text."""
 
 METADATA = "_quantization_metadata"
 """ComfyUI's entry in the metadata of a safetensors file."""
@@ -191,6 +194,16 @@ def model_type(container: Container) -> str:
     """Return what config.json of a folder says that the model is; nothing where it does not."""
     found = read_description(container, CONFIGS[0]).get("model_type")
     return found if isinstance(found, str) else ""
+
+
+def hidden_size(container: Container) -> int | None:
+    """Return how many numbers a layer of a folder's text model takes and returns; None where it does not say."""
+    config = read_description(container, CONFIGS[0])
+    for fields in (config, *(config.get(name) for name in TEXT_MODELS)):
+        found = fields.get("hidden_size") if isinstance(fields, dict) else None
+        if type(found) is int and found > 0:
+            return found
+    return None
 
 
 def set_dtype(container: Container, dtype: str) -> None:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any
 
 from ...spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT8, UINT8
+from ..containers.tensors import StoredTensor
 from ..layouts import compressed_tensors_output as layout
 from ..schemes.llm_compressor import TOOL
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
+from .experts import Experts, experts_module_of
 from .recipe import TRANSFORMERS, Recipe
+from .selection import linear_module
 
 __all__ = ["RECIPES"]
 
 _TOKEN = (("dynamic", True), ("strategy", "token"))
 _GROUP = (("dynamic", True), ("group_size", 128), ("strategy", "group"))
+
+
+def _ignored(tensor: StoredTensor) -> str:
+    """Return what the list of layers that are kept says of a tensor: of experts, an expression for all their layers."""
+    module = experts_module_of(tensor)
+    return f"re:{re.escape(module)}\\." if module else linear_module(tensor)
 
 
 def _recipe(
@@ -31,6 +41,8 @@ def _recipe(
         TOOL,
         layout.outputs,
         partial(layout.describe, preset, None if activations is None else dict(activations)),
+        ignored=_ignored,
+        experts=Experts.SEPARATE,
         checked=f"llm-compressor 0.14.0.1 with compressed-tensors {layout.VERSION}: the same bytes; {TRANSFORMERS}",
     )
 

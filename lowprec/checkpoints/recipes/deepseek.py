@@ -11,6 +11,7 @@ from ..layouts import fp8_output as layout
 from ..schemes.deep_gemm import TOOL, UE8M0
 from ..schemes.scheme import Grid, Packing, Scheme
 from ..schemes.tool import Tool
+from .experts import Experts
 from .recipe import TRANSFORMERS, Recipe
 from .selection import FORMATS, experts_module, module_of, why_no_experts, why_no_matrix, why_not_linear
 
@@ -46,6 +47,7 @@ def _recipe(name: str, scale_format: str, summary: str, tool: Tool) -> Recipe:
         why_unfit,
         why_kept,
         ignored=experts_module,
+        experts=Experts.WHOLE,
         checked=TRANSFORMERS,
     )
 

@@ -8,7 +8,9 @@ from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32
 from ..layouts import modelopt_output as layout
 from ..schemes import modelopt
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
+from .experts import Experts
 from .recipe import Recipe
+from .selection import experts_module
 
 __all__ = ["RECIPES"]
 
@@ -25,6 +27,8 @@ RECIPES = (
         modelopt.FP8,
         layout.static_outputs,
         partial(layout.describe, layout.FP8),
+        ignored=experts_module,
+        experts=Experts.SEPARATE,
         checked=COMPARED,
         remark="input_scale is 1, since nothing was calibrated: inputs of layers beyond 448 saturate in the engine "
         "(modelopt-fp8-dynamic has a scale to each token)",
@@ -39,6 +43,8 @@ RECIPES = (
         modelopt.FP8_ROWS,
         layout.outputs,
         partial(layout.describe, layout.FP8_ROWS),
+        ignored=experts_module,
+        experts=Experts.SEPARATE,
         checked=COMPARED,
     ),
     Recipe(
@@ -51,6 +57,8 @@ RECIPES = (
         modelopt.NVFP4,
         layout.outputs,
         partial(layout.describe, layout.NVFP4_WEIGHTS),
+        ignored=experts_module,
+        experts=Experts.SEPARATE,
         checked=COMPARED,
         remark="inputs of layers are not quantized (W4A16_NVFP4): a scale for them would need data to calibrate with",
     ),

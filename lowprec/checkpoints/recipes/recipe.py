@@ -13,6 +13,7 @@ from ..containers.tensors import StoredTensor
 from ..layouts.output import Output
 from ..schemes.scheme import Scheme
 from ..schemes.tool import Tool
+from .experts import Experts
 from .selection import fused_group, linear_module, why_no_matrix, why_not_linear
 
 __all__ = ["TRANSFORMERS", "Recipe"]
@@ -53,6 +54,8 @@ class Recipe:
         Takes a tensor that is kept; returns the module that engines must not take for a quantized one, or nothing.
     transposed : bool
         Whether the last two axes of a weight are exchanged when it is quantized.
+    experts : Experts
+        What becomes of experts that are stored as one tensor; those whose axes are in another order are kept.
     models : tuple of str
         What ``model_type`` in config.json may be; empty for anything.
     remark : str
@@ -79,6 +82,7 @@ class Recipe:
     fused: Callable[[str], str] = fused_group
     ignored: Callable[[StoredTensor], str] = linear_module
     transposed: bool = False
+    experts: Experts = Experts.AS_STORED
     models: tuple[str, ...] = ()
     remark: str = ""
     containers: tuple[type, ...] = (SafetensorsFile, Folder)

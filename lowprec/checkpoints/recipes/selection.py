@@ -6,6 +6,7 @@ import re
 
 from ...spec.formats import BFLOAT16, FLOAT16, FLOAT32
 from ..containers.tensors import StoredTensor
+from .experts import experts_module_of
 
 __all__ = [
     "FORMATS", "experts_module", "fused_group", "linear_module", "module_of", "why_no_experts", "why_no_matrix",
@@ -24,10 +25,6 @@ FUSED = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"), ("w1", "w3"),
 """Modules that engines fuse, so that their weights have one second scale."""
 
 
-EXPERTS = re.compile(r"^(.*\bexperts)\.(gate_up|gate|up|down)_proj$")
-"""The names of the weights of all experts of a layer as one parameter of three axes; the first group is the module."""
-
-
 def module_of(name: str) -> str:
     """Return the module of a weight."""
     return name.removesuffix(".weight")
@@ -42,7 +39,7 @@ def why_no_matrix(tensor: StoredTensor) -> str:
 
 def why_no_experts(tensor: StoredTensor) -> str:
     """Return why a tensor is not the weights of all experts of a layer, of a type that is quantized, or nothing."""
-    if not EXPERTS.match(tensor.name) or len(tensor.shape) != 3 or tensor.fmt not in FORMATS:
+    if not experts_module_of(tensor) or tensor.fmt not in FORMATS:
         return f"no weights of experts, of three axes, in {', '.join(fmt.name for fmt in FORMATS)}"
     return ""
 
@@ -65,8 +62,7 @@ def linear_module(tensor: StoredTensor) -> str:
 
 def experts_module(tensor: StoredTensor) -> str:
     """Return the module of experts, or the linear layer, whose weight a tensor is, or nothing."""
-    experts = EXPERTS.match(tensor.name)
-    return experts[1] if experts and len(tensor.shape) == 3 else linear_module(tensor)
+    return experts_module_of(tensor) or linear_module(tensor)
 
 
 def fused_group(name: str) -> str:

@@ -1,0 +1,238 @@
+"""Experts of a layer in one tensor: recipes make of them what they make of experts stored one by one, or keep them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.golden import GOLDEN, tensors_of
+from support.tiny_models import (
+    BFLOAT16,
+    EXPERTS,
+    HIDDEN,
+    INDEX,
+    INNER,
+    experts,
+    experts_config,
+    separate_experts,
+    write_folder,
+)
+from support.typed_tensors import F8, read_tensors, write_model
+
+from lowprec.checkpoints import check, convert
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.recipes import compressed_tensors, modelopt
+
+Array = np.ndarray[Any, Any]
+RECIPES = [one.name for one in (*compressed_tensors.RECIPES, *modelopt.RECIPES)]
+DIGESTS: dict[str, Any] = json.loads((GOLDEN / "experts.json").read_text(encoding="utf-8"))
+PRESETS = {"fp8-dynamic": "FP8_DYNAMIC", "nvfp4a16": "NVFP4A16"}
+GATE_UP, DOWN = f"{EXPERTS}.gate_up_proj", f"{EXPERTS}.down_proj"
+SINGLE = {
+    f"{EXPERTS}.{number}.{projection}_proj.weight" for number in range(3) for projection in ("gate", "up", "down")
+}
+OTHERS = ["lm_head", "model.embed_tokens"]
+
+
+@pytest.fixture
+def stacked(tmp_path: Path) -> Path:
+    return write_folder(tmp_path / "stacked", experts(), experts_config())
+
+
+def configuration(folder: Path) -> dict[str, Any]:
+    config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return config
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_same_as_of_experts_one_by_one(recipe: str, stacked: Path, tmp_path: Path) -> None:
+    separate = write_folder(tmp_path / "separate", separate_experts(), experts_config())
+    report = convert(stacked, tmp_path / "one", recipe=recipe, verify=True)
+    other = convert(separate, tmp_path / "two", recipe=recipe)
+    assert tensors_of(tmp_path / "one") == tensors_of(tmp_path / "two")
+    assert configuration(tmp_path / "one") == configuration(tmp_path / "two")
+    places = [json.loads((tmp_path / name / INDEX).read_text(encoding="utf-8")) for name in ("one", "two")]
+    assert places[0]["weight_map"].keys() == places[1]["weight_map"].keys()
+    assert places[0]["metadata"] == places[1]["metadata"]
+    assert {one.name for one in report.tensors if one.action == "converted"} == SINGLE
+    assert (report.total.bytes_before, report.total.bytes_after) == (other.total.bytes_before, other.total.bytes_after)
+    assert report.total.sqnr_db == other.total.sqnr_db
+    assert not [one for one in check(tmp_path / "one") if one.misread]
+
+
+@pytest.mark.parametrize(("recipe", "preset"), PRESETS.items())
+def test_the_bytes_of_llm_compressor(recipe: str, preset: str, stacked: Path, tmp_path: Path) -> None:
+    source = {name: digest(values.tobytes()) for name, values in experts().items()}
+    assert source == DIGESTS["source"]
+    convert(stacked, tmp_path / "out", recipe=recipe)
+    written = tensors_of(tmp_path / "out").items()
+    assert {name: [dtype, list(shape), digest(content)] for name, (dtype, shape, content) in written} == DIGESTS[
+        preset
+    ]["tensors"]
+    assert configuration(tmp_path / "out")["quantization_config"] == DIGESTS[preset]["quantization_config"]
+
+
+def test_gate_and_up_of_an_expert_share_the_second_scale(tmp_path: Path) -> None:
+    """The engine has one for both: 2688 / absmax of the two, in bfloat16; other experts have others."""
+    tensors = experts()
+    tensors[GATE_UP][:] = 0.25
+    tensors[GATE_UP][0, INNER // 2, 0], tensors[GATE_UP][1, 0, 0] = 8, 64
+    convert(write_folder(tmp_path / "in", tensors, experts_config()), tmp_path / "out", recipe="nvfp4a16")
+    written = read_tensors(tmp_path / "out")
+    for number, expected in enumerate([336, 42, 10752]):
+        for projection in ("gate", "up"):
+            assert written[f"{EXPERTS}.{number}.{projection}_proj.weight_global_scale"].tolist() == [expected]
+
+
+def test_each_lands_in_the_shard_of_its_origin(stacked: Path, tmp_path: Path) -> None:
+    convert(stacked, tmp_path / "out", recipe="fp8-dynamic")
+    before, after = (
+        json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"] for folder in (stacked, tmp_path / "out")
+    )
+    assert before[GATE_UP] != before[DOWN]
+    for name, shard in after.items():
+        if name.startswith(EXPERTS):
+            assert shard == before[DOWN if ".down_proj." in name else GATE_UP]
+            assert name in tensors_of(tmp_path / "out", shard)
+
+
+@pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}, {"resume": True}])
+def test_the_same_bytes_in_any_cut(
+    options: dict[str, Any], stacked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    convert(stacked, tmp_path / "whole", recipe="nvfp4a16")
+    monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
+    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 12)
+    convert(stacked, tmp_path / "cut", recipe="nvfp4a16", **options)
+    assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
+
+
+def test_on_a_cluster(stacked: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    convert(stacked, tmp_path / "one", recipe="nvfp4a16")
+    convert(stacked, tmp_path / "two", recipe="nvfp4a16", dask="local", threads=2)
+    assert tensors_of(tmp_path / "one") == tensors_of(tmp_path / "two")
+
+
+def test_names_of_the_tensor_and_of_an_expert(stacked: Path, tmp_path: Path) -> None:
+    def kept(**options: Any) -> set[str]:
+        report = convert(stacked, tmp_path / "out", recipe="fp8-dynamic", dry_run=True, **options)
+        return {one.name for one in report.tensors if one.action == "kept" and one.name.startswith(EXPERTS)}
+
+    assert not kept()
+    assert kept(keep=DOWN) == {name for name in SINGLE if ".down_proj" in name}
+    assert kept(keep="*.experts.1.*") == {name for name in SINGLE if ".1." in name}
+    assert kept(keep=f"{EXPERTS}.2.up_proj") == {f"{EXPERTS}.2.up_proj.weight"}
+    with pytest.raises(FileError, match=r"has no tensor or module that --keep '.*3\.up_proj' names"):
+        kept(keep=f"{EXPERTS}.3.up_proj")
+
+
+def test_a_kept_expert_is_listed_and_stays_as_it_was(stacked: Path, tmp_path: Path) -> None:
+    convert(stacked, tmp_path / "out", recipe="fp8-dynamic", keep="*.experts.1.*")
+    names = [f"{EXPERTS}.1.{projection}_proj" for projection in ("down", "gate", "up")]
+    assert configuration(tmp_path / "out")["quantization_config"]["ignore"] == [*OTHERS[:1], *OTHERS[1:], *names]
+    written = read_tensors(tmp_path / "out")
+    for name in names:
+        assert written[f"{name}.weight"].tobytes() == separate_experts()[f"{name}.weight"].tobytes()
+
+
+def with_shapes(gate_up: tuple[int, ...], down: tuple[int, ...]) -> dict[str, Array]:
+    """Return the model with other experts."""
+    random = np.random.RandomState(3)
+    shapes = {GATE_UP: gate_up, DOWN: down}
+    made = {name: (random.standard_normal(shape) * 0.05).astype(BFLOAT16) for name, shape in shapes.items()}
+    return {**experts(), **made, "model.layers.0.self_attn.o_proj.weight": np.ones((HIDDEN, HIDDEN), BFLOAT16)}
+
+
+H, I = 3 * HIDDEN, INNER // 2  # noqa: E741
+NOT_TOLD = {
+    "as Llama 4 has them": ((3, H, 2 * I), (3, I, H), H, "its last axis has the outputs, not the inputs"),
+    "as gpt-oss has them": ((3, I, 2 * I), (3, I, I), I, "its last axis has the outputs, not the inputs"),
+    "all sides equal": ((3, H, H), (3, H, H), H, "both axes could be the inputs"),
+    "they contradict": ((3, 2 * I, H), (3, I, H), H, "both axes could be the inputs"),
+    "none fits": ((3, 2 * I, H), (3, H, I), 640, "no axis has the length 640, the hidden_size of config.json"),
+    "unknown": ((3, 2 * I, H), (3, H, I), None, "config.json has no hidden_size"),
+    "odd": ((3, 2 * I + 1, H), (3, H, I), H, rf"its shape [3, {2 * I + 1}, {H}] is none of experts"),
+    "empty": ((0, 2 * I, H), (0, H, I), H, "it is empty"),
+}
+
+
+@pytest.mark.parametrize("recipe", ["fp8-dynamic", "modelopt-fp8", "deepseek-fp8"])
+@pytest.mark.parametrize("case", NOT_TOLD)
+def test_where_the_inputs_cannot_be_told_they_are_kept(recipe: str, case: str, tmp_path: Path) -> None:
+    gate_up, down, hidden, why = NOT_TOLD[case]
+    tensors, config = with_shapes(gate_up, down), experts_config()
+    config.pop("hidden_size")
+    folder = write_folder(tmp_path / "in", tensors, {**config, **({"hidden_size": hidden} if hidden else {})})
+    report = convert(folder, tmp_path / "out", recipe=recipe)
+    written = read_tensors(tmp_path / "out")
+    for name in (GATE_UP, DOWN):
+        assert written[name].tobytes() == tensors[name].tobytes()
+        assert [why in one.why for one in report.tensors if one.name == name] == [True]
+    assert any("experts" in text and why in text for text in report.remarks)
+    quantization = configuration(tmp_path / "out")["quantization_config"]
+    ignored = quantization["modules_to_not_convert" if recipe == "deepseek-fp8" else "ignore"]
+    assert {EXPERTS, r"re:model\.layers\.0\.mlp\.experts\."} & set(ignored)
+    assert not {one for one in written if one.startswith(f"{EXPERTS}.") and "scale" in one}
+
+
+@pytest.mark.parametrize("where", ["text_config", "llm_config"])
+def test_one_tensor_of_a_layer_is_enough(where: str, tmp_path: Path) -> None:
+    """Of a square one nothing can be told, of the other one it can; the text model has the hidden_size."""
+    tensors = with_shapes((3, H, H), (3, H, H // 2))
+    config = {name: one for name, one in experts_config().items() if name != "hidden_size"}
+    folder = write_folder(tmp_path / "in", tensors, {**config, where: {"hidden_size": H}})
+    convert(folder, tmp_path / "out", recipe="fp8-dynamic")
+    written = read_tensors(tmp_path / "out")
+    assert written[f"{EXPERTS}.1.up_proj.weight"].shape == (H // 2, H)
+    assert written[f"{EXPERTS}.1.down_proj.weight"].shape == (H, H // 2)
+    largest = np.abs(tensors[GATE_UP][1, H // 2 :].astype(np.float32)).max(axis=1, keepdims=True)
+    scales = (largest / np.float32(448)).astype(BFLOAT16)
+    assert written[f"{EXPERTS}.1.up_proj.weight_scale"].tobytes() == scales.tobytes()
+
+
+# --- experts that are quantized already ---
+
+
+def quantized(folder: Path, scales: Array) -> tuple[Path, Array]:
+    """Write gate and up of experts in FP8, with scales; return their values too."""
+    codes = np.random.RandomState(1).standard_normal((3, 2 * I, H)).astype(F8)
+    config = {**experts_config(), "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
+    source = {GATE_UP: codes, f"{GATE_UP}_scale_inv": scales}
+    block = -(-2 * I // scales.shape[1]), -(-H // scales.shape[2])
+    spread = np.repeat(np.repeat(scales, block[0], axis=1), block[1], axis=2)
+    values = (codes.astype(np.float32) * spread).astype(BFLOAT16)
+    return write_model(folder, {"a.safetensors": source}, config), values
+
+
+@pytest.mark.parametrize("recipe", ["nvfp4a16", "fp8-dynamic", "modelopt-fp8"])
+def test_rows_of_a_quantized_weight(recipe: str, tmp_path: Path) -> None:
+    scales = np.random.RandomState(2).uniform(0.01, 0.1, (3, 2, 3)).astype(np.float32)
+    source, values = quantized(tmp_path / "in", scales)
+    report = convert(source, tmp_path / "one", recipe=recipe, verify=True)
+    plain = write_folder(tmp_path / "plain", {GATE_UP: values}, experts_config(), shards=1)
+    convert(plain, tmp_path / "two", recipe=recipe)
+    assert tensors_of(tmp_path / "one") == tensors_of(tmp_path / "two")
+    assert len(report.tensors) == 6
+    assert report.total.bytes_before == values.size + scales.nbytes
+
+
+def test_experts_that_share_scales_are_kept(tmp_path: Path) -> None:
+    """A block of 256 rows has rows of gate and up: all become bfloat16."""
+    folder = tmp_path / "in"
+    source, values = quantized(folder, np.full((3, 1, 3), 0.5, np.float32))
+    config = configuration(folder)
+    config["quantization_config"]["weight_block_size"] = [256, 128]
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(FileError, match="has no weight that the recipe fp8-dynamic quantizes"):
+        convert(source, tmp_path / "out", recipe="fp8-dynamic")
+    convert(source, tmp_path / "out", to="bfloat16")
+    assert read_tensors(tmp_path / "out")[GATE_UP].tobytes() == values.tobytes()
