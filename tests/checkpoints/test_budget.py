@@ -51,6 +51,16 @@ def test_rows_that_are_quantized_together(tmp_path: Path, chosen: list[tuple[int
     assert chosen == [(1, 8 << 20)]
 
 
+def test_rows_that_are_quantized_alone(tmp_path: Path, chosen: list[tuple[int, int]]) -> None:
+    """Each has its own scale: none waits for another one, where 128 rows together would be too many."""
+    x = np.tile(np.arange(1, 129, dtype=np.float32)[:, np.newaxis], (1, 40_000)).astype(BF16)
+    source = write_tensors(tmp_path / "x.safetensors", {"a.0.q.weight": x})
+    convert(source, tmp_path / "y.safetensors", recipe="fp8-dynamic", max_memory="108M", threads=8)
+    assert chosen == [(6, 512 << 10)]
+    scales = read_tensors(tmp_path / "y.safetensors")["a.0.q.weight_scale"]
+    assert scales.tobytes() == (x[:, :1].astype(np.float32) / np.float32(448)).astype(BF16).tobytes()
+
+
 def test_small_tensors_leave_all_threads(tmp_path: Path, chosen: list[tuple[int, int]]) -> None:
     tensors = {"w.weight": random_codes((300, 260)), "w.weight_scale_inv": random_scales((3, 3))}
     convert(write_tensors(tmp_path / "x.safetensors", tensors), tmp_path / "y.safetensors", to="bfloat16", threads=16)
