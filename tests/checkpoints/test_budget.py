@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,3 +66,35 @@ def test_small_tensors_leave_all_threads(tmp_path: Path, chosen: list[tuple[int,
     tensors = {"w.weight": random_codes((300, 260)), "w.weight_scale_inv": random_scales((3, 3))}
     convert(write_tensors(tmp_path / "x.safetensors", tensors), tmp_path / "y.safetensors", to="bfloat16", threads=16)
     assert chosen == [(16, (160 << 20) // 64)]
+
+
+FLOATS = {"a.0.q.weight": np.ones((256, 512), np.float32)}
+CODES = {"a.0.q.weight": random_codes((256, 512)), "a.0.q.weight_scale_inv": random_scales((2, 4))}
+
+
+@pytest.mark.parametrize(
+    ("tensors", "options"),
+    [
+        (FLOATS, {"to": "float8_e4m3fn"}),
+        (FLOATS, {"to": "float8_e4m3fn", "scale": "tensor"}),
+        (FLOATS, {"recipe": "fp8-dynamic"}),
+        (CODES, {"to": "bfloat16"}),
+        (CODES, {"recipe": "int8"}),
+        (CODES, {"recipe": "fnuz"}),
+    ],
+)
+def test_chunks_are_no_larger_than_asked_for(
+    tensors: dict[str, np.ndarray], options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of these have a float32 for each element, and 256 rows of 512 are 8 chunks of 64 KiB."""
+    plans = []
+
+    def choose(plan: Any, *arguments: Any) -> tuple[int, int]:
+        plans.append(plan)
+        return choose_chunks(plan, *arguments)
+
+    monkeypatch.setattr(conversion, "choose_chunks", choose)
+    convert(write_tensors(tmp_path / "x.safetensors", tensors), tmp_path / "y.safetensors", **options)
+    operation = next(one.operation for one in plans[0].tensor_plans if one.operation.tensor.name == "a.0.q.weight")
+    chunks = list(operation.chunks(64 << 10))
+    assert [operation.chunk_bytes(chunk) for chunk in chunks] == [64 << 10] * 8
