@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +52,49 @@ def test_rows_that_are_quantized_together(tmp_path: Path, chosen: list[tuple[int
     assert chosen == [(1, 8 << 20)]
 
 
+def test_rows_that_are_quantized_alone(tmp_path: Path, chosen: list[tuple[int, int]]) -> None:
+    """Each has its own scale: none waits for another one, where 128 rows together would be too many."""
+    x = np.tile(np.arange(1, 129, dtype=np.float32)[:, np.newaxis], (1, 40_000)).astype(BF16)
+    source = write_tensors(tmp_path / "x.safetensors", {"a.0.q.weight": x})
+    convert(source, tmp_path / "y.safetensors", recipe="fp8-dynamic", max_memory="108M", threads=8)
+    assert chosen == [(6, 512 << 10)]
+    scales = read_tensors(tmp_path / "y.safetensors")["a.0.q.weight_scale"]
+    assert scales.tobytes() == (x[:, :1].astype(np.float32) / np.float32(448)).astype(BF16).tobytes()
+
+
 def test_small_tensors_leave_all_threads(tmp_path: Path, chosen: list[tuple[int, int]]) -> None:
     tensors = {"w.weight": random_codes((300, 260)), "w.weight_scale_inv": random_scales((3, 3))}
     convert(write_tensors(tmp_path / "x.safetensors", tensors), tmp_path / "y.safetensors", to="bfloat16", threads=16)
     assert chosen == [(16, (160 << 20) // 64)]
+
+
+FLOATS = {"a.0.q.weight": np.ones((256, 512), np.float32)}
+CODES = {"a.0.q.weight": random_codes((256, 512)), "a.0.q.weight_scale_inv": random_scales((2, 4))}
+
+
+@pytest.mark.parametrize(
+    ("tensors", "options"),
+    [
+        (FLOATS, {"to": "float8_e4m3fn"}),
+        (FLOATS, {"to": "float8_e4m3fn", "scale": "tensor"}),
+        (FLOATS, {"recipe": "fp8-dynamic"}),
+        (CODES, {"to": "bfloat16"}),
+        (CODES, {"recipe": "int8"}),
+        (CODES, {"recipe": "fnuz"}),
+    ],
+)
+def test_chunks_are_no_larger_than_asked_for(
+    tensors: dict[str, np.ndarray], options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of these have a float32 for each element, and 256 rows of 512 are 8 chunks of 64 KiB."""
+    plans = []
+
+    def choose(plan: Any, *arguments: Any) -> tuple[int, int]:
+        plans.append(plan)
+        return choose_chunks(plan, *arguments)
+
+    monkeypatch.setattr(conversion, "choose_chunks", choose)
+    convert(write_tensors(tmp_path / "x.safetensors", tensors), tmp_path / "y.safetensors", **options)
+    operation = next(one.operation for one in plans[0].tensor_plans if one.operation.tensor.name == "a.0.q.weight")
+    chunks = list(operation.chunks(64 << 10))
+    assert [operation.chunk_bytes(chunk) for chunk in chunks] == [64 << 10] * 8

@@ -185,6 +185,16 @@ def test_raw_has_nothing_to_say_where_all_fits(capsys: pytest.CaptureFixture[str
     ]
 
 
+def test_raw_counts_the_tensors_that_are_not_scaled() -> None:
+    """One weight is named, the others are counted, a weight each."""
+    tensors = {}
+    for name in "abc":
+        tensors |= {f"{name}.weight": ("F8_E4M3", (4, 8)), f"{name}.weight_scale_inv": ("F32", (1, 1))}
+    write(Path("x.safetensors"), tensors)
+    (note,) = convert("x.safetensors", "y.safetensors", to="bfloat16", raw=True, dry_run=True).notes
+    assert note.endswith("not applied, and so are 2 other tensors")
+
+
 def test_inspect_names_the_codes(capsys: pytest.CaptureFixture[str]) -> None:
     write_folder(Path("in"), LAYOUTS["modelopt nvfp4"])
     found = {one["name"]: one["belongs_to"] for one in json.loads(run("inspect", "in", "--json", capsys=capsys))}

@@ -192,6 +192,17 @@ def test_the_metadata_of_comfyui(capsys: pytest.CaptureFixture[str]) -> None:
     assert parse(Path("z.safetensors"))[0]["__metadata__"] == note
 
 
+def test_the_metadata_of_a_shard(capsys: pytest.CaptureFixture[str]) -> None:
+    """A file of a folder has descriptions as a file alone does."""
+    note = {"_quantization_metadata": json.dumps({"layers": {"a": {"format": "float8_e4m3fn"}}}), "format": "pt"}
+    Path("in").mkdir()
+    write(Path("in", "model.safetensors"), {"a.weight": ("F8_E4M3", (4, 8))}, note)
+    text = fail("convert", "in", "out", "--to", "float8_e5m2", *QUIET, capsys=capsys)
+    assert "model.safetensors: _quantization_metadata would no longer fit" in text
+    convert("in", "out", to="float8_e5m2", raw=True)
+    assert parse(Path("out", "model.safetensors"))[0]["__metadata__"] == {"format": "pt"}
+
+
 def test_a_hostile_entry_stays_on_one_line() -> None:
     folder(PLAIN, {"config.json": {"x\n" * 500: {"quantization_config": {"a": 1}}}})
     with pytest.raises(FileError) as caught:

@@ -236,7 +236,7 @@ def test_blocks_of_compressed_tensors() -> None:
 @pytest.mark.parametrize(
     ("shape", "group", "asymmetric", "ordered"),
     [((6, 64), 32, False, False), ((6, 64), 32, True, False), ((5, 64), 16, True, True), ((9, 37), 37, True, False),
-     ((3, 40), 8, False, True)],
+     ((3, 40), 8, False, True), ((4, 33), 33, False, False)],
 )  # fmt: skip
 def test_words(bits: int, shape: tuple[int, int], group: int, asymmetric: bool, ordered: bool) -> None:
     rng = np.random.default_rng(bits)

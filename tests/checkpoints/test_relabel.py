@@ -60,6 +60,7 @@ def test_names_and_bytes(source: Path, tmp_path: Path) -> None:
         else:
             assert found[name][2] == content
     assert [one.action for one in report.tensors] == ["kept"] * len(before)
+    assert {(one.source, one.target) for one in report.tensors if one.name.endswith(old)} == {("float32", "float32")}
     assert report.to == layout
 
 

@@ -61,6 +61,15 @@ def test_fp8_with_a_scale_to_a_row(name: str, part: str) -> None:
     assert scales.shape == (len(x), 1)
 
 
+@pytest.mark.parametrize("largest", [1.5, 6.0, 12.0])
+def test_negative_zero_is_zero_at_any_factor(largest: float) -> None:
+    """A factor is `largest` / 6, below 1, 1 and above: codes are 0 for -0, 7 for 6 factors and F for minus 6."""
+    row = np.array([[-0.0, largest, -largest, -0.0] * 4], np.float32)
+    scales, codes = quantize(row.view(np.uint32), FLOAT32, NVFP4, np.float32(largest / 2688))
+    assert scales.tolist() == [[0x7E]]
+    assert codes.tolist() == [[0x70, 0x0F] * 4]
+
+
 def test_the_edges_are_there() -> None:
     """Scales of 1 for zeros and the least scale; codes of both zeros, and those next to them for ties."""
     _, _, whole, _ = edges("float32", "0")

@@ -13,8 +13,7 @@ import numpy as np
 from ...backends.ranges import largest_codes
 from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
-from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, INT8, UINT4, UINT8, Format
-from .packing import pack_words
+from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, INT8, UINT4, Format
 from .scheme import GlobalScale, Grid, Packing, Scheme
 from .tool import Tool
 
@@ -31,7 +30,7 @@ SMALLEST_NVFP4_SCALE = 0.125
 LARGEST_NVFP4 = 2688.0
 """The largest FP4 value times the largest scale in float8_e4m3fn."""
 
-INTEGERS = {4: (INT4, UINT4), 8: (INT8, UINT8)}
+INTEGERS = {4: (INT4, UINT4)}
 """Codes in words, by their bits: the integers they stand for, and what is stored."""
 
 PART = 1 << 16
@@ -86,7 +85,7 @@ def _magnitudes(x: Array, fmt: Format, grid: Grid) -> Array:
 
 def _codes(x: Array, fmt: Format, scales: Array, scheme: Scheme) -> Array:
     """Return rows of bytes, the codes of `x` over its scales; the quotients are rounded to the type of the scales."""
-    grid, columns, to, zero = scheme.grid, x.shape[1], scheme.codes, None
+    grid, to, zero = scheme.grid, scheme.codes, None
     scales = np.repeat(scales, grid.rows, axis=0)[: len(x)] if grid.rows > 1 else scales
     axis, block = (1, grid.columns) if grid.columns else (0, 0)
     factors = np.ascontiguousarray(scales if block else scales[:, 0])
@@ -94,13 +93,12 @@ def _codes(x: Array, fmt: Format, scales: Array, scheme: Scheme) -> Array:
     if to == FLOAT4_E2M1FN:
         x = _without_negative_zero(x, fmt)
     if scheme.packing is Packing.WORDS:
-        (_, to), zero = INTEGERS[scheme.bits], 1 << (scheme.bits - 1)
-        packs = scheme.bits == 4 and columns % 8 == 0  # a row of words is then a row of packed codes
+        # Recipes have whole groups of 4-bit codes, a multiple of 8: a row of words is a row of packed codes.
+        (_, to), zero, packs = INTEGERS[scheme.bits], 1 << (scheme.bits - 1), True
     codes = quantize_linear(
         x.view(fmt.dtype), factors, zero, axis=axis, block_size=block, output_dtype=to, packed=packs
     )
-    rows = np.asarray(codes).view(np.uint8).reshape(len(x), -1)
-    return pack_words(rows, scheme.bits) if scheme.packing is Packing.WORDS and not packs else rows
+    return np.asarray(codes).view(np.uint8).reshape(len(x), -1)
 
 
 def _without_negative_zero(x: Array, fmt: Format) -> Array:
