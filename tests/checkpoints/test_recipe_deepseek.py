@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,23 @@ def test_the_bits_of_deep_gemm(recipe: str, fmt: Format, kind: str) -> None:
     assert np.array_equal(scales, bits_of(expected_scales, FLOAT32))
     assert np.array_equal(codes, expected_codes.view(torch.uint8).numpy())
     assert not ((codes & 0x7F) == 0x7F).any()
+
+
+@pytest.mark.parametrize("recipe", TOOLS)
+def test_rows_that_are_wide_are_multiplied_in_parts(recipe: str) -> None:
+    """No copy in float32 is made of all that is quantized at once: 128 rows may be larger than the limit of memory."""
+    x = weights("normal", 130, (1 << 16) + 70).to(torch.bfloat16)
+    stored = bits_of(x, BFLOAT16)
+    tracemalloc.start()
+    try:
+        scales, codes = TOOLS[recipe](stored, BFLOAT16, BLOCKS)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * stored.nbytes
+    expected_scales, expected_codes = block_cast(x, recipe.endswith("ue8m0"))
+    assert np.array_equal(scales, bits_of(expected_scales, FLOAT32))
+    assert np.array_equal(codes, expected_codes.view(torch.uint8).numpy())
 
 
 def test_a_scale_and_codes_by_hand() -> None:

@@ -57,6 +57,19 @@ def test_refusals(tensors: dict[str, np.ndarray], method: str, layout: str, mess
     assert not leftovers(tmp_path)
 
 
+@pytest.mark.parametrize("byte", [0x7F, 0xFF, 0x80, 0xB8])
+@pytest.mark.parametrize(("layout", "other"), [("modelopt", "compressed-tensors"), ("compressed-tensors", "modelopt")])
+def test_scales_of_blocks_that_are_none(layout: str, other: str, byte: int, tmp_path: Path) -> None:
+    """NaN, -0 and -1 among scales are not carried into another layout: what reads their values refuses them too."""
+    tensors = {name: array.copy() for name, array in nvfp4(layout).items()}
+    tensors[f"{P}.weight_scale"].view(np.uint8)[-1, -1] = byte
+    source = write_model(tmp_path / "x", tensors, layout)
+    with pytest.raises(FileError, match=r"\.weight_scale': has a scale that is NaN, infinite or negative"):
+        convert(source, tmp_path / "y", layout=other)
+    assert not (tmp_path / "y").exists()
+    assert not leftovers(tmp_path)
+
+
 @pytest.mark.parametrize("cache", ["NVFP4", {"num_bits": 8, "type": "int", "dynamic": False}, 3])
 def test_a_cache_in_other_numbers(cache: Any, tmp_path: Path) -> None:
     source = write_model(tmp_path / "x", nvfp4("modelopt"), kv_cache_scheme=cache)

@@ -118,7 +118,7 @@ sys.exit(main(["convert", *sys.argv[3:]]))
 
 def run_slowly(step: int, delay: float, *arguments: str) -> subprocess.Popen[bytes]:
     """Start a conversion that kills itself at a step that changes the disk, and waits before each task."""
-    command = [sys.executable, "-c", SLOW, str(step), str(delay), *arguments, "--to", "float16", "--resume"]
+    command = [sys.executable, "-c", SLOW, str(step), str(delay), *arguments, "--resume"]
     return subprocess.Popen([*command, "--progress", "none"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
@@ -133,7 +133,7 @@ def test_sigkill_at_steps_that_change_the_disk(overwrite: bool, source: Path, tm
         old = everything(target)
     killed, step = 0, 1
     while True:
-        child = run_slowly(step, 0, str(source), str(target), *["--overwrite"] * overwrite)
+        child = run_slowly(step, 0, str(source), str(target), "--to", "float16", *["--overwrite"] * overwrite)
         _, said = child.communicate(timeout=120)
         assert all(name == staging_name(target) or name.startswith(f"{staging_name(target)}-")
                    for name in leftovers(tmp_path))  # fmt: skip
@@ -147,16 +147,33 @@ def test_sigkill_at_steps_that_change_the_disk(overwrite: bool, source: Path, tm
     assert found == wanted
 
 
-def test_sigkill_at_random_times(source: Path, tmp_path: Path) -> None:
+JOBS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cast": ("", {"to": "float16"}),
+    "recipe": ("", {"recipe": "nvfp4a16"}),
+    "dequantize": ("fp8-dynamic", {"to": "bfloat16"}),
+    "fnuz": ("fp8-dynamic", {"recipe": "fnuz"}),
+    "relabel": ("nvfp4a16", {"layout": "modelopt"}),
+}
+"""A recipe that makes the source, and what is done with it."""
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_sigkill_at_random_times(job: str, source: Path, tmp_path: Path) -> None:
+    """Recipes that measure all shards first, changes of codes, and changes of names and scales, as casts."""
+    made_by, options = JOBS[job]
+    if made_by:
+        convert(source, tmp_path / "quantized", recipe=made_by)
+        source = tmp_path / "quantized"
     target, rng = tmp_path / "out", random.Random(20261122)
-    convert(source, tmp_path / "whole", to="float16")
+    convert(source, tmp_path / "whole", **options)
+    ((name, value),) = options.items()
     for _ in range(3):
-        child = run_slowly(0, 0.05, str(source), str(target), "--overwrite", "--threads", "1")
+        child = run_slowly(0, 0.05, str(source), str(target), f"--{name}", value, "--overwrite", "--threads", "1")
         time.sleep(rng.uniform(0.3, 1.2))
         kill(child)
         assert child.stderr is not None
         child.stderr.close()
         assert not target.exists() or everything(target) == everything(tmp_path / "whole")
-    convert(source, target, to="float16", resume=True, overwrite=True)
+    convert(source, target, **options, resume=True, overwrite=True)
     assert everything(target) == everything(tmp_path / "whole")
     assert staging_name(target) not in leftovers(tmp_path)

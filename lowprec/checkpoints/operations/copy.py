@@ -1,4 +1,4 @@
-"""Copying a tensor as it is."""
+"""Copying a tensor as it is; scales only where all are numbers that a scale can be."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from ...loss.error_stats import ErrorStats
 from ..arithmetic.chunks import Chunk, split_chunks
 from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
+from ..layouts.weight import fail
 from .operation import Array, Operation, Summary
 from .workspace import Workspace
 
-__all__ = ["Copy"]
+__all__ = ["Copy", "CopyScales"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +62,17 @@ class Copy(Operation):
     ) -> Iterator[tuple[int, int, Array]]:
         """Yield the bytes."""
         yield 0, chunk.start, workspace.read(self.tensor, chunk.start, chunk.size)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyScales(Copy):
+    """A copy of scales of one byte, the signed ones of which are refused, NaN and infinities."""
+
+    def convert(
+        self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
+    ) -> Iterator[tuple[int, int, Array]]:
+        """Yield the bytes; raise FileError for what no engine can divide by, as reading the values does."""
+        fmt, content = self.tensor.fmt, workspace.read(self.tensor, chunk.start, chunk.size)
+        if fmt is not None and content.size and int(content.max()) > fmt.max_code:
+            raise fail(self.tensor, "has a scale that is NaN, infinite or negative")
+        yield 0, chunk.start, content

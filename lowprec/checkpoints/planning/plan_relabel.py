@@ -24,7 +24,7 @@ from ..layouts.output import CODES, GLOBAL_SCALE, SCALES, Output
 from ..layouts.weight import Weight, fail, split
 from ..layouts.weight_reader import read_tensor
 from ..operations.constant import Constant
-from ..operations.copy import Copy
+from ..operations.copy import Copy, CopyScales
 from ..operations.operation import Operation
 from ..recipes.selection import linear_module
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
@@ -220,7 +220,7 @@ class Relabelled:
         named = {one.role: one for one in self._layout.outputs(weight.name, weight.shape, scheme)}
         yield weight.codes, Copy(weight.codes, named[CODES].name)
         if weight.global_scale is not None:
-            yield weight.scales, Copy(weight.scales, named[SCALES].name)
+            yield weight.scales, CopyScales(weight.scales, named[SCALES].name)
             second = named[GLOBAL_SCALE]
             yield weight.global_scale, self._number(weight.global_scale, second.name, inverse=True)
         else:

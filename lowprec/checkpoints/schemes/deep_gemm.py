@@ -28,6 +28,9 @@ SMALLEST = np.float32(1e-4)
 
 _FRACTION_BITS = 23
 
+PART = 1 << 20
+"""Elements that are multiplied at once."""
+
 
 @default_mode
 def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = None) -> tuple[Array, Array]:
@@ -69,12 +72,17 @@ def _largest(x: Array, fmt: Format, grid: Grid) -> Array:
 
 def _products(x: Array, fmt: Format, factors: Array, scheme: Scheme) -> Array:
     """Return codes of the products with the factors, a row and a column of which each block has."""
-    grid = scheme.grid
-    values = np.array(decode(x, fmt, to=np.float32))
-    spread = np.repeat(factors, grid.columns, axis=1)[:, : x.shape[1]]
-    for row, first in zip(spread, range(0, len(x), grid.rows), strict=True):
-        values[first : first + grid.rows] *= row
-    return np.asarray(encode(values, scheme.codes)).view(np.uint8)
+    height, width = scheme.grid.rows, scheme.grid.columns
+    codes = np.empty(x.shape, np.uint8)
+    step = max(1, PART // (height * width))  # blocks: rows may have a million columns
+    for row, top in zip(factors, range(0, len(x), height), strict=True):
+        for first in range(0, len(row), step):
+            spread = np.repeat(row[first : first + step], width)
+            part = (slice(top, top + height), slice(first * width, first * width + len(spread)))
+            values = np.array(decode(x[part], fmt, to=np.float32))
+            values *= spread[: values.shape[1]]
+            codes[part] = np.asarray(encode(values, scheme.codes)).view(np.uint8)
+    return codes
 
 
 def rule(scheme: Scheme) -> tuple[str, ...]:
