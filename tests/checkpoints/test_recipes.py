@@ -159,6 +159,16 @@ def test_patterns_of_names(tmp_path: Path) -> None:
     }
 
 
+def test_a_remark_on_modules_that_engines_fuse(model: Path, tmp_path: Path) -> None:
+    report = convert(model, tmp_path / "a", recipe="fp8-dynamic", keep=["*.k_proj", "*.gate_proj"])
+    assert report.remarks == [
+        "'model.layers.0.mlp.gate_proj+up_proj' is quantized in part, and so are 1 more; "
+        "vLLM fuses these modules and requires one type of them"
+    ]
+    report = convert(model, tmp_path / "b", recipe="fp8-dynamic", keep=["*.[qkv]_proj", "*.down_proj"])
+    assert report.remarks == []
+
+
 def test_refusals(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     nan = llama()[f"{P}.weight"].copy()

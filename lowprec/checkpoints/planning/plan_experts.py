@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ...spec.counted_text import and_so_text
 from ..containers.tensors import StoredTensor
 from ..operations.operation import Operation
 from ..recipes.experts import Experts, expert_rows, experts_module_of, why_not_told
@@ -86,5 +87,4 @@ def kept_experts(candidates: Sequence[Candidate]) -> Iterator[str]:
     """Yield a remark on experts that are kept for what can only be told of all of a layer."""
     kept = [one for one in candidates if one.why]
     if kept:
-        more = f", and so are {len(kept) - 1} other tensors of experts" if len(kept) > 1 else ""
-        yield f"{ascii(kept[0].stored)[:80]} is kept ({kept[0].why}){more}"
+        yield f"{ascii(kept[0].stored)[:80]} is kept ({kept[0].why}){and_so_text(len(kept) - 1, 'is', 'are')}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from ...spec.counted_text import and_so_text
 from ...spec.formats import BFLOAT16, FLOAT32, Format
@@ -62,9 +62,11 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
     plan = ConversionPlan(misfits=plain.misfits, remarks=remarks, dtype=plain.dtype)
     scheme, ignored, modules = recipe.scheme, set(), set()
     quantized_twice: list[Weight] = []
+    fused: dict[bool, set[str]] = {True: set(), False: set()}
     for one in candidates:
         tensor, why = one.tensor, _why_kept(one, recipe, keep, also)
         module = recipe.ignored(tensor)
+        fused[bool(why)].add(recipe.fused(tensor.name))
         if why or tensor.fmt is None:
             for operation in _kept(one.operation, recipe):
                 plan.add(operation, why or "its values are not known")
@@ -85,8 +87,18 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
         raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
     check_names(container, plan.outputs)
     plan.descriptions = {**recipe.describe(scheme, sorted(ignored)), **_experts(plan, scheme)}
+    plan.remarks += _fused_in_part(fused[True] & fused[False])
     plan.remarks += _remarks(container, recipe, quantized_twice, bool(plan.descriptions))
     return plan
+
+
+def _fused_in_part(groups: Set[str]) -> Iterator[str]:
+    """Yield a remark on modules some of which are quantized and others kept, although engines fuse them."""
+    names = sorted(groups - {""})
+    if names:
+        others = f", and so are {len(names) - 1} more" if len(names) > 1 else ""
+        first = ascii(names[0])[:80]
+        yield f"{first} is quantized in part{others}; vLLM fuses these modules and requires one type of them"
 
 
 def _remarks(container: Container, recipe: Recipe, twice: Sequence[Weight], described: bool) -> Iterator[str]:
