@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import checked_models
 from support.checked_models import (
     PROJECTIONS,
     UP,
@@ -233,3 +234,12 @@ def test_long_names() -> None:
     found = errors(write(tensors, config))
     assert [one.kind for one in found] == ["scales"]
     assert "fits no weight of shape" in found[0].text
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1, 0])
+def test_a_scale_of_inputs_that_is_none(value: float, tmp_path: Path) -> None:
+    tensors, config = checked_models.modelopt()
+    name = f"{checked_models.UP}.input_scale"
+    tensors[name] = np.array(value, np.float32)
+    folder = checked_models.write(tensors, config, str(tmp_path / "model"))
+    assert [(one.kind, one.tensor) for one in checked_models.errors(folder)] == [("values", name)]

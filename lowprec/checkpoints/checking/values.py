@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...ops.codes import decode
-from ...spec.formats import FLOAT32, Format, NaNRule
+from ...spec.formats import BFLOAT16, FLOAT16, FLOAT32, Format, NaNRule
 from ..containers.tensors import StoredTensor
 from ..files.errors import FileError
 from ..layouts.weight import Weight
@@ -87,6 +87,11 @@ def _weight(subject: Subject, weight: Weight, progress: Progress) -> Iterator[Fi
             yield Finding("values", True, weight.codes.name, f"has {nan} NaN among {weight.codes.size} codes")
     if weight.scales is not None:
         yield from _scales(subject, weight, weight.scales, progress)
+    for tensor in weight.unused:
+        if tensor.size == 1 and tensor.fmt in (FLOAT32, BFLOAT16, FLOAT16) and "scale" in tensor.name:
+            (value,) = next(_floats(subject, tensor, tensor.fmt, Progress(0)))
+            if not (math.isfinite(value) and value > 0):
+                yield Finding("values", True, tensor.name, f"is {value:g}, which is no scale of inputs")
 
 
 def _fits(weight: Weight, scales: StoredTensor) -> bool:

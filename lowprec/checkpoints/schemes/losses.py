@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from typing import Any
@@ -44,14 +45,16 @@ def add_losses(stats: ErrorStats, x: Array, fmt: Format, scheme: Scheme, codes: 
     if scheme.blocks is None:
         add_scaled(stats, x, fmt, scaled_codes(scheme, codes, parameters, x.shape[1]))
         return True
-    finite, step = True, max(1, PART // x.shape[1])
-    for start in range(0, len(x), step):
-        part, blocks = x[start : start + step], codes[start : start + step]
+    finite, step, kind = True, max(1, PART // x.shape[1]), scheme.blocks
+    for start, first in itertools.product(range(0, len(x), step), range(0, x.shape[1], PART)):  # rows may be wide
+        part = x[start : start + step, first : first + PART]
+        at, stop = first // kind.size * kind.nbytes, (first + part.shape[1]) // kind.size * kind.nbytes
+        blocks = np.ascontiguousarray(codes[start : start + step, at:stop])
         values = part.view(np.float32) if fmt == FLOAT32 else np.asarray(decode(part, fmt, to=np.float32))
         here = replace(parameters, scales=parameters.scales[start : start + step])
         back = dequantize(scheme, blocks, here, np.empty(part.shape, np.float32))
         stats.add(values.reshape(-1), back.reshape(-1))
-        stats.saturated += _saturated(values, scheme.blocks, blocks)
+        stats.saturated += _saturated(values, kind, blocks)
         finite = finite and bool(np.isfinite(back).all())
     return finite
 
