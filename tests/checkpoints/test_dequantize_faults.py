@@ -13,6 +13,9 @@ from support.checkpoint_files import everything, leftovers
 from support.command_line import fail, run
 from support.typed_tensors import Array, nibbles, read_tensors, words, write_model, write_tensors
 
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.files.errors import FileError
+
 pytestmark = pytest.mark.usefixtures("working_folder")
 
 BF16, F8, E8M0 = np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.float8_e8m0fnu)
@@ -225,3 +228,12 @@ def test_a_fault_in_a_file_that_exists(capsys: pytest.CaptureFixture[str]) -> No
     write_tensors(Path("y.safetensors"), {"old": np.ones(3, np.float32)})
     text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float32", "--overwrite", capsys=capsys)
     assert f"'{P}weight_scale_inv': has a scale that is NaN" in text
+
+
+@pytest.mark.parametrize("scales", [np.ones((1, 32, 2), np.uint8), np.ones((1, 32, 1), np.int8)])
+def test_scales_of_gpt_oss(scales: Array) -> None:
+    """They have the shape of the blocks but for the last axis, and are bytes."""
+    tensors = {"experts.w_blocks": np.zeros((1, 32, 1, 16), np.uint8), "experts.w_scales": scales}
+    source = write_tensors(Path("x.safetensors"), tensors)
+    with pytest.raises(FileError, match=r"'experts.w_scales': must be U8 \[1, 32, 1\]; got [UI]8 \[1, 32, [12]\]"):
+        convert(source, "y.safetensors", to="bfloat16")
