@@ -54,6 +54,19 @@ def test_what_recipes_write(recipe: str) -> None:
     assert not errors("out")
 
 
+def test_the_formats_of_mi300() -> None:
+    write(*deepseek())
+    lp.convert("model", "out", recipe="fnuz")
+    assert "note: has FP8 of MI300; vLLM and SGLang expect F8_E4M3 there too" in [str(one) for one in check("out")]
+
+
+@pytest.mark.parametrize("recipe", ["fp8-block", "mxfp8", "w4a16"])
+def test_a_single_file_that_a_recipe_writes(recipe: str) -> None:
+    write_llama(Path("in"), llama(), llama_config(), shards=1)
+    lp.convert("in/model-00001-of-00001.safetensors", "out.safetensors", recipe=recipe)
+    assert not errors("out.safetensors")
+
+
 def test_what_is_dequantized() -> None:
     write(*deepseek())
     lp.convert("model", "plain", to="bfloat16")

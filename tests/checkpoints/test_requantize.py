@@ -232,6 +232,21 @@ def test_a_single_file(tmp_path: Path) -> None:
     assert tensors_of(tmp_path, "out.safetensors").keys() == set(names)
 
 
+@pytest.mark.parametrize("recipe", ["fp8-block", "fp8-dynamic", "mxfp8", "int8", "w4a16", "nvfp4a16", "deepseek-fp8",
+                                    "modelopt-fp8", "modelopt-nvfp4"])  # fmt: skip
+def test_a_single_file_says_itself_how_it_is_quantized(recipe: str, tmp_path: Path) -> None:
+    """It has no config.json: the bytes that a folder gives come back, and the description goes."""
+    weight = np.random.default_rng(4).standard_normal((256, 256)).astype(np.float32).astype(BF16)
+    write_model(tmp_path / "in", {"model.safetensors": {f"{P}.weight": weight}}, {"model_type": "llama"})
+    for source, name in ((tmp_path / "in", "out"), (tmp_path / "in" / "model.safetensors", "one.safetensors")):
+        convert(source, tmp_path / name, recipe=recipe)
+    convert(tmp_path / "out", tmp_path / "back", to="bfloat16")
+    convert(tmp_path / "one.safetensors", tmp_path / "back.safetensors", to="bfloat16")
+    assert tensors_of(tmp_path, "back.safetensors") == tensors_of(tmp_path / "back")
+    assert b"quantization_config" in (tmp_path / "one.safetensors").read_bytes()
+    assert b"quantization_config" not in (tmp_path / "back.safetensors").read_bytes()
+
+
 # --- names and refusals ---
 
 

@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...spec.arguments import as_flag
 from ..containers.registry import open_container
 from ..containers.tensors import TensorReader
 from ..files.errors import FileError
 from ..files.limits import Limits, parse_size
-from ..progress import STYLES, make_progress
+from ..progress import check_style, make_progress
 from .configuration import check_configuration, check_hf_quant_config, check_layout
 from .files import check_files
 from .finding import Finding, merged
@@ -83,8 +84,8 @@ def check(
     >>> folder.cleanup()
     """
     limits = Limits(parse_size(max_memory))
-    if progress not in STYLES:
-        raise ValueError(f"`progress` must be one of {', '.join(STYLES)}; got {progress!r}")
+    check_style(progress)
+    values, follow_links = as_flag(values, "values"), as_flag(follow_links, "follow_links")
     place = Path(path)
     try:
         container = open_container(place, follow_links=follow_links, limits=limits)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ...spec.counted_text import count_text
 from ..headline import grouped_scheme, kind_text
 from ..layouts import scaled
 from ..layouts.compressed_tensors_output import describe
 from ..layouts.registry import LAYOUTS
 from ..layouts.weight import Weight, block_of
 from ..planning.quantization_config import HF_QUANT_CONFIG, find_descriptions, read_description
+from ..schemes.fnuz import FN
 from ..schemes.scheme import Grid
 from ..schemes.scheme_text import codes_text, scheme_name
 from .finding import Finding, name_text
@@ -31,7 +33,9 @@ def check_layout(subject: Subject) -> Iterator[Finding]:
     for weight in subject.weights:
         kinds[kind_text(weight)] = kinds.get(kind_text(weight), 0) + 1
     for kind, n in kinds.items():
-        yield Finding("layout", False, "", f"{kind}: {n} weight{'s' * (n > 1)}")
+        yield Finding("layout", False, "", f"{kind}: {count_text(n, 'weight')}")
+    if any(weight.scheme.codes in FN for weight in subject.weights):
+        yield Finding("layout", False, "", "has FP8 of MI300; vLLM and SGLang expect F8_E4M3 there too")
     undescribed = subject.is_model and not subject.description and not find_descriptions(subject.container)
     seen: set[str] = set()
     for one in subject.companions:

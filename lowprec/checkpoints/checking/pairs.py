@@ -38,7 +38,7 @@ def _unscaled(subject: Subject, codes: StoredTensor, unknown: str | None) -> Ite
     """Judge codes without scales, next to an unknown tensor or none; some FP8 is judged by its values alone."""
     kind = codes.fmt.name if codes.fmt else codes.type_name
     if unknown is not None:
-        text = f"holds {kind} codes, and {name_text(unknown)} beside it is no known kind of scales"
+        text = f"holds {kind} codes, and {name_text(unknown)} next to it is no known kind of scales"
     elif listed(module_of(codes.name), subject.description):
         text = f"holds {kind} codes, though config.json lists its module as not quantized"
     elif subject.description or subject.weights:

@@ -46,7 +46,7 @@ class ResumableStaging(Staging):
     job : Job
         What decides the bytes.
     say : callable
-        Is told what is found, as soon as it is.
+        Called with what is found, as soon as it is.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class ResumableStaging(Staging):
     def _start(self) -> Path:
         """Write a manifest into the empty folder."""
         (self._folder / RECORDS).mkdir()
-        inner = self._folder / f"new-{secrets.token_hex(4)}"  # a worker elsewhere may still write to the old one
+        inner = self._folder / f"new-{secrets.token_hex(4)}"  # a worker of a cluster may still write to the old one
         inner.mkdir()
         write_json(self._folder / MANIFEST, {**self._description(), "folder": inner.name})
         sync(self._folder)

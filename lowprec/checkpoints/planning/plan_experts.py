@@ -27,7 +27,7 @@ class Candidate:
     stored : str
         The name of the tensor that they are a part of, or are.
     why : str
-        Why they are kept as they are, for what can only be told of all experts of a layer; else nothing.
+        Why they are kept as they are, for what only all experts of a layer show; else nothing.
     """
 
     operation: Operation
@@ -84,7 +84,7 @@ def _parts(one: Candidate) -> list[Candidate]:
 
 
 def kept_experts(candidates: Sequence[Candidate]) -> Iterator[str]:
-    """Yield a remark on experts that are kept for what can only be told of all of a layer."""
+    """Yield a remark on experts that are kept for what only all experts of a layer show."""
     kept = [one for one in candidates if one.why]
     if kept:
         yield f"{ascii(kept[0].stored)[:80]} is kept ({kept[0].why}){and_so_text(len(kept) - 1, 'is', 'are')}"

@@ -216,7 +216,7 @@ class Relabelled:
     def _operations(self, weight: Weight, scheme: Scheme) -> Iterator[tuple[StoredTensor, Operation]]:
         """Yield the tensors of a weight, and what is done with them."""
         if weight.scales is None:
-            raise fail(weight.codes, "has its scales in its codes, and both layouts have them beside those")
+            raise fail(weight.codes, "has its scales in its codes, and both layouts have tensors for them")
         named = {one.role: one for one in self._layout.outputs(weight.name, weight.shape, scheme)}
         yield weight.codes, Copy(weight.codes, named[CODES].name)
         if weight.global_scale is not None:

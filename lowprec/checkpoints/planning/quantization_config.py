@@ -49,6 +49,9 @@ TEXT_MODELS = (TEXT_MODEL, "llm_config", "language_config")
 METADATA = "_quantization_metadata"
 """ComfyUI's entry in the metadata of a safetensors file."""
 
+IN_METADATA = (METADATA, KEY)
+"""Entries of the metadata of a safetensors file; ours, for a file without config.json, is the one named as there."""
+
 LARGEST, DEEPEST = 16 << 20, 8
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -115,6 +118,15 @@ def _read(path: Path) -> str:
         return ""
 
 
+def _object(text: str) -> dict[str, Any]:
+    """Return a JSON object; an empty one for anything else."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def _files(container: Container) -> Sequence[SafetensorsFile]:
     if isinstance(container, Folder):
         return container.files
@@ -123,7 +135,8 @@ def _files(container: Container) -> Sequence[SafetensorsFile]:
 
 def find_descriptions(container: Container) -> list[Description]:
     """Return what describes the quantization of a container's tensors and would be in its copy too."""
-    descriptions = [Description(one.path, (METADATA,)) for one in _files(container) if METADATA in one.metadata]
+    said = ((one.path, tuple(name for name in IN_METADATA if name in one.metadata)) for one in _files(container))
+    descriptions = [Description(path, names) for path, names in said if names]
     for name in container.others if isinstance(container, Folder) else []:
         path = container.path / name
         if name in FILES:
@@ -139,7 +152,7 @@ def remove_descriptions(container: Container, descriptions: Sequence[Description
     paths = {one.path for one in descriptions}
     for file in _files(container):
         if file.path in paths:
-            file.metadata = {name: text for name, text in file.metadata.items() if name != METADATA}
+            file.metadata = {name: text for name, text in file.metadata.items() if name not in IN_METADATA}
     if isinstance(container, Folder):
         for name in [name for name in container.others if container.path / name in paths]:
             container.replace(
@@ -148,11 +161,13 @@ def remove_descriptions(container: Container, descriptions: Sequence[Description
 
 
 def quantization_of(container: Container) -> dict[str, Any]:
-    """Return what a folder says of the quantization of its tensors; empty where it says nothing.
+    """Return what a container says of the quantization of its tensors; empty where it says nothing.
 
-    It is the entry ``quantization_config`` of config.json, at the top or of the text model; else Mistral's
-    ``quantization``; else what hf_quant_config.json says, under the method ``modelopt``.
+    It is the entry ``quantization_config`` of config.json, at the top or of the text model, or of a single file's
+    metadata; else Mistral's ``quantization``; else what hf_quant_config.json says, under the method ``modelopt``.
     """
+    if isinstance(container, SafetensorsFile):
+        return _object(container.metadata.get(KEY, "{}"))
     names = container.others if isinstance(container, Folder) else []
     for name in (one for one in CONFIGS if one in names):
         config = json.loads(_read(container.path / name) or "{}")
@@ -245,10 +260,13 @@ def _dtypes(text: str, at: int = 0, inside: bool = False) -> Iterator[tuple[int,
 def add_descriptions(container: Container, descriptions: Mapping[str, Any]) -> None:
     """Have files of a folder say how a model is quantized; all else in config.json stays as it is.
 
-    `descriptions` has entries of config.json, ``quantization_config`` first, and whole files under their names.
+    `descriptions` has entries of config.json, ``quantization_config`` first, and whole files under their names. In a
+    single file, which has none of these, the metadata say it, so that it can be read again.
 
-    Raises FileError where a folder has no config.json: engines could not load the weights. A single file has none.
+    Raises FileError where a folder has no config.json: engines could not load the weights.
     """
+    if isinstance(container, SafetensorsFile) and KEY in descriptions:
+        container.metadata = {**container.metadata, KEY: json.dumps(descriptions[KEY])}
     if not isinstance(container, Folder):
         return
     for name, content in descriptions.items():

@@ -59,7 +59,7 @@ def expert_rows(tensor: StoredTensor) -> Iterator[ExpertRows]:
 
 
 def why_not_told(tensors: Iterable[StoredTensor], hidden: int | None) -> str:
-    """Return why it cannot be told that the last axes of the experts of a layer are the inputs, or nothing.
+    """Return why nothing says that the last axes of the experts of a layer are the inputs, or nothing.
 
     `hidden` is how many numbers go into a layer's experts and come out of them; None where it is not known. Tensors of
     one layer have their axes in the same order, so one that tells is enough.

@@ -147,7 +147,7 @@ def decode_mxfp4(blocks: Array, out: Array) -> None:
 def _half_scales() -> Array:
     """Return half of what each byte stands for as an unsigned E4M3 scale: its highest bit does not count.
 
-    The byte 127, which is NaN elsewhere, stands for 0; 255 stands for 480.
+    The byte 127, which is NaN in other formats, stands for 0; 255 stands for 480.
     """
     fields = np.arange(256)
     exponent, mantissa = fields >> 3 & 15, fields & 7
