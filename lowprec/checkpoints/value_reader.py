@@ -90,6 +90,9 @@ def read_values(weight: WeightReader, rows: range | None, to: Format) -> Array:
             end = min(start + step, count)
             weight.read(first + start, end - start, flat[start:end])
         return out
+    some = slice(None)
+    if len(shape) == 2:  # one matrix, whose columns are asked for
+        first, some = 0, slice(rows.start, rows.stop)
     matrices = out.reshape(-1, *out.shape[-2:])
     height = stored.shape[-2]
     buffer = np.empty((min(step, height), columns), to.dtype)
@@ -97,5 +100,5 @@ def read_values(weight: WeightReader, rows: range | None, to: Format) -> Array:
         for start in range(0, height, step):
             end = min(start + step, height)
             values = weight.read(first + index * height + start, end - start, buffer[: end - start])
-            matrix[:, start:end] = values.T
+            matrix[:, start:end] = values[:, some].T
     return out

@@ -184,7 +184,7 @@ LAYOUTS = {
 }  # fmt: skip
 
 REFUSED = (
-    "comfyui, a mark alone", "awq", "gptq", "mlx", "bitsandbytes nf4", "bitsandbytes int8",
+    "comfyui, a mark alone", "mlx", "bitsandbytes nf4", "bitsandbytes int8",
     "hqq", "quanto", "unknown scale", "unknown scale of bytes", "unknown scale of an expert",
     "unknown scale of another name",
 )  # fmt: skip
@@ -193,7 +193,11 @@ REFUSED = (
 READ = tuple(name for name in LAYOUTS if name not in REFUSED)
 """Layouts whose weights can."""
 
-INTEGERS = {f"{P}.weight_shape": np.array([4, 8]), f"{P}.weight_g_idx": np.zeros(8, np.int32)}
+INTEGERS = {
+    f"{P}.weight_shape": np.array([4, 8]),
+    f"{P}.weight_g_idx": np.zeros(8, np.int32),
+    f"{P}.g_idx": np.zeros(8, np.int32),
+}
 """What tensors of integers hold that say how others are read."""
 
 DESCRIPTIONS = {
@@ -210,7 +214,7 @@ def name_of_values(checkpoint: Checkpoint) -> str:
     for end in ("_blocks", ".blocks", "_packed"):
         if checkpoint.codes.endswith(end):
             return checkpoint.codes.removesuffix(end)
-    return checkpoint.codes
+    return checkpoint.codes.replace(".qweight", ".weight")
 
 
 def tensors_of(checkpoint: Checkpoint) -> Tensors:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from . import comfy_ui, compressed_tensors, fp8, gguf, gpt_oss, modelopt, scaled
+from . import awq, comfy_ui, compressed_tensors, fp8, gguf, gpt_oss, gptq, modelopt, scaled
 from .weight import Source, Weight, fail
 
 __all__ = ["LAYOUTS", "find_weights"]
 
-LAYOUTS = (gguf, comfy_ui, gpt_oss, compressed_tensors, modelopt, fp8, scaled)
+LAYOUTS = (gguf, comfy_ui, gpt_oss, compressed_tensors, awq, gptq, modelopt, fp8, scaled)
 """Each has `NAME`, `METHODS` (the values of ``quant_method`` in config.json) and `find`; the first that fits counts."""
 
 

@@ -54,7 +54,8 @@ class Weight:
     codes, scales : StoredTensor
         The tensors with the codes and the scales; None for blocks, which hold their scales, without other ones.
     global_scale, zero_points, groups : StoredTensor or None
-        A second scale; zero points; the column of scales that each column has, where that is not by position.
+        A second scale; zero points; the group of scales that each input has, where that is not by position: each
+        column or, in a weight that is transposed, each row.
     unused : tuple of StoredTensor
         Tensors that mean nothing without the codes: scales of activations, shapes, marks.
     transposed : bool

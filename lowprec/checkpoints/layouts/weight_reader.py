@@ -10,8 +10,8 @@ import numpy as np
 from ...spec.formats import FLOAT32
 from ..containers.tensors import ArchiveMember, StoredTensor, TensorReader
 from ..schemes.dequantize import Parameters, dequantize
-from ..schemes.packing import unpack_words
-from ..schemes.scheme import Packing
+from ..schemes.packing import columns_to_rows, deinterleave, unpack_words
+from ..schemes.scheme import Packing, WordOrder
 from ..schemes.tiles import ROWS as TILE_ROWS
 from ..schemes.tiles import from_blocked, tiled_shape
 from .weight import Weight, fail
@@ -19,6 +19,9 @@ from .weight import Weight, fail
 __all__ = ["WeightReader", "read_integers", "read_tensor"]
 
 Array = np.ndarray[Any, Any]
+
+BLOCK = 1 << 18
+"""Bytes of words that are brought into the order of rows at once."""
 
 SMALL = 1 << 20
 """Scales of up to so many bytes are read once for a weight, larger ones with the rows that they belong to."""
@@ -55,31 +58,58 @@ class WeightReader:
         if weight.scales is None:
             self._columns = 0
         elif weight.groups is not None:
-            self._columns = weight.scales.shape[-1] if weight.scales.shape else 1
+            shape = weight.scales.shape
+            if weight.transposed:
+                rows = shape[0]
+            else:
+                self._columns = shape[-1] if shape else 1
         self._rows = rows
         self._check_sizes()
         self._global = self._global_scale()
         self._zeros = self._zero_points()
-        self._groups = self._group_columns()
+        self._groups = self._input_groups()
         self._scales = self._scale_rows(0, rows) if self._are_small(weight.scales) else None
 
     def codes(self, first: int, count: int) -> Array:
         """Return the bytes of some rows of codes."""
         width = self.weight.scheme.row_bytes(self.weight.columns)
+        if self.weight.scheme.word_order is not WordOrder.ROWS:
+            return self._reordered_codes(first, count, width)
         return read_tensor(self._reader, self.weight.codes, first * width, count * width).reshape(count, width)
+
+    def _reordered_codes(self, first: int, count: int, width: int) -> Array:
+        """Return rows of words, which are read and reordered a few at a time."""
+        scheme, columns = self.weight.scheme, self.weight.columns
+        by_columns = scheme.word_order is WordOrder.COLUMNS
+        unit = 32 // math.gcd(32, scheme.bits) if by_columns else 1  # rows of codes in whole rows of words
+        step, last = max(1, BLOCK // (unit * width)) * unit, first + count
+        result = np.empty((count, width), np.uint8)
+        for start in range(first // unit * unit, last, step):
+            stop = min(start + step, -(-last // unit) * unit, self.weight.rows)
+            content = read_tensor(self._reader, self.weight.codes, start * width, (stop - start) * width)
+            words = content.view(np.uint32).reshape(-1, columns if by_columns else width // 4)
+            rows = columns_to_rows(words, scheme.bits) if by_columns else deinterleave(words)
+            low, high = max(start, first), min(stop, last)
+            result[low - first : high - first] = rows[low - start : high - start]
+        return result
 
     def parameters(self, first: int, count: int) -> Parameters:
         """Return the scales, and zero points, of some rows."""
-        index = self.weight.scheme.grid.indices(first, count, self.weight.rows)
-        if self._scales is not None:
-            scales = self._scales[index]
+        return self.shared_parameters(first, count).columns()
+
+    def shared_parameters(self, first: int, count: int) -> Parameters:
+        """Return the same, without a copy for each of the rows that share them."""
+        by_row = self._groups is not None and self.weight.transposed
+        if by_row and self._groups is not None:
+            index = self._groups[first : first + count]
         else:
-            low, high = int(index.min()), int(index.max()) + 1
-            scales = self._scale_rows(low, high - low)[index - low]
-        zeros = None if self._zeros is None else self._zeros[index]
-        if self._groups is not None:
+            index = self.weight.scheme.grid.indices(first, count, self.weight.rows)
+        low, high = (int(index.min()), int(index.max()) + 1) if count else (0, 0)
+        scales = self._scale_rows(low, high - low) if self._scales is None else self._scales[low:high]
+        zeros = None if self._zeros is None else self._zeros[low:high]
+        if self._groups is not None and not by_row:
             scales, zeros = scales[:, self._groups], None if zeros is None else zeros[:, self._groups]
-        return Parameters(scales, zeros, self._global)
+        return Parameters(scales, zeros, self._global, index - low)
 
     def read(self, first: int, count: int, out: Array) -> Array:
         """Write the values of some rows to `out`, float32, float16 or bfloat16; return it."""
@@ -141,6 +171,8 @@ class WeightReader:
             if tensor.fmt is not scheme.codes or tensor.size != self._rows * self._columns:
                 raise fail(tensor, f"must hold {self._rows * self._columns} zero points of {scheme.codes.name}")
             return read_tensor(self._reader, tensor).view(scheme.codes.code_dtype).reshape(self._rows, self._columns)
+        if scheme.word_order is not WordOrder.ROWS:
+            return self._zero_point_rows(tensor)
         words = -(-self._rows * scheme.bits // 32)
         if tensor.type_name != "I32" or tensor.size != words * self._columns:
             raise fail(tensor, f"must be I32 {[words, self._columns]}; got {tensor.type_name} {list(tensor.shape)}")
@@ -148,14 +180,25 @@ class WeightReader:
         rows = np.ascontiguousarray(strings).view(np.uint8)
         return np.ascontiguousarray(unpack_words(rows, scheme.bits, self._rows).T)
 
-    def _group_columns(self) -> Array | None:
-        """Return the column of the scales that each column of the weight has."""
+    def _zero_point_rows(self, tensor: StoredTensor) -> Array:
+        """Return zero points whose words run along rows."""
+        scheme, columns = self.weight.scheme, self.weight.columns
+        words = read_tensor(self._reader, tensor).view(np.uint32).reshape(self._rows, -1)
+        is_interleaved = scheme.word_order is WordOrder.INTERLEAVED
+        rows = deinterleave(words) if is_interleaved else words.astype("<u4", copy=False).view(np.uint8)
+        zeros = unpack_words(rows, scheme.bits, columns)
+        return zeros + np.uint8(scheme.zero_offset) & np.uint8((1 << scheme.bits) - 1)
+
+    def _input_groups(self) -> Array | None:
+        """Return the group of scales of each column of the weight, or of each row where it is transposed."""
         tensor = self.weight.groups
         if tensor is None:
             return None
-        if tensor.type_name != "I32" or tensor.size != self.weight.columns:
-            raise fail(tensor, f"must be {self.weight.columns} I32; got {tensor.type_name} {list(tensor.shape)}")
-        columns = read_integers(self._reader, tensor)
-        if columns.size and not (columns.min() >= 0 and columns.max() < self._columns):
-            raise fail(tensor, f"must have groups from 0 to {self._columns - 1}")
-        return columns
+        by_row = self.weight.transposed
+        size, number = (self.weight.rows, self._rows) if by_row else (self.weight.columns, self._columns)
+        if tensor.type_name != "I32" or tensor.size != size:
+            raise fail(tensor, f"must be {size} I32; got {tensor.type_name} {list(tensor.shape)}")
+        groups = read_integers(self._reader, tensor)
+        if groups.size and not (groups.min() >= 0 and groups.max() < number):
+            raise fail(tensor, f"must have groups from 0 to {number - 1}")
+        return groups

@@ -17,7 +17,7 @@ from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
 from ..element_rules import ElementRules
 from ..layouts.weight import Weight
-from ..schemes.dequantize import Parameters, dequantize
+from ..schemes.dequantize import dequantize
 from .operation import Array, Operation, Summary
 from .workspace import Workspace
 
@@ -92,16 +92,15 @@ class Dequantize(Operation):
         """Yield strips of columns as rows: the matrix is read whole, since each column needs every row of codes."""
         _, rows, columns = chunk.shape
         reader, scheme = workspace.rows(self.weight), self.weight.scheme
-        codes, parameters = reader.codes(chunk.start, rows), reader.parameters(chunk.start, rows)
-        group = scheme.grid.columns
-        step = math.lcm(group, 2) * max(1, PART // (rows * math.lcm(group, 2)))
-        bits, dtype = scheme.codes.bits, self.rules.to.code_dtype
+        codes, parameters = reader.codes(chunk.start, rows), reader.shared_parameters(chunk.start, rows)
+        group, dtype = scheme.grid.columns, self.rules.to.code_dtype
+        unit = math.lcm(group, 32)  # whole groups of scales, and whole words of codes
+        step = unit * max(1, PART // (rows * unit))
         for first in range(0, columns, step):
             last = min(first + step, columns)
-            strip = np.ascontiguousarray(codes[:, first * bits // 8 : last * bits // 8])
-            scales = np.ascontiguousarray(parameters.scales[:, first // group : -(-last // group)])
+            strip = np.ascontiguousarray(codes[:, scheme.row_bytes(first) : scheme.row_bytes(last)])
             values = _values(workspace, rows, last - first)
-            dequantize(scheme, strip, Parameters(scales), values)
+            dequantize(scheme, strip, parameters.columns(first // group, -(-last // group)), values)
             result = self._rounded(values, workspace, stats).view(dtype).reshape(rows, last - first)
             exchanged = workspace.arithmetic.buffer("exchanged", dtype, result.size).reshape(last - first, rows)
             exchanged[:] = result.T

@@ -242,7 +242,7 @@ class WeightRows(Rows):
         first = chunk.start // columns
         workspace.nbytes += self.weight.scheme.row_bytes(columns) * count
         if self.is_exchanged:
-            for start, values in self._strips(reader.codes(first, count), reader.parameters(first, count), step):
+            for start, values in self._strips(reader.codes(first, count), reader.shared_parameters(first, count), step):
                 yield self._part(chunk.start // count + start, values)
             return
         for start in range(first, first + count, step):
@@ -262,7 +262,7 @@ class WeightRows(Rows):
         for first in range(0, columns, unit):
             last = min(first + unit, columns)
             strip = np.ascontiguousarray(codes[:, scheme.row_bytes(first) : scheme.row_bytes(last)])
-            here = parameters.columns(first // width, -(-last // width)) if width else parameters
+            here = parameters.columns(first // width, -(-last // width)) if width else parameters.columns()
             values = np.empty((len(codes), last - first), np.float32)
             dequantize(scheme, strip, here, values)
             yield first, np.ascontiguousarray(values.T)

@@ -23,16 +23,24 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What some rows of codes are read with: codes of scales, one row to each row; zero points; a second scale."""
+    """What some rows of codes are read with: codes of scales, one row to each row; zero points; a second scale.
+
+    With `index`, rows of codes share rows of scales and of zero points: it has the number of each one's.
+    """
 
     scales: Array
     zero_points: Array | None = None
     global_scale: np.float32 | None = None
+    index: Array | None = None
 
-    def columns(self, first: int, last: int) -> Parameters:
-        """Return those of some columns of groups."""
-        zeros = None if self.zero_points is None else np.ascontiguousarray(self.zero_points[:, first:last])
-        return Parameters(np.ascontiguousarray(self.scales[:, first:last]), zeros, self.global_scale)
+    def columns(self, first: int = 0, last: int | None = None) -> Parameters:
+        """Return those of some columns of groups, one row to each row of codes."""
+        zeros = None if self.zero_points is None else self._columns(self.zero_points, first, last)
+        return Parameters(self._columns(self.scales, first, last), zeros, self.global_scale)
+
+    def _columns(self, x: Array, first: int, last: int | None) -> Array:
+        some = x[:, first:last]
+        return np.ascontiguousarray(some if self.index is None else some[self.index])
 
     def factors(self, scheme: Scheme) -> tuple[Array, Format]:
         """Return the scales that the codes are multiplied by, as codes of a format, and that format."""

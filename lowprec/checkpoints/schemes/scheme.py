@@ -11,7 +11,7 @@ import numpy as np
 from ...spec.formats import Format
 from .block_type import BlockType
 
-__all__ = ["GlobalScale", "Grid", "Packing", "Scheme"]
+__all__ = ["GlobalScale", "Grid", "Packing", "Scheme", "WordOrder"]
 
 Array = np.ndarray[Any, Any]
 
@@ -23,6 +23,14 @@ class Packing(Enum):
     LOW_FIRST = "the first code in the low bits, as ONNX, OCP MX and safetensors have it"
     HIGH_FIRST = "the first code in the high bits, as ComfyUI has it"
     WORDS = "a row is a string of bits in little-endian 32-bit words; codes are offset by half their range"
+
+
+class WordOrder(Enum):
+    """Where the codes of `Packing.WORDS` lie in a file; whoever reads them brings them into the order of `ROWS`."""
+
+    ROWS = "a row is a string of bits; so is a column of zero points"
+    INTERLEAVED = "a word has the columns 0, 2, 4, 6, 1, 3, 5, 7 of eight, as AWQ has it; so do zero points"
+    COLUMNS = "a column is a string of bits, as GPTQ has it, and a row of zero points is one"
 
 
 class GlobalScale(Enum):
@@ -88,6 +96,10 @@ class Scheme:
         Whether there is a second scale.
     bits : int
         For `Packing.WORDS`: how many bits a code takes, 2 to 8.
+    word_order : WordOrder
+        For `Packing.WORDS`: where the codes lie in a file.
+    zero_offset : int
+        For `Packing.WORDS`: what is added to stored zero points, modulo the number of codes.
     tiles : bool
         Whether scales are stored in tiles of 128 rows and 4 columns, as `schemes/tiles.py` says.
     blocks : BlockType, optional
@@ -103,6 +115,8 @@ class Scheme:
     grid: Grid
     global_scale: GlobalScale = GlobalScale.NONE
     bits: int = 0
+    word_order: WordOrder = WordOrder.ROWS
+    zero_offset: int = 0
     tiles: bool = False
     blocks: BlockType | None = None
     powers_of_two: bool = False
