@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..files.errors import FileError
+from ..operations.operation import Operation
 from ..planning.conversion_plan import ConversionPlan
 
 __all__ = ["RESERVED", "check_least", "choose_chunks"]
@@ -15,6 +16,9 @@ LARGEST_CHUNK, SMALLEST_CHUNK = 16 << 20, 512 << 10
 
 BUFFERS = 4
 """How much memory a worker takes, as multiples of a chunk: read, converted, compared, and parts of it."""
+
+HELD = 8
+"""What part of the memory the scales of whole tensors may take: an eighth."""
 
 EXCESS = 2
 """How many times as large as planned a chunk may be."""
@@ -38,14 +42,19 @@ def choose_chunks(plan: ConversionPlan, max_memory: int, threads: int, reserved:
     take too much.
     """
     left = check_least(max_memory, reserved)
-    largest, held = 0, 0
-    for tensor_plan in plan.tensor_plans:
-        operation = tensor_plan.operation
-        largest, held = max(largest, operation.smallest), held + operation.held
-        if largest > EXCESS * (left // BUFFERS) or held > max_memory // 8:
-            what = "its smallest part takes" if largest > EXCESS * (left // BUFFERS) else "the scales take"
-            raise FileError(
-                f"{ascii(operation.tensor.name)[:80]}: cannot be converted within `max_memory`: {what} too much"
-            )
+    operations = [one.operation for one in plan.tensor_plans]
+    largest = max((one.smallest for one in operations), default=0)
+    needed = max(RESERVED, reserved) + BUFFERS * -(-largest // EXCESS)
+    if needed > max_memory:
+        raise _too_little(next(one for one in operations if one.smallest == largest), needed, "is read in parts")
+    held = HELD * sum(one.held for one in operations)
+    if held > max_memory:
+        raise _too_little(max(operations, key=lambda one: one.held), held, "has scales")
     threads = max(1, min(threads, left // (BUFFERS * max(SMALLEST_CHUNK, -(-largest // EXCESS)))))
     return threads, min(LARGEST_CHUNK, left // threads // BUFFERS)
+
+
+def _too_little(operation: Operation, needed: int, what: str) -> FileError:
+    """Return an error that says how much memory would be enough."""
+    name, size = ascii(operation.tensor.name)[:80], f"{-(-needed >> 20)}M"
+    return FileError(f"{name}: cannot be converted within `max_memory`: it {what} that need {size}")
