@@ -15,7 +15,8 @@ The time of the processor counts too: of all threads, in the program and in the 
 
     python benchmarks/convert.py --recipes --scales --size 2G --folder /somewhere/with/room
 
-makes a folder of weights in bfloat16 and quantizes it by every recipe, and with every kind of scale. A way and the
+makes folders of weights in bfloat16, of Llama, gpt-oss and GGUF, and quantizes them by every recipe, and with every
+kind of scale. A way and the
 plain copy of the same bytes take turns; medians count. With ``--peer-python PATH``, an interpreter that has
 llm-compressor, that quantizes a folder of ``--peer-size`` too.
 """
@@ -38,12 +39,14 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import gguf
 import ml_dtypes
 import numpy as np
 from peer_llm_compressor import PRESETS
-from quantized_checkpoints import GOALS, JOBS, SCALES, bf16_model
+from quantized_checkpoints import GOALS, JOBS, SCALES, bf16_gguf, bf16_gpt_oss, bf16_model
 
 from lowprec.checkpoints import convert
+from lowprec.checkpoints.containers.gguf_file import GgufFile
 from lowprec.checkpoints.files.limits import parse_size
 from lowprec.checkpoints.recipes.registry import RECIPES
 
@@ -111,6 +114,26 @@ WAYS = {
     "copy-folder": copy_folder,
 }
 WAYS |= {one.name: lambda source, target, _, name=one.name: convert(source, target, recipe=name) for one in RECIPES}
+GGUF = {one.name: one.scheme.code_name for one in RECIPES if GgufFile in one.containers}
+"""What GGUF calls the types that recipes write."""
+
+
+def encode_gguf(source: Path, target: Path, nbytes: int, *, name: str, peer: bool = False) -> None:
+    """Quantize the file of a folder by a recipe or, as a peer, by gguf-py, whose bytes are written without a header."""
+    target.mkdir()
+    source, target = source / "model.gguf", target / "model.gguf"
+    if not peer:
+        convert(source, target, recipe=name)
+        return
+    kind = gguf.GGMLQuantizationType[GGUF[name]]
+    with target.open("wb", buffering=0) as writing:
+        for tensor in gguf.GGUFReader(source).tensors:
+            writing.write(gguf.quants.quantize(gguf.quants.dequantize(tensor.data, tensor.tensor_type), kind))
+        os.fsync(writing.fileno())
+
+
+WAYS |= {name: partial(encode_gguf, name=name) for name in GGUF}
+WAYS |= {f"gguf-py {name}": partial(encode_gguf, name=name, peer=True) for name in GGUF}
 WAYS |= {title: lambda source, target, _, how=how: convert(source, target, **how) for title, how in SCALES.items()}
 CASTS = ("convert", "copy", "loop")
 
@@ -245,15 +268,15 @@ def take_turns(command: Callable[[Path], Cost], source: Path, target: Path, repe
 
 def time_quantization(folder: Path, jobs: Sequence[str], options: argparse.Namespace) -> None:
     """Quantize a folder of weights in every way, and print the costs as multiples of those of a plain copy."""
-    source, target = folder / "source", folder / "target"
-    bf16_model(source, options.size)
-    print(f"{size_of(source) >> 20} MiB of bfloat16, {processor()}, medians of {options.repeat}; x: over a plain copy")
+    target = folder / "target"
+    print(f"{options.size >> 20} MiB of bfloat16, {processor()}, medians of {options.repeat}; x: over a plain copy")
     print(f"{'':24}{'CPU s':>8}{'CPU x':>8}{'goal':>6}{'wall x':>8}{'MiB':>7}{'peer CPU x':>12}{'wall x':>8}{'MiB':>7}")
     for job in jobs:
+        source = source_of(job, folder, "source", options.size)
         try:
             ours, copy = take_turns(partial(run, job, source), source, target, options.repeat)
         except subprocess.SubprocessError as error:  # a recipe for other checkpoints
-            print(f"{job:24}  {str(error).rpartition(f'{source}: ')[2]}", flush=True)
+            print(f"{job:24}  {str(error).rpartition(str(source))[2].partition(': ')[2]}", flush=True)
             shutil.rmtree(target, ignore_errors=True)
             continue
         row = f"{job:24}{ours.cpu:8.2f}{ours.cpu / copy.cpu:8.2f}{GOALS.get(job, '-'):>6}"
@@ -261,13 +284,23 @@ def time_quantization(folder: Path, jobs: Sequence[str], options: argparse.Names
         print(row + peer_columns(job, folder, options), flush=True)
 
 
-def peer_columns(job: str, folder: Path, options: argparse.Namespace) -> str:
-    """Return what llm-compressor costs for a recipe, where it is asked for and has it."""
-    if not options.peer_python or job not in PRESETS:
-        return ""
-    source, target = folder / "small", folder / "target"
+def source_of(job: str, folder: Path, name: str, size: int) -> Path:
+    """Return a folder with weights in bfloat16 for a recipe or a kind of scale; it is written once."""
+    write = bf16_gguf if job in GGUF else bf16_gpt_oss if job == "gptoss-mxfp4" else bf16_model
+    source = folder / f"{name}-{write.__name__}"
     if not source.exists():
-        bf16_model(source, options.peer_size)
+        write(source, size)
+    return source
+
+
+def peer_columns(job: str, folder: Path, options: argparse.Namespace) -> str:
+    """Return what gguf-py costs for its types, and llm-compressor for its presets, where it is asked for."""
+    if job not in GGUF and not (options.peer_python and job in PRESETS):
+        return ""
+    source, target = source_of(job, folder, "small", options.peer_size), folder / "target"
+    if job in GGUF:
+        peer, copy = take_turns(partial(run, f"gguf-py {job}", source), source, target, 1)
+        return f"{peer.cpu / copy.cpu:12.1f}{peer.seconds / copy.seconds:8.1f}{peer.peak:7.0f}"
     command = [options.peer_python, str(Path(__file__).with_name("peer_llm_compressor.py")), job, str(source)]
     try:
         peer, copy = take_turns(lambda target: watch([*command, str(target)]), source, target, 1)
@@ -291,7 +324,7 @@ def main() -> None:
     if options.way:
         run_here(*options.way)
         return
-    needed = (6 if options.dequantize else 2) * options.size
+    needed = (6 if options.dequantize else 4) * options.size
     free = shutil.disk_usage(options.folder).free
     if free < needed:
         sys.exit(f"{options.folder}: has {free >> 20} MiB left; {needed >> 20} are needed")

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import gguf
 import ml_dtypes
 import numpy as np
 
@@ -25,12 +26,14 @@ Entries = dict[str, tuple[str, tuple[int, ...], Array]]
 """By name: the type, the shape, and bytes that are repeated to fill the tensor."""
 
 
+LLAMA, GPT_OSS = ("llama", "LlamaForCausalLM"), ("gpt_oss", "GptOssForCausalLM")
+
 SIZES = {"F32": 4, "BF16": 2}
 """Bytes of an element, of other types one."""
 
 
-def write(folder: Path, entries: Entries, quantization: dict[str, Any] | None) -> None:
-    """Write a folder of one file and a config.json."""
+def write(folder: Path, entries: Entries, quantization: dict[str, Any] | None, model: tuple[str, str] = LLAMA) -> None:
+    """Write a folder of one file and a config.json; `model` is its type and its class."""
     folder.mkdir()
     header, end = {}, 0
     for name, (dtype, shape, _) in entries.items():
@@ -46,7 +49,7 @@ def write(folder: Path, entries: Entries, quantization: dict[str, Any] | None) -
                 stream.write(content[: min(content.size, end - at)])
         stream.flush()
         os.fsync(stream.fileno())
-    config: dict[str, Any] = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "torch_dtype": "bfloat16"}
+    config: dict[str, Any] = {"model_type": model[0], "architectures": [model[1]], "torch_dtype": "bfloat16"}
     if quantization is not None:
         config["quantization_config"] = quantization
     Path(folder, "config.json").write_text(json.dumps(config))
@@ -80,11 +83,36 @@ def gpt_oss(folder: Path, size: int) -> None:
     write(folder, entries, {"quant_method": "mxfp4"})
 
 
+def bf16_numbers() -> Array:
+    """Return the bytes of normal numbers in BF16."""
+    numbers = np.float32(0.02) * np.random.default_rng(20261122).standard_normal(PIECE // 2, np.float32)
+    return numbers.astype(ml_dtypes.bfloat16).view(np.uint8)
+
+
+def bf16_gpt_oss(folder: Path, size: int) -> None:
+    """Write about so many bytes of experts of gpt-oss in BF16: one layer, whose inputs are the second axis."""
+    content, experts = bf16_numbers(), max(1, size // (6 * HIDDEN * HIDDEN))
+    shapes = {"gate_up_proj": (experts, HIDDEN, 2 * HIDDEN), "down_proj": (experts, HIDDEN, HIDDEN)}
+    names = {f"model.layers.0.mlp.experts.{name}": shape for name, shape in shapes.items()}
+    write(folder, {name: ("BF16", shape, content) for name, shape in names.items()}, None, GPT_OSS)
+
+
+def bf16_gguf(folder: Path, size: int) -> None:
+    """Write about so many bytes of weights in BF16 as model.gguf: projections of 4096 by 4096."""
+    folder.mkdir()
+    rows = np.resize(bf16_numbers(), (WIDTH, 2 * WIDTH))
+    writer = gguf.GGUFWriter(folder / "model.gguf", "llama")
+    for layer in range(max(1, size // rows.nbytes)):
+        writer.add_tensor(f"blk.{layer}.ffn_up.weight", rows, raw_dtype=gguf.GGMLQuantizationType.BF16)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
 def bf16_model(folder: Path, size: int) -> None:
     """Write about so many bytes of weights in BF16, normal numbers: layers of two projections of 4096 by 4096."""
-    random = np.random.default_rng(20261122)
-    numbers = np.float32(0.02) * random.standard_normal(PIECE // 2, np.float32)
-    content = numbers.astype(ml_dtypes.bfloat16).view(np.uint8)
+    content = bf16_numbers()
     shape, layers = (WIDTH, WIDTH), range(max(1, size // (4 * WIDTH * WIDTH)))
     names = (f"model.layers.{layer}.mlp.{which}_proj.weight" for layer in layers for which in ("gate", "up"))
     write(folder, dict.fromkeys(names, ("BF16", shape, content)), None)
@@ -106,6 +134,6 @@ SCALES = {
 GOALS = {
     "fp8-dynamic": 1.3, "fp8-block": 1.3, "int8": 1.4, "w4a16": 1.4, "w4a16-g32": 1.4, "mxfp4a16": 1.6, "mxfp8": 1.6,
     "nvfp4a16": 1.6, "FP8, a scale to a row": 1.3, "FP8, one scale": 1.3, "FP8, a scale to 128": 1.3, "MXFP4": 1.6,
-    "int8, a scale to a row": 1.4, "int4, a scale to 128": 1.4,
+    "int8, a scale to a row": 1.4, "int4, a scale to 128": 1.4, "q8_0": 1.6, "q4_0": 1.6, "mxfp4": 1.6,
 }  # fmt: skip
 """CPU time over a plain copy, at most, by recipe or title; other recipes have none."""

@@ -125,11 +125,11 @@ class Operation(ABC):
 
     def measure(self, chunk: Chunk, workspace: Workspace) -> Iterator[tuple[int, Array]]:
         """Yield largest magnitudes of a chunk, and the index of the first of them."""
-        raise NotImplementedError(f"{type(self).__name__} measures nothing")
+        yield from ()
 
     def share(self, magnitudes: Array) -> Any:
         """Return what all chunks need, from the largest magnitudes of all tensors of the group."""
-        raise NotImplementedError(f"{type(self).__name__} measures nothing")
+        return None
 
     def constants(self, shared: Any) -> Iterator[tuple[int, bytes]]:
         """Yield the numbers of outputs that no chunk writes, and their content."""
