@@ -2,16 +2,18 @@
 
 import os
 import platform
+import runpy
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy
+from Cython import Tempita
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-GNU_FLAGS = ["-O3", "-fno-trapping-math", "-fno-math-errno", "-ffp-contract=off"]  # strict IEEE, and vectorised
+GNU_FLAGS = ["-O3", "-g0", "-fno-trapping-math", "-fno-math-errno", "-ffp-contract=off"]  # strict IEEE, and vectorised
 MSVC_FLAGS = ["/O2", "/fp:strict"]
 TIERS = {"base": [], "v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"]}
 X86_64 = platform.machine().lower() in ("x86_64", "amd64") and sys.platform.startswith("linux")
@@ -55,6 +57,17 @@ def extension(name, flags=(), include_dirs=(), **options):
     return Extension(f"lowprec.{name}", [source], extra_compile_args=list(flags), include_dirs=folders, **options)
 
 
+def render_templates(folder):
+    """Write the .pxi files whose templates are .pxi.in files, where they are not what would be written."""
+    names = runpy.run_path(str(folder / "loop_list.py"))["names_of_loops"]()
+    for template in folder.glob("*.pxi.in"):
+        text = Tempita.Template(template.read_text(encoding="utf-8"), name=template.name).substitute(names)
+        rendered = template.with_suffix("")
+        if not rendered.exists() or rendered.read_text(encoding="utf-8") != text:
+            rendered.write_text(text, encoding="utf-8")
+
+
+render_templates(Path(__file__).parent / "lowprec/_native")
 modules = [
     extension(
         "_kernels",

@@ -39,6 +39,7 @@ cdef extern from "thread_tiles.h" nogil:
         uint64_t *converted
         uint64_t *scale
         uint32_t *zero
+        float *reciprocal
         float *values
         float *again
     tiles_t *thread_tiles "lp_thread_tiles" () noexcept
@@ -48,21 +49,36 @@ cdef extern from "numpy/arrayobject.h":
 
 cnp.import_array()
 
+cdef extern from "scaled_elements.h" nogil:
+    const float LP_REACH
+    const float LP_FAR
+    uint32_t lp_bits(float f) noexcept
+
+cdef uint32_t INFINITY_BITS = lp_bits(INFINITY)
+cdef uint32_t FAR = lp_bits(LP_FAR)
+cdef uint32_t SMALLEST_IN_REACH = lp_bits(1 / LP_FAR)
+
 cdef enum:
+    NO_LOOP = -1
     CHUNK = 64 * TILE     # elements that a thread takes at once
     MAX_LOOPS = 96
     MAX_SCALE_LOOPS = 16  # loops that take scales and zero points; a program numbers them from MAX_LOOPS on
+    MAX_FUSED = 96        # fused loops, without scales and with them
     MAX_STEPS = 10        # loops of a program
     MAX_RANK = 64
 
 cdef loop_t loops[MAX_LOOPS]
 cdef scale_loop_t scale_loops[SCALE_MODES][MAX_SCALE_LOOPS]  # NULL: not in that mode
+cdef loop_t fused_loops[MAX_FUSED]
+cdef scale_loop_t fused_scale_loops[SCALE_MODES][MAX_FUSED]
 cdef compare_t compare_in_use
 cdef saturated_t saturated_in_use
 cdef reciprocals_t reciprocals_in_use  # NULL where no loop takes them
 cdef repeat_t repeat_in_use[2]  # of 4 and of 8 bytes
 cdef range_t ranges_in_use[4][2]  # by the width of a code; the largest magnitude, both ends
 cdef dict loop_index = {}
+cdef dict fused_index = {}  # the names of a chain, joined by dots -> its index in fused_loops or fused_scale_loops
+cdef frozenset multiplying = frozenset()  # the fused loops that multiply by reciprocals of scales
 cdef str isa_in_use = ""
 
 
@@ -77,12 +93,13 @@ def available_isas() -> tuple[str, ...]:
 
 def use_isa(str name) -> None:
     """Switch every conversion to the loops of one instruction set; not while others convert."""
-    global isa_in_use, compare_in_use, saturated_in_use, reciprocals_in_use
+    global isa_in_use, compare_in_use, saturated_in_use, reciprocals_in_use, multiplying
     known = available_isas()
     if name not in known:
         raise ValueError(f"`name` must be one of {', '.join(known)} on this machine; got {name!r}")
     tier = importlib.import_module(f"lowprec._native.tier_{name}")
-    for table, most in (("LOOPS", MAX_LOOPS), ("SCALE_LOOPS", MAX_SCALE_LOOPS)):
+    tables = ("LOOPS", MAX_LOOPS), ("SCALE_LOOPS", MAX_SCALE_LOOPS), ("FUSED_LOOPS", MAX_FUSED), ("FUSED_SCALE_LOOPS", MAX_FUSED)
+    for table, most in tables:
         count = len(getattr(tier, table))
         if count > most:
             raise ImportError(f"{tier.__name__} must have at most {most} loops in {table}; got {count}")
@@ -95,6 +112,14 @@ def use_isa(str name) -> None:
         loop_index[loop] = MAX_LOOPS + index
         for mode in range(SCALE_MODES):
             scale_loops[mode][index] = <scale_loop_t><size_t>tier.SCALE_LOOPS[loop][mode]
+    for index, loop in enumerate(sorted(tier.FUSED_LOOPS)):
+        fused_index[loop] = index
+        fused_loops[index] = <loop_t><size_t>tier.FUSED_LOOPS[loop]
+    for index, loop in enumerate(sorted(tier.FUSED_SCALE_LOOPS)):
+        fused_index[loop] = index
+        for mode in range(SCALE_MODES):
+            fused_scale_loops[mode][index] = <scale_loop_t><size_t>tier.FUSED_SCALE_LOOPS[loop][mode]
+    multiplying = tier.BY_RECIPROCAL
     repeat_in_use[0], repeat_in_use[1] = <repeat_t><size_t>tier.REPEATS[0], <repeat_t><size_t>tier.REPEATS[1]
     compare_in_use = <compare_t><size_t>tier.COMPARE
     saturated_in_use = <saturated_t><size_t>tier.COUNT_SATURATED
@@ -128,6 +153,17 @@ include "_native/scale_lookup.pxi"
 include "_native/run_program.pxi"
 
 
+cdef bint rounds_beyond_reach(const params_t *params, tuple names):
+    # Whether a quotient that is not every bit of a division could round to another code: see `lp_float_quotient`.
+    cdef uint32_t nan_above = params.nan_above
+    if not ("encode8" in names or "divide_encode8" in names):
+        return False
+    return (
+        params.dropped_bits < 23 - 7 or <uint32_t>params.smallest_normal < SMALLEST_IN_REACH
+        or <uint32_t>params.clamp >= FAR or FAR <= nan_above < INFINITY_BITS
+    )
+
+
 cdef class Program:
     """The loops of one conversion, in order, with their parameters and the widths at both ends."""
 
@@ -136,7 +172,7 @@ cdef class Program:
     cdef bint takes_scales
     cdef bint takes_reciprocals
 
-    def __init__(self, tuple names, int src_bits, int dst_bits, dict params):
+    def __init__(self, tuple names, int src_bits, int dst_bits, dict params, *, bint fused=True):
         if not 1 <= len(names) <= MAX_STEPS:
             raise ValueError(f"`names` must be 1 to {MAX_STEPS} loops; got {len(names)}")
         memset(&self.steps, 0, sizeof(steps_t))
@@ -152,6 +188,11 @@ cdef class Program:
             self.takes_scales = self.takes_scales or self.steps.loops[i] >= MAX_LOOPS
         self.takes_reciprocals = "quantize32_to8" in names
         self.steps.params = {**values, **params}
+        self.steps.fused = NO_LOOP
+        chain = ".".join(names)
+        if fused and chain in fused_index and not (chain in multiplying and rounds_beyond_reach(&self.steps.params, names)):
+            self.steps.fused = fused_index[chain]
+            self.steps.multiplies = self.takes_reciprocals = chain in multiplying
 
     @property
     def src_bits(self):
@@ -176,7 +217,7 @@ cdef class Program:
 
 
 cdef tuple _key(Program program):
-    return program.names, program.steps.src_bits, program.steps.dst_bits, program.params
+    return program.names, program.steps.fused, program.steps.src_bits, program.steps.dst_bits, program.params
 
 
 include "_native/strided.pxi"

@@ -188,7 +188,7 @@ static inline void lp_unpack(const uint8_t *s, uint8_t *d) {
 /* ---- scales ---------------------------------------------------------------------------------------------------- */
 
 /* A NaN has the sign of the operand it came from; a new one has none. */
-static inline __m512 lp_propagate_nan(__m512 y, __m512 a, __m512 b) {
+static inline __m512 lp_propagate_nan_vector(__m512 y, __m512 a, __m512 b) {
     const __mmask16 nan = _mm512_cmp_ps_mask(y, y, _CMP_UNORD_Q);
     __m512i from = _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask(b, b, _CMP_UNORD_Q), _mm512_castps_si512(b));
     from = _mm512_mask_mov_epi32(from, _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), _mm512_castps_si512(a));
@@ -202,7 +202,7 @@ static inline __m512 lp_propagate_nan(__m512 y, __m512 a, __m512 b) {
 #define LP_ZERO_INF_NAN 0x9f
 
 /* x / scale. With scales other than 0, Inf and NaN the machine returns a NaN of x with its sign. */
-static inline void lp_divide(
+static inline void lp_divide_vectors(
     int mode, const void *s, const float *scale, ptrdiff_t at, int shift, ptrdiff_t n, __m512i x[4]
 ) {
     __m512i f[4];
@@ -211,7 +211,7 @@ static inline void lp_divide(
     for (int j = 0; j < 4; j++) {
         const __m512 a = _mm512_castsi512_ps(x[j]), b = _mm512_castsi512_ps(f[j]);
         __m512 y = _mm512_div_ps(a, b);
-        if (__builtin_expect(_mm512_fpclass_ps_mask(b, LP_ZERO_INF_NAN), 0)) y = lp_propagate_nan(y, a, b);
+        if (__builtin_expect(_mm512_fpclass_ps_mask(b, LP_ZERO_INF_NAN), 0)) y = lp_propagate_nan_vector(y, a, b);
         x[j] = _mm512_castps_si512(y);
     }
 }
@@ -221,7 +221,7 @@ static inline void lp_divide_encode(
     int plain
 ) {
     __m512i x[4];
-    lp_divide(mode, s, scale, at, shift, n, x);
+    lp_divide_vectors(mode, s, scale, at, shift, n, x);
     lp_store(d, n, lp_codes(x, w, plain));
 }
 
@@ -256,16 +256,6 @@ static inline __m512 lp_quotient(__m512 x, __m512 scale, __m512 reciprocal, __m5
     return _mm512_fmadd_ps(_mm512_fnmadd_ps(q, scale, x), reciprocal, q);
 }
 
-/* Compute the reciprocals of scales; return whether all of them are in reach. */
-static inline int lp_reciprocals(const float *scale, ptrdiff_t count, float *reciprocal) {
-    int outside = 0;
-    for (ptrdiff_t i = 0; i < count; i++) {
-        outside |= !(scale[i] > 0x1p-60f && scale[i] < 0x1p60f);
-        reciprocal[i] = 1 / scale[i];
-    }
-    return !outside;
-}
-
 /* Rounded half to even by the machine's own conversion, which returns the least integer for NaN and below its range. */
 static inline void lp_quantize(
     int mode, int by_reciprocal, const float *s, uint8_t *d, ptrdiff_t n, const float *scale, const float *reciprocal,
@@ -293,7 +283,7 @@ static inline void lp_quantize(
 }
 
 /* (x - zero) * scale. With scales other than 0, Inf and NaN the machine returns a NaN of x as it is. */
-static inline void lp_dequantize(
+static inline void lp_dequantize_group(
     int mode, const float *s, uint32_t *d, ptrdiff_t n, const float *scale, const float *zero, ptrdiff_t at, int shift
 ) {
     __m512i x[4], f[4], z[4];
@@ -304,7 +294,7 @@ static inline void lp_dequantize(
         const __m512 a = _mm512_castsi512_ps(x[j]), b = _mm512_castsi512_ps(f[j]), c = _mm512_castsi512_ps(z[j]);
         __m512 y = _mm512_mul_ps(_mm512_sub_ps(a, c), b);
         if (__builtin_expect(_mm512_fpclass_ps_mask(b, LP_ZERO_INF_NAN) | _mm512_fpclass_ps_mask(c, LP_INF_NAN), 0))
-            y = lp_propagate_nan(y, a, b);
+            y = lp_propagate_nan_vector(y, a, b);
         if (n >= 64) _mm512_storeu_ps(d + 16 * j, y);
         else _mm512_mask_storeu_ps(d + 16 * j, lp_mask(n, j), y);
     }
@@ -330,12 +320,11 @@ static inline void lp_divide_encode(
     int mode, const void *s, void *d, ptrdiff_t n, const float *scale, ptrdiff_t at, int shift, const lp_encoder *w,
     int plain
 ) {}
-static inline int lp_reciprocals(const float *scale, ptrdiff_t count, float *reciprocal) { return 0; }
 static inline void lp_quantize(
     int mode, int by_reciprocal, const float *s, uint8_t *d, ptrdiff_t n, const float *scale, const float *reciprocal,
     const int32_t *zero, ptrdiff_t at, int shift, const lp_integer_range *r
 ) {}
-static inline void lp_dequantize(
+static inline void lp_dequantize_group(
     int mode, const float *s, uint32_t *d, ptrdiff_t n, const float *scale, const float *zero, ptrdiff_t at, int shift
 ) {}
 #endif

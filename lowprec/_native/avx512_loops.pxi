@@ -37,19 +37,14 @@ cdef extern from "avx512.h" nogil:
         int mode, const float *s, uint8_t *d, Py_ssize_t n, const void *scale, Py_ssize_t at, int shift,
         const lp_encoder *w, bint plain,
     ) noexcept
-    bint compute_reciprocals "lp_reciprocals" (const float *scale, Py_ssize_t count, float *reciprocal) noexcept
     void quantize_64 "lp_quantize" (
         int mode, bint by_reciprocal, const float *s, uint8_t *d, Py_ssize_t n, const float *scale,
         const float *reciprocal, const int32_t *zero, Py_ssize_t at, int shift, const lp_integer_range *code_range,
     ) noexcept
-    void dequantize_64 "lp_dequantize" (
+    void dequantize_64 "lp_dequantize_group" (
         int mode, const float *s, uint32_t *d, Py_ssize_t n, const void *scale, const void *zero, Py_ssize_t at,
         int shift,
     ) noexcept
-
-
-cdef bint reciprocals(const float *scale, Py_ssize_t count, float *reciprocal) noexcept nogil:
-    return compute_reciprocals(scale, count, reciprocal)
 
 
 cdef void pack4_avx512(
@@ -124,7 +119,7 @@ cdef void encode8_from64_avx512(
     cdef Py_ssize_t length = block_length(sizeof(s[0]), sizeof(d[0]))
     cdef Py_ssize_t block, last, i
     if not HAS_AVX512 or not encoder.fits:
-        encode8_from64(s, d, n, remaining, params)
+        encode8_from64(<const uint64_t *>s, d, n, remaining, params)
         return
     for block in range(block_count(n, length)):
         prefetch_block(s, sizeof(s[0]), d, sizeof(d[0]), block * length, length, n, remaining)
@@ -219,7 +214,7 @@ cdef void divide_encode8_uniform_avx512(
     if HAS_AVX512 and encoder_of(params).fits:
         divide_encode8_avx512(SCALE_UNIFORM, s, d, n, remaining, scales, params)
     else:
-        divide_encode8_uniform(s, d, n, remaining, scales, params)
+        divide_encode8_uniform(<const uint32_t *>s, d, n, remaining, scales, params)
 
 
 cdef void divide_encode8_elementwise_avx512(
@@ -228,21 +223,19 @@ cdef void divide_encode8_elementwise_avx512(
     if HAS_AVX512 and encoder_of(params).fits:
         divide_encode8_avx512(SCALE_ELEMENTWISE, s, d, n, remaining, scales, params)
     else:
-        divide_encode8_elementwise(s, d, n, remaining, scales, params)
+        divide_encode8_elementwise(<const uint32_t *>s, d, n, remaining, scales, params)
 
 
 cdef void divide_encode8_runs_avx512(
     const float *s, uint8_t *d, Py_ssize_t n, remaining_t remaining, const scales_t *scales, const params_t *params,
 ) noexcept nogil:
-    cdef const float *scale = <const float *>scales.scale
-    cdef float divisor
+    cdef const uint32_t *scale = <const uint32_t *>scales.scale
     cdef Py_ssize_t i
     if HAS_AVX512 and encoder_of(params).fits:
         divide_encode8_avx512(SCALE_RUNS, s, d, n, remaining, scales, params)
         return
     for i in range(n):
-        divisor = scale[(scales.offset + i) >> scales.run_shift]
-        d[i] = <uint8_t>encode8_one(propagate_nan(s[i] / divisor, s[i], divisor), params[0])
+        d[i] = lp_divide_encode8(as_bits(s[i]), scale[(scales.offset + i) >> scales.run_shift], 0, params)
 
 
 cdef void quantize8_uniform_avx512(

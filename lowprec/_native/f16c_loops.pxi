@@ -33,4 +33,4 @@ cdef void decode_half16(
         for i in range(block * length, min(block * length + length, whole), 16):
             decode_16_half(s + i, d + i)
     if whole < n:
-        decode_ieee[uint16_t](s + whole, d + whole, n - whole, remaining, params)
+        decode_ieee16(s + whole, d + whole, n - whole, remaining, params)

@@ -38,3 +38,18 @@ cdef inline void prefetch_block(
     if later < n + remaining.dst:
         for line in range(0, length * d_size, 64):
             prefetch(<const char *>d + later * d_size + line)
+
+
+cdef inline void prefetch_bits(
+    const void *s, int s_bits, const void *d, int d_bits, Py_ssize_t first, Py_ssize_t length, Py_ssize_t n,
+    remaining_t remaining,
+) noexcept nogil:
+    # The same for elements of fewer than 8 bits, or for a block that is shorter than the cache lines at its ends.
+    cdef Py_ssize_t later = first + PREFETCH_DISTANCE
+    cdef int line
+    if later < n + remaining.src:
+        for line in range(0, length * s_bits // 8, 64):
+            prefetch(<const char *>s + later * s_bits // 8 + line)
+    if later < n + remaining.dst:
+        for line in range(0, length * d_bits // 8, 64):
+            prefetch(<const char *>d + later * d_bits // 8 + line)

@@ -7,6 +7,8 @@ cdef struct steps_t:
     int src_bits
     int dst_bits
     params_t params
+    int fused        # the one loop that does the same, or NO_LOOP
+    bint multiplies  # whether that loop takes reciprocals of scales
 
 
 cdef inline bint one_scale(const operands_t *operands) noexcept nogil:
@@ -46,6 +48,41 @@ cdef void run_loops(
         source = result
 
 
+cdef void run_scaled(
+    const steps_t *steps, const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, remaining_t remaining,
+    const operands_t *operands,
+) noexcept nogil:
+    # A fused loop with scales, segment by segment: elements whose scales lie in memory as a loop reads them. Scales that
+    # are out of reach go through the chain.
+    cdef tiles_t *tiles = thread_tiles()
+    cdef bint packed = steps.src_bits < 8 or steps.dst_bits < 8
+    cdef scales_t scales
+    cdef remaining_t after
+    cdef Py_ssize_t start, count
+    start = 0
+    while start < n:
+        scales = segment_of(operands, first + start, n - start, True, &count)
+        if packed and count < n - start:
+            count -= count % 2  # a segment begins with a byte
+        if count < min(<Py_ssize_t>SHORTEST, n - start):
+            count = min(<Py_ssize_t>TILE, n - start)
+            scales = spread_scales(operands, first + start, count, tiles)
+        after.src = n - start - count + remaining.src
+        after.dst = n - start - count + remaining.dst
+        if steps.multiplies and not find_reciprocals(operands, &scales, &count, packed, tiles):
+            count = min(<Py_ssize_t>TILE, count)
+            scales = spread_scales(operands, first + start, count, tiles)
+            run_loops(
+                steps, src + start * steps.src_bits // 8, dst + start * steps.dst_bits // 8, count, after, &scales, tiles,
+            )
+        else:
+            fused_scale_loops[scales.mode][steps.fused](
+                src + start * steps.src_bits // 8, dst + start * steps.dst_bits // 8, count, after, &scales,
+                &steps.params,
+            )
+        start += count
+
+
 cdef void run_tiles(
     const steps_t *steps, const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, remaining_t remaining,
     const operands_t *operands,
@@ -57,7 +94,14 @@ cdef void run_tiles(
     cdef remaining_t after
     cdef Py_ssize_t start, count
     cdef Py_ssize_t step = n  # no scales have to be copied to a tile
-    cdef bint runs = reads_runs(steps)
+    cdef bint runs
+    if steps.fused != NO_LOOP:
+        if operands == NULL:
+            fused_loops[steps.fused](src, dst, n, remaining, &steps.params)
+        else:
+            run_scaled(steps, src, dst, first, n, remaining, operands)
+        return
+    runs = reads_runs(steps)
     if steps.count > 1 or not one_scale(operands):
         step = TILE
         tiles = thread_tiles()

@@ -17,6 +17,9 @@ cdef struct operands_t:
 
 cdef int32_t no_zero_points[TILE]  # static, hence all 0
 
+cdef enum:
+    SHORTEST = 64  # elements of a segment; the scales of shorter ones are copied to a tile
+
 
 cdef inline bint is_aligned(const void *memory, size_t item) noexcept nogil:
     return <size_t>memory % item == 0
@@ -98,41 +101,67 @@ cdef inline int exponent_of(Py_ssize_t length) noexcept nogil:
     return shift if length == <Py_ssize_t>1 << shift else -1
 
 
-cdef scales_t locate_scales(
-    const operands_t *o, Py_ssize_t first, Py_ssize_t n, bint runs, tiles_t *tiles,
-) noexcept nogil:
-    # Return the scales of n elements from `first` on. If all of them share one scale, or their scales follow each other
-    # in memory, one for each or (where there are loops for `runs`) for every power of two of them, the loops read them
-    # there. Else they are copied to a tile, one for each element, along the quantization axis or what is inside it.
+cdef inline scales_t scales_at(const operands_t *o, Py_ssize_t index) noexcept nogil:
+    # From a scale on, without a mode.
     cdef scales_t scales
+    scales.scale = o.scale + index * o.scale_item
+    scales.zero = <const void *>NULL if o.zero == NULL else <const void *>(o.zero + index * 4)
+    scales.reciprocal = <const float *>NULL if o.reciprocal == NULL else o.reciprocal + index
+    scales.offset = 0
+    scales.run_shift = -1
+    scales.mode = SCALE_UNIFORM
+    return scales
+
+
+cdef scales_t segment_of(
+    const operands_t *o, Py_ssize_t first, Py_ssize_t n, bint runs, Py_ssize_t *count,
+) noexcept nogil:
+    # Return the scales of the element `first` and of those after it, up to n, whose scales lie in memory as a loop reads
+    # them: one for all, one for each, or (where there are loops for `runs`) one for every power of two of them.
     cdef Py_ssize_t inner = first % o.inner
     cdef Py_ssize_t position = first // o.inner % o.length
     cdef Py_ssize_t outer = first // o.inner // o.length
     cdef Py_ssize_t length = o.block if o.inner == 1 else o.inner if o.width == 1 else 1  # elements with one scale
     cdef Py_ssize_t offset = inner if o.inner > 1 else position % o.block
+    cdef Py_ssize_t row = o.inner - inner if o.width > 1 else (o.length - position) * o.inner - inner
+    cdef Py_ssize_t index = (outer * o.outer_step + position // o.block) * o.width + (inner if o.width > 1 else 0)
+    cdef scales_t scales = scales_at(o, index)
+    if o.length == 1 and o.outer_step == 0 and o.width == 1:
+        count[0] = n
+        return scales
+    if length == 1:
+        scales.mode = SCALE_ELEMENTWISE
+        count[0] = min(n, row)
+        return scales
+    count[0] = min(n, row, length - offset)
+    if count[0] < min(n, <Py_ssize_t>TILE) and runs and offset % (1 << RUN_SHIFT) == 0:
+        scales.run_shift = exponent_of(length)
+        if scales.run_shift >= RUN_SHIFT:
+            scales.offset = offset
+            scales.mode = SCALE_RUNS
+            count[0] = n if rows_follow(o) else min(n, row)
+    return scales
+
+
+cdef scales_t spread_scales(
+    const operands_t *o, Py_ssize_t first, Py_ssize_t n, tiles_t *tiles,
+) noexcept nogil:
+    # Return the scales of n elements from `first` on, one for each, in a tile; so are zero points.
+    cdef scales_t scales = scales_at(o, 0)
+    cdef Py_ssize_t inner = first % o.inner
+    cdef Py_ssize_t position = first // o.inner % o.length
+    cdef Py_ssize_t outer = first // o.inner // o.length
+    cdef Py_ssize_t length = o.block if o.inner == 1 else o.inner if o.width == 1 else 1
+    cdef Py_ssize_t offset = inner if o.inner > 1 else position % o.block
     cdef Py_ssize_t done = 0
     cdef Py_ssize_t index, run
-    while True:
+    while done < n:
         index = (outer * o.outer_step + position // o.block) * o.width
         if o.width > 1:
             index += inner
             run = o.inner - inner
         else:
             run = (o.length - position) * o.inner - inner
-        if done == 0:
-            scales.scale = o.scale + index * o.scale_item
-            scales.zero = <const char *>no_zero_points if o.zero == NULL else o.zero + index * 4
-            scales.offset = offset
-            scales.reciprocal = NULL
-            if o.reciprocal != NULL:
-                scales.reciprocal = o.reciprocal + index
-            scales.run_shift = exponent_of(length) if runs else -1
-            if n <= (run if length == 1 else min(run, length - offset)):
-                scales.mode = SCALE_ELEMENTWISE if length == 1 else SCALE_UNIFORM
-                return scales
-            if scales.run_shift >= RUN_SHIFT and offset % (1 << RUN_SHIFT) == 0 and (n <= run or rows_follow(o)):
-                scales.mode = SCALE_RUNS
-                return scales
         run = min(run, n - done)
         repeat_in_use[o.scale_item == 8](
             o.scale + index * o.scale_item, <char *>tiles.scale + done * o.scale_item, run, offset, length,
@@ -140,15 +169,44 @@ cdef scales_t locate_scales(
         if o.zero != NULL:
             repeat_in_use[0](o.zero + index * 4, tiles.zero + done, run, offset, length)
         done += run
-        if done == n:
-            scales.scale = tiles.scale
-            scales.reciprocal = NULL
-            scales.zero = <const char *>no_zero_points if o.zero == NULL else <const char *>tiles.zero
-            scales.mode = SCALE_ELEMENTWISE
-            return scales
         # The row has ended: go to the next index along the axis, or to the next outer index.
         inner = offset = 0
         position = position + 1 if o.width > 1 else o.length
         if position == o.length:
             position = 0
             outer += 1
+    scales.scale = tiles.scale
+    scales.zero = <const char *>no_zero_points if o.zero == NULL else <const char *>tiles.zero
+    scales.reciprocal = NULL
+    scales.mode = SCALE_ELEMENTWISE
+    return scales
+
+
+cdef scales_t locate_scales(
+    const operands_t *o, Py_ssize_t first, Py_ssize_t n, bint runs, tiles_t *tiles,
+) noexcept nogil:
+    # Return the scales of n elements, a tile at most unless all share one, for loops that read a zero point for each.
+    cdef Py_ssize_t count
+    cdef scales_t scales = segment_of(o, first, n, runs, &count)
+    if count < n:
+        return spread_scales(o, first, n, tiles)
+    if scales.zero == NULL:
+        scales.zero = <const char *>no_zero_points
+    return scales
+
+
+cdef bint find_reciprocals(
+    const operands_t *o, scales_t *scales, Py_ssize_t *count, bint packed, tiles_t *tiles,
+) noexcept nogil:
+    # Set the reciprocals that a loop takes, computed once a call or here, in a tile; return whether all scales are in
+    # reach. May reduce the number of elements.
+    cdef Py_ssize_t scale_count = 1
+    if scales.mode == SCALE_RUNS:
+        count[0] = min(count[0], (<Py_ssize_t>TILE << scales.run_shift) - scales.offset)
+        scale_count = ((scales.offset + count[0] - 1) >> scales.run_shift) + 1
+    elif scales.mode == SCALE_ELEMENTWISE:
+        if scales.reciprocal != NULL:
+            return True
+        scale_count = count[0] = min(count[0], <Py_ssize_t>TILE)
+    scales.reciprocal = tiles.reciprocal
+    return reciprocals_in_use(<const float *>scales.scale, scale_count, tiles.reciprocal)

@@ -1,10 +1,10 @@
 # The modules of every instruction set: the same text, compiled once for each.
 include "prefetch.pxi"
 include "elementwise.pxi"
-include "float_loops.pxi"
-include "integer_loops.pxi"
+include "loops.pxi"
+include "truncating_loops.pxi"
 include "packing_loops.pxi"
-include "quantize_loops.pxi"
+include "repeat_scales.pxi"
 include "f16c_loops.pxi"
 include "avx512_loops.pxi"
 include "loop_table.pxi"

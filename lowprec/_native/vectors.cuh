@@ -3,6 +3,14 @@
 // A vector is what cuda_source.py says: as many elements as one instruction loads or stores. Where a base pointer is not
 // aligned for vectors, and in the last one, elements are read and written one by one.
 
+#ifdef __CUDACC__
+#define LP_CONSTEXPR __host__ __device__ constexpr
+#define LP_UNROLL _Pragma("unroll")
+#else // the tests compile this text for the host
+#define LP_CONSTEXPR constexpr
+#define LP_UNROLL
+#endif
+
 LP_CONSTEXPR int smaller(int a, int b) { return a < b ? a : b; }
 
 // N values that are loaded and stored together, by instructions of up to 16 bytes.

@@ -1,7 +1,7 @@
 """CUDA kernels as text, and what they are launched with: the loops of a program in one function, nothing of a library.
 
-`elementwise.cuh` and `quantize.cuh` have a function for each loop that `cast_loops` and `quantize_loops` name,
-`vectors.cuh` what a thread does with them.
+`elementwise.h` and `scaled_elements.h` have a function for each loop that `cast_loops` and `quantize_loops` name, for the
+compiled loops and for these kernels; `vectors.cuh` has what a thread does with them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BLOCKS = 1 << 16  # the most of a launch; what is left, threads take in further 
 _VECTOR_BITS = 128  # the most that one instruction loads or stores
 _WORD_BITS = 32
 
-_TEXTS = ("params.h", "elementwise.cuh", "quantize.cuh", "vectors.cuh")
+_TEXTS = ("params.h", "elementwise.h", "scaled_elements.h", "vectors.cuh")
 _LINEAR = ("add_zero_point", "dequantize", "divide", "quantize", "round_saturate")
 """How the names of the loops begin that take a scale and a zero point."""
 
@@ -72,7 +72,7 @@ def _text(name: str) -> str:
 def _kernel(name: str, made: Conversion) -> str:
     value, more = "v", ""
     for loop in made.loops:
-        value = f"{loop}({value}, {'scale, zero, ' if loop.startswith(_LINEAR) else ''}p)"
+        value = f"lp_{loop}({value}, {'scale, zero, ' if loop.startswith(_LINEAR) else ''}&p)"
     if made.scale_bits:
         more = ", scale_t scale, u32 zero"
     return f"""
@@ -96,10 +96,10 @@ def kernel_source(kernels: Mapping[str, Conversion]) -> str:
     --------
     >>> loops = ("int32_to_float64", "float64_to_float32_odd", "encode8")
     >>> text = kernel_source({"convert": Conversion(loops, 32, 8)})
-    >>> "return encode8(float64_to_float32_odd(int32_to_float64(v, p), p), p);" in text
+    >>> "return lp_encode8(lp_float64_to_float32_odd(lp_int32_to_float64(v, &p), &p), &p);" in text
     True
     """
-    return "".join([*map(_text, _TEXTS), *(_kernel(*item) for item in kernels.items())])
+    return "".join(["#define LP_CUDA\n", *map(_text, _TEXTS), *(_kernel(*item) for item in kernels.items())])
 
 
 def geometry(made: Conversion, n: int) -> tuple[int, int]:

@@ -84,8 +84,8 @@ def test_cython_declares_the_struct_of_params() -> None:
 
 def test_every_loop_has_a_function_but_those_of_the_ends() -> None:
     # bytes in the other order cannot be on a CUDA device, and packing belongs to the vectors
-    text = "".join((NATIVE / name).read_text(encoding="utf-8") for name in ("elementwise.cuh", "quantize.cuh"))
-    made = set(re.findall(r"LP_INLINE u\d+ (\w+)\(", text))
+    text = "".join((NATIVE / name).read_text(encoding="utf-8") for name in ("elementwise.h", "scaled_elements.h"))
+    made = set(re.findall(r"LP_INLINE u\d+ lp_(\w+)\(", text))
     for macro, widths in re.findall(r"\bLP_([A-Z_]+)\((\d+(?:, \d+)?)\)", text):
         names = ("quantize32_to", "quantize64_to", "round_saturate") if macro == "QUANTIZE" else (macro.lower(),)
         made |= {name + widths.replace(", ", "_to") for name in names}

@@ -1,0 +1,227 @@
+"""The list of compiled loops: the elements they read and write, and the chains that are fused into one loop.
+
+`setup.py` renders `loops.pxi.in` with it. A loop has the name of its function of one element, without `lp_`, and a fused
+loop the names of its chain, joined by `__`, after `fused_`.
+"""
+
+U8, U16, U32, U64 = "uint8_t", "uint16_t", "uint32_t", "uint64_t"
+WIDTHS = {8: U8, 16: U16, 32: U32, 64: U64}
+
+GROUP = 64
+"""Elements of packed codes, or of runs of scales, that a loop converts together."""
+
+RUN = 16
+"""The least number of elements of a run: those that share a scale."""
+
+ELEMENTS = {
+    "decode8": (U8, U32),
+    "decode16": (U16, U32),
+    "decode_ieee8": (U8, U32),
+    "decode_ieee16": (U16, U32),
+    "decode8_to16": (U8, U16),
+    "decode_ieee8_to16": (U8, U16),
+    "decode_upper16": (U16, U32),
+    "decode_power8": (U8, U32),
+    "integer8_to_float32": (U8, U32),
+    "integer16_to_float32": (U16, U32),
+    "int32_to_float32": (U32, U32),
+    "uint32_to_float32": (U32, U32),
+    "int64_to_float32": (U64, U32),
+    "uint64_to_float32": (U64, U32),
+    "int32_to_float64": (U32, U64),
+    "uint32_to_float64": (U32, U64),
+    "int64_to_float64": (U64, U64),
+    "uint64_to_float64": (U64, U64),
+    "int64_to_float64_odd": (U64, U64),
+    "uint64_to_float64_odd": (U64, U64),
+    "float64_to_float32_odd": (U64, U32),
+    "float64_to_float32_sticky": (U64, U32),
+    "float64_to_float32": (U64, U32),
+    "float32_to_float64": (U32, U64),
+    "encode8": (U32, U8),
+    "encode8_from16": (U16, U8),
+    "encode8_from64": (U64, U8),
+    "encode16": (U32, U16),
+    "encode_upper16": (U32, U16),
+    "encode_power8": (U32, U8),
+    "round_to_precision": (U32, U32),
+    "round_to_upper16": (U32, U32),
+    **{f"nonzero{width}": (word, U8) for width, word in WIDTHS.items()},
+    **{f"wrap{s}_to{d}": (WIDTHS[s], WIDTHS[d]) for s in WIDTHS for d in WIDTHS},
+}
+"""Loops that the template writes: the words of an element of the source and of the output."""
+
+WRITTEN_OUT = {
+    "decode_half16": (U16, U32),
+    "encode_half16": (U32, U16),
+    **{f"truncate32_to{width}": (U32, WIDTHS[width]) for width in (8, 16, 32)},
+    **{f"truncate64_to{width}": (U64, word) for width, word in WIDTHS.items()},
+}
+"""Loops that are more than their function of one element: what is in reach of the machine's own conversions takes those."""
+
+MOVING = [*(f"pack{bits}" for bits in (2, 4, 6)), *(f"unpack{bits}" for bits in (2, 4, 6)), *(f"byteswap{bits}" for bits in (16, 32, 64))]
+"""Loops that move codes."""
+
+ADDRESS_OF = {
+    **{name: f"{name}_avx512" for name in ("encode8", "encode8_from16", "encode8_from64", "pack4", "unpack4", "truncate32_to8")},
+    **{f"truncate32_to{width}": f"truncate[{WIDTHS[width]}]" for width in (16, 32)},
+    **{f"truncate64_to{width}": f"truncate64[{word}]" for width, word in WIDTHS.items()},
+}
+"""Loops that the table has under other names: those that use AVX-512 where the tier has it, and fused types."""
+
+SCALED = {
+    "quantize32_to8": (U32, U8, U32),
+    "quantize32_to16": (U32, U16, U32),
+    "quantize64_to8": (U64, U8, U64),
+    "quantize64_to16": (U64, U16, U64),
+    "round_saturate8": (U32, U8, U32),
+    "round_saturate16": (U32, U16, U32),
+    "divide": (U32, U32, U32),
+    "divide64": (U64, U64, U64),
+    "divide_encode8": (U32, U8, U32),
+    "add_zero_point": (U32, U32, U32),
+    "dequantize": (U32, U32, U32),
+}
+"""Loops with scales and zero points: the words of an element at both ends, and of a scale."""
+
+ZERO_EACH = {"quantize32_to8", "quantize32_to16", "round_saturate8", "round_saturate16"}
+"""Those with another function, `_each`, where every element has a zero point of its own."""
+
+_TO_FLOAT32 = (
+    (),
+    ("decode_upper16",),
+    ("decode_half16",),
+    ("decode8",),
+    ("decode_ieee8",),
+    ("decode_power8",),
+    ("integer8_to_float32",),
+    ("unpack4", "decode8"),
+    ("unpack4", "integer8_to_float32"),
+)
+_FROM_FLOAT32 = (
+    (),
+    ("encode8",),
+    ("encode8", "pack4"),
+    ("encode_power8",),
+    ("encode_half16",),
+    ("encode_upper16",),
+    ("float32_to_float64",),
+)
+_OTHER_CASTS = (
+    ("unpack4", "decode8_to16"),
+    ("encode8_from16", "pack4"),
+    ("encode8_from64", "pack4"),
+    ("float64_to_float32_odd", "encode_upper16"),
+    ("float64_to_float32_odd", "encode_power8"),
+    ("float64_to_float32_sticky", "encode_half16"),
+)
+FUSED = [
+    chain
+    for chain in (*((*a, *b) for a in _TO_FLOAT32 for b in _FROM_FLOAT32), *_OTHER_CASTS)
+    if len(chain) > 1
+]
+"""Chains without scales."""
+
+_QUANTIZED = (
+    *((*source, last) for source in ((), ("decode_upper16",), ("decode_half16",)) for last in ("quantize32_to8", "divide_encode8")),
+    *(("decode_upper16", "divide", "round_to_upper16", last) for last in ("round_saturate8", "encode8")),
+    *(("decode_half16", "divide", "round_to_precision", last) for last in ("round_saturate8", "encode8")),
+)
+_DEQUANTIZED = (
+    *(
+        (*source, "dequantize", *target)
+        for source in (("integer8_to_float32",), ("decode8",), ("decode_ieee8",))
+        for target in ((), ("encode_upper16",), ("encode_half16",))
+    ),
+)
+FUSED_SCALED = [
+    *_QUANTIZED,
+    *((*chain, "pack4") for chain in _QUANTIZED),
+    *_DEQUANTIZED,
+    *(("unpack4", *chain) for chain in _DEQUANTIZED if chain[0] != "decode_ieee8"),
+]
+"""Chains with scales."""
+
+
+def by_reciprocal(chain):
+    """Whether a fused loop multiplies by reciprocals of scales, which must all be in reach (`LP_REACH`)."""
+    return not {"quantize32_to8", "divide_encode8", "round_to_upper16"}.isdisjoint(chain)
+
+
+def words(chain):
+    """Return the words of an element at both ends of a chain; U8 where it is packed."""
+    table = {**ELEMENTS, **WRITTEN_OUT, **SCALED}
+    source = U8 if chain[0] == "unpack4" else table[chain[0]][0]
+    target = U8 if chain[-1] == "pack4" else table[chain[-1]][1]
+    return source, target
+
+
+def expression(chain, element, scaled=None):
+    """Return the C expression that applies a chain to an element, without its packing.
+
+    Parameters
+    ----------
+    chain : tuple of str
+        Names of loops.
+    element : str
+        The element of the source.
+    scaled : tuple of str, optional
+        The arguments of functions with scales: the scale, its reciprocal or "", the zero point; and whether every
+        element has a zero point of its own.
+    """
+    text = element
+    for name in chain:
+        if name in ("pack4", "unpack4"):
+            continue
+        if name not in SCALED:
+            text = f"lp_{name}({text}, &p)"
+            continue
+        scale, reciprocal, zero, each = scaled
+        divides = name in ("quantize32_to8", "divide_encode8", "divide", "dequantize")
+        function = name + ("_reciprocal" if reciprocal and divides else "") + ("_each" if each and name in ZERO_EACH else "")
+        more = f"{scale}, {reciprocal}, {zero}" if reciprocal and divides else f"{scale}, {zero}"
+        text = f"lp_{function}({text}, {more}, &p)"
+    return text
+
+
+MODES = ("uniform", "elementwise", "runs")
+
+
+def name_of(chain):
+    """Return the name of a fused loop in Cython."""
+    return "fused_" + "__".join(chain)
+
+
+def addresses_of_modes(chain):
+    """Return the addresses of a fused loop with scales, in the order of MODES."""
+    return ", ".join(f"<size_t>&{name_of(chain)}_{mode}" for mode in MODES)
+
+
+def packs(chain):
+    """Return whether the codes that a chain reads, and those that it writes, are packed."""
+    return chain[0] == "unpack4", chain[-1] == "pack4"
+
+
+def bits(word, packed):
+    """Return the bits of an element."""
+    return 4 if packed else int(word[4:-2])
+
+
+def _of_runs(name):
+    return f"(({name}0 if i < 16 else {name}1) if i < 32 else ({name}2 if i < 48 else {name}3))"
+
+
+def arguments(mode, by, each, index):
+    """Return what functions with scales take: the scale, its reciprocal, the zero point; and whether zero points differ."""
+    if mode == "uniform":
+        return "one_scale", "one_reciprocal" if by else "", "one_zero", False
+    if mode == "elementwise":
+        return f"scale[{index}]", f"reciprocal[{index}]" if by else "", f"zero[{index}]" if each else "0", each
+    return _of_runs("scale"), _of_runs("reciprocal") if by else "", _of_runs("zero"), True
+
+
+def names_of_loops():
+    """Return what the templates use of this module, by its name there."""
+    names = {name: value for name, value in globals().items() if not name.startswith("_")}
+    names |= {name.lower(): value for name, value in names.items() if name.isupper()}
+    return names | {"by_reciprocal_chains": sorted(".".join(chain) for chain in FUSED_SCALED if by_reciprocal(chain))}
