@@ -13,8 +13,8 @@ import numpy as np
 from ...ops.cast import cast
 from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
-from ...ops.scales import largest_magnitudes
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT16, FLOAT32, Format
+from .magnitudes import float_magnitudes
 from .packing import swap_nibbles
 from .scheme import Packing, Scheme
 from .tool import Tool
@@ -79,7 +79,7 @@ def quantize_mxfp8(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | N
     The logarithm is rounded to float32 before it is rounded up. A block of zeros has exponent code 0.
     """
     values = x.view(fmt.dtype)
-    largest = _largest(x, fmt, scheme.grid.columns)
+    largest = float_magnitudes(x, fmt, scheme.grid)
     with np.errstate(divide="ignore"):
         logarithms = np.log2((largest / np.float32(LARGEST_FP8)).astype(np.float64)).astype(np.float32)
     scales = np.where(largest == 0, 0, np.clip(np.ceil(logarithms) + 127, 1, 254)).astype(np.uint8)
@@ -91,19 +91,14 @@ def quantize_nvfp4(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | N
     """Return scales in float8_e4m3fn, and codes of x over scale times second scale; 0 where that product is 0."""
     if second is None:
         raise ValueError("NVFP4 needs the second scale")
-    largest = _largest(x, fmt, scheme.grid.columns)
+    largest = float_magnitudes(x, fmt, scheme.grid)
     with np.errstate(over="ignore"):
         local = np.minimum(largest / np.float32(FLOAT4_E2M1FN.max) / second, np.float32(LARGEST_FP8))
     scales = np.asarray(encode(local, FLOAT8_E4M3FN)).view(np.uint8)
     factors = second * np.asarray(decode(scales, FLOAT8_E4M3FN, to=np.float32))
-    values = _without_zero_blocks(x.view(fmt.dtype).astype(np.float32), factors == 0)
+    values = _without_zero_blocks(x.view(fmt.dtype), factors == 0)
     codes = _codes(values, np.where(factors == 0, np.float32(1), factors), scheme)
     return scales, swap_nibbles(codes)
-
-
-def _largest(x: Array, fmt: Format, width: int) -> Array:
-    """Return the largest magnitudes of blocks of columns in float32."""
-    return largest_magnitudes(x, axis=1, block_size=width, source=fmt).astype(np.float32)
 
 
 def _without_zero_blocks(values: Array, zero: Array) -> Array:
