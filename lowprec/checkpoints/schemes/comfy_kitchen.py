@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.cast import cast
 from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT16, FLOAT32, Format
+from .factors import multiply
 from .magnitudes import float_magnitudes
 from .packing import swap_nibbles
 from .scheme import Packing, Scheme
@@ -67,10 +67,12 @@ def quantize_fp8(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | Non
     """Return the scale, once to each row, and codes of x times its reciprocal, both rounded to the type of x."""
     if second is None:
         raise ValueError("FP8 needs the scale of the whole tensor")
-    products = x.view(fmt.dtype).astype(np.float32)
-    products *= _reciprocal(second, fmt)
-    codes = encode(products if fmt == FLOAT32 else cast(products, fmt), scheme.codes)
-    return np.full((len(x), 1), second).view(np.uint32), np.asarray(codes).view(np.uint8)
+    factor = np.asarray(_reciprocal(second, fmt))
+    if fmt == FLOAT32:
+        codes = multiply(x, fmt, factor, scheme.codes)
+    else:
+        codes = np.asarray(encode(multiply(x, fmt, factor, fmt), scheme.codes, source=fmt))
+    return np.full((len(x), 1), second).view(np.uint32), codes.view(np.uint8)
 
 
 def quantize_mxfp8(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None) -> tuple[Array, Array]:

@@ -8,19 +8,13 @@ are the ratio rounded up; their reciprocals are exact.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ...backends.cpu import run
-from ...backends.job import Job, Scales
-from ...plans.cast_plan import Plan, Rule, Scaling, make_plan
-from ...plans.granularity import granularity_of
 from ...spec.float_mode import default_mode
-from ...spec.formats import FLOAT32, Format
-from ...spec.interned import CACHED
-from ...spec.opset_rules import cast_rules
+from ...spec.formats import Format
+from .factors import multiply
 from .magnitudes import float_magnitudes
 from .scheme import Grid, Scheme
 from .tool import Tool
@@ -77,19 +71,10 @@ def _largest(x: Array, fmt: Format, grid: Grid) -> Array:
     return clamped
 
 
-@lru_cache(maxsize=CACHED)
-def _product_plan(source: Format, target: Format) -> Plan:
-    """Return the plan of a product in float32 that is cast: a dequantization, of floats instead of codes."""
-    last = make_plan(FLOAT32, target, cast_rules(FLOAT32, target))
-    return Plan(Rule.DEQUANTIZE, source, target, scaling=Scaling(FLOAT32, None, last))
-
-
 def _products(x: Array, fmt: Format, factors: Array, scheme: Scheme) -> Array:
     """Return codes of the products with the factors, a row and a column of which each block has."""
     factors = np.repeat(factors, scheme.grid.rows, axis=0)[: len(x)]
-    granularity = granularity_of(x.shape, factors.shape, 1, scheme.grid.columns, blocks=True, axes=True)
-    scales = Scales(factors, FLOAT32, None, granularity)
-    return np.asarray(run(Job(x, _product_plan(fmt, scheme.codes), scales, codes=True))).view(np.uint8)
+    return multiply(x, fmt, factors, scheme.codes, scheme.grid.columns)
 
 
 def rule(scheme: Scheme) -> tuple[str, ...]:

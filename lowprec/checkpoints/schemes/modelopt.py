@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.cast import cast
 from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32, Format
+from .factors import divide
 from .magnitudes import clear_negative_zeros, float_magnitudes
 from .scheme import Grid, Packing, Scheme
 from .tool import Tool
@@ -94,9 +94,11 @@ def _nvfp4(x: Array, fmt: Format, grid: Grid, second: np.float32) -> tuple[Array
 
 def _fp8_tensor(x: Array, fmt: Format, scale: np.float32) -> tuple[Array, Array]:
     """Return the scale for each row, and codes of quotients that are rounded to the type of the weight first."""
-    quotients = np.divide(x.view(fmt.dtype), scale, dtype=np.float32)
-    codes = encode(quotients if fmt == FLOAT32 else cast(quotients, fmt), FLOAT8_E4M3FN)
-    return np.full((len(x), 1), scale, np.float32).view(np.uint32), np.asarray(codes).view(np.uint8)
+    if fmt == FLOAT32:
+        codes = divide(x, fmt, scale, FLOAT8_E4M3FN)
+    else:
+        codes = np.asarray(encode(divide(x, fmt, scale, fmt), FLOAT8_E4M3FN, source=fmt))
+    return np.full((len(x), 1), scale, np.float32).view(np.uint32), codes.view(np.uint8)
 
 
 def _fp8_rows(x: Array, fmt: Format) -> tuple[Array, Array]:
