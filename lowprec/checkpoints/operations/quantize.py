@@ -29,7 +29,7 @@ from .workspace import Workspace
 
 __all__ = ["Quantize"]
 
-PART = 1 << 21
+PART = 1 << 20
 """Elements that are read, quantized and compared at once: between compiled loops, threads wait for the interpreter."""
 
 

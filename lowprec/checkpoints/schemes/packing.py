@@ -50,13 +50,14 @@ def deinterleave(words: Array) -> Array:
 
 def swap_nibbles(packed: Array) -> Array:
     """Return bytes of two 4-bit codes each with the two exchanged."""
-    words = packed.reshape(-1)
-    if words.size % 8 == 0 and words.flags.c_contiguous:  # eight at a time
-        words = words.view(np.uint64)
+    swapped = np.empty(packed.shape, np.uint8)
+    words, result = np.ascontiguousarray(packed).reshape(-1), swapped.reshape(-1)
+    if words.size % 8 == 0:  # eight at a time
+        words, result = words.view(np.uint64), result.view(np.uint64)
     low = words.dtype.type(LOW_NIBBLES & np.iinfo(words.dtype).max)
-    swapped = words & low
-    swapped <<= 4
+    np.bitwise_and(words, low, out=result)
+    result <<= 4
     high = words >> 4
     high &= low
-    swapped |= high
-    return swapped.view(np.uint8).reshape(packed.shape)
+    result |= high
+    return swapped
