@@ -13,15 +13,21 @@ cdef extern from * nogil:
         1u << 23, 1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31
     };
     #define LP_BELOW_HALF 0x3effffffu          /* the largest float32 below 0.5 */
-    #define LP_BEYOND_INT4 (7.5 - 0x1p-22)     /* what is this or more is 7.5 or more as a float32 */
     #define LP_LOW_NIBBLES 0x0f0f0f0f0f0f0f0fu /* of 8 bytes */
-    #define LP_BELOW_INT4 (8.5 + 0x1p-21)      /* what is more than this is more than 8.5 as a float32 */
     """
     const uint32_t BIT "lp_bit" [32]
     const uint32_t BELOW_HALF "LP_BELOW_HALF"
-    const double BEYOND_INT4 "LP_BEYOND_INT4"
-    const double BELOW_INT4 "LP_BELOW_INT4"
     const uint64_t LOW_NIBBLES "LP_LOW_NIBBLES"
+
+cdef extern from "avx512_blocks.h" nogil:
+    uint32_t largest_magnitude_avx512 "lp_largest_magnitude" (const float *s) noexcept
+    void encode_q8_0_one "lp_encode_q8_0" (const float *s, uint8_t *d) noexcept
+    void decode_q8_0_one "lp_decode_q8_0" (const uint8_t *s, float *d) noexcept
+    void encode_q4_0_one "lp_encode_q4_0" (const float *s, uint8_t *d) noexcept
+    void decode_q4_0_one "lp_decode_q4_0" (const uint8_t *s, float *d) noexcept
+    Py_ssize_t count_outside_avx512 "lp_count_outside_block" (const float *x, float least, float most) noexcept
+    void encode_fp4_avx512 "lp_encode_fp4" (const float *s, float inverse, uint8_t *d) noexcept
+    void decode_fp4_avx512 "lp_decode_fp4" (const uint8_t *s, float half_scale, float *d) noexcept
 
 cdef enum:
     ELEMENTS = 32    # of a block
@@ -137,6 +143,18 @@ cdef void decode_q8_0(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
         d += ELEMENTS
 
 
+cdef void encode_q8_0_avx512(const float *s, uint8_t *d, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t block
+    for block in range(n):
+        encode_q8_0_one(s + block * ELEMENTS, d + block * (2 + ELEMENTS))
+
+
+cdef void decode_q8_0_avx512(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t block
+    for block in range(n):
+        decode_q8_0_one(s + block * (2 + ELEMENTS), d + block * ELEMENTS)
+
+
 # ---- 4-bit integers, a float16 scale ---------------------------------------------------------------------------------
 
 cdef inline float extreme(const float *x) noexcept nogil:
@@ -193,6 +211,18 @@ cdef void decode_q4_0(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
         d += ELEMENTS
 
 
+cdef void encode_q4_0_avx512(const float *s, uint8_t *d, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t block
+    for block in range(n):
+        encode_q4_0_one(s + block * ELEMENTS, d + block * (2 + PAIRS))
+
+
+cdef void decode_q4_0_avx512(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t block
+    for block in range(n):
+        decode_q4_0_one(s + block * (2 + PAIRS), d + block * ELEMENTS)
+
+
 cdef void decode_q4_1(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
     # A float16 scale, a float16 least value.
     cdef uint8_t codes[ELEMENTS]
@@ -220,22 +250,19 @@ cdef inline Py_ssize_t count_outside_block(const float *x, float least, float mo
 
 
 cdef Py_ssize_t count_beyond_q4_0(const float *x, const uint8_t *s, Py_ssize_t n) noexcept nogil:
-    # Values whose quotient by the scale, rounded to float32, rounds beyond -8 to 7; ties go to the even integer. float64
-    # has the products of a float16 and the bounds; the first float32 from there on is compared. A scale of 0 counts
-    # as 1.
-    cdef float scale, magnitude, above, below
-    cdef double product
+    # Values whose quotient by the scale, rounded to float32, is 7.5 or more, or less than -8.5; 0 counts as 1. float32 has
+    # the products of a float16 and these ends, and its next numbers are so far that their quotients do not round to an
+    # end: values are compared with the products.
+    cdef float scale, end, beyond, least, most
     cdef Py_ssize_t block, count = 0
     for block in range(n):
         scale = float_of_half(s)
-        magnitude = as_float(as_bits(scale) & ~SIGN) if scale != 0 else <float>1
-        product = magnitude * BEYOND_INT4
-        above = <float>product
-        above = as_float(as_bits(above) + 1) if above < product else above
-        product = magnitude * BELOW_INT4
-        below = <float>product
-        below = as_float(as_bits(below) + 1) if below <= product else below
-        count += count_outside_block(x, -above if scale < 0 else -below, below if scale < 0 else above)
+        scale = scale if scale != 0 else <float>1
+        end = scale * <float>7.5
+        beyond = as_float(as_bits(scale * <float>-8.5) + 1)  # the next one has a larger magnitude
+        least = end if end < beyond else beyond
+        most = end if end > beyond else beyond
+        count += count_outside_avx512(x, least, most) if HAS_AVX512 else count_outside_block(x, least, most)
         x += ELEMENTS
         s += 2 + PAIRS
     return count

@@ -61,6 +61,17 @@ cdef void encode_mxfp4(const float *s, uint8_t *d, Py_ssize_t n) noexcept nogil:
         d += 1 + PAIRS
 
 
+cdef void encode_mxfp4_avx512(const float *s, uint8_t *d, Py_ssize_t n) noexcept nogil:
+    cdef uint32_t exponent
+    cdef Py_ssize_t block
+    for block in range(n):
+        exponent = fp4_exponent(largest_magnitude_avx512(s))
+        d[0] = <uint8_t>exponent
+        encode_fp4_avx512(s, as_float((254 - exponent) << 23), d + 1)
+        s += ELEMENTS
+        d += 1 + PAIRS
+
+
 cdef inline float twice_fp4(uint32_t code) noexcept nogil:
     # Twice the value of a code, an integer; there is no -0. The magnitude 1 is subnormal: 0.5 instead of 0.75.
     cdef uint32_t magnitude = code & 7
@@ -69,19 +80,29 @@ cdef inline float twice_fp4(uint32_t code) noexcept nogil:
     return as_float(bits | (code & 8) << 28 if magnitude != 0 else 0)
 
 
+cdef inline float half_power(uint32_t exponent) noexcept nogil:
+    # 2**(byte - 128), half the scale: float32 has it for every byte; none is NaN.
+    return as_float((HIDDEN_BIT >> 2) << exponent if exponent < 2 else (exponent - 1) << 23)
+
+
 cdef void decode_mxfp4(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
-    # Half the scale has every exponent: 2**(byte - 128); no byte is NaN.
     cdef uint8_t codes[ELEMENTS]
-    cdef uint32_t exponent
     cdef float half_scale
     cdef Py_ssize_t block
     cdef int i
     for block in range(n):
-        exponent = s[0]
-        half_scale = as_float((HIDDEN_BIT >> 2) << exponent if exponent < 2 else (exponent - 1) << 23)
+        half_scale = half_power(s[0])
         split_pairs(s + 1, codes)
         for i in range(ELEMENTS):
             d[i] = twice_fp4(codes[i]) * half_scale
+        s += 1 + PAIRS
+        d += ELEMENTS
+
+
+cdef void decode_mxfp4_avx512(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t block
+    for block in range(n):
+        decode_fp4_avx512(s + 1, half_power(s[0]), d)
         s += 1 + PAIRS
         d += ELEMENTS
 
@@ -94,7 +115,8 @@ cdef Py_ssize_t count_beyond_mxfp4(const float *x, const uint8_t *s, Py_ssize_t 
     for block in range(n):
         exponent = s[0]
         most = <float>7 * as_float(HIDDEN_BIT >> 1 if exponent == 0 else exponent << 23)
-        count += count_outside_block(x, -most, most) if most < as_float(INF) else 0
+        if most < as_float(INF):
+            count += count_outside_avx512(x, -most, most) if HAS_AVX512 else count_outside_block(x, -most, most)
         x += ELEMENTS
         s += 1 + PAIRS
     return count
@@ -109,3 +131,7 @@ BLOCKS = {
     "Q8_0": (34, <size_t>&encode_q8_0, <size_t>&decode_q8_0, 0),
     "MXFP4": (17, <size_t>&encode_mxfp4, <size_t>&decode_mxfp4, <size_t>&count_beyond_mxfp4),
 }
+if HAS_AVX512:
+    BLOCKS["Q4_0"] = (18, <size_t>&encode_q4_0_avx512, <size_t>&decode_q4_0_avx512, <size_t>&count_beyond_q4_0)
+    BLOCKS["Q8_0"] = (34, <size_t>&encode_q8_0_avx512, <size_t>&decode_q8_0_avx512, 0)
+    BLOCKS["MXFP4"] = (17, <size_t>&encode_mxfp4_avx512, <size_t>&decode_mxfp4_avx512, <size_t>&count_beyond_mxfp4)
