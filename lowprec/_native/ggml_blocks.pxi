@@ -39,8 +39,7 @@ cdef inline const float *load_tile(
 
 def encode_blocks(str kind not None, Program load, const uint8_t[::1] src, uint8_t[::1] blocks, Py_ssize_t n) -> None:
     """Write the blocks of `n` finite elements of `src`, on one thread; `load` makes them float32, None where they are."""
-    cdef int index = find_blocks(kind, n, blocks.shape[0])
-    cdef block_loops_t one = blocks_in_use[index]
+    cdef block_loops_t one = blocks_in_use[find_blocks(kind, n, blocks.shape[0])]
     cdef const steps_t *before = NULL
     cdef const uint8_t *s
     cdef uint8_t *d
@@ -66,18 +65,31 @@ def encode_blocks(str kind not None, Program load, const uint8_t[::1] src, uint8
         lp_mode_leave(mode)
 
 
-def decode_blocks(str kind not None, const uint8_t[::1] blocks, float[::1] out) -> None:
-    """Write the values of blocks, on one thread."""
-    cdef Py_ssize_t n = out.shape[0]
-    cdef int index = find_blocks(kind, n, blocks.shape[0])
+def decode_blocks(str kind not None, const uint8_t[::1] blocks, uint8_t[::1] out, Py_ssize_t n) -> None:
+    """Write the float32 values of the blocks of `n` elements, on one thread."""
+    cdef block_loops_t one = blocks_in_use[find_blocks(kind, n, blocks.shape[0])]
+    cdef const uint8_t *s
+    cdef uint8_t *d
+    cdef tiles_t *tiles
     cdef lp_mode mode
+    cdef Py_ssize_t tile, start, count
+    if out.shape[0] != n * 4:
+        raise ValueError(f"`out` must hold {n} elements; got {out.shape[0]} bytes")
     if n == 0:
         return
-    cdef const uint8_t *s = &blocks[0]
-    cdef float *d = &out[0]
+    s = &blocks[0]
+    d = &out[0]
     with nogil:
         mode = lp_mode_enter()
-        blocks_in_use[index].decode(s, d, n // BLOCK)
+        if fits(d, 32):
+            one.decode(s, <float *>d, n // BLOCK)
+        else:
+            tiles = thread_tiles()
+            for tile in range((n + TILE - 1) // TILE):
+                start = tile * TILE
+                count = min(<Py_ssize_t>TILE, n - start)
+                one.decode(s + start // BLOCK * one.nbytes, tiles.again, count // BLOCK)
+                memcpy(d + start * 4, tiles.again, count * 4)
         lp_mode_leave(mode)
 
 
@@ -87,8 +99,7 @@ def compare_blocks(str kind not None, Program load, const uint8_t[::1] src, cons
     The tuple is what `compare` returns; the number after it counts elements that round beyond the codes of their block.
     """
     cdef seen_t seen = no_elements()
-    cdef int index = find_blocks(kind, n, blocks.shape[0])
-    cdef block_loops_t one = blocks_in_use[index]
+    cdef block_loops_t one = blocks_in_use[find_blocks(kind, n, blocks.shape[0])]
     cdef const steps_t *before = NULL
     cdef const uint8_t *s
     cdef const uint8_t *here

@@ -26,7 +26,7 @@ cdef inline uint32_t fp4_exponent(uint32_t largest) noexcept nogil:
     cdef int32_t e = <int32_t>(largest >> 23) - 127
     cdef float distance = <float>((e ^ (e >> 31)) | 1)
     cdef uint32_t j = (as_bits(distance) >> 23) - 127
-    cdef uint32_t field = (largest + (44u >> (6 - j))) >> 23
+    cdef uint32_t field = (largest + (44u >> ((6 - j) & 31))) >> 23
     return field - 2 if field > 2 else 0
 
 

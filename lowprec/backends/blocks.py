@@ -57,4 +57,4 @@ def decode_blocks(kind: str, blocks: Array, out: Array) -> None:
     """
     if not out.flags.c_contiguous:
         raise ValueError("`out` must be dense")
-    _kernels.decode_blocks(kind, as_bytes(blocks), out.reshape(-1))
+    _kernels.decode_blocks(kind, as_bytes(blocks), as_bytes(out), out.size)
