@@ -250,9 +250,9 @@ cdef inline Py_ssize_t count_outside_block(const float *x, float least, float mo
 
 
 cdef Py_ssize_t count_beyond_q4_0(const float *x, const uint8_t *s, Py_ssize_t n) noexcept nogil:
-    # Values whose quotient by the scale, rounded to float32, is 7.5 or more, or less than -8.5; 0 counts as 1. float32 has
-    # the products of a float16 and these ends, and its next numbers are so far that their quotients do not round to an
-    # end: values are compared with the products.
+    # Values whose quotient by the scale, rounded to float32, is 7.5 or more, or less than -8.5; 0 counts as 1. float32
+    # has the products of a float16 and these ends, and its next numbers are so far that their quotients do not round to
+    # an end: values are compared with the products.
     cdef float scale, end, beyond, least, most
     cdef Py_ssize_t block, count = 0
     for block in range(n):
@@ -268,7 +268,7 @@ cdef Py_ssize_t count_beyond_q4_0(const float *x, const uint8_t *s, Py_ssize_t n
     return count
 
 
-# ---- 5-bit integers: 4 bytes of their high bits, 16 bytes of the others ------------------------------------------------
+# ---- 5-bit integers: 4 bytes of their high bits, 16 bytes of the others ---------------------------------------------
 
 cdef inline void codes_of_5_bits(const uint8_t *s, uint8_t *codes) noexcept nogil:
     cdef uint32_t high = s[0] | <uint32_t>s[1] << 8 | <uint32_t>s[2] << 16 | <uint32_t>s[3] << 24

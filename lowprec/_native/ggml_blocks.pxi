@@ -38,7 +38,7 @@ cdef inline const float *load_tile(
 
 
 def encode_blocks(str kind not None, Program load, const uint8_t[::1] src, uint8_t[::1] blocks, Py_ssize_t n) -> None:
-    """Write the blocks of `n` finite elements of `src`, on one thread; `load` makes them float32, None where they are."""
+    """Write the blocks of `n` finite elements, on one thread; `load` makes them float32, None where they are."""
     cdef block_loops_t one = blocks_in_use[find_blocks(kind, n, blocks.shape[0])]
     cdef const steps_t *before = NULL
     cdef const uint8_t *s

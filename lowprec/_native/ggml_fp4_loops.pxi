@@ -18,7 +18,7 @@ cdef extern from * nogil:
 
 
 cdef inline uint32_t fp4_exponent(uint32_t largest) noexcept nogil:
-    # The exponent field of 2**(floor(log2(largest)) - 2), the logarithm rounded to float32; 0 where it is below the range.
+    # The exponent field of 2**(floor(log2(largest)) - 2), the logarithm rounded to float32; 0 below the range.
     #
     # The logarithm of 2**n * (1 - k * 2**-24) is n - k / ln(2) * 2**-24. Between 2**j and 2**(j + 1) half an ulp is
     # 2**(j - 24): the logarithm rounds to n, out of that range where n > 0, for every k <= 2**j * ln(2), which are
@@ -122,7 +122,7 @@ cdef Py_ssize_t count_beyond_mxfp4(const float *x, const uint8_t *s, Py_ssize_t 
     return count
 
 
-# Type of block -> its bytes, and the addresses of what writes it, reads it, and counts values beyond it; 0: nothing does.
+# Type of block -> its bytes, and the addresses of what writes it, reads it, counts values beyond it; 0: nothing does.
 BLOCKS = {
     "Q4_0": (18, <size_t>&encode_q4_0, <size_t>&decode_q4_0, <size_t>&count_beyond_q4_0),
     "Q4_1": (20, 0, <size_t>&decode_q4_1, 0),
