@@ -14,8 +14,9 @@ from libc.string cimport memcpy, memset
 cimport numpy as cnp
 
 from lowprec._native.loop_types cimport (
-    RUN_SHIFT, SCALE_ELEMENTWISE, SCALE_MODES, SCALE_RUNS, SCALE_UNIFORM, TILE, compare_t, loop_t, params_t, range_t,
-    reciprocals_t, remaining_t, repeat_t, saturated_t, scale_loop_t, scales_t, seen_t,
+    RUN_SHIFT, SCALE_ELEMENTWISE, SCALE_MODES, SCALE_RUNS, SCALE_UNIFORM, TILE, beyond_blocks_t, compare_t,
+    decode_blocks_t, encode_blocks_t, loop_t, params_t, range_t, reciprocals_t, remaining_t, repeat_t, saturated_t,
+    scale_loop_t, scales_t, seen_t,
 )
 
 cdef extern from "float_mode.h" nogil:
@@ -54,6 +55,13 @@ cdef enum:
     MAX_SCALE_LOOPS = 16  # loops that take scales and zero points; a program numbers them from MAX_LOOPS on
     MAX_STEPS = 10        # loops of a program
     MAX_RANK = 64
+    MAX_BLOCKS = 16       # types of blocks
+
+cdef struct block_loops_t:
+    Py_ssize_t nbytes
+    encode_blocks_t encode  # NULL: blocks are only read
+    decode_blocks_t decode
+    beyond_blocks_t beyond  # NULL: nothing is beyond a block
 
 cdef loop_t loops[MAX_LOOPS]
 cdef scale_loop_t scale_loops[SCALE_MODES][MAX_SCALE_LOOPS]  # NULL: not in that mode
@@ -62,7 +70,9 @@ cdef saturated_t saturated_in_use
 cdef reciprocals_t reciprocals_in_use  # NULL where no loop takes them
 cdef repeat_t repeat_in_use[2]  # of 4 and of 8 bytes
 cdef range_t ranges_in_use[4][2]  # by the width of a code; the largest magnitude, both ends
+cdef block_loops_t blocks_in_use[MAX_BLOCKS]
 cdef dict loop_index = {}
+cdef dict block_index = {}
 cdef str isa_in_use = ""
 
 
@@ -82,7 +92,7 @@ def use_isa(str name) -> None:
     if name not in known:
         raise ValueError(f"`name` must be one of {', '.join(known)} on this machine; got {name!r}")
     tier = importlib.import_module(f"lowprec._native.tier_{name}")
-    for table, most in (("LOOPS", MAX_LOOPS), ("SCALE_LOOPS", MAX_SCALE_LOOPS)):
+    for table, most in (("LOOPS", MAX_LOOPS), ("SCALE_LOOPS", MAX_SCALE_LOOPS), ("BLOCKS", MAX_BLOCKS)):
         count = len(getattr(tier, table))
         if count > most:
             raise ImportError(f"{tier.__name__} must have at most {most} loops in {table}; got {count}")
@@ -102,6 +112,12 @@ def use_isa(str name) -> None:
     for width in range(4):
         for ends in range(2):
             ranges_in_use[width][ends] = <range_t><size_t>tier.RANGES[width][ends]
+    for index, (kind, (nbytes, encode, decode, beyond)) in enumerate(tier.BLOCKS.items()):
+        block_index[kind] = index
+        blocks_in_use[index].nbytes = nbytes
+        blocks_in_use[index].encode = <encode_blocks_t><size_t>encode
+        blocks_in_use[index].decode = <decode_blocks_t><size_t>decode
+        blocks_in_use[index].beyond = <beyond_blocks_t><size_t>beyond
     isa_in_use = name
 
 
@@ -296,3 +312,4 @@ def run_same_shape(Program program not None, cnp.ndarray x, cnp.dtype dtype, out
 include "_native/error_stats.pxi"
 include "_native/scaled_stats.pxi"
 include "_native/ranges.pxi"
+include "_native/ggml_blocks.pxi"

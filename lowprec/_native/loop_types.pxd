@@ -1,5 +1,5 @@
 # The types that the loops and their callers share: parameters, signatures, scales.
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from "params.h" nogil:
     ctypedef struct params_t:  # what each field is stands there
@@ -107,3 +107,8 @@ ctypedef void (*range_t)(
     const void *src, Py_ssize_t rows, Py_ssize_t inner, Py_ssize_t block, uint64_t mask, uint64_t last,
     void *low, void *high,
 ) noexcept nogil
+
+# The loops of a type of blocks: blocks from values, values of blocks, how many values are beyond their blocks; or NULL.
+ctypedef void (*encode_blocks_t)(const float *x, uint8_t *blocks, Py_ssize_t count) noexcept nogil
+ctypedef void (*decode_blocks_t)(const uint8_t *blocks, float *x, Py_ssize_t count) noexcept nogil
+ctypedef Py_ssize_t (*beyond_blocks_t)(const float *x, const uint8_t *blocks, Py_ssize_t count) noexcept nogil
