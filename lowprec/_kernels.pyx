@@ -15,8 +15,8 @@ cimport numpy as cnp
 
 from lowprec._native.loop_types cimport (
     RUN_SHIFT, SCALE_ELEMENTWISE, SCALE_MODES, SCALE_RUNS, SCALE_UNIFORM, TILE, beyond_blocks_t, compare_t,
-    decode_blocks_t, encode_blocks_t, loop_t, params_t, range_t, reciprocals_t, remaining_t, repeat_t, saturated_t,
-    scale_loop_t, scales_t, seen_t,
+    decode_blocks_t, encode_blocks_t, loop_t, params_t, range_t, reciprocals_t, remaining_t, repeat_t, scale_loop_t,
+    scales_t, seen_t,
 )
 
 cdef extern from "float_mode.h" nogil:
@@ -66,13 +66,14 @@ cdef struct block_loops_t:
 cdef loop_t loops[MAX_LOOPS]
 cdef scale_loop_t scale_loops[SCALE_MODES][MAX_SCALE_LOOPS]  # NULL: not in that mode
 cdef compare_t compare_in_use
-cdef saturated_t saturated_in_use
+cdef compare_t compare_halves_in_use   # of values that are the upper halves of float32; NULL where it has no twin
 cdef reciprocals_t reciprocals_in_use  # NULL where no loop takes them
 cdef repeat_t repeat_in_use[2]  # of 4 and of 8 bytes
 cdef range_t ranges_in_use[4][2]  # by the width of a code; the largest magnitude, both ends
 cdef block_loops_t blocks_in_use[MAX_BLOCKS]
 cdef dict loop_index = {}
 cdef dict block_index = {}
+cdef int upper_halves = 0  # the number of the loop that makes float32 values of their upper halves
 cdef str isa_in_use = ""
 
 
@@ -87,7 +88,7 @@ def available_isas() -> tuple[str, ...]:
 
 def use_isa(str name) -> None:
     """Switch every conversion to the loops of one instruction set; not while others convert."""
-    global isa_in_use, compare_in_use, saturated_in_use, reciprocals_in_use
+    global isa_in_use, upper_halves, compare_in_use, compare_halves_in_use, reciprocals_in_use
     known = available_isas()
     if name not in known:
         raise ValueError(f"`name` must be one of {', '.join(known)} on this machine; got {name!r}")
@@ -101,13 +102,14 @@ def use_isa(str name) -> None:
     for index, loop in enumerate(sorted(tier.LOOPS)):
         loop_index[loop] = index
         loops[index] = <loop_t><size_t>tier.LOOPS[loop]
+    upper_halves = loop_index["decode_upper16"]
     for index, loop in enumerate(sorted(tier.SCALE_LOOPS)):
         loop_index[loop] = MAX_LOOPS + index
         for mode in range(SCALE_MODES):
             scale_loops[mode][index] = <scale_loop_t><size_t>tier.SCALE_LOOPS[loop][mode]
     repeat_in_use[0], repeat_in_use[1] = <repeat_t><size_t>tier.REPEATS[0], <repeat_t><size_t>tier.REPEATS[1]
     compare_in_use = <compare_t><size_t>tier.COMPARE
-    saturated_in_use = <saturated_t><size_t>tier.COUNT_SATURATED
+    compare_halves_in_use = <compare_t><size_t>tier.COMPARE_HALVES
     reciprocals_in_use = <reciprocals_t><size_t>tier.RECIPROCALS
     for width in range(4):
         for ends in range(2):

@@ -122,7 +122,7 @@ def compare_blocks(str kind not None, Program load, const uint8_t[::1] src, cons
             count = min(<Py_ssize_t>TILE, n - start)
             x = load_tile(before, s, start, count, tiles)
             one.decode(here, tiles.again, count // BLOCK)
-            compare_in_use(x, tiles.again, count, &seen)
+            compare_in_use(x, tiles.again, count, NULL, 0, 0, &seen)
             if one.beyond != NULL:
                 seen.saturated += one.beyond(x, here, count // BLOCK)
             here += count // BLOCK * one.nbytes

@@ -83,7 +83,7 @@ ctypedef void (*repeat_t)(
 ctypedef bint (*reciprocals_t)(const float *scale, Py_ssize_t count, float *reciprocal) noexcept nogil
 
 
-# The error statistics of `compare` and `count_saturated` so far.
+# The error statistics of `compare` so far.
 cdef struct seen_t:
     float low               # the ends of the finite values
     float high
@@ -93,14 +93,12 @@ cdef struct seen_t:
     Py_ssize_t nan
     Py_ssize_t inf
     Py_ssize_t saturated    # values that their scale takes beyond a range
-    double signal           # the sums of squares of finite values and of their errors
-    double noise
+    double signal[17]       # the sums of squares of finite values in 16 lanes, and of those that fill no lane
+    double noise[17]        # those of their errors
 
 
-ctypedef void (*compare_t)(const float *x, const float *y, Py_ssize_t n, seen_t *seen) noexcept nogil
-
-ctypedef void (*saturated_t)(
-    const float *x, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
+ctypedef void (*compare_t)(
+    const void *x, const float *y, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
 ) noexcept nogil
 
 ctypedef void (*range_t)(
