@@ -31,11 +31,11 @@ SCALAR_BELOW_V4 = {"integer_to_float32"}  # one instruction an element, but for 
 LEFT_OUT = {  # dropped for what is written out
     "v4": {
         "truncate 0", "quantize_uniform 0", "quantize_elementwise 0", "dequantize_elementwise", "may_exceed",
-        "count_outside",
+        "count_outside", "compare_values", "is_finite",
     },
 }  # fmt: skip
 SCALAR = {  # its loop is for what the others leave over; written out; over groups; no loop over elements
-    "compare", "encode_half16", "decode_half16", "count_saturated", "prefetch_block",
+    "compare_values", "encode_half16", "decode_half16", "count_saturated", "prefetch_block",
 }  # fmt: skip
 
 

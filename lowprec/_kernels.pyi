@@ -24,6 +24,15 @@ def compare_scaled(
     low: float,
     high: float,
 ) -> tuple[tuple[float, float, float, float, int, int, int, float, float], int]: ...
+def encode_blocks(kind: str, load: Program | None, src: Any, blocks: Any, n: int) -> None: ...
+def decode_blocks(kind: str, blocks: Any, out: Any, n: int) -> None: ...
+def compare_blocks(
+    kind: str,
+    load: Program | None,
+    src: Any,
+    blocks: Any,
+    n: int,
+) -> tuple[tuple[float, float, float, float, int, int, int, float, float], int]: ...
 def find_ranges(
     src: Any,
     bits: int,

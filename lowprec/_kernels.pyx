@@ -14,8 +14,9 @@ from libc.string cimport memcpy, memset
 cimport numpy as cnp
 
 from lowprec._native.loop_types cimport (
-    RUN_SHIFT, SCALE_ELEMENTWISE, SCALE_MODES, SCALE_RUNS, SCALE_UNIFORM, TILE, compare_t, loop_t, params_t, range_t,
-    reciprocals_t, remaining_t, repeat_t, saturated_t, scale_loop_t, scales_t, seen_t,
+    RUN_SHIFT, SCALE_ELEMENTWISE, SCALE_MODES, SCALE_RUNS, SCALE_UNIFORM, TILE, beyond_blocks_t, compare_t,
+    decode_blocks_t, encode_blocks_t, loop_t, params_t, range_t, reciprocals_t, remaining_t, repeat_t, scale_loop_t,
+    scales_t, seen_t,
 )
 
 cdef extern from "float_mode.h" nogil:
@@ -66,19 +67,29 @@ cdef enum:
     MAX_FUSED = 96        # fused loops, without scales and with them
     MAX_STEPS = 10        # loops of a program
     MAX_RANK = 64
+    MAX_BLOCKS = 16       # types of blocks
+
+cdef struct block_loops_t:
+    Py_ssize_t nbytes
+    encode_blocks_t encode  # NULL: blocks are only read
+    decode_blocks_t decode
+    beyond_blocks_t beyond  # NULL: nothing is beyond a block
 
 cdef loop_t loops[MAX_LOOPS]
 cdef scale_loop_t scale_loops[SCALE_MODES][MAX_SCALE_LOOPS]  # NULL: not in that mode
 cdef loop_t fused_loops[MAX_FUSED]
 cdef scale_loop_t fused_scale_loops[SCALE_MODES][MAX_FUSED]
 cdef compare_t compare_in_use
-cdef saturated_t saturated_in_use
+cdef compare_t compare_halves_in_use   # of values that are the upper halves of float32; NULL where it has no twin
 cdef reciprocals_t reciprocals_in_use  # NULL where no loop takes them
 cdef repeat_t repeat_in_use[2]  # of 4 and of 8 bytes
 cdef range_t ranges_in_use[4][2]  # by the width of a code; the largest magnitude, both ends
+cdef block_loops_t blocks_in_use[MAX_BLOCKS]
 cdef dict loop_index = {}
 cdef dict fused_index = {}  # the names of a chain, joined by dots -> its index in fused_loops or fused_scale_loops
 cdef frozenset multiplying = frozenset()  # the fused loops that multiply by reciprocals of scales
+cdef dict block_index = {}
+cdef int upper_halves = 0  # the number of the loop that makes float32 values of their upper halves
 cdef str isa_in_use = ""
 
 
@@ -93,13 +104,15 @@ def available_isas() -> tuple[str, ...]:
 
 def use_isa(str name) -> None:
     """Switch every conversion to the loops of one instruction set; not while others convert."""
-    global isa_in_use, compare_in_use, saturated_in_use, reciprocals_in_use, multiplying
+    global isa_in_use, upper_halves, compare_in_use, compare_halves_in_use, reciprocals_in_use, multiplying
     known = available_isas()
     if name not in known:
         raise ValueError(f"`name` must be one of {', '.join(known)} on this machine; got {name!r}")
     tier = importlib.import_module(f"lowprec._native.tier_{name}")
-    tables = ("LOOPS", MAX_LOOPS), ("SCALE_LOOPS", MAX_SCALE_LOOPS), ("FUSED_LOOPS", MAX_FUSED), ("FUSED_SCALE_LOOPS", MAX_FUSED)
-    for table, most in tables:
+    for table, most in (
+        ("LOOPS", MAX_LOOPS), ("SCALE_LOOPS", MAX_SCALE_LOOPS), ("FUSED_LOOPS", MAX_FUSED),
+        ("FUSED_SCALE_LOOPS", MAX_FUSED), ("BLOCKS", MAX_BLOCKS),
+    ):
         count = len(getattr(tier, table))
         if count > most:
             raise ImportError(f"{tier.__name__} must have at most {most} loops in {table}; got {count}")
@@ -108,6 +121,7 @@ def use_isa(str name) -> None:
     for index, loop in enumerate(sorted(tier.LOOPS)):
         loop_index[loop] = index
         loops[index] = <loop_t><size_t>tier.LOOPS[loop]
+    upper_halves = loop_index["decode_upper16"]
     for index, loop in enumerate(sorted(tier.SCALE_LOOPS)):
         loop_index[loop] = MAX_LOOPS + index
         for mode in range(SCALE_MODES):
@@ -122,11 +136,17 @@ def use_isa(str name) -> None:
     multiplying = tier.BY_RECIPROCAL
     repeat_in_use[0], repeat_in_use[1] = <repeat_t><size_t>tier.REPEATS[0], <repeat_t><size_t>tier.REPEATS[1]
     compare_in_use = <compare_t><size_t>tier.COMPARE
-    saturated_in_use = <saturated_t><size_t>tier.COUNT_SATURATED
+    compare_halves_in_use = <compare_t><size_t>tier.COMPARE_HALVES
     reciprocals_in_use = <reciprocals_t><size_t>tier.RECIPROCALS
     for width in range(4):
         for ends in range(2):
             ranges_in_use[width][ends] = <range_t><size_t>tier.RANGES[width][ends]
+    for index, (kind, (nbytes, encode, decode, beyond)) in enumerate(tier.BLOCKS.items()):
+        block_index[kind] = index
+        blocks_in_use[index].nbytes = nbytes
+        blocks_in_use[index].encode = <encode_blocks_t><size_t>encode
+        blocks_in_use[index].decode = <decode_blocks_t><size_t>decode
+        blocks_in_use[index].beyond = <beyond_blocks_t><size_t>beyond
     isa_in_use = name
 
 
@@ -190,7 +210,9 @@ cdef class Program:
         self.steps.params = {**values, **params}
         self.steps.fused = NO_LOOP
         chain = ".".join(names)
-        if fused and chain in fused_index and not (chain in multiplying and rounds_beyond_reach(&self.steps.params, names)):
+        if fused and chain in fused_index and (
+            chain not in multiplying or not rounds_beyond_reach(&self.steps.params, names)
+        ):
             self.steps.fused = fused_index[chain]
             self.steps.multiplies = self.takes_reciprocals = chain in multiplying
 
@@ -337,3 +359,4 @@ def run_same_shape(Program program not None, cnp.ndarray x, cnp.dtype dtype, out
 include "_native/error_stats.pxi"
 include "_native/scaled_stats.pxi"
 include "_native/ranges.pxi"
+include "_native/ggml_blocks.pxi"

@@ -12,6 +12,8 @@ cdef extern from "elementwise.h" nogil:
     uint64_t integer_part64 "lp_integer_part64" (uint64_t bits) noexcept
     const uint32_t SIGN "LP_SIGN"
     const uint32_t INF "LP_INF"
+    const uint32_t QUIET_NAN "LP_QUIET_NAN"
+    const uint32_t HIDDEN_BIT "LP_HIDDEN_BIT"
     const uint32_t TWO_31 "LP_TWO_31"
     const uint64_t DOUBLE_SIGN "LP_DOUBLE_SIGN"
     const uint64_t DOUBLE_TWO_31 "LP_DOUBLE_TWO_31"

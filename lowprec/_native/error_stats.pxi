@@ -9,7 +9,17 @@ cdef seen_t no_elements() noexcept nogil:
 
 
 cdef tuple as_tuple(seen_t seen):
-    return (seen.low, seen.high, seen.error, seen.ratio, seen.flushed, seen.nan, seen.inf, seen.signal, seen.noise)
+    cdef double signal = 0, noise = 0
+    cdef int j
+    for j in range(17):
+        signal += seen.signal[j]
+        noise += seen.noise[j]
+    return (seen.low, seen.high, seen.error, seen.ratio, seen.flushed, seen.nan, seen.inf, signal, noise)
+
+
+cdef bint reads_halves(const steps_t *load) noexcept nogil:
+    # Whether the source is compared as it is: a program of one loop, which shifts, makes float32 values of it.
+    return load != NULL and compare_halves_in_use != NULL and load.count == 1 and load.loops[0] == upper_halves
 
 
 def compare(const float[::1] x, const float[::1] y):
@@ -34,7 +44,7 @@ def compare(const float[::1] x, const float[::1] y):
         b = <const float *>PyByteArray_AS_STRING(second)
     with nogil:
         mode = lp_mode_enter()
-        compare_in_use(a, b, n, &seen)
+        compare_in_use(a, b, n, NULL, 0, 0, &seen)
         lp_mode_leave(mode)
     return as_tuple(seen)
 
@@ -81,7 +91,8 @@ cdef void convert_and_compare(
     cdef tiles_t *tiles = thread_tiles()
     cdef bint s_fits = fits(s, steps.src_bits)
     cdef bint d_fits = fits(d, steps.dst_bits)
-    cdef const float *x
+    cdef bint halves = reads_halves(load)
+    cdef const void *x
     cdef const uint8_t *here
     cdef uint8_t *there
     cdef remaining_t remaining, none
@@ -102,9 +113,9 @@ cdef void convert_and_compare(
         run_tiles(steps, here, there, 0, count, remaining, NULL)
         if not d_fits:
             memcpy(d + start * steps.dst_bits // 8, there, count * steps.dst_bits // 8)
-        x = <const float *>here
-        if load != NULL:
+        x = here
+        if load != NULL and not halves:
             x = tiles.values
             run_tiles(load, here, <uint8_t *>tiles.values, 0, count, none, NULL)
         run_tiles(back, there, <uint8_t *>tiles.again, 0, count, none, NULL)
-        compare_in_use(x, tiles.again, count, seen)
+        (compare_halves_in_use if halves else compare_in_use)(x, tiles.again, count, NULL, 0, 0, seen)

@@ -1,5 +1,5 @@
 # The types that the loops and their callers share: parameters, signatures, scales.
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from "params.h" nogil:
     ctypedef struct params_t:  # what each field is stands there
@@ -83,7 +83,7 @@ ctypedef void (*repeat_t)(
 ctypedef bint (*reciprocals_t)(const float *scale, Py_ssize_t count, float *reciprocal) noexcept nogil
 
 
-# The error statistics of `compare` and `count_saturated` so far.
+# The error statistics of `compare` so far.
 cdef struct seen_t:
     float low               # the ends of the finite values
     float high
@@ -93,17 +93,20 @@ cdef struct seen_t:
     Py_ssize_t nan
     Py_ssize_t inf
     Py_ssize_t saturated    # values that their scale takes beyond a range
-    double signal           # the sums of squares of finite values and of their errors
-    double noise
+    double signal[17]       # the sums of squares of finite values in 16 lanes, and of those that fill no lane
+    double noise[17]        # those of their errors
 
 
-ctypedef void (*compare_t)(const float *x, const float *y, Py_ssize_t n, seen_t *seen) noexcept nogil
-
-ctypedef void (*saturated_t)(
-    const float *x, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
+ctypedef void (*compare_t)(
+    const void *x, const float *y, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
 ) noexcept nogil
 
 ctypedef void (*range_t)(
     const void *src, Py_ssize_t rows, Py_ssize_t inner, Py_ssize_t block, uint64_t mask, uint64_t last,
     void *low, void *high,
 ) noexcept nogil
+
+# The loops of a type of blocks: blocks from values, values of blocks, how many values are beyond their blocks; or NULL.
+ctypedef void (*encode_blocks_t)(const float *x, uint8_t *blocks, Py_ssize_t count) noexcept nogil
+ctypedef void (*decode_blocks_t)(const uint8_t *blocks, float *x, Py_ssize_t count) noexcept nogil
+ctypedef Py_ssize_t (*beyond_blocks_t)(const float *x, const uint8_t *blocks, Py_ssize_t count) noexcept nogil

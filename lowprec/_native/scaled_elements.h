@@ -39,19 +39,20 @@ LP_INLINE float lp_integer_quotient(float x, float scale, float reciprocal) {
     const float v = largest < x ? largest : x, q = v * reciprocal; /* NaN stays NaN */
     return __builtin_fmaf(__builtin_fmaf(-q, scale, v), reciprocal, q);
 }
-/* For floats: Inf, NaN and what is far beyond any range stay what the product is. */
+/* For floats: Inf, NaN and what is far beyond any range stay what the product is. A positive scale changes no sign. */
 LP_INLINE u32 lp_float_quotient(u32 bits, float scale, float reciprocal) {
     const float x = lp_float(bits), q = x * reciprocal;
     const float corrected = __builtin_fmaf(__builtin_fmaf(-q, scale, x), reciprocal, q);
     const u32 magnitude = lp_bits(q) & ~LP_SIGN;
-    return (i32)magnitude < (i32)lp_bits(LP_FAR) ? lp_bits(corrected) : lp_bits(q);
+    const u32 quotient = (i32)magnitude < (i32)lp_bits(LP_FAR) ? lp_bits(corrected) & ~LP_SIGN : magnitude;
+    return quotient | (bits & LP_SIGN);
 }
 #else
 #define LP_BY_RECIPROCAL 0
 LP_INLINE float lp_integer_quotient(float x, float scale, float reciprocal) { (void)reciprocal; return x / scale; }
 LP_INLINE u32 lp_float_quotient(u32 bits, float scale, float reciprocal) {
     (void)reciprocal;
-    return (lp_bits(lp_float(bits) / scale) & ~LP_SIGN) | (bits & LP_SIGN); /* a positive scale changes no sign */
+    return (lp_bits(lp_float(bits) / scale) & ~LP_SIGN) | (bits & LP_SIGN);
 }
 #endif
 

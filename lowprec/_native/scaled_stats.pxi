@@ -50,8 +50,9 @@ cdef void compare_tiles(
     cdef tiles_t *tiles = thread_tiles()
     cdef bint runs = reads_runs(back)
     cdef int src_bits = 32 if load == NULL else load.src_bits
+    cdef bint halves = reads_halves(load)
     cdef const uint8_t *here
-    cdef const float *x
+    cdef const void *x
     cdef scales_t scales
     cdef remaining_t none
     cdef Py_ssize_t tile, start, count
@@ -61,11 +62,10 @@ cdef void compare_tiles(
         count = min(<Py_ssize_t>TILE, n - start)
         scales = locate_scales(operands, start, count, runs, tiles)
         here = tile_of(src, start, count, src_bits, tiles.gathered)
-        x = <const float *>here
-        if load != NULL:
+        x = here
+        if load != NULL and not halves:
             x = tiles.values
             run_loops(load, here, tiles.values, count, none, NULL, tiles)
         here = tile_of(codes, start, count, back.src_bits, tiles.converted)
         run_loops(back, here, tiles.again, count, none, &scales, tiles)
-        compare_in_use(x, tiles.again, count, seen)
-        saturated_in_use(x, count, &scales, low, high, seen)
+        (compare_halves_in_use if halves else compare_in_use)(x, tiles.again, count, &scales, low, high, seen)

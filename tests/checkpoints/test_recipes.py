@@ -70,6 +70,23 @@ def test_the_same_bytes_in_any_cut(
     assert tensors_of(tmp_path / "cut") == tensors_of(tmp_path / "whole")
 
 
+def test_every_byte_is_brought_to_the_disk_once(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request for the codes of a chunk and one for its scales, in however many parts they were written."""
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(
+        "lowprec.checkpoints.execution.worker.start_writing", lambda _, offset, nbytes: asked.append((offset, nbytes))
+    )
+    monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 1)
+    report = convert(model, tmp_path / "out", recipe="w4a16", threads=1)
+    tensors = {name: content for name, (_, _, content) in tensors_of(tmp_path / "out").items()}
+    constant = [content for name, content in tensors.items() if name.endswith("_shape")]  # not from a chunk
+    assert sorted(nbytes for _, nbytes in asked) == sorted(
+        len(content) for content in tensors.values() if content not in constant
+    )
+    assert len(set(asked)) == len(asked)
+    assert report.total.bytes_after == sum(map(len, tensors.values()))
+
+
 @pytest.mark.parametrize("recipe", TITLES)
 def test_and_back(recipe: str, model: Path, tmp_path: Path) -> None:
     """What a recipe writes is read again: the values are those of the golden folder, dequantized."""

@@ -113,7 +113,7 @@ def expected(x: Array, codes: Array, factors: Array, fmt: Format, zero_point: in
 def check(found: ErrorStats, wanted: dict[str, Any]) -> None:
     for name in NAMES:
         assert getattr(found, name) == wanted[name], name
-    if 0 < wanted["noise"] < math.inf:
+    if wanted["signal"] and 0 < wanted["noise"] < math.inf:
         db = 10 * (math.log10(wanted["signal"]) - math.log10(wanted["noise"]))
         assert found.sqnr_db == pytest.approx(db, abs=1e-9)
 
@@ -245,3 +245,42 @@ def test_nothing_is_nothing_and_sizes_are_checked() -> None:
     short = ScaledCodes(np.zeros(9, np.uint8), FORMATS["int4"], one, packed=True)
     with pytest.raises(ValueError, match="`src` and `codes` must hold 1024 elements"):
         add_scaled(found, np.zeros((2, 512), np.uint32), single, short)
+
+
+@pytest.mark.parametrize("source", ["bfloat16", "float32", "float16"])
+def test_values_of_one_sign(isa: str, source: str) -> None:
+    """Ends that no tile alone has: of one sign, zeros, and signs that change from tile to tile."""
+    fmt, rng = FORMATS["int8"], np.random.default_rng(6)
+    scale = np.array(0.25, np.float32)
+    magnitudes = rng.uniform(0.5, 60, 3000).astype(SOURCES[source])
+    signs = np.where(np.arange(3000) < 1500, 1, -1).astype(SOURCES[source])
+    zeros = np.where(np.arange(3000) % 5 == 0, 0, 1).astype(SOURCES[source])
+    parts = [1, -1, signs, -signs, zeros, -zeros, signs * zeros, 0 * signs]
+    for n in (1, 16, 40, 1024, 3000):
+        for part in parts:
+            x = np.asarray(magnitudes * part)[:n].astype(SOURCES[source])
+            codes = rng.integers(-9, 9, n, np.int8).view(np.uint8)
+            found = ErrorStats()
+            held = x.view(f"u{x.dtype.itemsize}")
+            add_scaled(found, held, FORMATS[source], ScaledCodes(codes, fmt, scale))
+            check(found, expected(x, codes.astype(np.int64), np.full(n, scale), fmt, 0))
+
+
+@pytest.mark.parametrize("source", ["bfloat16", "float32"])
+@pytest.mark.parametrize("block", [0, 16, 128])
+def test_all_instruction_sets_find_the_same_bits(source: str, block: int) -> None:
+    fmt, rng = FORMATS["float8_e4m3fn"], np.random.default_rng(8)
+    before, states = _kernels.isa(), []
+    x = (rng.standard_normal((7, 4096)) * 1e-3).astype(SOURCES[source])
+    x[3, 1000] = np.nan
+    codes = rng.integers(0, 0x7F, x.size, np.uint8)
+    scale = np.exp2(rng.uniform(-9, -3, (7, 4096 // block) if block else ())).astype(np.float32)
+    for isa in _kernels.available_isas():
+        _kernels.use_isa(isa)
+        found = ErrorStats()
+        scaled = ScaledCodes(codes, fmt, scale, block_size=block)
+        add_scaled(found, x.view(f"u{x.dtype.itemsize}"), FORMATS[source], scaled)
+        states.append(found.state())
+    _kernels.use_isa(before)
+    assert all(state == states[0] for state in states)
+    assert states[0]["nan"] == 1

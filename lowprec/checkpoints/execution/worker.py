@@ -100,8 +100,14 @@ class Worker:
 
     def _convert(self, task: Task, deliver: _Deliver) -> TaskResult:
         def convert(done: TaskResult, chunk: Chunk) -> None:
+            written: dict[int, tuple[int, int]] = {}
             for output, at, content in task.operation.convert(chunk, self._workspace, task.shared, done.stats):
                 deliver(task.positions[output], at, content)
+                start, end = written.get(output, (at, at))
+                written[output] = min(start, at), max(end, at + content.nbytes)
+            if deliver == self._write:
+                for output, (start, end) in written.items():
+                    self._start_writing(task.positions[output], start, end)
 
         return self._each(task, convert)
 
@@ -127,9 +133,12 @@ class Worker:
             stream.seek(position.offset + at)
             while view.nbytes:
                 view = view[stream.write(view) :]
-            start_writing(stream.fileno(), position.offset + at, content.nbytes)
         except OSError as error:
             raise FileError(f"{position.path.name}: cannot be written; {reason(error)}") from None
+
+    def _start_writing(self, position: OutputPosition, start: int, end: int) -> None:
+        """Have the bytes of a chunk brought to the disk: a request for each part of it would cost more."""
+        start_writing(self._open(position.path).fileno(), position.offset + start, end - start)
 
     def _compare(self, position: OutputPosition, at: int, content: Array) -> None:
         there = self._workspace.arithmetic.buffer("there", np.uint8, content.size)

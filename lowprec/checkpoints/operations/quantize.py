@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
-from ...ops.scales import largest_magnitudes
 from ..arithmetic.chunks import Chunk
 from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
@@ -17,8 +17,8 @@ from ..files.errors import FileError
 from ..layouts.output import CODES, GLOBAL_SCALE, SCALES, Output
 from ..layouts.weight import fail
 from ..schemes.dequantize import Parameters
-from ..schemes.llm_compressor import has_nonfinite
 from ..schemes.losses import add_losses
+from ..schemes.magnitudes import NotFiniteError, largest_magnitude
 from ..schemes.scheme import Scheme
 from ..schemes.tiles import ROWS as TILE_ROWS
 from ..schemes.tiles import to_blocked
@@ -30,7 +30,7 @@ from .workspace import Workspace
 __all__ = ["Quantize"]
 
 PART = 1 << 20
-"""Elements that are quantized and compared at once: they stay in a core's cache."""
+"""Elements that are read, quantized and compared at once: between compiled loops, threads wait for the interpreter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,8 @@ class Quantize(Operation):
     def measure(self, chunk: Chunk, workspace: Workspace) -> Iterator[tuple[int, Array]]:
         """Yield the largest magnitudes of parts of a chunk."""
         for part in self._parts(chunk, workspace):
-            yield 0, np.asarray(largest_magnitudes(part.codes, source=part.fmt))
+            with self._named():
+                yield 0, np.asarray(largest_magnitude(part.codes, part.fmt))
 
     def share(self, magnitudes: Array) -> np.float32:
         """Return the second scale."""
@@ -125,22 +126,38 @@ class Quantize(Operation):
     def convert(
         self, chunk: Chunk, workspace: Workspace, shared: Any, stats: ErrorStats
     ) -> Iterator[tuple[int, int, Array]]:
-        """Yield scales and codes of some rows at a time."""
+        """Yield codes of some rows at a time, then the scales of all."""
         rows, unit = self.rows.matrix[0], max(1, self.scheme.grid.rows)
         roles = [one.role for one in self.layout]
+        found, first = [], -1
         for part in self._parts(chunk, workspace):
-            found = []
+            first = part.first if first < 0 else first
             for piece in self._pieces(part):
-                scales, codes = self.tool.quantize(piece.codes, piece.fmt, self.scheme, shared)
+                scales, codes = self._quantized(piece, shared)
                 self._compare(piece, codes, scales, shared, stats)
                 yield roles.index(CODES), piece.first * codes.shape[1], codes.reshape(-1)
                 found.append(scales)
-            if SCALES in roles:
-                matrix, inside = divmod(part.first, rows)
-                scales = np.concatenate(found)
-                stored = to_blocked(scales) if self.scheme.tiles else scales
-                at = (matrix * -(-rows // unit) + inside // unit) * stored[:1].nbytes
-                yield roles.index(SCALES), at, stored.reshape(-1).view(np.uint8)
+        if SCALES in roles and found:
+            matrix, inside = divmod(first, rows)
+            scales = np.concatenate(found)
+            stored = to_blocked(scales) if self.scheme.tiles else scales
+            at = (matrix * -(-rows // unit) + inside // unit) * stored[:1].nbytes
+            yield roles.index(SCALES), at, stored.reshape(-1).view(np.uint8)
+
+    def _quantized(self, part: Part, shared: Any) -> tuple[Array, Array]:
+        with self._named():
+            if self.scheme.blocks is not None:  # elsewhere whoever computes a scale looks at every element
+                largest_magnitude(part.codes, part.fmt)
+            return self.tool.quantize(part.codes, part.fmt, self.scheme, shared)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Raise FileError if an element is no finite number."""
+        try:
+            yield
+        except NotFiniteError:
+            name = ascii(self.rows.name)[:80]
+            raise FileError(f"{name}: has a NaN or an infinity, which has no scale") from None
 
     def _pieces(self, part: Part) -> Iterator[Part]:
         """Yield what of a part is quantized at once: rows whose scales are in one tile are many."""
@@ -156,8 +173,5 @@ class Quantize(Operation):
             raise fail(self.tensor, f"has numbers too large for {self.scheme.code_name}")
 
     def _parts(self, chunk: Chunk, workspace: Workspace) -> Iterator[Part]:
-        """Yield the rows of a chunk; raise FileError if an element is no finite number."""
-        for part in self.rows.parts(chunk, self._rows(PART), workspace):
-            if has_nonfinite(part.codes, part.fmt):
-                raise FileError(f"{ascii(self.rows.name)[:80]}: has a NaN or an infinity, which has no scale")
-            yield part
+        """Return the rows of a chunk, some at a time."""
+        return self.rows.parts(chunk, self._rows(PART), workspace)

@@ -176,14 +176,18 @@ class StoredRows(Rows):
         return columns * self.fmt.code_dtype.itemsize
 
     def parts(self, chunk: Chunk, step: int, workspace: Workspace) -> Iterator[Part]:
-        """Read the whole chunk at once."""
-        x, first = self._codes(chunk, workspace), chunk.start // self.matrix[1]
-        for start in range(0, x.shape[1] if self.transposed else len(x), step):
-            part = x[start : start + step]
-            if self.transposed:
+        """Read some rows, or all of a matrix where they are its columns."""
+        first = chunk.start // self.matrix[1]
+        if self.transposed:
+            x = self._codes(chunk, workspace)
+            for start in range(0, x.shape[1], step):
                 strip = np.ascontiguousarray(x[:, start : start + step])  # dense, its columns are near each other
                 part = np.ascontiguousarray(strip.T)
-            yield Part(first + start, part, self.fmt, part, self.fmt)
+                yield Part(first + start, part, self.fmt, part, self.fmt)
+            return
+        for piece in row_chunks(chunk.shape, step * chunk.shape[2], 1):
+            part = self._codes(piece._replace(start=chunk.start + piece.start), workspace)
+            yield Part(first + piece.start // chunk.shape[2], part, self.fmt, part, self.fmt)
 
     def _codes(self, chunk: Chunk, workspace: Workspace) -> Array:
         source = workspace.load(self.tensor, chunk)

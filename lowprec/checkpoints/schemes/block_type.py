@@ -8,30 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ...backends.blocks import decode_blocks, encode_blocks
 from ...spec.formats import Format
 
-__all__ = ["BlockType", "Encoding"]
+__all__ = ["BlockType"]
 
 Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Encoding:
-    """How blocks are written.
-
-    Attributes
-    ----------
-    encode : callable
-        Return blocks, uint8 with a row to each, of finite values, float32 with a row to each.
-    codes : Format, optional
-        The format that has the range of the codes; None where no number is beyond it.
-    factors : callable, optional
-        Return what the codes of blocks are multiplied by, float32 in a column; 1 stands for 0.
-    """
-
-    encode: Callable[[Array], Array]
-    codes: Format | None = None
-    factors: Callable[[Array], Array] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +26,37 @@ class BlockType:
         As the file format has it.
     size, nbytes : int
         How many elements a block has, and how many bytes.
-    decode : callable
-        Write the values of blocks, uint8 with a row to each, to float32 with a row to each.
-    encoding : Encoding, optional
-        How blocks are written; None where they are only read.
+    decoder : callable, optional
+        Write the values of blocks, uint8 with a row to each, to float32 with a row to each; None where compiled loops
+        have the name of the type.
+    encoder : callable, optional
+        Return blocks, uint8, of finite values, which are unsigned codes of a format; None where compiled loops do, or
+        nothing does.
+    is_written : bool
+        Whether blocks are made of values.
     """
 
     name: str
     size: int
     nbytes: int
-    decode: Callable[[Array, Array], None]
-    encoding: Encoding | None = None
+    decoder: Callable[[Array, Array], None] | None = None
+    encoder: Callable[[Array, Format], Array] | None = None
+    is_written: bool = False
+
+    def decode(self, blocks: Array, out: Array) -> None:
+        """Write the values of blocks, uint8 with a row to each, to dense float32 with a row to each."""
+        if self.decoder is None:
+            decode_blocks(self.name, blocks, out)
+        else:
+            self.decoder(blocks, out)
+
+    def encode(self, x: Array, fmt: Format) -> Array:
+        """Return the bytes of blocks of finite values, unsigned codes of a float of up to 32 bits; whole blocks."""
+        if self.encoder is not None:
+            return self.encoder(x, fmt).reshape(-1)
+        out = np.empty(self.row_bytes(x.size), np.uint8)
+        encode_blocks(self.name, x, fmt, out)
+        return out
 
     def row_bytes(self, columns: int) -> int:
         """Return how many bytes a row of whole blocks takes."""

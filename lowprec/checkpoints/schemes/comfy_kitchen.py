@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.cast import cast
 from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
-from ...ops.scales import largest_magnitudes
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT16, FLOAT32, Format
+from .factors import multiply
+from .magnitudes import float_magnitudes
 from .packing import swap_nibbles
 from .scheme import Packing, Scheme
 from .tool import Tool
@@ -67,10 +67,12 @@ def quantize_fp8(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | Non
     """Return the scale, once to each row, and codes of x times its reciprocal, both rounded to the type of x."""
     if second is None:
         raise ValueError("FP8 needs the scale of the whole tensor")
-    products = x.view(fmt.dtype).astype(np.float32)
-    products *= _reciprocal(second, fmt)
-    codes = encode(products if fmt == FLOAT32 else cast(products, fmt), scheme.codes)
-    return np.full((len(x), 1), second).view(np.uint32), np.asarray(codes).view(np.uint8)
+    factor = np.asarray(_reciprocal(second, fmt))
+    if fmt == FLOAT32:
+        codes = multiply(x, fmt, factor, scheme.codes)
+    else:
+        codes = np.asarray(encode(multiply(x, fmt, factor, fmt), scheme.codes, source=fmt))
+    return np.full((len(x), 1), second).view(np.uint32), codes.view(np.uint8)
 
 
 def quantize_mxfp8(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None) -> tuple[Array, Array]:
@@ -79,7 +81,7 @@ def quantize_mxfp8(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | N
     The logarithm is rounded to float32 before it is rounded up. A block of zeros has exponent code 0.
     """
     values = x.view(fmt.dtype)
-    largest = _largest(x, fmt, scheme.grid.columns)
+    largest = float_magnitudes(x, fmt, scheme.grid)
     with np.errstate(divide="ignore"):
         logarithms = np.log2((largest / np.float32(LARGEST_FP8)).astype(np.float64)).astype(np.float32)
     scales = np.where(largest == 0, 0, np.clip(np.ceil(logarithms) + 127, 1, 254)).astype(np.uint8)
@@ -91,19 +93,14 @@ def quantize_nvfp4(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | N
     """Return scales in float8_e4m3fn, and codes of x over scale times second scale; 0 where that product is 0."""
     if second is None:
         raise ValueError("NVFP4 needs the second scale")
-    largest = _largest(x, fmt, scheme.grid.columns)
+    largest = float_magnitudes(x, fmt, scheme.grid)
     with np.errstate(over="ignore"):
         local = np.minimum(largest / np.float32(FLOAT4_E2M1FN.max) / second, np.float32(LARGEST_FP8))
     scales = np.asarray(encode(local, FLOAT8_E4M3FN)).view(np.uint8)
     factors = second * np.asarray(decode(scales, FLOAT8_E4M3FN, to=np.float32))
-    values = _without_zero_blocks(x.view(fmt.dtype).astype(np.float32), factors == 0)
+    values = _without_zero_blocks(x.view(fmt.dtype), factors == 0)
     codes = _codes(values, np.where(factors == 0, np.float32(1), factors), scheme)
     return scales, swap_nibbles(codes)
-
-
-def _largest(x: Array, fmt: Format, width: int) -> Array:
-    """Return the largest magnitudes of blocks of columns in float32."""
-    return largest_magnitudes(x, axis=1, block_size=width, source=fmt).astype(np.float32)
 
 
 def _without_zero_blocks(values: Array, zero: Array) -> Array:

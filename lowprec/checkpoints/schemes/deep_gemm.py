@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.codes import decode, encode
-from ...ops.scales import largest_magnitudes
 from ...spec.float_mode import default_mode
 from ...spec.formats import Format
+from .factors import multiply
+from .magnitudes import float_magnitudes
 from .scheme import Grid, Scheme
 from .tool import Tool
 
@@ -28,9 +28,6 @@ SMALLEST = np.float32(1e-4)
 
 _FRACTION_BITS = 23
 
-PART = 1 << 20
-"""Elements that are multiplied at once."""
-
 
 @default_mode
 def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = None) -> tuple[Array, Array]:
@@ -39,7 +36,7 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
     Parameters
     ----------
     x : numpy.ndarray
-        Rows of a weight as unsigned codes of `fmt`, whole blocks of rows but for the last. All are finite.
+        Rows of a weight as unsigned codes of `fmt`, whole blocks of rows but for the last.
     fmt : Format
         bfloat16, float16 or float32.
     scheme : Scheme
@@ -51,6 +48,11 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
     -------
     scales, codes : numpy.ndarray
         Unsigned codes of float32, a row and a column to each block; rows of bytes.
+
+    Raises
+    ------
+    NotFiniteError
+        If an element is a NaN or an infinity.
     """
     largest, top = _largest(x, fmt, scheme.grid), np.float32(scheme.codes.max)
     return (largest / top).view(np.uint32), _products(x, fmt, np.reciprocal(largest) * top, scheme)
@@ -65,24 +67,14 @@ def quantize_by_powers(x: Array, fmt: Format, scheme: Scheme, second: np.float32
 
 
 def _largest(x: Array, fmt: Format, grid: Grid) -> Array:
-    largest = largest_magnitudes(x, axis=(0, 1), block_size=(grid.rows, grid.columns), source=fmt)
-    clamped: Array = np.maximum(largest.astype(np.float32), SMALLEST)
+    clamped: Array = np.maximum(float_magnitudes(x, fmt, grid), SMALLEST)
     return clamped
 
 
 def _products(x: Array, fmt: Format, factors: Array, scheme: Scheme) -> Array:
     """Return codes of the products with the factors, a row and a column of which each block has."""
-    height, width = scheme.grid.rows, scheme.grid.columns
-    codes = np.empty(x.shape, np.uint8)
-    step = max(1, PART // (height * width))  # blocks: rows may have a million columns
-    for row, top in zip(factors, range(0, len(x), height), strict=True):
-        for first in range(0, len(row), step):
-            spread = np.repeat(row[first : first + step], width)
-            part = (slice(top, top + height), slice(first * width, first * width + len(spread)))
-            values = np.array(decode(x[part], fmt, to=np.float32))
-            values *= spread[: values.shape[1]]
-            codes[part] = np.asarray(encode(values, scheme.codes)).view(np.uint8)
-    return codes
+    factors = np.repeat(factors, scheme.grid.rows, axis=0)[: len(x)]
+    return multiply(x, fmt, factors, scheme.codes, scheme.grid.columns)
 
 
 def rule(scheme: Scheme) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The block types of GGUF with up to 64 elements: values of blocks, as ggml computes them in float32."""
+"""Block types of GGUF with up to 64 elements: values of blocks, as ggml computes them, where no compiled loop does."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.codes import decode
+from ...ops.codes import decode, encode
 from ...ops.quantize import dequantize_linear
-from ...spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT16, Format
+from ...spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT16, FLOAT32, Format
 
 __all__ = [
-    "decode_bf16", "decode_f16", "decode_iq4_nl", "decode_mxfp4", "decode_nvfp4", "decode_q4_0", "decode_q4_1",
-    "decode_q5_0", "decode_q5_1", "decode_q8_0", "half", "half_factors", "lookup", "multiply", "nibbles",
-    "power_factors", "take_bits",
+    "decode_bf16", "decode_f16", "decode_iq4_nl", "decode_nvfp4", "encode_bf16", "encode_f16", "half", "lookup",
+    "multiply", "nibbles", "take_bits",
 ]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
@@ -66,45 +65,6 @@ def multiply(integers: Array, scales: Array, out: Array) -> None:
         dequantize_linear(integers, scales, axis=1, block_size=group, output_dtype=np.float32, out=out)
 
 
-def _add(out: Array, column: Array) -> None:
-    with np.errstate(all="ignore"):
-        np.add(out, column, out=out)
-
-
-def decode_q8_0(blocks: Array, out: Array) -> None:
-    """Read a float16 scale, 32 x int8."""
-    multiply(np.ascontiguousarray(blocks[:, 2:]).view(np.int8), half(blocks, 0), out)
-
-
-def decode_q4_0(blocks: Array, out: Array) -> None:
-    """Read a float16 scale, 16 bytes of two codes, which are offset by 8."""
-    multiply(nibbles(blocks[:, 2:]).view(np.int8) - np.int8(8), half(blocks, 0), out)
-
-
-def decode_q4_1(blocks: Array, out: Array) -> None:
-    """Read a float16 scale, a float16 least value, 16 bytes of two codes."""
-    multiply(nibbles(blocks[:, 4:]), half(blocks, 0), out)
-    _add(out, half(blocks, 2))
-
-
-def _fifth_bits(blocks: Array, at: int) -> Array:
-    """Return codes of 5 bits: 4 bytes of high bits, 16 bytes of two low parts."""
-    codes = nibbles(blocks[:, at + 4 :])
-    codes |= np.unpackbits(blocks[:, at : at + 4], axis=1, bitorder="little") << 4
-    return codes
-
-
-def decode_q5_0(blocks: Array, out: Array) -> None:
-    """Read a float16 scale, codes of 5 bits, which are offset by 16."""
-    multiply(_fifth_bits(blocks, 2).view(np.int8) - np.int8(16), half(blocks, 0), out)
-
-
-def decode_q5_1(blocks: Array, out: Array) -> None:
-    """Read a float16 scale, a float16 least value, codes of 5 bits."""
-    multiply(_fifth_bits(blocks, 4), half(blocks, 0), out)
-    _add(out, half(blocks, 2))
-
-
 def decode_iq4_nl(blocks: Array, out: Array) -> None:
     """Read a float16 scale, 16 bytes of two codes, which stand for the integers of a table."""
     multiply(lookup(IQ4_VALUES, nibbles(blocks[:, 2:])), half(blocks, 0), out)
@@ -119,29 +79,6 @@ def _multiply_fp4(codes: Array, half_scales: Array, out: Array) -> None:
     )
     with np.errstate(over="ignore"):
         out *= np.float32(2)  # twice the scale may be Inf where the product is not
-
-
-def half_factors(blocks: Array) -> Array:
-    """Return the scales of blocks that start with a float16; 1 stands for 0."""
-    scales = half(blocks, 0)
-    return np.where(scales == 0, np.float32(1), scales)
-
-
-def power_factors(blocks: Array) -> Array:
-    """Return the scales of blocks that start with an exponent."""
-    with np.errstate(over="ignore"):
-        return half_powers(blocks[:, :1]) * np.float32(2)
-
-
-def half_powers(exponents: Array) -> Array:
-    """Return 2^(byte − 128), of which FP4 values times 2 are multiples; no byte is NaN."""
-    codes = exponents.astype(np.uint32)
-    return np.where(codes < 2, np.uint32(0x00200000) << codes, codes - 1 << 23).astype(np.uint32).view(np.float32)
-
-
-def decode_mxfp4(blocks: Array, out: Array) -> None:
-    """Read an E8M0 exponent, 16 bytes of two FP4 codes."""
-    _multiply_fp4(nibbles(blocks[:, 1:]), half_powers(blocks[:, :1]), out)
 
 
 def _half_scales() -> Array:
@@ -178,3 +115,18 @@ def decode_f16(blocks: Array, out: Array) -> None:
 def decode_bf16(blocks: Array, out: Array) -> None:
     """Read one bfloat16."""
     _decode_whole(blocks, out, BFLOAT16)
+
+
+def _encode_whole(x: Array, source: Format, fmt: Format) -> Array:
+    values = x.view(np.float32) if source == FLOAT32 else np.asarray(decode(x, source, to=np.float32))
+    return np.asarray(encode(values, fmt)).view(np.uint8)
+
+
+def encode_bf16(x: Array, source: Format) -> Array:
+    """Return bfloat16, rounded to nearest, ties to even."""
+    return _encode_whole(x, source, BFLOAT16)
+
+
+def encode_f16(x: Array, source: Format) -> Array:
+    """Return float16, rounded to nearest, ties to even; Inf beyond its range."""
+    return _encode_whole(x, source, FLOAT16)

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.ranges import largest_codes
 from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, INT8, UINT4, Format
-from .scheme import GlobalScale, Grid, Packing, Scheme
+from .magnitudes import clear_negative_zeros, float_magnitudes, group_magnitudes
+from .scheme import GlobalScale, Packing, Scheme
 from .tool import Tool
 
-__all__ = ["TOOL", "code_format", "global_scale", "has_nonfinite", "quantize", "rule"]
+__all__ = ["TOOL", "code_format", "global_scale", "quantize", "rule"]
 
 Array = np.ndarray[Any, Any]
 
@@ -33,13 +33,6 @@ LARGEST_NVFP4 = 2688.0
 INTEGERS = {4: (INT4, UINT4)}
 """Codes in words, by their bits: the integers they stand for, and what is stored."""
 
-PART = 1 << 16
-
-
-def has_nonfinite(x: Array, fmt: Format) -> bool:
-    """Whether there is a NaN or an infinity among dense codes of `fmt`."""
-    return bool(x.size) and int(largest_codes(x.reshape(1, -1), fmt, PART).max()) > fmt.max_code
-
 
 def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = None) -> tuple[Array, Array]:
     """Return scales and codes.
@@ -47,7 +40,7 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
     Parameters
     ----------
     x : numpy.ndarray
-        Rows of a weight as unsigned codes of `fmt`; with blocks of rows, whole ones. All are finite.
+        Rows of a weight as unsigned codes of `fmt`; with blocks of rows, whole ones.
     fmt : Format
         bfloat16, float16 or float32.
     scheme : Scheme
@@ -59,6 +52,11 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
     -------
     scales, codes : numpy.ndarray
         Unsigned codes of `scheme.scale`, a row and a column to each scale; rows of bytes.
+
+    Raises
+    ------
+    NotFiniteError
+        If an element is a NaN or an infinity.
     """
     if scheme.global_scale is not GlobalScale.NONE and second is not None:
         return _nvfp4(x, fmt, scheme, second)
@@ -76,13 +74,6 @@ def global_scale(largest: float, fmt: Format) -> np.float32:
     return scale if np.isfinite(scale) else np.float32(1)
 
 
-def _magnitudes(x: Array, fmt: Format, grid: Grid) -> Array:
-    """Return the largest magnitudes of what shares a scale, as codes of `fmt`: a row and a column to each scale."""
-    height = grid.rows or len(x)
-    rows = largest_codes(x, fmt, grid.columns or x.shape[1])
-    return rows if height == 1 else np.maximum.reduceat(rows, np.arange(0, len(x), height), axis=0)
-
-
 def _codes(x: Array, fmt: Format, scales: Array, scheme: Scheme) -> Array:
     """Return rows of bytes, the codes of `x` over its scales; the quotients are rounded to the type of the scales."""
     grid, to, zero = scheme.grid, scheme.codes, None
@@ -90,21 +81,16 @@ def _codes(x: Array, fmt: Format, scales: Array, scheme: Scheme) -> Array:
     axis, block = (1, grid.columns) if grid.columns else (0, 0)
     factors = np.ascontiguousarray(scales if block else scales[:, 0])
     packs = scheme.packing is Packing.LOW_FIRST
-    if to == FLOAT4_E2M1FN:
-        x = _without_negative_zero(x, fmt)
     if scheme.packing is Packing.WORDS:
         # Recipes have whole groups of 4-bit codes, a multiple of 8: a row of words is a row of packed codes.
         (_, to), zero, packs = INTEGERS[scheme.bits], 1 << (scheme.bits - 1), True
     codes = quantize_linear(
         x.view(fmt.dtype), factors, zero, axis=axis, block_size=block, output_dtype=to, packed=packs
     )
-    return np.asarray(codes).view(np.uint8).reshape(len(x), -1)
-
-
-def _without_negative_zero(x: Array, fmt: Format) -> Array:
-    """Return codes with 0 for −0: llm-compressor gives FP4 codes the sign of the quotient, which is 0 for −0."""
-    negative = x == fmt.sign_mask
-    return np.where(negative, x.dtype.type(0), x) if negative.any() else x
+    packed = np.asarray(codes).view(np.uint8)
+    if to == FLOAT4_E2M1FN:  # their sign is that of the quotient, which is 0 for −0
+        clear_negative_zeros(packed, x, fmt)
+    return packed.reshape(len(x), -1)
 
 
 def code_format(scheme: Scheme) -> Format:
@@ -119,7 +105,7 @@ def _rounded(values: Any, fmt: Format) -> Array:
 
 def _symmetric(x: Array, fmt: Format, scheme: Scheme) -> tuple[Array, Array]:
     """Return scales in the type of the weight, and codes; eps of the type stands for a scale of 0."""
-    largest = np.asarray(decode(_magnitudes(x, fmt, scheme.grid), fmt, to=np.float32))
+    largest = float_magnitudes(x, fmt, scheme.grid)
     scales = _rounded(largest / np.float32(HALF_RANGES[code_format(scheme)]), fmt)
     scales[scales == 0] = _rounded(np.float32(2.0**-fmt.mantissa_bits), fmt)
     return scales, _codes(x, fmt, scales.view(fmt.dtype), scheme)
@@ -130,7 +116,7 @@ def _mx(x: Array, fmt: Format, scheme: Scheme) -> tuple[Array, Array]:
 
     The exponent goes up from 1.75 times a power of two on, for FP8 elements too; a group of zeros has exponent code 0.
     """
-    largest = _magnitudes(x, fmt, scheme.grid).astype(np.int32)
+    largest = group_magnitudes(x, fmt, scheme.grid).astype(np.int32)
     emax = int(np.floor(np.log2(scheme.codes.max)))
     exponents = (largest + (1 << (fmt.mantissa_bits - 2))) >> fmt.mantissa_bits
     exponents += 127 - emax - fmt.bias
@@ -141,7 +127,7 @@ def _mx(x: Array, fmt: Format, scheme: Scheme) -> tuple[Array, Array]:
 
 def _nvfp4(x: Array, fmt: Format, scheme: Scheme, second: np.float32) -> tuple[Array, Array]:
     """Return scales in float8_e4m3fn, and codes of x over scale / second."""
-    largest = np.asarray(decode(_magnitudes(x, fmt, scheme.grid), fmt, to=np.float32))
+    largest = float_magnitudes(x, fmt, scheme.grid)
     local = np.asarray(decode(_rounded(largest / np.float32(FLOAT4_E2M1FN.max), fmt), fmt, to=np.float32))
     with np.errstate(over="ignore"):
         scales = _rounded(second * local, FLOAT8_E4M3FN)

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.cast import cast
 from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32, Format
-from .scheme import Packing, Scheme
+from .factors import divide
+from .magnitudes import clear_negative_zeros, float_magnitudes
+from .scheme import Grid, Packing, Scheme
 from .tool import Tool
 
 __all__ = ["FP8", "FP8_ROWS", "NVFP4", "fp8_scale", "nvfp4_scale", "quantize", "rule"]
@@ -33,7 +34,7 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
     Parameters
     ----------
     x : numpy.ndarray
-        Rows of a weight as unsigned codes of `fmt`, all finite.
+        Rows of a weight as unsigned codes of `fmt`; finite where `second` was found.
     fmt : Format
         bfloat16, float16 or float32.
     scheme : Scheme
@@ -46,10 +47,15 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
     scales, codes : numpy.ndarray
         Unsigned codes of `scheme.scale`, a row and a column to each scale, that of a whole tensor in each row; rows of
         bytes.
+
+    Raises
+    ------
+    NotFiniteError
+        If scales are computed here, and an element is a NaN or an infinity.
     """
     with np.errstate(all="ignore"):
         if scheme.packing is Packing.LOW_FIRST and second is not None:
-            return _nvfp4(x, fmt, scheme.grid.columns, second)
+            return _nvfp4(x, fmt, scheme.grid, second)
         return _fp8_rows(x, fmt) if second is None else _fp8_tensor(x, fmt, second)
 
 
@@ -69,37 +75,35 @@ def _scale(largest: float, divisor: np.float32, otherwise: np.float32) -> np.flo
     return np.float32(scale if scale > 0 else otherwise / divisor)
 
 
-def _largest(x: Array, fmt: Format, width: int) -> Array:
-    """Return the largest magnitudes of groups of columns, in float32: a row and a column to each."""
-    codes = (x & fmt.magnitude_mask).reshape(len(x), -1, width).max(axis=2)
-    largest: Array = codes.view(fmt.dtype).astype(np.float32)
-    return largest
-
-
-def _nvfp4(x: Array, fmt: Format, width: int, second: np.float32) -> tuple[Array, Array]:
-    ratios = _largest(x, fmt, width) / (LARGEST_FP4 * second)
+def _nvfp4(x: Array, fmt: Format, grid: Grid, second: np.float32) -> tuple[Array, Array]:
+    ratios = float_magnitudes(x, fmt, grid) / (LARGEST_FP4 * second)
     ratios[ratios == 0] = 1
     scales = np.asarray(encode(np.clip(ratios, SMALLEST_FP8, LARGEST_FP8), FLOAT8_E4M3FN)).view(np.uint8)
     factors = np.asarray(decode(scales, FLOAT8_E4M3FN, to=np.float32)) * second
     # A quotient of 0 has no sign: −0 itself, and what becomes 0 by a factor above 1.
-    zero = (x & fmt.magnitude_mask) == 0
+    width = grid.columns
     if factors.max(initial=0) > 1:
-        zero |= x.view(fmt.dtype).astype(np.float32) / np.repeat(factors, width, axis=1) == 0
-    values = np.where(zero, x.dtype.type(0), x).view(fmt.dtype)
+        zero = x.view(fmt.dtype).astype(np.float32) / np.repeat(factors, width, axis=1) == 0
+        x = np.where(zero, x.dtype.type(0), x)
+    values = x.view(fmt.dtype)
     codes = quantize_linear(values, factors, axis=1, block_size=width, output_dtype=FLOAT4_E2M1FN, packed=True)
-    return scales, np.asarray(codes).reshape(len(x), -1)
+    packed = np.asarray(codes)
+    clear_negative_zeros(packed, x, fmt)
+    return scales, packed.reshape(len(x), -1)
 
 
 def _fp8_tensor(x: Array, fmt: Format, scale: np.float32) -> tuple[Array, Array]:
     """Return the scale for each row, and codes of quotients that are rounded to the type of the weight first."""
-    quotients = np.divide(x.view(fmt.dtype), scale, dtype=np.float32)
-    codes = encode(quotients if fmt == FLOAT32 else cast(quotients, fmt), FLOAT8_E4M3FN)
-    return np.full((len(x), 1), scale, np.float32).view(np.uint32), np.asarray(codes).view(np.uint8)
+    if fmt == FLOAT32:
+        codes = divide(x, fmt, scale, FLOAT8_E4M3FN)
+    else:
+        codes = np.asarray(encode(divide(x, fmt, scale, fmt), FLOAT8_E4M3FN, source=fmt))
+    return np.full((len(x), 1), scale, np.float32).view(np.uint32), codes.view(np.uint8)
 
 
 def _fp8_rows(x: Array, fmt: Format) -> tuple[Array, Array]:
     """Return a scale to each row, and codes; a largest magnitude is at least the least normal number of its type."""
-    largest = _largest(x, fmt, x.shape[1])
+    largest = float_magnitudes(x, fmt, Grid(1, 0))
     scales = np.where(largest == 0, LARGEST_FP8, np.maximum(largest, np.float32(fmt.smallest_normal))) / LARGEST_FP8
     codes = quantize_linear(x.view(fmt.dtype), scales[:, 0], axis=0, output_dtype=FLOAT8_E4M3FN)
     return scales.view(np.uint32), np.asarray(codes).view(np.uint8)

@@ -10,6 +10,8 @@ __all__ = ["columns_to_rows", "deinterleave", "pack_words", "swap_nibbles", "unp
 
 Array = np.ndarray[Any, Any]
 
+LOW_NIBBLES = 0x0F0F0F0F0F0F0F0F
+
 INTERLEAVED = (0, 2, 4, 6, 1, 3, 5, 7)
 """Which of eight columns each nibble of a word has, from the lowest on, in `WordOrder.INTERLEAVED`."""
 
@@ -48,5 +50,14 @@ def deinterleave(words: Array) -> Array:
 
 def swap_nibbles(packed: Array) -> Array:
     """Return bytes of two 4-bit codes each with the two exchanged."""
-    swapped: Array = packed << 4 | packed >> 4
+    swapped = np.empty(packed.shape, np.uint8)
+    words, result = np.ascontiguousarray(packed).reshape(-1), swapped.reshape(-1)
+    if words.size % 8 == 0:  # eight at a time
+        words, result = words.view(np.uint64), result.view(np.uint64)
+    low = words.dtype.type(LOW_NIBBLES & np.iinfo(words.dtype).max)
+    np.bitwise_and(words, low, out=result)
+    result <<= 4
+    high = words >> 4
+    high &= low
+    result |= high
     return swapped

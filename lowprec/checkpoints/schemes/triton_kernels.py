@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ...ops.quantize import quantize_linear
-from ...ops.scales import largest_magnitudes
 from ...spec.float_mode import default_mode
 from ...spec.formats import Format
+from .magnitudes import float_magnitudes
 from .scheme import Scheme
 from .tool import Tool
 
@@ -33,7 +33,7 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
     Parameters
     ----------
     x : numpy.ndarray
-        Rows of a weight as unsigned codes of `fmt`, of whole groups. All are finite.
+        Rows of a weight as unsigned codes of `fmt`, of whole groups.
     fmt : Format
         bfloat16, float16 or float32.
     scheme : Scheme
@@ -45,9 +45,14 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
     -------
     scales, codes : numpy.ndarray
         Codes of float8_e8m0fnu, a row and a column to each group; rows of bytes.
+
+    Raises
+    ------
+    NotFiniteError
+        If an element is a NaN or an infinity.
     """
     group = scheme.grid.columns
-    largest = largest_magnitudes(x, axis=1, block_size=group, source=fmt).astype(np.float32)
+    largest = float_magnitudes(x, fmt, scheme.grid)
     ratio = (largest / np.float32(scheme.codes.max)).view(np.uint32)
     scales = ((ratio + np.uint32((1 << _FRACTION_BITS) - 1)) >> _FRACTION_BITS).astype(np.uint8)
     # A scale of code 0 is a power of two here, and a factor of 0 in the tool: its group is rounded to 0 by both.

@@ -1,0 +1,78 @@
+"""The largest magnitudes of what shares a scale, found in one pass that notices NaN and infinities; zeros with a sign.
+
+Magnitudes are in the order of their codes, above which are those of infinities and NaN: the largest code tells both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...backends.ranges import largest_codes
+from ...ops.codes import decode
+from ...spec.formats import Format
+from .scheme import Grid
+
+__all__ = ["NotFiniteError", "clear_negative_zeros", "float_magnitudes", "group_magnitudes", "largest_magnitude"]
+
+Array = np.ndarray[Any, Any]
+
+PART = 1 << 16
+
+FP4_SIGN = 8
+
+
+class NotFiniteError(ValueError):
+    """There is a NaN or an infinity, which has no scale."""
+
+
+def _finite(codes: Array, fmt: Format) -> Array:
+    if int(codes.max(initial=0)) > fmt.max_code:
+        raise NotFiniteError
+    return codes
+
+
+def group_magnitudes(x: Array, fmt: Format, grid: Grid) -> Array:
+    """Return the largest magnitudes of what shares a scale, as codes: a row and a column to each scale.
+
+    Parameters
+    ----------
+    x : numpy.ndarray
+        Rows of unsigned codes of `fmt`; with blocks of rows, whole ones but for the last.
+    fmt : Format
+        A float that has a sign and a zero.
+    grid : Grid
+        What shares a scale.
+
+    Raises
+    ------
+    NotFiniteError
+        If an element is a NaN or an infinity.
+    """
+    height = grid.rows or len(x)
+    rows = _finite(largest_codes(x, fmt, grid.columns or x.shape[1]), fmt)
+    return rows if height == 1 else np.maximum.reduceat(rows, np.arange(0, len(x), height), axis=0)
+
+
+def float_magnitudes(x: Array, fmt: Format, grid: Grid) -> Array:
+    """Return the same in float32."""
+    return np.asarray(decode(group_magnitudes(x, fmt, grid), fmt, to=np.float32))
+
+
+def largest_magnitude(x: Array, fmt: Format) -> float:
+    """Return the largest magnitude of dense codes of a float, 0 where there are none; else as `group_magnitudes`."""
+    if not x.size:
+        return 0.0
+    codes = _finite(largest_codes(x.reshape(1, -1), fmt, PART), fmt)
+    return float(decode(codes.max(keepdims=True), fmt, to=np.float32).item())
+
+
+def clear_negative_zeros(packed: Array, x: Array, fmt: Format) -> None:
+    """Take the sign from 4-bit float codes, two to a byte and the first one low, of elements that are −0."""
+    signed = x.reshape(-1).view(f"i{x.itemsize}")
+    if not signed.size or signed.min() != -fmt.sign_mask:  # −0 is the least number in two's complement
+        return
+    places = np.flatnonzero(signed == -fmt.sign_mask)
+    for nibble in (0, 1):
+        packed[places[places % 2 == nibble] // 2] &= np.uint8(0xFF ^ FP4_SIGN << 4 * nibble)

@@ -1,0 +1,99 @@
+"""The passes that tools share: magnitudes, −0, nibbles, products and quotients; NaN in any place of a weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowprec import reference
+from lowprec.checkpoints.recipes.registry import RECIPES
+from lowprec.checkpoints.schemes.factors import divide, multiply
+from lowprec.checkpoints.schemes.magnitudes import (
+    NotFiniteError,
+    clear_negative_zeros,
+    float_magnitudes,
+    group_magnitudes,
+    largest_magnitude,
+)
+from lowprec.checkpoints.schemes.packing import swap_nibbles
+from lowprec.checkpoints.schemes.scheme import Grid
+from lowprec.spec.formats import BFLOAT16, FLOAT8_E4M3FN, FLOAT16, FLOAT32, Format
+
+Array = np.ndarray[Any, Any]
+SOURCES = [BFLOAT16, FLOAT16, FLOAT32]
+COMPUTING = [one for one in RECIPES if one.scheme.blocks is None and one.scheme.grid != Grid(0, 0)]
+"""Recipes whose tools find scales when they quantize: not only the one of a whole tensor."""
+
+
+def weight(fmt: Format, shape: tuple[int, int] = (256, 256)) -> Array:
+    values = np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+    return values.astype(fmt.dtype).view(fmt.code_dtype)
+
+
+@pytest.mark.parametrize("fmt", SOURCES, ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("special", [np.nan, -np.inf])
+@pytest.mark.parametrize("place", [(0, 0), (255, 255)])
+@pytest.mark.parametrize("recipe", COMPUTING, ids=lambda one: one.name)
+def test_who_computes_scales_notices_nan(recipe: Any, fmt: Format, special: float, place: tuple[int, int]) -> None:
+    x = weight(fmt)
+    x.view(fmt.dtype)[place] = special
+    second = None if recipe.tool.second_scale is None else recipe.tool.second_scale(4.0, fmt)
+    with pytest.raises(NotFiniteError):
+        recipe.tool.quantize(x, fmt, recipe.scheme, second)
+    with pytest.raises(NotFiniteError):
+        largest_magnitude(x, fmt)
+
+
+@pytest.mark.parametrize("fmt", SOURCES, ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("grid", [Grid(1, 16), Grid(1, 0), Grid(128, 128), Grid(100, 0), Grid(0, 0)])
+def test_magnitudes(fmt: Format, grid: Grid) -> None:
+    x = weight(fmt, (300, 208))
+    x.view(fmt.dtype)[0] = fmt.dtype.type(float(fmt.max))
+    x.view(fmt.dtype)[1] *= -1
+    values = np.abs(x.view(fmt.dtype).astype(np.float64))
+    high, wide = grid.rows or 300, grid.columns or 208
+    expected = [[values[r : r + high, c : c + wide].max() for c in range(0, 208, wide)] for r in range(0, 300, high)]
+    found = float_magnitudes(x, fmt, grid)
+    assert found.dtype == np.float32
+    assert found.astype(np.float64).tolist() == expected
+    assert group_magnitudes(x, fmt, grid).view(fmt.dtype).astype(np.float64).tolist() == expected
+    assert largest_magnitude(x, fmt) == float(fmt.max)
+    assert largest_magnitude(x[:0], fmt) == 0
+
+
+@pytest.mark.parametrize("fmt", SOURCES, ids=lambda fmt: fmt.name)
+def test_negative_zeros_lose_their_sign(fmt: Format) -> None:
+    values = np.array([[-0.0, -0.0, 0.0, -0.0], [-0.0, 1.0, -1.0, -2.0]]).astype(fmt.dtype)
+    packed = np.array([0x88, 0x80, 0xA8, 0xCA], np.uint8)
+    clear_negative_zeros(packed, values.view(fmt.code_dtype), fmt)
+    assert packed.tolist() == [0x00, 0x00, 0xA0, 0xCA]
+    clear_negative_zeros(packed, np.ones((2, 4)).astype(fmt.dtype).view(fmt.code_dtype), fmt)
+    assert packed.tolist() == [0x00, 0x00, 0xA0, 0xCA]
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (1, 3), (8, 32), (3, 5)])
+def test_nibbles_are_exchanged(shape: tuple[int, int]) -> None:
+    packed = np.random.default_rng(1).integers(0, 256, shape, np.uint8)
+    expected = [[one % 16 * 16 + one // 16 for one in row] for row in packed.tolist()]
+    swapped = swap_nibbles(packed)
+    assert (swapped.shape, swapped.tolist()) == (shape, expected)
+    assert swap_nibbles(packed[:, ::2]).tolist() == [row[::2] for row in expected]
+
+
+@pytest.mark.parametrize("fmt", SOURCES, ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize("target", [*SOURCES, FLOAT8_E4M3FN], ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize(("combine", "factor"), [(multiply, 37.3), (multiply, 1e-3), (divide, 0.0123), (divide, 700.1)])
+def test_products_and_quotients(fmt: Format, target: Format, combine: Callable[..., Array], factor: float) -> None:
+    """Rounded to float32 by NumPy, then to the target by the oracle."""
+    x, one = weight(fmt, (4, 80)), np.float32(factor)
+    values = x.view(fmt.dtype).astype(np.float32)
+    expected = values * one if combine is multiply else values / one
+    codes = combine(x, fmt, np.asarray(one) if combine is multiply else one, target)
+    assert codes.shape == x.shape
+    single = expected.view(np.uint32).reshape(-1).tolist()
+    assert codes.view(target.code_dtype).reshape(-1).tolist() == [
+        reference.encode(reference.decode(code, FLOAT32), target) for code in single
+    ]
