@@ -10,6 +10,8 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from conversions import Arrays
 from peers import Peer
@@ -19,33 +21,29 @@ import lowprec as lp
 _threads_of_the_client: list[int] = []
 
 
-def _jax(threads: int) -> Any:
-    """Return JAX with a client of so many threads, or None where it has another one."""
+def _has_client(threads: int) -> bool:
+    """Return whether the client has so many threads; the first call decides."""
     if not _threads_of_the_client:
         os.environ["NPROC"] = str(threads)  # XLA reads the size of its pool of threads here
-        os.environ["JAX_PLATFORMS"] = "cpu"
+        jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_cpu_enable_async_dispatch", False)
         _threads_of_the_client.append(threads)
-    import jax  # it reads both variables
-
-    if _threads_of_the_client != [threads]:
-        return None
-    jax.config.update("jax_enable_x64", True)
-    jax.config.update("jax_cpu_enable_async_dispatch", False)
-    return jax
+    return _threads_of_the_client == [threads]
 
 
 def peers(arrays: Arrays, threads: int) -> Iterator[Peer]:
     """Return the peer where JAX has both dtypes; it packs no codes."""
-    jax, row = _jax(threads), arrays.row
-    if jax is None or (row.packed and row.operation != "dequantize"):
+    row = arrays.row
+    if not _has_client(threads) or (row.packed and row.operation != "dequantize"):
         return
     try:
-        operands = [jax.numpy.asarray(arrays.values.reshape(arrays.grouped))]
+        operands = [jnp.asarray(arrays.values.reshape(arrays.grouped))]
         if row.granularity:
-            operands.append(jax.numpy.asarray(arrays.broadcastable(arrays.scale)))
+            operands.append(jnp.asarray(arrays.broadcastable(arrays.scale)))
             zero = arrays.broadcastable(arrays.zero).astype(np.float32)
-            operands += [jax.numpy.asarray(zero)] * row.zero_points
-        arithmetic = jax.jit(_arithmetic(arrays, jax.numpy))
+            operands += [jnp.asarray(zero)] * row.zero_points
+        arithmetic = jax.jit(_arithmetic(arrays))
     except TypeError:  # a dtype that JAX lacks
         return
     yield Peer(
@@ -56,7 +54,7 @@ def peers(arrays: Arrays, threads: int) -> Iterator[Peer]:
     )
 
 
-def _arithmetic(arrays: Arrays, jnp: Any) -> Callable[..., Any]:
+def _arithmetic(arrays: Arrays) -> Callable[..., Any]:
     row, dtype, single = arrays.row, arrays.target.dtype, np.float32
     if row.operation == "cast":
         return lambda x: x.astype(dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,11 +32,9 @@ class Peer:
 
 
 def peers(arrays: Arrays, threads: int) -> Iterator[Peer]:
-    """Return every peer that has the conversion."""
+    """Return every peer that is installed and has the conversion."""
     for module, package in MODULES.items():
-        try:
-            importlib.import_module(package)
-        except ImportError:
+        if not importlib.util.find_spec(package):
             continue
         yield from importlib.import_module(module).peers(arrays, threads)
 

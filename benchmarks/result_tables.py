@@ -70,16 +70,16 @@ def run_table(run: dict[str, Any]) -> str:
     """Return a stored run: its circumstances and its table."""
     names, known, unit = columns(run["rows"]), {}, run.get("unit", "ns")
     lines = [line(row, names, run["elements"], unit, known) for row in run["rows"]]
-    threads = run.get("threads", 1)
-    return "\n".join([
-        f"**{size(run['elements'])} elements, {threads} thread{'s' * (threads > 1)}**, minima of interleaved rounds. "
-        f"{results.described(run)}.\n",
-        header(names, unit),
-        *lines,
-        f"\nTargets missed: {sum(MISSED in text for text in lines)} rows of {len(lines)}.",
-        *(["\n" + fresh_table(run["fresh"])] if run.get("fresh") else []),
-        *(["\n" + small_table(run["small calls"])] if run.get("small calls") else []),
-    ])  # fmt: skip
+    threads, statistic = run.get("threads", 1), run.get("statistic", "minima")
+    heading = f"**{size(run['elements'])} elements, {threads} thread{'s' * (threads > 1)}**"
+    parts = [
+        f"{heading}, {statistic} of interleaved rounds. {results.described(run)}.",
+        "\n".join([header(names, unit), *lines]),
+        f"Targets missed: {sum(MISSED in text for text in lines)} rows of {len(lines)}.",
+        fresh_table(run["fresh"]) if run.get("fresh") else "",
+        small_table(run["small calls"]) if run.get("small calls") else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def fresh_table(rows: list[dict[str, Any]]) -> str:
@@ -115,7 +115,10 @@ def _cases(run: dict[str, Any]) -> set[str]:
 def readme_table(folder: Path = results.FOLDER) -> str:
     """Return three rows of the latest run of 64 Mi elements that has them."""
     stored = (results.load(path.stem, folder).get(str(targets.OUT_OF_CACHE)) for path in sorted(folder.glob("*.json")))
-    run = max((run for run in stored if run and set(README_ROWS) <= _cases(run)), key=lambda run: str(run["date"]))
+    whole = [run for run in stored if run and set(README_ROWS) <= _cases(run)]
+    if not whole:
+        return "  No run of 64 Mi elements is stored."
+    run = max(whole, key=lambda run: str(run["date"]))
     rows = {row["case"]: targets.multiples(row) for row in run["rows"]}
     lines = [f"  | | {' | '.join(HEADS.get(name, name) for name in README_COLUMNS)} |"]
     lines.append("  | --- |" + " ---: |" * len(README_COLUMNS))

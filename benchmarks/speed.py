@@ -69,13 +69,14 @@ def table(roof: Roof, n: int, options: argparse.Namespace) -> list[dict[str, Any
     print(f"{statistic} of interleaved rounds; change against {stored.get('date', 'no stored run')}\n")
     left_out = (peers.PEERS if options.alone else ()) + (() if n >= LARGE else ("2 threads", "non-temporal"))
     names = [name for name in result_tables.COLUMNS if name not in left_out]
-    print(result_tables.header(names, "ns", ("change",)))  # peers are left out where the time gets short
+    print(result_tables.header(names, "ns", ("change",)))
     rows: list[dict[str, Any]] = []
     known: dict[str, dict[str, float]] = {}
     end = time.monotonic() + 60 * options.minutes * len(chosen) / len(CONVERSIONS)
     for index, conversion in enumerate(chosen):
         allotted = (end - time.monotonic()) / (len(chosen) - index)
-        start, late = time.monotonic(), allotted < (1.5 if n >= LARGE else 0.25)
+        start = time.monotonic()
+        late = allotted < (1.5 if n >= LARGE else 0.25)
         arrays = Arrays(conversion, n)
         timed = contenders(arrays, roof, threads)
         others, differ = ({}, []) if options.alone or late else peers.checked(arrays, threads, options.verbose)
@@ -139,7 +140,11 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="64 Ki and 4 Mi elements, one minute each")
     parser.add_argument("--sizes", help="elements, comma-separated, multiples of 1024 (default 65536,67108864)")
-    parser.add_argument("--minutes", type=float, help="time of a size (default: 3.5, from 1 Mi elements up 8)")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        help="time of a size (default: 3.5, from 1 Mi elements up 8); where it gets short, rows do without peers",
+    )
     parser.add_argument("--threads", type=int, default=1, help="of lowprec and every peer (default 1, beside it 2)")
     parser.add_argument("--only", default="", metavar="TEXT", help="conversions whose names contain the text")
     parser.add_argument("--alone", action="store_true", help="rooflines and lowprec, without the peers")

@@ -145,18 +145,36 @@ def test_contenders_take_turns_and_a_slow_peer_stops(bench: Any, monkeypatch: An
     now, turns = [0.0], []
     monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
 
-    def contender(name: str, seconds: float, limited: bool) -> Any:
+    def contender(name: str, seconds: float, **options: Any) -> Any:
         def run(repeats: int) -> None:
             turns.append(name)
             now[0] += seconds * repeats
 
-        return timing.Contender(run, limited=limited)
+        return timing.Contender(run, **options)
 
-    both = {"a": contender("a", 1e-4, False), "slow": contender("slow", 0.02, True)}
-    found = timing.measure(both, 1000, 0.1)
-    assert found["minimum"] == found["median"] == {"a": pytest.approx(100.0), "slow": pytest.approx(20000.0)}
+    timed = {
+        "a": contender("a", 1e-4),
+        "slow": contender("slow", 0.02, limited=True),
+        "timed before": contender("timed before", 9, limited=True, known=0.03),
+    }
+    found = timing.measure(timed, 1000, 0.1)
+    times = {"a": pytest.approx(100.0), "slow": pytest.approx(20000.0), "timed before": pytest.approx(30000.0)}
+    assert found == {"minimum": times, "median": times}
     assert turns.count("slow") == 2  # a warm call and one sample
+    assert "timed before" not in turns
     assert turns.count("a") > 100
+
+
+def test_minimum_and_median_of_samples(bench: Any, monkeypatch: Any) -> None:
+    timing = bench("timing")
+    now, steps = [0.0], iter([0.01, 0.01, 0.04, 0.01, 0.02, 0.01, 0.03])  # every other one is a warm call
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
+
+    def run(_: int) -> None:
+        now[0] += next(steps)
+
+    found = timing.measure({"a": timing.Contender(run)}, 1000, 0.0)
+    assert found == {"minimum": {"a": 10000.0}, "median": {"a": 15000.0}}
 
 
 def test_the_bits_of_a_peer_are_compared(bench: Any) -> None:
