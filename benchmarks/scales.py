@@ -1,9 +1,9 @@
 """Time of `absmax_scale` beside reading x once: one thread or several, as ratios.
 
-    python benchmarks/scales.py [--size 64M] [--threads 1,2] [--rounds 15] [--isa v3]
+    python benchmarks/scales.py [--size 64M] [--threads 1,2] [--seconds 1] [--isa v3]
 
 `read` is a C loop over as many threads that combines all of x in vector registers and writes nothing: no scale can be
-had for less. `NumPy` is ``np.abs(x).max(…)``. Contenders take turns, the median of their times counts. The goal is 1.3
+had for less. `NumPy` is ``np.abs(x).max(…)``. Contenders take turns, the minimum of their times counts. The goal is 1.3
 times `read`, scales, their division and their rounding included.
 """
 
@@ -15,8 +15,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from contenders import Call, Roof, random_input
-from speed import machine, measure
+from conversions import random_input
+from results import circumstances, described
+from roofline import Roof
+from timing import Contender, calls, measure
 
 import lowprec as lp
 from lowprec import _kernels
@@ -47,7 +49,7 @@ def with_numpy(x: np.ndarray[Any, Any], axis: int | tuple[int, int] | None = Non
     return magnitudes.reshape(x.shape[0], -1, block_size).max(axis=2)
 
 
-def table(roof: Roof, nbytes: int, threads: int, rounds: int) -> None:
+def table(roof: Roof, nbytes: int, threads: int, seconds: float) -> None:
     """Print the ratios for one number of threads."""
     lp.set_num_threads(threads)
     print(f"\n{nbytes >> 20} MiB, {threads} thread{'s' * (threads > 1)}: multiples of reading x (in GB/s)\n")
@@ -58,13 +60,14 @@ def table(roof: Roof, nbytes: int, threads: int, rounds: int) -> None:
         x = random_input(held, n).reshape(-1, COLUMNS)
         x[~np.isfinite(x.astype(np.float32))] = 0
         for name, shared in GROUPS:
-            calls: dict[str, Call] = {
-                "read": roof.read_call(x, threads),
-                "lowprec": partial(lp.absmax_scale, x, "int8", **shared),
-                "e8m0": partial(lp.absmax_scale, x, "float8_e4m3fn", scale_format="float8_e8m0fnu", **shared),
-                "NumPy": partial(with_numpy, x, **shared),
+            e8m0 = {"scale_format": "float8_e8m0fnu", **shared}
+            timed: dict[str, Contender] = {
+                "read": roof.read(x, threads),
+                "lowprec": calls(partial(lp.absmax_scale, x, "int8", **shared), threads=threads),
+                "e8m0": calls(partial(lp.absmax_scale, x, "float8_e4m3fn", **e8m0), threads=threads),
+                "NumPy": calls(partial(with_numpy, x, **shared), limited=True),
             }
-            times = measure(calls, n, rounds)
+            times = measure(timed, n, seconds)["minimum"]
             ratios = " | ".join(f"{times[who] / times['read']:.2f}" for who in ("lowprec", "e8m0", "NumPy"))
             print(f"| {source} | {name} | {held.bits / 8 / times['read']:.1f} | {ratios} |", flush=True)
 
@@ -74,16 +77,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--size", type=parse_size, default="64M", help="of x, in bytes (default: %(default)s)")
     parser.add_argument("--threads", default="1,2", help="numbers of threads, comma-separated (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=15, help="times that each contender runs (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=1, help="time of a row (default: %(default)s)")
     parser.add_argument("--isa", help="base, v3 or v4 (default: the best here)")
     options = parser.parse_args()
     if options.isa:
         _kernels.use_isa(options.isa)
-    print(machine())
+    print(described(circumstances()))
     with tempfile.TemporaryDirectory() as folder:
         roof = Roof(folder)
         for threads in map(int, options.threads.split(",")):
-            table(roof, options.size, threads, options.rounds)
+            table(roof, options.size, threads, options.seconds)
 
 
 if __name__ == "__main__":

@@ -1,185 +1,192 @@
-"""Our time beside memory rooflines and every peer: same buffers, one process, interleaved, medians, as ratios.
+"""Our time beside memory rooflines and every peer: same arrays, one process, interleaved rounds, as ratios.
 
-    python benchmarks/speed.py [--quick] [--sizes 67108864,65536,1024] [--threads 1,2] [--only TEXT] [--alone]
-                               [--json FILE]
+    python benchmarks/speed.py [--quick] [--sizes 65536,67108864] [--only TEXT] [--alone] [--store [--note TEXT]]
+    python benchmarks/speed.py --markdown | --write-pages
 
-Each case is first checked for equal bits; the last column names the peers that have others (docs/semantics.md says
-where they are wrong). Then every contender runs once a round, in turn, into memory of its own that was written before.
-Figures are multiples of the roofline: a C loop over as many threads that reads and writes the same bytes. `stream` is
-that loop with stores past the cache. Two more tables: fresh outputs, and small calls.
+Each conversion is first checked for equal bits; the last column names the peers that have others (docs/semantics.md
+says where they are wrong). Then every contender runs once a round, in turn, into memory of its own that was written
+before; the minimum counts (`--median`: the median). Figures are multiples of the roofline: a C loop that reads and
+writes the same bytes (roof.c). `non-temporal` is that loop with stores past the cache, `AVX2` the time of those loops
+of ours as a multiple of the AVX-512 loops', `2 threads` a multiple of the roofline on two threads. ✗ marks a missed
+target (targets.py). `change` compares with the run in benchmarks/results/ for the vendor of this machine.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import platform
-import statistics
+import sys
 import tempfile
 import time
 import timeit
-from collections.abc import Callable, Iterator
-from datetime import date
+import warnings
+from collections.abc import Callable
 from functools import partial
-from importlib import metadata
-from pathlib import Path
 from typing import Any
 
-import contenders
 import numpy as np
-from contenders import Call, Case, Roof, aligned, random_input
+import peers
+import result_tables
+import results
+import targets
+from conversions import CONVERSIONS, Arrays, random_input
+from roofline import Roof, aligned
+from timing import Contender, calls, measure
 
 import lowprec as lp
 from lowprec import _kernels
 
-PEERS = ("torch", "ONNX Runtime", "NumPy")
+LARGE = 1 << 20
+"""Elements from which a run takes longer, and non-temporal stores and two threads are shown."""
 
 
-def cases(roof: Roof, n: int, threads: int, only: str) -> Iterator[Case]:
-    """Make the cases one at a time, for their buffers are large."""
-    makers: list[tuple[str, Callable[[], Case]]] = []
-    for source, target, packed in contenders.CAST:
-        makers.append((f"{source} {target}", partial(contenders.cast_case, roof, source, target, packed, n, threads)))
-    for target, packed, spread in contenders.QUANTIZE:
-        call = partial(contenders.quantize_case, roof, target, packed, spread, n, threads)
-        makers.append((f"quantize {target} {spread}", call))
-    for source, packed, spread in contenders.DEQUANTIZE:
-        call = partial(contenders.dequantize_case, roof, source, packed, spread, n, threads)
-        makers.append((f"dequantize {source} {spread}", call))
-    for name, make in makers:
-        if only in name:
-            yield make()
+def contenders(arrays: Arrays, roof: Roof, threads: int) -> dict[str, Contender]:
+    """Return ours and the rooflines; beside one thread the loops of AVX2, and two threads."""
+    x, out, ours = arrays.x, arrays.out, arrays.lowprec()
+    found = {"roofline": roof.copy(x, out, threads), "lowprec": calls(ours, threads=threads)}
+    if arrays.n >= LARGE:
+        found["non-temporal"] = roof.copy(x, out, threads, "stream")
+    if _kernels.isa() == "v4":
+        switch = {"before": partial(_kernels.use_isa, "v3"), "after": partial(_kernels.use_isa, "v4")}
+        found["AVX2"] = calls(ours, threads=threads, **switch)
+    if threads == 1 and results.machine()["cores"] > 1 and arrays.n >= LARGE:
+        found["roofline, 2 threads"] = roof.copy(x, out, 2)
+        switch = {"before": partial(lp.set_num_threads, 2), "after": partial(lp.set_num_threads, 1)}
+        found["2 threads"] = calls(ours, threads=2, **switch)
+    return found
 
 
-def measure(calls: dict[str, Call], n: int, rounds: int) -> dict[str, float]:
-    """Return nanoseconds an element for each contender, the median of interleaved rounds."""
-    repeats = max(1, (1 << 20) // n)
-    found: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            call()  # wakes threads and loads what the last one pushed out
-            start = time.perf_counter()
-            for _ in range(repeats):
-                call()
-            found[name].append((time.perf_counter() - start) / repeats / n * 1e9)
-            time.sleep(0.002)  # the others' thread pools spin for a while
-    return {name: statistics.median(times) for name, times in found.items()}
-
-
-def table(roof: Roof, n: int, threads: int, rounds: int, only: str) -> list[dict[str, Any]]:
-    """Print one size and number of threads; return its rows."""
+def table(roof: Roof, n: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Measure and print the conversions of one size; return their rows."""
+    threads, statistic = options.threads, "median" if options.median else "minimum"
+    chosen = [row for row in CONVERSIONS if options.only in row.name]
+    stored = results.load(results.machine()["vendor"]).get(str(n), {}) if threads == 1 else {}
+    before = {row["case"]: targets.multiples(row) for row in stored.get("rows", ())}
     lp.set_num_threads(threads)
-    if (torch := contenders.module("torch")) is not None:
-        torch.set_num_threads(threads)
-    print(f"\n{n} elements, {threads} thread{'s' * (threads > 1)}: multiples of the roofline (in ns an element)\n")
-    columns = ("lowprec", "stream", *PEERS)
-    print("| case | roofline | " + " | ".join(columns) + " | other bits |")
-    print("| --- |" + " ---: |" * (len(columns) + 1) + " --- |")
-    rows = []
-    for case in cases(roof, n, threads, only):
-        times = measure(case.calls, n, rounds)
-        base = times["roof"]
-        ratios = (f"{times[who] / base:.2f}" if who in times else "–" for who in columns)
-        print(f"| {case.name} | {base:.3f} | {' | '.join(ratios)} | {', '.join(case.differs)} |", flush=True)
-        rows.append({"case": case.name, "elements": n, "threads": threads, "ns": times, "other bits": case.differs})
+    print(
+        f"\n{result_tables.size(n)} elements, {threads} thread{'s' * (threads > 1)}: multiples of the roofline, ",
+        end="",
+    )
+    print(f"{statistic} of interleaved rounds; change against {stored.get('date', 'no stored run')}\n")
+    left_out = (peers.PEERS if options.alone else ()) + (() if n >= LARGE else ("2 threads", "non-temporal"))
+    names = [name for name in result_tables.COLUMNS if name not in left_out]
+    print(result_tables.header(names, "ns", ("change",)))
+    rows: list[dict[str, Any]] = []
+    known: dict[str, dict[str, float]] = {}
+    end = time.monotonic() + 60 * options.minutes * len(chosen) / len(CONVERSIONS)
+    for index, conversion in enumerate(chosen):
+        allotted = (end - time.monotonic()) / (len(chosen) - index)
+        start = time.monotonic()
+        late = allotted < (1.5 if n >= LARGE else 0.25)
+        arrays = Arrays(conversion, n)
+        timed = contenders(arrays, roof, threads)
+        others, differ = ({}, []) if options.alone or late else peers.checked(arrays, threads, options.verbose)
+        seconds = max(0.2, allotted - (time.monotonic() - start))
+        row = {"case": conversion.name, **measure(timed | others, n, seconds), "other bits": differ}
+        now, then = targets.multiples(row)["lowprec"], before.get(conversion.name, {}).get("lowprec")
+        change = f"{100 * (now / then - 1):+.0f} %" if then else "–"
+        print(result_tables.line(row, names, n, "ns", known, statistic, (change,)), flush=True)
+        rows.append(row)
     return rows
 
 
-def fresh(roof: Roof, n: int, rounds: int) -> list[dict[str, Any]]:
+def fresh(roof: Roof, n: int) -> list[dict[str, Any]]:
     """Print what newly allocated outputs cost: ours, and the roofline into such pages."""
-    print(f"\n{n} elements into newly allocated memory, 1 thread: multiples of the roofline into such memory\n")
-    print("| case | roofline | lowprec | lowprec, `out=` |\n| --- | ---: | ---: | ---: |")
     lp.set_num_threads(1)
     rows = []
     for source, target in (("float32", "float8_e4m3fn"), ("float32", "bfloat16"), ("float8_e4m3fn", "float32")):
-        x, held = random_input(lp.formats[source], n), lp.formats[target]
-        out = aligned(n * held.bits // 8).view(held.dtype)
+        x, to = random_input(lp.formats[source], n), lp.formats[target]
+        out = aligned(n * to.bits // 8).view(to.dtype)
 
-        def into_new(x: np.ndarray = x, held: lp.Format = held) -> None:
-            roof.call("roof", x, np.empty(n, held.dtype), n, 1)()
+        def into_new(x: np.ndarray = x, to: lp.Format = to) -> None:
+            new = np.empty(n * to.bits // 8 + 64, np.uint8)
+            start = -new.ctypes.data % 64
+            roof.copy(x, new[start : start + n * to.bits // 8], 1).run(1)
 
-        calls: dict[str, Call] = {
-            "roof": into_new,
-            "fresh": partial(lp.cast, x, held),
-            "out": partial(lp.cast, x, held, out=out),
+        timed = {
+            "roofline": calls(into_new),
+            "lowprec": calls(partial(lp.cast, x, to)),
+            "out=": calls(partial(lp.cast, x, to, out=out)),
         }
-        times = measure(calls, n, rounds)
-        base = times["roof"]
-        print(f"| {source} → {target} | {base:.3f} | {times['fresh'] / base:.2f} | {times['out'] / base:.2f} |")
-        rows.append({"case": f"{source} → {target}", "elements": n, "ns": times})
+        rows.append({"case": f"{source} → {target}", "elements": n, **measure(timed, n, 2.0)})
+    print(f"\n{result_tables.fresh_table(rows)}")
     return rows
 
 
 def small_calls() -> list[dict[str, Any]]:
     """Print microseconds a call on few float32 elements takes, allocation included: minima of many."""
-    target, torch = lp.formats["float8_e4m3fn"], contenders.module("torch")
+    target = lp.formats["float8_e4m3fn"]
     lp.set_num_threads(None)
-    names = ("lowprec", "lowprec, `out=`", "ml_dtypes", "lowprec, torch", "torch")
-    print("\nfloat32 → float8_e4m3fn, microseconds a call, allocation included\n")
-    print("| elements | " + " | ".join(names) + " |\n| ---: |" + " ---: |" * len(names))
     rows = []
     for n in (16, 128, 1024):
         x = random_input(lp.formats["float32"], n)
         out = lp.cast(x, target)
-        calls: list[Call] = [
-            partial(lp.cast, x, target), partial(lp.cast, x, target, out=out), partial(x.astype, target.dtype),
-        ]  # fmt: skip
-        if torch is not None:
-            tensor = torch.from_numpy(x)
-            calls += [partial(lp.cast, tensor, target), partial(tensor.to, getattr(torch, target.torch_name or ""))]
-        found = [min(timeit.repeat(call, number=1000, repeat=20)) * 1000 for call in calls]
-        print(f"| {n} | " + " | ".join(f"{time_:.2f}" for time_ in found) + " |")
-        rows.append({"elements": n, "microseconds": dict(zip(names, found, strict=False))})
+        timed: dict[str, Callable[[], Any]] = {
+            "lowprec": partial(lp.cast, x, target),
+            "lowprec, `out=`": partial(lp.cast, x, target, out=out),
+            "ml_dtypes": partial(x.astype, target.dtype),
+        }
+        if "torch" in sys.modules:
+            torch = sys.modules["torch"]
+            timed["lowprec, torch"] = partial(lp.cast, torch.from_numpy(x), target)
+            timed["torch"] = partial(torch.from_numpy(x).to, torch.float8_e4m3fn)
+        times = {name: min(timeit.repeat(call, number=1000, repeat=20)) * 1000 for name, call in timed.items()}
+        rows.append({"elements": n, "microseconds": {name: round(time_, 3) for name, time_ in times.items()}})
+    print(f"\n{result_tables.small_table(rows)}")
     return rows
 
 
-def machine() -> str:
-    """Return the processor, the date, and the versions of everything timed."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="ascii").splitlines()
-        cpu = next(line.partition(": ")[2] for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        cpu = platform.processor()
-    versions = []
-    for name in ("numpy", "ml_dtypes", "torch", "onnxruntime"):
-        try:
-            versions.append(f"{name} {metadata.version(name)}")
-        except metadata.PackageNotFoundError:
-            versions.append(f"no {name}")
-    return f"{cpu}, {platform.system()}, {date.today()}, loops {_kernels.isa()}, {', '.join(versions)}"
+def parsed() -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="64 Ki and 4 Mi elements, one minute each")
+    parser.add_argument("--sizes", help="elements, comma-separated, multiples of 1024 (default 65536,67108864)")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        help="time of a size (default: 3.5, from 1 Mi elements up 8); where it gets short, rows do without peers",
+    )
+    parser.add_argument("--threads", type=int, default=1, help="of lowprec and every peer (default 1, beside it 2)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="conversions whose names contain the text")
+    parser.add_argument("--alone", action="store_true", help="rooflines and lowprec, without the peers")
+    parser.add_argument("--isa", help="base, v3 or v4 (default: the best here)")
+    parser.add_argument("--median", action="store_true", help="print medians, not minima; both are stored")
+    parser.add_argument("--store", action="store_true", help="replace the stored run of this machine's vendor")
+    parser.add_argument("--note", default="", metavar="TEXT", help="is stored, and printed with the table")
+    parser.add_argument("--markdown", action="store_true", help="print the tables of the stored runs, and end")
+    parser.add_argument("--write-pages", action="store_true", help="put them into docs/performance.md and README.md")
+    parser.add_argument("--verbose", action="store_true", help="say why a peer is left out")
+    options = parser.parse_args()
+    if options.store and (options.only or options.alone or options.isa or options.quick or options.threads > 1):
+        parser.error("--store needs a whole run: no --only, --alone, --isa, --quick or --threads")
+    return options
 
 
 def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="4 Mi and 64 Ki elements, few rounds: under two minutes")
-    parser.add_argument("--sizes", help="elements, comma-separated (default 64 Mi, 64 Ki, 1 Ki)")
-    parser.add_argument("--threads", help="numbers of threads, comma-separated (default 1,2; quick: 1)")
-    parser.add_argument("--only", default="", metavar="TEXT", help="cases that contain the text: 'float32 bfloat16'")
-    parser.add_argument("--alone", action="store_true", help="rooflines and lowprec, without the peers")
-    parser.add_argument("--isa", help="base, v3 or v4 (default: the best here)")
-    parser.add_argument("--json", type=Path, help="write the figures to a file, too")
-    options = parser.parse_args()
-    sizes = options.sizes or ("4194304,65536" if options.quick else "67108864,65536,1024")
-    numbers = options.threads or ("1" if options.quick else "1,2")
-    if options.alone:
-        contenders.peers_wanted = False
+    """Measure, print and store."""
+    options = parsed()
+    if options.markdown or options.write_pages:
+        if options.markdown:
+            print("\n\n".join(text for _, text in result_tables.tables().values()))
+        else:
+            result_tables.write_pages()
+        return
     if options.isa:
         _kernels.use_isa(options.isa)
-    print(machine())
-    found: dict[str, Any] = {"machine": machine(), "rows": []}
+    warnings.filterwarnings("ignore", module="torch")
+    minutes = options.minutes
     with tempfile.TemporaryDirectory() as folder:
         roof = Roof(folder)
-        for n in map(int, sizes.split(",")):
-            for threads in map(int, numbers.split(",")):
-                if threads == 1 or n >= 1 << 14:
-                    rounds = 5 if options.quick or n > 1 << 24 else 15
-                    found["rows"] += table(roof, n, threads, rounds, options.only)
-        if not options.only:
-            found["fresh"] = fresh(roof, max(map(int, sizes.split(","))), 5)
-            found["small calls"] = small_calls()
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        for n in map(int, (options.sizes or ("65536,4194304" if options.quick else "65536,67108864")).split(",")):
+            options.minutes = minutes or (1 if options.quick else 8 if n >= LARGE else 3.5)
+            run = {"elements": n, "threads": 1, "unit": "ns", **results.circumstances()}
+            run |= {"note": options.note} if options.note else {}
+            print(results.described(run))
+            run["rows"] = table(roof, n, options)
+            if not options.only:
+                kind, measured = ("fresh", fresh(roof, n)) if n >= LARGE else ("small calls", small_calls())
+                run[kind] = measured
+            if options.store:
+                print(f"\nstored: {results.store(run).relative_to(results.FOLDER.parent.parent)}")
 
 
 if __name__ == "__main__":
