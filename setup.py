@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy
 from Cython import Tempita
 from Cython.Build import cythonize
+from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
@@ -67,16 +68,18 @@ def render_templates(folder):
             rendered.write_text(text, encoding="utf-8")
 
 
-render_templates(Path(__file__).parent / "lowprec/_native")
-modules = [
-    extension(
+def modules():
+    """Return the module of the entry points and those of the loops."""
+    kernels = extension(
         "_kernels",
         include_dirs=[numpy.get_include()],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
     )
-]
-modules += [extension(f"_native.tier_{name}", flags) for name, flags in TIERS.items() if X86_64 or name == "base"]
-directives = {
+    tiers = [extension(f"_native.tier_{name}", flags) for name, flags in TIERS.items() if X86_64 or name == "base"]
+    return [kernels, *tiers]
+
+
+DIRECTIVES = {
     "language_level": 3,
     "boundscheck": False,
     "wraparound": False,
@@ -84,4 +87,11 @@ directives = {
     "initializedcheck": False,
     "freethreading_compatible": True,
 }
-setup(cmdclass={"build_ext": BuildKernels}, ext_modules=cythonize(modules, compiler_directives=directives))
+
+if __name__ == "__main__":  # which a process of the pool is not
+    render_templates(Path(__file__).parent / "lowprec/_native")
+    Options.emit_code_comments = False  # a third of the C
+    setup(
+        cmdclass={"build_ext": BuildKernels},
+        ext_modules=cythonize(modules(), compiler_directives=DIRECTIVES, nthreads=os.cpu_count() or 1),
+    )

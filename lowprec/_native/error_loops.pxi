@@ -265,7 +265,7 @@ cdef inline void compare_blocks_avx512(
     seen_t *seen,
 ) noexcept nogil:
     # What shares one scale is counted at the end, where the ends of the values say that there may be something.
-    cdef const float *scale = NULL if scales == NULL else <const float *>scales.scale
+    cdef const float *scale = NULL  # a conditional expression would drop the const in C
     cdef int mode = SCALE_UNIFORM if scales == NULL else scales.mode
     cdef float bound = high if high < -low else -low
     cdef float first, second
@@ -277,6 +277,8 @@ cdef inline void compare_blocks_avx512(
     cdef bint regular = True, larger
     cdef Py_ssize_t block, start, count, whole, i
     cdef lp_lanes lanes
+    if scales != NULL:
+        scale = <const float *>scales.scale
     memset(&lanes, 0, sizeof(lanes))
     for i in range(LANES):
         lanes.top[i] = SIGN

@@ -1,6 +1,6 @@
 """The list of compiled loops: the elements they read and write, and the chains that are fused into one loop.
 
-`setup.py` renders `loops.pxi.in` with it. A loop has the name of its function of one element, without `lp_`, and a fused
+`setup.py` renders `loops.pxi.in` with it. A loop has the name of its function of one element without `lp_`, and a fused
 loop the names of its chain, joined by `__`, after `fused_`.
 """
 
@@ -57,13 +57,20 @@ WRITTEN_OUT = {
     **{f"truncate32_to{width}": (U32, WIDTHS[width]) for width in (8, 16, 32)},
     **{f"truncate64_to{width}": (U64, word) for width, word in WIDTHS.items()},
 }
-"""Loops that are more than their function of one element: what is in reach of the machine's own conversions takes those."""
+"""Loops that are more than their function of one element: the machine's own conversions take what is in their reach."""
 
-MOVING = [*(f"pack{bits}" for bits in (2, 4, 6)), *(f"unpack{bits}" for bits in (2, 4, 6)), *(f"byteswap{bits}" for bits in (16, 32, 64))]
+MOVING = [
+    *(f"pack{bits}" for bits in (2, 4, 6)),
+    *(f"unpack{bits}" for bits in (2, 4, 6)),
+    *(f"byteswap{bits}" for bits in (16, 32, 64)),
+]
 """Loops that move codes."""
 
 ADDRESS_OF = {
-    **{name: f"{name}_avx512" for name in ("encode8", "encode8_from16", "encode8_from64", "pack4", "unpack4", "truncate32_to8")},
+    **{
+        name: f"{name}_avx512"
+        for name in ("encode8", "encode8_from16", "encode8_from64", "pack4", "unpack4", "truncate32_to8")
+    },
     **{f"truncate32_to{width}": f"truncate[{WIDTHS[width]}]" for width in (16, 32)},
     **{f"truncate64_to{width}": f"truncate64[{word}]" for width, word in WIDTHS.items()},
 }
@@ -115,15 +122,15 @@ _OTHER_CASTS = (
     ("float64_to_float32_odd", "encode_power8"),
     ("float64_to_float32_sticky", "encode_half16"),
 )
-FUSED = [
-    chain
-    for chain in (*((*a, *b) for a in _TO_FLOAT32 for b in _FROM_FLOAT32), *_OTHER_CASTS)
-    if len(chain) > 1
-]
+FUSED = [chain for chain in (*((*a, *b) for a in _TO_FLOAT32 for b in _FROM_FLOAT32), *_OTHER_CASTS) if len(chain) > 1]
 """Chains without scales."""
 
 _QUANTIZED = (
-    *((*source, last) for source in ((), ("decode_upper16",), ("decode_half16",)) for last in ("quantize32_to8", "divide_encode8")),
+    *(
+        (*source, last)
+        for source in ((), ("decode_upper16",), ("decode_half16",))
+        for last in ("quantize32_to8", "divide_encode8")
+    ),
     *(("decode_upper16", "divide", "round_to_upper16", last) for last in ("round_saturate8", "encode8")),
     *(("decode_half16", "divide", "round_to_precision", last) for last in ("round_saturate8", "encode8")),
 )
@@ -178,7 +185,9 @@ def expression(chain, element, scaled=None):
             continue
         scale, reciprocal, zero, each = scaled
         divides = name in ("quantize32_to8", "divide_encode8", "divide", "dequantize")
-        function = name + ("_reciprocal" if reciprocal and divides else "") + ("_each" if each and name in ZERO_EACH else "")
+        function = (
+            name + ("_reciprocal" if reciprocal and divides else "") + ("_each" if each and name in ZERO_EACH else "")
+        )
         more = f"{scale}, {reciprocal}, {zero}" if reciprocal and divides else f"{scale}, {zero}"
         text = f"lp_{function}({text}, {more}, &p)"
     return text
@@ -207,17 +216,13 @@ def bits(word, packed):
     return 4 if packed else int(word[4:-2])
 
 
-def _of_runs(name):
-    return f"(({name}0 if i < 16 else {name}1) if i < 32 else ({name}2 if i < 48 else {name}3))"
-
-
 def arguments(mode, by, each, index):
-    """Return what functions with scales take: the scale, its reciprocal, the zero point; and whether zero points differ."""
+    """Return what functions with scales take: scale, reciprocal, zero point; and whether zero points differ."""
     if mode == "uniform":
         return "one_scale", "one_reciprocal" if by else "", "one_zero", False
     if mode == "elementwise":
         return f"scale[{index}]", f"reciprocal[{index}]" if by else "", f"zero[{index}]" if each else "0", each
-    return _of_runs("scale"), _of_runs("reciprocal") if by else "", _of_runs("zero"), True
+    return "run_scale[i]", "run_reciprocal[i]" if by else "", "run_zero[i]", True
 
 
 def names_of_loops():
