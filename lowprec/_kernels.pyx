@@ -296,6 +296,7 @@ def run_same_shape(Program program not None, cnp.ndarray x, cnp.dtype dtype, out
 
 
 include "_native/linear_calls.pxi"
+include "_native/known_calls.pxi"
 include "_native/error_stats.pxi"
 include "_native/scaled_stats.pxi"
 include "_native/ranges.pxi"

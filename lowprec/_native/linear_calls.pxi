@@ -1,15 +1,12 @@
-# Calls of the linear operators that came before: from the arguments to the program and its operands, by one look-up.
+# What a call of a linear operator comes to: its program, and how its operands become what the loops read.
 #
-# No value of a call is kept: scales and zero points are read, and converted to what the loops read, each time.
+# No value of a call is kept: scales and zero points are read, and converted, each time.
 
 cdef enum:
-    KEY_RANK = 8       # axes of the arrays of calls that are remembered
-    KEY_OPTIONS = 16   # options of a call
-    SPREAD_ROOM = 64   # elements past the end of scales that are repeated, which are written several at a time
+    KEY_RANK = 8      # axes of arrays in calls that are remembered
+    SPREAD_ROOM = 64  # elements past the end of scales that are repeated, which are written several at a time
 
-cdef int64_t NO_OPERAND = -1
-cdef int64_t NUMBER = -2  # a Python float, or an int of LARGEST_INT at most, which float64 holds exactly
-cdef int64_t LARGEST_INT = <int64_t>1 << 53
+cdef int64_t LARGEST_INT = <int64_t>1 << 53  # float64 holds all integers up to here
 
 
 cdef class LinearCall:
@@ -76,15 +73,31 @@ cdef class LinearCall:
             self.lengths[axis] = length
 
     cdef int carry_out(
-        self, const char *x, const char *scale, const char *zero, Py_ssize_t zero_count, char *result, int n_threads,
+        self, const char *x, const char *scale, const char *zero, scale_number, zero_number, char *result,
+        int n_threads,
     ) except -1:
-        # 0, with nothing done, where the result overlaps what is read, or zero points are not 0 that can but be 0.
+        # On memory, or on numbers in its place. 0, with nothing done, where the general way has to be taken: the result
+        # overlaps what is read, zero points are not 0 that can but be 0, or a number is out of range.
+        cdef double factor
+        cdef int32_t offset
+        cdef Py_ssize_t zero_count = self.count
         cdef Operands operands
         cdef object scale_holder, zero_holder
         cdef uint64_t room[4]
         cdef const steps_t *steps = &self.program.steps
         cdef Py_ssize_t size = bytes_of(self.n, steps.dst_bits)
         cdef Py_ssize_t repeat = self.repeat
+        if scale == NULL:
+            if type(scale_number) is int and not -LARGEST_INT <= scale_number <= LARGEST_INT:
+                return 0
+            factor = scale_number
+            scale = <const char *>&factor
+        if zero == NULL and zero_number is not None:
+            if type(zero_number) is not int or not self.zero_min <= zero_number <= self.zero_max:
+                return 0
+            offset = zero_number
+            zero = <const char *>&offset
+            zero_count = 1
         if not (
             are_apart(result, size, x, bytes_of(self.n, steps.src_bits))
             and are_apart(result, size, scale, bytes_of(self.count, self.scale_bits))
@@ -113,6 +126,18 @@ cdef class LinearCall:
         operands.view.zero = zero
         run_dense(self.program, <const uint8_t *>x, <uint8_t *>result, self.n, operands, n_threads)
         return 1
+
+    def run_addresses(
+        self, size_t x, size_t scale, size_t zero_point, scale_number, zero_number, size_t result, int n_threads,
+    ) -> bool:
+        """Run the call on memory, for the sizes of which the caller answers, or on numbers where the address is 0.
+
+        False, with nothing done, where `LinearCalls.run` would return None.
+        """
+        return self.carry_out(
+            <const char *>x, <const char *>scale, <const char *>zero_point, scale_number, zero_number, <char *>result,
+            n_threads,
+        ) == 1
 
 
 cdef inline Py_ssize_t bytes_of(Py_ssize_t count, int bits) noexcept nogil:
@@ -158,187 +183,3 @@ cdef object spread_operand(const char **memory, int item, Py_ssize_t count, Py_s
         memcpy(target + i * size, target, size)
     memory[0] = target
     return held
-
-
-# ---- keys: what of the arguments decides all but the values
-
-
-cdef Py_ssize_t describe_option(option, int64_t *words) except -2:
-    # Write what tells an option from every other one, its type included: the number of words; -1 if none can.
-    cdef int overflow = 0
-    cdef int64_t number
-    cdef Py_ssize_t count = 1
-    if option is None:
-        words[0] = 1
-    elif type(option) is int:
-        number = PyLong_AsLongLongAndOverflow(option, &overflow)
-        if overflow or not -LARGEST_INT <= number <= LARGEST_INT:
-            return -1
-        words[0] = number * 4
-    elif option is False or option is True:
-        words[0] = 9 if option is True else 5
-    elif type(option) is tuple:
-        if len(<tuple>option) > KEY_RANK:
-            return -1
-        words[0] = len(<tuple>option) * 4 + 2
-        for length in <tuple>option:
-            if type(length) is not int or describe_option(length, words + count) < 0:
-                return -1
-            count += 1
-    else:
-        words[0] = 13  # the object itself is a part of the key
-    return count
-
-
-cdef Py_ssize_t describe_array(operand, int64_t *words):
-    # Write the type and the shape of an operand: the number of words; -1 if a call with it is not remembered.
-    cdef cnp.ndarray array
-    cdef int axis, rank
-    if type(operand) is cnp.ndarray:
-        array = operand
-        rank = cnp.PyArray_NDIM(array)
-        if rank > KEY_RANK:
-            return -1
-        words[0] = <int64_t>cnp.PyArray_TYPE(array) << 8 | rank
-        for axis in range(rank):
-            words[axis + 1] = cnp.PyArray_DIM(array, axis)
-        return rank + 1
-    words[0] = NO_OPERAND if operand is None else NUMBER
-    return 1 if operand is None or type(operand) is float or type(operand) is int else -1
-
-
-cdef object key_of(x, scale, zero_point, tuple options):
-    # Return what equals the keys of calls that come to the same; None where there is none.
-    cdef int64_t words[KEY_OPTIONS + 4 * (KEY_RANK + 1)]
-    cdef Py_ssize_t count = 0
-    cdef Py_ssize_t more
-    cdef object names = None
-    if len(options) > KEY_OPTIONS:
-        return None
-    for operand in (x, scale, zero_point):
-        more = describe_array(operand, words + count)
-        if more < 0:
-            return None
-        count += more
-    for option in options:
-        more = describe_option(option, words + count)
-        if more < 0 or count + more > KEY_OPTIONS + 3 * (KEY_RANK + 1):
-            return None
-        if words[count] == 13:
-            names = (names, option) if names is not None else option
-        count += more
-    content = PyBytes_FromStringAndSize(<const char *>words, count * sizeof(int64_t))
-    return content if names is None else (content, names)
-
-
-cdef class LinearCalls:
-    """The calls of one linear operator that came before, on NumPy arrays.
-
-    Parameters
-    ----------
-    most : int
-        How many are kept; all are forgotten when there are more.
-    """
-
-    cdef dict known
-    cdef Py_ssize_t most
-
-    def __init__(self, Py_ssize_t most):
-        self.known = {}
-        self.most = most
-
-    def __len__(self):
-        return len(self.known)
-
-    def clear(self) -> None:
-        """Forget all calls."""
-        self.known.clear()
-
-    def knows(self, x, scale, zero_point, tuple options not None) -> bool:
-        """Whether a call with such arguments was remembered, or cannot be."""
-        key = key_of(x, as_operand(scale), as_operand(zero_point), options)
-        return key is None or key in self.known
-
-    def remember(self, x, scale, zero_point, tuple options not None, LinearCall call not None) -> None:
-        """Keep what a call comes to. Options are None, int, bool, tuples of int, or names that equal no number."""
-        key = key_of(x, as_operand(scale), as_operand(zero_point), options)
-        if key is None:
-            return
-        if len(self.known) >= self.most:
-            self.known.clear()
-        self.known[key] = call
-
-    def run(self, x, scale, zero_point, out, tuple options not None, int n_threads) -> object:
-        """Carry out a call that came before, into `out` or a new array; return that.
-
-        None, with nothing done, where none was remembered, an array is not dense in C order and in native byte order,
-        or the call needs checks that raise errors.
-        """
-        cdef LinearCall call
-        cdef cnp.ndarray array, result
-        cdef const char *scale_memory
-        cdef const char *zero_memory = NULL
-        cdef Py_ssize_t zero_count = 1
-        cdef double factor
-        cdef int32_t offset
-        scale, zero_point = as_operand(scale), as_operand(zero_point)
-        key = key_of(x, scale, zero_point, options)
-        try:
-            call = self.known.get(key)
-        except TypeError:  # what cannot be a key is named by the checks
-            return None
-        if call is None or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>x):
-            return None
-        if type(scale) is cnp.ndarray:
-            array = scale
-            if not cnp.PyArray_ISCARRAY_RO(array):
-                return None
-            scale_memory = cnp.PyArray_BYTES(array)
-        else:
-            if type(scale) is int and not -LARGEST_INT <= scale <= LARGEST_INT:
-                return None
-            factor = scale
-            scale_memory = <const char *>&factor
-        if type(zero_point) is cnp.ndarray:
-            array = zero_point
-            if not cnp.PyArray_ISCARRAY_RO(array):
-                return None
-            zero_memory = cnp.PyArray_BYTES(array)
-            zero_count = call.count
-        elif zero_point is not None:
-            if type(zero_point) is not int or not call.zero_min <= zero_point <= call.zero_max:
-                return None
-            offset = zero_point
-            zero_memory = <const char *>&offset
-        if out is None:
-            Py_INCREF(call.dtype)  # the new array keeps it
-            result = new_array(len(call.shape), call.lengths, call.dtype, 0)
-        else:
-            if not (type(out) is cnp.ndarray and takes_result(out, call)):
-                return None
-            result = out
-        if not call.carry_out(
-            cnp.PyArray_BYTES(<cnp.ndarray>x), scale_memory, zero_memory, zero_count, cnp.PyArray_BYTES(result),
-            n_threads,
-        ):
-            return None
-        return result
-
-
-cdef inline object as_operand(operand):
-    # NumPy's scalars are 0-d arrays.
-    if type(operand) is not cnp.ndarray and cnp.PyArray_CheckScalar(operand) and not cnp.PyArray_Check(operand):
-        return cnp.PyArray_FROM_O(operand)
-    return operand
-
-
-cdef inline bint takes_result(cnp.ndarray out, LinearCall call):
-    cdef int axis
-    if not cnp.PyArray_ISCARRAY(out) or cnp.PyArray_NDIM(out) != len(call.shape):
-        return False
-    if cnp.PyArray_TYPE(out) != (<cnp.dtype>call.dtype).type_num:
-        return False
-    for axis in range(cnp.PyArray_NDIM(out)):
-        if cnp.PyArray_DIM(out, axis) != call.lengths[axis]:
-            return False
-    return True

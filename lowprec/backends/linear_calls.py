@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import _kernels
+from ..arrays.libraries import is_torch
+from ..arrays.torch_tensors import LOWEST, mark_written
 from ..plans.cast_plan import make_plan
 from ..plans.granularity import expanded
 from ..spec.formats import FLOAT64, INT32, Format
@@ -18,7 +21,7 @@ from .program import make_program
 from .scale_operands import scale_steps, zero_point_steps
 from .thread_count import PARALLEL_FROM, is_small, shared
 
-__all__ = ["DEQUANTIZED", "QUANTIZED", "LinearKey", "remember", "run_known"]
+__all__ = ["DEQUANTIZED", "QUANTIZED", "LinearKey", "remember", "run_known", "run_known_tensor"]
 
 QUANTIZED = _kernels.LinearCalls(CACHED)
 DEQUANTIZED = _kernels.LinearCalls(CACHED)
@@ -42,18 +45,76 @@ def run_known(
     return shared(x.size, calls.run, x, scale, zero_point, out, options)
 
 
+def run_known_tensor(
+    calls: _kernels.LinearCalls, x: Any, scale: Any, zero_point: Any, out: Any, options: tuple[Any, ...]
+) -> Any:
+    """Do what `run_known` does for a torch tensor; the caller has checked that torch traces and transforms nothing."""
+    torch = sys.modules.get("torch")
+    if torch is None or type(x) is not torch.Tensor:
+        return None
+    tensor = torch.Tensor
+    try:
+        call = calls.find(_described(x, tensor), _described(scale, tensor), _described(zero_point, tensor), options)
+    except RuntimeError:  # a nested tensor has no shape
+        return None
+    if call is None:
+        return None
+    memory, factor, offset = _address(x, tensor), _address(scale, tensor), _address(zero_point, tensor)
+    if memory is None or factor is None or offset is None:
+        return None
+    if out is None:
+        same_shape = x.shape == call.shape
+        result = torch.empty_like(x, dtype=call.dtype) if same_shape else x.new_empty(call.shape, dtype=call.dtype)
+        target = result.data_ptr()
+    elif type(out) is tensor and out.dtype == call.dtype and out.shape == call.shape:
+        result, target = out, _address(out, tensor)
+    else:
+        return None
+    if target is None:
+        return None
+    operands = memory, factor, offset, scale, zero_point, target
+    if not (call.run_addresses(*operands, 1) if is_small(0) else shared(x.numel(), call.run_addresses, *operands)):
+        return None
+    if out is not None:
+        mark_written(out)
+    return result
+
+
+def _described(operand: Any, tensor: Any) -> Any:
+    """Return what a key holds of an operand, as the table of the calls describes it."""
+    return (operand.dtype, operand.shape) if type(operand) is tensor else operand
+
+
+def _address(operand: Any, tensor: Any) -> int | None:
+    """Return where a dense tensor on the CPU lies, 0 for what is no tensor; None if that cannot be said."""
+    if type(operand) is not tensor:
+        return 0
+    try:
+        if not (operand.is_cpu and operand.is_contiguous()) or operand.is_neg() or operand.is_nested:
+            return None
+        address: int = operand.data_ptr()
+    except RuntimeError:  # what is sparse, or wraps another tensor, has no address
+        return None
+    return address if address >= LOWEST else None
+
+
 def _is_name(option: object) -> bool:
     """Whether an option means the same for all time, and equals no option that means something else."""
     return type(option) in (str, int, bool, tuple, type, type(None)) or isinstance(option, (Format, np.dtype))
 
 
 def remember(job: Job, key: LinearKey) -> None:
-    """Let `run_known` find what a job on a small NumPy array comes to."""
+    """Let `run_known` or `run_known_tensor` find what a job on a small array comes to."""
     calls, scale, zero_point, options = key
-    if type(job.x) is not np.ndarray or not all(map(_is_name, options)):
+    x = job.x
+    if is_torch(x):
+        x, scale, zero_point = (_described(array, type(x)) for array in (x, scale, zero_point))
+    elif type(x) is not np.ndarray:
         return
-    if not calls.knows(job.x, scale, zero_point, options) and (call := _linear_call(job, key)) is not None:
-        calls.remember(job.x, scale, zero_point, options, call)
+    if not all(map(_is_name, options)) or calls.knows(x, scale, zero_point, options):
+        return
+    if (call := _linear_call(job, key)) is not None:
+        calls.remember(x, scale, zero_point, options, call)
 
 
 def _linear_call(job: Job, key: LinearKey) -> _kernels.LinearCall | None:

@@ -9,10 +9,10 @@ from typing import Any
 from numpy import ndarray
 
 from ..arrays.libraries import format_of, namespace
-from ..arrays.torch_tensors import dispatched, eager
+from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
-from ..backends.linear_calls import DEQUANTIZED, QUANTIZED, LinearKey, run_known
+from ..backends.linear_calls import DEQUANTIZED, QUANTIZED, LinearKey, run_known, run_known_tensor
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
@@ -112,10 +112,12 @@ def quantize_linear(
     [[1, -2, -8], [2, 7, -8]]
     """
     given = axis, block_size, output_dtype, precision, saturate, packed, opset, source, scale_format
-    if type(x) is ndarray:
-        if (result := run_known(QUANTIZED, x, scale, zero_point, out, given)) is not None:
-            return result
-    elif dispatched(x, scale, zero_point, out):
+    known = run_known if type(x) is ndarray else run_known_tensor
+    if (known is run_known or not transformed()) and (
+        result := known(QUANTIZED, x, scale, zero_point, out, given)
+    ) is not None:
+        return result
+    if known is not run_known and dispatched(x, scale, zero_point, out):
         from . import torch_operators
 
         return torch_operators.quantize_linear(
@@ -206,10 +208,12 @@ def dequantize_linear(
     [-0.5, 0.5, 3.0]
     """
     given = axis, block_size, output_dtype, packed, shape, opset, source, scale_format
-    if type(x) is ndarray:
-        if (result := run_known(DEQUANTIZED, x, scale, zero_point, out, given)) is not None:
-            return result
-    elif dispatched(x, scale, zero_point, out):
+    known = run_known if type(x) is ndarray else run_known_tensor
+    if (known is run_known or not transformed()) and (
+        result := known(DEQUANTIZED, x, scale, zero_point, out, given)
+    ) is not None:
+        return result
+    if known is not run_known and dispatched(x, scale, zero_point, out):
         from . import torch_operators
 
         return torch_operators.dequantize_linear(
