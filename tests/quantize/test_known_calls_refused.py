@@ -15,6 +15,8 @@ import lowprec as lp
 from lowprec.backends.linear_calls import QUANTIZED
 from lowprec.spec.formats import as_format
 
+INTEGERS = X.astype(np.int32)
+
 pytestmark = pytest.mark.usefixtures("forgotten")
 
 
@@ -48,6 +50,7 @@ def refusals() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str,
         "scale too short": (quantized, (X, SCALE[1:], ZERO[1:]), {}),
         "masked scale": (quantized, (X, np.ma.masked_array(SCALE, SCALE > 1), ZERO), {}),
         "scale of bool": (quantized, (X, True), {"output_dtype": "int8"}),
+        "scale that is no integer": (quantized, (INTEGERS, 2.5), {"output_dtype": "int8", "scale_format": "int32"}),
         "scale beyond float64": (quantized, (X, 10**400), {"output_dtype": "int8"}),
         "zero point of float": (quantized, (X, 0.5, 1.5), {"output_dtype": "int8"}),
         "zero point beyond": (quantized, (X, 0.5, 128), {"output_dtype": "int8"}),
@@ -69,6 +72,7 @@ def warm() -> None:
         lp.quantize_linear(X, SCALE, zeros)
         lp.quantize_linear(X, 0.5, output_dtype="int8")
         lp.quantize_linear(X, 0.5, 3, output_dtype="int8")
+        lp.quantize_linear(INTEGERS, 2, output_dtype="int8", scale_format="int32")
         lp.quantize_linear(X, 0.5, 0, output_dtype="float8_e4m3fn")
         lp.dequantize_linear(CODES, SCALE, ZERO)
         lp.dequantize_linear(X.astype(np.int32), 0.5, 0)
@@ -152,6 +156,15 @@ def test_threads_that_were_asked_for(count: int, found: list[bool]) -> None:
     for _ in range(2):
         assert np.array_equal(lp.quantize_linear(x, SCALE, ZERO), np.tile(CODES, (1000, 1)))
     assert found == [False, True]
+
+
+def test_scales_of_tiles_go_the_general_way(found: list[bool]) -> None:
+    scale = np.array([[1, 2], [4, 8]], np.float32)
+    expected = np.rint(X / np.repeat(np.repeat(scale, 2, 0), 3, 1))
+    for _ in range(2):
+        got = lp.quantize_linear(X, scale, axis=(0, 1), block_size=(2, 3), output_dtype="int8")
+        assert np.array_equal(got, expected)
+    assert found == [False, False]
 
 
 def test_no_more_calls_are_kept_than_were_asked_for() -> None:
