@@ -66,6 +66,44 @@ class Operands:
         granularity: Any,
     ) -> None: ...
 
+class LinearCall:
+    dtype: Any
+    shape: tuple[int, ...]
+    def __init__(
+        self,
+        program: Program,
+        dtype: Any,
+        shape: tuple[int, ...],
+        n: int,
+        granularity: Any,
+        spread: tuple[int, int, int],
+        scale_bits: int,
+        scale_steps: tuple[Program, ...],
+        zero_bits: int,
+        zero_steps: tuple[Program, ...] | None,
+        skips_zeros: bool,
+        zero_range: tuple[int, int],
+    ) -> None: ...
+    def run_addresses(
+        self,
+        x: int,
+        scale: int,
+        zero_point: int,
+        scale_number: Any,
+        zero_number: Any,
+        result: int,
+        n_threads: int,
+    ) -> bool: ...
+
+class LinearCalls:
+    def __init__(self, most: int) -> None: ...
+    def __len__(self) -> int: ...
+    def clear(self) -> None: ...
+    def knows(self, x: Any, scale: Any, zero_point: Any, options: tuple[Any, ...]) -> bool: ...
+    def remember(self, x: Any, scale: Any, zero_point: Any, options: tuple[Any, ...], call: LinearCall) -> None: ...
+    def find(self, x: Any, scale: Any, zero_point: Any, options: tuple[Any, ...]) -> LinearCall | None: ...
+    def run(self, x: Any, scale: Any, zero_point: Any, out: Any, options: tuple[Any, ...], n_threads: int) -> Any: ...
+
 def run(program: Program, src: Any, dst: Any, n: int, operands: Operands | None, n_threads: int) -> None: ...
 def run_arrays(program: Program, src: Any, dst: Any, n: int, operands: Operands | None, n_threads: int) -> bool: ...
 def run_same_shape(program: Program, x: Any, dtype: Any, out: Any, n_threads: int) -> Any: ...

@@ -30,6 +30,7 @@ from ..spec.interned import CACHED
 from ..spec.packing import packed_bytes
 from .cpu_operands import cpu_operands
 from .job import CallKey, Job
+from .linear_calls import LinearKey, remember
 from .program import make_program
 from .thread_count import PARALLEL_FROM, is_small, shared
 
@@ -54,6 +55,8 @@ def accepts(job: Job) -> bool:
 def run(job: Job) -> Any:
     """Carry out a job."""
     x, result = job.x, None
+    if isinstance(job.key, LinearKey):
+        remember(job, job.key)
     if _remember(job):
         result = run_known(x, job.key, job.out)
     elif job.carrier is None and type(x) is np.ndarray:

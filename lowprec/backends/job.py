@@ -15,7 +15,8 @@ from ..spec.packing import packed_bytes
 __all__ = ["CallKey", "Job", "Scales"]
 
 CallKey = object
-"""What names a conversion among the calls of all public functions: its formats, as the caller named them."""
+"""What names a conversion among the calls of all public functions: its formats, as the caller named them, or, of a
+linear operator, a `LinearKey` of `linear_calls.py`."""
 
 
 class Scales(NamedTuple):
@@ -69,7 +70,7 @@ class Job:
         `x` will hold it: the block of a lazy array, the contents of a traced one.
     key : object, optional
         Calls with an equal one, for arrays of the same class and dtype, have the same plan: a back end may remember
-        what it comes to. Only with the array, the plan, `codes` and `out`.
+        what it comes to. That of a cast only with the array, the plan, `codes` and `out`.
     """
 
     x: Any

@@ -14,15 +14,23 @@ from ..spec.interned import CACHED
 from ..spec.opset_rules import cast_rules
 from .job import Job, Scales
 
-__all__ = ["Run", "check_zero_point", "loop_operands"]
+__all__ = ["Run", "check_zero_point", "loop_operands", "scale_steps", "zero_point_steps"]
 
 Run = Callable[[Job], Any]
-_scale_plans = lru_cache(maxsize=CACHED)(scale_plans)
+scale_steps = lru_cache(maxsize=CACHED)(scale_plans)
 
 
 @lru_cache(maxsize=CACHED)
 def _cast_plan(source: Format, target: Format) -> Plan:
     return make_plan(source, target, cast_rules(source, target))
+
+
+def zero_point_steps(plan: Plan, stored: Format) -> tuple[Plan, ...] | None:
+    """Return the casts that bring a zero point to what the loops read; None where zero points can but be 0."""
+    if plan.scaling is None or plan.scaling.zero_point is None:
+        return None
+    wanted = plan.scaling.zero_point
+    return () if stored == wanted else (_cast_plan(stored, wanted),)
 
 
 def check_zero_point(plan: Plan, scales: Scales, run: Run) -> None:
@@ -38,9 +46,11 @@ def loop_operands(plan: Plan, scales: Scales, run: Run) -> tuple[Any, Any | None
     """Return the scales and the zero points as the loops read them, converted by a back end's `run`."""
     assert plan.scaling is not None  # a job has scales where its plan has a scale part
     check_zero_point(plan, scales, run)
-    scale, zero_point = scales.scale, None
-    for step in _scale_plans(plan.scaling, scales.format):
+    scale, zero_point, zero_steps = scales.scale, None, zero_point_steps(plan, plan.codes)
+    for step in scale_steps(plan.scaling, scales.format):
         scale = run(Job(scale, step))
-    if scales.zero_point is not None and plan.scaling.zero_point is not None:
-        zero_point = run(Job(scales.zero_point, _cast_plan(plan.codes, plan.scaling.zero_point)))
+    if scales.zero_point is not None and zero_steps is not None:
+        zero_point = scales.zero_point
+        for step in zero_steps:
+            zero_point = run(Job(zero_point, step))
     return scale, zero_point

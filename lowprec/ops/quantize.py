@@ -9,9 +9,10 @@ from typing import Any
 from numpy import ndarray
 
 from ..arrays.libraries import format_of, namespace
-from ..arrays.torch_tensors import dispatched, eager
+from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
+from ..backends.linear_calls import DEQUANTIZED, QUANTIZED, LinearKey, run_known, run_known_tensor
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
@@ -110,7 +111,13 @@ def quantize_linear(
     >>> lp.quantize_linear(x, np.array([0.5, 1.0], np.float32), axis=0, output_dtype="int4").tolist()
     [[1, -2, -8], [2, 7, -8]]
     """
-    if type(x) is not ndarray and dispatched(x, scale, zero_point, out):
+    given = axis, block_size, output_dtype, precision, saturate, packed, opset, source, scale_format
+    known = run_known if type(x) is ndarray else run_known_tensor
+    if (known is run_known or not transformed()) and (
+        result := known(QUANTIZED, x, scale, zero_point, out, given)
+    ) is not None:
+        return result
+    if known is not run_known and dispatched(x, scale, zero_point, out):
         from . import torch_operators
 
         return torch_operators.quantize_linear(
@@ -123,7 +130,8 @@ def quantize_linear(
     factor, named = scale_argument(scale, x, source, scale_format)
     options = QuantizeOptions(axis, block_size, output_dtype, precision, saturate, packs, opset, source, named)
     plan, scales = resolve_operands(QUANTIZE, x, factor, zero_point, options)
-    return dispatch(Job(x, plan, scales, packed=packs, out=out))
+    key = LinearKey(QUANTIZED, scale, zero_point, given)
+    return dispatch(Job(x, plan, scales, packed=packs, out=out, key=key))
 
 
 @eager
@@ -199,7 +207,13 @@ def dequantize_linear(
     >>> lp.dequantize_linear(np.array([-2, 0, 5], np.int8), 0.5, -1).tolist()
     [-0.5, 0.5, 3.0]
     """
-    if type(x) is not ndarray and dispatched(x, scale, zero_point, out):
+    given = axis, block_size, output_dtype, packed, shape, opset, source, scale_format
+    known = run_known if type(x) is ndarray else run_known_tensor
+    if (known is run_known or not transformed()) and (
+        result := known(DEQUANTIZED, x, scale, zero_point, out, given)
+    ) is not None:
+        return result
+    if known is not run_known and dispatched(x, scale, zero_point, out):
         from . import torch_operators
 
         return torch_operators.dequantize_linear(
@@ -218,7 +232,8 @@ def dequantize_linear(
     factor, named = scale_argument(scale, x, source, scale_format)
     options = QuantizeOptions(axis, block_size, output_dtype, None, True, lengths is not None, opset, source, named)
     plan, scales = resolve_operands(DEQUANTIZE, x, factor, zero_point, options, lengths)
-    return dispatch(Job(x, plan, scales, shape=lengths, out=out))
+    key = LinearKey(DEQUANTIZED, scale, zero_point, given)
+    return dispatch(Job(x, plan, scales, shape=lengths, out=out, key=key))
 
 
 @eager

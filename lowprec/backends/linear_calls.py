@@ -1,0 +1,156 @@
+"""Calls of the linear operators that came before: found by dtypes, shapes and options, and carried out at once."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _kernels
+from ..arrays.libraries import is_torch
+from ..arrays.torch_tensors import LOWEST, mark_written
+from ..plans.cast_plan import make_plan
+from ..plans.granularity import expanded
+from ..spec.formats import FLOAT64, INT32, Format
+from ..spec.interned import CACHED
+from ..spec.opset_rules import cast_rules
+from .job import Job
+from .program import make_program
+from .scale_operands import scale_steps, zero_point_steps
+from .thread_count import PARALLEL_FROM, is_small, shared
+
+__all__ = ["DEQUANTIZED", "QUANTIZED", "LinearKey", "remember", "run_known", "run_known_tensor"]
+
+QUANTIZED = _kernels.LinearCalls(CACHED)
+DEQUANTIZED = _kernels.LinearCalls(CACHED)
+
+
+class LinearKey(NamedTuple):
+    """What names a call of a linear operator: where it is remembered; operands and options as the caller gave them."""
+
+    calls: _kernels.LinearCalls
+    scale: Any
+    zero_point: Any
+    options: tuple[Any, ...]
+
+
+def run_known(
+    calls: _kernels.LinearCalls, x: Any, scale: Any, zero_point: Any, out: Any, options: tuple[Any, ...]
+) -> Any:
+    """Carry out a call for a NumPy array where one of its kind came before; else return None, with nothing done."""
+    if is_small(0):  # larger arrays are not remembered
+        return calls.run(x, scale, zero_point, out, options, 1)
+    return shared(x.size, calls.run, x, scale, zero_point, out, options)
+
+
+def run_known_tensor(
+    calls: _kernels.LinearCalls, x: Any, scale: Any, zero_point: Any, out: Any, options: tuple[Any, ...]
+) -> Any:
+    """Do what `run_known` does for a torch tensor; the caller has checked that torch traces and transforms nothing."""
+    torch = sys.modules.get("torch")
+    if torch is None or type(x) is not torch.Tensor:
+        return None
+    tensor = torch.Tensor
+    try:
+        call = calls.find(_described(x, tensor), _described(scale, tensor), _described(zero_point, tensor), options)
+    except RuntimeError:  # a nested tensor has no shape
+        return None
+    if call is None:
+        return None
+    memory, factor, offset = _address(x, tensor), _address(scale, tensor), _address(zero_point, tensor)
+    if memory is None or factor is None or offset is None:
+        return None
+    if out is None:
+        same_shape = x.shape == call.shape
+        result = torch.empty_like(x, dtype=call.dtype) if same_shape else x.new_empty(call.shape, dtype=call.dtype)
+        target = result.data_ptr()
+    elif type(out) is tensor and out.dtype == call.dtype and out.shape == call.shape:
+        result, target = out, _address(out, tensor)
+    else:
+        return None
+    if target is None:
+        return None
+    operands = memory, factor, offset, scale, zero_point, target
+    if not (call.run_addresses(*operands, 1) if is_small(0) else shared(x.numel(), call.run_addresses, *operands)):
+        return None
+    if out is not None:
+        mark_written(out)
+    return result
+
+
+def _described(operand: Any, tensor: Any) -> Any:
+    """Return what a key holds of an operand, as the table of the calls describes it."""
+    return (operand.dtype, operand.shape) if type(operand) is tensor else operand
+
+
+def _address(operand: Any, tensor: Any) -> int | None:
+    """Return where a dense tensor on the CPU lies, 0 for what is no tensor; None if that cannot be said."""
+    if type(operand) is not tensor:
+        return 0
+    try:
+        if not (operand.is_cpu and operand.is_contiguous()) or operand.is_neg() or operand.is_nested:
+            return None
+        address: int = operand.data_ptr()
+    except RuntimeError:  # what is sparse, or wraps another tensor, has no address
+        return None
+    return address if address >= LOWEST else None
+
+
+def _is_name(option: object) -> bool:
+    """Whether an option means the same for all time, and equals no option that means something else."""
+    return type(option) in (str, int, bool, tuple, type, type(None)) or isinstance(option, (Format, np.dtype))
+
+
+def remember(job: Job, key: LinearKey) -> None:
+    """Let `run_known` or `run_known_tensor` find what a job on a small array comes to."""
+    calls, scale, zero_point, options = key
+    x = job.x
+    if is_torch(x):
+        x, scale, zero_point = (_described(array, type(x)) for array in (x, scale, zero_point))
+    elif type(x) is not np.ndarray:
+        return
+    if not all(map(_is_name, options)) or calls.knows(x, scale, zero_point, options):
+        return
+    if (call := _linear_call(job, key)) is not None:
+        calls.remember(x, scale, zero_point, options, call)
+
+
+def _linear_call(job: Job, key: LinearKey) -> _kernels.LinearCall | None:
+    plan, scales, n = job.plan, job.scales, math.prod(job.values_shape)
+    assert scales is not None
+    assert plan.scaling is not None
+    if not 0 < n < PARALLEL_FROM or job.carrier is not None:
+        return None
+    fmt, granularity = scales.format, scales.granularity
+    spread = expanded(granularity, n, (None, None))[0]
+    repeat = granularity.inner if spread.inner < granularity.inner else 1
+    tile = spread.length // (granularity.length * repeat)
+    steps, bits, count = scale_steps(plan.scaling, fmt), fmt.storage_bits, math.prod(scales.scale.shape)
+    if isinstance(key.scale, (int, float)) and not isinstance(key.scale, np.generic):
+        if fmt.is_integer:
+            return None
+        steps, bits = (make_plan(FLOAT64, fmt, cast_rules(FLOAT64, fmt)), *steps), FLOAT64.bits
+    elif math.prod(key.scale.shape) != count:  # those of tiles, repeated
+        return None
+    codes, zero_format = plan.codes, plan.codes
+    if type(key.zero_point) is int:
+        if plan.scaling.zero_point is not None and not codes.is_integer:
+            return None
+        zero_format = INT32
+    zero_steps = zero_point_steps(plan, zero_format)
+    return _kernels.LinearCall(
+        make_program(plan, extend=job.extend, packed=job.packed, unpacked=job.shape is not None),
+        job.dtype,
+        job.result_shape,
+        n,
+        spread,
+        (count, repeat, tile),
+        bits,
+        tuple(map(make_program, steps)),
+        zero_format.storage_bits,
+        None if zero_steps is None else tuple(map(make_program, zero_steps)),
+        codes.is_integer,
+        (int(codes.min), int(codes.max)) if codes.is_integer else (0, 0),
+    )
