@@ -117,7 +117,7 @@ def run(
     program: _kernels.Program, src: np.ndarray, n: int, operands: _kernels.Operands | None = None, *, threads: int = 1,
     start: int = 0,
 ) -> np.ndarray:  # fmt: skip
-    """Convert n elements to memory `start` elements, or bytes of packed ones, past a multiple of 64; return the bytes."""
+    """Convert n elements to memory `start` elements, or bytes of packed ones, past a multiple of 64; return it."""
     size, item = (n * program.dst_bits + 7) // 8, max(program.dst_bits // 8, 1)
     memory = np.full(64 + start * item + size + GUARD, UNTOUCHED, np.uint8)
     first = -memory.ctypes.data % 64 + start * item
