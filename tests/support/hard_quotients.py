@@ -31,7 +31,9 @@ def hardest_quotients() -> Hard:
 
     A tie of a target is an odd number times a power of two: for integers of 8 bits a half, an odd number of 9 bits at
     most; for a float with k mantissa bits one of k + 2 bits at most, fewer where it is subnormal, which is 9 for
-    bfloat16 and fewer for what has 8 bits. Powers of two change nothing: the list has every odd number of 9 bits.
+    bfloat16 and fewer for what has 8 bits. The list has every odd number of 9 bits. Powers of two change nothing: ties
+    are at least 2**-38 and scales more than 2**-60, which makes remainders multiples of 2**-(38 + 23 + 60 + 23), far
+    from where float32 underflows; what is nearer to it has the code 0.
 
     x, scale and m are integers of 24, 24 and 25 bits times powers of two, m an odd one: odd * 2**t plus or minus 1, for
     the last of its bits is worth half a step of float32. x / scale = m + r / scale, so x * 2**c - scale * m = r, where
