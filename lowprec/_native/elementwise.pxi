@@ -15,6 +15,7 @@ cdef extern from "elementwise.h" nogil:
     const uint32_t QUIET_NAN "LP_QUIET_NAN"
     const uint32_t HIDDEN_BIT "LP_HIDDEN_BIT"
     const uint32_t TWO_31 "LP_TWO_31"
+    const bint NAN_PASSES_THROUGH "LP_NAN_PASSES_THROUGH"
     const uint64_t DOUBLE_SIGN "LP_DOUBLE_SIGN"
     const uint64_t DOUBLE_TWO_31 "LP_DOUBLE_TWO_31"
     const uint64_t DOUBLE_TWO_63 "LP_DOUBLE_TWO_63"

@@ -163,7 +163,7 @@ def words(chain):
     return source, target
 
 
-def expression(chain, element, scaled=None):
+def expression(chain, element, scaled=None, *, finite=False):
     """Return the C expression that applies a chain to an element, without its packing.
 
     Parameters
@@ -175,6 +175,8 @@ def expression(chain, element, scaled=None):
     scaled : tuple of str, optional
         The arguments of functions with scales: the scale, its reciprocal or "", the zero point; and whether every
         element has a zero point of its own.
+    finite : bool
+        Whether the loop has checked that the scales keep a NaN as it is.
     """
     text = element
     for name in chain:
@@ -184,11 +186,13 @@ def expression(chain, element, scaled=None):
             text = f"lp_{name}({text}, &p)"
             continue
         scale, reciprocal, zero, each = scaled
-        divides = name in ("quantize32_to8", "divide_encode8", "divide", "dequantize")
+        divides = reciprocal and name in ("quantize32_to8", "divide_encode8", "divide")
         function = (
-            name + ("_reciprocal" if reciprocal and divides else "") + ("_each" if each and name in ZERO_EACH else "")
+            name
+            + ("_reciprocal" if divides else "_finite" if finite and name == "dequantize" else "")
+            + ("_each" if each and name in ZERO_EACH else "")
         )
-        more = f"{scale}, {reciprocal}, {zero}" if reciprocal and divides else f"{scale}, {zero}"
+        more = f"{scale}, {reciprocal}, {zero}" if divides else f"{scale}, {zero}"
         text = f"lp_{function}({text}, {more}, &p)"
     return text
 

@@ -153,8 +153,7 @@ LP_INLINE u32 lp_dequantize(u32 v, u32 scale, u32 zero, const params_t *p) {
 }
 
 /* With scales that are neither 0, Inf nor NaN, and finite zero points, a NaN comes from the value alone, as it is. */
-LP_INLINE u32 lp_dequantize_reciprocal(u32 v, u32 scale, u32 reciprocal, u32 zero, const params_t *p) {
-    (void)reciprocal;
+LP_INLINE u32 lp_dequantize_finite(u32 v, u32 scale, u32 zero, const params_t *p) {
 #if LP_NAN_PASSES_THROUGH
     (void)p;
     return lp_bits((lp_float(v) - lp_float(zero)) * lp_float(scale));
