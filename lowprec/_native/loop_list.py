@@ -122,7 +122,17 @@ _OTHER_CASTS = (
     ("float64_to_float32_odd", "encode_power8"),
     ("float64_to_float32_sticky", "encode_half16"),
 )
-FUSED = [chain for chain in (*((*a, *b) for a in _TO_FLOAT32 for b in _FROM_FLOAT32), *_OTHER_CASTS) if len(chain) > 1]
+_NEVER_MADE = {  # one loop does it without float32 between, or a copy does
+    *(("decode_upper16", *target) for target in (("encode8",), ("encode8", "pack4"), ("encode_upper16",))),
+    *((*source, "encode_upper16") for source in (("decode8",), ("decode_ieee8",), ("unpack4", "decode8"))),
+    ("decode_half16", "encode_half16"),
+    ("decode_power8", "encode_power8"),
+}
+FUSED = [
+    chain
+    for chain in (*((*a, *b) for a in _TO_FLOAT32 for b in _FROM_FLOAT32), *_OTHER_CASTS)
+    if len(chain) > 1 and chain not in _NEVER_MADE
+]
 """Chains without scales."""
 
 _QUANTIZED = (
