@@ -4,7 +4,7 @@
 #ifndef LP_SCALED_ELEMENTS_H
 #define LP_SCALED_ELEMENTS_H
 #ifndef LP_CUDA
-#include "elementwise.h"
+#include "integer_elements.h"
 #endif
 
 /* ---- quotients -------------------------------------------------------------------------------------------------- */
@@ -30,7 +30,7 @@ LP_INLINE u64 lp_propagate_nan_double(double result, u64 a, u64 b) {
    so), and none of them differs. Without FMA the machine divides. */
 #define LP_REACH 0x1p60f
 #define LP_FAR 0x1p30f /* beyond every range of codes of up to 8 bits that is encoded so */
-#ifdef __FMA__
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 #define LP_BY_RECIPROCAL 1
 /* For integers: values beyond any range are brought to LP_BEYOND_INT16 first; at the other end, and from NaN, NaN or
    anything below the range may come out. */

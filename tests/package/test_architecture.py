@@ -20,6 +20,7 @@ from support.paths import ROOT
 
 import lowprec as lp
 from lowprec import reference
+from lowprec.backends import cuda_source
 from lowprec.cli import tables
 from lowprec.spec.formats import NUMERIC
 
@@ -128,6 +129,13 @@ def test_a_wheel_has_every_folder() -> None:
         for init in home.rglob("__init__.py")
     }
     assert folders == set(listed)
+
+
+def test_a_wheel_has_the_text_of_cuda_kernels() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    patterns = settings["package-data"]["lowprec._native"]
+    for name in cuda_source._TEXTS:
+        assert any(Path(name).match(pattern) for pattern in patterns), name
 
 
 def test_folders_import_what_they_may() -> None:
