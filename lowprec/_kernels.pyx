@@ -43,6 +43,7 @@ cdef extern from "thread_tiles.h" nogil:
         uint64_t *scale
         uint32_t *zero
         float *reciprocal
+        float *each_reciprocal
         float *values
         float *again
     tiles_t *thread_tiles "lp_thread_tiles" () noexcept
@@ -259,36 +260,7 @@ cdef int check_sizes(Program program, Py_ssize_t src_size, Py_ssize_t dst_size, 
     return 0
 
 
-cdef int run_dense(
-    Program program, const uint8_t *s, uint8_t *d, Py_ssize_t n, Operands operands, int n_threads,
-) except -1:
-    cdef Py_ssize_t size, chunks, chunk, start
-    cdef const steps_t *steps = &program.steps
-    cdef const operands_t *view = NULL
-    cdef layout_t src_layout, dst_layout
-    check_operands(program, operands)
-    if n == 0:
-        return 0
-    if operands is not None:
-        if program.takes_reciprocals:
-            operands.compute_reciprocals(n)
-        view = &operands.view
-    if not (fits(s, steps.src_bits) and fits(d, steps.dst_bits)):
-        set_dense_layout(&src_layout, s, n, steps.src_bits)
-        set_dense_layout(&dst_layout, d, n, steps.dst_bits)
-        with nogil:
-            run_layouts(steps, &src_layout, &dst_layout, n, view, n_threads)
-        return 0
-    size = chunk_size(n, n_threads)
-    with nogil:
-        if size >= n:  # nothing to share: waking the others would take longer than the work
-            run_chunk(steps, s, d, 0, n, n, view)
-        else:
-            chunks = (n + size - 1) // size
-            for chunk in prange(chunks, schedule="static", num_threads=min(n_threads, chunks)):
-                start = chunk * size
-                run_chunk(steps, s, d, start, min(size, n - start), n, view)
-    return 0
+include "_native/run_dense.pxi"
 
 
 def run(

@@ -12,27 +12,36 @@ ctypedef fused scale_bits_t:
     uint64_t
 
 
+cdef inline void fill(scale_bits_t *d, scale_bits_t v, Py_ssize_t n) noexcept nogil:
+    # REPEAT_WIDTH copies are written at a time, past the end of the run: the next run overwrites them.
+    cdef Py_ssize_t i, j
+    for i in range((n + REPEAT_WIDTH - 1) // REPEAT_WIDTH):
+        for j in range(REPEAT_WIDTH):
+            d[i * REPEAT_WIDTH + j] = v
+
+
 cdef void repeat_scales(
     const scale_bits_t *s, scale_bits_t *d, Py_ssize_t n, Py_ssize_t offset, Py_ssize_t length,
 ) noexcept nogil:
-    # The first run has begun `offset` elements before. REPEAT_WIDTH copies are written at a time, past the end of the
-    # run: the next run overwrites them.
-    cdef scale_bits_t v
-    cdef Py_ssize_t done = 0
-    cdef Py_ssize_t run = length - offset
-    cdef Py_ssize_t i, j
+    # The first run has begun `offset` elements before, and the last one may be cut.
+    cdef Py_ssize_t start = min(length - offset, n)
+    cdef Py_ssize_t whole, i, j
     if length == 1:
         memcpy(d, s, n * sizeof(s[0]))
         return
-    while done < n:
-        v = s[0]
-        run = min(run, n - done)
-        for i in range((run + REPEAT_WIDTH - 1) // REPEAT_WIDTH):
+    fill(d, s[0], start)
+    d += start
+    s += 1
+    whole = (n - start) // length
+    if length <= REPEAT_WIDTH:  # one store for each
+        for i in range(whole):
             for j in range(REPEAT_WIDTH):
-                d[done + i * REPEAT_WIDTH + j] = v
-        done += run
-        run = length
-        s += 1
+                d[i * length + j] = s[i]
+    else:
+        for i in range(whole):
+            fill(d + i * length, s[i], length)
+    if start + whole * length < n:
+        fill(d + whole * length, s[whole], n - start - whole * length)
 
 
 REPEATS = (<size_t>&repeat_scales[uint32_t], <size_t>&repeat_scales[uint64_t])

@@ -11,6 +11,10 @@ cdef struct steps_t:
     bint multiplies  # whether that loop takes reciprocals of scales
 
 
+# Missing from the elements that a loop may prefetch: more than any array has.
+cdef Py_ssize_t NEVER = <Py_ssize_t>1 << 48
+
+
 cdef inline bint one_scale(const operands_t *operands) noexcept nogil:
     return operands == NULL or operands.length == 1 and operands.outer_step == 0
 
@@ -52,34 +56,41 @@ cdef void run_scaled(
     const steps_t *steps, const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, remaining_t remaining,
     const operands_t *operands,
 ) noexcept nogil:
-    # A fused loop with scales, segment by segment: elements whose scales lie in memory as a loop reads them. Scales that
-    # are out of reach go through the chain.
+    # A fused loop with scales, segment by segment: elements whose scales lie in memory as a loop reads them. A tile with
+    # scales that are out of reach goes through the chain.
     cdef tiles_t *tiles = thread_tiles()
     cdef bint packed = steps.src_bits < 8 or steps.dst_bits < 8
+    cdef bint in_reach = True
+    cdef bint chained
+    cdef const uint8_t *source
+    cdef uint8_t *target
+    cdef place_t at = place_of(operands, first)
     cdef scales_t scales
     cdef remaining_t after
     cdef Py_ssize_t start, count
     start = 0
     while start < n:
-        scales = segment_of(operands, first + start, n - start, True, &count)
+        scales = segment_of(operands, &at, n - start, True, &count)
         if packed and count < n - start:
             count -= count % 2  # a segment begins with a byte
         if count < min(<Py_ssize_t>SHORTEST, n - start):
             count = min(<Py_ssize_t>TILE, n - start)
-            scales = spread_scales(operands, first + start, count, tiles)
+            scales = spread_scales(operands, &at, count, steps.multiplies, tiles)
+            in_reach = scales.reciprocal != NULL
+        elif steps.multiplies:
+            in_reach = find_reciprocals(operands, &scales, &count, tiles)
+        chained = steps.multiplies and not in_reach
+        if chained:
+            count = min(<Py_ssize_t>TILE, count)
+            scales = locate_scales(operands, &at, count, reads_runs(steps), tiles)
         after.src = n - start - count + remaining.src
         after.dst = n - start - count + remaining.dst
-        if steps.multiplies and not find_reciprocals(operands, &scales, &count, packed, tiles):
-            count = min(<Py_ssize_t>TILE, count)
-            scales = spread_scales(operands, first + start, count, tiles)
-            run_loops(
-                steps, src + start * steps.src_bits // 8, dst + start * steps.dst_bits // 8, count, after, &scales, tiles,
-            )
+        source, target = src + start * steps.src_bits // 8, dst + start * steps.dst_bits // 8
+        if chained:
+            run_loops(steps, source, target, count, after, &scales, tiles)
         else:
-            fused_scale_loops[scales.mode][steps.fused](
-                src + start * steps.src_bits // 8, dst + start * steps.dst_bits // 8, count, after, &scales,
-                &steps.params,
-            )
+            fused_scale_loops[scales.mode][steps.fused](source, target, count, after, &scales, &steps.params)
+        advance(operands, &at, count)
         start += count
 
 
@@ -95,6 +106,7 @@ cdef void run_tiles(
     cdef Py_ssize_t start, count
     cdef Py_ssize_t step = n  # no scales have to be copied to a tile
     cdef bint runs
+    cdef place_t at
     if steps.fused != NO_LOOP:
         if operands == NULL:
             fused_loops[steps.fused](src, dst, n, remaining, &steps.params)
@@ -111,7 +123,8 @@ cdef void run_tiles(
         after.src = n - start - count + remaining.src
         after.dst = n - start - count + remaining.dst
         if operands != NULL:
-            scales = locate_scales(operands, first + start, count, runs, tiles)
+            at = place_of(operands, first + start)
+            scales = locate_scales(operands, &at, count, runs, tiles)
         run_loops(
             steps, src + start * steps.src_bits // 8, dst + start * steps.dst_bits // 8, count, after, &scales, tiles,
         )
@@ -120,11 +133,11 @@ cdef void run_tiles(
 
 cdef void run_chunk(
     const steps_t *steps, const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, Py_ssize_t whole,
-    const operands_t *operands,
+    const operands_t *operands, bint prefetches,
 ) noexcept nogil:
     cdef lp_mode mode = lp_mode_enter()
     cdef remaining_t remaining
-    remaining.src = remaining.dst = whole - first - n
+    remaining.src = remaining.dst = whole - first - n - (0 if prefetches else NEVER)
     src += first * steps.src_bits // 8
     dst += first * steps.dst_bits // 8
     run_tiles(steps, src, dst, first, n, remaining, operands)

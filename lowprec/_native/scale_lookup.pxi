@@ -18,7 +18,7 @@ cdef struct operands_t:
 cdef int32_t no_zero_points[TILE]  # static, hence all 0
 
 cdef enum:
-    SHORTEST = 64  # elements of a segment; the scales of shorter ones are copied to a tile
+    SHORTEST = 512  # elements of a segment that a fused loop takes alone; scales of shorter ones are copied to a tile
 
 
 cdef inline bint is_aligned(const void *memory, size_t item) noexcept nogil:
@@ -113,18 +113,47 @@ cdef inline scales_t scales_at(const operands_t *o, Py_ssize_t index) noexcept n
     return scales
 
 
+cdef struct place_t:
+    # An element in the three axes.
+    Py_ssize_t outer
+    Py_ssize_t position
+    Py_ssize_t inner
+
+
+cdef inline place_t place_of(const operands_t *o, Py_ssize_t first) noexcept nogil:
+    cdef place_t at
+    cdef Py_ssize_t row = first // o.inner
+    at.inner = first - row * o.inner
+    at.outer = row // o.length
+    at.position = row - at.outer * o.length
+    return at
+
+
+cdef inline void advance(const operands_t *o, place_t *at, Py_ssize_t count) noexcept nogil:
+    # Go to the element `count` further on. Most steps end a row or stay in it, and take no division.
+    cdef Py_ssize_t rows, outer
+    at.inner += count
+    if at.inner < o.inner:
+        return
+    rows = at.inner if o.inner == 1 else 1 if at.inner == o.inner else at.inner // o.inner
+    at.inner -= rows * o.inner
+    at.position += rows
+    if at.position >= o.length:
+        outer = 1 if at.position < 2 * o.length else at.position // o.length
+        at.position -= outer * o.length
+        at.outer += outer
+
+
 cdef scales_t segment_of(
-    const operands_t *o, Py_ssize_t first, Py_ssize_t n, bint runs, Py_ssize_t *count,
+    const operands_t *o, const place_t *at, Py_ssize_t n, bint runs, Py_ssize_t *count,
 ) noexcept nogil:
-    # Return the scales of the element `first` and of those after it, up to n, whose scales lie in memory as a loop reads
-    # them: one for all, one for each, or (where there are loops for `runs`) one for every power of two of them.
-    cdef Py_ssize_t inner = first % o.inner
-    cdef Py_ssize_t position = first // o.inner % o.length
-    cdef Py_ssize_t outer = first // o.inner // o.length
+    # Return the scales of the element at a place and of those after it, up to n, whose scales lie in memory as a loop
+    # reads them: one for all, one for each, or (where there are loops for `runs`) one for every power of two of them.
     cdef Py_ssize_t length = o.block if o.inner == 1 else o.inner if o.width == 1 else 1  # elements with one scale
-    cdef Py_ssize_t offset = inner if o.inner > 1 else position % o.block
-    cdef Py_ssize_t row = o.inner - inner if o.width > 1 else (o.length - position) * o.inner - inner
-    cdef Py_ssize_t index = (outer * o.outer_step + position // o.block) * o.width + (inner if o.width > 1 else 0)
+    cdef Py_ssize_t block = at.position if o.block == 1 else at.position // o.block
+    cdef Py_ssize_t offset = at.inner if o.inner > 1 else at.position - block * o.block
+    cdef Py_ssize_t row = o.inner - at.inner if o.width > 1 else (o.length - at.position) * o.inner - at.inner
+    cdef Py_ssize_t index = (at.outer * o.outer_step + block) * o.width + (at.inner if o.width > 1 else 0)
     cdef scales_t scales = scales_at(o, index)
     if o.length == 1 and o.outer_step == 0 and o.width == 1:
         count[0] = n
@@ -134,7 +163,7 @@ cdef scales_t segment_of(
         count[0] = min(n, row)
         return scales
     count[0] = min(n, row, length - offset)
-    if count[0] < min(n, <Py_ssize_t>TILE) and runs and offset % (1 << RUN_SHIFT) == 0:
+    if count[0] < n and runs and length < TILE and offset % (1 << RUN_SHIFT) == 0:
         scales.run_shift = exponent_of(length)
         if scales.run_shift >= RUN_SHIFT:
             scales.offset = offset
@@ -143,70 +172,99 @@ cdef scales_t segment_of(
     return scales
 
 
+cdef inline void repeat_rows(char *tile, Py_ssize_t size, Py_ssize_t room) noexcept nogil:
+    # Copy the first `size` bytes behind themselves until `room` bytes are full, twice as many each time.
+    cdef Py_ssize_t done = size
+    cdef Py_ssize_t count
+    while done < room:
+        count = min(done, room - done)
+        memcpy(tile + done, tile, count)
+        done += count
+
+
 cdef scales_t spread_scales(
-    const operands_t *o, Py_ssize_t first, Py_ssize_t n, tiles_t *tiles,
+    const operands_t *o, const place_t *at, Py_ssize_t n, bint by_reciprocal, tiles_t *tiles,
 ) noexcept nogil:
-    # Return the scales of n elements from `first` on, one for each, in a tile; so are zero points.
+    # Return the scales of n elements from a place on, one for each, in a tile; so are zero points and, where all scales
+    # are in reach, their reciprocals. Each scale is divided once, then its reciprocal is repeated as it is.
     cdef scales_t scales = scales_at(o, 0)
-    cdef Py_ssize_t inner = first % o.inner
-    cdef Py_ssize_t position = first // o.inner % o.length
-    cdef Py_ssize_t outer = first // o.inner // o.length
+    cdef Py_ssize_t inner = at.inner
+    cdef Py_ssize_t position = at.position
+    cdef Py_ssize_t outer = at.outer
     cdef Py_ssize_t length = o.block if o.inner == 1 else o.inner if o.width == 1 else 1
     cdef Py_ssize_t offset = inner if o.inner > 1 else position % o.block
+    cdef bint follow = rows_follow(o)
+    cdef bint in_reach = by_reciprocal
     cdef Py_ssize_t done = 0
-    cdef Py_ssize_t index, run
+    cdef Py_ssize_t index, run, count, rows
+    cdef const float *reciprocal
     while done < n:
         index = (outer * o.outer_step + position // o.block) * o.width
         if o.width > 1:
             index += inner
             run = o.inner - inner
         else:
-            run = (o.length - position) * o.inner - inner
+            run = n if follow else (o.length - position) * o.inner - inner
         run = min(run, n - done)
         repeat_in_use[o.scale_item == 8](
             o.scale + index * o.scale_item, <char *>tiles.scale + done * o.scale_item, run, offset, length,
         )
         if o.zero != NULL:
             repeat_in_use[0](o.zero + index * 4, tiles.zero + done, run, offset, length)
-        done += run
+        if in_reach:
+            reciprocal = o.reciprocal + index
+            if o.reciprocal == NULL:
+                reciprocal = tiles.reciprocal
+                count = run if length == 1 else (offset + run + length - 1) // length
+                in_reach = reciprocals_in_use(<const float *>(o.scale + index * 4), count, tiles.reciprocal)
+            repeat_in_use[0](reciprocal, tiles.each_reciprocal + done, run, offset, length)
         # The row has ended: go to the next index along the axis, or to the next outer index.
+        rows = 1
+        if o.width > 1 and inner == 0 and run == o.inner:  # the rest of a block has the scales of its first row
+            rows = min(o.block - position % o.block, o.length - position)
+            count = min(rows * run, n - done)
+            repeat_rows(<char *>tiles.scale + done * o.scale_item, run * o.scale_item, count * o.scale_item)
+            if o.zero != NULL:
+                repeat_rows(<char *>(tiles.zero + done), run * 4, count * 4)
+            if in_reach:
+                repeat_rows(<char *>(tiles.each_reciprocal + done), run * 4, count * 4)
+            run = count
+        done += run
         inner = offset = 0
-        position = position + 1 if o.width > 1 else o.length
+        position = position + rows if o.width > 1 else o.length
         if position == o.length:
             position = 0
             outer += 1
     scales.scale = tiles.scale
-    scales.zero = <const char *>no_zero_points if o.zero == NULL else <const char *>tiles.zero
-    scales.reciprocal = NULL
+    scales.zero = <const char *>NULL if o.zero == NULL else <const char *>tiles.zero
+    scales.reciprocal = tiles.each_reciprocal if in_reach else NULL
     scales.mode = SCALE_ELEMENTWISE
     return scales
 
 
 cdef scales_t locate_scales(
-    const operands_t *o, Py_ssize_t first, Py_ssize_t n, bint runs, tiles_t *tiles,
+    const operands_t *o, const place_t *at, Py_ssize_t n, bint runs, tiles_t *tiles,
 ) noexcept nogil:
     # Return the scales of n elements, a tile at most unless all share one, for loops that read a zero point for each.
     cdef Py_ssize_t count
-    cdef scales_t scales = segment_of(o, first, n, runs, &count)
+    cdef scales_t scales = segment_of(o, at, n, runs, &count)
     if count < n:
-        return spread_scales(o, first, n, tiles)
+        scales = spread_scales(o, at, n, False, tiles)
     if scales.zero == NULL:
         scales.zero = <const char *>no_zero_points
     return scales
 
 
-cdef bint find_reciprocals(
-    const operands_t *o, scales_t *scales, Py_ssize_t *count, bint packed, tiles_t *tiles,
-) noexcept nogil:
+cdef bint find_reciprocals(const operands_t *o, scales_t *scales, Py_ssize_t *count, tiles_t *tiles) noexcept nogil:
     # Set the reciprocals that a loop takes, computed once a call or here, in a tile; return whether all scales are in
     # reach. May reduce the number of elements.
     cdef Py_ssize_t scale_count = 1
+    if scales.reciprocal != NULL:
+        return True
     if scales.mode == SCALE_RUNS:
-        count[0] = min(count[0], (<Py_ssize_t>TILE << scales.run_shift) - scales.offset)
+        count[0] = min(count[0], (<Py_ssize_t>TILE << RUN_SHIFT) - scales.offset)
         scale_count = ((scales.offset + count[0] - 1) >> scales.run_shift) + 1
     elif scales.mode == SCALE_ELEMENTWISE:
-        if scales.reciprocal != NULL:
-            return True
         scale_count = count[0] = min(count[0], <Py_ssize_t>TILE)
     scales.reciprocal = tiles.reciprocal
     return reciprocals_in_use(<const float *>scales.scale, scale_count, tiles.reciprocal)

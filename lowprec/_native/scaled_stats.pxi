@@ -54,18 +54,24 @@ cdef void compare_tiles(
     cdef const uint8_t *here
     cdef const void *x
     cdef scales_t scales
+    cdef place_t at
     cdef remaining_t none
     cdef Py_ssize_t tile, start, count
     none.src = none.dst = 0
     for tile in range((n + TILE - 1) // TILE):
         start = tile * TILE
         count = min(<Py_ssize_t>TILE, n - start)
-        scales = locate_scales(operands, start, count, runs, tiles)
+        at = place_of(operands, start)
+        scales = locate_scales(operands, &at, count, runs, tiles)
         here = tile_of(src, start, count, src_bits, tiles.gathered)
         x = here
         if load != NULL and not halves:
             x = tiles.values
             run_loops(load, here, tiles.values, count, none, NULL, tiles)
         here = tile_of(codes, start, count, back.src_bits, tiles.converted)
-        run_loops(back, here, tiles.again, count, none, &scales, tiles)
+        if back.fused != NO_LOOP and not back.multiplies:
+            scales.zero = scales.zero if operands.zero != NULL else NULL
+            fused_scale_loops[scales.mode][back.fused](here, tiles.again, count, none, &scales, &back.params)
+        else:
+            run_loops(back, here, tiles.again, count, none, &scales, tiles)
         (compare_halves_in_use if halves else compare_in_use)(x, tiles.again, count, &scales, low, high, seen)

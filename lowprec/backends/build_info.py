@@ -30,7 +30,8 @@ def build_info() -> dict[str, Any]:
     dict
         ``version``; ``openmp``: the value of the macro _OPENMP, 0 where built without; ``isa``: ``"base"``, ``"v3"``
         (AVX2) or ``"v4"`` (AVX-512), the best this machine has unless the environment variable ``LOWPREC_ISA`` names
-        one; ``isas``: those it could use; ``threads``: how many a large conversion takes.
+        one; ``isas``: those it could use; ``threads``: how many a large conversion takes; ``prefetch``: whether loops
+        request memory beyond the caches before its use, None before the first conversion of 32 MiB measures that.
 
     Notes
     -----
@@ -41,7 +42,7 @@ def build_info() -> dict[str, Any]:
     --------
     >>> import lowprec as lp
     >>> sorted(lp.build_info())
-    ['isa', 'isas', 'openmp', 'threads', 'version']
+    ['isa', 'isas', 'openmp', 'prefetch', 'threads', 'version']
     """
     return {
         "version": version("lowprec"),
@@ -49,4 +50,5 @@ def build_info() -> dict[str, Any]:
         "isa": _kernels.isa(),
         "isas": _kernels.available_isas(),
         "threads": get_num_threads(),
+        "prefetch": _kernels.prefetch(),
     }

@@ -13,8 +13,11 @@ __all__ = ["Granularity", "Repetition", "expanded", "granularity_of", "tile_axes
 
 _Array = np.ndarray[Any, Any]
 
-_PATTERN = 4096
+_PATTERN = 1024
 """Scales of a short pattern are repeated up to about so many, so that the kernels meet long runs: in larger arrays."""
+
+_VECTORS = 64
+"""Elements that a loop converts together: a pattern is a multiple of them where that makes it not much longer."""
 
 
 class Granularity(NamedTuple):
@@ -141,13 +144,15 @@ def tiles_of(
 def expanded(spread: Granularity, n: int, operands: tuple[_Array | None, ...]) -> tuple[Granularity, tuple[Any, ...]]:
     """Repeat the scales of a short per-axis pattern, so that few long runs take the place of many short ones."""
     axis, inner, length, block, outer_step, width = spread
-    if axis is None or outer_step or n <= _PATTERN or length * inner > 16 * _PATTERN:
+    if axis is None or outer_step or n <= _PATTERN or length * inner > 64 * _PATTERN:
         return spread, operands
     if 1 < inner < 64:
         operands = tuple(None if a is None else np.repeat(a, inner) for a in operands)
         length, inner = length * inner, 1
     if inner == 1 and length < _PATTERN and n > length:
-        times = -(-min(_PATTERN, n) // length)
+        whole = _VECTORS // math.gcd(length, _VECTORS)
+        whole = whole if whole * length <= 4 * _PATTERN else 1
+        times = -(-min(_PATTERN, n) // (whole * length)) * whole
         operands = tuple(None if a is None else np.tile(a, times) for a in operands)
         length *= times
     return Granularity(axis, inner, length, block, outer_step, width), operands

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.hard_quotients import hardest_quotients
 from support.quantize_cases import compare, generator, odd_scales, tiers_and_threads
 
 import lowprec as lp
@@ -33,30 +34,8 @@ def test_quotients_next_to_ties(signed: bool, tally: Counter[str]) -> None:
             compare(tally, "QuantizeLinear, next to ties", got, expected[row], f"{who}, one scale", x[row])
 
 
-def hardest_quotients() -> tuple[np.ndarray, np.ndarray]:
-    """Return all x and scales whose quotients lie next to a midpoint m between a half of an integer and its neighbour.
-
-    x, scale and m are integers of 24, 24 and 25 bits times powers of two, m an odd one: half * 2**t plus or minus 1,
-    for the last of its bits is worth half a step of float32. x / scale = m + r / scale, so x * 2**c - scale * m = r,
-    where c is 24 or 25: modulo 2**c, each r has one scale, and that scale one x. In steps of float32 x / scale is
-    r / (2 * scale) away from m: less than 3.5 * 2**-24 means that r is less than 7. Here r goes to 15.
-    """
-    found = []
-    for odd in range(1, 512, 2):
-        for step in (-1, 1):
-            m = (odd << (25 - odd.bit_length())) + step
-            for c in (24, 25):
-                inverse = pow(m, -1, 1 << c)
-                for r in range(-15, 16):
-                    scale = r * -inverse % (1 << c)
-                    x = (scale * m + r) >> c
-                    if 1 << 23 <= scale < 1 << 24 and 1 << 23 <= x < 1 << 24:
-                        found.append((x, scale, c + odd.bit_length() - 26))
-    x, scale, exponent = np.array(found).T
-    return np.ldexp(x.astype(np.float32), exponent), scale.astype(np.float32)
-
-
-HARD_X, HARD_SCALE = hardest_quotients()
+HARD = hardest_quotients()
+HARD_X, HARD_SCALE = HARD.x, HARD.scale
 
 
 def test_they_are_the_hardest() -> None:
@@ -66,7 +45,7 @@ def test_they_are_the_hardest() -> None:
     assert np.all(np.abs(quotients - halves) < 2.0**-16)
     assert len(set(halves.tolist())) > 200
     for x, scale, half in zip(HARD_X.tolist(), HARD_SCALE.tolist(), halves.tolist(), strict=True):
-        step = Fraction(2) ** (math.frexp(half)[1] - 24)
+        step = Fraction(2) ** (math.frexp(x / scale)[1] - 24)
         distance = abs(Fraction(x) / Fraction(scale) - Fraction(half)) / step
         assert abs(distance - Fraction(1, 2)) <= Fraction(15, 2 * int(scale))
 
@@ -78,6 +57,8 @@ def test_none_is_missing(half: float) -> None:
     found = set()
     for step in (-1, 1):
         m = int(half * 2.0 ** (25 - math.frexp(half)[1])) + step
+        if half == 0.5 and step < 0:  # the floats below a power of two are twice as close
+            m = (1 << 25) - 1
         x = np.where(scale * m < 1 << 48, (scale * m + (1 << 23)) >> 24 << 24, (scale * m + (1 << 24)) >> 25 << 25)
         near = (np.abs(x - scale * m) <= 15) & (m >> 24 == 1)
         found |= set((x[near] / m).round().astype(int).tolist())

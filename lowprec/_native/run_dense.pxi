@@ -1,0 +1,80 @@
+# Running a program on dense memory, in chunks over threads. Whether its loops prefetch: not in the cache, where that
+# costs 2 to 7 %; beyond, as the first large conversion finds faster.
+
+cdef extern from "memory_speed.h" nogil:
+    Py_ssize_t lp_l2_size() noexcept
+    int64_t lp_nanoseconds() noexcept
+
+cdef enum:
+    NOT_MEASURED = -1
+    MEASURED_PAIRS = 8        # of chunks, with and without
+    MEASURED_BYTES = 1 << 25  # of a conversion, at both ends together, from which it is measured
+
+cdef int prefetch_gains = NOT_MEASURED
+cdef Py_ssize_t cached_bytes = 4 * lp_l2_size()  # up to here nothing is prefetched: the next cache is near enough
+
+
+cdef Py_ssize_t measure_prefetch(
+    const steps_t *steps, const uint8_t *s, uint8_t *d, const operands_t *operands,
+) noexcept nogil:
+    # Convert the first chunks in turn with and without; return how many elements they had. The least times are
+    # compared, as a chunk may meet new pages. A conversion that is in the cache by chance must not switch it off.
+    global prefetch_gains
+    cdef int64_t least[2]
+    cdef int64_t start
+    cdef Py_ssize_t first = 0
+    cdef int pair, half, on
+    least[0] = least[1] = (<int64_t>1) << 62
+    for pair in range(MEASURED_PAIRS):
+        for half in range(2):
+            on = (pair + half) % 2
+            start = lp_nanoseconds()
+            run_chunk(steps, s, d, first, CHUNK, first + CHUNK, operands, on)
+            least[on] = min(least[on], lp_nanoseconds() - start)
+            first += CHUNK
+    prefetch_gains = least[1] < least[0] + least[0] // 16
+    return first
+
+
+def prefetch() -> bool | None:
+    """Return whether large conversions prefetch; None before the first one, which measures it."""
+    return None if prefetch_gains == NOT_MEASURED else prefetch_gains == 1
+
+
+cdef int run_dense(
+    Program program, const uint8_t *s, uint8_t *d, Py_ssize_t n, Operands operands, int n_threads,
+) except -1:
+    cdef Py_ssize_t size, chunks, chunk, start, nbytes
+    cdef Py_ssize_t done = 0
+    cdef bint prefetches
+    cdef const steps_t *steps = &program.steps
+    cdef const operands_t *view = NULL
+    cdef layout_t src_layout, dst_layout
+    check_operands(program, operands)
+    if n == 0:
+        return 0
+    if operands is not None:
+        if program.takes_reciprocals:
+            operands.compute_reciprocals(n)
+        view = &operands.view
+    if not (fits(s, steps.src_bits) and fits(d, steps.dst_bits)):
+        set_dense_layout(&src_layout, s, n, steps.src_bits)
+        set_dense_layout(&dst_layout, d, n, steps.dst_bits)
+        with nogil:
+            run_layouts(steps, &src_layout, &dst_layout, n, view, n_threads)
+        return 0
+    nbytes = n * (steps.src_bits + steps.dst_bits) // 8
+    prefetches = nbytes > cached_bytes and prefetch_gains != 0
+    size = chunk_size(n, n_threads)
+    with nogil:
+        if prefetch_gains == NOT_MEASURED and nbytes >= MEASURED_BYTES:
+            done = measure_prefetch(steps, s, d, view)
+            prefetches = prefetch_gains
+        if size >= n:  # nothing to share: waking the others would take longer than the work
+            run_chunk(steps, s, d, done, n - done, n, view, prefetches)
+        else:
+            chunks = (n - done + size - 1) // size
+            for chunk in prange(chunks, schedule="static", num_threads=min(n_threads, chunks)):
+                start = done + chunk * size
+                run_chunk(steps, s, d, start, min(size, n - start), n, view, prefetches)
+    return 0

@@ -1,0 +1,143 @@
+"""Fused loops without scales: bit for bit what their chains do, in every tier; chains against the oracle."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+
+import numpy as np
+import pytest
+from support.cast_cases import expected_codes
+from support.fused_chains import (
+    FUSED,
+    FUSED_SCALED,
+    TIERS,
+    Conversion,
+    chain_of,
+    check,
+    conversions,
+    each_tier,
+    elements_of,
+    fused_conversions,
+    run,
+    unlike,
+)
+
+from lowprec import _kernels
+from lowprec.conformance import cast_inputs
+from lowprec.reference import array_cast
+from lowprec.spec.formats import NUMERIC, Format
+
+# No two formats meet in them: from 8-bit floats and from the upper half of float32 there are shorter ways to 16 bits
+# and to 8, and what is its own target is copied.
+UNREACHED = {
+    "decode_upper16.encode8", "decode_upper16.encode8.pack4", "decode_upper16.encode_upper16",
+    "decode_half16.encode_half16", "decode8.encode_upper16", "decode_ieee8.encode_upper16",
+    "unpack4.decode8.encode_upper16", "decode_power8.encode_power8",
+}  # fmt: skip
+REACHED = [name for name in FUSED if name not in UNREACHED]
+LENGTHS = [*range(131), *range(1020, 1029), *range(1085, 1090), 2047, 2048, 2049, 2111, 2113]
+
+
+def test_every_tier_has_the_same_fused_loops() -> None:
+    """Programs know fused loops by their numbers, which must be those of every tier."""
+    for tier in TIERS.values():
+        assert sorted(tier.FUSED_LOOPS) == FUSED
+        assert sorted(tier.FUSED_SCALE_LOOPS) == FUSED_SCALED
+        assert all(tier.FUSED_LOOPS.values())
+        assert all(len(modes) == 3 and all(modes) for modes in tier.FUSED_SCALE_LOOPS.values())
+        assert set(FUSED_SCALED) >= tier.BY_RECIPROCAL
+
+
+def test_every_fused_loop_is_reached() -> None:
+    """No fused loop is compiled for nothing, but those that are listed here."""
+    assert {name for name in (*FUSED, *FUSED_SCALED) if not fused_conversions(name)} <= UNREACHED
+    assert not any(conversions().get(name) for name in UNREACHED)
+
+
+@functools.lru_cache(maxsize=4)
+def codes_of(bits: int, target: Format) -> np.ndarray:
+    """Return every code of up to 16 bits, packed ones in pairs; floats at, next to and between edges of the target."""
+    rng = np.random.default_rng(bits)
+    if bits <= 16:
+        every = np.arange(1 << max(bits, 8))
+        codes = np.concatenate([every, *(rng.permutation(every) for _ in range(9 if bits <= 8 else 1))])
+        return codes.astype(f"u{max(bits, 8) // 8}")
+    if bits == 32:
+        return rng.permutation(cast_inputs.sweep_float32(target, count=1000).view(np.uint32))
+    return rng.permutation(cast_inputs.sweep_float64(target, count=1000).view(np.uint64))
+
+
+def source_of(made: Conversion) -> tuple[np.ndarray, int]:
+    """Return what a program reads, and the number of its elements."""
+    bits = made.program.src_bits
+    src = codes_of(bits, made.plan.target)
+    return src, src.nbytes * 8 // bits
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_a_fused_loop_equals_its_chain(name: str, tally: Counter[str]) -> None:
+    for made in fused_conversions(name):
+        src, n = source_of(made)
+        _kernels.use_isa("base")
+        expected = run(chain_of(made.program), src, n)
+        for who in each_tier():
+            check(run(made.program, src, n), expected, made.program, f"{who}, {made}")
+            check(run(chain_of(made.program), src, n), expected, made.program, f"{who}, {made}, chain")
+            tally["Fused loops"] += n
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_lengths_and_starts(name: str) -> None:
+    """Every length around the lanes and groups of a loop, from elements that begin no vector."""
+    for made in unlike(fused_conversions(name), 2):
+        program, (src, _) = made.program, source_of(made)
+        for n in LENGTHS:
+            start = n * 7 % 67
+            elements = elements_of(src, program, start, n)
+            _kernels.use_isa("base")
+            expected = run(chain_of(program), elements, n)
+            for who in each_tier():
+                check(run(program, elements, n, start=n * 5 % 13), expected, program, f"{who}, {made}, {n} elements")
+
+
+def test_odd_modes(odd_mode: None) -> None:
+    """Neither a loop nor a chain depends on the floating-point mode that the caller left."""
+    for name in REACHED:
+        made = fused_conversions(name)[-1]
+        src, n = source_of(made)
+        _kernels.use_isa("base")
+        expected = _kernels.in_default_mode(functools.partial(run, chain_of(made.program), src, n))
+        for who in each_tier():
+            check(run(made.program, src, n, threads=2), expected, made.program, f"{who}, {made}")
+
+
+def by_oracle(made: Conversion) -> tuple[np.ndarray, np.ndarray]:
+    """Return codes of the source, one an element, and those of the target by the oracle."""
+    source, target = made.plan.source, made.plan.target
+    if source.bits <= 16:
+        codes = np.arange(1 << source.bits).astype(source.code_dtype)
+        return codes, expected_codes(codes, source, target, made.options)
+    codes = codes_of(source.bits, target)[::5].copy()
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        values = codes.view(source.dtype).astype(np.float64)
+    return codes, array_cast.expected_from_float64(values, target, **made.options)
+
+
+def packed4(codes: np.ndarray) -> np.ndarray:
+    even = np.append(codes, np.zeros(len(codes) % 2, np.uint8))
+    return even[::2] | even[1::2] << 4
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_fused_loops_by_the_oracle(name: str) -> None:
+    listed = [made for made in fused_conversions(name) if {made.plan.source, made.plan.target} <= set(NUMERIC)]
+    for made in unlike(listed or fused_conversions(name), 3):
+        codes, expected = by_oracle(made)
+        n = len(codes)
+        if made.program.src_bits == 4:
+            codes = packed4(codes)
+        if made.program.dst_bits == 4:
+            expected = packed4(expected)
+        for who in each_tier():
+            check(run(made.program, codes, n), expected, made.program, f"{who}, {made}")
