@@ -125,64 +125,6 @@ LP_INLINE u32 lp_decode_power8(u8 code, const params_t *p) {
     return bits == LP_INF ? LP_QUIET_NAN : bits;
 }
 
-/* ---- integer -> float32 or float64 ------------------------------------------------------------------------------ */
-
-LP_INLINE u32 lp_integer8_to_float32(u8 v, const params_t *p) {
-    const i32 sign = (i32)p->source_sign;
-    return lp_bits((float)((((i32)v & (i32)p->source_mask) ^ sign) - sign));
-}
-
-LP_INLINE u32 lp_integer16_to_float32(u16 v, const params_t *p) {
-    const i32 sign = (i32)p->source_sign;
-    return lp_bits((float)(((i32)v ^ sign) - sign));
-}
-
-/* Rounded once by the machine, which has an instruction for any of them from AVX-512 on. */
-LP_INLINE u32 lp_int32_to_float32(u32 v, const params_t *p) { (void)p; return lp_bits((float)(i32)v); }
-LP_INLINE u32 lp_uint32_to_float32(u32 v, const params_t *p) { (void)p; return lp_bits((float)v); }
-LP_INLINE u32 lp_int64_to_float32(u64 v, const params_t *p) { (void)p; return lp_bits((float)(i64)v); }
-LP_INLINE u32 lp_uint64_to_float32(u64 v, const params_t *p) { (void)p; return lp_bits((float)v); }
-LP_INLINE u64 lp_int32_to_float64(u32 v, const params_t *p) { (void)p; return lp_double_bits((double)(i32)v); }
-LP_INLINE u64 lp_uint32_to_float64(u32 v, const params_t *p) { (void)p; return lp_double_bits((double)v); }
-
-#ifdef LP_CUDA
-LP_INLINE u64 lp_int64_to_float64(u64 v, const params_t *) { return lp_double_bits((double)(i64)v); }
-LP_INLINE u64 lp_uint64_to_float64(u64 v, const params_t *) { return lp_double_bits((double)v); }
-#else /* few machines have vector instructions for these */
-/* Each half becomes the lowest bits of a double: 2**84 + upper * 2**32 and 2**52 + lower are exact, and so is the
-   difference of the first and 2**84 + 2**52. The last addition is the only one that rounds. */
-LP_INLINE u64 lp_uint64_to_float64(u64 v, const params_t *p) {
-    const double upper = lp_double((v >> 32) | LP_DOUBLE_TWO_84);
-    const double lower = lp_double((v & 0xffffffffu) | LP_DOUBLE_TWO_52);
-    (void)p;
-    return lp_double_bits((upper - lp_double(LP_DOUBLE_TWO_84 | (u64)1 << (52 - 32))) + lower);
-}
-
-/* The same with 2**31 added to the upper half, to make it positive. */
-LP_INLINE u64 lp_int64_to_float64(u64 v, const params_t *p) {
-    const double upper = lp_double(((v >> 32) ^ (u64)1 << 31) | LP_DOUBLE_TWO_84);
-    const double lower = lp_double((v & 0xffffffffu) | LP_DOUBLE_TWO_52);
-    (void)p;
-    return lp_double_bits((upper - lp_double(LP_DOUBLE_TWO_84 | (u64)1 << 31 | (u64)1 << (52 - 32))) + lower);
-}
-#endif
-
-/* From 2**53 on fold the low 12 bits into the bit above, as a sticky one: float64 stores the rest exactly. */
-LP_INLINE u64 lp_fold_low_bits(u64 v, u64 magnitude) {
-    const u64 low = 0xfff;
-    const u64 folded = (v | ((v & low) + low)) & ~low;
-    return (magnitude >> 53) != 0 ? folded : v;
-}
-
-LP_INLINE u64 lp_uint64_to_float64_odd(u64 v, const params_t *p) {
-    return lp_uint64_to_float64(lp_fold_low_bits(v, v), p);
-}
-
-LP_INLINE u64 lp_int64_to_float64_odd(u64 v, const params_t *p) {
-    const u64 negative = 0 - (v >> 63);
-    return lp_int64_to_float64(lp_fold_low_bits(v, (v ^ negative) - negative), p);
-}
-
 /* ---- float32 bits -> code --------------------------------------------------------------------------------------- */
 
 /* The sum of a value and its rounder, a power of two so large that the last bit of the sum is the last bit of the code:
@@ -315,51 +257,5 @@ LP_INLINE u64 lp_float32_to_float64(u32 bits, const params_t *p) {
     (void)p;
     return (bits & ~LP_SIGN) > LP_INF ? LP_DOUBLE_QUIET_NAN | ((u64)(bits & LP_SIGN) << 32) : wide;
 }
-
-/* ---- values -> integers and bools ------------------------------------------------------------------------------- */
-
-/* The low 32 bits of the integer part, two's complement: the significand 1mmm…m as an integer, shifted by the exponent.
-   NaN and Inf have exponents beyond reach and give 0. */
-LP_INLINE u32 lp_integer_part32(u32 bits) {
-    const u32 significand = (bits & LP_FRACTION) | LP_HIDDEN_BIT;
-    const i32 left = (i32)((bits & ~LP_SIGN) >> 23) - (127 + 23), right = -left;
-    const u32 up = left < 32 ? significand << (left & 31) : 0;
-    const u32 down = right < 32 ? significand >> (right & 31) : 0;
-    const u32 magnitude = left >= 0 ? up : down, negative = 0 - (bits >> 31);
-    return (magnitude ^ negative) - negative;
-}
-
-LP_INLINE u64 lp_integer_part64(u64 bits) {
-    const u64 significand = (bits & LP_DOUBLE_FRACTION) | LP_DOUBLE_HIDDEN_BIT;
-    const i64 left = (i64)((bits & ~LP_DOUBLE_SIGN) >> 52) - (1023 + 52), right = -left;
-    const u64 up = left < 64 ? significand << (left & 63) : 0;
-    const u64 down = right < 64 ? significand >> (right & 63) : 0;
-    const u64 magnitude = left >= 0 ? up : down, negative = 0 - (bits >> 63);
-    return (magnitude ^ negative) - negative;
-}
-
-/* Keep a field of bits and, where `sign` is its highest one, fill the bits above with it. Computed in the width of T:
-   where that is narrower than the source, upper bits and sign of the source do not matter. */
-#define LP_FIELD(T, v, mask, sign) ((T)((((T)(v) & (T)(mask)) ^ (T)(sign)) - (T)(sign)))
-
-#define LP_TRUNCATE(FROM, TO)                                                                                          \
-    LP_INLINE u##TO lp_truncate##FROM##_to##TO(u##FROM bits, const params_t *p) {                                      \
-        return (u##TO)LP_FIELD(u##FROM, lp_integer_part##FROM(bits), p->target_mask, p->target_sign);                  \
-    }
-#define LP_NONZERO(BITS)                                                                                               \
-    LP_INLINE u8 lp_nonzero##BITS(u##BITS v, const params_t *p) {                                                      \
-        return (u8)((v & (u##BITS)p->source_mask) != 0) | (u8)p->always_true;                                          \
-    }
-#define LP_WRAP(FROM, TO)                                                                                              \
-    LP_INLINE u##TO lp_wrap##FROM##_to##TO(u##FROM v, const params_t *p) {                                             \
-        return LP_FIELD(u##TO, LP_FIELD(u##TO, v, p->source_mask, p->source_sign), p->target_mask, p->target_sign);    \
-    }
-LP_TRUNCATE(32, 8) LP_TRUNCATE(32, 16) LP_TRUNCATE(32, 32)
-LP_TRUNCATE(64, 8) LP_TRUNCATE(64, 16) LP_TRUNCATE(64, 32) LP_TRUNCATE(64, 64)
-LP_NONZERO(8) LP_NONZERO(16) LP_NONZERO(32) LP_NONZERO(64)
-LP_WRAP(8, 8) LP_WRAP(8, 16) LP_WRAP(8, 32) LP_WRAP(8, 64)
-LP_WRAP(16, 8) LP_WRAP(16, 16) LP_WRAP(16, 32) LP_WRAP(16, 64)
-LP_WRAP(32, 8) LP_WRAP(32, 16) LP_WRAP(32, 32) LP_WRAP(32, 64)
-LP_WRAP(64, 8) LP_WRAP(64, 16) LP_WRAP(64, 32) LP_WRAP(64, 64)
 
 #endif

@@ -7,7 +7,7 @@ cdef extern from * nogil:
     """
     /* Negative where error exceeds ratio * magnitude: the sign of a difference that is rounded once (FMA), or of one
        that float64 has exactly. And the sum of a square that float64 has exactly: the same with FMA and without. */
-    #ifdef __FMA__
+    #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
     static inline int32_t lp_exceeds(float ratio, float magnitude, float error) {
         return (int32_t)lp_bits(__builtin_fmaf(ratio, magnitude, -error));
     }

@@ -1,7 +1,7 @@
 """CUDA kernels as text, and what they are launched with: the loops of a program in one function, nothing of a library.
 
-`elementwise.h` and `scaled_elements.h` have a function for each loop that `cast_loops` and `quantize_loops` name, for the
-compiled loops and for these kernels; `vectors.cuh` has what a thread does with them.
+`elementwise.h`, `integer_elements.h` and `scaled_elements.h` have a function for each loop that `cast_loops` and
+`quantize_loops` name, for the compiled loops and for these kernels; `vectors.cuh` has what a thread does with them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BLOCKS = 1 << 16  # the most of a launch; what is left, threads take in further 
 _VECTOR_BITS = 128  # the most that one instruction loads or stores
 _WORD_BITS = 32
 
-_TEXTS = ("params.h", "elementwise.h", "scaled_elements.h", "vectors.cuh")
+_TEXTS = ("params.h", "elementwise.h", "integer_elements.h", "scaled_elements.h", "vectors.cuh")
 _LINEAR = ("add_zero_point", "dequantize", "divide", "quantize", "round_saturate")
 """How the names of the loops begin that take a scale and a zero point."""
 

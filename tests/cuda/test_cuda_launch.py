@@ -23,6 +23,7 @@ from lowprec.spec.formats import FORMATS
 from lowprec.spec.opset_rules import cast_rules
 
 NATIVE = Path(lp.__file__).parent / "_native"
+HEADERS = ("elementwise.h", "integer_elements.h", "scaled_elements.h")
 ENDS = [(a, b) for a in (2, 4, 6, 8, 16, 32, 64) for b in (2, 4, 6, 8, 16, 32, 64)]
 
 
@@ -84,7 +85,7 @@ def test_cython_declares_the_struct_of_params() -> None:
 
 def test_every_loop_has_a_function_but_those_of_the_ends() -> None:
     # bytes in the other order cannot be on a CUDA device, and packing belongs to the vectors
-    text = "".join((NATIVE / name).read_text(encoding="utf-8") for name in ("elementwise.h", "scaled_elements.h"))
+    text = "".join((NATIVE / name).read_text(encoding="utf-8") for name in HEADERS)
     made = set(re.findall(r"LP_INLINE u\d+ lp_(\w+)\(", text))
     for macro, widths in re.findall(r"\bLP_([A-Z_]+)\((\d+(?:, \d+)?)\)", text):
         names = ("quantize32_to", "quantize64_to", "round_saturate") if macro == "QUANTIZE" else (macro.lower(),)

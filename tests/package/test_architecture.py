@@ -20,6 +20,7 @@ from support.paths import ROOT
 
 import lowprec as lp
 from lowprec import reference
+from lowprec.backends import cuda_source
 from lowprec.cli import tables
 from lowprec.spec.formats import NUMERIC
 
@@ -130,6 +131,13 @@ def test_a_wheel_has_every_folder() -> None:
     assert folders == set(listed)
 
 
+def test_a_wheel_has_the_text_of_cuda_kernels() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    patterns = settings["package-data"]["lowprec._native"]
+    for name in cuda_source._TEXTS:
+        assert any(Path(name).match(pattern) for pattern in patterns), name
+
+
 def test_folders_import_what_they_may() -> None:
     assert {_folder(path) for path in MODULES} == set(FOLDERS)
     for path in MODULES:
@@ -195,7 +203,8 @@ def test_every_file_says_its_job_and_is_short() -> None:
     sources = [path for folder in folders for pattern in ("*", "*/*", "*/*/*") for path in folder.glob(pattern)]
     assert len(sources) > 20
     for path in sources:
-        if path.suffix not in (".py", ".pyx", ".pxi", ".pxd", ".cuh"):
+        rendered = path.with_name(path.name + ".in").exists()
+        if path.suffix not in (".py", ".pyx", ".pxi", ".pxd", ".cuh") or rendered:
             continue
         lines = path.read_text(encoding="utf-8").splitlines()
         assert lines[0].startswith(('"""', 'r"""', "# ", "// ")), path.name
