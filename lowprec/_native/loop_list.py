@@ -4,6 +4,11 @@
 loop the names of its chain, joined by `__`, after `fused_`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
 U8, U16, U32, U64 = "uint8_t", "uint16_t", "uint32_t", "uint64_t"
 WIDTHS = {8: U8, 16: U16, 32: U32, 64: U64}
 
@@ -160,20 +165,22 @@ FUSED_SCALED = [
 """Chains with scales."""
 
 
-def by_reciprocal(chain):
+def by_reciprocal(chain: Collection[str]) -> bool:
     """Whether a fused loop multiplies by reciprocals of scales, which must all be in reach (`LP_REACH`)."""
     return not {"quantize32_to8", "divide_encode8", "round_to_upper16"}.isdisjoint(chain)
 
 
-def words(chain):
+def words(chain: tuple[str, ...]) -> tuple[str, str]:
     """Return the words of an element at both ends of a chain; U8 where it is packed."""
-    table = {**ELEMENTS, **WRITTEN_OUT, **SCALED}
+    table: dict[str, tuple[str, ...]] = {**ELEMENTS, **WRITTEN_OUT, **SCALED}
     source = U8 if chain[0] == "unpack4" else table[chain[0]][0]
     target = U8 if chain[-1] == "pack4" else table[chain[-1]][1]
     return source, target
 
 
-def expression(chain, element, scaled=None, *, finite=False):
+def expression(
+    chain: tuple[str, ...], element: str, scaled: tuple[str, str, str, bool] | None = None, *, finite: bool = False
+) -> str:
     """Return the C expression that applies a chain to an element, without its packing.
 
     Parameters
@@ -192,7 +199,7 @@ def expression(chain, element, scaled=None, *, finite=False):
     for name in chain:
         if name in ("pack4", "unpack4"):
             continue
-        if name not in SCALED:
+        if scaled is None or name not in SCALED:
             text = f"lp_{name}({text}, &p)"
             continue
         scale, reciprocal, zero, each = scaled
@@ -210,27 +217,27 @@ def expression(chain, element, scaled=None, *, finite=False):
 MODES = ("uniform", "elementwise", "runs")
 
 
-def name_of(chain):
+def name_of(chain: tuple[str, ...]) -> str:
     """Return the name of a fused loop in Cython."""
     return "fused_" + "__".join(chain)
 
 
-def addresses_of_modes(chain):
+def addresses_of_modes(chain: tuple[str, ...]) -> str:
     """Return the addresses of a fused loop with scales, in the order of MODES."""
     return ", ".join(f"<size_t>&{name_of(chain)}_{mode}" for mode in MODES)
 
 
-def packs(chain):
+def packs(chain: tuple[str, ...]) -> tuple[bool, bool]:
     """Return whether the codes that a chain reads, and those that it writes, are packed."""
     return chain[0] == "unpack4", chain[-1] == "pack4"
 
 
-def bits(word, packed):
+def bits(word: str, packed: bool) -> int:
     """Return the bits of an element."""
     return 4 if packed else int(word[4:-2])
 
 
-def arguments(mode, by, each, index):
+def arguments(mode: str, by: bool, each: bool, index: str) -> tuple[str, str, str, bool]:
     """Return what functions with scales take: scale, reciprocal, zero point; and whether zero points differ."""
     if mode == "uniform":
         return "one_scale", "one_reciprocal" if by else "", "one_zero", False
@@ -239,7 +246,7 @@ def arguments(mode, by, each, index):
     return "run_scale[i]", "run_reciprocal[i]" if by else "", "run_zero[i]", True
 
 
-def names_of_loops():
+def names_of_loops() -> dict[str, Any]:
     """Return what the templates use of this module, by its name there."""
     names = {name: value for name, value in globals().items() if not name.startswith("_")}
     names |= {name.lower(): value for name, value in names.items() if name.isupper()}
