@@ -24,7 +24,7 @@ FLAGS, TIERS = LITERALS["GNU_FLAGS"], LITERALS["TIERS"]  # those that the build 
 # How many inner loops of a function may be scalar, in every tier.
 SCALAR = {
     # prefetches; 16 stores or 4 scales, unrolled
-    "prefetch_block": 2, "prefetch_bits": 2, "spread_runs": 1, "repeat_scales": 1, "copy_scales": 1,
+    "prefetch_block": 2, "prefetch_bits": 2, "spread_runs": 1, "repeat_scales": 2, "fill": 1, "copy_scales": 1,
     # for what other loops leave over, or for a machine without the instructions that are used by hand
     "pack2": 1, "pack6": 2, "unpack2": 1, "unpack6": 2, "encode_half16": 1, "decode_half16": 1, "largest_ratio": 1,
     # over blocks, whose inner loops are other functions'; over what is rare; over the bytes of a mask
