@@ -35,7 +35,7 @@ LEFT_OUT = {  # dropped for what is written out
     },
 }  # fmt: skip
 SCALAR = {  # its loop is for what the others leave over; written out; over groups; no loop over elements
-    "compare_values", "encode_half16", "decode_half16", "count_saturated", "prefetch_block",
+    "compare_values", "encode_half16", "decode_half16", "count_saturated", "prefetch_block", "repeat_scales",
 }  # fmt: skip
 
 
