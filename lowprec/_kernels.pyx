@@ -35,6 +35,7 @@ cdef extern from "cpu_features.h" nogil:
 cdef extern from "thread_tiles.h" nogil:
     enum:
         COMPARED "LP_COMPARED"
+        STREAMED_BYTES "LP_STREAMED_BYTES"
     ctypedef struct tiles_t "lp_tiles":
         uint64_t *even
         uint64_t *odd
@@ -44,6 +45,7 @@ cdef extern from "thread_tiles.h" nogil:
         uint32_t *zero
         float *reciprocal
         float *each_reciprocal
+        uint64_t *streamed
         float *values
         float *again
     tiles_t *thread_tiles "lp_thread_tiles" () noexcept

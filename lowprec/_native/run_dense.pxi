@@ -13,7 +13,6 @@ cdef enum:
 cdef int prefetch_gains = NOT_MEASURED
 cdef Py_ssize_t cached_bytes = 4 * lp_l2_size()  # up to here nothing is prefetched: the next cache is near enough
 
-
 cdef Py_ssize_t measure_prefetch(
     const steps_t *steps, const uint8_t *s, uint8_t *d, const operands_t *operands,
 ) noexcept nogil:
@@ -29,7 +28,7 @@ cdef Py_ssize_t measure_prefetch(
         for half in range(2):
             on = (pair + half) % 2
             start = lp_nanoseconds()
-            run_chunk(steps, s, d, first, CHUNK, first + CHUNK, operands, on)
+            run_chunk(steps, s, d, first, CHUNK, first + CHUNK, operands, on, False)
             least[on] = min(least[on], lp_nanoseconds() - start)
             first += CHUNK
     prefetch_gains = least[1] < least[0] + least[0] // 16
@@ -47,6 +46,7 @@ cdef int run_dense(
     cdef Py_ssize_t size, chunks, chunk, start, nbytes
     cdef Py_ssize_t done = 0
     cdef bint prefetches
+    cdef bint streams
     cdef const steps_t *steps = &program.steps
     cdef const operands_t *view = NULL
     cdef layout_t src_layout, dst_layout
@@ -65,16 +65,17 @@ cdef int run_dense(
         return 0
     nbytes = n * (steps.src_bits + steps.dst_bits) // 8
     prefetches = nbytes > cached_bytes and prefetch_gains != 0
+    streams = streams_output(steps, view, d, n)
     size = chunk_size(n, n_threads)
     with nogil:
         if prefetch_gains == NOT_MEASURED and nbytes >= MEASURED_BYTES:
             done = measure_prefetch(steps, s, d, view)
             prefetches = prefetch_gains
         if size >= n:  # nothing to share: waking the others would take longer than the work
-            run_chunk(steps, s, d, done, n - done, n, view, prefetches)
+            run_chunk(steps, s, d, done, n - done, n, view, prefetches, streams)
         else:
             chunks = (n - done + size - 1) // size
             for chunk in prange(chunks, schedule="static", num_threads=min(n_threads, chunks)):
                 start = done + chunk * size
-                run_chunk(steps, s, d, start, min(size, n - start), n, view, prefetches)
+                run_chunk(steps, s, d, start, min(size, n - start), n, view, prefetches, streams)
     return 0

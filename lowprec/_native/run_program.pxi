@@ -56,8 +56,8 @@ cdef void run_scaled(
     const steps_t *steps, const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, remaining_t remaining,
     const operands_t *operands,
 ) noexcept nogil:
-    # A fused loop with scales, segment by segment: elements whose scales lie in memory as a loop reads them. A tile with
-    # scales that are out of reach goes through the chain.
+    # A fused loop with scales, segment by segment: elements whose scales lie in memory as a loop reads them. A tile
+    # with scales that are out of reach goes through the chain.
     cdef tiles_t *tiles = thread_tiles()
     cdef bint packed = steps.src_bits < 8 or steps.dst_bits < 8
     cdef bint in_reach = True
@@ -131,16 +131,22 @@ cdef void run_tiles(
         start += count
 
 
+include "stream_output.pxi"
+
+
 cdef void run_chunk(
     const steps_t *steps, const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, Py_ssize_t whole,
-    const operands_t *operands, bint prefetches,
+    const operands_t *operands, bint prefetches, bint streams,
 ) noexcept nogil:
     cdef lp_mode mode = lp_mode_enter()
     cdef remaining_t remaining
     remaining.src = remaining.dst = whole - first - n - (0 if prefetches else NEVER)
     src += first * steps.src_bits // 8
     dst += first * steps.dst_bits // 8
-    run_tiles(steps, src, dst, first, n, remaining, operands)
+    if streams:
+        run_streaming(steps, src, dst, n, remaining)
+    else:
+        run_tiles(steps, src, dst, first, n, remaining, operands)
     lp_mode_leave(mode)
 
 

@@ -4,6 +4,7 @@
 #include "loop_types.h"
 
 #define LP_COMPARED 2048 /* elements that are converted, decoded and compared while they are in the L1 cache */
+#define LP_STREAMED_BYTES 2048 /* of an output, at once past the caches */
 typedef struct {
     uint64_t even[LP_TILE], odd[LP_TILE];           /* the results of the loops of a program, in turn */
     uint64_t gathered[LP_TILE], converted[LP_TILE]; /* strided source and output */
@@ -11,6 +12,7 @@ typedef struct {
     uint32_t zero[LP_TILE + LP_REPEAT_WIDTH];
     float reciprocal[LP_TILE + LP_REPEAT_WIDTH];    /* of the scales that a loop reads, and one for each element */
     float each_reciprocal[LP_TILE + LP_REPEAT_WIDTH];
+    uint64_t streamed[LP_STREAMED_BYTES / 8];       /* what is stored past the caches */
     float values[LP_COMPARED], again[LP_COMPARED];
 } lp_tiles;
 #ifdef _MSC_VER
