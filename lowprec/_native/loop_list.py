@@ -59,11 +59,18 @@ WRITTEN_OUT = {
 }
 """Loops that are more than their function of one element: what is in reach of the machine's own conversions takes those."""
 
-MOVING = [*(f"pack{bits}" for bits in (2, 4, 6)), *(f"unpack{bits}" for bits in (2, 4, 6)), *(f"byteswap{bits}" for bits in (16, 32, 64))]
+MOVING = [
+    *(f"pack{bits}" for bits in (2, 4, 6)),
+    *(f"unpack{bits}" for bits in (2, 4, 6)),
+    *(f"byteswap{bits}" for bits in (16, 32, 64)),
+]
 """Loops that move codes."""
 
 ADDRESS_OF = {
-    **{name: f"{name}_avx512" for name in ("encode8", "encode8_from16", "encode8_from64", "pack4", "unpack4", "truncate32_to8")},
+    **{
+        name: f"{name}_avx512"
+        for name in ("encode8", "encode8_from16", "encode8_from64", "pack4", "unpack4", "truncate32_to8")
+    },
     **{f"truncate32_to{width}": f"truncate[{WIDTHS[width]}]" for width in (16, 32)},
     **{f"truncate64_to{width}": f"truncate64[{word}]" for width, word in WIDTHS.items()},
 }
@@ -115,15 +122,15 @@ _OTHER_CASTS = (
     ("float64_to_float32_odd", "encode_power8"),
     ("float64_to_float32_sticky", "encode_half16"),
 )
-FUSED = [
-    chain
-    for chain in (*((*a, *b) for a in _TO_FLOAT32 for b in _FROM_FLOAT32), *_OTHER_CASTS)
-    if len(chain) > 1
-]
+FUSED = [chain for chain in (*((*a, *b) for a in _TO_FLOAT32 for b in _FROM_FLOAT32), *_OTHER_CASTS) if len(chain) > 1]
 """Chains without scales."""
 
 _QUANTIZED = (
-    *((*source, last) for source in ((), ("decode_upper16",), ("decode_half16",)) for last in ("quantize32_to8", "divide_encode8")),
+    *(
+        (*source, last)
+        for source in ((), ("decode_upper16",), ("decode_half16",))
+        for last in ("quantize32_to8", "divide_encode8")
+    ),
     *(("decode_upper16", "divide", "round_to_upper16", last) for last in ("round_saturate8", "encode8")),
     *(("decode_half16", "divide", "round_to_precision", last) for last in ("round_saturate8", "encode8")),
 )
@@ -178,10 +185,78 @@ def expression(chain, element, scaled=None):
             continue
         scale, reciprocal, zero, each = scaled
         divides = name in ("quantize32_to8", "divide_encode8", "divide", "dequantize")
-        function = name + ("_reciprocal" if reciprocal and divides else "") + ("_each" if each and name in ZERO_EACH else "")
+        function = (
+            name + ("_reciprocal" if reciprocal and divides else "") + ("_each" if each and name in ZERO_EACH else "")
+        )
         more = f"{scale}, {reciprocal}, {zero}" if reciprocal and divides else f"{scale}, {zero}"
         text = f"lp_{function}({text}, {more}, &p)"
     return text
+
+
+LOAD_OF = {
+    (): "float32",
+    ("decode_upper16",): "upper16",
+    ("decode_half16",): "half16",
+    ("integer8_to_float32",): "integer8",
+    ("decode8",): "float8",
+    ("decode_ieee8",): "ieee8",
+    ("unpack4", "integer8_to_float32"): "packed_integer",
+    ("unpack4", "decode8"): "packed_float",
+}
+"""What loads the elements of a source, in AVX-512: the first names of a chain."""
+
+ARITHMETIC_OF = {
+    ("quantize32_to8",): ("", "quotients"),
+    ("divide_encode8",): ("divide", "float8"),
+    ("divide", "round_to_upper16", "round_saturate8"): ("divide_upper16", "rounded"),
+    ("divide", "round_to_upper16", "encode8"): ("divide_upper16", "float8"),
+    ("divide", "round_to_precision", "round_saturate8"): ("divide_half16", "rounded"),
+    ("divide", "round_to_precision", "encode8"): ("divide_half16", "float8"),
+    ("dequantize",): ("multiply", "float32"),
+    ("dequantize", "encode_upper16"): ("multiply", "upper16"),
+    ("dequantize", "encode_half16"): ("multiply", "half16"),
+    (): ("", "float32"),
+    ("encode8",): ("", "float8"),
+    ("encode_upper16",): ("", "upper16"),
+    ("encode_half16",): ("", "half16"),
+}
+"""What is computed with scales, and what stores the result, in AVX-512: the other names of a chain, without packing."""
+
+TARGET_OF = {
+    **dict.fromkeys(("quotients", "packed_quotients", "rounded", "packed_rounded"), "integer8"),
+    **dict.fromkeys(("float8", "packed_float8"), "float8"),
+    **dict.fromkeys(("float32", "upper16", "half16"), "float32"),
+}
+"""The constants that a store takes."""
+
+
+def parts(chain):
+    """Return the load, the arithmetic, whether that takes reciprocals, and the store of a chain in AVX-512; or None."""
+    unpacked = chain[:-1] if chain[-1] == "pack4" else chain
+    for length in range(2, -1, -1):
+        load, rest = LOAD_OF.get(unpacked[:length]), ARITHMETIC_OF.get(unpacked[length:])
+        if load and rest and len(unpacked) >= length:
+            arithmetic, store = rest
+            divides = bool({"quantize32_to8", "divide_encode8", "round_to_upper16"} & {*chain})
+            return load, arithmetic, divides, f"packed_{store}" if unpacked != chain else store
+    return None
+
+
+def grouped(arithmetic, load, mode, n):
+    """Return the expression of a group of float32 that a store takes."""
+    loaded = f"load_{load}(s, at, {n}, &decoder)"
+    return f"{arithmetic}_group({mode}, {loaded}, &factors, at, {n})" if arithmetic else loaded
+
+
+AVX512_SINGLE = [(name,) for name in ("decode8", "decode_ieee8", "encode_upper16", "encode_half16")]
+AVX512_FUSED = [chain for chain in FUSED if parts(chain)]
+AVX512_SCALED = [chain for chain in FUSED_SCALED if parts(chain)]
+"""Loops of one function, fused loops and fused loops with scales that have one for AVX-512."""
+
+
+def plain_name(chain):
+    """Return the name of the loop for every machine that does what the one for AVX-512 does."""
+    return chain[0] if len(chain) == 1 and chain[0] not in SCALED else name_of(chain)
 
 
 MODES = ("uniform", "elementwise", "runs")
