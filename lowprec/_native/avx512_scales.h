@@ -89,22 +89,19 @@ LP_GROUP lp_split lp_split_at(int mode, const lp_factors *f, ptrdiff_t at, ptrdi
     return (lp_split){_mm512_set1_ps(f->high[run]), _mm512_set1_ps(f->low[run]), _mm512_set1_ps(f->limit[run])};
 }
 
-/* As lp_float_quotient. VRANGEPS brings x to the limit with its sign, VFIXUPIMMPS brings back NaN and Inf, and the sign
-   of -0, which a sum loses. */
+LP_GROUP __m512 lp_reciprocal(int mode, const lp_factors *f, ptrdiff_t at, ptrdiff_t n, int j) {
+    if (mode == LP_SCALE_ELEMENTWISE) return lp_load_each(f->reciprocal, at, n, j);
+    return mode == LP_SCALE_RUNS ? _mm512_set1_ps(f->reciprocal[lp_run(f, at, n, j)]) : f->split.high;
+}
+
+/* As lp_float_quotient: 0, Inf and NaN stay what the product is. With both parts of the reciprocal the sign of -0 would
+   be lost, and Inf could be subtracted from Inf. */
 LP_GROUP lp_group lp_divide_group(int mode, lp_group x, const lp_factors *f, ptrdiff_t at, ptrdiff_t n) {
-    const __m512i stays = _mm512_set1_epi32(0x110121); /* of VFIXUPIMMPS: at NaN, 0 and Inf the source, else the sum */
     for (int j = 0; j < 4; j++) {
-        if (mode == LP_SCALE_ELEMENTWISE) {
-            const __m512 scale = lp_load_each(f->scale, at, n, j), reciprocal = lp_load_each(f->reciprocal, at, n, j);
-            const __m512 q = _mm512_mul_ps(x.v[j], reciprocal);
-            const __m512 corrected = _mm512_fmadd_ps(_mm512_fnmadd_ps(q, scale, x.v[j]), reciprocal, q);
-            x.v[j] = _mm512_mask_mov_ps(corrected, _mm512_fpclass_ps_mask(q, LP_ZERO_INF_NAN), q);
-        } else {
-            const lp_split y = lp_split_at(mode, f, at, n, j);
-            const __m512 v = _mm512_range_ps(x.v[j], y.limit, 2);
-            const __m512 q = _mm512_fmadd_ps(v, y.high, _mm512_mul_ps(v, y.low));
-            x.v[j] = _mm512_fixupimm_ps(q, x.v[j], stays, 0);
-        }
+        const __m512 scale = lp_scale(mode, f, at, n, j), reciprocal = lp_reciprocal(mode, f, at, n, j);
+        const __m512 q = _mm512_mul_ps(x.v[j], reciprocal);
+        const __m512 corrected = _mm512_fmadd_ps(_mm512_fnmadd_ps(q, scale, x.v[j]), reciprocal, q);
+        x.v[j] = _mm512_mask_mov_ps(corrected, _mm512_fpclass_ps_mask(q, LP_ZERO_INF_NAN), q);
     }
     return x;
 }

@@ -251,7 +251,7 @@ def grouped(arithmetic, load, mode, n):
 AVX512_SINGLE = [(name,) for name in ("decode8", "decode_ieee8", "encode_upper16", "encode_half16")]
 AVX512_FUSED = [chain for chain in FUSED if parts(chain)]
 AVX512_SCALED = [chain for chain in FUSED_SCALED if parts(chain)]
-"""Loops of one function, fused loops and fused loops with scales that have one for AVX-512."""
+"""Chains that have a loop for AVX-512: of one function, fused, and fused with scales."""
 
 
 def plain_name(chain):
