@@ -43,8 +43,8 @@ static inline __m512i lp_dwords(void) { /* from the order that packing 4 vectors
 /* A word is the upper half of a float32, s eeeeeeee mmmmmmm, its last bit set if the lower half is not 0 (sticky): all
    that rounding to 5 mantissa bits or fewer depends on. The code comes out in the upper byte of its word. */
 typedef struct {
-    __m512i magnitude, clamp, start, fraction, hidden_bit, shift_range, shift, below_half, last_bit, one;
-    __m512i nan_above, nan_code, sign_offset, sign_limit, sign_bit, bytes, dwords;
+    __m512i magnitude, clamp, start, fraction, hidden_bit, shift_range, shift, half_down, half_up, last_bit, one;
+    __m512i nan_above, nan_code, sign_offset, sign_limit, sign_bit, up, down, lower_bytes, bytes, dwords;
     int fits;  /* whether words are enough for this format; the other loop encodes every one */
     int plain; /* whether every code has the sign of its value, in the first bit of a byte */
 } lp_encoder;
@@ -64,7 +64,8 @@ static inline lp_encoder lp_encoder_of(const params_t *p) {
     w.hidden_bit = _mm512_set1_epi16(same_range ? 0 : 1 << 7);
     w.shift_range = _mm512_set1_epi16(same_range ? 0 : 0xff);
     w.shift = _mm512_set1_epi16((short)(same_range ? left : left - 1));
-    w.below_half = _mm512_set1_epi16((1 << 8) - 1);
+    w.half_down = _mm512_set1_epi16((1 << 8) - 2);
+    w.half_up = _mm512_set1_epi16((1 << 8) - 1);
     w.last_bit = _mm512_set1_epi16(1 << 9);
     w.one = _mm512_set1_epi16(1);
     w.nan_above = _mm512_set1_epi16((short)(nan_above >> 16));
@@ -72,6 +73,9 @@ static inline lp_encoder lp_encoder_of(const params_t *p) {
     w.sign_offset = _mm512_set1_epi16((short)((1 << 15) + first));
     w.sign_limit = _mm512_set1_epi16((short)((last < top ? last : top) - first));
     w.sign_bit = _mm512_set1_epi16((short)(p->sign_bit << 8));
+    w.up = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13));
+    w.down = _mm512_broadcast_i32x4(_mm_setr_epi8(2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15));
+    w.lower_bytes = _mm512_broadcast_i32x4(_mm_setr_epi8(1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15));
     w.bytes = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15));
     w.dwords = lp_dwords();
     w.plain = p->sign_offset == 0 && sign_limit == 0xffffffffu && p->sign_bit == 1 << 7;
@@ -84,7 +88,7 @@ static inline lp_encoder lp_encoder_of(const params_t *p) {
 /* Codes, in the upper bytes of words, of magnitudes `a`; `h` has their signs. A normal word loses the difference of the
    biases, a smaller one gets its hidden bit and is shifted less to the left. Then every word is rounded at one place:
        k k k k k k k | h s s s s s s s s      7 kept bits | half | sticky
-   plus just under half, plus one where the last kept bit is odd. */
+   plus just under half, plus one where the last kept bit is odd. VPAVGW adds, adds one and shifts to the right. */
 static inline __m512i lp_code(__m512i a, __m512i h, const lp_encoder *w, int plain) {
     const __m512i c = _mm512_min_epu16(a, w->clamp);
     const __m512i y = _mm512_sub_epi16(c, w->start);
@@ -92,8 +96,7 @@ static inline __m512i lp_code(__m512i a, __m512i h, const lp_encoder *w, int pla
     const __m512i shift = _mm512_add_epi16(_mm512_srai_epi16(_mm512_min_epi16(y, w->shift_range), 7), w->shift);
     const __m512i m = _mm512_sllv_epi16(_mm512_max_epi16(y, small), shift);
     const __mmask32 odd = _mm512_test_epi16_mask(m, w->last_bit);
-    __m512i t = _mm512_add_epi16(m, w->below_half);
-    t = _mm512_srli_epi16(_mm512_mask_add_epi16(t, odd, t, w->one), 1);
+    __m512i t = _mm512_avg_epu16(m, _mm512_mask_mov_epi16(w->half_down, odd, w->half_up));
     t = _mm512_mask_mov_epi16(t, _mm512_cmpgt_epu16_mask(a, w->nan_above), w->nan_code);
     if (plain) return _mm512_ternarylogic_epi32(t, h, w->magnitude, 0xb4); /* t ^ (h & ~magnitude) */
     h = _mm512_ternarylogic_epi32(a, h, w->magnitude, 0xf4);               /* a | (h & ~magnitude) */
@@ -101,18 +104,18 @@ static inline __m512i lp_code(__m512i a, __m512i h, const lp_encoder *w, int pla
     return _mm512_xor_si512(t, _mm512_maskz_mov_epi16(negative, w->sign_bit));
 }
 
-/* 64 codes from the bits of 64 float32: the words of two vectors are interleaved, then the bytes of both pairs; at the
-   end they are put in order. */
+/* 64 codes from the bits of 64 float32: the words of two vectors are interleaved, then the bytes of both pairs, by
+   shuffles that leave what their masks leave out; at the end the codes are put in order. */
 static inline __m512i lp_codes(const __m512i x[4], const lp_encoder *w, int plain) {
     __m512i code[2];
     for (int j = 0; j < 2; j++) {
         const __m512i p = x[2 * j], q = x[2 * j + 1];
-        const __m512i h = _mm512_mask_mov_epi16(q, 0x55555555u, _mm512_srli_epi32(p, 16));
-        const __m512i low = _mm512_mask_mov_epi16(p, 0xaaaaaaaau, _mm512_slli_epi32(q, 16));
+        const __m512i h = _mm512_mask_shuffle_epi8(q, 0x3333333333333333ull, p, w->down);
+        const __m512i low = _mm512_mask_shuffle_epi8(p, 0xccccccccccccccccull, q, w->up);
         const __m512i a = _mm512_ternarylogic_epi32(h, _mm512_min_epu16(low, w->one), w->magnitude, 0xa8);
         code[j] = lp_code(a, h, w, plain);
     }
-    const __m512i mixed = _mm512_mask_mov_epi8(code[1], 0x5555555555555555ull, _mm512_srli_epi16(code[0], 8));
+    const __m512i mixed = _mm512_mask_shuffle_epi8(code[1], 0x5555555555555555ull, code[0], w->lower_bytes);
     return _mm512_permutexvar_epi32(w->dwords, _mm512_shuffle_epi8(mixed, w->bytes));
 }
 
