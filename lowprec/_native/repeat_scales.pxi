@@ -25,7 +25,7 @@ cdef void repeat_scales(
 ) noexcept nogil:
     # The first run has begun `offset` elements before, and the last one may be cut.
     cdef Py_ssize_t start = min(length - offset, n)
-    cdef Py_ssize_t whole, i, j
+    cdef Py_ssize_t whole, i
     if length == 1:
         memcpy(d, s, n * sizeof(s[0]))
         return
@@ -33,13 +33,8 @@ cdef void repeat_scales(
     d += start
     s += 1
     whole = (n - start) // length
-    if length <= REPEAT_WIDTH:  # one store for each
-        for i in range(whole):
-            for j in range(REPEAT_WIDTH):
-                d[i * length + j] = s[i]
-    else:
-        for i in range(whole):
-            fill(d + i * length, s[i], length)
+    for i in range(whole):
+        fill(d + i * length, s[i], length)
     if start + whole * length < n:
         fill(d + whole * length, s[whole], n - start - whole * length)
 
