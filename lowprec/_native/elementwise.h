@@ -120,7 +120,7 @@ LP_INLINE u32 lp_decode_upper16(u16 code, const params_t *p) {
 
 /* 2**-127, code 0, is a float32 subnormal. */
 LP_INLINE u32 lp_decode_power8(u8 code, const params_t *p) {
-    const u32 bits = code == 0 ? LP_HIDDEN_BIT >> 1 : (u32)code << 23;
+    const u32 shifted = (u32)code << 23, bits = shifted == 0 ? LP_HIDDEN_BIT >> 1 : shifted;
     (void)p;
     return bits == LP_INF ? LP_QUIET_NAN : bits;
 }
