@@ -85,7 +85,7 @@ cdef scale_loop_t scale_loops[SCALE_MODES][MAX_SCALE_LOOPS]  # NULL: not in that
 cdef loop_t fused_loops[MAX_FUSED]
 cdef scale_loop_t fused_scale_loops[SCALE_MODES][MAX_FUSED]
 cdef compare_t compare_in_use
-cdef compare_t compare_halves_in_use   # of values that are the upper halves of float32; NULL where it has no twin
+cdef compare_t compare_halves_in_use   # of values that are the upper halves of float32; NULL where it has no overlay
 cdef reciprocals_t reciprocals_in_use  # NULL where no loop takes them
 cdef repeat_t repeat_in_use[2]  # of 4 and of 8 bytes
 cdef range_t ranges_in_use[4][2]  # by the width of a code; the largest magnitude, both ends
@@ -121,7 +121,9 @@ def use_isa(str name) -> None:
         count = len(getattr(tier, table))
         if count > most:
             raise ImportError(f"{tier.__name__} must have at most {most} loops in {table}; got {count}")
-    if loop_index and loop_index.keys() != {*tier.LOOPS, *tier.SCALE_LOOPS}:  # programs know loops by their numbers
+    same = loop_index.keys() == {*tier.LOOPS, *tier.SCALE_LOOPS}
+    if loop_index and not (same and fused_index.keys() == {*tier.FUSED_LOOPS, *tier.FUSED_SCALE_LOOPS}):
+        # programs know loops by their numbers
         raise ImportError(f"{tier.__name__} must have the loops of the other instruction sets")
     for index, loop in enumerate(sorted(tier.LOOPS)):
         loop_index[loop] = index

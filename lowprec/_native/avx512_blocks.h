@@ -1,4 +1,4 @@
-/* AVX-512 twins of the loops over blocks of 32 elements: two vectors. */
+/* AVX-512 overlays of the loops over blocks of 32 elements: two vectors. */
 #include "avx512.h"
 
 #if LP_AVX512

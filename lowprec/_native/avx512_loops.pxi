@@ -1,6 +1,6 @@
-# The AVX-512 twins of loops, 64 elements at a time; loop_table.pxi says where they are used.
+# The AVX-512 overlays of loops that are not fused, 64 elements at a time; loop_table.pxi.in says where they are used.
 #
-# Parameters that a twin does not handle go to the loop that it stands for.
+# Parameters that an overlay does not handle go to the loop that it stands for.
 from libc.string cimport memset
 
 from lowprec._native.loop_types cimport (

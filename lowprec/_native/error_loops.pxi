@@ -180,7 +180,7 @@ cdef inline int32_t count_outside(
 cdef void count_saturated(
     const float *x, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
 ) noexcept nogil:
-    # One scale for all, or one for each: where there are loops for runs, there is the twin below.
+    # One scale for all, or one for each: where there are loops for runs, there is the overlay below.
     cdef const float *scale = <const float *>scales.scale
     cdef Py_ssize_t group, count
     for group in range(block_count(n, GROUP)):
@@ -203,7 +203,7 @@ cdef void compare(
         count_saturated(<const float *>x, n, scales, low, high, seen)
 
 
-# ---- the twin for AVX-512: values are read as float32, or as the upper halves of float32 -----------------------------
+# ---- the overlay for AVX-512: values are read as float32, or as the upper halves of float32 -----------------------------
 
 cdef inline const float *block_values(bint halves, const void *x, Py_ssize_t start, int n, float *d) noexcept nogil:
     # Up to 256 values from `start` on: where they are, or decoded.

@@ -1,4 +1,4 @@
-# The F16C twins of the float16 loops, 16 elements at a time; the other loops convert what is left over, or all.
+# The F16C overlays of the float16 loops, 16 elements at a time; the other loops convert what is left over, or all.
 from lowprec._native.loop_types cimport params_t, remaining_t
 
 cdef extern from "f16c.h" nogil:

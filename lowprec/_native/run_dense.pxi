@@ -1,5 +1,5 @@
-# Running a program on dense memory, in chunks over threads. Whether its loops prefetch: not in the cache, where that
-# costs 2 to 7 %; beyond, as the first large conversion finds faster.
+# Running a program on dense memory, in chunks over threads. Whether its loops prefetch: not in the cache, where that is
+# only work; beyond, as the first large conversion finds faster.
 
 cdef extern from "memory_speed.h" nogil:
     Py_ssize_t lp_l2_size() noexcept

@@ -1,7 +1,7 @@
 # Outputs that are larger than all caches: elements are stored past these, and no line is read that will be overwritten.
 #
 # It pays where writing is most of the traffic and the loop does little else: from 16 bits or more to twice as many or
-# more, 20 to 40 % at 64 Mi elements on an Intel Xeon; loops of 8-bit elements lose up to 30 %.
+# more. Loops of 8-bit elements compute too long to gain.
 
 cdef extern from "stream_stores.h" nogil:
     enum:
