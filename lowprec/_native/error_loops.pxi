@@ -203,7 +203,7 @@ cdef void compare(
         count_saturated(<const float *>x, n, scales, low, high, seen)
 
 
-# ---- the overlay for AVX-512: values are read as float32, or as the upper halves of float32 -----------------------------
+# ---- the overlay for AVX-512: values are read as float32, or as the upper halves of float32 -------------------------
 
 cdef inline const float *block_values(bint halves, const void *x, Py_ssize_t start, int n, float *d) noexcept nogil:
     # Up to 256 values from `start` on: where they are, or decoded.
