@@ -11,6 +11,7 @@ from ..plans.cast_plan import Plan
 from ..plans.granularity import Granularity
 from ..spec.formats import Format
 from ..spec.packing import packed_bytes
+from ..spec.rounding_rules import Stream
 
 __all__ = ["CallKey", "Job", "Scales"]
 
@@ -71,6 +72,8 @@ class Job:
     key : object, optional
         Calls with an equal one, for arrays of the same class and dtype, have the same plan: a back end may remember
         what it comes to. That of a cast only with the array, the plan, `codes` and `out`.
+    stream : Stream or None
+        The random numbers of a stochastic plan. Elements count in C order of `values_shape`.
     """
 
     x: Any
@@ -82,6 +85,7 @@ class Job:
     out: Any = None
     carrier: tuple[Any, bool] | None = None
     key: CallKey | None = None
+    stream: Stream | None = None
 
     @property
     def arrays(self) -> list[Any]:

@@ -14,6 +14,7 @@ from ..backends.job import Job
 from ..plans.cast_plan import copy_plan
 from ..plans.resolve_cast import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits
 from ..spec.opset_rules import NEWEST
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
 
 __all__ = ["bitcast", "cast", "cast_like"]
 
@@ -28,6 +29,12 @@ def cast(
     saturate: bool = True,
     round_mode: str | None = None,
     opset: int = NEWEST,
+    rounding: str | None = None,
+    overflow: str | None = None,
+    nan: str | None = None,
+    seed: int | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+    offset: int = FIRST,
     out: Any = None,
 ) -> Any:
     """Convert every element of an array to another format, as ONNX Cast does, rounded once.
@@ -52,6 +59,26 @@ def cast(
         Concerns float8_e8m0fnu targets; None is ``"up"``.
     opset : int
         The ONNX opset, 1 to 28, whose Cast decides what is allowed and what Inf becomes.
+    rounding : str, optional
+        Float targets: the rule beyond ONNX that chooses between the two neighbours. ``"nearest_even"``,
+        ``"nearest_away"``, ``"nearest_zero"``, ``"toward_zero"``, ``"away_from_zero"``, ``"toward_positive"``,
+        ``"toward_negative"``, ``"to_odd"``, ``"stochastic"`` (the same as ``"stochastic_b"``), ``"stochastic_a"``,
+        ``"stochastic_c"``. Where this, `overflow` or `nan` is given, `saturate`, `round_mode` and `opset` must be at
+        their defaults, and the ones not given are ``"nearest_even"``, ``"sat_finite"`` for targets of up to 8 bits and
+        ``"ovf_inf"`` for wider ones, ``"signed"``.
+    overflow : {"sat_finite", "sat_propagate", "ovf_inf"}, optional
+        What becomes of Inf and of what rounds beyond the largest value: the largest value; the same, but Inf stays
+        Inf; Inf, or NaN where there is no Inf, or the largest value where there is neither.
+    nan : {"signed", "plain", "zero", "largest"}, optional
+        What becomes of NaN: the canonical NaN with the sign of the source, or without; +0; the largest value.
+    seed : int, optional
+        0 to 2**64 - 1; needed where `rounding` is stochastic, and only there. The same seed gives the same bits, on any
+        number of threads, in any layout, on any device.
+    random_bits : int
+        How many random bits decide a stochastic rounding, 1 to 32.
+    offset : int
+        0 to 2**63 - 1: the place of the first element in the stream of random numbers (see `stochastic_bits`). Pieces
+        of an array, each with the index of its first element, get the bits of the whole.
     out : array, optional
         Where the result goes: of the library, device, shape and dtype that the result would have, each element in
         memory of its own. It may overlap the other arrays.
@@ -85,7 +112,12 @@ def cast(
     >>> lp.cast(x, "float8_e4m3fn", saturate=False).tolist()
     [0.3125, nan, nan]
     """
-    usual = source is None and saturate is True and round_mode is None and opset is NEWEST
+    rules = (rounding, overflow, nan, seed, random_bits, offset)
+    in_onnx = (
+        rounding is None and overflow is None and nan is None and seed is None
+        and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
+    )  # fmt: skip
+    usual = in_onnx and source is None and saturate is True and round_mode is None and opset is NEWEST
     in_numpy = type(x) is ndarray
     if usual and (in_numpy or not transformed()) and (result := run_known(x, to, out)) is not None:
         return result
@@ -93,10 +125,12 @@ def cast(
         from . import torch_operators
 
         return torch_operators.cast(
-            x, to, source=source, saturate=saturate, round_mode=round_mode, opset=opset, out=out
-        )
-    plan = resolve(x, source, to, CAST, CastOptions(saturate, round_mode, opset))
-    return dispatch(Job(x, plan, out=out, key=to if usual else None))
+            x, to, source=source, saturate=saturate, round_mode=round_mode, opset=opset, out=out,
+            **({} if in_onnx else named_arguments(*rules)),
+        )  # fmt: skip
+    options, stream = (None, None) if in_onnx else rounding_arguments(*rules)
+    plan = resolve(x, source, to, CAST, CastOptions(saturate, round_mode, opset, options))
+    return dispatch(Job(x, plan, out=out, key=to if usual else None, stream=stream))
 
 
 def cast_like(
@@ -108,6 +142,12 @@ def cast_like(
     saturate: bool = True,
     round_mode: str | None = None,
     opset: int = NEWEST,
+    rounding: str | None = None,
+    overflow: str | None = None,
+    nan: str | None = None,
+    seed: int | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+    offset: int = FIRST,
     out: Any = None,
 ) -> Any:
     """Convert every element of an array to the format of another array, as ONNX CastLike does.
@@ -124,6 +164,8 @@ def cast_like(
         As in `cast`.
     opset : int
         The ONNX opset, 15 to 28.
+    rounding, overflow, nan, seed, random_bits, offset
+        As in `cast`.
 
     Returns
     -------
@@ -149,15 +191,22 @@ def cast_like(
     >>> lp.cast_like(np.array([0.3, 500.0]), np.zeros(1, ml_dtypes.float8_e4m3fn)).tolist()
     [0.3125, 448.0]
     """
+    rules = (rounding, overflow, nan, seed, random_bits, offset)
+    in_onnx = (
+        rounding is None and overflow is None and nan is None and seed is None
+        and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
+    )  # fmt: skip
     if type(x) is not ndarray and dispatched(x, like, out):
         from . import torch_operators
 
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset}
-        return torch_operators.cast_like(x, like, source=source, out=out, **options)
+        more = {} if in_onnx else named_arguments(*rules)
+        return torch_operators.cast_like(x, like, source=source, out=out, **options, **more)
     namespace(like, "like")
     target = format_of(like.dtype, names=("like", "like"), kinds=TEXT)
-    plan = resolve(x, source, target, CAST_LIKE, CastOptions(saturate, round_mode, opset))
-    return dispatch(Job(x, plan, out=out))
+    beyond, stream = (None, None) if in_onnx else rounding_arguments(*rules)
+    plan = resolve(x, source, target, CAST_LIKE, CastOptions(saturate, round_mode, opset, beyond))
+    return dispatch(Job(x, plan, out=out, stream=stream))
 
 
 @eager

@@ -18,6 +18,7 @@ from ..spec.arguments import as_flag, as_integer, shown
 from ..spec.formats import Format, as_format
 from ..spec.opset_rules import NEWEST
 from ..spec.packing import check_packable, packed_bytes
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
 
 __all__ = ["check_packed", "decode", "encode", "pack", "shape_of", "unpack"]
 
@@ -32,6 +33,12 @@ def encode(
     saturate: bool = True,
     round_mode: str | None = None,
     opset: int = NEWEST,
+    rounding: str | None = None,
+    overflow: str | None = None,
+    nan: str | None = None,
+    seed: int | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+    offset: int = FIRST,
     packed: bool = False,
     out: Any = None,
 ) -> Any:
@@ -45,7 +52,7 @@ def encode(
         Any shape and strides; bool, integer or float of any format.
     fmt : str, int, dtype or Format
         The format of the codes.
-    source, saturate, round_mode, opset
+    source, saturate, round_mode, opset, rounding, overflow, nan, seed, random_bits, offset
         As in `cast`.
     packed : bool
         Pack 2-, 4- and 6-bit codes in ONNX's order.
@@ -78,7 +85,13 @@ def encode(
     >>> lp.encode(x, "float4_e2m1fn", packed=True).tolist()
     [241, 3]
     """
-    usual = source is None and saturate is True and round_mode is None and opset is NEWEST and packed is False
+    rules = (rounding, overflow, nan, seed, random_bits, offset)
+    in_onnx = (
+        rounding is None and overflow is None and nan is None and seed is None
+        and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
+    )  # fmt: skip
+    usual = in_onnx and source is None and saturate is True and round_mode is None and opset is NEWEST
+    usual = usual and packed is False
     in_numpy, key = type(x) is ndarray, ("encode", fmt)
     if usual and (in_numpy or not transformed()) and (result := run_known(x, key, out)) is not None:
         return result
@@ -86,12 +99,14 @@ def encode(
         from . import torch_operators
 
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "packed": as_flag(packed, "packed")}
-        return torch_operators.encode(x, fmt, source=source, out=out, **options)
-    plan = resolve(x, source, fmt, ENCODE, CastOptions(saturate, round_mode, opset))
+        more = {} if in_onnx else named_arguments(*rules)
+        return torch_operators.encode(x, fmt, source=source, out=out, **options, **more)
+    beyond, stream = (None, None) if in_onnx else rounding_arguments(*rules)
+    plan = resolve(x, source, fmt, ENCODE, CastOptions(saturate, round_mode, opset, beyond))
     packs = packed is not False and as_flag(packed, "packed")
     if packs:
         check_packable(plan.target, "fmt")
-    return dispatch(Job(x, plan, codes=True, packed=packs, out=out, key=key if usual else None))
+    return dispatch(Job(x, plan, codes=True, packed=packs, out=out, key=key if usual else None, stream=stream))
 
 
 _MOST_AXES, _MOST_ELEMENTS = 64, 1 << 59

@@ -17,6 +17,7 @@ from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opset_rules import NEWEST, version_of
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
 from .codes import check_packed, shape_of
 from .dynamic_quantize import range_of
 from .scale_arguments import resolve_operands, scale_argument
@@ -40,6 +41,12 @@ def quantize_linear(
     saturate: bool = True,
     packed: bool = False,
     opset: int = NEWEST,
+    rounding: str | None = None,
+    overflow: str | None = None,
+    nan: str | None = None,
+    seed: int | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+    offset: int = FIRST,
     out: Any = None,
 ) -> Any:
     """Divide by a scale, round, add a zero point and clamp, as ONNX QuantizeLinear does.
@@ -81,6 +88,8 @@ def quantize_linear(
         Return 2-, 4- and 6-bit codes packed in ONNX's order: 1-D uint8.
     opset : int
         The ONNX opset, 10 to 28.
+    rounding, overflow, nan, seed, random_bits, offset
+        As in `cast`, for float targets: rules of the last conversion. The quotient is rounded to `precision` as ever.
     out : array, optional
         Where the result goes: of the library, device, shape and dtype that the result would have, each element in
         memory of its own. It may overlap the other arrays.
@@ -112,10 +121,17 @@ def quantize_linear(
     [[1, -2, -8], [2, 7, -8]]
     """
     given = axis, block_size, output_dtype, precision, saturate, packed, opset, source, scale_format
+    rules = (rounding, overflow, nan, seed, random_bits, offset)
+    in_onnx = (
+        rounding is None and overflow is None and nan is None and seed is None
+        and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
+    )  # fmt: skip
     known = run_known if type(x) is ndarray else run_known_tensor
-    if (known is run_known or not transformed()) and (
-        result := known(QUANTIZED, x, scale, zero_point, out, given)
-    ) is not None:
+    if (
+        in_onnx
+        and (known is run_known or not transformed())
+        and (result := known(QUANTIZED, x, scale, zero_point, out, given)) is not None
+    ):
         return result
     if known is not run_known and dispatched(x, scale, zero_point, out):
         from . import torch_operators
@@ -123,15 +139,16 @@ def quantize_linear(
         return torch_operators.quantize_linear(
             x, scale, zero_point, source=source, scale_format=scale_format, axis=axis, block_size=block_size,
             output_dtype=output_dtype, precision=precision, saturate=saturate,
-            packed=as_flag(packed, "packed"), opset=opset, out=out,
+            packed=as_flag(packed, "packed"), opset=opset, out=out, **({} if in_onnx else named_arguments(*rules)),
         )  # fmt: skip
     namespace(x)
     packs = packed is not False and as_flag(packed, "packed")
     factor, named = scale_argument(scale, x, source, scale_format)
-    options = QuantizeOptions(axis, block_size, output_dtype, precision, saturate, packs, opset, source, named)
+    beyond, stream = (None, None) if in_onnx else rounding_arguments(*rules)
+    options = QuantizeOptions(axis, block_size, output_dtype, precision, saturate, packs, opset, source, named, beyond)
     plan, scales = resolve_operands(QUANTIZE, x, factor, zero_point, options)
-    key = LinearKey(QUANTIZED, scale, zero_point, given)
-    return dispatch(Job(x, plan, scales, packed=packs, out=out, key=key))
+    key = LinearKey(QUANTIZED, scale, zero_point, given) if in_onnx else None
+    return dispatch(Job(x, plan, scales, packed=packs, out=out, key=key, stream=stream))
 
 
 @eager

@@ -10,6 +10,8 @@ from typing import Any
 from ..spec.formats import FLOAT64, Format, Kind, NaNRule, is_in_table
 from ..spec.interned import CACHED, Interned, reduced
 from ..spec.opset_rules import CastRules
+from ..spec.rounding_rules import Rounding
+from .rounding_limits import Limits, limits_of, nan_codes_of
 
 __all__ = ["Plan", "Rule", "Scaling", "check_convertible", "copy_plan", "make_plan"]
 
@@ -19,6 +21,7 @@ class Rule(enum.Enum):
 
     COPY = "copy"  # the bits, unchanged
     NEAREST_EVEN = "nearest-even"  # to a float, rounded once
+    ROUND = "round"  # to a float, by the rules of a `Rounding`
     POWER = "power"  # to a power of two, by the round_mode
     TRUNCATE = "truncate"  # to an integer: toward zero, then modulo 2**bits
     NONZERO = "nonzero"  # to a bool
@@ -75,6 +78,10 @@ class Plan(metaclass=Interned):
         From strings: the plan from float64, whose single rounding is the decimal's.
     scaling : Scaling or None
         The scale part of `Rule.QUANTIZE` and `Rule.DEQUANTIZE`.
+    rounding : Rounding or None
+        The rules of `Rule.ROUND`; the codes above do not concern it.
+    limits : Limits or None
+        What `Rule.ROUND` has for what is no finite value of the target.
     """
 
     rule: Rule
@@ -87,6 +94,14 @@ class Plan(metaclass=Interned):
     nan_codes: tuple[int, int] = (0, 0)
     through: Plan | None = None
     scaling: Scaling | None = None
+    rounding: Rounding | None = None
+    limits: Limits | None = None
+
+    @property
+    def stochastic(self) -> bool:
+        """Whether the conversion takes random numbers."""
+        plan = self if self.scaling is None else self.scaling.last
+        return plan.rounding is not None and plan.rounding.random_bits > 0
 
     @property
     def codes(self) -> Format:
@@ -96,13 +111,6 @@ class Plan(metaclass=Interned):
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the class and the values: a copy is the plan itself."""
         return reduced(self)
-
-
-def _nan_codes(fmt: Format) -> tuple[int, int]:
-    nan = fmt.nan_code
-    if nan is None:  # no NaN: zero of the opposite sign, as ONNX's node data hold
-        return fmt.sign_mask, 0
-    return nan, nan | fmt.sign_mask
 
 
 def _is_copy(source: Format, target: Format, saturate: bool) -> bool:
@@ -171,7 +179,7 @@ def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str
     ValueError
         If no back end converts one of the formats.
     """
-    if target.kind is not Kind.STRING and _is_copy(source, target, rules.saturate):
+    if target.kind is not Kind.STRING and rules.rounding is None and _is_copy(source, target, rules.saturate):
         return copy_plan(source)
     check_convertible(source, names[0])
     check_convertible(target, names[1])
@@ -183,10 +191,13 @@ def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str
         return Plan(Rule.NONZERO, source, target)
     if target.kind is Kind.INT:
         return Plan(Rule.TRUNCATE, source, target)
+    if rules.rounding is not None:
+        limits = limits_of(target, rules.rounding)
+        return Plan(Rule.ROUND, source, target, rounding=rules.rounding, limits=limits)
     saturates = {"never": False, "always": True, "asked": rules.saturate}[target.saturates]
     beyond = target.inf_code if target.has_inf else target.nan_code
     overflow = target.max_code if saturates or beyond is None else beyond
-    nan = _nan_codes(target)
+    nan = nan_codes_of(target)
     inf_is_nan = saturates and rules.inf_is_nan and target.nan is NaNRule.NEGATIVE_ZERO
     return Plan(
         rule=Rule.NEAREST_EVEN if target.has_zero else Rule.POWER,

@@ -11,12 +11,14 @@ from ..spec.opset_rules import (
     NEWEST,
     VERSIONS,
     CastRules,
+    check_alone,
     check_attribute,
     check_opset,
     check_saturate,
     first_opset,
     version_of,
 )
+from ..spec.rounding_rules import RoundingOptions, check_rounding
 from .cast_plan import Plan, Rule, Scaling, check_convertible, make_plan
 
 __all__ = ["DEQUANTIZE", "QUANTIZE", "QuantizeOptions", "dequantize_plan", "quantize_plan", "scale_plans"]
@@ -37,6 +39,7 @@ class QuantizeOptions(NamedTuple):
     opset: int = NEWEST
     source: object = None
     scale_format: object = None
+    rounding: RoundingOptions | None = None
 
 
 # ---- types by operator and parameter: the first version that takes a format, None if no version does
@@ -129,7 +132,11 @@ def quantize_plan(source: Format, scale: Format, zero_point: Format | None, opti
     has_zero = zero_point is not None and (target.is_integer or target.saturates == "always")
     added = None if not has_zero else INT32 if target.is_integer else _float32()
     cast_version = version_of(opset)
-    rules = CastRules(cast_version, bool(saturate), "up")
+    rounding = None
+    if options.rounding is not None:
+        check_alone(options.rounding, {"saturate": (saturate, True), "opset": (opset, NEWEST)})
+        rounding = check_rounding(options.rounding, target, name)
+    rules = CastRules(cast_version, bool(saturate), "up", rounding)
     wide = working.bits == 64 and added is None
     last = make_plan(FLOAT64 if wide else _float32(), target, rules)
     return Plan(Rule.QUANTIZE, source, target, scaling=Scaling(working, added, last))

@@ -10,6 +10,7 @@ from numpy import ndarray
 from ..arrays.libraries import format_of, namespace
 from ..spec.formats import NUMBERS, Format, Kind, as_format
 from ..spec.opset_rules import NEWEST, Caller, cast_rules, check_opset, check_type, version_of
+from ..spec.rounding_rules import RoundingOptions
 from .cast_plan import Plan, copy_plan, make_plan
 
 __all__ = [
@@ -44,6 +45,7 @@ class CastOptions(NamedTuple):
     saturate: bool = True
     round_mode: str | None = None
     opset: int = NEWEST
+    options: RoundingOptions | None = None
 
 
 _DEFAULTS = CastOptions()

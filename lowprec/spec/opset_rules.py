@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,12 +11,14 @@ import numpy as np
 from .arguments import as_flag, as_integer, shown
 from .formats import FORMATS, NUMBERS, Format, Kind
 from .round_modes import check_round_mode
+from .rounding_rules import Rounding, RoundingOptions, check_rounding
 
 __all__ = [
     "NEWEST",
     "Caller",
     "CastRules",
     "cast_rules",
+    "check_alone",
     "check_attribute",
     "check_opset",
     "check_saturate",
@@ -57,6 +60,8 @@ class CastRules:
     version: int
     saturate: bool
     round_mode: str
+    rounding: Rounding | None = None
+    """The rules beyond ONNX; None where those of the operator hold."""
 
     @property
     def inf_is_nan(self) -> bool:
@@ -120,6 +125,17 @@ def check_saturate(saturate: object, opset: int, operator: str) -> None:
     check_attribute("saturate", as_flag(saturate, "saturate"), True, opset, operator)
 
 
+def check_alone(options: RoundingOptions, attributes: Mapping[str, tuple[object, object]]) -> None:
+    """Raise ValueError, which names both, if an attribute of ONNX is set where a rule beyond ONNX is given.
+
+    `attributes` are by name their values and their defaults.
+    """
+    rule = "rounding" if options.rounding is not None else "overflow" if options.overflow is not None else "nan"
+    for name, (value, default) in attributes.items():
+        if type(value) is not type(default) or value != default:
+            raise ValueError(f"`{name}` must be {default}, its default, where `{rule}` is given; got {shown(value)}")
+
+
 class Caller(NamedTuple):
     """The function whose arguments are checked: names of its parameters, its operator, the kinds of format it takes."""
 
@@ -139,12 +155,18 @@ def cast_rules(
     round_mode: str | None = None,
     opset: int = NEWEST,
     caller: Caller = _CAST,
+    options: RoundingOptions | None = None,
 ) -> CastRules:
     """Check types and attributes against the version of Cast, or CastLike, in force at `opset`.
 
     Attributes that do not concern the target are ignored, as ONNX does; an attribute that the version lacks is an
-    error as soon as it is set to something else than its default.
+    error as soon as it is set to something else than its default. `options` are rules beyond ONNX: no attribute of the
+    operator goes with them.
     """
+    rounding = None
+    if options is not None:
+        check_alone(options, {"saturate": (saturate, True), "round_mode": (round_mode, None), "opset": (opset, NEWEST)})
+        rounding = check_rounding(options, target, caller.target)
     version = version_of(opset, caller.operator)
     check_type(source, version, caller.source, caller.operator, caller.kinds)
     check_type(target, version, caller.target, caller.operator, caller.kinds)
@@ -153,4 +175,4 @@ def cast_rules(
     check_saturate(saturate, opset, caller.operator)
     mode = check_round_mode(round_mode)
     check_attribute("round_mode", round_mode, None, opset, caller.operator)
-    return CastRules(version, bool(saturate), mode)
+    return CastRules(version, bool(saturate), mode, rounding)

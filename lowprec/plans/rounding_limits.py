@@ -1,0 +1,80 @@
+"""The codes that a rounding has for what is no finite value of its target: overflow, Inf, NaN and zero."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..spec.format import Format
+from ..spec.rounding_rules import Rounding
+
+__all__ = ["Limits", "limits_of", "nan_codes_of"]
+
+_Codes = tuple[int, int]
+
+
+class Limits(NamedTuple):
+    """Whole codes of a target, each for a positive and for a negative source.
+
+    Attributes
+    ----------
+    overflow : tuple of int
+        Where the rounded magnitude is beyond the largest value; for a negative number and a target that has a zero but
+        no sign, where it is not zero.
+    infinity : tuple of int
+        For Inf.
+    nan : tuple of int
+        For NaN.
+    zero : tuple of int
+        Where the number rounds to zero; where the target has no zero, for what is below its smallest value once it is
+        rounded, zero included.
+    """
+
+    overflow: _Codes
+    infinity: _Codes
+    nan: _Codes
+    zero: _Codes
+
+
+def nan_codes_of(fmt: Format, rule: str = "signed") -> _Codes:
+    """Return the codes that NaN becomes without and with the sign."""
+    nan = fmt.nan_code
+    if rule == "zero" or (rule == "plain" and nan is None):
+        return 0, 0
+    if rule == "largest":
+        return fmt.max_code, fmt.max_code
+    if nan is None:  # zero of the opposite sign, as the node data of ONNX have it
+        return fmt.sign_mask, 0
+    return nan, nan if rule == "plain" else nan | fmt.sign_mask
+
+
+def _beyond(fmt: Format, rounding: Rounding, negative: bool) -> _Codes:
+    """Return the codes for overflow and for Inf of one sign."""
+    mode, rule = rounding.mode, rounding.overflow
+    sign = fmt.sign_mask if negative else 0
+    directed = "toward_positive" if negative and fmt.has_zero else "toward_negative"  # away from the Inf of that sign
+    nan = fmt.nan_code
+    if nan is not None and rounding.nan == "signed":
+        nan |= sign
+    if negative and fmt.has_zero and not fmt.signed:  # below the range, which ends at zero
+        outside = nan if rule == "ovf_inf" and nan is not None else 0
+        return 0 if mode in ("toward_zero", directed) else outside, outside
+    largest = fmt.max_code | sign
+    infinity = fmt.inf_code | sign if fmt.inf_code is not None else None
+    if rule == "sat_finite":
+        return largest, largest
+    if rule == "sat_propagate":
+        return largest, largest if infinity is None else infinity
+    outside = infinity if infinity is not None else nan if nan is not None else largest
+    return largest if mode in ("toward_zero", directed) else outside, outside
+
+
+def limits_of(fmt: Format, rounding: Rounding) -> Limits:
+    """Return the codes of a target for what is none of its finite values."""
+    nan = nan_codes_of(fmt, rounding.nan)
+    overflow, infinity = zip(*(_beyond(fmt, rounding, negative) for negative in (False, True)), strict=True)
+    if fmt.has_zero:
+        zero = 0, fmt.sign_mask if fmt.has_negative_zero else 0
+    else:
+        below = 0 if rounding.overflow != "ovf_inf" or fmt.nan_code is None else fmt.nan_code
+        zero = below, below
+    return Limits(overflow, infinity, nan, zero)

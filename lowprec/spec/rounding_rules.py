@@ -1,0 +1,167 @@
+"""The rounding rules beyond ONNX: `rounding`, `overflow` and `nan` of a conversion, and its random numbers.
+
+A rule is a name here and a case in each of the three witnesses: ``reference/rounding.py``, the numbers of
+``backends/rounding_loops.py``, and ``backends/array_api_rounding.py``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .arguments import as_integer, shown
+from .format import Format
+
+__all__ = [
+    "DEFAULT_RANDOM_BITS",
+    "FIRST",
+    "NAN_RULES",
+    "OVERFLOWS",
+    "ROUNDINGS",
+    "STOCHASTIC",
+    "Rounding",
+    "RoundingOptions",
+    "Stream",
+    "check_random_bits",
+    "check_rounding",
+    "check_stream",
+    "make_stream",
+    "named_arguments",
+    "rounding_arguments",
+    "slot_bits",
+]
+
+STOCHASTIC = ("stochastic", "stochastic_a", "stochastic_b", "stochastic_c")
+"""Roundings that need a seed; the first is another name of ``stochastic_b``."""
+
+ROUNDINGS = (
+    "nearest_even", "nearest_away", "nearest_zero", "toward_zero", "away_from_zero", "toward_positive",
+    "toward_negative", "to_odd", *STOCHASTIC,
+)  # fmt: skip
+"""Which of the two neighbours a number becomes."""
+
+OVERFLOWS = ("sat_finite", "sat_propagate", "ovf_inf")
+"""What becomes of Inf, and of what rounds beyond the largest value."""
+
+NAN_RULES = ("signed", "plain", "zero", "largest")
+"""What becomes of NaN."""
+
+DEFAULT_RANDOM_BITS = 16
+FIRST = 0
+"""The default `offset`: the place of the first element of a stream."""
+
+_MOST_RANDOM_BITS = 32
+_SEEDS = 1 << 64
+_OFFSETS = 1 << 63
+
+
+class Rounding(NamedTuple):
+    """The rules of one conversion, resolved for its target.
+
+    Attributes
+    ----------
+    mode : str
+        One of `ROUNDINGS`; ``"stochastic"`` is spelled ``"stochastic_b"``.
+    overflow : str
+        One of `OVERFLOWS`.
+    nan : str
+        One of `NAN_RULES`.
+    random_bits : int
+        How many random bits decide, 1 to 32; 0 where the mode is deterministic.
+    """
+
+    mode: str
+    overflow: str
+    nan: str
+    random_bits: int = 0
+
+
+class Stream(NamedTuple):
+    """Which random numbers the elements of an array take: element n those at ``offset + n`` of the seed's stream."""
+
+    seed: int
+    offset: int = 0
+
+
+class RoundingOptions(NamedTuple):
+    """The rules of one conversion, as the caller spelled them: what `check_rounding` makes a `Rounding` of."""
+
+    rounding: object = None
+    overflow: object = None
+    nan: object = None
+    random_bits: object = DEFAULT_RANDOM_BITS
+
+
+def slot_bits(random_bits: int) -> int:
+    """Return the width of the slot in the random stream that an element takes: 8, 16 or 32 bits."""
+    return 8 if random_bits <= 8 else 16 if random_bits <= 16 else 32
+
+
+def _one_of(value: object, names: tuple[str, ...], parameter: str) -> str:
+    if isinstance(value, str) and value in names:
+        return value
+    raise ValueError(f"`{parameter}` must be one of {', '.join(names)}; got {shown(value)}")
+
+
+def _within(value: object, first: int, end: int, parameter: str, last: str) -> int:
+    number = as_integer(value)
+    if number is None or not first <= number < end:
+        raise ValueError(f"`{parameter}` must be an integer from {first} to {last}; got {shown(value)}")
+    return number
+
+
+def check_random_bits(random_bits: object, parameter: str = "random_bits") -> int:
+    """Return a number of random bits, or raise ValueError."""
+    return _within(random_bits, 1, _MOST_RANDOM_BITS + 1, parameter, str(_MOST_RANDOM_BITS))
+
+
+def make_stream(seed: object, offset: object) -> Stream:
+    """Return the stream of a seed from an offset on, or raise ValueError."""
+    return Stream(_within(seed, 0, _SEEDS, "seed", "2**64 - 1"), _within(offset, 0, _OFFSETS, "offset", "2**63 - 1"))
+
+
+def check_stream(rounding: object, seed: object, random_bits: object, offset: object) -> Stream | None:
+    """Return the stream of a stochastic rounding, None for any other; or raise ValueError.
+
+    A seed without use is an error, an offset is not: pieces of an array are converted alike by any rounding.
+    """
+    check_random_bits(random_bits)
+    if isinstance(rounding, str) and rounding in STOCHASTIC:
+        if seed is None:
+            raise ValueError(f"`seed` must be an integer from 0 to 2**64 - 1 where `rounding` is {rounding}; got None")
+        return make_stream(seed, offset)
+    make_stream(0, offset)
+    if seed is not None:
+        raise ValueError(f"`seed` must be None unless `rounding` is stochastic; got {shown(seed)}")
+    return None
+
+
+def check_rounding(options: RoundingOptions, target: Format, parameter: str) -> Rounding:
+    """Return the rules that options mean for a target, or raise ValueError.
+
+    `parameter` is the caller's name of the target.
+    """
+    if not target.is_float:
+        asked = "rounding" if options.rounding is not None else "overflow" if options.overflow is not None else "nan"
+        raise ValueError(f"`{parameter}` must be a float format where `{asked}` is given; got {target.name}")
+    mode = _one_of("nearest_even" if options.rounding is None else options.rounding, ROUNDINGS, "rounding")
+    overflow = "sat_finite" if target.bits <= 8 else "ovf_inf"
+    if options.overflow is not None:
+        overflow = _one_of(options.overflow, OVERFLOWS, "overflow")
+    nan = "signed" if options.nan is None else _one_of(options.nan, NAN_RULES, "nan")
+    bits = check_random_bits(options.random_bits) if mode in STOCHASTIC else 0
+    return Rounding("stochastic_b" if mode == STOCHASTIC[0] else mode, overflow, nan, bits)
+
+
+def named_arguments(*rules: object) -> dict[str, object]:
+    """Return the arguments of `rounding_arguments` by name."""
+    return dict(zip(("rounding", "overflow", "nan", "seed", "random_bits", "offset"), rules, strict=True))
+
+
+def rounding_arguments(
+    rounding: object, overflow: object, nan: object, seed: object, random_bits: object, offset: object
+) -> tuple[RoundingOptions | None, Stream | None]:
+    """Return the rules that a call has beyond ONNX, and the stream of its random numbers, None each; or raise."""
+    stream = check_stream(rounding, seed, random_bits, offset)
+    if rounding is None and overflow is None and nan is None:
+        return None, None
+    return RoundingOptions(rounding, overflow, nan, random_bits if stream is not None else DEFAULT_RANDOM_BITS), stream
