@@ -20,7 +20,7 @@ from ..arrays.libraries import carrier, format_of
 from ..arrays.torch_tensors import EAGER, check_tensor, transformed
 from ..plans.resolve_cast import TEXT, resolve_bits
 from ..spec.arguments import as_flag, shown
-from ..spec.formats import as_format, is_in_table
+from ..spec.formats import as_format, is_named
 from ..spec.opset_rules import NEWEST, Caller, cast_rules
 from .scale_arguments import number_format, number_operand
 from .torch_shapes import FAKES, public_options
@@ -114,8 +114,9 @@ for _operator in _SCHEMAS:
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _name(fmt: object, parameter: str) -> str:
     row = as_format(fmt, parameter=parameter)
-    if not is_in_table(row):
-        raise ValueError(f"`{parameter}` must be one of lowprec.formats where torch traces; got {shown(row)}")
+    if not is_named(row):
+        named = "a row of lowprec.formats, a format of IEEE P3109 or a registered one"
+        raise ValueError(f"`{parameter}` must be {named} where torch traces; got {shown(row)}")
     return row.name
 
 
