@@ -20,6 +20,7 @@ from .ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
 from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
 from .ops.scales import absmax_scale, minmax_scale
 from .reference.explanation import explain
+from .spec.described_formats import float_format, register
 from .spec.finfo import finfo, iinfo
 from .spec.formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
 from .spec.formats import Format, as_format
@@ -45,6 +46,7 @@ __all__ = [
     "encode",
     "explain",
     "finfo",
+    "float_format",
     "formats",
     "get_num_threads",
     "iinfo",
@@ -55,6 +57,7 @@ __all__ = [
     "nvfp4_quantize",
     "pack",
     "quantize_linear",
+    "register",
     "set_num_threads",
     "to_numpy",
     "to_torch",
