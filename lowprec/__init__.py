@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from .arrays.libraries import carrier
 from .backends.build_info import build_info
 from .backends.thread_count import get_num_threads, set_num_threads
+from .ops.blocks import mx_dequantize, mx_quantize
 from .ops.cast import bitcast, cast, cast_like
 from .ops.codes import decode, encode, pack, unpack
 from .ops.interchange import to_numpy, to_torch
+from .ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
 from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
 from .ops.scales import absmax_scale, minmax_scale
 from .reference.explanation import explain
+from .spec.described_formats import float_format, register
 from .spec.finfo import finfo, iinfo
 from .spec.formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
 from .spec.formats import Format, as_format
@@ -43,12 +46,18 @@ __all__ = [
     "encode",
     "explain",
     "finfo",
+    "float_format",
     "formats",
     "get_num_threads",
     "iinfo",
     "minmax_scale",
+    "mx_dequantize",
+    "mx_quantize",
+    "nvfp4_dequantize",
+    "nvfp4_quantize",
     "pack",
     "quantize_linear",
+    "register",
     "set_num_threads",
     "to_numpy",
     "to_torch",

@@ -9,15 +9,15 @@ import numpy as np
 from ..arrays.libraries import check_out, namespace, native, reinterpret
 from ..plans.cast_plan import make_plan
 from ..spec import packing
-from ..spec.formats import NUMERIC, Format, as_format
-from ..spec.opset_rules import CastRules, version_of
+from ..spec.formats import Format, as_format
+from ..spec.opset_rules import NEWEST, CastRules, version_of
 from . import array_api_cast, array_api_quantize
 from .job import Job, Scales
 from .scale_operands import check_zero_point
 
 __all__ = ["accepts", "run"]
 
-_NEWEST_RULES = CastRules(version_of(max(row.since for row in NUMERIC)), True, "up")
+_NEWEST_RULES = CastRules(version_of(NEWEST), True, "up")
 
 
 def _unsigned(fmt: Format) -> Format:
@@ -71,11 +71,12 @@ def run(job: Job) -> Any:
     codes = packing.unpack(x, plan.source, job.shape, xp) if job.shape is not None else _read(x, plan.source, xp)
     if job.scales is not None:
         check_zero_point(plan, job.scales, run)
-        result = array_api_quantize.quantize_array(codes, plan, _readable(job, job.scales, xp), xp, extend=extend)
+        scales = _readable(job, job.scales, xp)
+        result = array_api_quantize.quantize_array(codes, plan, scales, xp, extend=extend, stream=job.stream)
     else:
         if dtype != native(target, xp) and not extend and target.is_integer and target.bits >= 8:
             plan = make_plan(plan.source, _unsigned(target), _NEWEST_RULES)  # an integer's code: the number mod 2**bits
-        result = array_api_cast.cast_array(codes, plan, xp, extend=extend)
+        result = array_api_cast.cast_array(codes, plan, xp, extend=extend, stream=job.stream)
     return _deliver(job, result, dtype)
 
 
