@@ -20,7 +20,7 @@ from ..arrays.libraries import carrier, format_of
 from ..arrays.torch_tensors import EAGER, check_tensor, transformed
 from ..plans.resolve_cast import TEXT, resolve_bits
 from ..spec.arguments import as_flag, shown
-from ..spec.formats import Format, as_format
+from ..spec.formats import Format, as_format, is_named
 from ..spec.opset_rules import NEWEST, Caller, cast_rules
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, PARAMETERS, RoundingOptions, rounding_arguments
 from .scale_arguments import number_format, number_operand
@@ -123,13 +123,9 @@ def _name(fmt: object, parameter: str) -> str:
 
 def _named(row: Format, parameter: str) -> str:
     """Return the name by which an operator finds a format again, or raise ValueError."""
-    try:
-        found = as_format(row.name) is row
-    except ValueError:
-        found = False
-    if not found:
-        wanted = "a format that has a name (see lowprec.register) where torch traces"
-        raise ValueError(f"`{parameter}` must be {wanted}; got {shown(row)}")
+    if not is_named(row):
+        named = "a row of lowprec.formats, a format of IEEE P3109 or a registered one"
+        raise ValueError(f"`{parameter}` must be {named} where torch traces; got {shown(row)}")
     return row.name
 
 
