@@ -34,7 +34,7 @@ def _parser() -> argparse.ArgumentParser:
     loss.add_command(commands)
     conformance.add_command(commands)
     explore.add_command(commands)
-    convert.add_commands(commands, rules)
+    convert.add_commands(commands, rules, beyond)
     check.add_command(commands)
     recipes.add_command(commands)
     return parser
