@@ -18,6 +18,7 @@ from .ops.interchange import to_numpy, to_torch
 from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
 from .ops.scales import absmax_scale, minmax_scale
 from .reference.explanation import explain
+from .spec.described_formats import float_format, register
 from .spec.finfo import finfo, iinfo
 from .spec.formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
 from .spec.formats import Format, as_format
@@ -43,12 +44,14 @@ __all__ = [
     "encode",
     "explain",
     "finfo",
+    "float_format",
     "formats",
     "get_num_threads",
     "iinfo",
     "minmax_scale",
     "pack",
     "quantize_linear",
+    "register",
     "set_num_threads",
     "to_numpy",
     "to_torch",

@@ -17,8 +17,8 @@ cimport numpy as cnp
 
 from lowprec._native.loop_types cimport (
     RUN_SHIFT, SCALE_ELEMENTWISE, SCALE_MODES, SCALE_RUNS, SCALE_UNIFORM, TILE, beyond_blocks_t, compare_t,
-    decode_blocks_t, encode_blocks_t, loop_t, params_t, range_t, reciprocals_t, remaining_t, repeat_t, scale_loop_t,
-    scales_t, seen_t,
+    decode_blocks_t, encode_blocks_t, loop_t, params_t, random_loop_t, range_t, reciprocals_t, remaining_t, repeat_t,
+    scale_loop_t, scales_t, seen_t, stream_t,
 )
 
 cdef extern from "float_mode.h" nogil:
@@ -69,6 +69,7 @@ cdef enum:
     CHUNK = 64 * TILE     # elements that a thread takes at once
     MAX_LOOPS = 96
     MAX_SCALE_LOOPS = 16  # loops that take scales and zero points; a program numbers them from MAX_LOOPS on
+    MAX_RANDOM_LOOPS = 16 # those that take random numbers; numbered after these
     MAX_FUSED = 96        # fused loops, without scales and with them
     MAX_STEPS = 10        # loops of a program
     MAX_RANK = 64
@@ -82,6 +83,7 @@ cdef struct block_loops_t:
 
 cdef loop_t loops[MAX_LOOPS]
 cdef scale_loop_t scale_loops[SCALE_MODES][MAX_SCALE_LOOPS]  # NULL: not in that mode
+cdef random_loop_t random_loops[MAX_RANDOM_LOOPS]
 cdef loop_t fused_loops[MAX_FUSED]
 cdef scale_loop_t fused_scale_loops[SCALE_MODES][MAX_FUSED]
 cdef compare_t compare_in_use
@@ -115,13 +117,13 @@ def use_isa(str name) -> None:
         raise ValueError(f"`name` must be one of {', '.join(known)} on this machine; got {name!r}")
     tier = importlib.import_module(f"lowprec._native.tier_{name}")
     for table, most in (
-        ("LOOPS", MAX_LOOPS), ("SCALE_LOOPS", MAX_SCALE_LOOPS), ("FUSED_LOOPS", MAX_FUSED),
-        ("FUSED_SCALE_LOOPS", MAX_FUSED), ("BLOCKS", MAX_BLOCKS),
+        ("LOOPS", MAX_LOOPS), ("SCALE_LOOPS", MAX_SCALE_LOOPS), ("RANDOM_LOOPS", MAX_RANDOM_LOOPS),
+        ("FUSED_LOOPS", MAX_FUSED), ("FUSED_SCALE_LOOPS", MAX_FUSED), ("BLOCKS", MAX_BLOCKS),
     ):
         count = len(getattr(tier, table))
         if count > most:
             raise ImportError(f"{tier.__name__} must have at most {most} loops in {table}; got {count}")
-    same = loop_index.keys() == {*tier.LOOPS, *tier.SCALE_LOOPS}
+    same = loop_index.keys() == {*tier.LOOPS, *tier.SCALE_LOOPS, *tier.RANDOM_LOOPS}
     if loop_index and not (same and fused_index.keys() == {*tier.FUSED_LOOPS, *tier.FUSED_SCALE_LOOPS}):
         # programs know loops by their numbers
         raise ImportError(f"{tier.__name__} must have the loops of the other instruction sets")
@@ -133,6 +135,9 @@ def use_isa(str name) -> None:
         loop_index[loop] = MAX_LOOPS + index
         for mode in range(SCALE_MODES):
             scale_loops[mode][index] = <scale_loop_t><size_t>tier.SCALE_LOOPS[loop][mode]
+    for index, loop in enumerate(sorted(tier.RANDOM_LOOPS)):
+        loop_index[loop] = MAX_LOOPS + MAX_SCALE_LOOPS + index
+        random_loops[index] = <random_loop_t><size_t>tier.RANDOM_LOOPS[loop]
     for index, loop in enumerate(sorted(tier.FUSED_LOOPS)):
         fused_index[loop] = index
         fused_loops[index] = <loop_t><size_t>tier.FUSED_LOOPS[loop]
@@ -212,7 +217,8 @@ cdef class Program:
         self.steps.count = len(names)
         for i, name in enumerate(names):
             self.steps.loops[i] = loop_index[name]
-            self.takes_scales = self.takes_scales or self.steps.loops[i] >= MAX_LOOPS
+            self.takes_scales = self.takes_scales or takes_scales(self.steps.loops[i])
+            self.steps.is_random = self.steps.is_random or self.steps.loops[i] >= MAX_LOOPS + MAX_SCALE_LOOPS
         self.takes_reciprocals = "quantize32_to8" in names
         self.steps.params = {**values, **params}
         self.steps.fused = NO_LOOP
@@ -222,6 +228,20 @@ cdef class Program:
         ):
             self.steps.fused = fused_index[chain]
             self.steps.multiplies = self.takes_reciprocals = chain in multiplying
+
+    def with_stream(self, uint64_t seed, uint64_t offset) -> Program:
+        """Return this program with the random numbers of a seed, those of the first element at `offset`."""
+        cdef Program program = Program.__new__(Program)
+        program.steps = self.steps
+        program.steps.stream = stream_t(seed, offset)
+        program.names = self.names
+        program.takes_scales, program.takes_reciprocals = self.takes_scales, self.takes_reciprocals
+        return program
+
+    @property
+    def takes_random_numbers(self):
+        """Whether what an element becomes depends on its index."""
+        return self.steps.is_random
 
     @property
     def src_bits(self):
@@ -246,7 +266,9 @@ cdef class Program:
 
 
 cdef tuple _key(Program program):
-    return program.names, program.steps.fused, program.steps.src_bits, program.steps.dst_bits, program.params
+    cdef const steps_t *steps = &program.steps
+    stream = steps.stream.seed, steps.stream.position
+    return program.names, steps.fused, steps.src_bits, steps.dst_bits, program.params, stream
 
 
 include "_native/strided.pxi"

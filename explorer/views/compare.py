@@ -10,7 +10,7 @@ import lowprec as lp
 from lowprec.reference.exact_cast import Value, ulp
 from lowprec.reference.explanation import Explanation
 from lowprec.spec.formats import NUMERIC, Format
-from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.opset_rules import NEWEST, first_opset
 
 __all__ = [
     "COMPARABLE",
@@ -184,8 +184,8 @@ def outcome(
     x: Value, fmt: Format, *, saturate: bool = True, round_mode: str | None = None, opset: int = NEWEST
 ) -> Outcome:
     """Return the Cast of a value to one format, and its error."""
-    if fmt.since > opset:
-        return Outcome(fmt, problem=f"no type of Cast at opset {opset}: it is one since opset {fmt.since}")
+    if first_opset(fmt) > opset:
+        return Outcome(fmt, problem=f"no type of Cast at opset {opset}: it is one since opset {first_opset(fmt)}")
     explanation = lp.explain(x, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
     return Outcome(fmt, explanation, differences(x, explanation.value, fmt))
 

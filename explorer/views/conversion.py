@@ -14,7 +14,7 @@ import lowprec as lp
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.reference.explanation import Explanation
 from lowprec.spec.formats import FLOAT8_E8M0FNU, NUMERIC, Format
-from lowprec.spec.opset_rules import NEWEST, Caller, cast_rules
+from lowprec.spec.opset_rules import NEWEST, Caller, cast_rules, first_opset
 from lowprec.spec.packing import packed_bytes
 
 from .compare import differences
@@ -63,7 +63,7 @@ class CastOptions(TypedDict):
 
 def cast_options(saturate: bool, round_mode: str, opset: int) -> CastOptions:
     """Return the options of Cast; `round_mode` where the opset has it."""
-    return {"saturate": saturate, "round_mode": round_mode if opset >= _POWERS.since else None, "opset": opset}
+    return {"saturate": saturate, "round_mode": round_mode if opset >= first_opset(_POWERS) else None, "opset": opset}
 
 
 def parse_codes(text: str, fmt: Format, parameter: str = "codes") -> tuple[int, ...]:

@@ -32,7 +32,7 @@ cdef inline const float *load_tile(
     if load == NULL:
         return <const float *>tile_of(src, start, count, 32, <uint64_t *>tiles.values)
     run_loops(
-        load, tile_of(src, start, count, load.src_bits, tiles.gathered), tiles.values, count, none, NULL, tiles,
+        load, tile_of(src, start, count, load.src_bits, tiles.gathered), tiles.values, 0, count, none, NULL, tiles,
     )
     return tiles.values
 

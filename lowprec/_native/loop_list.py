@@ -51,6 +51,8 @@ ELEMENTS = {
     "encode_power8": (U32, U8),
     "round_to_precision": (U32, U32),
     "round_to_upper16": (U32, U32),
+    **{f"round32_to{width}": (U32, WIDTHS[width]) for width in (8, 16)},
+    **{f"round64_to{width}": (U64, word) for width, word in WIDTHS.items()},
     **{f"nonzero{width}": (word, U8) for width, word in WIDTHS.items()},
     **{f"wrap{s}_to{d}": (WIDTHS[s], WIDTHS[d]) for s in WIDTHS for d in WIDTHS},
 }
@@ -80,6 +82,14 @@ ADDRESS_OF = {
     **{f"truncate64_to{width}": f"truncate64[{word}]" for width, word in WIDTHS.items()},
 }
 """Loops that the table has under other names: those that use AVX-512 where the tier has it, and fused types."""
+
+RANDOM = {
+    **{f"stochastic32_to{width}": (U32, WIDTHS[width]) for width in (8, 16)},
+    **{f"stochastic64_to{width}": (U64, word) for width, word in WIDTHS.items()},
+    "exact_float64_to32": (U64, U32),
+    **{f"exact_{kind}64_to{width}": (U64, WIDTHS[width]) for kind in ("int", "uint") for width in (32, 64)},
+}
+"""Loops with random numbers: the words of an element at both ends."""
 
 SCALED = {
     "quantize32_to8": (U32, U8, U32),

@@ -42,6 +42,33 @@ cdef extern from "params.h" nogil:
         int32_t precision_smallest_normal
         uint32_t precision_rounder_offset
         int32_t precision_largest
+        uint32_t round_keep
+        uint32_t round_odd_bit
+        uint64_t round_odd_increment
+        uint64_t round_increment
+        uint64_t round_increment_negative
+        uint32_t round_slot_shift
+        uint32_t round_random_shift
+        uint32_t round_slot_bits
+        uint32_t round_mantissa
+        int32_t round_exponent
+        uint32_t round_reserved
+        uint64_t round_smallest_normal
+        uint64_t round_base
+        uint64_t round_factor
+        uint64_t round_sticky
+        uint64_t round_code_offset
+        uint64_t round_sign
+        uint64_t round_largest
+        uint64_t round_largest_negative
+        uint64_t round_overflow
+        uint64_t round_overflow_negative
+        uint64_t round_infinity
+        uint64_t round_infinity_negative
+        uint64_t round_nan
+        uint64_t round_nan_negative
+        uint64_t round_zero
+        uint64_t round_zero_negative
 
 cdef extern from "loop_types.h" nogil:
     enum:
@@ -71,8 +98,17 @@ cdef struct scales_t:
     int mode
 
 
+# The random numbers of the elements that a loop converts: the seed of the stream, the slot of the first element.
+cdef struct stream_t:
+    uint64_t seed
+    uint64_t position
+
+
 ctypedef void (*loop_t)(
     const void *src, void *dst, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil
+ctypedef void (*random_loop_t)(
+    const void *src, void *dst, Py_ssize_t n, remaining_t remaining, const stream_t *stream, const params_t *params,
 ) noexcept nogil
 ctypedef void (*scale_loop_t)(
     const void *src, void *dst, Py_ssize_t n, remaining_t remaining, const scales_t *scales, const params_t *params,

@@ -55,6 +55,35 @@ typedef struct {
     int precision_smallest_normal;
     unsigned int precision_rounder_offset;
     int precision_largest;
+    // round by any rule: a magnitude as fixed-point number, the code and `round_keep` bits of fraction; the functions from
+    // float32 take the lower half of what has 64 bits
+    unsigned int round_keep;
+    unsigned int round_odd_bit;      // where this bit of the number is set,
+    unsigned long long round_odd_increment; // this is added,
+    unsigned long long round_increment;     // with what is added in any case, for either sign
+    unsigned long long round_increment_negative;
+    unsigned int round_slot_shift;   // the random bits of an element are its slot >> slot_shift << random_shift
+    unsigned int round_random_shift;
+    unsigned int round_slot_bits;
+    unsigned int round_mantissa;     // mantissa bits, and the exponent of the smallest normal value
+    int round_exponent;
+    unsigned int round_reserved;
+    unsigned long long round_smallest_normal; // bits of the hub; magnitudes from there on
+    unsigned long long round_base;            // are the number after this is subtracted
+    unsigned long long round_factor;          // the others when multiplied by this, also bits of the hub
+    unsigned long long round_sticky;          // 1, or 0 where those are zero
+    unsigned long long round_code_offset;     // 1 where the number of the smallest code 0 is 1
+    unsigned long long round_sign;            // added to the code of a negative number
+    unsigned long long round_largest;         // codes above, for either sign,
+    unsigned long long round_largest_negative;
+    unsigned long long round_overflow;        // become these
+    unsigned long long round_overflow_negative;
+    unsigned long long round_infinity;
+    unsigned long long round_infinity_negative;
+    unsigned long long round_nan;
+    unsigned long long round_nan_negative;
+    unsigned long long round_zero;
+    unsigned long long round_zero_negative;
 } params_t;
 
 #if defined(__GNUC__) && !defined(__CUDACC__)

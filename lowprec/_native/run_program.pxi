@@ -8,6 +8,8 @@ cdef struct steps_t:
     int dst_bits
     params_t params
     int fused        # the one loop that does the same, or NO_LOOP
+    bint is_random   # whether a loop takes random numbers
+    stream_t stream  # those of the first element of the array
     bint multiplies  # whether that loop takes reciprocals of scales
 
 
@@ -19,21 +21,27 @@ cdef inline bint one_scale(const operands_t *operands) noexcept nogil:
     return operands == NULL or operands.length == 1 and operands.outer_step == 0
 
 
+cdef inline bint takes_scales(int loop) noexcept nogil:
+    return MAX_LOOPS <= loop < MAX_LOOPS + MAX_SCALE_LOOPS
+
+
 cdef bint reads_runs(const steps_t *steps) noexcept nogil:
     # Whether each loop that takes scales can read them per run.
     cdef int i
     for i in range(steps.count):
-        if steps.loops[i] >= MAX_LOOPS and scale_loops[SCALE_RUNS][steps.loops[i] - MAX_LOOPS] == NULL:
+        if takes_scales(steps.loops[i]) and scale_loops[SCALE_RUNS][steps.loops[i] - MAX_LOOPS] == NULL:
             return False
     return True
 
 
 cdef void run_loops(
-    const steps_t *steps, const void *source, void *target, Py_ssize_t n, remaining_t remaining,
+    const steps_t *steps, const void *source, void *target, Py_ssize_t first, Py_ssize_t n, remaining_t remaining,
     const scales_t *scales, tiles_t *tiles,
 ) noexcept nogil:
-    # The loops, one after the other, over elements that fit a tile where there are several.
+    # The loops, one after the other, over elements that fit a tile where there are several. `first` is the index of the
+    # first one in the whole array.
     cdef remaining_t after
+    cdef stream_t stream
     cdef void *result
     cdef int i, loop
     for i in range(steps.count):
@@ -47,6 +55,10 @@ cdef void run_loops(
         loop = steps.loops[i] - MAX_LOOPS
         if loop < 0:
             loops[steps.loops[i]](source, result, n, after, &steps.params)
+        elif loop >= MAX_SCALE_LOOPS:
+            stream = steps.stream
+            stream.position += first
+            random_loops[loop - MAX_SCALE_LOOPS](source, result, n, after, &stream, &steps.params)
         else:
             scale_loops[scales.mode][loop](source, result, n, after, scales, &steps.params)
         source = result
@@ -87,7 +99,7 @@ cdef void run_scaled(
         after.dst = n - start - count + remaining.dst
         source, target = src + start * steps.src_bits // 8, dst + start * steps.dst_bits // 8
         if chained:
-            run_loops(steps, source, target, count, after, &scales, tiles)
+            run_loops(steps, source, target, first + start, count, after, &scales, tiles)
         else:
             fused_scale_loops[scales.mode][steps.fused](source, target, count, after, &scales, &steps.params)
         advance(operands, &at, count)
@@ -126,7 +138,8 @@ cdef void run_tiles(
             at = place_of(operands, first + start)
             scales = locate_scales(operands, &at, count, runs, tiles)
         run_loops(
-            steps, src + start * steps.src_bits // 8, dst + start * steps.dst_bits // 8, count, after, &scales, tiles,
+            steps, src + start * steps.src_bits // 8, dst + start * steps.dst_bits // 8, first + start, count, after,
+            &scales, tiles,
         )
         start += count
 

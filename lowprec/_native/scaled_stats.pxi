@@ -67,11 +67,11 @@ cdef void compare_tiles(
         x = here
         if load != NULL and not halves:
             x = tiles.values
-            run_loops(load, here, tiles.values, count, none, NULL, tiles)
+            run_loops(load, here, tiles.values, 0, count, none, NULL, tiles)
         here = tile_of(codes, start, count, back.src_bits, tiles.converted)
         if back.fused != NO_LOOP and not back.multiplies:
             scales.zero = scales.zero if operands.zero != NULL else NULL
             fused_scale_loops[scales.mode][back.fused](here, tiles.again, count, none, &scales, &back.params)
         else:
-            run_loops(back, here, tiles.again, count, none, &scales, tiles)
+            run_loops(back, here, tiles.again, 0, count, none, &scales, tiles)
         (compare_halves_in_use if halves else compare_in_use)(x, tiles.again, count, &scales, low, high, seen)

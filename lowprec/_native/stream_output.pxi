@@ -28,6 +28,7 @@ cdef inline bint streams_output(
     # New pages are filled by the kernel through the caches, where ordinary stores find them.
     return (
         steps.src_bits >= 16 and steps.dst_bits >= 2 * steps.src_bits and operands == NULL and streamed_from > 0
+        and not steps.is_random
         and n * (steps.src_bits + steps.dst_bits) // 8 > streamed_from and lp_has_pages(dst, n * steps.dst_bits // 8)
     )
 

@@ -7,6 +7,7 @@ import struct
 
 from ..plans.cast_plan import Plan, Rule
 from ..spec.formats import Format, Kind, NaNRule
+from .rounding_loops import exact_loops, rounding_loops
 
 __all__ = ["Loops", "cast_loops", "decode_loops", "encode_loops", "float32_loops", "from_mask", "is_upper_half"]
 
@@ -192,6 +193,18 @@ def _direct(plan: Plan) -> Loops | None:
     return [f"decode{_family(narrow)}8_to16"], _decode_numbers(narrow, scale) | specials | sign
 
 
+def _rounded(plan: Plan) -> Loops:
+    source = plan.source
+    exact = exact_loops(plan)
+    if exact is not None:
+        return exact
+    names, numbers = decode_loops(source)
+    if source.is_integer and source.bits == 64:
+        names = [f"{name}_odd" for name in names]
+    last, more = rounding_loops(plan, _is_wide(source))
+    return names + last, numbers | more
+
+
 def _to_float(plan: Plan) -> Loops:
     source = plan.source
     direct = _direct(plan) if source.is_float else None
@@ -210,6 +223,8 @@ def _to_float(plan: Plan) -> Loops:
 def encode_loops(plan: Plan, wide: bool) -> Loops:
     """Loops from a value, float32 bits or `wide` float64, to the codes of a float target."""
     target = plan.target
+    if plan.rule is Rule.ROUND:
+        return rounding_loops(plan, wide)
     if target.bits >= 32:
         return ([] if wide == (target.bits == 64) else ["float64_to_float32" if wide else "float32_to_float64"]), {}
     names = []
@@ -257,4 +272,6 @@ def cast_loops(plan: Plan) -> Loops:
         return [f"nonzero{source.storage_bits}"], {"always_true": int(not source.has_zero)}
     if plan.rule is Rule.TRUNCATE:
         return _to_integer(plan)
+    if plan.rule is Rule.ROUND:
+        return _rounded(plan)
     return _to_float(plan)

@@ -28,6 +28,7 @@ from ..plans.cast_plan import Plan, Rule
 from ..spec.formats import Format
 from ..spec.interned import CACHED
 from ..spec.packing import packed_bytes
+from ..spec.rounding_rules import Stream
 from .cpu_operands import cpu_operands
 from .job import CallKey, Job
 from .linear_calls import LinearKey, remember
@@ -62,7 +63,7 @@ def run(job: Job) -> Any:
     elif job.carrier is None and type(x) is np.ndarray:
         result = _run_dense(job)
     elif job.same_shape and job.out is None and is_torch(x) and not _is_known(job):  # else it was refused before
-        result = _run_tensor(x, _same_shape_call(job.plan, job.codes, namespace(x)))
+        result = _run_tensor(x, _same_shape_call(job.plan, job.codes, namespace(x)), job.stream)
     return _run_any(job) if result is None else result
 
 
@@ -141,6 +142,8 @@ def _run_dense(job: Job) -> Any:
     if not x.flags.c_contiguous:
         return None
     program, dtype = _dense_program(plan, job.codes, job.packed, shape is not None)
+    if job.stream is not None:
+        program = program.with_stream(*job.stream)
     n = x.size if shape is None else math.prod(shape)
     shape = (packed_bytes(n, plan.target),) if job.packed else x.shape if shape is None else shape
     if out is None:
@@ -153,7 +156,7 @@ def _run_dense(job: Job) -> Any:
     return out if shared(n, _kernels.run_arrays, program, x, out, n, operands) else None
 
 
-def _run_tensor(x: Any, known: _KnownCall) -> Any:
+def _run_tensor(x: Any, known: _KnownCall, stream: Stream | None = None) -> Any:
     """Convert a torch tensor to another one of the same shape; None, with nothing done, if it is not dense.
 
     A dense tensor is one row of host memory, with few enough elements for torch to allocate the result: memory for
@@ -171,6 +174,8 @@ def _run_tensor(x: Any, known: _KnownCall) -> Any:
     if n >= PARALLEL_FROM or (address < LOWEST and n):
         return None
     _, _, program, dtype = known
+    if stream is not None:
+        program = program.with_stream(*stream)
     result = torch.empty_like(x, dtype=dtype)
     if is_small(n):
         _kernels.run_addresses(program, address, result.data_ptr(), n, 1)
@@ -208,6 +213,8 @@ def _run_any(job: Job) -> Any:
         packed=job.packed,
         unpacked=job.shape is not None,
     )
+    if job.stream is not None:
+        program = program.with_stream(*job.stream)
     n = math.prod(job.values_shape)
     _run_codes(program, src, dst, n, None if job.scales is None else cpu_operands(job, n, run))
     if out_codes is None:
@@ -224,7 +231,8 @@ def _run_codes(program: _kernels.Program, src: _Array, dst: _Array, n: int, oper
     if src.flags.c_contiguous and dst.flags.c_contiguous:
         shared(n, _kernels.run, program, src.reshape(-1).view(_BYTE), dst.reshape(-1).view(_BYTE), n, operands)
     elif n:
-        if src.shape == dst.shape and program.src_bits >= 8 <= program.dst_bits and operands is None:
+        in_any_order = operands is None and not program.takes_random_numbers
+        if src.shape == dst.shape and program.src_bits >= 8 <= program.dst_bits and in_any_order:
             src, dst = _merge_axes(src, dst)
         else:
             src, dst = (side.reshape(1) if side.ndim == 0 else side for side in (src, dst))

@@ -149,7 +149,7 @@ def from_array(array: Any, name: str | None = None, *, source: object = None) ->
     TypeError
         If `array` is no NumPy array, or holds what ONNX has no type for.
     ValueError
-        If `source` is no format or does not fit the dtype, or a text has no UTF-8.
+        If `source` is no format, does not fit the dtype or is no type of ONNX, or a text has no UTF-8.
 
     Notes
     -----
@@ -170,6 +170,8 @@ def from_array(array: Any, name: str | None = None, *, source: object = None) ->
         raise TypeError(f"`name` must be a str or None; got {type(name).__name__}")
     array = np.asarray(array)
     fmt = format_of(array.dtype, source, ("array", "source"), KINDS)
+    if fmt.onnx_enum is None:
+        raise ValueError(f"`source` must be a format that ONNX has a type for; got {fmt.name}")
     tensor = onnx.TensorProto(dims=array.shape, data_type=fmt.onnx_enum, name=name)
     if fmt.kind is Kind.STRING:
         tensor.string_data.extend(_encoded(array))

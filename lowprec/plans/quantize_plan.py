@@ -7,7 +7,17 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..spec.formats import FLOAT32, FLOAT64, INT32, NUMERIC, UINT8, Format, NaNRule, as_format
-from ..spec.opset_rules import NEWEST, VERSIONS, CastRules, check_alone, check_attribute, check_saturate, version_of
+from ..spec.opset_rules import (
+    NEWEST,
+    VERSIONS,
+    CastRules,
+    check_alone,
+    check_attribute,
+    check_opset,
+    check_saturate,
+    first_opset,
+    version_of,
+)
 from ..spec.rounding_rules import RoundingOptions, check_rounding
 from .cast_plan import Plan, Rule, Scaling, check_convertible, make_plan
 
@@ -37,8 +47,8 @@ class QuantizeOptions(NamedTuple):
 
 def _code_since(fmt: Format) -> int | None:
     if fmt.is_integer and fmt.bits <= 16:
-        return max(fmt.since, 21 if fmt.bits == 16 else 10)
-    return fmt.since if fmt.is_float and fmt.bits <= 8 and fmt.has_zero else None
+        return max(first_opset(fmt), 21 if fmt.bits == 16 else 10)
+    return first_opset(fmt) if fmt.is_float and fmt.bits <= 8 and fmt.has_zero else None
 
 
 def _wide_since(fmt: Format) -> int | None:
@@ -53,7 +63,7 @@ def _int32_since(fmt: Format) -> int | None:
 
 
 def _scale_since(fmt: Format) -> int | None:
-    return fmt.since if fmt.is_float and not fmt.has_zero else _wide_since(fmt)
+    return first_opset(fmt) if fmt.is_float and not fmt.has_zero else _wide_since(fmt)
 
 
 _Since = Callable[[Format], int | None]
@@ -68,8 +78,10 @@ _TYPES: Mapping[tuple[str, str], _Since] = {
 }
 
 
-def _check(fmt: Format, version: int, operator: str, parameter: str, name: str | None = None) -> None:
-    """Raise ValueError unless that version of the operator takes the format for the parameter."""
+def _check(fmt: Format, opset: int, operator: str, parameter: str, name: str | None = None) -> None:
+    """Raise ValueError unless the operator, in its version at an opset, takes the format for the parameter."""
+    version = version_of(opset, operator)
+    check_opset(fmt, opset)
     since_of = _TYPES[operator, parameter]
     since = since_of(fmt)
     if since is not None and since <= version:
@@ -97,8 +109,8 @@ def quantize_plan(source: Format, scale: Format, zero_point: Format | None, opti
     check_saturate(saturate, opset, QUANTIZE)
     check_attribute("output_dtype", output_dtype, None, opset, QUANTIZE)
     check_attribute("precision", precision, None, opset, QUANTIZE)
-    _check(source, version, QUANTIZE, "x")
-    _check(scale, version, QUANTIZE, "scale")
+    _check(source, opset, QUANTIZE, "x")
+    _check(scale, opset, QUANTIZE, "scale")
     if version in (19, 21) and scale != source:
         raise ValueError(f"`scale` must be {source.name}, as `x` is, before opset 23; got {scale.name}")
     if zero_point is not None:
@@ -106,10 +118,10 @@ def quantize_plan(source: Format, scale: Format, zero_point: Format | None, opti
     else:
         chosen = UINT8 if output_dtype is None else output_dtype
         target, name = as_format(chosen, parameter="output_dtype"), "output_dtype"
-    _check(target, version, QUANTIZE, "output_dtype", name)
+    _check(target, opset, QUANTIZE, "output_dtype", name)
     if precision is not None:
         working = as_format(precision, parameter="precision")
-        _check(working, version, QUANTIZE, "precision")
+        _check(working, opset, QUANTIZE, "precision")
     elif scale.is_integer:
         working = FLOAT64
     else:
@@ -133,13 +145,13 @@ def quantize_plan(source: Format, scale: Format, zero_point: Format | None, opti
 def dequantize_plan(source: Format, scale: Format, zero_point: Format | None, options: QuantizeOptions) -> Plan:
     """Check the types of a DequantizeLinear against its version at the opset, and return its plan."""
     output_dtype, opset = options.output_dtype, options.opset
-    version = version_of(opset, DEQUANTIZE)
+    version_of(opset, DEQUANTIZE)  # raises for what is no opset
     check_attribute("output_dtype", output_dtype, None, opset, DEQUANTIZE)
-    _check(source, version, DEQUANTIZE, "x")
-    _check(scale, version, DEQUANTIZE, "scale")
+    _check(source, opset, DEQUANTIZE, "x")
+    _check(scale, opset, DEQUANTIZE, "scale")
     if output_dtype is not None:
         target = as_format(output_dtype, parameter="output_dtype")
-        _check(target, version, DEQUANTIZE, "output_dtype")
+        _check(target, opset, DEQUANTIZE, "output_dtype")
     elif scale.has_zero:
         target = scale
     else:
@@ -153,6 +165,6 @@ def dequantize_plan(source: Format, scale: Format, zero_point: Format | None, op
 
 def scale_plans(scaling: Scaling, scale: Format) -> tuple[Plan, ...]:
     """Return the casts that bring a scale to what the loops read: to the precision, and on to float32 from 16 bits."""
-    rules = CastRules(version_of(max(row.since for row in NUMERIC)), True, "up")
+    rules = CastRules(version_of(NEWEST), True, "up")
     steps = [scale, scaling.precision, FLOAT64 if scaling.precision.bits == 64 else FLOAT32]
     return tuple(make_plan(a, b, rules) for a, b in pairwise(steps) if a != b)

@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from ..arrays.libraries import format_of, namespace
 from ..spec.formats import NUMBERS, Format, Kind, as_format
-from ..spec.opset_rules import NEWEST, Caller, cast_rules, check_type, version_of
+from ..spec.opset_rules import NEWEST, Caller, cast_rules, check_opset, check_type, version_of
 from ..spec.rounding_rules import RoundingOptions
 from .cast_plan import Plan, copy_plan, make_plan
 
@@ -93,6 +93,8 @@ def resolve_bits(dtype: Any, source: object, to: object, opset: int) -> tuple[Fo
     if not (source is not None and stored.bits == target.bits == 6):
         check_type(stored, version, "source", "BitCast", _BITS)
         check_type(target, version, "to", "BitCast", _BITS)
+    check_opset(stored, opset)
+    check_opset(target, opset)
     if stored.bits != target.bits or target.bits == 0:
         codes = source is None and stored.is_integer and target.bits < stored.bits
         hint = " (if `x` holds codes, say of which format with `source=`)" if codes else ""

@@ -18,7 +18,7 @@ import numpy as np
 from ..spec.arguments import shown
 from ..spec.float_mode import default_mode
 from ..spec.formats import Format, Kind, NaNRule, as_format
-from ..spec.opset_rules import NEWEST, CastRules, cast_rules, check_type, version_of
+from ..spec.opset_rules import NEWEST, Caller, CastRules, cast_rules, check_type, version_of
 
 __all__ = ["Value", "cast", "decode", "encode", "exact_decimal", "neighbours", "ulp"]
 
@@ -236,8 +236,7 @@ def decide(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
 
 
 def rules_for(fmt: Format, parameter: str, saturate: bool, round_mode: str | None, opset: int) -> CastRules:
-    check_type(fmt, version_of(opset), parameter)
-    return cast_rules(fmt, fmt, saturate, round_mode, opset)
+    return cast_rules(fmt, fmt, saturate, round_mode, opset, Caller(parameter, parameter))
 
 
 def encode(

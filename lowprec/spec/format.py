@@ -12,7 +12,7 @@ import numpy as np
 
 from .float_mode import default_mode
 from .format_checks import check_fields
-from .format_text import constructor, facts_of, one_line
+from .format_text import call_text, facts_of, one_line
 from .interned import CACHED, Interned
 from .kinds import NUMBERS, Kind
 from .nan_rules import NaNRule, is_nan, nan_code, nan_count
@@ -35,8 +35,8 @@ class Format(metaclass=Interned):
     ----------
     name : str
         The name shared by ml_dtypes, NumPy and DLPack, ``"float8_e4m3fn"``.
-    onnx_name, onnx_enum : str, int
-        The name and number in ``onnx.TensorProto.DataType``.
+    onnx_name, onnx_enum : str, int, or both None
+        The name and number in ``onnx.TensorProto.DataType``; None where ONNX lacks the format.
     kind : Kind
         Float, int, bool, string or complex.
     exponent_bits, mantissa_bits : int
@@ -53,15 +53,15 @@ class Format(metaclass=Interned):
         Whether there is a code of value zero.
     torch_name : str or None
         The attribute of ``torch`` that is this type, if there is one.
-    since : int
-        The first opset whose Cast takes the format.
+    since : int or None
+        The first opset whose Cast takes the format; None where ONNX lacks it.
     source : str
         Where the format is defined.
     """
 
     name: str
-    onnx_name: str
-    onnx_enum: int
+    onnx_name: str | None
+    onnx_enum: int | None
     kind: Kind
     exponent_bits: int
     mantissa_bits: int
@@ -71,7 +71,7 @@ class Format(metaclass=Interned):
     nan: NaNRule
     has_zero: bool
     torch_name: str | None
-    since: int
+    since: int | None
     source: str
 
     def __post_init__(self) -> None:
@@ -227,7 +227,7 @@ class Format(metaclass=Interned):
 
     def __repr__(self) -> str:
         """Return the facts of a row of the table; of any other format the call that makes it again."""
-        return f"<Format {self.name}: {one_line(self)}>" if self in TABLE_ROWS else constructor(self)
+        return f"<Format {self.name}: {one_line(self)}>" if self in TABLE_ROWS else call_text(self)
 
     def _repr_html_(self) -> str:
         """Return the facts as a table, for notebooks."""
@@ -253,7 +253,7 @@ def own_dtype(fmt: Format) -> np.dtype[Any] | None:
     if not (isinstance(scalar_type, type) and issubclass(scalar_type, np.generic)):
         return None
     dtype = np.dtype(scalar_type)
-    return dtype if _agrees(fmt, dtype) else None
+    return dtype if dtype.name == fmt.name and _agrees(fmt, dtype) else None  # np.half is another name of float16
 
 
 def _agrees(fmt: Format, dtype: np.dtype[Any]) -> bool:

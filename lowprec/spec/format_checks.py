@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any
 
 from .arguments import shown
@@ -12,8 +13,8 @@ __all__ = ["check_fields"]
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "name": str,
-    "onnx_name": str,
-    "onnx_enum": int,
+    "onnx_name": (str, NoneType),
+    "onnx_enum": (int, NoneType),
     "kind": Kind,
     "exponent_bits": int,
     "mantissa_bits": int,
@@ -22,8 +23,8 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "has_inf": bool,
     "nan": NaNRule,
     "has_zero": bool,
-    "torch_name": (str, type(None)),
-    "since": int,
+    "torch_name": (str, NoneType),
+    "since": (int, NoneType),
     "source": str,
 }
 _FIXED = {
@@ -47,8 +48,12 @@ def check_fields(fmt: Any) -> None:
         names = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
         _require(right, field, f"of type {names}", value)
     _require(bool(fmt.name), "name", "a name", fmt.name)
-    _require(fmt.onnx_enum >= 0, "onnx_enum", "0 or more", fmt.onnx_enum)
-    _require(fmt.since >= 1, "since", "an opset, 1 or more", fmt.since)
+    for field in ("onnx_enum", "since"):
+        wanted = "None, as `onnx_name` is" if fmt.onnx_name is None else "a number, as there is an `onnx_name`"
+        _require((getattr(fmt, field) is None) == (fmt.onnx_name is None), field, wanted, getattr(fmt, field))
+    if fmt.onnx_name is not None:
+        _require(fmt.onnx_enum >= 0, "onnx_enum", "0 or more", fmt.onnx_enum)
+        _require(fmt.since >= 1, "since", "an opset, 1 or more", fmt.since)
     if fmt.kind is Kind.FLOAT:
         _check_float(fmt)
         return

@@ -8,8 +8,12 @@ from typing import Any
 
 from .kinds import Kind
 from .nan_rules import NaNRule
+from .p3109 import P3109, has_p3109_shape, p3109_facts, p3109_problem
 
-__all__ = ["HEADER", "cells_of", "constructor", "facts_of", "nan_codes", "one_line"]
+__all__ = ["HEADER", "MOST_BITS", "call_text", "cells_of", "facts_of", "nan_codes", "one_line"]
+
+MOST_BITS = 16
+"""How many bits a described format may have."""
 
 HEADER = ("format", "ONNX", "enum", "bits", "s/e/m", "bias", "max", "smallest", "Inf", "NaN codes", "-0", "Cast since")
 """The columns of the table of formats; `smallest` is the smallest positive float, the least integer."""
@@ -37,6 +41,10 @@ def _number(value: float | int) -> str:
     return f"{value:.6g}"
 
 
+def _or_nothing(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
 def _power(exponent: int) -> str:
     return f"2^{exponent}"
 
@@ -47,17 +55,22 @@ def _layout(fmt: Any, between: str) -> str:
 
 def cells_of(fmt: Any, to: str = "-") -> tuple[str, ...]:
     """Return the cells of a format's row in the table of formats; `to` stands between the ends of a range."""
-    names = (fmt.name, fmt.onnx_name, str(fmt.onnx_enum))
+    names = (fmt.name, fmt.onnx_name or "", _or_nothing(fmt.onnx_enum))
+    since = _or_nothing(fmt.since)
     if fmt.kind is Kind.STRING:
-        return (*names, "", "", "", "", "", "", "", "", str(fmt.since))
+        return (*names, "", "", "", "", "", "", "", "", since)
     if fmt.kind is Kind.COMPLEX:
         return (*names, str(fmt.bits), "", "", "", "", "", "", "", "never")
     if not fmt.is_float:
-        return (*names, str(fmt.bits), "", "", _number(fmt.max), _number(fmt.min), "", "", "", str(fmt.since))
+        return (*names, str(fmt.bits), "", "", _number(fmt.max), _number(fmt.min), "", "", "", since)
     smallest, inf = _power(fmt.emin - fmt.mantissa_bits), "yes" if fmt.has_inf else "none"
     negative_zero = "yes" if fmt.has_negative_zero else "no"
     fields = (str(fmt.bits), _layout(fmt, "/"), str(fmt.bias), _number(fmt.max), smallest)
-    return (*names, *fields, inf, nan_codes(fmt, to), negative_zero, str(fmt.since))
+    return (*names, *fields, inf, nan_codes(fmt, to), negative_zero, since)
+
+
+def _beyond(fmt: Any) -> str:
+    return "to Inf" if fmt.has_inf else "to NaN"
 
 
 def facts_of(fmt: Any) -> list[tuple[str, str]]:
@@ -68,7 +81,7 @@ def facts_of(fmt: Any) -> list[tuple[str, str]]:
             ("max code", f"{fmt.max_code:0{fmt.storage_bits // 4}X}"),
             ("smallest normal", f"{_power(fmt.emin)} = {fmt.smallest_normal!r}"),
             ("eps", repr(fmt.eps)),
-            ("overflow", {"never": "to Inf", "always": "to max", "asked": "by saturate"}[fmt.saturates]),
+            ("overflow", {"never": _beyond(fmt), "always": "to max", "asked": "by saturate"}[fmt.saturates]),
         ]
     pairs.append(("defined by", fmt.source))
     return [(name, text) for name, text in pairs if text]
@@ -100,8 +113,30 @@ def one_line(fmt: Any) -> str:
     return ", ".join([*facts, "Inf" if fmt.has_inf else "no Inf", *([] if fmt.has_zero else ["no zero"])])
 
 
-def constructor(fmt: Any) -> str:
-    """Return the call that makes a format again."""
+def call_text(fmt: Any) -> str:
+    """Return the call that makes a format again.
+
+    Examples
+    --------
+    >>> from lowprec.spec.described_formats import float_format
+    >>> call_text(float_format("e4m3", exponent_bits=4, mantissa_bits=3, nan="all-ones"))
+    "lp.float_format('e4m3', exponent_bits=4, mantissa_bits=3, bias=7, nan='all-ones')"
+    """
+    if fmt.onnx_name is None and fmt.is_float and fmt.bits <= MOST_BITS and fmt.torch_name is None:
+        return _description_text(fmt)
     values = ((field.name, getattr(fmt, field.name)) for field in dataclasses.fields(fmt))
     named = (f"{name}={value if isinstance(value, enum.Enum) else repr(value)}" for name, value in values)
     return f"Format({', '.join(named)})"
+
+
+def _description_text(fmt: Any) -> str:
+    """Return the call that makes a described format: by its name where IEEE P3109 has it, else by its facts."""
+    if has_p3109_shape(fmt.name) and not p3109_problem(fmt.name):
+        facts = p3109_facts(fmt.name)
+        if facts == P3109(*(getattr(fmt, field) for field in P3109._fields)):
+            return f"lp.as_format({fmt.name!r})"
+    usual = {"signed": (fmt.signed, True), "inf": (fmt.has_inf, True), "nan": (fmt.nan.value, NaNRule.IEEE.value)}
+    usual |= {"zero": (fmt.has_zero, True), "source": (fmt.source, "")}
+    named = [f"{name}={getattr(fmt, name)}" for name in ("exponent_bits", "mantissa_bits", "bias")]
+    named += [f"{name}={value!r}" for name, (value, default) in usual.items() if value != default]
+    return f"lp.float_format({fmt.name!r}, {', '.join(named)})"

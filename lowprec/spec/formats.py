@@ -5,16 +5,30 @@ from __future__ import annotations
 import copyreg
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 import numpy as np
 
 from .arguments import printed, shown
 from .format import NUMBERS, TABLE_ROWS, Format, Kind, NaNRule, own_dtype
 from .format_text import HEADER, cells_of
-from .interned import reduced
+from .interned import CACHED, reduced
+from .p3109 import has_p3109_shape, p3109_facts, p3109_problem
 from .text_tables import aligned_table, html_table
 
-__all__ = ["FORMATS", "NUMBERS", "NUMERIC", "Format", "Kind", "NaNRule", "as_format", "is_in_table"]
+__all__ = [
+    "FORMATS",
+    "NUMBERS",
+    "NUMERIC",
+    "REGISTERED",
+    "ROW_NAMES",
+    "Format",
+    "Kind",
+    "NaNRule",
+    "as_format",
+    "described",
+    "is_in_table",
+]
 
 _IEEE = "IEEE 754-2019"
 _BF16 = "ONNX TensorProto.BFLOAT16: the upper half of float32"
@@ -112,16 +126,49 @@ TABLE_ROWS.update(FORMATS.values())
 NUMERIC: tuple[Format, ...] = tuple(row for row in FORMATS.values() if row.kind in NUMBERS)
 """The formats that Cast converts by value: all but strings and complex numbers."""
 
-_BY_NAME = {alias: row for row in FORMATS.values() for alias in (row.name, row.onnx_name)}
-_BY_ENUM = {row.onnx_enum: row for row in FORMATS.values()}
+ROW_NAMES: dict[str, Format] = {
+    alias: row for row in FORMATS.values() for alias in (row.name, row.onnx_name) if alias is not None
+}
+"""The rows by all of their names."""
+
+REGISTERED: dict[str, Format] = {}
+"""The described formats that can be named, which `described_formats.register` enters; none is ever removed."""
+
+_BY_ENUM = {row.onnx_enum: row for row in FORMATS.values() if row.onnx_enum is not None}
 _BY_DTYPE = {own_dtype(row): row for row in FORMATS.values() if row.kind is not Kind.STRING}
+
+
+def described(
+    name: str,
+    exponent_bits: int,
+    mantissa_bits: int,
+    bias: int,
+    signed: bool,
+    has_inf: bool,
+    nan: NaNRule,
+    source: str,
+    has_zero: bool = True,
+) -> Format:
+    """Return a float that neither ONNX nor torch has."""
+    fields = (exponent_bits, mantissa_bits, bias, signed, has_inf, nan, has_zero)
+    return Format(name, None, None, Kind.FLOAT, *fields, None, None, source)
+
+
+@lru_cache(maxsize=CACHED)
+def _p3109_format(name: str) -> Format:
+    return described(*p3109_facts(name))
+
+
+def _p3109(name: str) -> Format | None:
+    """Return the format of IEEE P3109 that a name is that of, in any case."""
+    return _p3109_format(name.lower()) if has_p3109_shape(name) and not p3109_problem(name) else None
 
 
 def _lookup(spec: object) -> Format | None:
     if isinstance(spec, Format):
         return spec
     if isinstance(spec, str):
-        return _BY_NAME.get(spec)
+        return ROW_NAMES.get(spec) or REGISTERED.get(spec) or _p3109(spec)
     if isinstance(spec, (int, np.integer)) and not isinstance(spec, (bool, np.bool)):
         return _BY_ENUM.get(int(spec))
     if isinstance(spec, np.dtype):
@@ -137,7 +184,7 @@ def _lookup(spec: object) -> Format | None:
         return None
     # torch, array_api_strict and others print a dtype as "library.name"
     library, _, name = printed(spec).rpartition(".")
-    return _BY_NAME.get(name) if library.isidentifier() else None
+    return ROW_NAMES.get(name) if library.isidentifier() else None
 
 
 def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
@@ -147,34 +194,39 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
     ----------
     spec : str, int, dtype or Format
         A name (``"float8_e4m3fn"``), an ONNX name (``"FLOAT8E4M3FN"``) or enum value (``17``), a NumPy,
-        ml_dtypes, CuPy, torch or other array-API dtype, or a `Format`.
+        ml_dtypes, CuPy, torch or other array-API dtype, or a `Format`; the name of a format of IEEE P3109,
+        ``binary{K}p{P}{s|u}{e|f}`` with 3 to 16 bits K, in any case; a name given to `register`.
     parameter : str
         The name of the caller's parameter, for the message.
 
     Returns
     -------
     Format
-        The row of `lowprec.formats`.
+        The row of `lowprec.formats`, or the described format.
 
     Raises
     ------
     ValueError
-        If nothing in the table goes by that name.
+        If nothing goes by that name. Of P3109's formats, 50 of 12 bits and more have exponents that float64 lacks.
 
     Notes
     -----
-    Source: ``onnx.TensorProto.DataType``, opset 28.
+    Source: ``onnx.TensorProto.DataType``, opset 28; IEEE P3109 interim report 4.0, 3.1, 3.2 and 4.7.1.
 
     Examples
     --------
     >>> import lowprec as lp
     >>> lp.as_format("FLOAT8E4M3FN").name, lp.as_format(23).name
     ('float8_e4m3fn', 'float4_e2m1fn')
+    >>> lp.as_format("Binary8p3se").max
+    49152.0
     """
     fmt = _lookup(spec)
     if fmt is not None:
         return fmt
-    close = difflib.get_close_matches(spec, _BY_NAME, 3, 0.5) if isinstance(spec, str) else []
+    if isinstance(spec, str) and has_p3109_shape(spec):
+        raise ValueError(f"`{parameter}` {p3109_problem(spec)}; got {shown(spec)}")
+    close = difflib.get_close_matches(spec, [*ROW_NAMES, *REGISTERED], 3, 0.5) if isinstance(spec, str) else []
     names = f"one of {', '.join(FORMATS)}, an ONNX name or enum value, or a dtype"
     hint = f" (did you mean {' or '.join(close)}?)" if close else ""
     raise ValueError(f"`{parameter}` must be {names}; got {shown(spec)}{hint}")

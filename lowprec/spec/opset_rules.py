@@ -20,8 +20,10 @@ __all__ = [
     "cast_rules",
     "check_alone",
     "check_attribute",
+    "check_opset",
     "check_saturate",
     "check_type",
+    "first_opset",
     "unless_undefined",
     "version_of",
 ]
@@ -78,14 +80,28 @@ def version_of(opset: int, operator: str = "Cast") -> int:
     return max(version for version in VERSIONS[operator] if version <= number)
 
 
+def first_opset(fmt: Format) -> int:
+    """Return the first opset whose Cast takes a format; of formats that ONNX lacks the default is the only one."""
+    return NEWEST if fmt.since is None else fmt.since
+
+
+def check_opset(fmt: Format, opset: int) -> None:
+    """Raise ValueError for a format that ONNX lacks unless the opset is the default."""
+    if fmt.since is None and opset != NEWEST:
+        raise ValueError(f"`opset` must be {NEWEST}, the default, for {fmt.name}, which ONNX lacks; got {opset}")
+
+
 def check_type(
     fmt: Format, version: int, parameter: str, operator: str = "Cast", kinds: frozenset[Kind] = NUMBERS
 ) -> None:
-    """Raise ValueError unless that version of the operator takes the format, and the caller its kind."""
+    """Raise ValueError unless that version of the operator takes the format, and the caller its kind.
+
+    Of a format that ONNX lacks the version says nothing: see `check_opset`.
+    """
     if fmt.kind not in kinds:
-        names = ", ".join(row.name for row in FORMATS.values() if row.kind in kinds and row.since <= version)
+        names = ", ".join(row.name for row in FORMATS.values() if row.kind in kinds and first_opset(row) <= version)
         raise ValueError(f"`{parameter}` must be one of {names}; got {fmt.name}")
-    if fmt.since > version:
+    if fmt.since is not None and fmt.since > version:
         later = [known for known in VERSIONS[operator] if known >= fmt.since]
         has = f"which {operator} has since opset {later[0]}" if later else f"which no version of {operator} has"
         raise ValueError(f"`{parameter}` must be a type that {operator}-{version} has; got {fmt.name}, {has}")
@@ -154,6 +170,8 @@ def cast_rules(
     version = version_of(opset, caller.operator)
     check_type(source, version, caller.source, caller.operator, caller.kinds)
     check_type(target, version, caller.target, caller.operator, caller.kinds)
+    check_opset(source, opset)
+    check_opset(target, opset)
     check_saturate(saturate, opset, caller.operator)
     mode = check_round_mode(round_mode)
     check_attribute("round_mode", round_mode, None, opset, caller.operator)

@@ -28,8 +28,9 @@ PACKAGE = Path(lp.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PUBLIC = [
     "Format", "absmax_scale", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "convert", "decode",
-    "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "formats", "get_num_threads", "iinfo",
-    "minmax_scale", "pack", "quantize_linear", "set_num_threads", "to_numpy", "to_torch", "unpack",
+    "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "float_format", "formats",
+    "get_num_threads", "iinfo", "minmax_scale", "pack", "quantize_linear", "register", "set_num_threads",
+    "to_numpy", "to_torch", "unpack",
 ]  # fmt: skip
 
 

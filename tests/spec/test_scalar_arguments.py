@@ -115,6 +115,9 @@ CALLS = [
 ]  # fmt: skip
 _FIELDS = {field.name: getattr(lp.formats["float8_e5m2"], field.name) for field in dataclasses.fields(lp.Format)}
 CALLS.append(Call(lp.Format, {**_FIELDS, "name": "described", "onnx_name": "DESCRIBED", "onnx_enum": 1001}))
+CALLS.append(Call(lp.Format, {**_FIELDS, "name": "described", "onnx_name": None, "onnx_enum": None, "since": None}))
+CALLS.append(Call(lp.float_format, {"name": "described"}, {"exponent_bits": 4, "mantissa_bits": 3}))
+CALLS.append(Call(lp.register, {"fmt": lp.formats["float16"]}))
 NAMED = re.compile(r"(attribute )?`[a-z_.]+`")
 
 

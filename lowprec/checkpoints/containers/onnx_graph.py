@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...spec.formats import FLOAT32
+from ...spec.opset_rules import first_opset
 from ..files.errors import FileError
 from .container import OutputTensor
 
@@ -54,9 +55,11 @@ def _decoding(onnx: Any, codes: OutputTensor, scale: OutputTensor | None, opset:
     make, name = onnx.helper.make_node, codes.origin.name
     if scale is None or scale.fmt is None or rules.scaling is None:
         node = make("Cast", [codes.name], [name], f"{name}_cast", to=before.onnx_enum)
-        return [node], max(after.since, before.since)
-    scaling, options = rules.scaling, {}
-    needed = max(after.since, scale.fmt.since, _AXIS, _BLOCKS if after.bits == 16 or scaling.block_size else 0)
+        return [node], max(first_opset(after), first_opset(before))
+    scaling = rules.scaling
+    options: dict[str, Any] = {}
+    blocks = _BLOCKS if after.bits == 16 or scaling.block_size else 0
+    needed = max(first_opset(after), first_opset(scale.fmt), _AXIS, blocks)
     if scaling.kind == "axis":
         options["axis"] = scaling.axis % len(codes.shape)
     elif scaling.kind == "block":
@@ -113,6 +116,8 @@ def revise(
     opset, nodes, converted, protos = opset_of(model), [], set(), []
     for output in outputs:
         origin = output.origin
+        if output.fmt is not None and output.fmt.onnx_enum is None:
+            raise FileError(f"{path}: cannot hold {output.fmt.name}, for which ONNX has no type")
         protos.append(_revised(onnx, originals[origin.name], output))
         if output.role == "kept" or output.fmt is None:
             continue
@@ -128,7 +133,7 @@ def revise(
                     f"opset {needed} on; raise it with onnx.version_converter first"
                 )
             nodes += added
-            floor = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", output.fmt.since)])
+            floor = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", first_opset(output.fmt))])
             model.ir_version = max(model.ir_version, floor, _FREE_INITIALIZERS)
     for name in [one for node in nodes for one in node.output if one not in converted]:
         if name in taken:

@@ -36,7 +36,7 @@ CODES = "_codes"
 
 _INSIDE = "it is inside a node"
 
-_BY_ENUM = {fmt.onnx_enum: fmt for fmt in FORMATS.values()}
+_BY_ENUM = {fmt.onnx_enum: fmt for fmt in FORMATS.values() if fmt.onnx_enum is not None}
 
 
 def _onnx() -> Any:
@@ -138,7 +138,7 @@ class OnnxModel:
             raise ValueError(f"tensor {ascii(tensor.name)[:80]} has the unknown type {tensor.data_type}")
         shape = tuple(tensor.dims)
         if fmt.kind is Kind.STRING:
-            return StoredTensor(tensor.name, shape, None, fmt.onnx_name, InMemory(b""), fixed="it holds text")
+            return StoredTensor(tensor.name, shape, None, str(fmt.onnx_name), InMemory(b""), fixed="it holds text")
         location = self._region(tensor, fmt) if is_external(tensor) else _inline(tensor, raw, fmt)
         fixed = ""
         if tensor.name in self._defaults:
@@ -146,7 +146,7 @@ class OnnxModel:
         elif not tensor.name:
             fixed = "it has no name"
         number = fmt if fmt in NUMERIC else None
-        return StoredTensor(tensor.name, shape, number, fmt.onnx_name, location, packed=fmt.bits < 8, fixed=fixed)
+        return StoredTensor(tensor.name, shape, number, str(fmt.onnx_name), location, packed=fmt.bits < 8, fixed=fixed)
 
     def _inner(self, tensor: onnx.TensorProto) -> StoredTensor:
         fmt = _BY_ENUM.get(tensor.data_type)
@@ -155,7 +155,7 @@ class OnnxModel:
         location = self._region(tensor, fmt)
         number = fmt if fmt in NUMERIC else None
         shape, fixed = tuple(tensor.dims), _INSIDE
-        return StoredTensor(tensor.name, shape, number, fmt.onnx_name, location, packed=fmt.bits < 8, fixed=fixed)
+        return StoredTensor(tensor.name, shape, number, str(fmt.onnx_name), location, packed=fmt.bits < 8, fixed=fixed)
 
     def arrange(self, outputs: Sequence[OutputTensor], target: Path, overwrite: bool = False) -> OutputFiles:
         """Say where outputs go: each stays where its origin was, in the model or in one file of external data."""
