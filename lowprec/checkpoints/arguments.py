@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from ..backends.thread_count import get_num_threads
-from ..ops.scales import SCALE_RULES
 from ..spec.arguments import as_flag, as_integer, shown
-from ..spec.formats import NUMERIC, Format, as_format
+from ..spec.formats import NUMBERS, Format, as_format
 from ..spec.opset_rules import NEWEST, check_alone
 from ..spec.round_modes import ROUND_MODES
 from ..spec.rounding_rules import FIRST, check_rounding, rounding_arguments
+from ..spec.scale_rules import SCALE_RULES
 from .element_rules import SCALE_FORMATS, ElementRules, parse_scale_layout
 from .planning.name_patterns import NamePatterns
 
@@ -40,7 +40,7 @@ def as_thread_count(threads: object) -> int:
 def as_number_format(spec: object, parameter: str) -> Format:
     """Return a format of numbers."""
     fmt = as_format(spec, parameter=parameter)
-    if fmt not in NUMERIC:
+    if fmt.kind not in NUMBERS:
         raise ValueError(f"`{parameter}` must be a format of numbers; got {fmt.name}")
     return fmt
 

@@ -15,7 +15,7 @@ from ..checkpoints.progress import STYLES
 from ..checkpoints.recipes.registry import CHANGES, RECIPES
 from ..checkpoints.report import Report
 from ..checkpoints.report_file import ReportFile
-from ..ops.scales import SCALE_RULES
+from ..spec.scale_rules import SCALE_RULES
 from .format_arguments import byte_size, number_format, source_format
 from .rounding_arguments import rounding_keywords
 

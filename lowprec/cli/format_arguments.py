@@ -8,19 +8,22 @@ import difflib
 import re
 
 from ..checkpoints.files.limits import parse_size
-from ..spec.formats import FORMATS, NUMERIC, Format, as_format
+from ..spec.formats import FORMATS, NUMBERS, Format, as_format
 from ..spec.opset_rules import NEWEST
+from ..spec.p3109 import has_p3109_shape, p3109_problem
 from ..spec.round_modes import ROUND_MODES
 
 __all__ = ["FORMAT_HELP", "any_format", "byte_size", "cast_rules", "number_format", "source_format"]
 
-FORMAT_HELP = "a name, ONNX name or ONNX enum value"
+FORMAT_HELP = "a name, ONNX name, ONNX enum value, or a name of IEEE P3109, such as binary8p3se"
 
 
 def any_format(text: str, parameter: str) -> Format:
     """Return the format that an argument names."""
     with contextlib.suppress(ValueError):
         return as_format(int(text) if re.fullmatch("[0-9]{1,4}", text) else text)
+    if has_p3109_shape(text):
+        raise ValueError(f"{parameter} {p3109_problem(text)}; got {text!r}")
     key = text.lower().replace("fp", "float")
     close = [name for name in FORMATS if key and key in name] or difflib.get_close_matches(key, FORMATS, 3, 0.5)
     hint = f"; did you mean {' or '.join(close)}?" if close else "; `lowprec formats` lists them"
@@ -30,7 +33,7 @@ def any_format(text: str, parameter: str) -> Format:
 def number_format(text: str, parameter: str) -> Format:
     """Return the format of numbers that an argument names."""
     fmt = any_format(text, parameter)
-    if fmt not in NUMERIC:
+    if fmt.kind not in NUMBERS:
         raise ValueError(f"{parameter} must be a format of numbers; got {fmt.name}")
     return fmt
 

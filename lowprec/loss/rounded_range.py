@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays.libraries import namespace
+from ..backends.array_api_random import random_numbers
+from ..backends.array_api_values import Library
 from ..spec.formats import Format
-from ..spec.rounding_rules import Rounding
+from ..spec.interned import CACHED
+from ..spec.rounding_rules import Rounding, Stream
 from .error_stats import is_within
 
-__all__ = ["count_rounded_beyond", "rounded_range"]
+__all__ = ["count_rounded_beyond", "random_numbers_of", "rounded_range"]
 
 Array = np.ndarray[Any, Any]
+_NUMPY = Library(namespace(np.empty(0)), "cpu")
 
 
 class _Step(NamedTuple):
@@ -89,6 +95,12 @@ def count_rounded_beyond(
         return int(np.count_nonzero(beyond & np.isfinite(wide)))
 
 
+def random_numbers_of(rounding: Rounding, stream: Stream, n: int) -> Array:
+    """Return the random numbers of elements that follow each other, for `count_rounded_beyond`."""
+    return np.asarray(random_numbers(stream, rounding.random_bits, (n,), _NUMPY))
+
+
+@lru_cache(maxsize=CACHED)
 def rounded_range(fmt: Format, rounding: Rounding) -> tuple[float, float]:
     """Return the least and the greatest float32 that a deterministic rounding keeps in the range of a signed format."""
     step = _top(fmt)

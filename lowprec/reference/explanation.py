@@ -9,8 +9,10 @@ from itertools import pairwise
 
 from ..spec.formats import Format, Kind, as_format
 from ..spec.opset_rules import NEWEST
+from ..spec.rounding_rules import RoundingOptions
 from ..spec.text_tables import aligned_table, html_table
-from .exact_cast import Value, bracket, decide, decode, finite_count, magnitude_of, rules_for, signed_code
+from .exact_cast import decide, rules_for
+from .exact_values import Value, bracket, decode, finite_count, magnitude_of, signed_code
 
 __all__ = ["Explanation", "explain", "hex_float"]
 
@@ -131,7 +133,7 @@ def explain(
     result    0x2a  0|0101|010  0x1.4p-2   0.3125
     """
     row, value = as_format(fmt), Value.of(x)
-    rules = rules_for(row, "fmt", saturate, round_mode, opset)
+    rules = rules_for(row, "fmt", saturate, round_mode, opset, RoundingOptions())
     code, rule = decide(value, row, rules)
     low, high, midpoint = _around(value, row)
     lower, upper = (None if near is None else (near, decode(near, row)) for near in (low, high))

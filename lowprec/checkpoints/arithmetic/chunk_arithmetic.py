@@ -11,16 +11,16 @@ import numpy as np
 
 from ...loss.error_stats import CHUNK, ErrorStats, count_beyond, is_within
 from ...loss.fused_stats import convert_compared
-from ...loss.rounded_range import count_rounded_beyond, rounded_range
+from ...loss.rounded_range import count_rounded_beyond, random_numbers_of, rounded_range
 from ...loss.scaled_stats import ScaledCodes, add_scaled
 from ...ops import cast, quantize
 from ...ops.codes import decode, encode, unpack
 from ...ops.scales import largest_magnitudes
-from ...ops.stochastic import stochastic_bits
 from ...spec.float_mode import default_mode
 from ...spec.formats import Format
 from ...spec.opset_rules import cast_rules
 from ...spec.packing import packed_bytes
+from ...spec.rounding_rules import Stream
 from ..element_rules import ElementRules, ScaleLayout
 from .chunks import ALIGNMENT, Chunk, split_chunks
 from .places import Places
@@ -142,7 +142,7 @@ class Arithmetic:
         if rules.seed is not None and not is_within(rules.to, peak):
             random = np.empty(values.size, np.uint32)
             for run, offset in places.runs(first, values.size):
-                random[run] = stochastic_bits(rules.seed, random[run].size, bits=rounding.random_bits, offset=offset)
+                random[run] = random_numbers_of(rounding, Stream(rules.seed, offset), random[run].size)
         return count_rounded_beyond(values, rules.to, rounding, random, peak=peak)
 
     def absmax(self, source: SourceBytes, chunk: Chunk, scaling: ScaleLayout) -> Iterator[tuple[int, Array]]:

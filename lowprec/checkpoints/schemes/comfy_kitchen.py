@@ -14,7 +14,7 @@ from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT16, FLOAT32, Format
 from .factors import multiply
-from .magnitudes import float_magnitudes, power_codes
+from .magnitudes import float_magnitudes, scales_by_rule
 from .packing import swap_nibbles
 from .scheme import Packing, Scheme
 from .tool import Tool
@@ -88,7 +88,7 @@ def quantize_mxfp8(
     with np.errstate(divide="ignore"):
         logarithms = np.log2((largest / np.float32(LARGEST_FP8)).astype(np.float64)).astype(np.float32)
     scales = np.where(largest == 0, 0, np.clip(np.ceil(logarithms) + 127, 1, 254)).astype(np.uint8)
-    scales = scales if scale_rule is None else power_codes(x, fmt, scheme, scale_rule)
+    scales = scales if scale_rule is None else scales_by_rule(x, fmt, scheme, scale_rule)
     codes = _codes(_without_zero_blocks(values, largest == 0), scales.view(FLOAT8_E8M0FNU.dtype), scheme)
     return scales, codes
 

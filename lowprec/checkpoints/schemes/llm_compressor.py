@@ -13,7 +13,7 @@ import numpy as np
 from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, INT8, UINT4, Format
-from .magnitudes import clear_negative_zeros, float_magnitudes, group_magnitudes, power_codes
+from .magnitudes import clear_negative_zeros, float_magnitudes, group_magnitudes, scales_by_rule
 from .scheme import GlobalScale, Packing, Scheme
 from .tool import Tool
 
@@ -66,7 +66,7 @@ def quantize(
         return _nvfp4(x, fmt, scheme, second)
     if scheme.scale != FLOAT8_E8M0FNU:
         return _symmetric(x, fmt, scheme)
-    scales = _mx_scales(x, fmt, scheme) if scale_rule is None else power_codes(x, fmt, scheme, scale_rule)
+    scales = _mx_scales(x, fmt, scheme) if scale_rule is None else scales_by_rule(x, fmt, scheme, scale_rule)
     return scales, _codes(x, fmt, scales.view(FLOAT8_E8M0FNU.dtype), scheme)
 
 

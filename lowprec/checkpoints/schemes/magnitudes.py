@@ -17,7 +17,7 @@ from .scheme import Grid, Scheme
 
 __all__ = [
     "NotFiniteError", "clear_negative_zeros", "float_magnitudes", "group_magnitudes", "largest_magnitude",
-    "power_codes",
+    "scales_by_rule",
 ]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
@@ -64,7 +64,7 @@ def float_magnitudes(x: Array, fmt: Format, grid: Grid) -> Array:
     return np.asarray(decode(group_magnitudes(x, fmt, grid), fmt, to=np.float32))
 
 
-def power_codes(x: Array, fmt: Format, scheme: Scheme, scale_rule: str) -> Array:
+def scales_by_rule(x: Array, fmt: Format, scheme: Scheme, scale_rule: str) -> Array:
     """Return the codes of scales that are powers of two, by a scale rule of `absmax_scale`; else as the others."""
     return scale_codes(float_magnitudes(x, fmt, scheme.grid).astype(np.float64), scheme.codes, scheme.scale, scale_rule)
 

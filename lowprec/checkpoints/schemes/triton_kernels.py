@@ -13,7 +13,7 @@ import numpy as np
 from ...ops.quantize import quantize_linear
 from ...spec.float_mode import default_mode
 from ...spec.formats import Format
-from .magnitudes import float_magnitudes, power_codes
+from .magnitudes import float_magnitudes, scales_by_rule
 from .scheme import Scheme
 from .tool import Tool
 
@@ -56,7 +56,7 @@ def quantize(
         If an element is a NaN or an infinity.
     """
     group = scheme.grid.columns
-    scales = _scales(x, fmt, scheme) if scale_rule is None else power_codes(x, fmt, scheme, scale_rule)
+    scales = _scales(x, fmt, scheme) if scale_rule is None else scales_by_rule(x, fmt, scheme, scale_rule)
     # A scale of code 0 is a power of two here, and a factor of 0 in the tool: its group is rounded to 0 by both.
     factors, to = scales.view(scheme.scale.dtype), scheme.codes
     codes = quantize_linear(x.view(fmt.dtype), factors, axis=1, block_size=group, output_dtype=to, packed=True)
