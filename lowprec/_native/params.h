@@ -25,6 +25,11 @@ typedef struct {
     unsigned int sign_mask;       // of the code
     unsigned int sign_shift;      // moves the sign to bit 31, or to bit 15 + code16_shift
     unsigned int code16_shift;    // where a 16-bit code begins in the float32 bits of x, or of x * 2**-112
+    // decode where values are float32 subnormals: magnitudes below `first_float32` are decoded times a power of two,
+    unsigned int first_float32;
+    unsigned int lifted_rebias;       // with these in place of rebias and implicit_one,
+    unsigned int lifted_implicit_one;
+    unsigned int lowering;            // then multiplied by this, float32 bits
     // encode: float32 bits -> code
     int clamp;                    // the largest magnitude that is encoded as it is
     int smallest_normal;          // float32 bits
@@ -58,22 +63,26 @@ typedef struct {
     // round by any rule: a magnitude as fixed-point number, the code and `round_keep` bits of fraction; the functions from
     // float32 take the lower half of what has 64 bits
     unsigned int round_keep;
-    unsigned int round_odd_bit;      // where this bit of the number is set,
-    unsigned long long round_odd_increment; // this is added,
-    unsigned long long round_increment;     // with what is added in any case, for either sign
-    unsigned long long round_increment_negative;
     unsigned int round_slot_shift;   // the random bits of an element are its slot >> slot_shift << random_shift
     unsigned int round_random_shift;
     unsigned int round_slot_bits;
     unsigned int round_mantissa;     // mantissa bits, and the exponent of the smallest normal value
     int round_exponent;
-    unsigned int round_reserved;
+    int round_cap;                   // what larger codes become, for either sign, up to round_rare: only larger ones may
+    int round_cap_negative;          // stand for Inf, NaN, or an overflow that is no such code
+    int round_rare;
+    unsigned int round_unsigned_zero; // all bits where the code of zero has no sign
+    unsigned long long round_odd_bit;       // where this bit of the number is set,
+    unsigned long long round_odd_increment; // this is added,
+    unsigned long long round_increment;     // with what is added in any case, for either sign
+    unsigned long long round_increment_negative;
     unsigned long long round_smallest_normal; // bits of the hub; magnitudes from there on
     unsigned long long round_base;            // are the number after this is subtracted
     unsigned long long round_factor;          // the others when multiplied by this, also bits of the hub
     unsigned long long round_sticky;          // 1, or 0 where those are zero
     unsigned long long round_code_offset;     // 1 where the number of the smallest code 0 is 1
     unsigned long long round_sign;            // added to the code of a negative number
+    unsigned long long round_last;            // larger magnitudes have no code, however they round (from float64)
     unsigned long long round_largest;         // codes above, for either sign,
     unsigned long long round_largest_negative;
     unsigned long long round_overflow;        // become these
