@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from .arrays.libraries import carrier
 from .backends.build_info import build_info
 from .backends.thread_count import get_num_threads, set_num_threads
+from .ops.blocks import mx_dequantize, mx_quantize
 from .ops.cast import bitcast, cast, cast_like
 from .ops.codes import decode, encode, pack, unpack
 from .ops.interchange import to_numpy, to_torch
+from .ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
 from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
 from .ops.random_numbers import stochastic_bits
 from .ops.scales import absmax_scale, minmax_scale
@@ -50,6 +52,10 @@ __all__ = [
     "get_num_threads",
     "iinfo",
     "minmax_scale",
+    "mx_dequantize",
+    "mx_quantize",
+    "nvfp4_dequantize",
+    "nvfp4_quantize",
     "pack",
     "quantize_linear",
     "register",

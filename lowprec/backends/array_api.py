@@ -71,11 +71,12 @@ def run(job: Job) -> Any:
     codes = packing.unpack(x, plan.source, job.shape, xp) if job.shape is not None else _read(x, plan.source, xp)
     if job.scales is not None:
         check_zero_point(plan, job.scales, run)
-        result = array_api_quantize.quantize_array(codes, plan, _readable(job, job.scales, xp), xp, extend=extend)
+        scales = _readable(job, job.scales, xp)
+        result = array_api_quantize.quantize_array(codes, plan, scales, xp, extend=extend, stream=job.stream)
     else:
         if dtype != native(target, xp) and not extend and target.is_integer and target.bits >= 8:
             plan = make_plan(plan.source, _unsigned(target), _NEWEST_RULES)  # an integer's code: the number mod 2**bits
-        result = array_api_cast.cast_array(codes, plan, xp, extend=extend)
+        result = array_api_cast.cast_array(codes, plan, xp, extend=extend, stream=job.stream)
     return _deliver(job, result, dtype)
 
 

@@ -9,6 +9,8 @@ import array_api_compat
 
 from ..plans.cast_plan import Plan, Rule
 from ..spec.formats import Format, Kind
+from ..spec.rounding_rules import Stream
+from .array_api_rounding import exact_values, round_values
 from .array_api_values import (
     HALF,
     LOW,
@@ -26,7 +28,7 @@ from .array_api_values import (
 __all__ = ["cast_array", "require"]
 
 
-def cast_array(x: Any, plan: Plan, xp: Any, *, extend: bool = False) -> Any:
+def cast_array(x: Any, plan: Plan, xp: Any, *, extend: bool = False, stream: Stream | None = None) -> Any:
     """Convert an array by a plan, with nothing but calls of its array-API namespace.
 
     NaN, Inf, -0 and out-of-range values become what the plan says.
@@ -42,6 +44,8 @@ def cast_array(x: Any, plan: Plan, xp: Any, *, extend: bool = False) -> Any:
         The namespace of `x`, as array-api-compat returns it.
     extend : bool
         Whether a sub-byte integer result holds sign-extended values rather than masked codes.
+    stream : Stream, optional
+        The random numbers of a stochastic plan.
 
     Returns
     -------
@@ -76,6 +80,8 @@ def cast_array(x: Any, plan: Plan, xp: Any, *, extend: bool = False) -> Any:
         return _nonzero(x, plan.source, lib)
     if plan.rule is Rule.TRUNCATE:
         return _truncated(x, plan, extend, lib)
+    if plan.rule is Rule.ROUND:
+        return round_values(exact_values(x, plan.source, lib), plan, stream, lib)
     values = values_of(x, plan.source, plan.target, lib)
     return native_values(values, plan, lib) if plan.target.bits > 16 else encoded(values, plan, lib)
 

@@ -15,7 +15,9 @@ import array_api_compat
 from ..plans.cast_plan import Plan, Rule
 from ..plans.granularity import Granularity
 from ..spec.formats import FLOAT32, FLOAT64, Format
+from ..spec.rounding_rules import Stream
 from .array_api_cast import require
+from .array_api_rounding import round_values
 from .array_api_values import Library, Values, assembled, encoded, native_values, nearest_values, values_of
 from .job import Scales
 
@@ -104,7 +106,9 @@ def _integers(values: Values, zero: Any, target: Format, extend: bool, lib: Libr
     return assembled(None, lib.integers(number), target, extend, lib)
 
 
-def quantize_array(x: Any, plan: Plan, scales: Scales, xp: Any, *, extend: bool = False) -> Any:
+def quantize_array(
+    x: Any, plan: Plan, scales: Scales, xp: Any, *, extend: bool = False, stream: Stream | None = None
+) -> Any:
     """Quantize or dequantize with nothing but calls of the array-API namespace.
 
     Parameters
@@ -119,6 +123,8 @@ def quantize_array(x: Any, plan: Plan, scales: Scales, xp: Any, *, extend: bool 
         The namespace of `x`, as array-api-compat returns it.
     extend : bool
         Whether a sub-byte integer result holds sign-extended values rather than masked codes.
+    stream : Stream, optional
+        The random numbers of a stochastic plan.
 
     Returns
     -------
@@ -148,4 +154,6 @@ def quantize_array(x: Any, plan: Plan, scales: Scales, xp: Any, *, extend: bool 
         if offset is not None:
             values = _added(values, -offset, lib)
         values = _rounded(_multiplied(_rounded(values, scaling.precision, lib), factor, lib), scaling.precision, lib)
+    if scaling.last.rule is Rule.ROUND:
+        return round_values(values, scaling.last, stream, lib)
     return native_values(values, scaling.last, lib) if plan.target.bits > 16 else encoded(values, scaling.last, lib)

@@ -18,7 +18,7 @@ from ..spec.formats import Format, Kind, NaNRule
 
 __all__ = [
     "HALF", "LOW", "Library", "Values", "assembled", "carrier_name", "computed", "decoded", "encoded", "extended",
-    "halves", "integer_values", "native_values", "nearest_values", "values_of",
+    "halves", "integer_values", "native_values", "nearest_values", "quanta_of", "values_of",
 ]  # fmt: skip
 
 HALF = 32  # 64-bit integers travel as two halves: each exact in float64, no product or sum beyond int64
@@ -71,6 +71,7 @@ class Values:
     magnitude: Any  # float64, Inf included
     negative: Any  # bool, of -0 and NaN too
     nan: Any  # bool, or None where the source has no NaN
+    low: Any = None  # float64, what the magnitude of a 64-bit integer, a multiple of 2**32, lacks
 
 
 def computed(xp: Any) -> set[str]:
@@ -108,7 +109,7 @@ def decoded(x: Any, fmt: Format, lib: Library) -> Values:
     else:
         field = (code & fmt.exponent_mask) >> fmt.mantissa_bits
         significand = (code & fmt.mantissa_mask) + lib.select(field > 0, 1 << fmt.mantissa_bits, 0, lib.xp.int64)
-        magnitude = lib.reals(significand) * lib.lookup(_quanta(fmt), field)
+        magnitude = lib.reals(significand) * lib.lookup(quanta_of(fmt), field)
     if fmt.has_inf:
         magnitude = lib.select(code & fmt.magnitude_mask == fmt.inf_code, math.inf, magnitude, lib.xp.float64)
     nan = _nan_mask(code, fmt)
@@ -128,7 +129,7 @@ def _nan_mask(code: Any, fmt: Format) -> Any:
 
 @functools.lru_cache(maxsize=TABLES)
 @default_mode
-def _quanta(fmt: Format) -> tuple[float, ...]:
+def quanta_of(fmt: Format) -> tuple[float, ...]:
     """Return what one unit of the mantissa is worth, by the exponent field."""
     fields = range(1 << fmt.exponent_bits)
     return tuple(math.ldexp(1.0, max(field - fmt.bias, fmt.emin) - fmt.mantissa_bits) for field in fields)
@@ -140,7 +141,7 @@ def _magnitudes(fmt: Format) -> tuple[float, ...]:
     hidden = 1 << fmt.mantissa_bits
     return tuple(
         (mantissa + (hidden if field or not fmt.has_zero else 0)) * quantum
-        for field, quantum in enumerate(_quanta(fmt))
+        for field, quantum in enumerate(quanta_of(fmt))
         for mantissa in range(hidden)
     )
 
@@ -202,14 +203,18 @@ def _rounded(magnitude: Any, fmt: Format, lib: Library) -> tuple[Any, Any, Any]:
 
     The binades count from the subnormals' one; beyond the largest value the result is some larger value.
     """
-    quanta = _quanta(fmt)[1:]
+    quanta = quanta_of(fmt)[1:]
     powers = tuple(math.ldexp(quantum, fmt.mantissa_bits) for quantum in quanta)
     last = fmt.emax - fmt.emin
     top = 2 * powers[last]
     capped = lib.select(magnitude < top, magnitude, top, lib.xp.float64)
     binade = lib.search(powers[1 : last + 1], capped)
     quantum = lib.lookup(quanta, binade)
-    return binade, lib.xp.round(capped / quantum), quantum
+    quotient = capped / quantum
+    units = lib.xp.round(quotient)
+    if fmt.mantissa_bits == 0:  # the last bit of a code is the exponent's: 1 + the binade
+        units = lib.select((quotient == 1.5) & (binade & 1 == 1), 1.0, units, lib.xp.float64)
+    return binade, units, quantum
 
 
 def _nearest(magnitude: Any, plan: Plan, lib: Library) -> Any:
@@ -222,7 +227,7 @@ def _nearest(magnitude: Any, plan: Plan, lib: Library) -> Any:
 
 def _power(magnitude: Any, plan: Plan, lib: Library) -> Any:
     """Return the codes of magnitudes as powers of two, ruled out of range before they are rounded."""
-    powers = _quanta(plan.target)
+    powers = quanta_of(plan.target)
     least, largest = powers[0], powers[plan.target.max_code]
     inside = lib.select(magnitude < least, least, magnitude, lib.xp.float64)
     inside = lib.select(inside > largest, largest, inside, lib.xp.float64)
@@ -240,6 +245,9 @@ def encoded(values: Values, plan: Plan, lib: Library) -> Any:
     code = (_power if plan.rule is Rule.POWER else _nearest)(values.magnitude, plan, lib)
     code = lib.select(values.magnitude == math.inf, plan.infinity_code, code, int64)
     signs = values.negative if target.has_negative_zero else values.negative & (code != 0)
+    if target.has_zero and not target.signed:  # below the range: zero, or NaN where overflow does not saturate
+        below = 0 if plan.overflow_code == target.max_code else plan.nan_codes[0]
+        code = lib.select(signs, below, code, int64)
     code = code | lib.select(signs, target.sign_mask, 0, int64)
     if values.nan is not None:
         code = lib.select(values.nan, lib.select(values.negative, *plan.nan_codes[::-1], int64), code, int64)

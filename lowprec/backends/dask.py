@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..plans.cast_plan import Plan, copy_plan
 from ..plans.granularity import Granularity, granularity_of
 from ..spec.formats import Format, as_format
 from ..spec.packing import group, packed_bytes
+from ..spec.rounding_rules import Stream
 from . import eager
 from .job import Job, Scales
 from .thread_count import one_thread
@@ -35,13 +37,33 @@ def _meta(x: Any, ndim: int, dtype: Any) -> Any:
 
 
 def _map_blocks(task: _Task, x: Any, dtype: Any, label: str, /, **names: object) -> Any:
-    """Return the Dask array of the results of `task` for every block, which keeps its shape."""
-    return x.map_blocks(task, dtype=dtype, meta=_meta(x, x.ndim, dtype), token=f"lowprec-{label}", **names)
+    """Return the Dask array of the results of `task` for every block, which keeps its shape.
+
+    Where the options name a stream, a task gets the place of its block in the array besides the block.
+    """
+    chosen = {"dtype": dtype, "meta": _meta(x, x.ndim, dtype), "token": f"lowprec-{label}"}
+    return x.map_blocks(task, *_first_elements(x.chunks, names), **chosen, **names)
 
 
 def _check_known(x: Any, parameter: str) -> None:
     if any(math.isnan(length) for length in x.shape):
         raise ValueError(f"`{parameter}` must have chunks of known sizes (see its compute_chunk_sizes); got {x.chunks}")
+
+
+def _first_elements(chunks: tuple[tuple[int, ...], ...], names: dict[str, object]) -> tuple[Any, ...]:
+    """Return the C-order index of the first element of each block, in an array of blocks of one number.
+
+    Only where the options of a task name a stream: nothing else depends on the place of a block.
+    """
+    if names.get("stream") is None:
+        return ()
+    first = np.zeros([len(lengths) for lengths in chunks], np.int64)
+    step = 1
+    for axis, lengths in reversed(list(enumerate(chunks))):
+        starts = np.array([0, *itertools.accumulate(lengths)][:-1], np.int64) * step
+        first += starts.reshape([-1 if other == axis else 1 for other in range(first.ndim)])
+        step *= sum(lengths)
+    return (importlib.import_module("dask.array").from_array(first, chunks=1),)
 
 
 def _rechunk_multiples(x: Any, multiple: int, axis: int = 0) -> Any:
@@ -57,8 +79,8 @@ def _pack(task: _Task, x: Any, fmt: Format, label: str, /, **names: object) -> A
     _check_known(x, "x")
     flat = _rechunk_multiples(x.reshape(-1), group(fmt)[0])
     lengths = tuple(packed_bytes(length, fmt) for length in flat.chunks[0])
-    meta = _meta(x, 1, np.uint8)
-    return flat.map_blocks(task, dtype=np.uint8, chunks=(lengths,), meta=meta, token=f"lowprec-{label}", **names)
+    chosen = {"dtype": np.uint8, "chunks": (lengths,), "meta": _meta(x, 1, np.uint8), "token": f"lowprec-{label}"}
+    return flat.map_blocks(task, *_first_elements(flat.chunks, names), **chosen, **names)
 
 
 def _unpack(
@@ -67,8 +89,8 @@ def _unpack(
     """Return the array of `shape` from packed codes, of which `task` unpacks as many as the bytes of a block hold."""
     cut = _rechunk_multiples(packed, group(fmt)[1])
     lengths = tuple(length * 8 // fmt.bits for length in cut.chunks[0])
-    meta = _meta(packed, 1, dtype)
-    flat = cut.map_blocks(task, dtype=dtype, chunks=(lengths,), meta=meta, token=f"lowprec-{label}", **names)
+    chosen = {"dtype": dtype, "chunks": (lengths,), "meta": _meta(packed, 1, dtype), "token": f"lowprec-{label}"}
+    flat = cut.map_blocks(task, *_first_elements((lengths,), names), **chosen, **names)
     return flat[: math.prod(shape)].reshape(shape)
 
 
@@ -137,16 +159,72 @@ def _carrier(result: _Result) -> tuple[Any, bool]:
     return as_format(name).dtype, extend
 
 
-def _cast_block(x: Any, *, plan: Plan, result: _Result, source: str, packed: bool, unpacked: bool) -> Any:
-    """Convert one block, on one thread: Dask runs many at a time.
+class _Whole(NamedTuple):
+    """The array that a block is a part of, where the block draws random numbers."""
+
+    stream: Stream
+    shape: tuple[int, ...]
+
+
+def _pieces(block: tuple[int, ...], first: int, whole: _Whole) -> Iterator[tuple[tuple[slice, ...], Stream]]:
+    """Return parts of a block whose elements follow one another in the whole array, and the streams of these.
+
+    They keep all axes. `first` is the index of the first element of the block in the whole array.
+    """
+    cut = max((axis for axis in range(1, len(block)) if block[axis] != whole.shape[axis]), default=0)
+    steps = [math.prod(whole.shape[axis + 1 :]) for axis in range(cut)]
+    for index in itertools.product(*map(range, block[:cut])):
+        place = first + sum(number * step for number, step in zip(index, steps, strict=True))
+        part = tuple(slice(number, number + 1) for number in index)
+        yield part, whole.stream._replace(offset=whole.stream.offset + place)
+
+
+def _run_block(job: Job, first: Any, whole: _Whole | None, part_of: Callable[[Job, tuple[slice, ...]], Job]) -> Any:
+    """Carry out the job of one block, on one thread: Dask runs many at a time.
+
+    `part_of` returns the job of a part of the block.
+    """
+    with one_thread():
+        if whole is None:
+            return eager.run(job)
+        pieces = list(_pieces(job.values_shape, int(first.reshape(-1)[0]), whole))
+        if len(pieces) == 1:
+            return eager.run(replace(job, stream=pieces[0][1]))
+        result = np.empty_like(job.x, dtype=job.dtype, shape=job.result_shape)
+        for part, stream in pieces:
+            result[part] = eager.run(replace(part_of(job, part), stream=stream))
+        return result
+
+
+def _cast_block(
+    x: Any,
+    first: Any = None,
+    *,
+    plan: Plan,
+    result: _Result,
+    source: str,
+    packed: bool,
+    unpacked: bool,
+    stream: _Whole | None = None,
+) -> Any:
+    """Convert one block.
 
     `source` names the format whose dtype `x` has. A block of packed codes is unpacked to as many as its bytes hold.
     """
     if as_format(x.dtype).name != source:
         raise TypeError(f"the blocks of `x` must hold {source}, as the whole array says; one has dtype {x.dtype}")
     shape = (x.size * 8 // plan.source.bits,) if unpacked else None
-    with one_thread():
-        return eager.run(Job(x, plan, packed=packed, shape=shape, carrier=_carrier(result)))
+    job = Job(x, plan, packed=packed, shape=shape, carrier=_carrier(result))
+    return _run_block(job, first, stream, lambda job, part: replace(job, x=job.x[part]))
+
+
+def _whole(job: Job) -> dict[str, _Whole]:
+    """Return the option of a task that draws random numbers; none where nothing is random."""
+    if job.stream is None:
+        return {}
+    if job.shape is None:
+        _check_known(job.x, "x")
+    return {"stream": _Whole(job.stream, job.values_shape)}
 
 
 def _run_cast(job: Job) -> Any:
@@ -157,6 +235,7 @@ def _run_cast(job: Job) -> Any:
         "source": as_format(x.dtype).name,
         "packed": job.packed,
         "unpacked": job.shape is not None,
+        **_whole(job),
     }
     if job.packed:
         return _pack(_cast_block, x, plan.target, _label(plan), **options)
@@ -174,13 +253,35 @@ class _ScaleOptions(NamedTuple):
 
 
 def _quantize_block(
-    x: Any, scale: Any, zero_point: Any = None, *, plan: Plan, result: _Result, options: _ScaleOptions
+    x: Any,
+    scale: Any,
+    *operands: Any,
+    plan: Plan,
+    result: _Result,
+    options: _ScaleOptions,
+    stream: _Whole | None = None,
 ) -> Any:
-    """Quantize or dequantize one block, on one thread."""
-    granularity = granularity_of(x.shape, scale.shape, options.axis, options.block, blocks=True, axes=True)
-    scales = Scales(scale, options.format, zero_point, granularity)
-    with one_thread():
-        return eager.run(Job(x, plan, scales, carrier=_carrier(result)))
+    """Quantize or dequantize one block; the operands are zero points, and the place of a block that draws numbers."""
+    *zeros, first = operands if stream is not None else (*operands, None)
+    zero_point = zeros[0] if zeros else None
+
+    def job_of(x: Any, scale: Any, zero_point: Any) -> Job:
+        granularity = granularity_of(x.shape, scale.shape, options.axis, options.block, blocks=True, axes=True)
+        return Job(x, plan, Scales(scale, options.format, zero_point, granularity), carrier=_carrier(result))
+
+    def part_of(job: Job, part: tuple[slice, ...]) -> Job:
+        def cut(operand: Any) -> Any:
+            if operand is None or operand.ndim == 0:
+                return operand
+            if options.block == 0:
+                return operand[part[options.axis]] if options.axis < len(part) else operand
+            size = [options.block if axis == options.axis else 1 for axis in range(len(part))]
+            starts = (index.start // n for index, n in zip(part, size, strict=True))
+            return operand[tuple(slice(start, start + 1) for start in starts)]
+
+        return job_of(x[part], cut(scale), cut(zero_point))
+
+    return _run_block(job_of(x, scale, zero_point), first, stream, part_of)
 
 
 def _run_quantization(job: Job, scales: Scales) -> Any:
@@ -195,6 +296,8 @@ def _run_quantization(job: Job, scales: Scales) -> Any:
     x, operands = _align_scales(x, scales.arrays, granularity)
     axis = 1 if granularity.axis is None else granularity.axis
     options = _ScaleOptions(scales.format, axis, granularity.block if granularity.outer_step else 0)
-    task = {"plan": plan, "result": (as_format(dtype).name, extend), "options": options}
-    result = blockwise(_quantize_block, x, operands, dtype, _label(plan), **task)
+    whole = _whole(job)
+    task = {"plan": plan, "result": (as_format(dtype).name, extend), "options": options, **whole}
+    places = [(place, tuple(range(x.ndim))) for place in _first_elements(x.chunks, task)]
+    result = blockwise(_quantize_block, x, [*operands, *places], dtype, _label(plan), **task)
     return _run_cast(Job(result, copy_plan(plan.target), codes=True, packed=True)) if job.packed else result

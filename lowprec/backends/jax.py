@@ -33,7 +33,8 @@ def run(job: Job) -> Any:
         return eager.run(replace(job, x=x, scales=scales, out=None, carrier=(dtype, job.extend)))
 
     if any(map(is_traced, job.arrays)):
-        elementwise = job.scales is None and not job.packed and job.shape is None
+        # Under vmap each row is an array of its own, whose elements count from the first of the stream.
+        elementwise = job.scales is None and not job.packed and job.shape is None and job.stream is None
         return call_back(task, shape, dtype, *job.arrays, elementwise=elementwise)
     result = task(*(np.asarray(array) for array in job.arrays))
     return from_codes(to_host(result), dtype, job.x)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..backends.thread_count import get_num_threads
 from ..spec.arguments import as_flag, as_integer, shown
-from ..spec.formats import NUMERIC, Format, as_format
+from ..spec.formats import NUMBERS, Format, as_format
 from ..spec.round_modes import ROUND_MODES
 from .element_rules import SCALE_FORMATS, ElementRules, parse_scale_layout
 from .planning.name_patterns import NamePatterns
@@ -29,7 +29,7 @@ def as_thread_count(threads: object) -> int:
 def as_number_format(spec: object, parameter: str) -> Format:
     """Return a format of numbers."""
     fmt = as_format(spec, parameter=parameter)
-    if fmt not in NUMERIC:
+    if fmt.kind not in NUMBERS:
         raise ValueError(f"`{parameter}` must be a format of numbers; got {fmt.name}")
     return fmt
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import version
 
-from ..spec.formats import as_format
+from ..spec.formats import as_format, is_in_table
 from .arguments import as_patterns
 from .containers.container import Container
 from .containers.tensors import InMemory
@@ -30,5 +30,6 @@ def describe_job(arguments: Mapping[str, object], container: Container) -> Job:
 
 def _text(name: str, value: object) -> str:
     if name in FORMATS and value is not None:
-        return repr(as_format(value, parameter=name).name)
+        fmt = as_format(value, parameter=name)
+        return repr(fmt.name if is_in_table(fmt) else fmt)  # two described formats may have one name
     return repr(list(as_patterns(value, name).patterns) if name in PATTERNS else value)

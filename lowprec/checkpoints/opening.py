@@ -26,7 +26,7 @@ from .layouts.weight_reader import WeightReader
 from .planning.companions import find_companions
 from .planning.quantized_weights import VALUES, quantized_weights
 from .tensor_info import TensorInfo, info_of
-from .value_reader import read_plain, read_values
+from .value_reader import read_plain, read_values, values_format
 
 __all__ = ["Checkpoint", "open"]
 
@@ -192,15 +192,16 @@ class Checkpoint(Mapping[str, Array]):
         with self._lock:
             if self._closed:
                 raise ValueError(f"the checkpoint {str(self.path)!r} is closed")
-            array = self._array(one, wanted, to)
+            array = self._array(one, wanted, to, raw)
         return to_torch(array) if library == "torch" else array
 
-    def _array(self, one: StoredTensor | Weight, rows: range | None, to: Format | None) -> Array:
+    def _array(self, one: StoredTensor | Weight, rows: range | None, to: Format | None, raw: bool) -> Array:
         try:
             if isinstance(one, Weight):
                 if self._last is None or self._last.weight is not one:
                     self._last = WeightReader(one, self._reader)
                 return read_values(self._last, rows, to or BFLOAT16)
+            to = to if raw else values_format(one, to)
             is_float = one.fmt is not None and one.fmt.is_float
             return read_plain(one, self._reader, rows, to if is_float and to is not one.fmt else None)
         except FileError as error:
@@ -279,7 +280,8 @@ def open(
     Only headers are read; ``checkpoint[name]`` then reads one tensor. A quantized weight in a layout that `convert`
     dequantizes is one entry, under the name that it has in a model without quantization, and its value is codes times
     scales in bfloat16, the type of models; `Checkpoint.read` returns float16 and float32, some rows, torch tensors, and
-    the codes as they are. Formats that NumPy lacks have the dtypes of ml_dtypes.
+    the codes as they are. Formats that NumPy lacks have the dtypes of ml_dtypes; codes of described formats, which have
+    none, are read as float32, which holds their values.
 
     Parameters
     ----------

@@ -9,18 +9,34 @@ import numpy as np
 
 from ..ops.cast import cast
 from ..ops.codes import unpack
-from ..spec.formats import Format
+from ..spec.format import own_dtype
+from ..spec.formats import FLOAT32, Format, is_in_table
 from ..spec.packing import group, packed_bytes
+from ..spec.reach import reach_problem
 from .containers.tensors import StoredTensor, TensorReader
 from .layouts.weight import fail
 from .layouts.weight_reader import WeightReader
 
-__all__ = ["read_plain", "read_values"]
+__all__ = ["read_plain", "read_values", "values_format"]
 
 Array = np.ndarray[Any, Any]
 
 CHUNK = 1 << 21
 """Elements that are read at once where they do not go straight into the result."""
+
+
+def values_format(tensor: StoredTensor, wanted: Format | None) -> Format | None:
+    """Return the format in which the values of a tensor are read, None for its own: codes of others are no values.
+
+    Those of a described format for which ml_dtypes has no dtype are read as float32. Raises FileError where float32
+    does not hold them.
+    """
+    fmt = tensor.fmt
+    if fmt is None or is_in_table(fmt):
+        return wanted
+    if problem := reach_problem(fmt):
+        raise fail(tensor, f"holds codes of {fmt.name}, {problem} (raw=True reads the codes)")
+    return FLOAT32 if wanted is None and own_dtype(fmt) is None else wanted
 
 
 def read_plain(tensor: StoredTensor, reader: TensorReader, rows: range | None, to: Format | None) -> Array:

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ..reference.explanation import explain
-from .format_arguments import FORMAT_HELP, number_format
+from .format_arguments import FORMAT_HELP, number_format, rounding_rules
 
 __all__ = ["add_command"]
 
@@ -17,13 +17,15 @@ _NEGATIVE = re.compile(r"-(\.?\d|inf|nan)", re.IGNORECASE)
 
 def _run(options: argparse.Namespace) -> None:
     fmt = number_format(options.format, "FORMAT")
-    rules = {"saturate": options.saturate, "round_mode": options.round_mode, "opset": options.opset}
+    names = "saturate round_mode opset rounding overflow nan seed random_bits offset"
+    rules = {name: getattr(options, name) for name in names.split()}
     print(explain(options.value, fmt, **rules))
 
 
 def add_command(commands: Any, rules: argparse.ArgumentParser) -> None:
     """Add the command to the parser of the command line."""
-    one = commands.add_parser("explain", parents=[rules], help="why a number becomes that code of a format")
+    parents = [rules, rounding_rules()]
+    one = commands.add_parser("explain", parents=parents, help="why a number becomes that code of a format")
     one._negative_number_matcher = _NEGATIVE
     one.add_argument("value", metavar="X", help="0.3, -17/23, 0x1.8p+3, inf, -nan")
     one.add_argument("format", metavar="FORMAT", help=FORMAT_HELP)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,20 +14,13 @@ from ..backends.ranges import Groups, find_range
 from ..spec.arguments import as_integer, shown
 from ..spec.float_mode import default_mode
 from ..spec.formats import FLOAT32, Format, as_format
+from ..spec.scale_rules import SCALE_RULES, power_codes
 from .codes import encode
 
 __all__ = ["SCALE_RULES", "absmax_scale", "largest_magnitudes", "minmax_scale", "scale_codes"]
 
 _SINGLE = FLOAT32
 _CHUNK = 1 << 16
-_FRACTION_BITS = 52
-_ONE = 1 << _FRACTION_BITS
-_SQRT2_FRACTION = (
-    math.isqrt(2 << 2 * _FRACTION_BITS) + 1 - _ONE
-)  # the first fraction above that of the square root of 2
-
-SCALE_RULES = ("floor", "ceil", "rceil", "even", "nearest")
-"""How the largest magnitude of a block becomes the exponent of its scale (OCP MX 1.0, 6.3, is floor)."""
 
 
 def _groups(shape: tuple[int, ...], axis: object, block_size: object) -> Groups:
@@ -60,23 +52,6 @@ def _groups(shape: tuple[int, ...], axis: object, block_size: object) -> Groups:
 
 def _is_rule(rule: object) -> bool:
     return isinstance(rule, str) and rule in SCALE_RULES
-
-
-def _power_codes(largest: Any, to: Format, fmt: Format, rule: str) -> Any:
-    """Return the codes of powers of two for magnitudes in float64, NumPy arrays; 0 where there is no magnitude."""
-    significand, exponent = math.frexp(float(to.max))
-    emax, fraction = exponent - 1, int(math.ldexp(2 * significand - 1, _FRACTION_BITS))
-    mantissa_bits = to.mantissa_bits if to.is_float else emax
-    addend = {  # what carries into the exponent where the rule rounds up
-        "floor": 0,
-        "ceil": _ONE - 1,
-        "rceil": _ONE - 1 - fraction,
-        "even": _ONE >> (mantissa_bits + 1),
-        "nearest": _ONE - _SQRT2_FRACTION,
-    }[rule]
-    bits = np.asarray(largest).view(np.int64)
-    exponents = ((bits + addend) >> _FRACTION_BITS) - 1023 - emax + fmt.bias
-    return np.clip(exponents, 0, fmt.max_code).astype(fmt.code_dtype)  # 0 for no magnitude, whose exponent is the least
 
 
 def largest_magnitudes(
@@ -118,7 +93,7 @@ def scale_codes(largest: Any, to: Format, fmt: Format, rule: str = "floor") -> n
             codes[start : start + _CHUNK] = scale_codes(flat[start : start + _CHUNK], to, fmt, rule)
         return codes.reshape(largest.shape)
     if not fmt.has_zero:
-        return np.asarray(_power_codes(largest, to, fmt, rule))
+        return np.asarray(power_codes(largest, to, fmt, rule))
     with np.errstate(under="ignore"):
         quotient = np.clip(largest / float(to.max), fmt.smallest_subnormal, float(fmt.max))
     return np.asarray(encode(np.where(largest == 0, 1.0, quotient), fmt))

@@ -20,10 +20,11 @@ from ..arrays.libraries import carrier, format_of
 from ..arrays.torch_tensors import EAGER, check_tensor, transformed
 from ..plans.resolve_cast import TEXT, resolve_bits
 from ..spec.arguments import as_flag, shown
-from ..spec.formats import as_format, is_in_table
+from ..spec.formats import as_format, is_named
 from ..spec.opset_rules import NEWEST, Caller, cast_rules
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, PARAMETERS, RoundingOptions, rounding_arguments
 from .scale_arguments import number_format, number_operand
-from .torch_shapes import FAKES, public_options
+from .torch_shapes import FAKES, SEEDS, public_options
 from .torch_vmap import RULES
 
 __all__ = [
@@ -45,16 +46,20 @@ LIBRARY: Any = torch.library.Library("lowprec", "DEF")
 """The operators; torch forgets them when it is deleted."""
 
 _CAST = f"str? source=None, bool saturate=True, str? round_mode=None, int opset={NEWEST}"
+_ROUNDING = (
+    "str? rounding=None, str? overflow=None, str? nan=None, SymInt? seed=None, "
+    f"int random_bits={DEFAULT_RANDOM_BITS}, SymInt offset=0"
+)  # seeds from 2**63 up are negative: see `SEEDS`
 _LINEAR = (
     "(Tensor x, Tensor scale, Tensor? zero_point=None, *, str? source=None, str? scale_format=None, int[1] axis=1, "
     f"int[1] block_size=0, str? output_dtype=None, int opset={NEWEST}, bool packed=False"
 )
 _SCHEMAS = {
-    "cast": f"(Tensor x, str to, *, {_CAST}) -> Tensor",
+    "cast": f"(Tensor x, str to, *, {_CAST}, {_ROUNDING}) -> Tensor",
     "bitcast": f"(Tensor x, str to, *, str? source=None, int opset={NEWEST}) -> Tensor",
-    "encode": f"(Tensor x, str fmt, *, {_CAST}, bool packed=False) -> Tensor",
+    "encode": f"(Tensor x, str fmt, *, {_CAST}, bool packed=False, {_ROUNDING}) -> Tensor",
     "decode": "(Tensor codes, str fmt, *, str to='float32', bool packed=False, SymInt[]? shape=None) -> Tensor",
-    "quantize_linear": f"{_LINEAR}, str? precision=None, bool saturate=True) -> Tensor",
+    "quantize_linear": f"{_LINEAR}, str? precision=None, bool saturate=True, {_ROUNDING}) -> Tensor",
     "dequantize_linear": f"{_LINEAR}, SymInt[]? shape=None) -> Tensor",
     "dynamic_quantize_linear": f"(Tensor x, *, int opset={NEWEST}) -> (Tensor, Tensor, Tensor)",
     "number": "(Tensor x, Scalar value, str fmt, *, str parameter='scale') -> Tensor",
@@ -114,14 +119,42 @@ for _operator in _SCHEMAS:
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _name(fmt: object, parameter: str) -> str:
     row = as_format(fmt, parameter=parameter)
-    if not is_in_table(row):
-        raise ValueError(f"`{parameter}` must be one of lowprec.formats where torch traces; got {shown(row)}")
+    if not is_named(row):
+        named = "a row of lowprec.formats, a format of IEEE P3109 or a registered one"
+        raise ValueError(f"`{parameter}` must be {named} where torch traces; got {shown(row)}")
     return row.name
 
 
 def _optional(fmt: object, parameter: str) -> str | None:
     undefined = parameter in ("output_dtype", "precision") and type(fmt) is int and fmt == 0  # ONNX's "not given"
     return None if fmt is None or undefined else _name(fmt, parameter)
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _check_rules(rounding: Any, overflow: Any, nan: Any, seed: Any, random_bits: Any, offset: Any) -> Any:
+    return rounding_arguments(rounding, overflow, nan, seed, random_bits, offset)[0]
+
+
+def _rules(options: dict[str, Any]) -> None:
+    """Check the rules beyond ONNX; put the upper half of the seeds where the integers of torch are negative.
+
+    While torch compiles, `seed` and `offset` may be symbols: another seed needs no other code.
+    """
+    if "rounding" not in options:
+        return
+    seed, offset = options["seed"], options["offset"]
+    if torch.compiler.is_dynamo_compiling() and type(seed) is int and type(offset) is int:
+        if not 0 <= seed < SEEDS:
+            raise ValueError(f"`seed` must be an integer from 0 to 2**64 - 1; got {seed}")
+        if offset < 0:
+            raise ValueError(f"`offset` must be an integer from 0 to 2**63 - 1; got {offset}")
+        _check_rules(options["rounding"], options["overflow"], options["nan"], 0, options["random_bits"], FIRST)
+    else:
+        _check_rules(*(options[name] for name in PARAMETERS))
+        seed = None if seed is None else int(seed)
+        options |= {"offset": int(offset), "random_bits": int(options["random_bits"])}
+    if seed is not None:
+        options["seed"] = seed - SEEDS if seed >= SEEDS // 2 else seed
 
 
 def _delivered(result: Any, out: Any) -> Any:
@@ -144,26 +177,32 @@ def _delivered(result: Any, out: Any) -> Any:
 
 def cast(x: Any, to: object, *, source: object = None, out: Any = None, **options: Any) -> Any:
     """Call the operator for `lowprec.cast`."""
+    _rules(options)
     named = _optional(source, "source")
     return _delivered(torch.ops.lowprec.cast.default(x, _name(to, "to"), source=named, **options), out)
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def _check_like(dtype: Any, like: Any, source: object, saturate: bool, round_mode: str | None, opset: int) -> str:
+def _check_like(dtype: Any, like: Any, source: object, options: tuple[Any, ...], rules: tuple[Any, ...]) -> str:
     target = format_of(like, names=("like", "like"), kinds=TEXT)
     caller = Caller("source", "like", "CastLike", TEXT)
-    cast_rules(format_of(dtype, source), target, saturate, round_mode, opset, caller)
+    beyond = RoundingOptions(*rules) if any(rule is not None for rule in rules[:3]) else None
+    saturate, round_mode, opset = options
+    cast_rules(format_of(dtype, source), target, saturate, round_mode, opset, caller, beyond)
     return target.name
 
 
 def cast_like(x: Any, like: Any, *, source: object = None, out: Any = None, **options: Any) -> Any:
     """Call the operator for `lowprec.cast_like`."""
-    to = _check_like(x.dtype, like.dtype, source, **options)
+    attributes = tuple(options[name] for name in ("saturate", "round_mode", "opset"))
+    rules = tuple(options[name] for name in RoundingOptions._fields if name in options)
+    to = _check_like(x.dtype, like.dtype, source, attributes, rules)
     return cast(x, to, source=source, out=out, **options)
 
 
 def encode(x: Any, fmt: object, *, source: object = None, out: Any = None, **options: Any) -> Any:
     """Call the operator for `lowprec.encode` and `lowprec.pack`."""
+    _rules(options)
     named = _optional(source, "source")
     return _delivered(torch.ops.lowprec.encode.default(x, _name(fmt, "fmt"), source=named, **options), out)
 
@@ -250,6 +289,7 @@ def _listed(options: dict[str, Any]) -> None:
 def quantize_linear(x: Any, scale: Any, zero_point: Any, *, out: Any = None, **options: Any) -> Any:
     """Call the operator for `lowprec.quantize_linear`."""
     _listed(options)
+    _rules(options)
     for name in ("source", "scale_format", "output_dtype", "precision"):
         options[name] = _optional(options[name], name)
     numbers = _number_names(x.dtype, options["source"], options["scale_format"], options["output_dtype"])

@@ -17,8 +17,9 @@ from ..plans.resolve_quantize import resolve_quantize
 from ..spec.formats import as_format
 from ..spec.opset_rules import NEWEST
 from ..spec.packing import check_packable, packed_bytes
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, PARAMETERS, RoundingOptions, rounding_arguments
 
-__all__ = ["FAKES", "linear_plan", "public_options"]
+__all__ = ["FAKES", "SEEDS", "linear_plan", "public_options"]
 
 torch: Any = import_module("torch")
 
@@ -38,8 +39,22 @@ def _check_shape(packed: bool, shape: Any) -> None:
         raise ValueError(f"`shape` must be {wanted}; got {shape!r}")
 
 
+def _beyond(options: dict[str, Any]) -> RoundingOptions | None:
+    """Take the rules beyond ONNX out of the options of an operator; seed and offset may be symbols and are not read."""
+    rules = {name: options.pop(name) for name in PARAMETERS if name in options}
+    seed = None if rules.pop("seed", None) is None else 0
+    rules.pop("offset", None)
+    defaults = {"rounding": None, "overflow": None, "nan": None, "random_bits": DEFAULT_RANDOM_BITS}
+    return rounding_arguments(**(defaults | rules), seed=seed, offset=0)[0]
+
+
+def _cast_options(options: dict[str, Any]) -> CastOptions:
+    beyond = _beyond(options)
+    return CastOptions(**options, options=beyond)
+
+
 def _cast(x: Any, to: str, *, source: Any = None, **options: Any) -> Any:
-    return _empty(x, resolve(x, source, to, CAST, CastOptions(**options)))
+    return _empty(x, resolve(x, source, to, CAST, _cast_options(options)))
 
 
 def _bitcast(x: Any, to: str, *, source: Any = None, opset: int = NEWEST) -> Any:
@@ -48,7 +63,7 @@ def _bitcast(x: Any, to: str, *, source: Any = None, opset: int = NEWEST) -> Any
 
 
 def _encode(x: Any, fmt: str, *, source: Any = None, packed: bool = False, **options: Any) -> Any:
-    plan = resolve(x, source, fmt, ENCODE, CastOptions(**options))
+    plan = resolve(x, source, fmt, ENCODE, _cast_options(options))
     if packed:
         check_packable(plan.target, "fmt")
     return _empty(x, plan, codes=True, packed=packed)
@@ -61,8 +76,17 @@ def _decode(codes: Any, fmt: str, *, to: str = "float32", packed: bool = False, 
     return _empty(codes, plan, shape=shape)
 
 
+SEEDS = 1 << 64
+"""How many seeds there are. Integers of torch have a sign: there the upper half is negative, in two's complement."""
+
+
 def public_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of an operator as the public function takes them: lists of torch as a number or a tuple."""
+    """Return the options of an operator as the public function takes them.
+
+    Lists of torch become a number or a tuple, negative seeds the upper half of all seeds.
+    """
+    if isinstance(options.get("seed"), int):
+        options = options | {"seed": options["seed"] % SEEDS}
     lists = {name: tuple(options[name]) for name in ("axis", "block_size") if isinstance(options.get(name), list)}
     return options | {name: values[0] if len(values) == 1 else values for name, values in lists.items()}
 
@@ -82,7 +106,8 @@ def linear_plan(operator: str, operands: tuple[Any, ...], shape: Any = None, **o
     x_shape, scale_shape, zero_shape = map(tuple, shapes)
     zero_operand = None if zero is None else (zero.dtype, zero_shape)
     operands = (x.dtype, x_shape), (scale.dtype, scale_shape), zero_operand
-    return resolve_quantize(operator, namespace(x), *operands, QuantizeOptions(**options))[0]
+    beyond = _beyond(options)
+    return resolve_quantize(operator, namespace(x), *operands, QuantizeOptions(**options, rounding=beyond))[0]
 
 
 def _quantize_linear(x: Any, *operands: Any, **options: Any) -> Any:

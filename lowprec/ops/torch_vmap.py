@@ -70,7 +70,17 @@ def _unpacked_rows(packed: Any, fmt: Format, to: str, shape: tuple[Any, ...]) ->
 # ---- the rules: (information, batch dimensions, the arguments) -> the result, its batch dimension
 
 
+def _row_by_row(name: str, info: Any, dims: _Dims, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Call an operator on each element of the batch where it draws random numbers, else return None.
+
+    What is within a batch counts its elements by itself: every element of the batch draws the same numbers.
+    """
+    return None if options.get("seed") is None else _one_by_one(name, info.batch_size, dims, operands, options)
+
+
 def _cast(info: Any, dims: _Dims, x: Any, to: str, **options: Any) -> Any:
+    if (rows := _row_by_row("cast", info, dims, (x, to), options)) is not None:
+        return rows
     return torch.ops.lowprec.cast(x, to, **options), dims[0]
 
 
@@ -79,6 +89,8 @@ def _bitcast(info: Any, dims: _Dims, x: Any, to: str, **options: Any) -> Any:
 
 
 def _encode(info: Any, dims: _Dims, x: Any, fmt: str, *, packed: bool = False, **options: Any) -> Any:
+    if (rows := _row_by_row("encode", info, dims, (x, fmt), options | {"packed": packed})) is not None:
+        return rows
     codes = torch.ops.lowprec.encode(x, fmt, **options)
     return (_packed_rows(codes.movedim(dims[0], 0), as_format(fmt)), 0) if packed else (codes, dims[0])
 
@@ -130,6 +142,9 @@ def _linear(name: str, size: Any, dims: _Dims, operands: tuple[Any, ...], option
 def _quantize_linear(
     info: Any, dims: _Dims, x: Any, scale: Any, zero_point: Any = None, *, packed: bool = False, **options: Any
 ) -> Any:
+    operands = (x, scale, zero_point)[: len(dims)]
+    if (rows := _row_by_row("quantize_linear", info, dims, operands, options | {"packed": packed})) is not None:
+        return rows
     formats = {name: value for name, value in options.items() if name not in ("axis", "block_size")}
     codes = _linear("quantize_linear", info.batch_size, dims, (x, scale, zero_point), options)
     if packed:

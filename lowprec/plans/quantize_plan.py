@@ -48,7 +48,8 @@ class QuantizeOptions(NamedTuple):
 def _code_since(fmt: Format) -> int | None:
     if fmt.is_integer and fmt.bits <= 16:
         return max(first_opset(fmt), 21 if fmt.bits == 16 else 10)
-    return first_opset(fmt) if fmt.is_float and fmt.bits <= 8 and fmt.has_zero else None
+    is_narrow = fmt.bits <= 8 or fmt.since is None  # formats that ONNX lacks may have up to 16 bits
+    return first_opset(fmt) if fmt.is_float and is_narrow and fmt.has_zero else None
 
 
 def _wide_since(fmt: Format) -> int | None:

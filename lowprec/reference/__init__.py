@@ -1,34 +1,30 @@
 """The oracle: every conversion in exact fractions, one value at a time. It reads formats and opsets only.
 
-`array_cast` and `array_quantize` compute the expected codes of whole arrays from it.
+`array_cast`, `array_rounding` and `array_quantize` compute the expected codes of whole arrays from it.
 """
 
-from .exact_cast import (
-    Value,
-    cast,
-    decode,
-    encode,
-    exact_decimal,
-    finite_count,
-    magnitude_of,
-    neighbours,
-    ulp,
-)
+from .exact_cast import cast, encode, neighbours, ulp
 from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize, scale_index
+from .exact_values import Value, decode, exact_decimal, finite_count, magnitude_of
+from .philox import random_word
+from .rounding import decide_rounded, encode_rounded
 
 __all__ = [
     "Value",
     "cast",
+    "decide_rounded",
     "decode",
     "dequantize",
     "dynamic_quantize",
     "encode",
+    "encode_rounded",
     "exact_decimal",
     "finite_count",
     "magnitude_of",
     "neighbours",
     "precision_of",
     "quantize",
+    "random_word",
     "scale_index",
     "ulp",
 ]

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..spec.formats import Format, Kind, as_format
-from .exact_cast import Value, decode, encode, finite_count, magnitude_of
+from .exact_cast import encode
+from .exact_values import Value, decode, finite_count, magnitude_of
 
 __all__ = ["Codes", "Table", "expected_from_float64", "expected_from_integers", "is_power", "table"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..spec.formats import Format, Kind, as_format
 from .array_cast import expected_from_float64
-from .exact_cast import decode
+from .exact_values import decode
 
 __all__ = ["array_values", "broadcast", "code_values", "decoded", "dequantized", "quantized", "quotient", "rounded"]
 

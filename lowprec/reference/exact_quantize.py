@@ -13,7 +13,8 @@ from fractions import Fraction
 from ..spec.arguments import shortened
 from ..spec.formats import FLOAT32, FLOAT64, UINT8, Format, Kind, NaNRule, as_format
 from ..spec.opset_rules import NEWEST
-from .exact_cast import Value, decode, encode
+from .exact_cast import encode
+from .exact_values import Value, decode
 
 __all__ = ["dequantize", "dynamic_quantize", "precision_of", "quantize", "scale_index"]
 

@@ -28,6 +28,7 @@ __all__ = [
     "as_format",
     "described",
     "is_in_table",
+    "is_named",
 ]
 
 _IEEE = "IEEE 754-2019"
@@ -164,11 +165,15 @@ def _p3109(name: str) -> Format | None:
     return _p3109_format(name.lower()) if has_p3109_shape(name) and not p3109_problem(name) else None
 
 
+def _named(name: str) -> Format | None:
+    return ROW_NAMES.get(name) or REGISTERED.get(name) or _p3109(name)
+
+
 def _lookup(spec: object) -> Format | None:
     if isinstance(spec, Format):
         return spec
     if isinstance(spec, str):
-        return ROW_NAMES.get(spec) or REGISTERED.get(spec) or _p3109(spec)
+        return _named(spec)
     if isinstance(spec, (int, np.integer)) and not isinstance(spec, (bool, np.bool)):
         return _BY_ENUM.get(int(spec))
     if isinstance(spec, np.dtype):
@@ -235,6 +240,11 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
 def is_in_table(fmt: Format) -> bool:
     """Whether a format is a row of the table, not only named like one."""
     return fmt in TABLE_ROWS
+
+
+def is_named(fmt: Format) -> bool:
+    """Whether the name of a format finds it: of rows, of the formats of IEEE P3109 and of registered ones."""
+    return _named(fmt.name) is fmt
 
 
 def _reduce(fmt: Format) -> tuple[object, tuple[object, ...]]:

@@ -9,12 +9,17 @@ from array_api_compat import device
 
 from .formats import Format
 
-__all__ = ["check_packable", "group", "pack", "packed_bytes", "unpack"]
+__all__ = ["check_packable", "group", "is_packable", "pack", "packed_bytes", "unpack"]
+
+
+def is_packable(fmt: Format) -> bool:
+    """Whether codes of the format's width are packed in ONNX."""
+    return fmt.bits in (2, 4, 6)
 
 
 def check_packable(fmt: Format, parameter: str) -> None:
     """Raise ValueError unless the format's codes are packed in ONNX."""
-    if fmt.bits not in (2, 4, 6):
+    if not is_packable(fmt):
         raise ValueError(
             f"`{parameter}` must be a 2-, 4- or 6-bit format to be packed; got {fmt.name} of {fmt.bits} bits"
         )

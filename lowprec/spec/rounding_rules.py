@@ -16,6 +16,7 @@ __all__ = [
     "FIRST",
     "NAN_RULES",
     "OVERFLOWS",
+    "PARAMETERS",
     "ROUNDINGS",
     "STOCHASTIC",
     "Rounding",
@@ -152,9 +153,13 @@ def check_rounding(options: RoundingOptions, target: Format, parameter: str) -> 
     return Rounding("stochastic_b" if mode == STOCHASTIC[0] else mode, overflow, nan, bits)
 
 
+PARAMETERS = ("rounding", "overflow", "nan", "seed", "random_bits", "offset")
+"""The parameters of the rules beyond ONNX."""
+
+
 def named_arguments(*rules: object) -> dict[str, object]:
     """Return the arguments of `rounding_arguments` by name."""
-    return dict(zip(("rounding", "overflow", "nan", "seed", "random_bits", "offset"), rules, strict=True))
+    return dict(zip(PARAMETERS, rules, strict=True))
 
 
 def rounding_arguments(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import zipfile
@@ -17,7 +18,7 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.cli import main
 from lowprec.spec.format_text import nan_codes
-from lowprec.spec.formats import NUMERIC, Format, Kind, NaNRule
+from lowprec.spec.formats import NUMERIC, Format
 
 pytestmark = pytest.mark.usefixtures("folder_with_array")
 SMALL = [fmt for fmt in NUMERIC if fmt.bits <= 8 and fmt.name != "bool"]
@@ -160,15 +161,36 @@ def test_cast_of_every_layout(x: Any, capsys: pytest.CaptureFixture[str]) -> Non
     assert loaded.view(np.uint16).ravel().tolist() == expected
 
 
-def test_cast_to_a_format_that_ml_dtypes_lacks(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    row = Format("float5_e2m2fn", "F5", 1001, Kind.FLOAT, 2, 2, 1, True, False, NaNRule.NONE, True, None, 28, "a test")
-    monkeypatch.setattr("lowprec.cli.cast.number_format", lambda text, parameter: row)
-    out = run("cast", "x.npy", "y.npz", "--to", row.name, capsys=capsys)
+def test_cast_to_a_described_format(capsys: pytest.CaptureFixture[str]) -> None:
+    expected = [reference.encode(value, "binary5p3sf") for value in X.ravel()]
+    out = run("cast", "x.npy", "y.npz", "--to", "Binary5p3sf", capsys=capsys)
     assert out.endswith("(codes in uint8)\n")
-    assert zipfile.ZipFile("y.npz").getinfo("y.npy").comment == f"format={row.name}".encode()
-    assert np.load("y.npz")["y"].ravel().tolist() == [reference.encode(value, row) for value in X.ravel()]
+    comment = zipfile.ZipFile("y.npz").getinfo("y.npy").comment.decode()
+    assert json.loads(comment.removeprefix("format=")) == {
+        "name": "binary5p3sf", "exponent_bits": 2, "mantissa_bits": 2, "bias": 2, "signed": True, "inf": False,
+        "nan": "negative-zero", "zero": True, "source": "IEEE P3109 interim report 4.0, 3.1 and 3.2",
+    }  # fmt: skip
+    assert np.load("y.npz")["y"].ravel().tolist() == expected
+    assert run("cast", "y.npz", "z.npy", "--to", "float32", capsys=capsys).startswith("z.npy: float32 from binary5p3sf")
+    run("cast", "x.npy", "y.npy", "--to", "binary5p3sf", capsys=capsys)  # as bare codes
+    assert np.load("y.npy").dtype == np.uint8
+    assert np.load("y.npy").ravel().tolist() == expected
+    run("cast", "y.npy", "v.npy", "--to", "float32", "--from", "binary5p3sf", capsys=capsys)
+    assert np.array_equal(np.load("v.npy"), np.load("z.npy"), equal_nan=True)
+
+
+def test_described_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    facts, _, table = run("formats", "binary5p3se", capsys=capsys).partition("\n\n")
+    lines = {line[:17].strip(): line[17:] for line in facts.splitlines()}
+    assert {"ONNX", "enum", "Cast since"}.isdisjoint(lines)
+    assert [lines[name] for name in ("format", "s/e/m", "max", "NaN codes")] == ["binary5p3se", "1/2/2", "3", "10"]
+    second = "10: nan -0.125 -0.25 -0.375 -0.5 -0.625 -0.75 -0.875 -1.0 -1.25 -1.5 -1.75 -2.0 -2.5 -3.0 -inf"
+    assert " ".join(table.splitlines()[2].split()) == second  # P3109's value table
+    assert fail("formats", "binary8p9se", capsys=capsys) == (
+        "FORMAT must have a precision from 1 to 7 to be a signed 8-bit format of IEEE P3109; got 'binary8p9se'"
+    )
+    assert "0x39" in run("explain", "0.3", "binary8p3se", capsys=capsys).splitlines()[-1]
+    assert run("loss", "x.npy", "--to", "binary8p3se", capsys=capsys).splitlines()[-1].startswith("binary8p3se")
 
 
 def test_cast_keeps_what_it_may_not_replace(capsys: pytest.CaptureFixture[str]) -> None:

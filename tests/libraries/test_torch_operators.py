@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import io
 import shutil
@@ -231,10 +230,17 @@ def test_errors_of_traced_calls(call: Any, message: str) -> None:
         make_fx(call, tracing_mode="fake")(sample())
 
 
-def test_custom_formats_are_refused_where_torch_traces() -> None:
-    row = dataclasses.replace(lp.formats["float16"], name="float8_e3m4", exponent_bits=3, mantissa_bits=4, bias=3)
-    with pytest.raises(ValueError, match=r"`to` must be one of lowprec.formats where torch traces; got .*float8_e3m4"):
+def test_formats_without_a_name_are_refused_where_torch_traces() -> None:
+    row = lp.float_format("nowhere_registered", exponent_bits=4, mantissa_bits=3)
+    with pytest.raises(ValueError, match=r"`to` must be a row of lowprec.formats, .* or a registered one where torch"):
         make_fx(lambda x: lp.cast(x, row))(sample())
+
+
+def test_names_of_described_formats_are_traced() -> None:
+    x, fmt = sample(), lp.register(lp.float_format("registered_for_torch", exponent_bits=4, mantissa_bits=3))
+    for to in ("binary8p3se", lp.as_format("binary5p2sf"), "registered_for_torch", fmt):
+        traced = make_fx(lambda x, to=to: lp.cast(x, to))(x)
+        assert torch.equal(traced(x), lp.cast(x, to))
 
 
 # ---- autograd

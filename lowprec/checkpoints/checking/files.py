@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...spec.formats import Format, is_in_table
 from ..containers.folder import Folder
 from ..containers.safetensors_file import SUFFIX
+from ..containers.tensors import StoredTensor
 from ..planning.quantization_config import read_description
 from .finding import Finding
 from .subject import CONFIG, Subject
@@ -20,14 +22,17 @@ def check_files(subject: Subject) -> Iterator[Finding]:
         yield from _index(container, subject.is_model)
         if subject.is_model and not read_description(container, CONFIG):
             yield Finding("files", True, "", f"{CONFIG} is no JSON object, or an empty one")
-    for tensor in subject.others:
-        if tensor.fmt is not None and tensor.packed and tensor.type_name == "U8":
-            text = f"holds {tensor.fmt.name} codes as U8, which the file's metadata say to lowprec alone"
+    for tensor in [*subject.others, *(weight.codes for weight in subject.weights)]:
+        if tensor.fmt is not None and _is_only_noted(tensor, tensor.fmt):
+            text = (
+                f"holds {tensor.fmt.name} codes as {tensor.type_name}, which the file's metadata say to lowprec alone"
+            )
             yield Finding("types", subject.is_model, tensor.name, text)
-    for weight in subject.weights:
-        if weight.codes.packed and weight.codes.type_name == "U8":
-            text = f"holds {weight.scheme.codes.name} codes as U8, which the file's metadata say to lowprec alone"
-            yield Finding("types", subject.is_model, weight.codes.name, text)
+
+
+def _is_only_noted(tensor: StoredTensor, fmt: Format) -> bool:
+    """Whether safetensors has another type for a tensor than the format that the file's metadata name or describe."""
+    return not is_in_table(fmt) or (tensor.packed and tensor.type_name == "U8")
 
 
 def _index(folder: Folder, is_model: bool) -> Iterator[Finding]:

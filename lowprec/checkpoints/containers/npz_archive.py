@@ -1,12 +1,13 @@
 """Archives of arrays, .npz: read through zipfile, written uncompressed at offsets known beforehand.
 
 NumPy loads what is written. A format that it lacks is uint8 or uint16 codes, and the comment of the archive's member
-names the format.
+names the format; it describes, as JSON, one that is no row of the table.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,12 +16,14 @@ from typing import IO
 import numpy as np
 
 from ...arrays.libraries import format_of
-from ...spec.formats import FORMATS, NUMERIC, Format, as_format
+from ...spec.described_formats import description_of, format_described_by
+from ...spec.formats import FORMATS, NUMERIC, Format, as_format, is_in_table
 from ..files.errors import BROKEN_ZIP, FileError, reason
 from ..files.limits import DEFAULT, Limits
 from ..files.output_files import OutputFile, OutputFiles, Slot
 from ..files.renaming import rename_file
 from .container import OutputTensor
+from .json_header import decode
 from .npy_header import Elements, find_elements, header
 from .tensors import ArchiveMember, StoredTensor
 
@@ -38,11 +41,30 @@ def numpy_has(fmt: Format) -> bool:
     return fmt.dtype.isbuiltin == 1 and as_format(fmt.dtype) is fmt
 
 
+def _comment_of(fmt: Format) -> bytes:
+    """Return the comment that says of which format the codes of a member are."""
+    text = fmt.name if is_in_table(fmt) else json.dumps(description_of(fmt), separators=(",", ":"))
+    return f"{_COMMENT}{text}".encode()
+
+
+def _named_by(comment: bytes) -> Format | None:
+    """Return the format that a comment names or describes, None where it says nothing; else ValueError."""
+    text = comment.decode("utf-8", "replace")
+    if not text.startswith(_COMMENT):
+        return None
+    text = text.removeprefix(_COMMENT)
+    if text.startswith("{"):
+        try:
+            return format_described_by(decode(text.encode()))
+        except ValueError as error:
+            raise ValueError(f"its comment describes no format; {str(error)[:160]}") from None
+    named = FORMATS.get(text)
+    return named if named in NUMERIC else None
+
+
 def member_format(info: zipfile.ZipInfo, elements: Elements, source: Format | None) -> Format:
     """Return the format of a member: what its comment names, else its header, else `source`; else ValueError."""
-    comment = info.comment.decode("utf-8", "replace")
-    named = FORMATS.get(comment.removeprefix(_COMMENT)) if comment.startswith(_COMMENT) else None
-    named = named if named in NUMERIC else None
+    named = _named_by(info.comment)
     if elements.is_open and named is None and source is None:
         raise ValueError(f"its header does not name the format of its {elements.dtype} codes; say it with --from")
     return format_of(elements.dtype, named or (source if elements.is_open else None))
@@ -112,7 +134,7 @@ def _member(output: OutputTensor) -> tuple[zipfile.ZipInfo, bytes]:
             dtype = output.fmt.dtype if own else output.fmt.code_dtype
             prefix = header(dtype, output.shape, fortran=output.origin.fortran and output.role == "codes")
         info.filename += ".npy"
-        info.comment = b"" if own else f"{_COMMENT}{output.fmt.name}".encode()
+        info.comment = b"" if own else _comment_of(output.fmt)
     info.file_size = len(prefix) + output.nbytes
     return info, prefix
 

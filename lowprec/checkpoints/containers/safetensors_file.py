@@ -1,7 +1,7 @@
 """Safetensors files: a header length, a JSON header, and tensors without a hole between them.
 
-Formats that safetensors has no type for are packed into U8 tensors; the entry "lowprec" of the file's metadata then
-says, as JSON, which format and shape they have.
+Formats that safetensors has no type for are packed into U8 tensors, described formats without packing are codes in U8
+or U16 tensors; the entry "lowprec" of the file's metadata then says, as JSON, which format and shape they have.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...spec.formats import FORMATS, NUMERIC, Format, Kind, NaNRule
-from ...spec.packing import packed_bytes
+from ...spec.described_formats import description_of, format_described_by
+from ...spec.formats import FORMATS, NUMERIC, Format, Kind, NaNRule, is_in_table
+from ...spec.packing import is_packable, packed_bytes
 from ..files.errors import FileError, reason
 from ..files.limits import DEFAULT, Limits
 from ..files.output_files import OutputFile, OutputFiles, Slot
@@ -42,6 +43,8 @@ MOST_AXES = 64
 
 def type_of(fmt: Format) -> str | None:
     """Return what safetensors calls a format, or None."""
+    if not is_in_table(fmt):
+        return None
     if fmt.kind is Kind.BOOL:
         return "BOOL"
     if fmt.kind is Kind.COMPLEX:
@@ -119,13 +122,27 @@ def _as_noted(tensor: StoredTensor, note: Any) -> StoredTensor:
     if isinstance(note, dict) and note.keys() == {"axis"} and type(note["axis"]) is int and note["axis"] >= 0:
         return replace(tensor, axis=note["axis"])
     try:
-        fmt, shape = FORMATS[note["format"]], _numbers(note["shape"])
-        wrong = tensor.type_name != "U8" or fmt.bits not in (2, 4, 6) or len(shape) > MOST_AXES
+        named, shape = note["format"], _numbers(note["shape"])
+        fmt = format_described_by(named) if isinstance(named, dict) else FORMATS[named]
+        packs = is_packable(fmt)
+        wrong = (is_in_table(fmt) and not packs) or tensor.type_name != _holder(fmt) or len(shape) > MOST_AXES
+    except ValueError as error:
+        title = f"tensor {ascii(tensor.name)[:80]}"
+        raise _RefusedError(f"the entry {NOTE!r} of its metadata describes no format for {title}; {error}") from None
     except (TypeError, KeyError):
         wrong = True
-    if wrong or packed_bytes(math.prod(shape), fmt) != tensor.location.nbytes:
+    if wrong or _nbytes(math.prod(shape), fmt) != tensor.location.nbytes:
         raise _RefusedError(f"tensor {ascii(tensor.name)[:80]} is not what the entry {NOTE!r} of the metadata says")
-    return StoredTensor(tensor.name, shape, fmt, "U8", tensor.location, packed=True)
+    return StoredTensor(tensor.name, shape, fmt, _holder(fmt), tensor.location, packed=packs)
+
+
+def _holder(fmt: Format) -> str:
+    """Return the type that holds the codes of a format that safetensors lacks."""
+    return f"U{fmt.storage_bits}"
+
+
+def _nbytes(n: int, fmt: Format) -> int:
+    return packed_bytes(n, fmt) if is_packable(fmt) else n * fmt.storage_bits // 8
 
 
 def _parse(path: Path, limits: Limits) -> tuple[dict[str, str], list[StoredTensor]]:
@@ -239,8 +256,9 @@ def arrange_safetensors(
         if output.fmt is None and type_name not in _TYPES:
             raise FileError(f"{target}: safetensors has no type for {ascii(output.name)[:80]}, which is {type_name}")
         if output.fmt is not None and (type_name is None or output.nbytes * 8 != output.fmt.bits * _size(output)):
-            type_name, shape = "U8", _rows(output, output.fmt)
-            notes[output.name] = {"format": output.fmt.name, "shape": list(output.shape)}
+            type_name = _holder(output.fmt)
+            shape = _rows(output, output.fmt) if is_packable(output.fmt) else output.shape
+            notes[output.name] = {"format": _named(output.fmt), "shape": list(output.shape)}
         elif output.axis is not None:
             notes[output.name] = {"axis": output.axis}
         entries[output.name] = str(type_name), shape
@@ -261,6 +279,11 @@ def arrange_safetensors(
     start = 8 + len(text)
     file = OutputFile(target.name, start + at, ((0, len(text).to_bytes(8, "little") + text),))
     return OutputFiles([file], [Slot(0, start + offset) for offset in offsets])
+
+
+def _named(fmt: Format) -> str | dict[str, str | int | bool]:
+    """Return the name of a row, or the description of another format."""
+    return fmt.name if is_in_table(fmt) else description_of(fmt)
 
 
 def _size(output: OutputTensor) -> int:

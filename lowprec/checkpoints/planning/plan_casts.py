@@ -12,6 +12,7 @@ from ...loss.error_stats import ErrorStats
 from ...ops.codes import encode
 from ...spec.counted_text import and_so_text
 from ...spec.formats import Format
+from ...spec.packing import is_packable
 from ..arithmetic.chunk_arithmetic import Arithmetic, SourceBytes, bytes_of
 from ..arithmetic.chunks import Chunk
 from ..containers.container import Container
@@ -192,7 +193,7 @@ def plan_conversion(
     """
     for patterns in (include, exclude):
         patterns.check(container.path, (one.name for one in container.tensors))
-    rules = replace(rules, packs=container.packs and rules.to.bits < 8)
+    rules = replace(rules, packs=container.packs and is_packable(rules.to))
     plan = ConversionPlan()
     checked: set[Any] = set()
     chosen: set[str] = set()

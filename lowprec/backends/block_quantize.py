@@ -1,0 +1,122 @@
+"""Block quantizations in any library: in host memory, lazily, traced, or in calls of the library."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..arrays.libraries import (
+    call_back,
+    check_out,
+    check_readable,
+    from_codes,
+    has_host_memory,
+    is_dask,
+    is_jax,
+    is_torch,
+    is_traced,
+    to_codes,
+    to_host,
+    to_library,
+)
+from ..arrays.torch_tensors import mark_written
+from ..spec.formats import FLOAT32
+from . import block_dask
+from .block_job import BlockJob
+from .block_values import elements_of, find_global_scale, find_scales, scaled_values
+from .swizzle import swizzle
+
+__all__ = ["run_blocks"]
+
+_Array = np.ndarray[Any, Any]
+
+
+def run_blocks(job: BlockJob) -> tuple[Any, ...]:
+    """Carry out a block quantization; the results are in the library and on the device of ``job.x``."""
+    check_readable(job.x)
+    if job.out is not None:
+        for out, (shape, dtype) in zip(job.out, job.results, strict=True):
+            check_out(out, job.x, shape, dtype)
+    if is_dask(job.x):
+        return block_dask.run(job)
+    if is_traced(job.x) or is_traced(job.global_scale):
+        return _run_traced(job)
+    if has_host_memory(job.x) or is_jax(job.x):
+        return _run_host(job)
+    return _run_library(job)
+
+
+def _codes_of(job: BlockJob) -> tuple[_Array, ...]:
+    """Return the results for a NumPy array as unsigned codes."""
+    x, plan, axis, block = job.x, job.plan, job.axis, job.block
+    factor = None
+    if plan.two_levels:
+        factor = find_global_scale(x, plan) if job.global_scale is None else job.global_scale
+    scales = find_scales(x, plan, axis, block, factor)
+    elements = elements_of(scaled_values(x, scales, plan, axis, block, factor), job, codes=True)
+    scales = swizzle(scales, axis) if job.swizzled else scales
+    return (elements, scales) if factor is None else (elements, scales, np.asarray(factor).view(np.uint32))
+
+
+def _on_host(x: Any) -> _Array:
+    return to_host(x).view(np.float32).reshape(())
+
+
+def _host_job(job: BlockJob) -> BlockJob:
+    """Return the job for the NumPy array with the elements of ``job.x``."""
+    factor = None if job.global_scale is None else _on_host(job.global_scale)
+    return job._replace(x=to_host(job.x).view(job.plan.source.dtype), global_scale=factor, out=None)
+
+
+def _store(codes: _Array, out: Any) -> Any:
+    """Write codes to an array of the caller."""
+    swapped = isinstance(out, np.ndarray) and not out.dtype.isnative
+    to_codes(out)[...] = codes.byteswap() if swapped else codes
+    if is_torch(out):
+        mark_written(out)
+    return out
+
+
+def _run_host(job: BlockJob) -> tuple[Any, ...]:
+    results = _codes_of(_host_job(job))
+    if job.out is not None:
+        return tuple(_store(codes, out) for codes, out in zip(results, job.out, strict=True))
+    pairs = zip(results, job.results, strict=True)
+    return tuple(from_codes(codes, dtype, job.x) for codes, (_, dtype) in pairs)
+
+
+def _one_result(x: _Array, *factor: _Array, job: BlockJob, number: int, dtype: Any) -> _Array:
+    host = _host_job(job._replace(x=np.asarray(x), global_scale=factor[0] if factor else None))
+    return _codes_of(host)[number].view(dtype)
+
+
+def _run_traced(job: BlockJob) -> tuple[Any, ...]:
+    """Leave a job to the moment when the traced computation runs: a call back for each result."""
+    arrays = [job.x] if job.global_scale is None else [job.x, job.global_scale]
+    bare = job._replace(x=None, global_scale=None)
+    return tuple(
+        call_back(partial(_one_result, job=bare, number=number, dtype=dtype), shape, dtype, *arrays, elementwise=False)
+        for number, (shape, dtype) in enumerate(job.results)
+    )
+
+
+def _run_library(job: BlockJob) -> tuple[Any, ...]:
+    """Carry out a job in calls of the library; scales are computed on the host."""
+    x, plan, axis, block = job.x, job.plan, job.axis, job.block
+    factor = None
+    if plan.two_levels:
+        factor = find_global_scale(x, plan) if job.global_scale is None else _on_host(job.global_scale)
+    scales = find_scales(x, plan, axis, block, factor)
+    values = scaled_values(x, scales, plan, axis, block, factor)
+    out = job.out or (None, None, None)
+    elements = elements_of(values, job, out=out[0])
+    kept = [to_library(swizzle(scales, axis) if job.swizzled else scales, plan.scale, x)]
+    if factor is not None:
+        kept.append(to_library(np.asarray(factor).view(np.uint32), FLOAT32, x))
+    if job.out is not None:
+        for target, result in zip(job.out[1:], kept, strict=True):
+            target[...] = result
+        return job.out
+    return (elements, *kept)

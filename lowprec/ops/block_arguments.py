@@ -1,0 +1,101 @@
+"""The arguments that MX and NVFP4 share: axis, block size, shapes of scales, `out`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..arrays.libraries import format_of, has_host_memory, is_traced, match_library, namespace, to_host, to_library
+from ..backends.block_job import BlockJob, swizzled_size
+from ..spec.arguments import as_integer, shown
+from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, Format, as_format
+from ..spec.packing import check_packable
+
+__all__ = ["block_axis", "check_results", "check_scales", "global_scale_argument", "output_format", "scale_shape"]
+
+_Shape = tuple[int, ...]
+
+
+def block_axis(shape: _Shape, axis: object, block_size: object, parameter: str = "x") -> tuple[int, int]:
+    """Return the axis along which blocks lie, from 0 up, and their size, or raise ValueError."""
+    number, block, rank = as_integer(axis), as_integer(block_size), len(shape)
+    if rank == 0:
+        raise ValueError(f"`{parameter}` must have one axis or more; got a 0-d array")
+    if number is None or not -rank <= number < rank:
+        raise ValueError(f"`axis` must be an integer from {-rank} to {rank - 1}; got {shown(axis)}")
+    if block is None or block < 1:
+        raise ValueError(f"`block_size` must be an integer from 1 up; got {shown(block_size)}")
+    return number % rank, block
+
+
+def scale_shape(shape: _Shape, axis: int, block: int) -> _Shape:
+    """Return the shape of the scales of an array of a shape."""
+    return (*shape[:axis], -(-shape[axis] // block), *shape[axis + 1 :])
+
+
+def check_scales(scales: Any, like: Any, fmt: Format, wanted: _Shape, swizzled_axis: int | None = None) -> Any:
+    """Return the scales as an array of the library of `like`, or raise unless they are of a format and a shape.
+
+    In tiles, where the axis of the blocks is given, they are flat, or in any shape with as many of them.
+    """
+    scales = match_library(scales, like, "scales")
+    format_of(scales.dtype, fmt, ("scales", "scales"))
+    shape = tuple(scales.shape)
+    if swizzled_axis is not None:
+        count = swizzled_size(wanted, swizzled_axis)
+        if math.prod(shape) != count:
+            raise ValueError(f"`scales` must be {count} scales in tiles; got shape {shape}")
+    elif shape != wanted:
+        raise ValueError(f"`scales` must have shape {wanted}, one scale for each block; got {shape}")
+    return scales
+
+
+def _check_factor(value: float) -> None:
+    if not 0 < value < math.inf:
+        raise ValueError(f"`global_scale` must be a positive finite float32; got {shown(value)}")
+
+
+def global_scale_argument(global_scale: Any, x: Any) -> Any:
+    """Return the global scale as a 0-d float32 array of the library of `x`, or raise TypeError or ValueError.
+
+    It must be positive and finite; what a traced or a lazy array or one on a device holds is not looked at.
+    """
+    xp = namespace(x)
+    if isinstance(global_scale, (int, float)) and not isinstance(global_scale, (bool, np.generic)):
+        with np.errstate(over="ignore", under="ignore"):
+            rounded = np.asarray(global_scale if abs(global_scale) < 1e39 else math.inf, np.float32)
+        _check_factor(float(rounded))
+        return to_library(rounded.view(np.uint32), FLOAT32, x)
+    factor = match_library(global_scale, x, "global_scale")
+    fmt = format_of(factor.dtype, None, ("global_scale", "global_scale"))
+    if fmt != FLOAT32 or math.prod(factor.shape) != 1:
+        raise ValueError(f"`global_scale` must be one float32; got {fmt.name} of shape {tuple(factor.shape)}")
+    if has_host_memory(factor) and not is_traced(factor):
+        _check_factor(float(to_host(factor).view(np.float32).reshape(())))
+    return xp.reshape(factor, ())
+
+
+def check_results(job: BlockJob, out: object) -> BlockJob:
+    """Return the job with its `out`, or raise unless that is a tuple of as many arrays as there are results.
+
+    Their shapes and dtypes are checked by the back ends.
+    """
+    if job.packed:
+        check_packable(job.plan.stored, "element")
+    if out is None:
+        return job
+    count = len(job.results)
+    if not isinstance(out, tuple) or len(out) != count:
+        raise ValueError(f"`out` must be a tuple of {count} arrays; got {shown(out)}")
+    return job._replace(out=out)
+
+
+def output_format(output_dtype: object) -> Format:
+    """Return the format of dequantized values, or raise ValueError."""
+    target = as_format(output_dtype, parameter="output_dtype")
+    if target not in (taken := (FLOAT32, FLOAT16, BFLOAT16)):
+        names = ", ".join(fmt.name for fmt in taken)
+        raise ValueError(f"`output_dtype` must be one of {names}; got {target.name}")
+    return target

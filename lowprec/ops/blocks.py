@@ -1,0 +1,194 @@
+"""`mx_quantize` and `mx_dequantize`: blocks whose scale is a power of two, by OCP Microscaling Formats (MX)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..arrays.libraries import format_of, namespace
+from ..backends.block_decode import decode_elements
+from ..backends.block_job import BlockJob
+from ..backends.block_quantize import run_blocks
+from ..plans.block_plan import element_format, mx_plan
+from ..spec.arguments import as_flag, shown
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, RoundingOptions, check_stream
+from .block_arguments import block_axis, check_results, check_scales, output_format, scale_shape
+from .codes import check_packed, shape_of
+
+__all__ = ["mx_dequantize", "mx_quantize"]
+
+_ELEMENT = FLOAT4_E2M1FN.name
+
+
+def mx_quantize(
+    x: Any,
+    element: object = _ELEMENT,
+    /,
+    *,
+    axis: int = -1,
+    block_size: int = 32,
+    scale_rule: str = "floor",
+    rounding: str = "nearest_even",
+    seed: int | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+    offset: int = FIRST,
+    specials: str = "nan",
+    swizzled: bool = False,
+    packed: bool = False,
+    out: tuple[Any, Any] | None = None,
+) -> tuple[Any, Any]:
+    """Quantize to blocks that share a power of two as their scale, as OCP MX does, along any axis.
+
+    The scale of a block is ``2**E`` in float8_e8m0fnu, with E from -127 to 127 found from the largest finite magnitude
+    a by `scale_rule`; code 00 where all are zeros, which keep their sign. The elements are ``x / 2**E``, exact, rounded
+    once; beyond the largest value M of `element` they are M.
+
+    NaN and Inf: with ``specials="nan"`` the scale of their block is NaN, code FF, and its elements are +0, so that the
+    block decodes as NaN. With ``"ignore"`` they do not count for a; NaN is converted as by `cast`, Inf becomes M.
+
+    Parameters
+    ----------
+    x : array
+        float32, float16, bfloat16 or float64, with one axis or more, any strides.
+    element : str, int, dtype or Format
+        The format of the elements: a float of up to 32 bits that has a zero, or int8, whose elements are integers from
+        -127 to 127 in units of 1/64 (MXINT8).
+    axis : int
+        The axis along which blocks lie, ``-ndim`` to ``ndim - 1``.
+    block_size : int
+        Elements of a block, from 1 up; the last one may have fewer.
+    scale_rule : {"floor", "ceil", "rceil", "even", "nearest"}
+        How a becomes E; `absmax_scale` has the rules.
+    rounding, seed, random_bits, offset
+        As in `cast`. Random numbers belong to the elements as they stand in `x`, in C order; scales take none.
+    specials : {"nan", "ignore"}
+        What NaN and Inf do to their block.
+    swizzled : bool
+        Return the scales 1-D in the tiles of 128 rows and 4 columns that cuBLAS reads, padded with code 00: a column
+        for each block along the axis, a row for each index of the other axes in C order. The scale at (outer, inner) of
+        a tile has the offset ``(outer % 32) * 16 + (outer // 32) * 4 + inner``.
+    packed : bool
+        Return 2-, 4- and 6-bit elements packed in ONNX's order: 1-D uint8, in C order of `x`.
+    out : tuple of two arrays, optional
+        Where the results go: of the library, device, shape and dtype that they would have, each element in memory of
+        its own.
+
+    Returns
+    -------
+    elements : array
+        The shape of `x`, in its library and on its device, with the dtype `carrier` says.
+    scales : array
+        float8_e8m0fnu, in the shape of `x` with the axis divided by the block size and rounded up.
+
+    Raises
+    ------
+    TypeError
+        If `x` is no array.
+    ValueError
+        If a parameter is out of its range, or `x` is no float of 16 bits or more.
+
+    Notes
+    -----
+    Source: OCP Microscaling Formats (MX) 1.0, sections 5 and 6.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> x = np.array([0.3, -1.0, 5.0, 13.0, 0.0, 100.0, np.nan], np.float32)
+    >>> elements, scales = lp.mx_quantize(x, block_size=4)
+    >>> elements.tolist(), scales.tolist()
+    ([0.0, -0.5, 2.0, 6.0, 0.0, 0.0, 0.0], [2.0, nan])
+    >>> lp.mx_dequantize(elements, scales, block_size=4).tolist()
+    [0.0, -1.0, 4.0, 12.0, nan, nan, nan]
+    """
+    namespace(x)
+    fmt = element_format(element)
+    where, block = block_axis(tuple(x.shape), axis, block_size)
+    stream = check_stream(rounding, seed, random_bits, offset)
+    options = RoundingOptions(rounding, random_bits=random_bits if stream is not None else DEFAULT_RANDOM_BITS)
+    plan = mx_plan(format_of(x.dtype), fmt, scale_rule, specials, options)
+    job = BlockJob(x, plan, where, block, None, stream, as_flag(packed, "packed"), as_flag(swizzled, "swizzled"))
+    elements, scales = run_blocks(check_results(job, out))
+    return elements, scales
+
+
+def mx_dequantize(
+    elements: Any,
+    scales: Any,
+    /,
+    *,
+    source: object = None,
+    axis: int = -1,
+    block_size: int = 32,
+    output_dtype: object = "float32",
+    packed: bool = False,
+    shape: int | Sequence[int] | None = None,
+) -> Any:
+    """Return the values of MX blocks: elements times their scales.
+
+    The product is rounded to float32, and once more to the type of the result. A block whose scale is NaN is NaN as a
+    whole; NaN and Inf elements keep their meaning, -0 its sign.
+
+    Parameters
+    ----------
+    elements : array
+        What `mx_quantize` returned first; 1-D uint8 where `packed`. int8 is MXINT8.
+    scales : array
+        float8_e8m0fnu, or uint8 that carries its codes: one for each block.
+    source : str, int, dtype or Format, optional
+        The format of the elements where their dtype only carries the codes; needed where `packed`.
+    axis, block_size
+        As in `mx_quantize`.
+    output_dtype : str, int, dtype or Format
+        float32, float16 or bfloat16.
+    packed : bool
+        Whether the elements are packed in ONNX's order.
+    shape : int or sequence of int, optional
+        The shape of the values; needed where packed, and only there.
+
+    Returns
+    -------
+    array
+        The shape of the elements, or `shape`, in their library and on their device.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no array.
+    ValueError
+        If shapes do not fit, or a parameter is out of its range.
+
+    Notes
+    -----
+    Source: OCP Microscaling Formats (MX) 1.0, section 6.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> elements, scales = lp.mx_quantize(np.array([0.5, -3.0, 40.0, 96.0], np.float32), "int8", block_size=2)
+    >>> elements.tolist(), scales.tolist()
+    ([16, -96, 40, 96], [2.0, 64.0])
+    >>> lp.mx_dequantize(elements, scales, block_size=2).tolist()
+    [0.5, -3.0, 40.0, 96.0]
+    """
+    namespace(elements, "elements")
+    target = output_format(output_dtype)
+    lengths = None
+    if as_flag(packed, "packed"):
+        if source is None:
+            raise ValueError("`source` must be the format of the packed elements; got None")
+        lengths = shape_of(shape)
+        fmt = element_format(source, "source")
+        check_packed(elements, fmt, lengths, "elements", "source")
+    elif shape is not None:
+        raise ValueError(f"`shape` must be None unless the elements are packed; got {shown(shape)}")
+    else:
+        held = format_of(elements.dtype, source, ("elements", "source"))
+        fmt = element_format(held, "source" if source is not None else "elements")
+    whole = tuple(elements.shape) if lengths is None else lengths
+    where, block = block_axis(whole, axis, block_size, "elements")
+    scales = check_scales(scales, elements, FLOAT8_E8M0FNU, scale_shape(whole, where, block))
+    return decode_elements(elements, scales, fmt, (where, block), target, lengths)

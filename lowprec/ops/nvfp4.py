@@ -1,0 +1,200 @@
+"""`nvfp4_quantize` and `nvfp4_dequantize`: blocks of float4_e2m1fn with scales in float8_e4m3fn and a global one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..arrays.libraries import format_of, namespace
+from ..backends.block_decode import block_scales, decode_elements
+from ..backends.block_job import BlockJob
+from ..backends.block_quantize import run_blocks
+from ..backends.swizzle import unswizzle
+from ..plans.block_plan import nvfp4_plan
+from ..spec.arguments import as_flag, shown
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, RoundingOptions, check_stream
+from .block_arguments import (
+    block_axis,
+    check_results,
+    check_scales,
+    global_scale_argument,
+    output_format,
+    scale_shape,
+)
+from .codes import check_packed, shape_of
+
+__all__ = ["nvfp4_dequantize", "nvfp4_quantize"]
+
+
+def nvfp4_quantize(
+    x: Any,
+    /,
+    *,
+    axis: int = -1,
+    block_size: int = 16,
+    global_scale: Any = None,
+    scale_rule: str | None = None,
+    rounding: str = "nearest_even",
+    seed: int | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+    offset: int = FIRST,
+    specials: str = "nan",
+    swizzled: bool = False,
+    packed: bool = False,
+    out: tuple[Any, Any, Any] | None = None,
+) -> tuple[Any, Any, Any]:
+    """Quantize to NVFP4: float4_e2m1fn in blocks with float8_e4m3fn scales, under one float32 scale for all.
+
+    All steps are in float32, each rounded once, to nearest even but for the last. The global scale g is the largest
+    finite magnitude of `x` over 2688, which is 6 * 448: 1 where there is none but 0, 2**-149 where the quotient is 0.
+    With a the largest finite magnitude of a block, its scale s is ``(a / 6) / g``, at most 448, in float8_e4m3fn: 00
+    where a is 0, else 01 at least. An element is ``x / (g * s)``, rounded to float4_e2m1fn, 6 beyond 6; where g * s is
+    0 it is a zero with the sign of x.
+
+    NaN and Inf: with ``specials="nan"`` the scale of their block is NaN, code 7F, and its elements are +0, so that the
+    block decodes as NaN. With ``"ignore"`` they do not count for a; NaN is converted as by `cast`, Inf becomes 6.
+
+    Parameters
+    ----------
+    x : array
+        float32, float16, bfloat16 or float64, which is rounded to float32 first; one axis or more, any strides.
+    axis : int
+        The axis along which blocks lie, ``-ndim`` to ``ndim - 1``.
+    block_size : int
+        Elements of a block, from 1 up; the last one may have fewer.
+    global_scale : array or number, optional
+        One positive float32, in the library and on the device of `x`; a Python number is rounded to float32.
+    scale_rule : None
+        The rule above.
+    rounding, seed, random_bits, offset
+        As in `cast`. Random numbers belong to the elements as they stand in `x`, in C order; scales take none.
+    specials, swizzled, packed
+        As in `mx_quantize`.
+    out : tuple of three arrays, optional
+        Where the results go: of the library, device, shape and dtype that they would have, each element in memory of
+        its own.
+
+    Returns
+    -------
+    elements : array
+        The shape of `x`, in its library and on its device, with the dtype `carrier` says for float4_e2m1fn.
+    scales : array
+        float8_e4m3fn, in the shape of `x` with the axis divided by the block size and rounded up.
+    global_scale : array
+        float32, 0-d.
+
+    Raises
+    ------
+    TypeError
+        If `x` or `global_scale` is no array.
+    ValueError
+        If a parameter is out of its range, or `x` is no float of 16 bits or more.
+
+    Notes
+    -----
+    Source: NVIDIA cuDNN and cuBLAS documentation of block scaling for FP4 (blocks of 16, E4M3 scales); the steps are
+    lowprec's own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> x = np.array([0.5, -1.0, 3.0, 0.25, 96.0, 0.0, -24.0, 48.0], np.float32)
+    >>> elements, scales, global_scale = lp.nvfp4_quantize(x, block_size=4, global_scale=0.25)
+    >>> elements.tolist(), scales.tolist(), global_scale.item()
+    ([1.0, -2.0, 6.0, 0.5, 6.0, 0.0, -1.5, 3.0], [2.0, 64.0], 0.25)
+    >>> lp.nvfp4_dequantize(elements, scales, global_scale, block_size=4).tolist()
+    [0.5, -1.0, 3.0, 0.25, 96.0, 0.0, -24.0, 48.0]
+    """
+    namespace(x)
+    where, block = block_axis(tuple(x.shape), axis, block_size)
+    stream = check_stream(rounding, seed, random_bits, offset)
+    options = RoundingOptions(rounding, random_bits=random_bits if stream is not None else DEFAULT_RANDOM_BITS)
+    plan = nvfp4_plan(format_of(x.dtype), scale_rule, specials, options)
+    factor = None if global_scale is None else global_scale_argument(global_scale, x)
+    job = BlockJob(x, plan, where, block, factor, stream, as_flag(packed, "packed"), as_flag(swizzled, "swizzled"))
+    elements, scales, factor = run_blocks(check_results(job, out))
+    return elements, scales, factor
+
+
+def nvfp4_dequantize(
+    elements: Any,
+    scales: Any,
+    global_scale: Any,
+    /,
+    *,
+    axis: int = -1,
+    block_size: int = 16,
+    output_dtype: object = "float32",
+    packed: bool = False,
+    shape: int | Sequence[int] | None = None,
+    swizzled: bool = False,
+) -> Any:
+    """Return the values of NVFP4: elements times the product of their scale and the global scale.
+
+    That product is rounded to float32, the value as well, and once more to the type of the result. A block whose scale
+    is NaN is NaN as a whole; -0 keeps its sign.
+
+    Parameters
+    ----------
+    elements : array
+        float4_e2m1fn, or uint8 that carries its codes; 1-D uint8 where `packed`.
+    scales : array
+        float8_e4m3fn, or uint8 that carries its codes: one for each block.
+    global_scale : array or number
+        One positive float32.
+    axis, block_size
+        As in `nvfp4_quantize`.
+    output_dtype : str, int, dtype or Format
+        float32, float16 or bfloat16.
+    packed : bool
+        Whether the elements are packed in ONNX's order.
+    shape : int or sequence of int, optional
+        The shape of the values; needed where packed, and only there.
+    swizzled : bool
+        Whether the scales are in tiles, as `mx_quantize` says.
+
+    Returns
+    -------
+    array
+        The shape of the elements, or `shape`, in their library and on their device.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no array.
+    ValueError
+        If shapes do not fit, or a parameter is out of its range.
+
+    Notes
+    -----
+    Source: as `nvfp4_quantize`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> scales = np.array([1.0, 2.0], np.float32)
+    >>> elements = lp.cast(np.array([0.5, -6.0, 1.5, 3.0], np.float32), "float4_e2m1fn")
+    >>> lp.nvfp4_dequantize(elements, lp.cast(scales, "float8_e4m3fn"), 0.5, block_size=2).tolist()
+    [0.25, -3.0, 1.5, 3.0]
+    """
+    namespace(elements, "elements")
+    target = output_format(output_dtype)
+    lengths = None
+    if as_flag(packed, "packed"):
+        lengths = shape_of(shape)
+        check_packed(elements, FLOAT4_E2M1FN, lengths, "elements", "elements")
+    elif shape is not None:
+        raise ValueError(f"`shape` must be None unless the elements are packed; got {shown(shape)}")
+    else:
+        format_of(elements.dtype, FLOAT4_E2M1FN, ("elements", "elements"))
+    whole = tuple(elements.shape) if lengths is None else lengths
+    where, block = block_axis(whole, axis, block_size, "elements")
+    wanted, tiles = scale_shape(whole, where, block), as_flag(swizzled, "swizzled")
+    scales = check_scales(scales, elements, FLOAT8_E4M3FN, wanted, where if tiles else None)
+    divisors = block_scales(scales, global_scale_argument(global_scale, elements))
+    if tiles:
+        divisors = unswizzle(namespace(divisors).reshape(divisors, (-1,)), wanted, where)
+    return decode_elements(elements, divisors, FLOAT4_E2M1FN, (where, block), target, lengths)

@@ -1,0 +1,184 @@
+"""The values of codes and the codes around values, in exact fractions; texts of numbers.
+
+It reads what a row stores and nothing that is derived, so that a mistake there shows.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from ..spec.arguments import shown
+from ..spec.float_mode import default_mode
+from ..spec.formats import Format, Kind, NaNRule, as_format
+from ..spec.opset_rules import NEWEST, check_type
+
+__all__ = [
+    "Value",
+    "bracket",
+    "canonical_nan",
+    "decode",
+    "exact_decimal",
+    "finite_count",
+    "magnitude_of",
+    "nan_by_sign",
+    "signed_code",
+]
+
+_TEXT = re.compile(
+    r"""(?aix)\s*([+-]?)(?:(inf|nan)(?:(?<=f)inity)? | (\d+/0*[1-9]\d*|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,4})?)
+    | 0x([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p([+-]?\d{1,4}))?)\s*"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A real number |x|, or ``"inf"`` or ``"nan"`` (its magnitude then is 0), with a sign: -0 and -NaN exist."""
+
+    magnitude: Fraction
+    negative: bool = False
+    special: str = ""
+
+    @classmethod
+    @default_mode
+    def of(cls, x: object, /, *, parameter: str = "x") -> Value:
+        """Return the exact value of a number or a text (``17/23``, ``0x1p-3``); zeros and NaNs keep their sign."""
+        if isinstance(x, Value):
+            return x
+        if isinstance(x, str):
+            return _parse(x, parameter)
+        if isinstance(x, (int, Fraction, np.integer, np.bool)):
+            number = x if isinstance(x, Fraction) else Fraction(int(x))
+            return cls(abs(number), number < 0)
+        if isinstance(x, (float, np.longdouble, np.float32, np.float16)):
+            special = "nan" if np.isnan(x) else "" if np.isfinite(x) else "inf"
+            magnitude = Fraction(0) if special else abs(Fraction(*x.as_integer_ratio()))
+            return cls(magnitude, bool(np.signbit(x)), special)
+        if isinstance(x, np.generic) and not np.iscomplexobj(x):  # the scalars of ml_dtypes: their dtype is a row
+            row = as_format(x.dtype, parameter=parameter)
+            return decode(int(np.array(x, x.dtype).view(f"u{x.dtype.itemsize}")), row)
+        raise ValueError(f"`{parameter}` must be a real number or its text; got {type(x).__name__} {shown(x)}")
+
+    @property
+    def number(self) -> Fraction:
+        """The finite number with its sign."""
+        return -self.magnitude if self.negative else self.magnitude
+
+    @default_mode
+    def __float__(self) -> float:
+        return math.copysign(float(self.special or self.magnitude), -1.0 if self.negative else 1.0)
+
+    def __str__(self) -> str:
+        return "-" * self.negative + (self.special or exact_decimal(self.magnitude))
+
+
+def _parse(text: str, parameter: str) -> Value:
+    part = _TEXT.fullmatch(text) if len(text) <= 1000 else None  # bounds the work that a hostile text can cause
+    if part is None:
+        kinds = "a decimal, a ratio, a hex-float, inf or nan (at most 1000 characters and 4 exponent digits)"
+        raise ValueError(f"`{parameter}` must be {kinds}; got {text[:60]!r}")
+    sign, special, plain, digits, exponent = part.groups()
+    if digits:
+        integer, _, fraction = digits.partition(".")
+        magnitude = Fraction(int(integer + fraction, 16), 16 ** len(fraction)) * Fraction(2) ** int(exponent or 0)
+    else:
+        magnitude = Fraction(plain or 0)
+    return Value(magnitude, sign == "-", (special or "").lower())
+
+
+def exact_decimal(number: Fraction | int) -> str:
+    """Return every digit of a number, without exponent, or the ratio (``17/23``) where the digits never end."""
+    ratio = Fraction(number)
+    places = ratio.denominator.bit_length()
+    scaled, remainder = divmod(abs(ratio.numerator) * 10**places, ratio.denominator)
+    if remainder:
+        return str(ratio)
+    digits = str(Decimal(scaled)).zfill(places + 1)  # int itself refuses to print beyond 4300 digits
+    return "-" * (ratio < 0) + f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
+
+
+def finite_count(fmt: Format) -> int:
+    """Return how many magnitude codes (no sign bit) are finite; they come first."""
+    nans = {NaNRule.IEEE: (1 << fmt.mantissa_bits) - 1, NaNRule.ALL_ONES: 1}.get(fmt.nan, 0)  # the topmost codes
+    return (1 << (fmt.exponent_bits + fmt.mantissa_bits)) - nans - (1 if fmt.has_inf else 0)  # Inf comes before them
+
+
+def magnitude_of(code: int, fmt: Format) -> Fraction:
+    """Return the value of a magnitude code as if none were special and the exponent field had no end.
+
+    One past the largest finite code thus stands for the value that would follow it, which decides what overflows.
+    """
+    field, mantissa = divmod(code, 2**fmt.mantissa_bits)
+    subnormal = field == 0 and fmt.has_zero
+    significand = mantissa if subnormal else mantissa + 2**fmt.mantissa_bits
+    power = (1 if subnormal else field) - fmt.bias - fmt.mantissa_bits
+    return Fraction(significand << power) if power >= 0 else Fraction(significand, 1 << -power)
+
+
+def decode(code: int, fmt: object) -> Value:
+    """Return the exact value of one unsigned code of a float, integer or bool format.
+
+    NaN has the sign of its code (the FNUZ NaN is negative), -0 its own. The bits above a sub-byte code are ignored;
+    every bool byte but 0 is 1.
+
+    Examples
+    --------
+    >>> str(decode(0b0_1111_110, "float8_e4m3fn")), str(decode(0x80, "float8_e5m2fnuz"))
+    ('448', '-nan')
+    """
+    row = as_format(fmt)
+    check_type(row, NEWEST, "fmt")
+    width = row.bits
+    limit = 2 ** max(8, width)
+    if isinstance(code, bool) or not isinstance(code, (int, np.integer)) or not 0 <= code < limit:
+        raise ValueError(f"`code` must be an integer from 0 to {limit - 1}; got {shown(code)}")
+    bits = int(code) % 2**width
+    if row.kind is Kind.BOOL:
+        return Value.of(int(bits != 0))
+    negative = row.signed and bits >= 2 ** (width - 1)
+    if row.kind is Kind.INT:
+        return Value.of(bits - 2**width if negative else bits)
+    magnitude = bits - 2 ** (width - 1) if negative else bits
+    count = finite_count(row)
+    if magnitude >= count or (row.nan is NaNRule.NEGATIVE_ZERO and negative and magnitude == 0):
+        return Value(Fraction(0), negative, "inf" if row.has_inf and magnitude == count else "nan")
+    return Value(magnitude_of(magnitude, row), negative)
+
+
+def bracket(magnitude: Fraction, fmt: Format) -> tuple[int, int]:
+    """Return the magnitude codes around a number, twice the same where it is exact, at most one past the largest."""
+    end = finite_count(fmt) + 1
+    below = bisect_right(range(end), magnitude, key=lambda code: magnitude_of(code, fmt)) - 1
+    exact = below == end - 1 or (below >= 0 and magnitude_of(below, fmt) == magnitude)
+    return below, below if exact else below + 1
+
+
+def signed_code(code: int, negative: bool, fmt: Format) -> int:
+    """Return a magnitude code with a sign, where the format has one for it."""
+    has_sign = fmt.signed and not (code == 0 and fmt.nan is NaNRule.NEGATIVE_ZERO)  # FNUZ: no -0
+    return code + 2 ** (fmt.bits - 1) if negative and has_sign else code
+
+
+def canonical_nan(negative: bool, fmt: Format) -> int | None:
+    """Return the code of the NaN that conversions write, with the sign where the format has one for it; or None."""
+    if fmt.nan is NaNRule.NONE:
+        return None
+    if fmt.nan is NaNRule.NEGATIVE_ZERO:
+        return int(2 ** (fmt.bits - 1))
+    lower = 2 ** (fmt.mantissa_bits - 1) - 1 if fmt.nan is NaNRule.IEEE else 0  # of the mantissa the top bit alone
+    return signed_code(2 ** (fmt.exponent_bits + fmt.mantissa_bits) - 1 - lower, negative, fmt)
+
+
+def nan_by_sign(negative: bool, fmt: Format) -> tuple[int, str]:
+    """Return what ONNX makes of a NaN, and why."""
+    code = canonical_nan(negative, fmt)
+    if code is None:
+        return signed_code(0, not negative, fmt), "NaN: the format has none, so zero of the opposite sign"
+    only = fmt.nan is NaNRule.NEGATIVE_ZERO
+    return code, f"NaN: the {'only NaN of the format' if only else 'canonical NaN of that sign'}"

@@ -1,0 +1,57 @@
+"""The scale rules: how the largest magnitude of a block becomes a scale that is a power of two."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .format import Format
+
+__all__ = ["SCALE_RULES", "power_codes", "rule_addend"]
+
+SCALE_RULES = ("floor", "ceil", "rceil", "even", "nearest")
+"""How the largest magnitude of a block becomes the exponent of its scale (OCP MX 1.0, 6.3, is floor)."""
+
+_FRACTION_BITS = 52
+
+
+def rule_addend(to: Format, rule: str, fraction_bits: int = _FRACTION_BITS) -> tuple[int, int]:
+    """Return what is added to the bits of a magnitude, and the emax of a format; the sum's exponent less emax is E.
+
+    Parameters
+    ----------
+    to : Format
+        The format of the elements.
+    rule : str
+        One of `SCALE_RULES`.
+    fraction_bits : int
+        Of the float that holds the magnitude: no fewer than `to` has mantissa bits.
+
+    Examples
+    --------
+    >>> from lowprec.spec.formats import FLOAT4_E2M1FN
+    >>> rule_addend(FLOAT4_E2M1FN, "rceil", 3)  # 6 is 0b1.100 * 2**2: from 0b1.101 up the rule rounds up
+    (3, 2)
+    """
+    significand, exponent = math.frexp(float(to.max))
+    emax, one = exponent - 1, 1 << fraction_bits
+    mantissa_bits = to.mantissa_bits if to.is_float else emax
+    sqrt2 = math.isqrt(2 << 2 * fraction_bits) + 1 - one  # the first fraction above that of the square root of 2
+    addend = {  # what carries into the exponent where the rule rounds up
+        "floor": 0,
+        "ceil": one - 1,
+        "rceil": one - 1 - int(math.ldexp(2 * significand - 1, fraction_bits)),
+        "even": one >> (mantissa_bits + 1),
+        "nearest": one - sqrt2,
+    }[rule]
+    return addend, emax
+
+
+def power_codes(largest: Any, to: Format, fmt: Format, rule: str) -> Any:
+    """Return the codes of powers of two for magnitudes in float64, NumPy arrays; 0 where there is no magnitude."""
+    addend, emax = rule_addend(to, rule)
+    bits = np.asarray(largest).view(np.int64)
+    exponents = ((bits + addend) >> _FRACTION_BITS) - 1023 - emax + fmt.bias
+    return np.clip(exponents, 0, fmt.max_code).astype(fmt.code_dtype)  # 0 for no magnitude, whose exponent is the least

@@ -1,0 +1,248 @@
+"""Files with codes of described formats: what says of which format they are, values read back, hostile descriptions."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from support.checkpoint_files import packed, save, values
+from support.containers import SOURCES
+
+import lowprec as lp
+from lowprec.checkpoints.containers.registry import open_container
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.job_description import describe_job
+from lowprec.reference import array_cast, exact_cast
+from lowprec.spec.formats import Format
+
+OWN = lp.float_format("e4m4", exponent_bits=4, mantissa_bits=4, nan="all-ones", source="this test")
+FORMATS = [*map(lp.as_format, ("binary8p3se", "binary6p3se", "binary5p3sf", "binary12p6se")), OWN]
+BY_NAME = {"ids": lambda one: one.name if isinstance(one, Format) else None}
+
+
+def _codes(x: np.ndarray, fmt: Format) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(array_cast.expected_from_float64(x.astype(np.float64), fmt)).astype(fmt.code_dtype)
+
+
+def _values(codes: np.ndarray, fmt: Format) -> np.ndarray:
+    table = np.float32([float(exact_cast.decode(code, fmt)) for code in range(1 << fmt.bits)])
+    return table[codes]
+
+
+@pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)
+@pytest.mark.parametrize("kind", ["safetensors", "npz", "npy", "folder", "gguf"])
+def test_values_are_read_back(kind: str, fmt: Format, tmp_path: Path) -> None:
+    make, name = SOURCES[kind]
+    source, target, again = make(tmp_path), tmp_path / name, tmp_path / f"again-{name}"
+    lp.convert(source, target, to=fmt, verify=True)
+    lp.convert(target, again, to="float32")
+    converted = 0
+    with ExitStack() as stack:
+        originals, checkpoint, restored = (
+            stack.enter_context(lp.checkpoints.open(one)) for one in (source, target, again)
+        )
+        assert len(originals) == len(checkpoint) == len(restored)
+        for tensor, x in originals.items():
+            after = tensor.removesuffix(".npy")  # as the array of an archive is called
+            if not np.issubdtype(x.dtype, np.floating):
+                assert np.array_equal(checkpoint[after], x)
+                continue
+            codes = _codes(x, fmt)
+            found = checkpoint.read(after, raw=True)
+            assert found.dtype == fmt.code_dtype
+            assert np.array_equal(found, codes)
+            expected = _values(codes, fmt)
+            for got in (checkpoint[after], checkpoint.read(after, dtype="float32"), restored[after]):
+                assert got.dtype == np.float32
+                assert np.array_equal(got, expected, equal_nan=True)
+            if x.shape:
+                assert np.array_equal(checkpoint.read(after, rows=slice(1, 3)), expected[1:3], equal_nan=True)
+            assert checkpoint.info(after).format == fmt.name
+            converted += 1
+    assert converted
+
+
+@pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)
+def test_what_safetensors_holds(fmt: Format, tmp_path: Path) -> None:
+    x = values((3, 5, 7))
+    target = tmp_path / "y.safetensors"
+    lp.convert(save(tmp_path / "x.safetensors", {"w": x}, {"format": "pt"}), target, to=fmt)
+    with safe_open(target, "np") as file:
+        held, metadata = file.get_tensor("w"), file.metadata()
+    assert json.loads(metadata.pop("lowprec")) == {
+        "w": {
+            "format": {
+                "name": fmt.name, "exponent_bits": fmt.exponent_bits, "mantissa_bits": fmt.mantissa_bits,
+                "bias": fmt.bias, "signed": True, "inf": fmt.has_inf, "nan": fmt.nan.value, "zero": True,
+                "source": fmt.source,
+            },
+            "shape": [3, 5, 7],
+        }
+    }  # fmt: skip
+    assert metadata == {"format": "pt"}
+    codes = _codes(x, fmt)
+    if fmt.bits in (4, 6):  # packed as float6 is
+        assert held.dtype == np.uint8
+        assert held.tobytes() == packed(codes, fmt)
+    else:
+        assert held.dtype == (np.uint8 if fmt.bits <= 8 else np.uint16)
+        assert np.array_equal(held, codes)
+
+
+def test_a_dtype_of_ml_dtypes_is_used(tmp_path: Path) -> None:
+    import ml_dtypes
+
+    fmt = lp.float_format("float8_e3m4", exponent_bits=3, mantissa_bits=4)
+    lp.convert(save(tmp_path / "x.safetensors", {"w": np.float32([1.0, -0.3])}), tmp_path / "y.safetensors", to=fmt)
+    with lp.checkpoints.open(tmp_path / "y.safetensors") as checkpoint:
+        got = checkpoint["w"]
+    assert got.dtype == ml_dtypes.float8_e3m4
+    assert got.tolist() == [1.0, -0.296875]
+
+
+def test_scales(tmp_path: Path) -> None:
+    fmt, x = lp.as_format("binary8p4se"), np.float32(np.random.default_rng(0).standard_normal((4, 64)))
+    lp.convert(save(tmp_path / "x.safetensors", {"w": x}), tmp_path / "y.safetensors", to=fmt, scale="axis:0")
+    scales = np.abs(x).max(axis=1, keepdims=True) / np.float32(224.0)  # the largest value, by P3109's table
+    codes = _codes(x / scales, fmt)
+    with lp.checkpoints.open(tmp_path / "y.safetensors") as checkpoint:
+        assert np.array_equal(checkpoint.read("w_scale", raw=True), scales[:, 0])
+        assert np.array_equal(checkpoint.read("w", raw=True), codes)
+        assert np.array_equal(checkpoint.read("w", dtype="float32"), _values(codes, fmt) * scales)
+
+
+# ---- hostile descriptions
+
+
+def _described(path: Path, note: Any, held: np.ndarray) -> Path:
+    return save(path / "x.safetensors", {"w": held}, {"lowprec": json.dumps({"w": note})})
+
+
+TAKEN = {
+    "name": "e4m3x", "exponent_bits": 4, "mantissa_bits": 3, "bias": 7, "signed": True, "inf": True, "nan": "ieee",
+    "zero": True, "source": "",
+}  # fmt: skip
+HELD = np.arange(6, dtype=np.uint8).reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"exponent_bits": 0}, "describes no format for tensor 'w'; `exponent_bits` must be 1 to 11"),
+        ({"exponent_bits": 10**12}, "describes no format for tensor 'w'; `exponent_bits` must be 1 to 11"),
+        ({"mantissa_bits": 15}, "describes no format for tensor 'w'; `exponent_bits` and `mantissa_bits` must make"),
+        ({"bias": 10**80}, "describes no format for tensor 'w'; `bias` must be such that float64 holds every value"),
+        ({"bias": "7"}, "describes no format for tensor 'w'; `bias` must be of type int"),
+        ({"name": "float16"}, "describes no format for tensor 'w'; `name` must be no name of a row"),
+        ({"name": "binary8p3se"}, "describes no format for tensor 'w'; `name` must be another one"),
+        ({"name": "a\nb"}, "describes no format for tensor 'w'; `name` must be 1 to 64 printable characters"),
+        ({"nan": None}, "describes no format for tensor 'w'; `nan` must be of type str"),
+        ({"extra": 1}, "describes no format for tensor 'w'; a description of a format must have the entries"),
+        ({"mantissa_bits": 5}, "tensor 'w' is not what the entry 'lowprec' of the metadata says"),  # 10 bits, in U8
+        ({"mantissa_bits": 1}, "tensor 'w' is not what the entry 'lowprec' of the metadata says"),  # packed: 5 bytes
+    ],
+)
+def test_hostile_descriptions(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    good = _described(tmp_path, {"format": TAKEN, "shape": [2, 3]}, HELD)
+    with lp.checkpoints.open(good) as checkpoint:
+        assert checkpoint["w"].shape == (2, 3)
+    path = _described(tmp_path, {"format": {**TAKEN, **changes}, "shape": [2, 3]}, HELD)
+    with pytest.raises(FileError, match=f"x.safetensors: must be a readable .safetensors file; .*{message}") as caught:
+        lp.checkpoints.open(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"format": TAKEN, "shape": [7]},
+        {"format": TAKEN, "shape": [1] * 65},
+        {"format": TAKEN, "shape": "6"},
+        {"format": TAKEN},
+        {"format": {}, "shape": [6]},
+        {"format": [TAKEN], "shape": [6]},
+        {"format": "binary8p3se", "shape": [6]},
+        {"format": "float8_e4m3fn", "shape": [6]},
+        {"format": None, "shape": [6]},
+    ],
+)
+def test_hostile_notes(note: Any, tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"x\.safetensors: must be a readable .*entry 'lowprec' of"):
+        lp.checkpoints.open(_described(tmp_path, note, HELD))
+
+
+def test_formats_that_float32_does_not_hold(tmp_path: Path) -> None:
+    wide = {**TAKEN, "name": "wide", "bias": 200}
+    path = _described(tmp_path, {"format": wide, "shape": [2, 3]}, HELD)
+    message = r"'w': holds codes of wide, whose smallest value, 2\^-202, is below 2\^-149, .*raw=True reads the codes"
+    with lp.checkpoints.open(path) as checkpoint:
+        for dtype in (None, "float32"):
+            with pytest.raises(FileError, match=message):
+                checkpoint.read("w", dtype=dtype)
+        assert checkpoint.read("w", raw=True).tolist() == HELD.tolist()
+    with pytest.raises(ValueError, match="wide"):
+        lp.convert(path, tmp_path / "y.safetensors", to="float32")
+    assert not (tmp_path / "y.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", '{"name":', json.dumps({**TAKEN, "bias": 0.5}), json.dumps({**TAKEN, "nan": []})]
+)
+def test_hostile_comments(text: str, tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", w=HELD)
+    with zipfile.ZipFile(tmp_path / "x.npz") as archive, zipfile.ZipFile(tmp_path / "y.npz", "w") as changed:
+        info = archive.infolist()[0]
+        info.comment = f"format={text}".encode()
+        changed.writestr(info, archive.read(info))
+    with pytest.raises(FileError, match="its comment describes no format"):
+        lp.checkpoints.read_array(tmp_path / "y.npz")
+    with (
+        lp.checkpoints.open(tmp_path / "y.npz") as checkpoint,
+        pytest.raises(FileError, match="its comment describes no format"),
+    ):
+        checkpoint["w.npy"]
+
+
+# ---- other files
+
+
+def test_a_model_cannot_hold_them(tmp_path: Path) -> None:
+    source = SOURCES["onnx"][0](tmp_path)
+    for dry_run in (False, True):
+        with pytest.raises(FileError, match=r"x\.onnx: cannot hold binary8p3se, for which ONNX has no type"):
+            lp.convert(source, tmp_path / "y.onnx", to="binary8p3se", dry_run=dry_run)
+    assert not (tmp_path / "y.onnx").exists()
+
+
+def test_npy_files_hold_bare_codes(tmp_path: Path) -> None:
+    x = np.float32([1.0, -0.3, np.nan])
+    np.save(tmp_path / "x.npy", x)
+    lp.convert(tmp_path / "x.npy", tmp_path / "y.npy", to="binary12p6se")
+    codes = np.load(tmp_path / "y.npy")
+    assert codes.dtype == np.uint16
+    assert np.array_equal(codes, _codes(x, lp.as_format("binary12p6se")))
+    with lp.checkpoints.open(tmp_path / "y.npy") as checkpoint:
+        assert checkpoint["y.npy"].dtype == np.uint16
+    with lp.checkpoints.open(tmp_path / "y.npy", source="binary12p6se") as checkpoint:
+        assert np.array_equal(checkpoint["y.npy"], _values(codes, lp.as_format("binary12p6se")), equal_nan=True)
+
+
+def test_check_says_who_reads_them(tmp_path: Path) -> None:
+    lp.convert(save(tmp_path / "x.safetensors", {"w": values((4, 4))}), tmp_path / "y.safetensors", to="binary12p6se")
+    texts = [finding.text for finding in lp.checkpoints.check(tmp_path / "y.safetensors")]
+    assert "holds binary12p6se codes as U16, which the file's metadata say to lowprec alone" in texts
+
+
+def test_two_formats_of_one_name_are_two_conversions(tmp_path: Path) -> None:
+    container = open_container(save(tmp_path / "x.safetensors", {"w": values((4, 4))}), None)
+    other = lp.float_format("e4m4", exponent_bits=4, mantissa_bits=4)
+    jobs = [describe_job({"to": to}, container).options["to"] for to in (OWN, other, "binary8p3se", "Binary8p3SE")]
+    assert jobs[0] != jobs[1]
+    assert jobs[2] == jobs[3]

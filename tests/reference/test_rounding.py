@@ -1,0 +1,262 @@
+"""The oracle of the rounding rules: neighbours, ties, random numbers; values typed from tables, and laws that hold."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import gfloat
+import numpy as np
+import pytest
+from gfloat.formats import format_info_p3109
+from support.custom_formats import BY_NAME, float_format, p3109
+
+from lowprec import reference
+from lowprec.reference.exact_cast import decode, encode
+from lowprec.reference.exact_values import Value, finite_count, magnitude_of, signed_code
+from lowprec.reference.rounding import encode_rounded, lots_for_upper, place_of
+from lowprec.spec.formats import FLOAT16, FORMATS, Format, NaNRule, as_format
+from lowprec.spec.rounding_rules import ROUNDINGS, Rounding
+
+DETERMINISTIC = [name for name in ROUNDINGS if not name.startswith("stochastic")]
+STOCHASTIC = ["stochastic_a", "stochastic_b", "stochastic_c"]
+E8 = FORMATS["float8_e8m0fnu"]
+LAWFUL = [
+    FORMATS["float8_e4m3fn"], FORMATS["float8_e5m2fnuz"], FORMATS["float4_e2m1fn"], E8, p3109(6, 3, "se"),
+    p3109(6, 1, "sf"), p3109(6, 2, "ue"), p3109(5, 5, "uf"),
+    float_format("e3m2i", (3, 2, 3), inf=True, nan=NaNRule.IEEE),
+]  # fmt: skip
+
+
+def rule(mode: str, overflow: str = "sat_finite", nan: str = "signed", bits: int = 0) -> Rounding:
+    return Rounding(mode, overflow, nan, bits)
+
+
+# ---- between two neighbours
+
+# the codes of float4_e2m1fn: 0 0 | 1 0.5 | 2 1 | 3 1.5 | 4 2 | 5 3 | 6 4 | 7 6; negative ones are 8 higher
+BETWEEN = {  # mode: codes of 2.25, 2.5, 2.75, 3.5, 0.25, 0.01, -0.25, -2.25, -2.5, -3.5
+    "nearest_even": [4, 4, 5, 6, 0, 0, 8, 12, 12, 14],
+    "nearest_away": [4, 5, 5, 6, 1, 0, 9, 12, 13, 14],
+    "nearest_zero": [4, 4, 5, 5, 0, 0, 8, 12, 12, 13],
+    "toward_zero": [4, 4, 4, 5, 0, 0, 8, 12, 12, 13],
+    "away_from_zero": [5, 5, 5, 6, 1, 1, 9, 13, 13, 14],
+    "toward_positive": [5, 5, 5, 6, 1, 1, 8, 12, 12, 13],
+    "toward_negative": [4, 4, 4, 5, 0, 0, 9, 13, 13, 14],
+    "to_odd": [5, 5, 5, 5, 1, 1, 9, 13, 13, 13],
+}
+
+
+@pytest.mark.parametrize("mode", DETERMINISTIC)
+def test_between_neighbours_of_float4(mode: str) -> None:
+    x = [2.25, 2.5, 2.75, 3.5, 0.25, 0.01, -0.25, -2.25, -2.5, -3.5]
+    assert [encode(value, "float4_e2m1fn", rounding=mode) for value in x] == BETWEEN[mode]
+
+
+# float16: 1 is 3C00, the next value 1 + 2**-10 is 3C01; the smallest subnormal 2**-24 is 0001; 2**-14 is 0400
+def test_between_neighbours_of_float16() -> None:
+    tie, odd_tie, just_below = Fraction(2049, 2048), Fraction(2051, 2048), Fraction(2049, 2048) - Fraction(1, 2**60)
+    assert [encode_rounded(tie, FLOAT16, rule(mode)) & 1 for mode in DETERMINISTIC] == [0, 1, 0, 0, 1, 1, 0, 1]
+    assert [encode_rounded(odd_tie, FLOAT16, rule(mode)) & 3 for mode in DETERMINISTIC] == [2, 2, 1, 1, 2, 2, 1, 1]
+    assert [encode_rounded(just_below, FLOAT16, rule(mode)) & 1 for mode in DETERMINISTIC] == [0, 0, 0, 0, 1, 1, 0, 1]
+    below = Fraction(1, 2**14) - Fraction(1, 2**25)  # half-way between 03FF and 0400, where subnormals end
+    found = [encode_rounded(below, FLOAT16, rule(mode)) for mode in DETERMINISTIC]
+    assert found == [0x400, 0x400, 0x3FF, 0x3FF, 0x400, 0x400, 0x3FF, 0x3FF]
+    half = Fraction(1, 2**25)  # of the smallest subnormal
+    assert [encode_rounded(half, FLOAT16, rule(mode)) for mode in DETERMINISTIC] == [0, 1, 0, 0, 1, 1, 0, 1]
+
+
+def test_odd_and_even_are_those_of_the_code_between_powers_of_two() -> None:
+    # codes of 2**e: e + 127. At a tie, 1.5 * 2**e, the even code wins: 1.5 and 3 become 2 (80), 6 becomes 8 (82)
+    x = [1.5, 3.0, 6.0, 1.25]
+    assert [encode(value, E8, rounding="nearest_even") for value in x] == [0x80, 0x80, 0x82, 0x7F]
+    assert [encode(value, E8, rounding="to_odd") for value in x] == [0x7F, 0x81, 0x81, 0x7F]
+    assert [encode(value, E8, round_mode="nearest") for value in x] == [0x80, 0x81, 0x82, 0x7F]  # the rule of ONNX
+    signed = p3109(6, 1, "se")  # 1 sign bit, 5 exponent bits, no mantissa, bias 16: code 16 is 1, 17 is 2, 18 is 4
+    assert [encode(value, signed, rounding="nearest_even") for value in (1.5, 3.0, -3.0)] == [16, 18, 50]
+    assert encode(Fraction(1, 2**16), signed, rounding="nearest_even") == 0  # between 0 and the code 1, 2**-15
+
+
+# ---- random numbers
+
+
+def test_stochastic_thresholds_by_hand() -> None:
+    # 2.3 lies 3/10 of the way from 2 (code 4) to 3 (code 5). N = 3: a: floor(2.4) = 2 of 8, b: floor(2.4 + 1/2) = 2,
+    # c: 2. 2.32: 2.56 of 8: a 2, b 3, c 3. 2.0625: 1/16, 0.5 of 8: a 0, b 1, c 0. 2.1875: 3/16, 1.5 of 8: a 1, b 2, c 2
+    cases = {"2.3": (2, 2, 2), "2.32": (2, 3, 3), "2.0625": (0, 1, 0), "2.1875": (1, 2, 2), "2.999": (7, 8, 8)}
+    for x, lots in cases.items():
+        for mode, count in zip(STOCHASTIC, lots, strict=True):
+            found = [encode(x, "float4_e2m1fn", rounding=mode, random=r, random_bits=3) for r in range(8)]
+            assert found == [4] * (8 - count) + [5] * count, (x, mode)
+    both = [encode("2.3", "float4_e2m1fn", rounding="stochastic", random=r, random_bits=3) for r in range(8)]
+    assert both == [4] * 6 + [5] * 2
+
+
+FRACTIONS = [
+    *(Fraction(k, 16) for k in range(16)), Fraction(1, 3), Fraction(2, 7), Fraction(1, 2**9), Fraction(3, 2**9),
+    1 - Fraction(1, 2**9), Fraction(1, 2**40), 1 - Fraction(1, 2**40), Fraction(5, 64), Fraction(255, 512),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bits", [1, 4, 5, 6, 7, 8])
+def test_the_probability_of_the_upper_neighbour_is_exact(bits: int) -> None:
+    # stochastic_b: the fraction rounded to N bits, half up; by counting all random numbers
+    for fraction in FRACTIONS:
+        for sign in (1, -1):
+            x = sign * (2 + fraction)  # between 2 and 3
+            found = {
+                mode: sum(
+                    encode_rounded(x, FORMATS["float4_e2m1fn"], rule(mode, bits=bits), r) & 7 == 5
+                    for r in range(2**bits)
+                )
+                for mode in STOCHASTIC
+            }
+            assert found["stochastic_b"] == int(fraction * 2**bits + Fraction(1, 2))
+            assert found["stochastic_a"] == int(fraction * 2**bits)
+            assert found["stochastic_c"] == round(fraction * 2**bits)
+            assert found == {mode: lots_for_upper(fraction, rule(mode, bits=bits)) for mode in STOCHASTIC}
+            if (fraction * 2**bits).denominator == 1:
+                assert len(set(found.values())) == 1  # a, b and c are one rule for what N bits hold
+
+
+# ---- laws
+
+
+def landmarks(fmt: Format) -> list[Fraction]:
+    """Return magnitudes: zero, values, ties, what is near them, and what lies beyond the ends."""
+    count = finite_count(fmt)
+    codes = sorted({*range(min(6, count)), *range(max(count - 5, 0), count + 2), *range(0, count, max(7, count // 40))})
+    parts = (Fraction(0), Fraction(1, 2), Fraction(1, 3), Fraction(1, 2**40), 1 - Fraction(1, 2**40))
+    lows = [0 if code < 0 else magnitude_of(code, fmt) for code in codes]
+    highs = [magnitude_of(code + 1, fmt) for code in codes]
+    found = [low + (high - low) * part for low, high in zip(lows, highs, strict=True) for part in parts]
+    return sorted({*found, magnitude_of(0, fmt) / 3, magnitude_of(count, fmt) * 5})
+
+
+def value_or_end(code: int, fmt: Format) -> Fraction:
+    value = decode(code, fmt)
+    end = 2 * magnitude_of(finite_count(fmt), fmt)
+    return (-end if value.negative else end) if value.special == "inf" else value.number
+
+
+@pytest.mark.parametrize("fmt", LAWFUL, **BY_NAME)
+@pytest.mark.parametrize("mode", [*DETERMINISTIC, *STOCHASTIC])
+def test_values_are_fixed_points_and_roundings_monotonic(fmt: Format, mode: str) -> None:
+    bits = 4 if mode in STOCHASTIC else 0
+    for random in (0, 11, 15) if bits else (None,):
+        for code in range(1 << fmt.bits):
+            value = decode(code, fmt)
+            if not value.special:
+                assert encode_rounded(value, fmt, rule(mode, "ovf_inf", bits=bits), random) == code
+        for overflow in ("sat_finite", "sat_propagate", "ovf_inf" if fmt.has_inf and fmt.signed else "sat_finite"):
+            marks = landmarks(fmt)
+            numbers = [-mark for mark in reversed(marks)] * (fmt != E8) + marks
+            found = [
+                value_or_end(encode_rounded(x, fmt, rule(mode, overflow, bits=bits), random), fmt) for x in numbers
+            ]
+            assert found == sorted(found)
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in LAWFUL if fmt.signed], **BY_NAME)
+@pytest.mark.parametrize("overflow", ["sat_finite", "sat_propagate", "ovf_inf"])
+def test_directed_roundings_are_dual(fmt: Format, overflow: str) -> None:
+    other = {"toward_positive": "toward_negative", "toward_negative": "toward_positive"}
+    for mode in DETERMINISTIC:
+        for mark in (*landmarks(fmt), "inf"):
+            x = Value.of(mark)
+            here = decode(encode_rounded(x, fmt, rule(mode, overflow)), fmt)
+            there = encode_rounded(Value(x.magnitude, True, x.special), fmt, rule(other.get(mode, mode), overflow))
+            negated = decode(there, fmt)
+            assert (negated.magnitude, negated.special) == (here.magnitude, here.special)
+            has_sign = here.magnitude or here.special == "inf" or fmt.nan is not NaNRule.NEGATIVE_ZERO
+            assert not has_sign or (here.negative, negated.negative) == (False, True)
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in LAWFUL if fmt.has_zero], **BY_NAME)
+def test_what_never_becomes_zero(fmt: Format) -> None:
+    tiny = magnitude_of(1, fmt) / 2**50
+    for mode in ("to_odd", "away_from_zero", "toward_positive"):
+        assert encode_rounded(tiny, fmt, rule(mode)) == 1
+    if fmt.signed:
+        for mode in ("to_odd", "away_from_zero", "toward_negative"):
+            assert encode_rounded(-tiny, fmt, rule(mode)) == signed_code(1, True, fmt)
+    zeros = {encode_rounded(-tiny, fmt, rule(mode)) for mode in ("toward_zero", "toward_positive", "nearest_even")}
+    minus_zero = {1 << (fmt.bits - 1)} if fmt.signed and fmt.nan is not NaNRule.NEGATIVE_ZERO else {0}
+    assert zeros == minus_zero == {encode_rounded(-0.0, fmt, rule("to_odd"))}
+
+
+@pytest.mark.parametrize("fmt", [*LAWFUL, FORMATS["float64"], FORMATS["bfloat16"]], **BY_NAME)
+def test_places_are_those_that_enclose_the_magnitude(fmt: Format) -> None:
+    codes = range(1, 1 << fmt.bits, max(1, (1 << fmt.bits) // 50))
+    for code in [*codes, -3] if not fmt.has_zero else codes:
+        low, high = magnitude_of(code, fmt), magnitude_of(code + 1, fmt)
+        for part in (Fraction(0), Fraction(1, 3), 1 - Fraction(1, 2**99)):
+            assert place_of(low + part * (high - low), fmt) == (code, part)
+
+
+# ---- without the new rules, and gfloat
+
+
+@pytest.mark.parametrize("name", [row.name for row in FORMATS.values() if row.is_float and row.has_zero])
+def test_nearest_even_alone_is_cast(name: str) -> None:
+    fmt = as_format(name)
+    x = [*landmarks(fmt)[::3], "inf", "-inf", "nan", "-nan", 0.0, -0.0]
+    x += [-mark for mark in landmarks(fmt)[::3]]
+    assert [encode(value, fmt, rounding="nearest_even") for value in x] == [encode(value, fmt) for value in x]
+    off = [encode(value, fmt, saturate=False) for value in x]
+    assert [encode(value, fmt, overflow="ovf_inf") for value in x] == off
+
+
+THEIRS = {
+    "nearest_even": gfloat.RoundMode.TiesToEven, "nearest_away": gfloat.RoundMode.TiesToAway,
+    "toward_zero": gfloat.RoundMode.TowardZero, "toward_positive": gfloat.RoundMode.TowardPositive,
+    "toward_negative": gfloat.RoundMode.TowardNegative, "stochastic_a": gfloat.RoundMode.StochasticFastest,
+    "stochastic_b": gfloat.RoundMode.StochasticFast, "stochastic_c": gfloat.RoundMode.Stochastic,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fields", [(8, 3, "se"), (8, 4, "sf"), (6, 2, "sf"), (5, 1, "se"), (6, 1, "sf")])
+@pytest.mark.parametrize("mode", THEIRS)
+def test_gfloat_rounds_alike(fields: tuple[int, int, str], mode: str) -> None:
+    fmt = p3109(*fields)
+    domain = gfloat.Domain.Extended if fmt.has_inf else gfloat.Domain.Finite
+    info = format_info_p3109(fmt.bits, fmt.mantissa_bits + 1, gfloat.Signedness.Signed, domain)
+    bits = 5 if mode in STOCHASTIC else 0
+    marks = [float(mark) for mark in landmarks(fmt) if Fraction(float(mark)) == mark]
+    for x in [*marks, *(-mark for mark in marks), np.inf, -np.inf]:
+        for overflow in ("sat_finite", "ovf_inf"):
+            for random in (0, 9, 31) if bits else (None,):
+                ours = encode_rounded(x, fmt, rule(mode, overflow, bits=bits), random)
+                sat = overflow == "sat_finite"
+                theirs = gfloat.round_float(info, x, THEIRS[mode], sat, random or 0, bits)
+                assert ours == gfloat.encode_float(info, theirs), (x, overflow, random)
+
+
+# ---- arguments
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rounding": "up"}, "`rounding` must be one of nearest_even, .*; got 'up'"),
+        ({"overflow": "inf"}, "`overflow` must be one of sat_finite"),
+        ({"nan": "quiet"}, "`nan` must be one of signed"),
+        ({"rounding": "to_odd", "saturate": False}, "`saturate` must be True, its default, where `rounding` is given"),
+        ({"nan": "zero", "opset": 24}, "`opset` must be 28, its default, where `nan` is given"),
+        ({"rounding": "to_odd", "random": 3}, "`random` must be None unless `rounding` is stochastic; got 3"),
+        ({"random": 3}, "`random` must be None unless"),
+        ({"rounding": "stochastic"}, "`random` must be an integer from 0 to 2\\*\\*16 - 1 where `rounding` is stoch"),
+        ({"rounding": "stochastic", "random": 16, "random_bits": 4}, "`random` must be an integer from 0 to 2\\*\\*4"),
+        ({"rounding": "stochastic", "random": 1, "random_bits": 33}, "`random_bits` must be an integer from 1 to 32"),
+        ({"random_bits": 0}, "`random_bits` must be an integer from 1 to 32"),
+    ],
+)
+def test_what_is_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        reference.encode(1, "float8_e4m3fn", **options)
+    with pytest.raises(ValueError, match=message):
+        reference.cast(1, "float16", "float8_e4m3fn", **options)
+
+
+def test_integers_take_no_rounding() -> None:
+    with pytest.raises(ValueError, match="`fmt` must be a float format where `rounding` is given; got int8"):
+        reference.encode(1, "int8", rounding="to_odd")
