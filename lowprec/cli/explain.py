@@ -7,7 +7,8 @@ import re
 from typing import Any
 
 from ..reference.explanation import explain
-from .format_arguments import FORMAT_HELP, number_format, rounding_rules
+from .format_arguments import FORMAT_HELP, number_format
+from .rounding_arguments import rounding_keywords, rounding_rules
 
 __all__ = ["add_command"]
 
@@ -17,14 +18,13 @@ _NEGATIVE = re.compile(r"-(\.?\d|inf|nan)", re.IGNORECASE)
 
 def _run(options: argparse.Namespace) -> None:
     fmt = number_format(options.format, "FORMAT")
-    names = "saturate round_mode opset rounding overflow nan seed random_bits offset"
-    rules = {name: getattr(options, name) for name in names.split()}
-    print(explain(options.value, fmt, **rules))
+    rules = {"saturate": options.saturate, "round_mode": options.round_mode, "opset": options.opset}
+    print(explain(options.value, fmt, **rules, **rounding_keywords(options)))
 
 
 def add_command(commands: Any, rules: argparse.ArgumentParser) -> None:
     """Add the command to the parser of the command line."""
-    parents = [rules, rounding_rules()]
+    parents = [rules, rounding_rules(offset=True)]
     one = commands.add_parser("explain", parents=parents, help="why a number becomes that code of a format")
     one._negative_number_matcher = _NEGATIVE
     one.add_argument("value", metavar="X", help="0.3, -17/23, 0x1.8p+3, inf, -nan")

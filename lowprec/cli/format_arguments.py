@@ -12,9 +12,8 @@ from ..spec.formats import FORMATS, NUMBERS, Format, as_format
 from ..spec.opset_rules import NEWEST
 from ..spec.p3109 import has_p3109_shape, p3109_problem
 from ..spec.round_modes import ROUND_MODES
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, NAN_RULES, OVERFLOWS, ROUNDINGS
 
-__all__ = ["FORMAT_HELP", "any_format", "byte_size", "cast_rules", "number_format", "rounding_rules", "source_format"]
+__all__ = ["FORMAT_HELP", "any_format", "byte_size", "cast_rules", "number_format", "source_format"]
 
 FORMAT_HELP = "a name, ONNX name, ONNX enum value, or a name of IEEE P3109, such as binary8p3se"
 
@@ -59,19 +58,4 @@ def cast_rules() -> argparse.ArgumentParser:
     rules.add_argument("--no-saturate", dest="saturate", action="store_false", help="float8: overflow to NaN or Inf")
     rules.add_argument("--round-mode", choices=ROUND_MODES, help="for power-of-two formats (default: up)")
     rules.add_argument("--opset", type=int, default=NEWEST, metavar="N", help="the ONNX opset (default: %(default)s)")
-    return rules
-
-
-def rounding_rules() -> argparse.ArgumentParser:
-    """Return a parent of the parsers of commands that take the rounding rules beyond ONNX."""
-    rules = argparse.ArgumentParser(add_help=False)
-    wide = "sat_finite up to 8 bits, else ovf_inf"
-    modes = f"{', '.join(ROUNDINGS)}, instead of the rules of ONNX"
-    rules.add_argument("--rounding", choices=ROUNDINGS, metavar="MODE", help=modes)
-    rules.add_argument("--overflow", choices=OVERFLOWS, help=f"what is beyond the range becomes (default: {wide})")
-    rules.add_argument("--nan", choices=NAN_RULES, help="what NaN becomes (default: signed)")
-    rules.add_argument("--seed", type=int, metavar="S", help="of the random numbers of a stochastic rounding")
-    bits = "random bits that decide, 1 to 32 (default: %(default)s)"
-    rules.add_argument("--random-bits", type=int, default=DEFAULT_RANDOM_BITS, metavar="N", help=bits)
-    rules.add_argument("--offset", type=int, default=FIRST, metavar="N", help="place of the first random number")
     return rules
