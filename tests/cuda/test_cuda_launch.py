@@ -21,9 +21,10 @@ from lowprec.plans.cast_plan import copy_plan, make_plan
 from lowprec.plans.granularity import Granularity
 from lowprec.spec.formats import FORMATS
 from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.rounding_rules import Stream
 
 NATIVE = Path(lp.__file__).parent / "_native"
-HEADERS = ("elementwise.h", "integer_elements.h", "scaled_elements.h")
+HEADERS = ("elementwise.h", "integer_elements.h", "scaled_elements.h", "rounding_elements.h")
 ENDS = [(a, b) for a in (2, 4, 6, 8, 16, 32, 64) for b in (2, 4, 6, 8, 16, 32, 64)]
 
 
@@ -93,7 +94,7 @@ def test_every_loop_has_a_function_but_those_of_the_ends() -> None:
     tier = import_module(f"lowprec._native.tier_{lp.build_info()['isas'][0]}")
     loops = {name for name in tier.LOOPS if not name.startswith(("pack", "unpack", "byteswap"))}
     assert len(loops) > 50
-    assert loops | set(tier.SCALE_LOOPS) <= made
+    assert loops | set(tier.SCALE_LOOPS) | set(tier.RANDOM_LOOPS) <= made
 
 
 def test_loops_that_take_scales_are_known_by_their_names() -> None:
@@ -105,10 +106,12 @@ def test_loops_that_take_scales_are_known_by_their_names() -> None:
 
 def test_operands_are_passed_by_value() -> None:
     packed = cuda_source.operands_bytes(2**40, 0, Granularity(0, 3, 4, 1, 0, 1))
-    assert np.frombuffer(packed, np.uint64).tolist() == [2**40, 0, 3, 4, 1, 0, 1]
+    assert np.frombuffer(packed, np.uint64).tolist() == [2**40, 0, 3, 4, 1, 0, 1, 0, 0]
+    streamed = cuda_source.operands_bytes(*cuda_source.NO_SCALES, Stream(2**63 + 1, 7))
+    assert np.frombuffer(streamed, np.uint64).tolist() == [0, 0, 1, 1, 1, 0, 1, 2**63 + 1, 7]
     fields = re.findall(r"\w+(?=[,;])", re.sub("//.*", "", _between("vectors.cuh", "struct operands_t {", "};")))
-    assert fields == ["scale", "zero", "inner", "length", "block", "outer_step", "width"]
-    assert [*Granularity._fields[1:]] == fields[2:]
+    assert fields == ["scale", "zero", "inner", "length", "block", "outer_step", "width", "seed", "slot"]
+    assert [*Granularity._fields[1:], "seed", "slot"] == fields[2:]
     assert cuda_source.arguments(_program("int8", "uint16"), 1, packed)[2].tobytes() == packed
 
 
