@@ -80,7 +80,8 @@ def test_saturated_counts_of_random_numbers(mode: str, cut: int, tmp_path: Path)
 def test_saturated_counts_without_a_zero(mode: str, tmp_path: Path) -> None:
     """Powers of two: both ends of the range, by the oracle; beyond them it has NaN."""
     parts = np.array([1, 1.25, 1.5, 1.75, 1.999])
-    x = np.concatenate([sign * parts * 2.0**power for sign in (1, -1) for power in (-129, -128, -127, 0, 126, 127)])
+    powers = {1: (-129, -128, -127, 0, 126, 127), -1: (-129, 0, 127)}
+    x = np.concatenate([sign * parts * 2.0**power for sign, some in powers.items() for power in some])
     x = np.append(x, [0.0, -0.0]).astype(np.float32)
     rounding = Rounding(mode, "ovf_inf", "signed", 4 if mode.startswith("stochastic") else 0)
     random = [reference.random_word(8, n, 4) if rounding.random_bits else None for n in range(x.size)]
