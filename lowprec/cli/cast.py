@@ -16,6 +16,8 @@ from .rounding_arguments import rounding_keywords
 
 __all__ = ["add_command"]
 
+_OUTPUT_HELP = ".npy where NumPy has the format, and for bare codes of a described one; .npz for every format"
+
 
 def _run(options: argparse.Namespace) -> None:
     target, source = number_format(options.to, "--to"), source_format(options)
@@ -38,7 +40,7 @@ def add_command(commands: Any, *rules: argparse.ArgumentParser) -> None:
         "its name, which `cast`, `loss` and `convert` read.",
     )  # fmt: skip
     one.add_argument("input", metavar="IN", type=Path)
-    one.add_argument("output", metavar="OUT", type=Path, help=".npy where NumPy has the format, .npz for every format")
+    one.add_argument("output", metavar="OUT", type=Path, help=_OUTPUT_HELP)
     one.add_argument("--to", required=True, metavar="FORMAT", help=FORMAT_HELP)
     one.add_argument("--from", dest="source", metavar="FORMAT", help="the format of codes that IN does not name")
     one.add_argument("--overwrite", action="store_true", help="replace OUT if it exists")

@@ -232,7 +232,8 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
     if isinstance(spec, str) and has_p3109_shape(spec):
         raise ValueError(f"`{parameter}` {p3109_problem(spec)}; got {shown(spec)}")
     close = difflib.get_close_matches(spec, [*ROW_NAMES, *REGISTERED], 3, 0.5) if isinstance(spec, str) else []
-    names = f"one of {', '.join(FORMATS)}, an ONNX name or enum value, or a dtype"
+    others = "an ONNX name or enum value, a name of IEEE P3109 or a registered one, or a dtype"
+    names = f"one of {', '.join(FORMATS)}, {others}"
     hint = f" (did you mean {' or '.join(close)}?)" if close else ""
     raise ValueError(f"`{parameter}` must be {names}; got {shown(spec)}{hint}")
 

@@ -236,13 +236,6 @@ def test_formats_without_a_name_are_refused_where_torch_traces() -> None:
         make_fx(lambda x: lp.cast(x, row))(sample())
 
 
-def test_names_of_described_formats_are_traced() -> None:
-    x, fmt = sample(), lp.register(lp.float_format("registered_for_torch", exponent_bits=4, mantissa_bits=3))
-    for to in ("binary8p3se", lp.as_format("binary5p2sf"), "registered_for_torch", fmt):
-        traced = make_fx(lambda x, to=to: lp.cast(x, to))(x)
-        assert torch.equal(traced(x), lp.cast(x, to))
-
-
 # ---- autograd
 
 
