@@ -1,6 +1,8 @@
 from collections.abc import Callable
 from typing import Any
 
+TILE_ELEMENTS: int
+
 def available_isas() -> tuple[str, ...]: ...
 def use_isa(name: str) -> None: ...
 def isa() -> str: ...
@@ -48,6 +50,21 @@ def find_ranges(
     high: Any,
     n_threads: int,
 ) -> None: ...
+def quantize_blocks(
+    program: BlockProgram,
+    load: Program | None,
+    src: Any,
+    elements: Any,
+    scales: Any,
+    outer: int,
+    length: int,
+    inner: int,
+    block: int,
+    global_scale: float,
+    seed: int,
+    offset: int,
+    n_threads: int,
+) -> None: ...
 def in_default_mode(function: Callable[[], Any]) -> Any: ...
 
 class Program:
@@ -56,6 +73,21 @@ class Program:
     names: tuple[str, ...]
     params: bytes
     def __init__(self, names: tuple[str, ...], src_bits: int, dst_bits: int, params: dict[str, int]) -> None: ...
+
+class BlockProgram:
+    def __init__(
+        self,
+        params: dict[str, float],
+        *,
+        quotients: bool,
+        ignores: bool,
+        is_random: bool,
+        integers: bool,
+        negative_zero: int,
+        pack: str | None,
+        bits: int,
+        group: int,
+    ) -> None: ...
 
 class Operands:
     addresses: tuple[int, int]

@@ -159,6 +159,7 @@ def use_isa(str name) -> None:
         blocks_in_use[index].encode = <encode_blocks_t><size_t>encode
         blocks_in_use[index].decode = <decode_blocks_t><size_t>decode
         blocks_in_use[index].beyond = <beyond_blocks_t><size_t>beyond
+    use_block_loops(tier)
     isa_in_use = name
 
 
@@ -362,3 +363,4 @@ include "_native/error_stats.pxi"
 include "_native/scaled_stats.pxi"
 include "_native/ranges.pxi"
 include "_native/ggml_blocks.pxi"
+include "_native/block_quantize.pxi"

@@ -52,6 +52,18 @@ LIBM = ctypes.util.find_library("m")
 FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO = 0x800, 0x400, 0xC00  # x86
 
 
+@pytest.fixture(params=["whole", "pieces"])
+def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Have `convert` read tensors whole, or in pieces of every kind; return a number of threads."""
+    if request.param == "whole":
+        return 1
+    monkeypatch.setattr("lowprec.checkpoints.execution.budget.LARGEST_CHUNK", 1 << 10)
+    monkeypatch.setattr("lowprec.checkpoints.arithmetic.places.BATCH", 8)
+    for name in ("CHUNK", "PART", "SCALED_PART"):
+        monkeypatch.setattr(f"lowprec.checkpoints.arithmetic.chunk_arithmetic.{name}", 1 << 7)
+    return 3
+
+
 @pytest.fixture(params=["flush to zero", "upward", "downward", "toward zero"])
 def odd_mode(request: pytest.FixtureRequest) -> Iterator[None]:
     """Leave the calling thread in a floating-point mode that would change the bits."""

@@ -66,7 +66,7 @@ def _lower_neighbour(values: Values, fmt: Format, lib: Library) -> tuple[Any, An
         tiny = magnitude < least if not fmt.has_zero else (magnitude < least) & (magnitude > 0)
         anchor = magnitude = lib.select(tiny, least, magnitude, float64)
     else:
-        low = lib.select(outside, 0.0, low, float64)
+        low = lib.select(outside, 0.0, lib.select(low >= top, top, low, float64), float64)
         if not fmt.has_zero:
             low = lib.select((magnitude == 0) & (low == 0), least, low, float64)
         anchor = lib.xp.where(magnitude > 0, magnitude, low)  # powers above 2**32 are multiples of 2**32

@@ -22,10 +22,14 @@ from ..arrays.libraries import (
     to_library,
 )
 from ..arrays.torch_tensors import mark_written
+from ..plans.cast_plan import copy_plan
 from ..spec.formats import FLOAT32
 from . import block_dask
 from .block_job import BlockJob
+from .block_loops import block_program, fits_packed, quantize_dense
 from .block_values import elements_of, find_global_scale, find_scales, scaled_values
+from .dispatch import dispatch
+from .job import Job
 from .swizzle import swizzle
 
 __all__ = ["run_blocks"]
@@ -49,15 +53,34 @@ def run_blocks(job: BlockJob) -> tuple[Any, ...]:
 
 
 def _codes_of(job: BlockJob) -> tuple[_Array, ...]:
-    """Return the results for a NumPy array as unsigned codes."""
+    """Return the results for a NumPy array as unsigned codes; they are ``job.out`` where that is given."""
     x, plan, axis, block = job.x, job.plan, job.axis, job.block
     factor = None
     if plan.two_levels:
         factor = find_global_scale(x, plan) if job.global_scale is None else job.global_scale
-    scales = find_scales(x, plan, axis, block, factor)
-    elements = elements_of(scaled_values(x, scales, plan, axis, block, factor), job, codes=True)
+    kept = [None, None] if job.out is None else job.out
+    direct = job.packed and fits_packed(plan.element, job.spread, block)
+    program = block_program(plan, direct) if x.size else None
+    if program is None:
+        scales = find_scales(x, plan, axis, block, factor)
+        elements = elements_of(scaled_values(x, scales, plan, axis, block, factor), job, codes=True)
+    else:
+        elements = _output(kept[0], job.results[0][0] if direct else x.shape)
+        scales = _output(None if job.swizzled else kept[1], job.scale_shape)
+        codes = np.ascontiguousarray(to_codes(x))
+        value = 1.0 if factor is None else float(factor)
+        quantize_dense(program, codes, plan, (elements, scales), job.spread, block, value, job.stream)
+        if job.packed and not direct:
+            elements = dispatch(Job(elements, copy_plan(plan.element), codes=True, packed=True))
     scales = swizzle(scales, axis) if job.swizzled else scales
     return (elements, scales) if factor is None else (elements, scales, np.asarray(factor).view(np.uint32))
+
+
+def _output(out: _Array | None, shape: tuple[int, ...]) -> _Array:
+    """Return memory for codes of a byte: that of the caller where the loops can write to it."""
+    if out is not None and out.shape == shape and out.flags.c_contiguous and out.dtype == np.uint8:
+        return out
+    return np.empty(shape, np.uint8)
 
 
 def _on_host(x: Any) -> _Array:
@@ -67,13 +90,19 @@ def _on_host(x: Any) -> _Array:
 def _host_job(job: BlockJob) -> BlockJob:
     """Return the job for the NumPy array with the elements of ``job.x``."""
     factor = None if job.global_scale is None else _on_host(job.global_scale)
-    return job._replace(x=to_host(job.x).view(job.plan.source.dtype), global_scale=factor, out=None)
+    x = to_host(job.x)
+    out = None if job.out is None else tuple(map(to_codes, job.out))
+    if out is not None and any(np.may_share_memory(x, one) for one in out):
+        out = None
+    return job._replace(x=x.view(job.plan.source.dtype), global_scale=factor, out=out)
 
 
 def _store(codes: _Array, out: Any) -> Any:
-    """Write codes to an array of the caller."""
+    """Write codes to an array of the caller, unless it holds them."""
     swapped = isinstance(out, np.ndarray) and not out.dtype.isnative
-    to_codes(out)[...] = codes.byteswap() if swapped else codes
+    memory = to_codes(out)
+    if not (codes.base is not None and np.shares_memory(codes, memory)):
+        memory[...] = codes.byteswap() if swapped else codes
     if is_torch(out):
         mark_written(out)
     return out

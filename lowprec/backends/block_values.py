@@ -23,6 +23,7 @@ from ..spec.scale_rules import power_codes
 from .block_job import BlockJob
 from .dispatch import dispatch
 from .job import Job
+from .ranges import Groups, find_range
 
 __all__ = ["divisors_of", "elements_of", "find_global_scale", "find_scales", "global_scale_of", "scaled_values"]
 
@@ -41,13 +42,6 @@ def _plan(source: Format, target: Format) -> Plan:
 
 def _cast(x: Any, source: Format, target: Format, **how: Any) -> Any:
     return x if source == target else dispatch(Job(x, _plan(source, target), **how))
-
-
-def _values_of(x: Any, plan: BlockPlan) -> Any:
-    """Return the values of an array in float64; rounded to float32 where there is a global scale."""
-    if not plan.two_levels:
-        return _cast(x, plan.source, FLOAT64)
-    return _cast(_cast(x, plan.source, FLOAT32), FLOAT32, FLOAT64)
 
 
 def _in_blocks(x: Any, axis: int, block: int, xp: Any) -> Any:
@@ -92,7 +86,7 @@ def find_scales(x: Any, plan: BlockPlan, axis: int, block: int, global_scale: _A
         float32, 0-d.
     """
     xp = namespace(x)
-    magnitudes, special = _finite(_values_of(x, plan), xp)
+    magnitudes, special = _finite(_cast(x, plan.source, FLOAT64), xp)
     shape = tuple(x.shape)
     count = -(-shape[axis] // block)
     if 0 in shape:
@@ -121,11 +115,8 @@ def _scale_codes(largest: _Array, plan: BlockPlan, global_scale: _Array | None) 
 @default_mode
 def find_global_scale(x: Any, plan: BlockPlan) -> _Array:
     """Return the global scale that the largest magnitude of an array asks for: float32, 0-d, on the host."""
-    xp = namespace(x)
-    if 0 in x.shape:
-        return np.ones((), np.float32)
-    largest = _on_host(xp.max(_finite(_values_of(x, plan), xp)[0])).view(np.float64).astype(np.float32)
-    return global_scale_of(largest, plan)
+    (largest,) = find_range(x, plan.source, Groups((), ()))
+    return global_scale_of(np.float32(_on_host(largest).view(np.float64)), plan)
 
 
 def global_scale_of(largest: Any, plan: BlockPlan) -> _Array:
@@ -166,7 +157,7 @@ def scaled_values(x: Any, scales: _Array, plan: BlockPlan, axis: int, block: int
         tiny = xp.asarray(_TINY, dtype=values.dtype, device=device)
         values = xp.where((xp.abs(values) < tiny) & (values != zero), xp.where(values < zero, -tiny, tiny), values)
     with np.errstate(all="ignore"):
-        quotients = values / divisors
+        quotients = xp.where(xp.isinf(values), values, values / divisors)
     return xp.where(xp.isnan(divisors), zero, quotients)
 
 

@@ -14,8 +14,10 @@ from ..plans.cast_plan import Plan, Rule
 from ..spec.float_mode import default_mode
 from ..spec.format import own_dtype
 from ..spec.formats import FLOAT64, Format, Kind
+from ..spec.rounding_rules import Stream
 from . import cpu
 from .job import Job
+from .text_rounding import needs_exact_places, round_decimals
 
 __all__ = ["accepts", "copy_texts", "format_values", "parse_values", "run"]
 
@@ -41,7 +43,7 @@ def run(job: Job) -> Any:
     elif job.plan.through is None:
         result = format_values(x, source)
     else:
-        result = parse_values(x, job.plan.through).view(carrier(target, xp))
+        result = parse_values(x, job.plan.through, job.stream).view(carrier(target, xp))
     if out is None:
         return result
     check_out(out, x, result.shape, carrier(target, xp))
@@ -151,7 +153,7 @@ _FLOAT_TAKES_TOO = "_yY\0"
 
 
 @default_mode
-def parse_values(x: _Array, plan: Plan) -> _Array:
+def parse_values(x: _Array, plan: Plan, stream: Stream | None = None) -> _Array:
     """Return the codes of numbers given as text, as ONNX Cast from string does: the decimal is rounded once.
 
     A text is a decimal, plain or scientific, ``INF`` or ``NaN`` in any case; signs and surrounding ASCII blanks are
@@ -165,6 +167,8 @@ def parse_values(x: _Array, plan: Plan) -> _Array:
         Any shape and strides; fixed-width ``str``, ``StringDType``, or objects that are all `str`.
     plan : Plan
         From float64 to the target.
+    stream : Stream, optional
+        The random numbers of a stochastic plan.
 
     Returns
     -------
@@ -204,7 +208,11 @@ def parse_values(x: _Array, plan: Plan) -> _Array:
             numbers = _nearest(texts)
         except (TypeError, ValueError):
             raise _refusal(texts, start, x.shape) from None
-        codes[start : start + _BLOCK] = _codes(texts, numbers, plan)
+        here = None if stream is None else stream._replace(offset=stream.offset + start)
+        exactly = needs_exact_places(plan)
+        codes[start : start + _BLOCK] = (
+            round_decimals(texts, numbers, plan, here, cpu.run) if exactly else _codes(texts, numbers, plan, here)
+        )
     result = np.empty_like(x, dtype=codes.dtype)
     result[...] = codes.reshape(x.shape)
     return result
@@ -230,7 +238,7 @@ def _refusal(texts: list[object], start: int, shape: tuple[int, ...]) -> TypeErr
     return ValueError(f"`x` must hold numbers as text; got {shown} {where}")
 
 
-def _codes(texts: list[str], numbers: _Array, plan: Plan) -> _Array:
+def _codes(texts: list[str], numbers: _Array, plan: Plan, stream: Stream | None) -> _Array:
     """Return the codes of decimals, given the float64 nearest to each.
 
     A decimal and its nearest float64 lie on the same side of every float64, unless the nearest is that float64 itself.
@@ -243,7 +251,7 @@ def _codes(texts: list[str], numbers: _Array, plan: Plan) -> _Array:
     places = np.flatnonzero(doubtful).tolist()
     if plan.rule is not Rule.TRUNCATE:
         numbers[places] = [_off_the_edge(texts[i], float(numbers[i])) for i in places]
-    codes: _Array = cpu.run(Job(numbers, plan, codes=True))
+    codes: _Array = cpu.run(Job(numbers, plan, codes=True, stream=stream))
     if plan.rule is Rule.TRUNCATE:
         codes[places] = [_wrapped(texts[i], plan.target.bits) for i in places]
     return codes
@@ -257,8 +265,10 @@ def _decisive(numbers: _Array, plan: Plan) -> _Array:
         return np.asarray(numbers == 0)
     if plan.rule is Rule.TRUNCATE:  # below 1 every number becomes 0, what was rounded to 0 too
         return np.asarray((numbers == np.trunc(numbers)) & (numbers != 0))
-    # Midpoints have one bit more than the target: kept bits | half | all zero. Subnormal ones have even fewer.
-    zeros = (1 << (_WIDEST.mantissa_bits - plan.target.mantissa_bits - 1)) - 1
+    # Midpoints have one bit more than the target: kept bits | half | all zero. Subnormal ones have even fewer. Borders
+    # of a stochastic rounding have one more than the random numbers.
+    more = 1 if plan.rounding is None else plan.rounding.random_bits + 1
+    zeros = (1 << (_WIDEST.mantissa_bits - plan.target.mantissa_bits - more)) - 1
     return np.asarray(((numbers.view(np.uint64) & np.uint64(zeros)) == 0) & ~np.isnan(numbers))
 
 

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from ..backends.thread_count import get_num_threads
 from ..spec.arguments import as_flag, as_integer, shown
 from ..spec.formats import NUMBERS, Format, as_format
+from ..spec.opset_rules import NEWEST, check_alone
 from ..spec.round_modes import ROUND_MODES
+from ..spec.rounding_rules import FIRST, check_rounding, rounding_arguments
+from ..spec.scale_rules import SCALE_RULES
 from .element_rules import SCALE_FORMATS, ElementRules, parse_scale_layout
 from .planning.name_patterns import NamePatterns
 
-__all__ = ["as_number_format", "as_patterns", "as_thread_count", "check_defaults", "make_element_rules"]
+__all__ = [
+    "ROUNDING", "as_number_format", "as_patterns", "as_scale_rule", "as_thread_count", "check_defaults",
+    "make_element_rules",
+]  # fmt: skip
+
+ROUNDING = ("rounding", "overflow", "nan", "seed", "random_bits")
+"""The parameters of `convert` that are rules beyond ONNX."""
 
 MOST_THREADS = 1024
 
@@ -42,18 +53,40 @@ def as_patterns(patterns: object, parameter: str) -> NamePatterns:
     return NamePatterns(parameter, tuple(chosen))
 
 
-def make_element_rules(
-    to: Format, saturate: object, round_mode: object, opset: int, scale: object, scale_format: object
-) -> ElementRules:
-    """Return the rules by which elements are cast or scaled; the operators themselves look at the opset."""
-    fmt = as_format(scale_format, parameter="scale_format")
+def make_element_rules(to: Format, given: Mapping[str, Any]) -> ElementRules:
+    """Return the rules by which elements are cast or scaled; the operators themselves look at the opset.
+
+    `given` has the parameters of `convert` by name.
+    """
+    fmt = as_format(given["scale_format"], parameter="scale_format")
     if fmt not in SCALE_FORMATS:
         raise ValueError(
             f"`scale_format` must be one of {', '.join(one.name for one in SCALE_FORMATS)}; got {fmt.name}"
         )
+    saturate, round_mode, opset = as_flag(given["saturate"], "saturate"), given["round_mode"], given["opset"]
     if round_mode is not None and not (isinstance(round_mode, str) and round_mode in ROUND_MODES):
         raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)}; got {shown(round_mode)}")
-    return ElementRules(to, as_flag(saturate, "saturate"), round_mode, opset, scaling=parse_scale_layout(scale, fmt))
+    scaling = parse_scale_layout(given["scale"], fmt)
+    if given["scale_rule"] is not None:
+        rule = as_scale_rule(given["scale_rule"])
+        if scaling is None or fmt.has_zero:
+            why = "there is a `scale`" if scaling is None else "the scales are powers of two"
+            came = "" if scaling is None else f" where `scale_format` is {fmt.name}"
+            raise ValueError(f"`scale_rule` must be None unless {why}; got {shown(rule)}{came}")
+        scaling = replace(scaling, rule=rule)
+    options, stream = rounding_arguments(**{name: given[name] for name in ROUNDING}, offset=FIRST)
+    if options is not None:
+        check_alone(options, {"saturate": (saturate, True), "round_mode": (round_mode, None), "opset": (opset, NEWEST)})
+        check_rounding(options, to, "to")
+    seed = None if stream is None else stream.seed
+    return ElementRules(to, saturate, round_mode, opset, scaling=scaling, options=options, seed=seed)
+
+
+def as_scale_rule(rule: object) -> str:
+    """Return the name of a scale rule."""
+    if isinstance(rule, str) and rule in SCALE_RULES:
+        return rule
+    raise ValueError(f"`scale_rule` must be one of {', '.join(SCALE_RULES)}; got {shown(rule)}")
 
 
 def check_defaults(other: str, values: Mapping[str, object], defaults: Mapping[str, object]) -> None:

@@ -12,7 +12,16 @@ import numpy as np
 
 from ..spec.arguments import as_flag, shown
 from ..spec.opset_rules import NEWEST
-from .arguments import as_number_format, as_patterns, as_thread_count, check_defaults, make_element_rules
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS
+from .arguments import (
+    ROUNDING,
+    as_number_format,
+    as_patterns,
+    as_scale_rule,
+    as_thread_count,
+    check_defaults,
+    make_element_rules,
+)
 from .containers.registry import open_container
 from .containers.target import check_target
 from .execution.budget import check_least, choose_chunks
@@ -30,7 +39,7 @@ from .planning.plan_relabel import LAYOUTS, plan_relabel
 from .planning.quantization_config import add_descriptions, remove_descriptions, set_dtype
 from .progress import check_style, make_progress
 from .recipes.fnuz import CodeChange
-from .recipes.registry import find_change, find_recipe
+from .recipes.registry import choose_scale_rule, find_change, find_recipe
 from .report import Report
 
 __all__ = ["convert", "parse_size"]
@@ -52,8 +61,14 @@ def convert(
     saturate: bool = True,
     round_mode: str | None = None,
     opset: int = NEWEST,
+    rounding: str | None = None,
+    overflow: str | None = None,
+    nan: str | None = None,
+    seed: int | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
     scale: str = "none",
     scale_format: object = np.float32,
+    scale_rule: str | None = None,
     raw: bool = False,
     threads: int | None = None,
     max_memory: int | str = "256M",
@@ -88,7 +103,8 @@ def convert(
         ``"modelopt-fp8"``, ``"modelopt-fp8-dynamic"`` or ``"modelopt-nvfp4"``; for files of ComfyUI ``"comfy-fp8"``,
         ``"comfy-mxfp8"`` or ``"comfy-nvfp4"``; for GGUF ``"q8_0"``, ``"q4_0"``, ``"mxfp4"``, ``"bf16"`` or ``"f16"``.
         Weights may be quantized already. ``"fnuz"`` and ``"fn"`` write FP8 weights in the formats of MI300, and back.
-        The parameters from `source` to `raw` must have their defaults.
+        The parameters from `source` to `raw` must have their defaults, but for `scale_rule` where weights are in the
+        formats of OCP MX: it stands for the rule of the tool.
     layout : {"compressed-tensors", "modelopt"}, optional
         Store a model that is quantized already as other engines name it: NVFP4, and FP8 with a scale to a tensor. Codes
         and scales of blocks are copied, other scales become their reciprocals where the layout has those, and
@@ -101,13 +117,16 @@ def convert(
     include, exclude : str or sequence of str
         Patterns of names of modules or tensors, with ``*``, ``?`` and ``[...]``, or regular expressions after ``re:``.
         All others are kept, as are tensors without floats.
-    saturate, round_mode, opset
-        As in `cast`.
+    saturate, round_mode, opset, rounding, overflow, nan, seed, random_bits
+        As in `cast`, or with `scale` in `quantize_linear`. Every tensor takes the random numbers of the seed from the
+        first one on: it gets the bytes that `encode` gives the whole array with that seed, however it is cut.
     scale : str
         ``"none"``, ``"tensor"``, ``"axis:N"`` (one scale to each index of an axis) or ``"block:B"`` (one to B elements
         of the last axis). The scales of tensor W are ``W_scale``.
     scale_format : str, int, dtype or Format
         The format of the scales.
+    scale_rule : {"floor", "ceil", "rceil", "even", "nearest"}, optional
+        For scales that are powers of two, as in `absmax_scale`; None is ``"floor"``.
     raw : bool
         Convert codes without the companions that they need (see Notes), and floats to integers without scales, which
         are errors otherwise. A description of the quantization that no longer fits is left out: the
@@ -181,18 +200,21 @@ def convert(
     >>> folder.cleanup()
     """
     started, arguments = time.monotonic(), dict(locals())
-    options: dict[str, object] = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "raw": raw}
-    options |= {"source": source, "include": include, "exclude": exclude, "scale": scale, "scale_format": scale_format}
+    names = ("saturate", "round_mode", "opset", *ROUNDING, "scale", "scale_format", "scale_rule", "raw", "source")
+    options = {name: arguments[name] for name in (*names, "include", "exclude")}
     chosen = None if recipe is None else find_change(recipe) or find_recipe(recipe)
     target = None
     if layout is not None or chosen is not None:
-        other = {"recipe": recipe} if layout is not None else {}
+        other: dict[str, object] = {"recipe": recipe} if layout is not None else {}
         defaults = {name: one.default for name, one in inspect.signature(convert).parameters.items()}
-        check_defaults("recipe" if layout is None else "layout", {"to": to, **other, **options}, defaults)
+        other |= {name: value for name, value in options.items() if layout is not None or name != "scale_rule"}
+        check_defaults("recipe" if layout is None else "layout", {"to": to, **other}, defaults)
     elif to is None:
         raise ValueError("`to` must be a format unless there is a `recipe` or a `layout`; got None")
     else:
         target = as_number_format(to, "to")
+    if chosen is not None and scale_rule is not None:
+        chosen = choose_scale_rule(chosen, as_scale_rule(scale_rule))
     if layout is not None and not (isinstance(layout, str) and layout in LAYOUTS):
         raise ValueError(f"`layout` must be one of {', '.join(LAYOUTS)}; got {shown(layout)}")
     kept, added = as_patterns(keep, "keep"), as_patterns(also, "also")
@@ -208,6 +230,7 @@ def convert(
     check_least(memory)
     path, new = Path(src), Path(dst)
     numbers = None if source is None else as_number_format(source, "source")
+    rules = None if target is None else make_element_rules(target, options)
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
     if layout is not None:
         plan = plan_relabel(container, layout)
@@ -215,8 +238,7 @@ def convert(
         plan = plan_code_change(container, chosen, kept, added)
     elif chosen is not None:
         plan = plan_recipe(container, chosen, kept, added)
-    else:
-        rules = make_element_rules(as_number_format(to, "to"), saturate, round_mode, opset, scale, scale_format)
+    elif rules is not None:
         plan = plan_conversion(container, rules, as_patterns(include, "include"), as_patterns(exclude, "exclude"), raw)
     tensor_count = max(len(container.tensors), len(plan.tensor_plans))
     n, chunk_bytes = choose_chunks(plan, memory, n, BASE + PER_TENSOR * tensor_count)
@@ -232,6 +254,10 @@ def convert(
         str(path), str(new), target.name if target else str(recipe or layout), dry_run, verified=verify and not dry_run
     )
     report.add(plan)
+    if rules is not None:
+        report.rules = rules.described()
+    elif scale_rule is not None:
+        report.rules = {"scale_rule": scale_rule}
     report.descriptions = description_changes(container, plan.misfits)
     if not dry_run:
         display = make_progress(progress, plan.passes_nbytes * (1 + verify))

@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from ..ops.scales import scale_codes
 from ..spec.arguments import shown
 from ..spec.formats import NUMERIC, Format
+from ..spec.rounding_rules import Rounding, RoundingOptions, check_rounding
 
 __all__ = ["SCALE_FORMATS", "SCALE_SUFFIX", "ElementRules", "ScaleLayout", "parse_scale_layout"]
 
@@ -22,12 +27,16 @@ LARGEST_BLOCK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class ScaleLayout:
-    """Which elements share a scale: all (``"tensor"``), those at one index of an axis, or a block of the last axis."""
+    """Which elements share a scale: all (``"tensor"``), those at one index of an axis, or a block of the last axis.
+
+    `rule` is the scale rule of scales that are powers of two; None for ``"floor"``.
+    """
 
     kind: str
     fmt: Format
     axis: int = 0
     block_size: int = 0
+    rule: str | None = None
 
     def scale_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of a tensor's scales."""
@@ -36,6 +45,10 @@ class ScaleLayout:
         if self.kind == "axis":
             return (shape[self.axis],)
         return (*shape[:-1], -(-shape[-1] // self.block_size))
+
+    def scale_codes(self, magnitudes: np.ndarray[Any, Any], to: Format) -> np.ndarray[Any, Any]:
+        """Return the codes of the scales of largest magnitudes, float64."""
+        return scale_codes(magnitudes, to, self.fmt, self.rule or "floor")
 
     def has_axis(self, shape: tuple[int, ...]) -> bool:
         """Whether a tensor has the axis along which scales run."""
@@ -67,7 +80,10 @@ class ScaleLayout:
 
 @dataclass(frozen=True, slots=True)
 class ElementRules:
-    """The arguments of `lowprec.encode`, or with scales of `lowprec.quantize_linear`; whether codes are packed."""
+    """The arguments of `lowprec.encode`, or with scales of `lowprec.quantize_linear`; whether codes are packed.
+
+    `options` are rules beyond ONNX, and `seed` is that of a stochastic rounding, the same for every tensor.
+    """
 
     to: Format
     saturate: bool
@@ -75,6 +91,36 @@ class ElementRules:
     opset: int
     packs: bool = False
     scaling: ScaleLayout | None = None
+    options: RoundingOptions | None = None
+    seed: int | None = None
+
+    @property
+    def rounding(self) -> Rounding | None:
+        """The rules beyond ONNX, resolved for the target."""
+        return None if self.options is None else check_rounding(self.options, self.to, "to")
+
+    @property
+    def is_random(self) -> bool:
+        """Whether an element's code depends on its place in the tensor."""
+        return self.seed is not None
+
+    def keywords(self, offset: int = 0) -> dict[str, Any]:
+        """Return the rules beyond ONNX as keywords of the operators, for elements from an offset on."""
+        if self.options is None:
+            return {}
+        return {**self.options._asdict(), "seed": self.seed, "offset": offset}
+
+    def described(self) -> dict[str, str | int]:
+        """Return the rules beyond ONNX, and the scale rule, for a report; those of ONNX are left out."""
+        found: dict[str, str | int] = {}
+        rounding = self.rounding
+        if rounding is not None:
+            found |= {"rounding": rounding.mode, "overflow": rounding.overflow, "nan": rounding.nan}
+            if self.seed is not None:
+                found |= {"seed": self.seed, "random_bits": rounding.random_bits}
+        if self.scaling is not None and self.scaling.rule is not None:
+            found["scale_rule"] = self.scaling.rule
+        return found
 
     def view(self, shape: tuple[int, ...], fortran: bool) -> tuple[int, int, int]:
         """Return the memory of a tensor as three axes."""

@@ -15,7 +15,7 @@ from .layer_kinds import layer_kind
 from .layouts.output import SCALES
 from .planning.conversion_plan import ConversionPlan, TensorPlan
 from .progress import size_text
-from .report_text import FEW, Table, kept_lines, loss_tables, lossless_lines, planned_table
+from .report_text import FEW, Table, kept_lines, loss_tables, lossless_lines, planned_table, rule_lines
 from .tensor_report import TensorReport, sizes_of, together
 
 __all__ = ["Report", "TensorReport", "plain"]
@@ -46,6 +46,9 @@ class Report:
         What may surprise: weights of a quantized checkpoint that have no scales, and what was resumed.
     descriptions : list of str
         What becomes of config.json and other descriptions of the model.
+    rules : dict
+        The rules beyond ONNX (``rounding``, ``overflow``, ``nan``; of a stochastic rounding ``seed`` and
+        ``random_bits``), and the ``scale_rule`` of scales that are powers of two; only those that hold.
     tensors : list of TensorReport
         In the order of the file.
     kinds : list of TensorReport
@@ -64,6 +67,7 @@ class Report:
     notes: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     descriptions: list[str] = field(default_factory=list)
+    rules: dict[str, str | int] = field(default_factory=dict)
     tensors: list[TensorReport] = field(default_factory=list)
     kinds: list[TensorReport] = field(default_factory=list)
     total: TensorReport = field(init=False)
@@ -134,6 +138,7 @@ class Report:
         """Return what is to be said about the whole, the last line what was done."""
         lines = [f"raw: {note}" for note in self.notes]
         lines += [f"note: {remark}" for remark in self.remarks]
+        lines += rule_lines(self.rules)
         lines += lossless_lines(self.tensors)
         kept = sum(one.action == "kept" for one in self.tensors)
         done = "would be converted" if self.dry_run else "converted"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..spec.counted_text import count_text
@@ -11,7 +11,7 @@ from ..spec.text_tables import aligned_table, html_table
 from .progress import size_text
 from .tensor_report import TensorReport, sizes_of, together
 
-__all__ = ["FEW", "Table", "kept_lines", "loss_tables", "lossless_lines", "planned_table"]
+__all__ = ["FEW", "Table", "kept_lines", "loss_tables", "lossless_lines", "planned_table", "rule_lines"]
 
 FEW = 10
 """Up to so many tensors have a line each."""
@@ -37,6 +37,13 @@ def lossless_lines(tensors: Sequence[TensorReport]) -> list[str]:
         for one in changed[:WORST]
     ]
     return lines + ([f"not lossless: {len(changed)} tensors in all"] if len(changed) > WORST else [])
+
+
+def rule_lines(rules: Mapping[str, str | int]) -> list[str]:
+    """Return a line on the rules of a conversion, nothing where there are none."""
+    names = {"random_bits": "random bits", "scale_rule": "scale rule"}
+    said = ", ".join(f"{names.get(name, name)} {value}" for name, value in rules.items())
+    return [f"rules: {said}"] if said else []
 
 
 def _name(name: str) -> str:

@@ -12,6 +12,7 @@ from ..checkpoints.containers.target import check_array_target
 from ..ops.cast import cast
 from ..ops.codes import encode
 from .format_arguments import FORMAT_HELP, number_format, source_format
+from .rounding_arguments import rounding_keywords
 
 __all__ = ["add_command"]
 
@@ -24,16 +25,16 @@ def _run(options: argparse.Namespace) -> None:
     array, fmt = read_array(options.input, source)
     rules = {"saturate": options.saturate, "round_mode": options.round_mode, "opset": options.opset}
     own = numpy_has(target)
-    result = (cast if own else encode)(array, target, source=fmt, **rules)
+    result = (cast if own else encode)(array, target, source=fmt, **rules, **rounding_keywords(options))
     write_array(options.output, result, target, overwrite=options.overwrite)
     carrier = "" if own else f" (codes in {result.dtype})"
     print(f"{options.output}: {target.name} from {fmt.name}, shape {result.shape}, {result.nbytes} bytes{carrier}")
 
 
-def add_command(commands: Any, rules: argparse.ArgumentParser) -> None:
-    """Add the command to the parser of the command line."""
+def add_command(commands: Any, *rules: argparse.ArgumentParser) -> None:
+    """Add the command to the parser of the command line; `rules` have the options of a cast."""
     one = commands.add_parser(
-        "cast", parents=[rules], help="convert an array",
+        "cast", parents=rules, help="convert an array",
         description="Convert an .npy file, or an .npz archive of one array. An .npy input is mapped; the whole result "
         "is held in memory. A format that NumPy lacks is written to an .npz archive as codes, one to an element, with "
         "its name, which `cast`, `loss` and `convert` read.",

@@ -15,7 +15,9 @@ from ..checkpoints.progress import STYLES
 from ..checkpoints.recipes.registry import CHANGES, RECIPES
 from ..checkpoints.report import Report
 from ..checkpoints.report_file import ReportFile
+from ..spec.scale_rules import SCALE_RULES
 from .format_arguments import byte_size, number_format, source_format
+from .rounding_arguments import rounding_keywords
 
 __all__ = ["add_commands"]
 
@@ -39,6 +41,7 @@ examples:
   lowprec convert llama/ llama-int8/ --to int8 --scale axis:0 --exclude '*norm*' --exclude lm_head.weight
   lowprec convert model.onnx mx.onnx --to float4_e2m1fn --scale block:32 --scale-format float8_e8m0fnu
   lowprec convert model.safetensors bf16.safetensors --to bfloat16 --dry-run
+  lowprec convert model.safetensors bf16.safetensors --to bfloat16 --rounding stochastic --seed 7
 
 exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted
 """
@@ -68,7 +71,9 @@ def _convert(options: argparse.Namespace) -> None:
 
 def _report(options: argparse.Namespace) -> Report:
     given = options.scale_format is not None
-    scale_format = {"scale_format": number_format(options.scale_format, "--scale-format")} if given else {}
+    scale_format: dict[str, Any] = (
+        {"scale_format": number_format(options.scale_format, "--scale-format")} if given else {}
+    )
     return convert(
         options.src,
         options.dst,
@@ -83,8 +88,10 @@ def _report(options: argparse.Namespace) -> Report:
         saturate=options.saturate,
         round_mode=options.round_mode,
         opset=options.opset,
+        **rounding_keywords(options),
         scale=options.scale,
         **scale_format,
+        scale_rule=options.scale_rule,
         raw=options.raw,
         threads=options.threads,
         max_memory=options.max_memory,
@@ -109,10 +116,10 @@ def _inspect(options: argparse.Namespace) -> None:
         print(as_text(str(options.file), entries, headline, stats=options.stats))
 
 
-def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
-    """Add both to a parser's commands; `rules` has the options of a cast."""
+def add_commands(commands: Any, *rules: argparse.ArgumentParser) -> None:
+    """Add both to a parser's commands; `rules` have the options of a cast."""
     one = commands.add_parser(
-        "convert", parents=[rules], help="convert a checkpoint of any size",
+        "convert", parents=rules, help="convert a checkpoint of any size",
         description=_DESCRIPTION, epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     one.add_argument("src", metavar="SRC", type=Path)
@@ -141,6 +148,10 @@ def add_commands(commands: Any, rules: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     names = ", ".join(fmt.name for fmt in SCALE_FORMATS)
     scales.add_argument("--scale-format", metavar="FORMAT", help=f"{names} (default: float32)")
+    scales.add_argument(
+        "--scale-rule", choices=SCALE_RULES,
+        help="float8_e8m0fnu scales: how a largest magnitude becomes a power of two (default: floor, as OCP MX has it)",
+    )  # fmt: skip
     scales.add_argument(
         "--raw", action="store_true",
         help="convert codes without the scales that they come with, and to integers without --scale; leave out a "

@@ -14,6 +14,7 @@ from ..backends.environment import problems
 from ..checkpoints.files.errors import FileError
 from . import cast, check, conformance, convert, explain, explore, formats, loss, recipes
 from .format_arguments import cast_rules
+from .rounding_arguments import rounding_rules
 
 __all__ = ["main"]
 
@@ -26,14 +27,14 @@ def _parser() -> argparse.ArgumentParser:
         version=f"lowprec {__version__} (loops {info['isa']}, OpenMP {info['openmp']}, {info['threads']} threads)",
     )  # fmt: skip
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    rules = cast_rules()
+    rules, beyond = cast_rules(), rounding_rules()
     formats.add_command(commands)
     explain.add_command(commands, rules)
-    cast.add_command(commands, rules)
+    cast.add_command(commands, rules, beyond)
     loss.add_command(commands)
     conformance.add_command(commands)
     explore.add_command(commands)
-    convert.add_commands(commands, rules)
+    convert.add_commands(commands, rules, beyond)
     check.add_command(commands)
     recipes.add_command(commands)
     return parser

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..reference.explanation import explain
 from .format_arguments import FORMAT_HELP, number_format
+from .rounding_arguments import rounding_keywords, rounding_rules
 
 __all__ = ["add_command"]
 
@@ -18,12 +19,13 @@ _NEGATIVE = re.compile(r"-(\.?\d|inf|nan)", re.IGNORECASE)
 def _run(options: argparse.Namespace) -> None:
     fmt = number_format(options.format, "FORMAT")
     rules = {"saturate": options.saturate, "round_mode": options.round_mode, "opset": options.opset}
-    print(explain(options.value, fmt, **rules))
+    print(explain(options.value, fmt, **rules, **rounding_keywords(options)))
 
 
 def add_command(commands: Any, rules: argparse.ArgumentParser) -> None:
     """Add the command to the parser of the command line."""
-    one = commands.add_parser("explain", parents=[rules], help="why a number becomes that code of a format")
+    parents = [rules, rounding_rules(offset=True)]
+    one = commands.add_parser("explain", parents=parents, help="why a number becomes that code of a format")
     one._negative_number_matcher = _NEGATIVE
     one.add_argument("value", metavar="X", help="0.3, -17/23, 0x1.8p+3, inf, -nan")
     one.add_argument("format", metavar="FORMAT", help=FORMAT_HELP)

@@ -67,6 +67,8 @@ class ScaledCodes(NamedTuple):
         As in `dequantize_linear`.
     packed : bool
         Whether codes are packed.
+    ends : tuple of float, optional
+        The least and the greatest quotient, float32, that the rounding kept in the range; None for nearest even.
     """
 
     codes: Array
@@ -76,6 +78,7 @@ class ScaledCodes(NamedTuple):
     axis: int | tuple[int, int] = 1
     block_size: int | tuple[int, int] = 0
     packed: bool = False
+    ends: tuple[float, float] | None = None
 
 
 def add_scaled(stats: ErrorStats, x: Array, source: Format, scaled: ScaledCodes) -> None:
@@ -104,7 +107,7 @@ def add_scaled(stats: ErrorStats, x: Array, source: Format, scaled: ScaledCodes)
     plan, scales = resolve_operands(DEQUANTIZE, held, scaled.scale, zero, options, shape)
     counts, saturated = _kernels.compare_scaled(
         _load(source), make_program(plan, unpacked=packed), x.reshape(-1).view(_BYTE), codes, x.size,
-        cpu_operands(Job(held, plan, scales, shape=shape), x.size, run), *_range(fmt, zero or 0),
+        cpu_operands(Job(held, plan, scales, shape=shape), x.size, run), *(scaled.ends or _range(fmt, zero or 0)),
     )  # fmt: skip
     stats.add_counts(x.size, counts)
     stats.saturated += saturated

@@ -12,7 +12,7 @@ from ..backends.block_quantize import run_blocks
 from ..backends.swizzle import unswizzle
 from ..plans.block_plan import nvfp4_plan
 from ..spec.arguments import as_flag, shown
-from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32, FLOAT64
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, RoundingOptions, check_stream
 from .block_arguments import (
     block_axis,
@@ -22,6 +22,7 @@ from .block_arguments import (
     output_format,
     scale_shape,
 )
+from .cast import cast
 from .codes import check_packed, shape_of
 
 __all__ = ["nvfp4_dequantize", "nvfp4_quantize"]
@@ -112,6 +113,8 @@ def nvfp4_quantize(
     stream = check_stream(rounding, seed, random_bits, offset)
     options = RoundingOptions(rounding, random_bits=random_bits if stream is not None else DEFAULT_RANDOM_BITS)
     plan = nvfp4_plan(format_of(x.dtype), scale_rule, specials, options)
+    if plan.source == FLOAT64:
+        x, plan = cast(x, FLOAT32), nvfp4_plan(FLOAT32, scale_rule, specials, options)
     factor = None if global_scale is None else global_scale_argument(global_scale, x)
     job = BlockJob(x, plan, where, block, factor, stream, as_flag(packed, "packed"), as_flag(swizzled, "swizzled"))
     elements, scales, factor = run_blocks(check_results(job, out))

@@ -20,7 +20,7 @@ from ..arrays.libraries import carrier, format_of
 from ..arrays.torch_tensors import EAGER, check_tensor, transformed
 from ..plans.resolve_cast import TEXT, resolve_bits
 from ..spec.arguments import as_flag, shown
-from ..spec.formats import as_format, is_named
+from ..spec.formats import Format, as_format, is_named
 from ..spec.opset_rules import NEWEST, Caller, cast_rules
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, PARAMETERS, RoundingOptions, rounding_arguments
 from .scale_arguments import number_format, number_operand
@@ -118,7 +118,11 @@ for _operator in _SCHEMAS:
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _name(fmt: object, parameter: str) -> str:
-    row = as_format(fmt, parameter=parameter)
+    return _named(as_format(fmt, parameter=parameter), parameter)
+
+
+def _named(row: Format, parameter: str) -> str:
+    """Return the name by which an operator finds a format again, or raise ValueError."""
     if not is_named(row):
         named = "a row of lowprec.formats, a format of IEEE P3109 or a registered one"
         raise ValueError(f"`{parameter}` must be {named} where torch traces; got {shown(row)}")
@@ -189,7 +193,7 @@ def _check_like(dtype: Any, like: Any, source: object, options: tuple[Any, ...],
     beyond = RoundingOptions(*rules) if any(rule is not None for rule in rules[:3]) else None
     saturate, round_mode, opset = options
     cast_rules(format_of(dtype, source), target, saturate, round_mode, opset, caller, beyond)
-    return target.name
+    return _named(target, "like")
 
 
 def cast_like(x: Any, like: Any, *, source: object = None, out: Any = None, **options: Any) -> Any:
@@ -223,14 +227,14 @@ def decode(codes: Any, fmt: object, *, to: object, packed: bool = False, shape: 
 def _bits(dtype: Any, to: object, source: object, opset: int) -> tuple[str, Any]:
     """Return the name of the target, and the dtype under which the bits can be seen, None for less than 8 bits."""
     _, target = resolve_bits(dtype, source, to, opset)
-    return target.name, carrier(target, torch) if target.bits >= 8 else None
+    return _named(target, "to"), carrier(target, torch) if target.bits >= 8 else None
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _own(dtype: Any, fmt: object) -> tuple[str, Any]:
     """Return the name of the format of an array, and the dtype under which its bits can be seen."""
     row = format_of(dtype, fmt, ("x", "fmt"))
-    return row.name, carrier(row, torch) if row.bits >= 8 else None
+    return _named(row, "fmt"), carrier(row, torch) if row.bits >= 8 else None
 
 
 def _viewed(x: Any, dtype: Any) -> Any:

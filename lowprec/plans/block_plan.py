@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from ..spec.arguments import shown
+from ..spec.described_formats import float_format
 from ..spec.formats import (
     BFLOAT16,
     FLOAT4_E2M1FN,
@@ -18,12 +18,11 @@ from ..spec.formats import (
     FLOAT64,
     INT8,
     Format,
-    NaNRule,
     as_format,
 )
 from ..spec.interned import CACHED, Interned, reduced
 from ..spec.opset_rules import NEWEST, CastRules, version_of
-from ..spec.rounding_rules import RoundingOptions, check_rounding
+from ..spec.rounding_rules import Rounding, RoundingOptions, check_rounding
 from ..spec.scale_rules import SCALE_RULES
 from .cast_plan import Plan, check_convertible, make_plan
 
@@ -35,8 +34,8 @@ SPECIALS = ("nan", "ignore")
 NVFP4_RULES = ()
 """Whose bits `nvfp4_quantize` has, where they are not the ones of its own rule."""
 
-MXINT8 = dataclasses.replace(
-    FLOAT8_E4M3FN, name="mxint8", exponent_bits=1, mantissa_bits=6, bias=1, nan=NaNRule.NONE, torch_name=None,
+MXINT8 = float_format(
+    "int8/64", exponent_bits=1, mantissa_bits=6, bias=1, inf=False, nan="none",
     source="OCP Microscaling Formats (MX) 1.0, section 5.3.4",
 )  # fmt: skip
 """The values of MXINT8 as a float: with one exponent bit all steps are 1/64, and a magnitude code is the integer."""
@@ -58,6 +57,8 @@ class BlockPlan(metaclass=Interned):
         How the largest magnitude of a block becomes its scale.
     specials : str
         One of `SPECIALS`.
+    rounding : Rounding
+        The rules of the last step.
     last : Plan
         From an element over its scale, exact in float64 (rounded to float32 where there is a global scale), to its
         code.
@@ -68,6 +69,7 @@ class BlockPlan(metaclass=Interned):
     scale: Format
     scale_rule: str
     specials: str
+    rounding: Rounding
     last: Plan
 
     @property
@@ -97,10 +99,11 @@ def element_format(element: object, parameter: str = "element") -> Format:
     return fmt
 
 
-def _last(values: Format, element: Format, options: RoundingOptions) -> Plan:
+def _last(values: Format, element: Format, options: RoundingOptions) -> tuple[Rounding, Plan]:
     rounding = check_rounding(options._replace(overflow="sat_finite"), element, "element")
     usual = rounding.mode == "nearest_even" and element.saturates != "never"
-    return make_plan(values, element, CastRules(version_of(NEWEST), True, "up", None if usual else rounding))
+    rules = CastRules(version_of(NEWEST), True, "up", None if usual else rounding)
+    return rounding, make_plan(values, element, rules)
 
 
 def _check_source(source: Format) -> None:
@@ -122,7 +125,7 @@ def mx_plan(source: Format, element: Format, scale_rule: str, specials: str, opt
     if not isinstance(scale_rule, str) or scale_rule not in SCALE_RULES:
         raise ValueError(f"`scale_rule` must be one of {', '.join(SCALE_RULES)}; got {shown(scale_rule)}")
     last = _last(FLOAT64, element, options)
-    return BlockPlan(source, element, FLOAT8_E8M0FNU, scale_rule, _check_specials(specials), last)
+    return BlockPlan(source, element, FLOAT8_E8M0FNU, scale_rule, _check_specials(specials), *last)
 
 
 @lru_cache(maxsize=CACHED)
@@ -133,4 +136,4 @@ def nvfp4_plan(source: Format, scale_rule: str | None, specials: str, options: R
         raise ValueError(f"`scale_rule` must be None or one of {', '.join(NVFP4_RULES)}; got {shown(scale_rule)}")
     last = _last(FLOAT32, FLOAT4_E2M1FN, options)
     rule = "quotient" if scale_rule is None else scale_rule
-    return BlockPlan(source, FLOAT4_E2M1FN, FLOAT8_E4M3FN, rule, _check_specials(specials), last)
+    return BlockPlan(source, FLOAT4_E2M1FN, FLOAT8_E4M3FN, rule, _check_specials(specials), *last)

@@ -1,4 +1,4 @@
-"""Why a value became that code: its neighbours in the format, the midpoint and the rule that decided."""
+"""Why a value became that code: its neighbours in the format, the midpoint, random numbers, the rule that decided."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from itertools import pairwise
 
 from ..spec.formats import Format, Kind, as_format
 from ..spec.opset_rules import NEWEST
-from ..spec.rounding_rules import RoundingOptions
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, Rounding, RoundingOptions, Stream, rounding_arguments
 from ..spec.text_tables import aligned_table, html_table
 from .exact_cast import decide, rules_for
 from .exact_values import Value, bracket, decode, finite_count, magnitude_of, signed_code
+from .philox import random_word
+from .rounding import Place, lots_for_upper, place_of
 
 __all__ = ["Explanation", "explain", "hex_float"]
 
@@ -28,6 +30,17 @@ def hex_float(value: Value) -> str:
     return "-" * value.negative + f"0x{digits[0]}{fraction}p{power + 1 - bottom.bit_length():+d}"
 
 
+_BITS_SHOWN = 32
+"""Of a fraction that has more."""
+
+
+def _binary(fraction: Fraction) -> str:
+    """Return a fraction below 1 as binary digits."""
+    digits = f"{fraction.numerator * 2**_BITS_SHOWN // fraction.denominator:0{_BITS_SHOWN}b}"
+    rest = (fraction * 2**_BITS_SHOWN).denominator > 1
+    return f"0b0.{digits if rest else digits.rstrip('0') or '0'}{'...' * rest}"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """How the value `x` became a code; shown as a table, in notebooks as HTML.
@@ -35,6 +48,10 @@ class Explanation:
     `lower` and `upper` are the finite values next to x with their codes, both x itself where it is exact, None where
     there is none; those of |x| where a float has no sign. `midpoint` lies halfway (floats only); beyond the largest
     value it is the limit of overflow. `value` is that of the resulting `code`, `rule` is what decided.
+
+    Where a rule beyond ONNX is given, `rounding` is all of them, and `fraction` says where |x| lies: 0 at the neighbour
+    nearer to zero, 1 at the other; None for NaN, Inf, and beyond both ends. A stochastic rounding has a `stream` and of
+    it the number `random`: from `threshold` on x is rounded away from zero.
     """
 
     format: Format
@@ -46,13 +63,40 @@ class Explanation:
     rule: str
     code: int
     value: Value
+    rounding: Rounding | None = None
+    fraction: Fraction | None = None
+    stream: Stream | None = None
+    random: int | None = None
+    threshold: int | None = None
 
     def __repr__(self) -> str:
-        return f"{self.format.name}: {self.rule}\n{aligned_table(self._rows())}"
+        lines = [f"{self.format.name}: {self.rule}", aligned_table(self._rows())]
+        return "\n".join([*lines, *(f"{label:8}  {text}" for label, text in self._details())])
 
     def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        return html_table(self._rows(), f"{self.format.name}: {self.rule}")
+        """Return the tables for notebooks."""
+        found = html_table(self._rows(), f"{self.format.name}: {self.rule}")
+        return f"{found}\n{html_table([('', 'rule'), *self._details()])}" if self.rounding else found
+
+    def _details(self) -> list[tuple[str, str]]:
+        """Return what a rounding beyond ONNX is decided by."""
+        if self.rounding is None:
+            return []
+        mode, overflow, nan, bits = self.rounding
+        found = [("rounding", f"{mode}, overflow {overflow}, nan {nan}")]
+        if self.fraction is not None:
+            found.append(("fraction", f"{self.fraction} = {_binary(self.fraction)}"))
+        if self.stream is not None:
+            found.append(
+                (
+                    "random",
+                    f"{self.random} = 0b{self.random:0{bits}b}, place {self.stream.offset} of seed {self.stream.seed}",
+                )
+            )
+        if self.threshold is not None:
+            lots = 2**bits - self.threshold
+            found.append(("chance", f"{lots} of 2**{bits}, the numbers from {self.threshold} on, round away from zero"))
+        return found
 
     def _rows(self) -> list[tuple[str, ...]]:
         fmt = self.format
@@ -90,8 +134,28 @@ def _around(value: Value, fmt: Format) -> tuple[int | None, int | None, Value | 
     return (far, near, midpoint) if negative else (near, far, midpoint)
 
 
+def _fraction(value: Value, fmt: Format) -> Fraction | None:
+    """Return where a number lies between magnitude codes of which one, or both, are finite values."""
+    if value.special or not (value.magnitude or fmt.has_zero):
+        return None
+    place = place_of(value.magnitude, fmt) if value.magnitude else Place(0, Fraction(0))
+    return place.fraction if -1 <= place.lower < finite_count(fmt) else None
+
+
 def explain(
-    x: object, fmt: object, /, *, saturate: bool = True, round_mode: str | None = None, opset: int = NEWEST
+    x: object,
+    fmt: object,
+    /,
+    *,
+    saturate: bool = True,
+    round_mode: str | None = None,
+    opset: int = NEWEST,
+    rounding: str | None = None,
+    overflow: str | None = None,
+    nan: str | None = None,
+    seed: int | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+    offset: int = FIRST,
 ) -> Explanation:
     """Return which code Cast gives a value, and why; the result is shown as a table.
 
@@ -105,6 +169,8 @@ def explain(
         A float, integer or bool format.
     saturate, round_mode, opset
         As in `lowprec.cast`.
+    rounding, overflow, nan, seed, random_bits, offset
+        As in `lowprec.cast`; `offset` is the place of x in the random numbers of the seed.
 
     Returns
     -------
@@ -118,7 +184,8 @@ def explain(
 
     Notes
     -----
-    Source: ONNX Cast, versions 1 to 28; the arithmetic is that of `lowprec.reference`, in fractions.
+    Source: ONNX Cast, versions 1 to 28, and IEEE P3109 4.0, 4.7.4 and 4.7.5; the arithmetic is that of
+    `lowprec.reference`, in fractions.
 
     Examples
     --------
@@ -131,11 +198,45 @@ def explain(
     midpoint                    0x1.3p-2   0.296875
     upper     0x2a  0|0101|010  0x1.4p-2   0.3125
     result    0x2a  0|0101|010  0x1.4p-2   0.3125
+    >>> lp.explain("0.3", "float8_e4m3fn", rounding="stochastic", seed=7, random_bits=8)
+    float8_e4m3fn: the lower neighbour: the random number 45 is below 102, of 2**8
+              code  bits        hex-float  decimal
+    x                                      0.3
+    lower     0x29  0|0101|001  0x1.2p-2   0.28125
+    midpoint                    0x1.3p-2   0.296875
+    upper     0x2a  0|0101|010  0x1.4p-2   0.3125
+    result    0x29  0|0101|001  0x1.2p-2   0.28125
+    rounding  stochastic_b, overflow sat_finite, nan signed
+    fraction  3/5 = 0b0.10011001100110011001100110011001...
+    random    45 = 0b00101101, place 0 of seed 7
+    chance    154 of 2**8, the numbers from 102 on, round away from zero
     """
     row, value = as_format(fmt), Value.of(x)
-    rules = rules_for(row, "fmt", saturate, round_mode, opset, RoundingOptions())
-    code, rule = decide(value, row, rules)
+    options, stream = rounding_arguments(rounding, overflow, nan, seed, random_bits, offset)
+    rules = rules_for(row, "fmt", saturate, round_mode, opset, options or RoundingOptions())
+    used = rules.rounding
+    random = None if stream is None or used is None else random_word(*stream, used.random_bits)
+    code, rule = decide(value, row, rules, random)
     low, high, midpoint = _around(value, row)
     lower, upper = (None if near is None else (near, decode(near, row)) for near in (low, high))
     is_tie = midpoint is not None and not value.special and value.magnitude == midpoint.magnitude
-    return Explanation(row, value, lower, upper, midpoint, is_tie, rule, code, decode(code, row))
+    fraction = None if used is None else _fraction(value, row)
+    threshold = None
+    if used is not None and random is not None and fraction is not None:
+        threshold = 2**used.random_bits - lots_for_upper(fraction, used)
+    return Explanation(
+        row,
+        value,
+        lower,
+        upper,
+        midpoint,
+        is_tie,
+        rule,
+        code,
+        decode(code, row),
+        used,
+        fraction,
+        stream,
+        random,
+        threshold,
+    )

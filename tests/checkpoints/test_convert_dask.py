@@ -34,7 +34,9 @@ def address() -> Iterator[str]:
 @pytest.mark.parametrize(
     "options",
     [{"to": "float8_e4m3fn"}, {"to": "int4", "scale": "axis:0"}, {"to": "int8", "scale": "tensor", "verify": True},
-     {"to": "float4_e2m1fn", "scale": "block:32", "scale_format": "float8_e8m0fnu"}],
+     {"to": "float4_e2m1fn", "scale": "block:32", "scale_format": "float8_e8m0fnu"},
+     {"to": "float8_e5m2", "rounding": "stochastic", "seed": 7, "scale": "axis:0", "scale_format": "float8_e8m0fnu",
+      "scale_rule": "ceil"}],
     ids=str,
 )  # fmt: skip
 def test_the_same_bytes(options: Any, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

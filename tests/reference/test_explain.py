@@ -10,7 +10,10 @@ import pytest
 
 from lowprec.reference.exact_cast import Value, decode, encode
 from lowprec.reference.explanation import explain
-from lowprec.spec.formats import NUMERIC, Kind
+from lowprec.reference.philox import random_word
+from lowprec.reference.rounding import encode_rounded
+from lowprec.spec.formats import FORMATS, NUMERIC, Kind
+from lowprec.spec.rounding_rules import OVERFLOWS, ROUNDINGS, Rounding, Stream
 
 
 def test_explain_a_tie():
@@ -93,3 +96,101 @@ def test_explain_and_encode_agree_on_random_values():
                 assert result.value in (result.lower[1], result.upper[1])
                 errors = [abs(x - side[1].number) for side in (result.lower, result.upper)]
                 assert abs(x - result.value.number) == min(errors)
+
+
+# ---- rounding rules beyond ONNX
+
+
+def test_explain_a_rounding() -> None:
+    # -2.3 lies 3/10 of the way from -2 (code C) to -3 (code D); C is even
+    result = explain("-2.3", "float4_e2m1fn", rounding="to_odd")
+    assert (result.lower, result.upper) == ((0xD, Value.of(-3)), (0xC, Value.of(-2)))
+    assert (result.code, result.rule, result.fraction) == (0xD, "the lower neighbour: it is odd", Fraction(3, 10))
+    assert result.rounding == Rounding("to_odd", "sat_finite", "signed", 0)
+    assert (result.stream, result.random, result.threshold) == (None, None, None)
+    ends = {
+        "nearest_zero": "tie: the lower neighbour is the one nearer to zero",
+        "nearest_away": "tie: the upper neighbour is the one farther from zero",
+        "toward_positive": "the upper neighbour: it is the greater one",
+    }
+    assert {mode: explain("2.5", "float4_e2m1fn", rounding=mode).rule for mode in ends} == ends
+    onnx = explain("2.5", "float4_e2m1fn")
+    assert (onnx.rounding, onnx.fraction) == (None, None)
+
+
+def test_explain_a_random_number() -> None:
+    # Random123's first words for a key of 0 are 6627e8d5 e169c58d: of 16 bits E8D5 6627 C58D. 2.3 rounds up from
+    # 65536 - floor(0.3 * 65536 + 1/2) = 45875 = B333 on
+    found = [explain("2.3", "float4_e2m1fn", rounding="stochastic", seed=0, offset=n) for n in range(3)]
+    assert [one.random for one in found] == [0xE8D5, 0x6627, 0xC58D]
+    assert [one.threshold for one in found] == [0xB333] * 3
+    assert [one.code for one in found] == [5, 4, 5]
+    assert found[1].stream == Stream(0, 1)
+    assert found[1].rule == "the lower neighbour: the random number 26151 is below 45875, of 2**16"
+    assert str(found[1]).splitlines()[-4:] == [
+        "rounding  stochastic_b, overflow sat_finite, nan signed",
+        "fraction  3/10 = 0b0.01001100110011001100110011001100...",
+        "random    26151 = 0b0110011000100111, place 1 of seed 0",
+        "chance    19661 of 2**16, the numbers from 45875 on, round away from zero",
+    ]
+    exact = explain(2, "float4_e2m1fn", rounding="stochastic_a", seed=0)
+    assert (exact.rule, exact.fraction, exact.threshold) == ("exact: x is a value of the format", 0, 65536)
+    html = found[1]._repr_html_()
+    assert "<td>chance</td><td>19661 of 2**16" in html
+    assert html.count("<table") == 2
+
+
+@pytest.mark.parametrize(
+    ("x", "fmt", "options", "rule", "fraction"),
+    [
+        ("-480", "float8_e4m3fn", ("toward_zero", "ovf_inf"), "the largest value, toward_zero leads away", None),
+        ("500", "float8_e4m3fn", ("nearest_even", "ovf_inf"), "ovf_inf: NaN, the format has no Inf", None),
+        ("1e9", "float8_e5m2", ("to_odd", "ovf_inf"), "rounds beyond the largest value, ovf_inf: Inf", None),
+        ("inf", "float8_e5m2", ("to_odd", "sat_propagate"), "infinite, sat_propagate: Inf", None),
+        ("inf", "float8_e4m3fn", ("to_odd", "sat_propagate"), "the largest value, the format has no Inf", None),
+        ("inf", "float4_e2m1fn", ("to_odd", "ovf_inf"), "the format has neither Inf nor NaN", None),
+        ("0", "float8_e8m0fnu", ("to_odd", "ovf_inf"), "below the smallest value, ovf_inf: NaN", None),
+        ("-0x1.8p-128", "float8_e8m0fnu", ("nearest_even", "ovf_inf"), "neighbour is even, the sign", "1/2"),
+        ("0", "float8_e5m2", ("to_odd", "ovf_inf"), "exact", "0"),
+        ("-nan", "float8_e5m2", ("to_odd", "ovf_inf"), "canonical NaN", None),
+    ],
+)  # fmt: skip
+def test_explain_the_ends(x: str, fmt: str, options: tuple[str, str], rule: str, fraction: str | None) -> None:
+    result = explain(x, fmt, rounding=options[0], overflow=options[1])
+    assert rule in result.rule
+    assert result.fraction == (None if fraction is None else Fraction(fraction))
+
+
+def test_explain_and_encode_rounded_agree_on_random_values() -> None:
+    rng = random.Random(8)
+    for fmt in (FORMATS[name] for name in ("float8_e4m3fn", "float8_e5m2fnuz", "float8_e8m0fnu", "float16")):
+        for mode in ROUNDINGS:
+            for overflow in OVERFLOWS:
+                x = Fraction(rng.randint(-(10**6), 10**6), rng.randint(1, 10**4)) * Fraction(2) ** rng.randint(-20, 20)
+                bits = 8 if mode.startswith("stochastic") else 0
+                stream = {"seed": 3, "offset": 2**40, "random_bits": 8} if bits else {}
+                result = explain(x, fmt, rounding=mode, overflow=overflow, nan="plain", **stream)
+                rules = Rounding("stochastic_b" if mode == "stochastic" else mode, overflow, "plain", bits)
+                number = random_word(3, 2**40, 8) if bits else None
+                assert result.code == encode_rounded(x, fmt, rules, number)
+                if result.threshold is not None and result.lower and result.upper and fmt.signed:
+                    away = result.upper if x > 0 else result.lower
+                    assert (result.code == away[0]) == (result.random >= result.threshold)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": 1}, "`seed` must be None unless `rounding` is stochastic"),
+        (
+            {"rounding": "stochastic"},
+            "`seed` must be an integer from 0 to .* where `rounding` is stochastic",
+        ),
+        ({"rounding": "to_odd", "saturate": False}, "`saturate` must be True, its default, where `rounding` is given"),
+        ({"rounding": "stochastic", "seed": 1, "random_bits": 0}, "`random_bits` must be an integer from 1 to 32"),
+        ({"rounding": "stochastic", "seed": 1, "offset": -1}, "`offset` must be an integer from 0"),
+    ],
+)
+def test_explain_refuses(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        explain(1, "float8_e4m3fn", **options)

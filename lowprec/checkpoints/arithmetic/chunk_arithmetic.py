@@ -11,16 +11,19 @@ import numpy as np
 
 from ...loss.error_stats import CHUNK, ErrorStats, count_beyond, is_within
 from ...loss.fused_stats import convert_compared
+from ...loss.rounded_range import count_rounded_beyond, random_numbers_of, rounded_range
 from ...loss.scaled_stats import ScaledCodes, add_scaled
 from ...ops import cast, quantize
 from ...ops.codes import decode, encode, unpack
-from ...ops.scales import largest_magnitudes, scale_codes
+from ...ops.scales import largest_magnitudes
 from ...spec.float_mode import default_mode
 from ...spec.formats import Format
 from ...spec.opset_rules import cast_rules
 from ...spec.packing import packed_bytes
+from ...spec.rounding_rules import Stream
 from ..element_rules import ElementRules, ScaleLayout
 from .chunks import ALIGNMENT, Chunk, split_chunks
+from .places import Places
 
 __all__ = ["Arithmetic", "Array", "SourceBytes", "bytes_of"]
 
@@ -32,6 +35,7 @@ SCALED_PART = 1 << 20
 """Elements that are measured, quantized and compared one after the other: they stay in a core's cache."""
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_FIRST = Places()
 
 
 def bytes_of(n: int, fmt: Format, packed: bool) -> int:
@@ -70,11 +74,21 @@ class Arithmetic:
         return memory[:nbytes].view(dtype)
 
     @default_mode
-    def cast(self, source: SourceBytes, n: int, rules: ElementRules, result: Array, stats: ErrorStats) -> None:
-        """Cast `n` elements to codes in `result`."""
-        fmt, to, packs = source.fmt, rules.to, rules.packs
-        fused = fmt.is_float and fmt.bits <= 32
-        resolved = cast_rules(fmt, to, rules.saturate, rules.round_mode, rules.opset)
+    def cast(
+        self,
+        source: SourceBytes,
+        n: int,
+        rules: ElementRules,
+        result: Array,
+        stats: ErrorStats,
+        places: Places = _FIRST,
+    ) -> None:
+        """Cast `n` elements to codes in `result`; a stochastic rounding goes by their places."""
+        fmt, to, packs, is_random = source.fmt, rules.to, rules.packs, rules.is_random
+        fused = fmt.is_float and fmt.bits <= 32 and not is_random
+        resolved = cast_rules(fmt, to, rules.saturate, rules.round_mode, rules.opset, options=rules.options)
+        if is_random:
+            self._encode(source, n, rules, result, places)
         step = PART if fused else CHUNK
         for start in range(0, n, step):
             end = min(start + step, n)
@@ -83,20 +97,53 @@ class Arithmetic:
             if fused:
                 largest = stats.add_counts(x.size, convert_compared(x, fmt, to, resolved, packs, part))
             else:
-                encode(
-                    x, to, source=fmt, saturate=rules.saturate, round_mode=rules.round_mode, opset=rules.opset,
-                    packed=packs, out=part if packs else part.view(to.code_dtype),
-                )  # fmt: skip
+                if not is_random:
+                    self._encode(SourceBytes(x.view(np.uint8), fmt), x.size, rules, part, _FIRST)
                 values = self._values(x, fmt)
                 largest = stats.add(values, self._back(part, to, packs, values))
-            stats.saturated += self._beyond(x, fmt, to, largest)
+            stats.saturated += self._beyond(x, fmt, rules, largest, places, start)
 
-    def _beyond(self, x: Array, fmt: Format, to: Format, peak: float) -> int:
+    @staticmethod
+    def _encode(source: SourceBytes, n: int, rules: ElementRules, result: Array, places: Places) -> None:
+        """Cast elements to codes in `result`, those that follow each other in C order in one call."""
+        fmt, to, packs = source.fmt, rules.to, rules.packs
+        step = n if places.fortran else PART  # memory may have few of each run
+        for start in range(0, n, step):
+            end = min(start + step, n)
+            x = source.codes(start, end)
+            part = result[bytes_of(start, to, packs) : bytes_of(end, to, packs)]
+            codes = part if packs else part.view(to.code_dtype)
+            for run, offset in places.runs(start, end - start):
+                encode(
+                    x[run], to, source=fmt, saturate=rules.saturate, round_mode=rules.round_mode, opset=rules.opset,
+                    packed=packs, out=codes if packs else codes[run], **rules.keywords(offset),
+                )  # fmt: skip
+
+    def _beyond(
+        self, x: Array, fmt: Format, rules: ElementRules, peak: float, places: Places, first: int
+    ) -> int:  # fmt: skip
         """Return how many codes of values, the largest magnitude being `peak`, round beyond the target's range."""
-        if is_within(to, peak):
+        if is_within(rules.to, peak):
             return 0
-        parts = (x[start : start + CHUNK] for start in range(0, x.size, CHUNK))
-        return sum(count_beyond(self._values(part, fmt), to, nearest=False) for part in parts)
+        return sum(
+            self._count_beyond(self._values(x[start : start + CHUNK], fmt), rules, places, first + start)
+            for start in range(0, x.size, CHUNK)
+        )
+
+    @staticmethod
+    def _count_beyond(
+        values: Array, rules: ElementRules, places: Places, first: int, *, nearest: bool = False, peak: float = math.inf
+    ) -> int:
+        """Return how many values round beyond the target's range by the rules; `first` is the first one's index."""
+        rounding = rules.rounding
+        if rounding is None:
+            return count_beyond(values, rules.to, nearest=nearest, peak=peak)
+        random = None
+        if rules.seed is not None and not is_within(rules.to, peak):
+            random = np.empty(values.size, np.uint32)
+            for run, offset in places.runs(first, values.size):
+                random[run] = random_numbers_of(rounding, Stream(rules.seed, offset), random[run].size)
+        return count_rounded_beyond(values, rules.to, rounding, random, peak=peak)
 
     def absmax(self, source: SourceBytes, chunk: Chunk, scaling: ScaleLayout) -> Iterator[tuple[int, Array]]:
         """Yield the largest magnitudes of parts of a chunk, float64, with the index of the first one's scale."""
@@ -113,6 +160,7 @@ class Arithmetic:
         scales: Array | None,
         result: Array,
         stats: ErrorStats,
+        places: Places = _FIRST,
     ) -> Array:
         """Quantize a chunk to codes in `result`; return the codes of its scales.
 
@@ -130,43 +178,57 @@ class Arithmetic:
             x = source.codes(part.start, end).reshape(part.shape)
             first = chunk.first + part.first
             if scales is None:
-                scale = scale_codes(_absmax(x, fmt, scaling), to, scaling.fmt)
+                scale = scaling.scale_codes(_absmax(x, fmt, scaling), to)
             else:
                 scale = scales[first : first + part.shape[1]] if scaling.kind == "axis" else scales
             used.append(scale.reshape(-1))
             written = result[bytes_of(part.start, to, packs) : bytes_of(end, to, packs)]
             held = scale.view(scaling.fmt.dtype)
-            self._quantized(x, fmt, held, rules, written)
-            if fmt.is_float and fmt.bits <= 32:
-                size = scaling.block_size
-                scaled = ScaledCodes(written, to, held, block_size=size, packed=packs)
+            self._quantized(x, fmt, held, rules, written, places, part.start)
+            if fmt.is_float and fmt.bits <= 32 and not rules.is_random:
+                size, rounding = scaling.block_size, rules.rounding
+                ends = None if rounding is None else rounded_range(to, rounding)
+                scaled = ScaledCodes(written, to, held, block_size=size, packed=packs, ends=ends)
                 add_scaled(stats, x[:, :, 0] if size else x, fmt, scaled)
             else:
-                self._compare(x, fmt, self._factors(scale, scaling, part), rules, written, stats)
+                factors = self._factors(scale, scaling, part)
+                self._compare(x, fmt, factors, rules, written, stats, places, part.start)
         return np.concatenate(used) if used else np.empty(0, scaling.fmt.code_dtype)
 
-    def _quantized(self, x: Array, fmt: Format, scale: Array, rules: ElementRules, result: Array) -> None:
+    def _quantized(
+        self, x: Array, fmt: Format, scale: Array, rules: ElementRules, result: Array, places: Places, first: int
+    ) -> None:
         """Quantize elements, x and scale having the chunk's axes, to the bytes of a result."""
         size = rules.scaling.block_size if rules.scaling else 0
         narrow = rules.scaling is not None and rules.scaling.fmt.bits == 16  # else it is done in float32 anyway
         x = x.view(fmt.dtype) if fmt.bits in (16, 32) else np.asarray(cast.cast(self._values(x, fmt), _SINGLE))
         x = x[:, :, 0] if size else x
-        quantize.quantize_linear(
-            x, scale, axis=1, block_size=size, output_dtype=rules.to, precision=_SINGLE if narrow else None,
-            saturate=rules.saturate, packed=rules.packs, opset=rules.opset,
-            out=result if rules.packs else result.view(rules.to.dtype).reshape(x.shape),
-        )  # fmt: skip
+        out = result if rules.packs else result.view(rules.to.dtype).reshape(x.shape)
+        how: dict[str, Any] = {
+            "output_dtype": rules.to, "precision": _SINGLE if narrow else None, "saturate": rules.saturate,
+            "packed": rules.packs, "opset": rules.opset,
+        }  # fmt: skip
+        if not (rules.is_random and places.fortran):
+            offset = places.start + first
+            quantize.quantize_linear(x, scale, axis=1, block_size=size, out=out, **how, **rules.keywords(offset))
+            return
+        factors = np.broadcast_to(scale.reshape(-1, 1), x.shape).reshape(-1)  # one to each element
+        x, out = x.reshape(-1), out.reshape(-1)
+        for run, offset in places.runs(first, x.size):
+            quantize.quantize_linear(x[run], factors[run], axis=0, out=out[run], **how, **rules.keywords(offset))
 
     def _compare(
-        self, x: Array, fmt: Format, factors: Array, rules: ElementRules, result: Array, stats: ErrorStats
-    ) -> None:
-        """Compare elements that are wider than float32, or integers, with their codes times the factors."""
+        self, x: Array, fmt: Format, factors: Array, rules: ElementRules, result: Array, stats: ErrorStats,
+        places: Places, first: int,
+    ) -> None:  # fmt: skip
+        """Compare elements with their codes times the factors: any numbers, by any rounding."""
         values = self._values(x, fmt)
         back = self._back(result, rules.to, rules.packs, values).reshape(x.shape)
         with np.errstate(all="ignore"):
             np.multiply(back, factors, out=back)
             ratio = np.divide(values, factors, out=self.buffer("ratio", values.dtype, x.size).reshape(x.shape))
-        stats.saturated += count_beyond(ratio.reshape(-1), rules.to, nearest=True, peak=_peak(ratio))
+        flat, peak = ratio.reshape(-1), _peak(ratio)
+        stats.saturated += self._count_beyond(flat, rules, places, first, nearest=True, peak=peak)
         stats.add(values.reshape(-1), back.reshape(-1))
 
     @staticmethod

@@ -13,6 +13,7 @@ from ...loss.error_stats import ErrorStats
 from ...spec.formats import FLOAT32
 from ..arithmetic.chunk_arithmetic import SourceBytes, bytes_of
 from ..arithmetic.chunks import Chunk
+from ..arithmetic.places import Places
 from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
 from ..element_rules import ElementRules
@@ -25,6 +26,8 @@ __all__ = ["Dequantize"]
 
 PART = 1 << 18
 """Elements that are dequantized, rounded and compared at once: they stay in a core's cache."""
+
+_FIRST = Places()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,8 @@ class Dequantize(Operation):
             here = min(step, chunk.start + count - first)
             values = _values(workspace, here, columns)
             rows.read(first, here, values)
-            yield 0, bytes_of(first * columns, self.rules.to, False), self._rounded(values, workspace, stats)
+            result = self._rounded(values, workspace, stats, Places(first * columns))
+            yield 0, bytes_of(first * columns, self.rules.to, False), result
 
     def _exchanged(self, chunk: Chunk, workspace: Workspace, stats: ErrorStats) -> Iterator[tuple[int, int, Array]]:
         """Yield strips of columns as rows: the matrix is read whole, since each column needs every row of codes."""
@@ -101,18 +105,27 @@ class Dequantize(Operation):
             strip = np.ascontiguousarray(codes[:, scheme.row_bytes(first) : scheme.row_bytes(last)])
             values = _values(workspace, rows, last - first)
             dequantize(scheme, strip, parameters.columns(first // group, -(-last // group)), values)
+            start = chunk.start * columns + first * rows
+            if self.rules.is_random:  # the random numbers go by the order of the result
+                strip = _exchange(values, workspace)
+                yield 0, start * dtype.itemsize, self._rounded(strip, workspace, stats, Places(start))
+                continue
             result = self._rounded(values, workspace, stats).view(dtype).reshape(rows, last - first)
-            exchanged = workspace.arithmetic.buffer("exchanged", dtype, result.size).reshape(last - first, rows)
-            exchanged[:] = result.T
-            at = (chunk.start * columns + first * rows) * dtype.itemsize
-            yield 0, at, exchanged.reshape(-1).view(np.uint8)
+            yield 0, start * dtype.itemsize, _exchange(result, workspace).reshape(-1).view(np.uint8)
 
-    def _rounded(self, values: Array, workspace: Workspace, stats: ErrorStats) -> Array:
+    def _rounded(self, values: Array, workspace: Workspace, stats: ErrorStats, places: Places = _FIRST) -> Array:
         """Return values in the target's format, as bytes, and count what rounding them loses."""
         result = workspace.arithmetic.buffer("result", np.uint8, bytes_of(values.size, self.rules.to, False))
         content = values.reshape(-1).view(np.uint8)
-        workspace.arithmetic.cast(SourceBytes(content, FLOAT32), values.size, self.rules, result, stats)
+        workspace.arithmetic.cast(SourceBytes(content, FLOAT32), values.size, self.rules, result, stats, places)
         return result
+
+
+def _exchange(matrix: Array, workspace: Workspace) -> Array:
+    """Return a matrix with its axes exchanged."""
+    exchanged = workspace.arithmetic.buffer("exchanged", matrix.dtype, matrix.size).reshape(matrix.shape[::-1])
+    exchanged[:] = matrix.T
+    return exchanged
 
 
 def _values(workspace: Workspace, rows: int, columns: int) -> Array:

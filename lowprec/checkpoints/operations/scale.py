@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...loss.error_stats import ErrorStats
-from ...ops.scales import scale_codes
 from ...spec.formats import Format
 from ...spec.packing import packed_bytes
 from ..arithmetic.chunk_arithmetic import bytes_of
 from ..arithmetic.chunks import ALIGNMENT, Chunk, split_chunks
+from ..arithmetic.places import Places
 from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
 from ..element_rules import SCALE_SUFFIX, ElementRules, ScaleLayout
@@ -95,7 +95,7 @@ class Scale(Operation):
 
     def share(self, magnitudes: Array) -> Array:
         """Return the codes of the scales."""
-        return scale_codes(magnitudes, self.rules.to, self.scaling.fmt)
+        return self.scaling.scale_codes(magnitudes, self.rules.to)
 
     def constants(self, shared: Any) -> Iterator[tuple[int, bytes]]:
         """Yield the scales that no chunk has."""
@@ -108,7 +108,8 @@ class Scale(Operation):
         """Yield the scales that the chunk has, and the codes."""
         source, rules, tensor = workspace.load(self.tensor, chunk), self.rules, self.tensor
         result = workspace.arithmetic.buffer("result", np.uint8, bytes_of(chunk.size, rules.to, rules.packs))
-        scales = workspace.arithmetic.quantize(source, chunk, rules, shared, result, stats)
+        places = Places.of(tensor, chunk.start)
+        scales = workspace.arithmetic.quantize(source, chunk, rules, shared, result, stats, places)
         if shared is None:
             length, size = rules.view(tensor.shape, tensor.fortran)[1], rules.unit
             first = chunk.first if self._slice else chunk.start // length * -(-length // size) + chunk.first // size

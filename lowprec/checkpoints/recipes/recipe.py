@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ...spec.formats import Format
@@ -88,6 +89,15 @@ class Recipe:
     containers: tuple[type, ...] = (SafetensorsFile, Folder)
     mixes_types: bool = False
     checked: str = ""
+
+    @property
+    def takes_scale_rule(self) -> bool:
+        """Whether its scales are powers of two that another rule can choose."""
+        return self.tool.takes_scale_rule and not self.scheme.scale.has_zero
+
+    def with_scale_rule(self, scale_rule: str) -> Recipe:
+        """Return the recipe with a scale rule of `absmax_scale` in place of the tool's own."""
+        return replace(self, tool=replace(self.tool, quantize=partial(self.tool.quantize, scale_rule=scale_rule)))
 
     def scheme_of(self, fmt: Format) -> Scheme:
         """Return how a weight in `fmt` is stored."""

@@ -14,7 +14,7 @@ from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT16, FLOAT32, Format
 from .factors import multiply
-from .magnitudes import float_magnitudes
+from .magnitudes import float_magnitudes, scales_by_rule
 from .packing import swap_nibbles
 from .scheme import Packing, Scheme
 from .tool import Tool
@@ -75,16 +75,20 @@ def quantize_fp8(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | Non
     return np.full((len(x), 1), second).view(np.uint32), codes.view(np.uint8)
 
 
-def quantize_mxfp8(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None) -> tuple[Array, Array]:
+def quantize_mxfp8(
+    x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None, *, scale_rule: str | None = None
+) -> tuple[Array, Array]:
     """Return exponents, of the power of two from the largest magnitude over 448 on, and codes.
 
-    The logarithm is rounded to float32 before it is rounded up. A block of zeros has exponent code 0.
+    The logarithm is rounded to float32 before it is rounded up. A block of zeros has exponent code 0. A `scale_rule`
+    of `absmax_scale` stands for this one.
     """
     values = x.view(fmt.dtype)
     largest = float_magnitudes(x, fmt, scheme.grid)
     with np.errstate(divide="ignore"):
         logarithms = np.log2((largest / np.float32(LARGEST_FP8)).astype(np.float64)).astype(np.float32)
     scales = np.where(largest == 0, 0, np.clip(np.ceil(logarithms) + 127, 1, 254)).astype(np.uint8)
+    scales = scales if scale_rule is None else scales_by_rule(x, fmt, scheme, scale_rule)
     codes = _codes(_without_zero_blocks(values, largest == 0), scales.view(FLOAT8_E8M0FNU.dtype), scheme)
     return scales, codes
 
@@ -149,5 +153,5 @@ def rule_of_nvfp4(scheme: Scheme) -> tuple[str, ...]:
 
 
 FP8_TOOL = Tool(NAME, quantize_fp8, fp8_scale, rule_of_fp8)
-MXFP8_TOOL = Tool(NAME, quantize_mxfp8, rule=rule_of_mxfp8)
+MXFP8_TOOL = Tool(NAME, quantize_mxfp8, rule=rule_of_mxfp8, takes_scale_rule=True)
 NVFP4_TOOL = Tool(NAME, quantize_nvfp4, nvfp4_scale, rule_of_nvfp4)

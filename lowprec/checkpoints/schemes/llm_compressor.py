@@ -13,7 +13,7 @@ import numpy as np
 from ...ops.codes import decode, encode
 from ...ops.quantize import quantize_linear
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, INT8, UINT4, Format
-from .magnitudes import clear_negative_zeros, float_magnitudes, group_magnitudes
+from .magnitudes import clear_negative_zeros, float_magnitudes, group_magnitudes, scales_by_rule
 from .scheme import GlobalScale, Packing, Scheme
 from .tool import Tool
 
@@ -34,7 +34,9 @@ INTEGERS = {4: (INT4, UINT4)}
 """Codes in words, by their bits: the integers they stand for, and what is stored."""
 
 
-def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = None) -> tuple[Array, Array]:
+def quantize(
+    x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = None, *, scale_rule: str | None = None
+) -> tuple[Array, Array]:
     """Return scales and codes.
 
     Parameters
@@ -47,6 +49,8 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
         How they are to be stored.
     second : numpy.float32, optional
         NVFP4's second scale, from `global_scale`.
+    scale_rule : str, optional
+        The rule of `absmax_scale` for scales that are powers of two; None for the tool's own.
 
     Returns
     -------
@@ -60,7 +64,10 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
     """
     if scheme.global_scale is not GlobalScale.NONE and second is not None:
         return _nvfp4(x, fmt, scheme, second)
-    return _mx(x, fmt, scheme) if scheme.scale == FLOAT8_E8M0FNU else _symmetric(x, fmt, scheme)
+    if scheme.scale != FLOAT8_E8M0FNU:
+        return _symmetric(x, fmt, scheme)
+    scales = _mx_scales(x, fmt, scheme) if scale_rule is None else scales_by_rule(x, fmt, scheme, scale_rule)
+    return scales, _codes(x, fmt, scales.view(FLOAT8_E8M0FNU.dtype), scheme)
 
 
 def global_scale(largest: float, fmt: Format) -> np.float32:
@@ -111,8 +118,8 @@ def _symmetric(x: Array, fmt: Format, scheme: Scheme) -> tuple[Array, Array]:
     return scales, _codes(x, fmt, scales.view(fmt.dtype), scheme)
 
 
-def _mx(x: Array, fmt: Format, scheme: Scheme) -> tuple[Array, Array]:
-    """Return exponents of scales that are powers of two, and codes.
+def _mx_scales(x: Array, fmt: Format, scheme: Scheme) -> Array:
+    """Return exponents of scales that are powers of two.
 
     The exponent goes up from 1.75 times a power of two on, for FP8 elements too; a group of zeros has exponent code 0.
     """
@@ -122,7 +129,7 @@ def _mx(x: Array, fmt: Format, scheme: Scheme) -> tuple[Array, Array]:
     exponents += 127 - emax - fmt.bias
     scales = np.clip(exponents, 0, 254, out=exponents).astype(np.uint8)
     scales[largest == 0] = 0
-    return scales, _codes(x, fmt, scales.view(FLOAT8_E8M0FNU.dtype), scheme)
+    return scales
 
 
 def _nvfp4(x: Array, fmt: Format, scheme: Scheme, second: np.float32) -> tuple[Array, Array]:
@@ -161,4 +168,4 @@ def rule(scheme: Scheme) -> tuple[str, ...]:
     )
 
 
-TOOL = Tool("llm-compressor", quantize, global_scale, rule)
+TOOL = Tool("llm-compressor", quantize, global_scale, rule, takes_scale_rule=True)

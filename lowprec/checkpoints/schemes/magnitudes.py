@@ -11,10 +11,14 @@ import numpy as np
 
 from ...backends.ranges import largest_codes
 from ...ops.codes import decode
+from ...ops.scales import scale_codes
 from ...spec.formats import Format
-from .scheme import Grid
+from .scheme import Grid, Scheme
 
-__all__ = ["NotFiniteError", "clear_negative_zeros", "float_magnitudes", "group_magnitudes", "largest_magnitude"]
+__all__ = [
+    "NotFiniteError", "clear_negative_zeros", "float_magnitudes", "group_magnitudes", "largest_magnitude",
+    "scales_by_rule",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 
@@ -58,6 +62,11 @@ def group_magnitudes(x: Array, fmt: Format, grid: Grid) -> Array:
 def float_magnitudes(x: Array, fmt: Format, grid: Grid) -> Array:
     """Return the same in float32."""
     return np.asarray(decode(group_magnitudes(x, fmt, grid), fmt, to=np.float32))
+
+
+def scales_by_rule(x: Array, fmt: Format, scheme: Scheme, scale_rule: str) -> Array:
+    """Return the codes of scales that are powers of two, by a scale rule of `absmax_scale`; else as the others."""
+    return scale_codes(float_magnitudes(x, fmt, scheme.grid).astype(np.float64), scheme.codes, scheme.scale, scale_rule)
 
 
 def largest_magnitude(x: Array, fmt: Format) -> float:

@@ -34,9 +34,13 @@ class Tool:
         scale of the whole tensor.
     rule : callable, optional
         Takes a scheme; returns the formulas of scales and codes, in lines for people.
+    takes_scale_rule : bool
+        Whether `quantize` takes a keyword `scale_rule`, where scales are powers of two: the name of a rule in place of
+        the tool's own, None for that.
     """
 
     name: str
-    quantize: Callable[[Array, Format, Scheme, np.float32 | None], tuple[Array, Array]]
+    quantize: Callable[..., tuple[Array, Array]]
     second_scale: Callable[[float, Format], np.float32] | None = None
     rule: Callable[[Scheme], Sequence[str]] | None = None
+    takes_scale_rule: bool = False

@@ -13,7 +13,7 @@ import numpy as np
 from ...ops.quantize import quantize_linear
 from ...spec.float_mode import default_mode
 from ...spec.formats import Format
-from .magnitudes import float_magnitudes
+from .magnitudes import float_magnitudes, scales_by_rule
 from .scheme import Scheme
 from .tool import Tool
 
@@ -25,7 +25,9 @@ _FRACTION_BITS = 23
 
 
 @default_mode
-def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = None) -> tuple[Array, Array]:
+def quantize(
+    x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = None, *, scale_rule: str | None = None
+) -> tuple[Array, Array]:
     """Return exponents of scales, and codes, two to a byte.
 
     Numbers that are rounded to 0 keep their signs, as does −0.
@@ -40,6 +42,8 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
         How they are to be stored.
     second : None
         There is no second scale.
+    scale_rule : str, optional
+        The rule of `absmax_scale` for scales that are powers of two; None for the tool's own.
 
     Returns
     -------
@@ -52,13 +56,16 @@ def quantize(x: Array, fmt: Format, scheme: Scheme, second: np.float32 | None = 
         If an element is a NaN or an infinity.
     """
     group = scheme.grid.columns
-    largest = float_magnitudes(x, fmt, scheme.grid)
-    ratio = (largest / np.float32(scheme.codes.max)).view(np.uint32)
-    scales = ((ratio + np.uint32((1 << _FRACTION_BITS) - 1)) >> _FRACTION_BITS).astype(np.uint8)
+    scales = _scales(x, fmt, scheme) if scale_rule is None else scales_by_rule(x, fmt, scheme, scale_rule)
     # A scale of code 0 is a power of two here, and a factor of 0 in the tool: its group is rounded to 0 by both.
     factors, to = scales.view(scheme.scale.dtype), scheme.codes
     codes = quantize_linear(x.view(fmt.dtype), factors, axis=1, block_size=group, output_dtype=to, packed=True)
     return scales, np.asarray(codes).reshape(len(x), -1)
+
+
+def _scales(x: Array, fmt: Format, scheme: Scheme) -> Array:
+    ratio = (float_magnitudes(x, fmt, scheme.grid) / np.float32(scheme.codes.max)).view(np.uint32)
+    return ((ratio + np.uint32((1 << _FRACTION_BITS) - 1)) >> _FRACTION_BITS).astype(np.uint8)
 
 
 def rule(scheme: Scheme) -> tuple[str, ...]:
@@ -70,4 +77,4 @@ def rule(scheme: Scheme) -> tuple[str, ...]:
     )
 
 
-TOOL = Tool("triton_kernels", quantize, rule=rule)
+TOOL = Tool("triton_kernels", quantize, rule=rule, takes_scale_rule=True)

@@ -1,0 +1,249 @@
+# The entry point of MX and NVFP4 blocks: scales and elements in one pass over memory, blocks over threads.
+from lowprec._native.block_types cimport (
+    block_params_t, clear_codes_t, drop_negative_zero_t, find_codes_t, find_scales_t, mark_nan_t, raise_columns_t,
+    to_integers_t,
+)
+
+cdef extern from "philox.h" nogil:
+    void fill_slots "lp_fill_slots" (uint32_t *slots, uint64_t group, uint64_t seed, uint32_t slot_bits) noexcept
+
+cdef enum:
+    MAGNITUDE = 0x7fffffff
+    SLOT_GROUP = 64
+    STRIP = 512  # columns whose blocks are quantized together: their rows stay in the L2 cache
+
+TILE_ELEMENTS = TILE
+
+cdef find_scales_t block_scales_in_use[2]    # powers of two, quotients
+cdef find_codes_t block_codes_in_use[2][2]   # of those; without random bits, with them
+cdef clear_codes_t clear_codes_in_use
+cdef mark_nan_t mark_nan_in_use
+cdef drop_negative_zero_t drop_negative_zero_in_use
+cdef to_integers_t to_integers_in_use
+cdef raise_columns_t raise_columns_in_use
+
+
+cdef void use_block_loops(tier):
+    global clear_codes_in_use, mark_nan_in_use, drop_negative_zero_in_use, to_integers_in_use, raise_columns_in_use
+    for kind in range(2):
+        scales, codes, random_codes = tier.BLOCK_QUANTIZERS[kind]
+        block_scales_in_use[kind] = <find_scales_t><size_t>scales
+        block_codes_in_use[kind][0] = <find_codes_t><size_t>codes
+        block_codes_in_use[kind][1] = <find_codes_t><size_t>random_codes
+    clear, mark, drop, integers, columns = tier.BLOCK_REPAIRS
+    clear_codes_in_use = <clear_codes_t><size_t>clear
+    mark_nan_in_use = <mark_nan_t><size_t>mark
+    drop_negative_zero_in_use = <drop_negative_zero_t><size_t>drop
+    to_integers_in_use = <to_integers_t><size_t>integers
+    raise_columns_in_use = <raise_columns_t><size_t>columns
+
+
+cdef struct block_steps_t:
+    block_params_t params
+    int kind               # of the scales: 0 powers of two, 1 quotients
+    bint ignores           # NaN and Inf do not count; NaN has a code of its own
+    bint is_random
+    bint integers          # codes are two's complement
+    int negative_zero      # a code that becomes 0; -1: none
+    int pack               # the loop that packs codes, or NO_LOOP
+    int bits               # of an element in memory
+    int group              # elements that fill whole bytes
+
+
+cdef struct block_job_t:
+    const block_steps_t *steps
+    const steps_t *load    # NULL: float32
+    const uint8_t *src
+    uint8_t *elements
+    uint8_t *scales
+    Py_ssize_t length      # of an axis of blocks, and what follows it
+    Py_ssize_t inner
+    Py_ssize_t block
+    Py_ssize_t blocks      # along the axis
+    stream_t stream
+
+
+cdef class BlockProgram:
+    """The loops and the parameters of one block quantization."""
+
+    cdef block_steps_t steps
+
+    def __init__(
+        self, dict params, *, bint quotients, bint ignores, bint is_random, bint integers, int negative_zero, str pack,
+        int bits, int group,
+    ):
+        memset(&self.steps, 0, sizeof(block_steps_t))
+        cdef dict values = self.steps.params
+        if params.keys() != values.keys():
+            raise ValueError(f"`params` must be the fields of block_params_t; got {sorted(params.keys() ^ values.keys())}")
+        self.steps.params = params
+        self.steps.kind = quotients
+        self.steps.ignores, self.steps.is_random, self.steps.integers = ignores, is_random, integers
+        self.steps.negative_zero = negative_zero
+        self.steps.pack = loop_index[pack] if pack is not None else NO_LOOP
+        self.steps.bits, self.steps.group = bits, group
+
+
+cdef void fill_slots_from(uint64_t position, uint32_t *slots, Py_ssize_t n, const block_job_t *job) noexcept nogil:
+    # The slots of `n` elements, up to a tile.
+    cdef uint32_t group[SLOT_GROUP]
+    cdef Py_ssize_t done = 0
+    cdef Py_ssize_t at, count
+    while done < n:
+        at = <Py_ssize_t>(position % SLOT_GROUP)
+        count = min(SLOT_GROUP - at, n - done)
+        fill_slots(group, position // SLOT_GROUP, job.stream.seed, job.steps.params.slot_bits)
+        memcpy(slots + done, group + at, count * sizeof(uint32_t))
+        position += count
+        done += count
+
+
+cdef void write_codes(
+    const block_job_t *job, const float *x, const float *factors, Py_ssize_t start, Py_ssize_t n, bint clears,
+    tiles_t *tiles,
+) noexcept nogil:
+    # The codes of `n` elements, up to a tile, from the one with the number `start` on.
+    cdef const block_steps_t *steps = job.steps
+    cdef uint8_t *codes = job.elements + start if steps.pack == NO_LOOP else <uint8_t *>tiles.converted
+    cdef remaining_t none
+    none.src = none.dst = 0
+    if steps.is_random:
+        fill_slots_from(job.stream.position + start, tiles.zero, n, job)
+    block_codes_in_use[steps.kind][steps.is_random](
+        <const uint32_t *>x, factors, tiles.zero, codes, n, &steps.params)
+    if steps.negative_zero >= 0:
+        drop_negative_zero_in_use(codes, n, <uint8_t>steps.negative_zero)
+    if steps.ignores:
+        mark_nan_in_use(<const uint32_t *>x, codes, n, &steps.params)
+    if steps.integers:
+        to_integers_in_use(codes, n)
+    if clears:
+        clear_codes_in_use(factors, codes, n)
+    if steps.pack != NO_LOOP:
+        loops[steps.pack](codes, job.elements + start * steps.bits // 8, n, none, NULL)
+
+
+cdef int32_t largest_of_block(const block_job_t *job, Py_ssize_t start, Py_ssize_t n, tiles_t *tiles) noexcept nogil:
+    # The largest magnitude of a block that does not fit a tile.
+    cdef int32_t part = 0
+    cdef int32_t largest = 0
+    cdef Py_ssize_t done = 0
+    cdef Py_ssize_t count
+    while done < n:
+        count = min(<Py_ssize_t>TILE, n - done)
+        ranges_in_use[2][0](
+            load_tile(job.load, job.src, start + done, count, tiles), count, 1, TILE, MAGNITUDE, job.steps.params.last,
+            NULL, &part)
+        largest = max(largest, part)
+        done += count
+    return largest
+
+
+cdef void quantize_row(
+    const block_job_t *job, Py_ssize_t outer, Py_ssize_t first, Py_ssize_t count,
+) noexcept nogil:
+    # Blocks of elements that follow each other: `count` from the one with the number `first` on, in one row.
+    cdef const block_steps_t *steps = job.steps
+    cdef tiles_t *tiles = thread_tiles()
+    cdef int32_t *largest = <int32_t *>tiles.scale
+    cdef Py_ssize_t block = job.block
+    cdef Py_ssize_t step = max(<Py_ssize_t>1, TILE // block // steps.group * steps.group)
+    cdef Py_ssize_t done = 0
+    cdef Py_ssize_t start, n, here, part
+    cdef const float *x
+    cdef bint clears
+    while done < count:
+        here = first + done
+        start = outer * job.length + here * block
+        n = outer * job.length + min(job.length, min(here + step, first + count) * block) - start
+        if n <= TILE:
+            x = load_tile(job.load, job.src, start, n, tiles)
+            ranges_in_use[2][0](x, n, 1, block, MAGNITUDE, steps.params.last, NULL, largest)
+        else:
+            largest[0] = largest_of_block(job, start, n, tiles)
+        clears = block_scales_in_use[steps.kind](
+            largest, job.scales + outer * job.blocks + here, tiles.reciprocal, (n + block - 1) // block, &steps.params)
+        repeat_in_use[0](tiles.reciprocal, tiles.each_reciprocal, min(<Py_ssize_t>TILE, n), 0, block)
+        part = 0
+        while part < n:
+            if n > TILE:
+                x = load_tile(job.load, job.src, start + part, min(<Py_ssize_t>TILE, n - part), tiles)
+            write_codes(job, x, tiles.each_reciprocal, start + part, min(<Py_ssize_t>TILE, n - part), clears, tiles)
+            part += TILE
+        done += step
+
+
+cdef void quantize_strip(
+    const block_job_t *job, Py_ssize_t outer, Py_ssize_t index, Py_ssize_t column,
+) noexcept nogil:
+    # One block of each of some columns: the rows of the blocks with the number `index`.
+    cdef const block_steps_t *steps = job.steps
+    cdef tiles_t *tiles = thread_tiles()
+    cdef int32_t *largest = <int32_t *>tiles.scale
+    cdef Py_ssize_t width = min(<Py_ssize_t>STRIP, job.inner - column)
+    cdef Py_ssize_t row = outer * job.length + index * job.block
+    cdef Py_ssize_t end = outer * job.length + min(job.length, (index + 1) * job.block)
+    cdef Py_ssize_t here
+    cdef const float *x
+    cdef bint clears
+    memset(largest, 0, width * sizeof(int32_t))
+    for here in range(row, end):
+        x = load_tile(job.load, job.src, here * job.inner + column, width, tiles)
+        raise_columns_in_use(<const int32_t *>x, largest, width, steps.params.last)
+    clears = block_scales_in_use[steps.kind](
+        largest, job.scales + (outer * job.blocks + index) * job.inner + column, tiles.reciprocal, width, &steps.params)
+    for here in range(row, end):
+        x = load_tile(job.load, job.src, here * job.inner + column, width, tiles)
+        write_codes(job, x, tiles.reciprocal, here * job.inner + column, width, clears, tiles)
+
+
+def quantize_blocks(
+    BlockProgram program not None, Program load, const uint8_t[::1] src not None, uint8_t[::1] elements not None,
+    uint8_t[::1] scales not None, Py_ssize_t outer, Py_ssize_t length, Py_ssize_t inner, Py_ssize_t block,
+    float global_scale, uint64_t seed, uint64_t offset, int n_threads,
+) -> None:
+    """Write the elements and the scales of dense values of shape (outer, length, inner), blocks along the middle axis.
+
+    `load` makes float32 values, None where they are. Packed elements must begin with a byte wherever a row of blocks
+    does; a global scale concerns scales that are quotients.
+    """
+    cdef block_steps_t steps = program.steps
+    cdef block_job_t job
+    cdef lp_mode mode
+    cdef Py_ssize_t blocks, parts, part, step, strips
+    if min(outer, length, inner, block) < 1:
+        raise ValueError("a shape and a block must have positive lengths")
+    check_load(load, outer * length * inner, src.shape[0])
+    blocks = (length + block - 1) // block
+    if inner == 1 and length % block == 0:
+        outer, length, blocks = 1, outer * length, outer * blocks
+    if scales.shape[0] != outer * blocks * inner or \
+            elements.shape[0] != (outer * length * inner * steps.bits + 7) // 8:
+        raise ValueError(f"`elements` and `scales` must fit; got {elements.shape[0]} and {scales.shape[0]} bytes")
+    whole = inner % steps.group == 0 if inner > 1 else (
+        (outer == 1 or length % steps.group == 0) and (block % steps.group == 0 or block * steps.group <= TILE))
+    if not whole:
+        raise ValueError("packed elements must begin with a byte wherever a row of blocks does")
+    steps.params.global_scale = global_scale
+    job.steps = &steps
+    job.load = NULL if load is None else &load.steps
+    job.src, job.elements, job.scales = &src[0], &elements[0], &scales[0]
+    job.length, job.inner, job.block, job.blocks = length, inner, block, blocks
+    job.stream = stream_t(seed, offset)
+    if inner == 1:
+        step = max(<Py_ssize_t>1, CHUNK // block) // steps.group * steps.group
+        step = max(<Py_ssize_t>steps.group, step)
+        parts = (blocks + step - 1) // step
+        with nogil:
+            for part in prange(outer * parts, schedule="static", num_threads=max(1, min(n_threads, outer * parts))):
+                mode = lp_mode_enter()
+                quantize_row(&job, part // parts, part % parts * step, min(step, blocks - part % parts * step))
+                lp_mode_leave(mode)
+    else:
+        strips = (inner + STRIP - 1) // STRIP
+        parts = outer * blocks * strips
+        with nogil:
+            for part in prange(parts, schedule="static", num_threads=max(1, min(n_threads, parts))):
+                mode = lp_mode_enter()
+                quantize_strip(&job, part // strips // blocks, part // strips % blocks, part % strips * STRIP)
+                lp_mode_leave(mode)

@@ -1,0 +1,153 @@
+"""Block quantizations in host memory by the compiled loops: their numbers, and one call of them."""
+
+from __future__ import annotations
+
+import math
+import struct
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .. import _kernels
+from ..plans.block_plan import MXINT8, BlockPlan
+from ..plans.cast_plan import Plan, Rule
+from ..plans.rounding_limits import limits_of, nan_codes_of
+from ..spec.formats import FLOAT32, Format
+from ..spec.interned import CACHED
+from ..spec.packing import group
+from ..spec.rounding_rules import Stream
+from ..spec.scale_rules import rule_addend
+from .blocks import as_bytes, to_single
+from .rounding_loops import rounding_loops
+from .thread_count import shared
+
+__all__ = ["block_program", "fits_packed", "quantize_dense"]
+
+_Array = np.ndarray[Any, Any]
+_LAST_BIT = 23  # mantissa bits of float32, where elements are rounded
+_WORD = (1 << 32) - 1
+_LEAST_EXPONENT = -103
+"""Of the smallest normal element: float32's own subnormals are below all its steps then."""
+
+
+def _bits(value: float) -> int:
+    """Return the bits of a value that float32 holds exactly."""
+    return int(struct.unpack("<i", struct.pack("<f", value))[0])
+
+
+def _element_numbers(plan: BlockPlan) -> dict[str, float] | None:
+    """Return the parameters of the elements, None where no loop has them."""
+    fmt, rounding = plan.element, plan.rounding
+    if fmt.bits > 8 or not fmt.signed or fmt.emin < _LEAST_EXPONENT:
+        return None
+    cast = Plan(Rule.ROUND, FLOAT32, fmt, rounding=rounding, limits=limits_of(fmt, rounding))
+    names, numbers = rounding_loops(cast, wide=False)
+    if len(names) > 1:  # the random bits ask for more than float32
+        return None
+    both = numbers["round_increment"], numbers["round_increment_negative"]
+    nan, nan_negative = nan_codes_of(fmt)
+    return {
+        "most": _bits(float(fmt.max)),
+        "smallest_normal": _bits(fmt.smallest_normal),
+        "factor": math.ldexp(1.0, _LAST_BIT - fmt.emin),
+        "keep": numbers["round_keep"],
+        "increment": both[0] & _WORD,
+        "increment_change": (both[1] - both[0]) & _WORD,
+        "odd_bit": numbers["round_odd_bit"],
+        "odd_increment": numbers["round_odd_increment"] & _WORD,
+        "slot_shift": numbers["round_slot_shift"],
+        "random_shift": numbers["round_random_shift"],
+        "slot_bits": numbers["round_slot_bits"],
+        "sign_shift": 32 - fmt.bits,
+        "sign_mask": fmt.sign_mask,
+        "nan": nan,
+        "nan_negative": nan_negative,
+    }
+
+
+def _scale_numbers(plan: BlockPlan) -> dict[str, float]:
+    """Return the parameters of the scales."""
+    fmt = plan.scale
+    addend, offset = (0, 0) if plan.two_levels else rule_addend(plan.element, plan.scale_rule, _LAST_BIT)
+    return {
+        "rule_addend": addend,
+        "rule_offset": offset,
+        "global_scale": 1.0,
+        "largest_value": float(plan.element.max),
+        "scale_most": float(fmt.max) if plan.two_levels else 1.0,
+        "scale_normal": _bits(fmt.smallest_normal),
+        "scale_factor": math.ldexp(1.0, _LAST_BIT - fmt.emin) if plan.two_levels else 1.0,
+        "scale_keep": _LAST_BIT - fmt.mantissa_bits,
+        "scale_value": math.ldexp(1.0, 127 - fmt.bias),
+        "scale_nan": fmt.nan_code or 0,
+        "last": _bits(float(FLOAT32.max)) if plan.specials == "ignore" else (1 << 31) - 1,
+    }
+
+
+@lru_cache(maxsize=CACHED)
+def block_program(plan: BlockPlan, packed: bool) -> _kernels.BlockProgram | None:
+    """Return the loops of a plan; None where there are none, as for wide sources."""
+    elements = _element_numbers(plan) if plan.source.bits <= 32 else None
+    if elements is None:
+        return None
+    fmt = plan.element
+    return _kernels.BlockProgram(
+        {**_scale_numbers(plan), **elements},
+        quotients=plan.two_levels,
+        ignores=plan.specials == "ignore",
+        is_random=plan.rounding.random_bits > 0,
+        integers=fmt == MXINT8,
+        negative_zero=-1 if fmt.has_negative_zero else fmt.sign_mask,
+        pack=f"pack{fmt.bits}" if packed else None,
+        bits=fmt.bits if packed else 8,
+        group=group(fmt)[0] if packed else 1,
+    )
+
+
+def fits_packed(fmt: Format, spread: tuple[int, int, int], block: int) -> bool:
+    """Whether packed elements begin with a byte wherever the loops begin."""
+    (outer, length, inner), whole = spread, group(fmt)[0]
+    if inner > 1:
+        return inner % whole == 0
+    rows = outer == 1 or length % whole == 0 or length % block == 0
+    return rows and (block % whole == 0 or block * whole <= _kernels.TILE_ELEMENTS)
+
+
+def quantize_dense(
+    program: _kernels.BlockProgram,
+    x: _Array,
+    plan: BlockPlan,
+    outputs: tuple[_Array, _Array],
+    spread: tuple[int, int, int],
+    block: int,
+    factor: float,
+    stream: Stream | None,
+) -> None:
+    """Write elements and scales of dense unsigned codes of the source.
+
+    Parameters
+    ----------
+    program : BlockProgram
+        What `block_program` returned.
+    x : numpy.ndarray
+        The codes.
+    plan : BlockPlan
+        Whose program it is.
+    outputs : tuple of numpy.ndarray
+        Dense memory for the elements and the scales.
+    spread : tuple of int
+        The shape of `x`, its axes merged to (outer, the axis of the blocks, inner), without a length of 0.
+    block : int
+        The block size.
+    factor : float
+        The global scale.
+    stream : Stream or None
+        The random numbers.
+    """
+    seed, offset = (0, 0) if stream is None else stream
+    elements, scales = (as_bytes(out) for out in outputs)
+    shared(
+        x.size, _kernels.quantize_blocks, program, to_single(plan.source), as_bytes(x), elements, scales,
+        *spread, block, factor, seed, offset,
+    )  # fmt: skip

@@ -1,0 +1,193 @@
+"""The parameters of rounding beyond ONNX: what is refused, by which words, and that the defaults change no bit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import lowprec as lp
+from lowprec.conformance import cast_inputs
+from lowprec.reference.array_rounding import expected_rounded
+from lowprec.spec.formats import NUMERIC, Format
+from lowprec.spec.rounding_rules import Rounding
+
+X = np.array([0.3, -1000.0, np.nan], np.float32)
+LIKE = np.zeros(1, ml_dtypes.float8_e5m2)
+CALLS: dict[str, Callable[..., Any]] = {
+    "cast": lambda **how: lp.cast(X, "float8_e5m2", **how),
+    "cast_like": lambda **how: lp.cast_like(X, LIKE, **how),
+    "encode": lambda **how: lp.encode(X, "float8_e5m2", **how),
+    "quantize_linear": lambda **how: lp.quantize_linear(X, 0.5, output_dtype="float8_e5m2", **how),
+}
+SEED_WANTED = "`seed` must be an integer from 0 to 2**64 - 1"
+BITS_WANTED = "`random_bits` must be an integer from 1 to 32"
+OFFSET_WANTED = "`offset` must be an integer from 0 to 2**63 - 1"
+DRAWN = {"rounding": "stochastic", "seed": 1}
+
+
+@pytest.fixture(params=CALLS.values(), ids=CALLS)
+def call(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Give each function that takes the keywords."""
+    return request.param
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rounding": "up"}, "`rounding` must be one of nearest_even, nearest_away, .*stochastic_c; got 'up'"),
+        ({"rounding": ""}, "`rounding` must be one of .*; got ''"),
+        ({"rounding": True}, "`rounding` must be one of .*; got True"),
+        ({"rounding": np.array(["to_odd"])}, r"`rounding` must be one of .*; got array\(\['to_odd'\]"),
+        ({"rounding": ["to_odd"]}, r"`rounding` must be one of .*; got \['to_odd'\]"),
+        ({"overflow": "saturate"}, "`overflow` must be one of sat_finite, sat_propagate, ovf_inf; got 'saturate'"),
+        ({"overflow": True}, "`overflow` must be one of .*; got True"),
+        ({"overflow": {}}, "`overflow` must be one of .*; got {}"),
+        ({"nan": "ieee"}, "`nan` must be one of signed, plain, zero, largest; got 'ieee'"),
+        ({"nan": 0.0}, "`nan` must be one of .*; got 0.0"),
+        ({"rounding": "stochastic"}, re.escape(SEED_WANTED) + " where `rounding` is stochastic; got None"),
+        ({"rounding": "stochastic_c", "seed": None}, re.escape(SEED_WANTED) + " where .* stochastic_c; got None"),
+        ({**DRAWN, "seed": -1}, re.escape(SEED_WANTED) + "; got -1"),
+        ({**DRAWN, "seed": 2**64}, re.escape(SEED_WANTED) + "; got 18446744073709551616"),
+        ({**DRAWN, "seed": 10**5000}, re.escape(SEED_WANTED) + "; got an integer of 16610 bits"),
+        ({**DRAWN, "seed": 1.0}, re.escape(SEED_WANTED) + "; got 1.0"),
+        ({**DRAWN, "seed": "1"}, re.escape(SEED_WANTED) + "; got '1'"),
+        ({**DRAWN, "seed": True}, re.escape(SEED_WANTED) + "; got True"),
+        ({**DRAWN, "seed": np.array([1, 2])}, re.escape(SEED_WANTED) + "; got array"),
+        ({"seed": 1}, "`seed` must be None unless `rounding` is stochastic; got 1"),
+        ({"seed": 0, "rounding": "to_odd"}, "`seed` must be None unless `rounding` is stochastic; got 0"),
+        ({"seed": 1, "overflow": "ovf_inf"}, "`seed` must be None unless `rounding` is stochastic; got 1"),
+        *(({**DRAWN, "random_bits": n}, re.escape(BITS_WANTED)) for n in (0, 33, -1, True, 1.5, None, "8")),
+        ({"rounding": "to_odd", "random_bits": 0}, re.escape(BITS_WANTED)),
+        ({"random_bits": 33}, re.escape(BITS_WANTED)),
+        *(({**DRAWN, "offset": n}, re.escape(OFFSET_WANTED)) for n in (-1, 2**63, True, 0.5, None)),
+        ({"offset": -1}, re.escape(OFFSET_WANTED) + "; got -1"),
+        ({"rounding": "to_odd", "saturate": False}, "`saturate` must be True.*where `rounding` is given; got False"),
+        ({"overflow": "ovf_inf", "saturate": False}, "`saturate` must be True.*where `overflow` is given; got False"),
+        ({"nan": "plain", "saturate": False}, "`saturate` must be True.*where `nan` is given; got False"),
+        ({"rounding": "to_odd", "opset": 23}, "`opset` must be 28.*where `rounding` is given; got 23"),
+        ({"nan": "zero", "opset": 25}, "`opset` must be 28.*where `nan` is given; got 25"),
+        ({**DRAWN, "saturate": False}, "`saturate` must be True.*where `rounding` is given; got False"),
+    ],
+)  # fmt: skip
+def test_refusals_name_the_parameter(call: Callable[..., Any], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(**options)
+
+
+@pytest.mark.parametrize("name", ["cast", "cast_like", "encode"])
+def test_round_mode_does_not_go_with_rules_beyond_onnx(name: str) -> None:
+    with pytest.raises(ValueError, match=r"`round_mode` must be None.*where `overflow` is given; got 'up'"):
+        CALLS[name](overflow="ovf_inf", round_mode="up")
+
+
+@pytest.mark.parametrize("rule", [{"rounding": "to_odd"}, {"overflow": "ovf_inf"}, {"nan": "plain"}, DRAWN])
+@pytest.mark.parametrize("target", ["int8", "uint4", "int64", "bool"])
+def test_targets_are_floats(target: str, rule: dict[str, Any]) -> None:
+    name = next(iter(rule))
+    with pytest.raises(ValueError, match=rf"`to` must be a float format where `{name}` is given; got {target}"):
+        lp.cast(X, target, **rule)
+    with pytest.raises(ValueError, match=rf"`fmt` must be a float format where `{name}` is given; got {target}"):
+        lp.encode(X, target, **rule)
+    if target in ("int8", "uint4"):
+        wanted = rf"`output_dtype` must be a float format where `{name}` is given; got {target}"
+        with pytest.raises(ValueError, match=wanted):
+            lp.quantize_linear(X, 0.5, output_dtype=target, **rule)
+        with pytest.raises(ValueError, match=wanted.replace("output_dtype", "zero_point")):
+            lp.quantize_linear(X, 0.5, np.array(0, lp.formats[target].dtype), **rule)
+        with pytest.raises(ValueError, match=wanted.replace("output_dtype", "like")):
+            lp.cast_like(X, np.zeros(1, lp.formats[target].dtype), **rule)
+
+
+def test_text_is_no_target() -> None:
+    with pytest.raises(ValueError, match="`to` must be a float format where `rounding` is given; got string"):
+        lp.cast(X, "string", rounding="to_odd")
+
+
+def test_integers_of_every_kind_are_seeds(call: Callable[..., Any]) -> None:
+    wanted = call(rounding="stochastic", seed=3, offset=5, random_bits=8).tobytes()
+    for kind in (np.uint64, np.int8, np.array):
+        how = {"seed": kind(3), "offset": kind(5), "random_bits": kind(8)}
+        assert call(rounding="stochastic", **how).tobytes() == wanted
+    assert call(rounding="stochastic_b", seed=2**64 - 1, offset=2**63 - 1, random_bits=32).shape == X.shape
+
+
+def test_none_and_the_defaults_are_the_operator_of_onnx(call: Callable[..., Any]) -> None:
+    wanted = call().tobytes()
+    assert call(rounding=None, overflow=None, nan=None, seed=None, random_bits=16, offset=0).tobytes() == wanted
+    assert call(random_bits=3, offset=7).tobytes() == wanted  # without use, and within their ranges
+
+
+def test_one_rule_alone_leaves_the_others_at_their_defaults() -> None:
+    x = np.array([np.inf, 1e9, np.nan, -0.3], np.float32)
+    assert lp.encode(x, "float8_e5m2", overflow="ovf_inf").tolist() == [0x7C, 0x7C, 0x7E, 0xB5]
+    assert lp.encode(x, "float8_e5m2", nan="largest").tolist() == [0x7B, 0x7B, 0x7B, 0xB5]
+    assert lp.encode(x, "float16", nan="zero").tolist() == [0x7C00, 0x7C00, 0, 0xB4CD]
+    assert lp.encode(x, "float16", overflow="sat_finite").tolist() == [0x7BFF, 0x7BFF, 0x7E00, 0xB4CD]
+
+
+def inputs(source: Format, target: Format) -> np.ndarray:
+    """Return every value of a narrow format, of a wide one those where a cast to the target changes its mind."""
+    if source.bits <= 16:
+        return (
+            np.arange(2 if source.bits == 8 and not (source.is_float or source.is_integer) else 1 << source.bits)
+            .astype(source.code_dtype)
+            .view(source.dtype)
+        )
+    if source.is_float:
+        return getattr(cast_inputs, f"sweep_{source.name}")(target, count=500)[:: 1 if target.bits <= 8 else 7]
+    sweep = cast_inputs.sweep_int64 if source.signed else cast_inputs.sweep_uint64
+    return sweep(target, count=500)[::3].astype(source.name)
+
+
+@pytest.mark.parametrize("target", [row for row in NUMERIC if row.is_float and row.has_zero], ids=lambda row: row.name)
+def test_nearest_even_alone_changes_no_bit(target: Format) -> None:
+    for source in NUMERIC:
+        if source.bits < 16 and source.is_integer:
+            continue  # some values of int16
+        with np.errstate(all="ignore"):
+            x = inputs(source, target)
+            if source == target and not (target.is_float and target.bits <= 8):
+                x = x[~np.isnan(x.astype(np.float64))]  # a copy keeps the payload of NaN
+        wanted = lp.cast(x, target, source=source)
+        found = lp.cast(x, target, source=source, rounding="nearest_even")
+        assert found.tobytes() == wanted.tobytes(), source
+
+
+@pytest.mark.parametrize(
+    "target", [row for row in NUMERIC if row.is_float and row.bits <= 8 and row.has_zero], ids=lambda row: row.name
+)
+def test_nearest_even_alone_changes_no_bit_of_a_quantization(target: Format) -> None:
+    rng = np.random.default_rng(0)
+    for source in ("float32", "bfloat16", "float16"):
+        x = rng.integers(0, 1 << lp.formats[source].bits, 4000).astype(lp.formats[source].code_dtype)
+        scale = rng.uniform(0.001, 1000, 40).astype(lp.formats[source].dtype)
+        with np.errstate(all="ignore"):
+            values = x.view(lp.formats[source].dtype).reshape(100, 40)
+        wanted = lp.quantize_linear(values, scale, output_dtype=target)
+        found = lp.quantize_linear(values, scale, output_dtype=target, rounding="nearest_even")
+        assert found.tobytes() == wanted.tobytes(), source
+
+
+def test_nearest_even_of_powers_of_two_is_another_rule() -> None:
+    """1.5 is a tie; ONNX's round_mode is not in force, and the range is tested after the rounding."""
+    x = np.array([1.5, 3.0, 1.25 * 2.0**-127, 2.0**-128, 1.6 * 2.0**-128, -4.0, 0.0, 1.8 * 2.0**127])
+    codes = lp.encode(x, "float8_e8m0fnu", rounding="nearest_even")
+    assert codes.tolist() == [128, 128, 0, 0, 0, 129, 0, 254]
+    codes = lp.encode(x, "float8_e8m0fnu", rounding="nearest_even", overflow="ovf_inf")
+    assert codes.tolist() == [128, 128, 0, 255, 0, 129, 255, 255]
+    assert lp.encode(x, "float8_e8m0fnu").tolist() == [128, 129, 1, 0, 0, 129, 0, 254]
+
+
+def test_cast_like_and_cast_agree_with_the_oracle() -> None:
+    x = np.random.default_rng(6).normal(0, 3, 200).astype(np.float32)
+    how = {"rounding": "stochastic_a", "seed": 12, "random_bits": 5, "overflow": "ovf_inf", "nan": "plain"}
+    wanted = expected_rounded(
+        x.view("u4"), "float32", "float8_e5m2", Rounding("stochastic_a", "ovf_inf", "plain", 5), 12
+    )
+    assert lp.cast_like(x, LIKE, **how).view(np.uint8).tolist() == wanted.tolist()
+    assert lp.cast(x, "float8_e5m2", **how).view(np.uint8).tolist() == wanted.tolist()

@@ -1,0 +1,202 @@
+"""Conversions by the rules beyond ONNX: every tensor has the bytes that `lp.encode` gives the whole array.
+
+That stands for any chunks, threads, workers, orders of axes and packings, and for scales as `lp.quantize_linear` takes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from support.checkpoint_files import Array, bytes_in, codes_of, everything, save, stored_bytes, values
+from support.sharded_checkpoint import checkpoint
+from test_dequantize_folders import mixed_model, read_tensors
+
+import lowprec as lp
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.arithmetic.places import Places
+
+SEED = 0x0123_4567_89AB_CDEF
+RULES: dict[str, dict[str, Any]] = {
+    "stochastic": {"rounding": "stochastic", "seed": SEED},
+    "stochastic_a": {"rounding": "stochastic_a", "seed": 1, "random_bits": 5, "nan": "largest"},
+    "stochastic_c": {"rounding": "stochastic_c", "seed": 2**64 - 1, "random_bits": 24, "overflow": "sat_propagate"},
+    "to_odd": {"rounding": "to_odd", "overflow": "ovf_inf", "nan": "plain"},
+    "toward_positive": {"rounding": "toward_positive"},
+    "nan": {"nan": "zero"},
+    "overflow": {"overflow": "ovf_inf"},
+}
+X: dict[str, Array] = {
+    "w": values((70, 48), 1),
+    "h": values((5, 6, 33), 2, np.float16),
+    "b": values((9, 41), 3, ml_dtypes.bfloat16),
+    "d": values((7, 80), 4, np.float64),
+    "f8": values((6, 32), 5, ml_dtypes.float8_e5m2),
+    "line": values((1037,), 6),
+    "one": values((), 7),
+    "none": np.zeros((0, 5), np.float32),
+}
+
+
+@pytest.mark.parametrize("to", ["bfloat16", "float8_e4m3fn", "float8_e8m0fnu", "float6_e2m3fn", "float4_e2m1fn"])
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+def test_casts(rules: dict[str, Any], to: str, cut: int, tmp_path: Path) -> None:
+    source = save(tmp_path / "x.safetensors", X)
+    report = convert(source, tmp_path / "y.safetensors", to=to, threads=cut, verify=True, **rules)
+    assert report.verified
+    for name, x in X.items():
+        assert stored_bytes(tmp_path / "y.safetensors", name) == bytes_in(lp.encode(x, to, **rules), lp.as_format(to))
+
+
+SCALES = [
+    ("float8_e4m3fn", "tensor", "float32"),
+    ("float8_e5m2", "axis:0", "float16"),
+    ("float8_e4m3fn", "axis:1", "float32"),
+    ("float4_e2m1fn", "block:32", "float8_e8m0fnu"),
+    ("float6_e3m2fn", "block:5", "bfloat16"),
+]
+
+
+def quantized(x: Array, to: str, scale: str, kept: Array, rules: dict[str, Any]) -> Array:
+    """Return what `quantize_linear` makes of a whole array."""
+    kind, _, number = scale.partition(":")
+    axis, block = {"tensor": (0, 0), "axis": (int(number or 0), 0), "block": (x.ndim - 1, int(number or 0))}[kind]
+    x = np.asarray(lp.cast(x, "float32")) if x.itemsize in (1, 8) else x
+    return np.asarray(
+        lp.quantize_linear(x, kept, axis=axis, block_size=block, output_dtype=to, precision="float32", **rules)
+    )
+
+
+@pytest.mark.parametrize(("to", "scale", "fmt"), SCALES)
+@pytest.mark.parametrize("rules", [RULES[name] for name in ("stochastic", "stochastic_a", "to_odd", "toward_positive")])
+def test_scaled(rules: dict[str, Any], to: str, scale: str, fmt: str, cut: int, tmp_path: Path) -> None:
+    tensors = {name: x for name, x in X.items() if x.ndim > 1}
+    source, target = save(tmp_path / "x.safetensors", tensors), tmp_path / "y.safetensors"
+    convert(source, target, to=to, scale=scale, scale_format=fmt, threads=cut, verify=True, **rules)
+    kept = lp.as_format(fmt)
+    for name, x in tensors.items():
+        scales = np.frombuffer(stored_bytes(target, f"{name}_scale"), kept.code_dtype).view(kept.dtype)
+        kind, _, number = scale.partition(":")
+        shape = {"tensor": (), "axis": x.shape[int(number or 0) :][:1]}.get(kind)
+        scales = scales.reshape((*x.shape[:-1], -1) if shape is None else shape) if x.size else scales
+        if x.size:
+            expected = codes_of(quantized(x, to, scale, scales, rules))
+            assert stored_bytes(target, name) == bytes_in(expected, lp.as_format(to)), name
+
+
+@pytest.mark.parametrize("shape", [(70, 48), (3, 40, 17), (513,), (1, 9), (9, 1), (4, 3, 2, 5)])
+@pytest.mark.parametrize("to", ["float8_e4m3fn", "bfloat16"])
+def test_fortran_order(to: str, shape: tuple[int, ...], cut: int, tmp_path: Path) -> None:
+    """Elements count in C order, wherever they lie."""
+    x = np.asfortranarray(values(shape, 8))
+    for source in (x, x.astype(np.float64, order="F")):
+        np.save(tmp_path / "x.npy", source)
+        convert(tmp_path / "x.npy", tmp_path / "y.npz", to=to, threads=cut, overwrite=True, **RULES["stochastic"])
+        with np.load(tmp_path / "y.npz") as file:
+            found = file["x"]
+        assert found.flags.f_contiguous
+        expected = lp.encode(np.ascontiguousarray(x), to, **RULES["stochastic"])
+        assert found.tobytes() == expected.astype(found.dtype).tobytes()
+
+
+@pytest.mark.parametrize("shape", [(70, 48), (3, 40, 17), (128, 5)])
+@pytest.mark.parametrize("scale", ["tensor", "axis:0", "axis:1", "axis:-1"])
+def test_fortran_order_with_scales(scale: str, shape: tuple[int, ...], cut: int, tmp_path: Path) -> None:
+    x = np.asfortranarray(values(shape, 9))
+    np.save(tmp_path / "x.npy", x)
+    rules = RULES["stochastic"]
+    convert(tmp_path / "x.npy", tmp_path / "y.npz", to="float8_e5m2", scale=scale, threads=cut, verify=True, **rules)
+    with np.load(tmp_path / "y.npz") as file:
+        expected = quantized(np.ascontiguousarray(x), "float8_e5m2", scale, file["x_scale"], rules)
+        assert file["x"].tobytes() == codes_of(expected).tobytes()
+
+
+def test_an_npy_file_there_and_back(tmp_path: Path) -> None:
+    """float16 to float32 and back: NumPy reads it, and values stay under every rounding."""
+    x = values((40, 30), 10, np.float16)
+    np.save(tmp_path / "x.npy", x)
+    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float32", rounding="to_odd")
+    convert(tmp_path / "y.npy", tmp_path / "z.npy", to="float16", **RULES["stochastic"])
+    assert np.load(tmp_path / "y.npy").dtype == np.float32
+    np.testing.assert_array_equal(np.load(tmp_path / "z.npy"), x)
+    assert np.load(tmp_path / "z.npy").dtype == np.float16
+
+
+def test_safetensors_own_reader(tmp_path: Path) -> None:
+    x = values((64, 32), 11)
+    convert(
+        save(tmp_path / "x.safetensors", {"w": x}), tmp_path / "y.safetensors", to="bfloat16", **RULES["stochastic"]
+    )
+    found = load_file(tmp_path / "y.safetensors")["w"]
+    finite = np.isfinite(x) & (np.abs(x) < 1e30)
+    below, above = (lp.cast(x, "bfloat16", rounding=way) for way in ("toward_negative", "toward_positive"))
+    assert found.dtype == ml_dtypes.bfloat16
+    assert np.all((found == below) | (found == above), where=finite)
+    assert 0.4 < np.mean(np.abs(found.astype(np.float32)) > np.abs(x), where=finite) < 0.6
+
+
+def test_every_weight_that_is_dequantized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
+    """The product of code and scale in float32, rounded by the rule; weights with exchanged axes among them."""
+    monkeypatch.chdir(tmp_path)
+    mixed_model()
+    convert("x.safetensors", "wide.safetensors", to="float32")
+    if cut > 1:
+        monkeypatch.setattr("lowprec.checkpoints.operations.dequantize.PART", 300)
+    convert("x.safetensors", "y.safetensors", to="bfloat16", threads=cut, verify=True, **RULES["stochastic"])
+    found = read_tensors(Path("y.safetensors"))
+    for name, x in read_tensors(Path("wide.safetensors")).items():
+        assert codes_of(found[name]).tobytes() == lp.encode(x, "bfloat16", **RULES["stochastic"]).tobytes(), name
+
+
+def test_nearest_even_changes_nothing(tmp_path: Path) -> None:
+    source = save(tmp_path / "x.safetensors", X)
+    for to in ("bfloat16", "float8_e4m3fn", "float8_e5m2fnuz", "float4_e2m1fn"):
+        plain, named = tmp_path / f"{to}.safetensors", tmp_path / f"{to}-named.safetensors"
+        before = convert(source, plain, to=to).total
+        after = convert(source, named, to=to, rounding="nearest_even").total
+        assert plain.read_bytes() == named.read_bytes()
+        assert (before.saturated, before.flushed, before.sqnr_db) == (after.saturated, after.flushed, after.sqnr_db)
+
+
+def test_other_rules_are_another_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is resumed has one seed; another one starts over."""
+    source = checkpoint(tmp_path / "in")
+    whole = {
+        seed: convert(source, tmp_path / f"whole{seed}", to="float8_e4m3fn", rounding="stochastic", seed=seed)
+        for seed in (1, 2)
+    }
+    assert everything(tmp_path / "whole1") != everything(tmp_path / "whole2")
+    assert all(one.rules["seed"] == seed for seed, one in whole.items())
+
+    def stop(*_: Any) -> None:
+        raise OSError(28, "no space left")
+
+    for again in (1, 2):
+        with monkeypatch.context() as patched:
+            patched.setattr("lowprec.checkpoints.files.resumable_output.ResumableStaging.publish", stop)
+            with pytest.raises(Exception, match="no space left"):
+                convert(
+                    source, tmp_path / f"out{again}", to="float8_e4m3fn", rounding="stochastic", seed=1, resume=True
+                )
+        report = convert(
+            source, tmp_path / f"out{again}", to="float8_e4m3fn", rounding="stochastic", seed=again, resume=True
+        )
+        assert any("the conversion is resumed" in remark for remark in report.remarks) == (again == 1)
+        assert everything(tmp_path / f"out{again}") == everything(tmp_path / f"whole{again}")
+
+
+def test_places() -> None:
+    """Each element of any piece has the place that NumPy counts in C order."""
+    for shape in ((3, 5), (4, 3, 2), (1, 6), (6, 1), (2, 3, 2, 2)):
+        order = np.arange(np.prod(shape)).reshape(shape).ravel(order="F")  # in memory
+        for start, stop in itertools.combinations(range(order.size + 1), 2):
+            places = Places(0, shape)
+            found = np.full(stop - start, -1)
+            for run_, place in places.runs(start, stop - start):
+                found[run_] = place + np.arange(found[run_].size)
+            assert found.tolist() == order[start:stop].tolist()

@@ -1,0 +1,242 @@
+"""Rounding beyond ONNX by the array-API back end against the exact oracle, in NumPy, array_api_strict and torch."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import array_api_compat.numpy
+import numpy as np
+import pytest
+
+import lowprec as lp
+from lowprec import reference
+from lowprec.backends import array_api, array_api_cast, array_api_random, array_api_rounding, eager
+from lowprec.backends.array_api_values import Library
+from lowprec.plans.cast_plan import Plan, Rule
+from lowprec.plans.rounding_limits import limits_of, nan_codes_of
+from lowprec.reference.array_rounding import expected_rounded
+from lowprec.reference.philox import random_word
+from lowprec.spec.formats import Format
+from lowprec.spec.rounding_rules import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding, Stream
+
+strict = pytest.importorskip("array_api_strict")
+MODES = [mode for mode in ROUNDINGS if mode != "stochastic"]
+STREAM = Stream(2**64 - 3, 11)
+NARROW = ("float16", "bfloat16", "int16", "float8_e5m2", "float6_e3m2fn", "uint4", "bool", "binary8p1ue")
+TARGETS = (
+    "float8_e4m3fn", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn", "float8_e8m0fnu", "bfloat16", "binary8p3se",
+    "binary8p1ue", "binary6p2uf", "binary12p5se",
+)  # fmt: skip
+
+
+@pytest.fixture(params=["numpy", "array_api_strict", "torch"])
+def library(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Give the namespace of each library, the strict one held to array API 2023.12."""
+    pytest.importorskip(request.param)
+    with strict.ArrayAPIStrictFlags(api_version="2023.12"), np.errstate(all="raise"):
+        if request.param == "array_api_strict":
+            yield strict
+        elif request.param == "numpy":
+            yield array_api_compat.numpy
+        else:
+            yield pytest.importorskip("array_api_compat.torch")
+
+
+def held(codes: np.ndarray, fmt: Format, xp: Any) -> Any:
+    """Return codes as `cast_array` takes the format: values of what the library computes with, codes else."""
+    values = codes if (fmt.is_float and fmt.bits <= 16) or fmt.bits < 8 else codes.view(fmt.dtype)
+    return xp.asarray(values.copy())
+
+
+def unsigned(x: Any) -> np.ndarray:
+    """Return the bits of a result."""
+    found = np.asarray(x if str(x.dtype) != "torch.float8_e5m2" else x.view(x.new_empty(0).byte().dtype))
+    return found.view(f"u{found.dtype.itemsize}")
+
+
+def plan_of(source: Format, target: Format, rounding: Rounding) -> Plan:
+    return Plan(Rule.ROUND, source, target, rounding=rounding, limits=limits_of(target, rounding))
+
+
+def check(codes: np.ndarray, source: Format, target: Format, rounding: Rounding, xp: Any) -> None:
+    """Compare the conversion of an array of codes with the oracle."""
+    stream = STREAM if rounding.random_bits else None
+    found = unsigned(
+        array_api_cast.cast_array(held(codes, source, xp), plan_of(source, target, rounding), xp, stream=stream)
+    )
+    wanted = expected_rounded(codes, source, target, rounding, *(stream or ()))
+    wrong = np.flatnonzero(found != wanted)
+    assert wrong.size == 0, (
+        f"{source.name} -> {target.name} {rounding}: {wrong.size} wrong, the first from {codes[wrong[0]]:#x}: "
+        f"{found[wrong[0]]:#x}, not {wanted[wrong[0]]:#x}"
+    )
+
+
+def rules(mode: str, number: int) -> Rounding:
+    """Return a rule of the mode; overflow, NaN rule and random bits vary with the number."""
+    bits = (1, 7, 16, 23, 32)[number % 5] if mode in STOCHASTIC else 0
+    return Rounding(mode, OVERFLOWS[number % 3], NAN_RULES[number % 4], bits)
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_every_code_of_narrow_sources(library: Any, name: str) -> None:
+    source = lp.as_format(name)
+    codes = np.arange(2 if name == "bool" else 1 << source.bits).astype(source.code_dtype)
+    targets = TARGETS if library is array_api_compat.numpy and source.bits <= 8 else TARGETS[:3] + TARGETS[4:7:2]
+    for place, target in enumerate(targets):
+        modes = MODES if library is array_api_compat.numpy else MODES[place % 3 :: 3]
+        for number, mode in enumerate(modes, place):
+            check(codes, source, lp.as_format(target), rules(mode, number), library)
+
+
+def edges(target: Format, rng: np.random.Generator) -> np.ndarray:
+    """Return float64 numbers at, between and beside values of a format, beyond both ends, and special ones."""
+    codes = {
+        *range(4),
+        *range(max(target.max_code - 3, 0), target.max_code),
+        *rng.integers(0, target.max_code, 20).tolist(),
+    }
+    lower = np.array([target.magnitude(code) for code in sorted(codes)])
+    gap = np.array([target.magnitude(code + 1) for code in sorted(codes)]) - lower
+    places = np.array([0, 0.5, 0.25, 1 / 3, 2.0**-17, 2.0**-33, 1 - 2.0**-20])
+    between = (lower[:, None] + gap[:, None] * places).reshape(-1)
+    past = np.array(
+        [target.magnitude(1) * 2.0**-60, target.magnitude(0) * 0.75, target.max * 1.5, 1.7e308, 5e-324, 0.0]
+    )
+    magnitudes = np.concatenate([between, past[past < np.inf], [np.inf, np.nan]])
+    beside = [np.nextafter(between[1:], way) for way in (0.0, np.inf)]
+    return np.concatenate([part for each in (magnitudes, *beside) for part in (each, -each)])
+
+
+WIDE = (*TARGETS, "float16", "float32", "float64")
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_float64_at_the_edges(library: Any, name: str) -> None:
+    target, source = lp.as_format(name), lp.as_format("float64")
+    with np.errstate(all="ignore"):
+        codes = edges(target, np.random.default_rng(7)).view(np.uint64)
+    for mode in MODES:
+        for number in range(5 if mode in STOCHASTIC else 3):
+            check(codes, source, target, rules(mode, number), library)
+
+
+@pytest.mark.parametrize("name", ["float32", "int32"])
+def test_sources_of_32_bits(library: Any, name: str) -> None:
+    codes = np.random.default_rng(5).integers(0, 1 << 32, 5000, np.uint64).astype(np.uint32)
+    for number, target in enumerate(WIDE):
+        check(codes, lp.as_format(name), lp.as_format(target), rules(MODES[number % len(MODES)], number), library)
+
+
+@pytest.mark.parametrize("name", ["int64", "uint64"])
+def test_no_bit_of_64_bit_integers_is_lost(library: Any, name: str) -> None:
+    if library is not array_api_compat.numpy and library is not strict and name == "uint64":
+        pytest.skip("torch computes with int64 alone")
+    rng = np.random.default_rng(3)
+    lengths = rng.integers(1, 65, 600)
+    drawn = rng.integers(0, 1 << 64, 600, np.uint64, endpoint=False) >> (64 - lengths).astype(np.uint64)
+    cleared = drawn & ~((np.uint64(1) << rng.integers(0, 64, 600).astype(np.uint64)) - np.uint64(1))
+    codes = np.concatenate([drawn, cleared, cleared + np.uint64(1), cleared - np.uint64(1)])
+    for target in WIDE:
+        for mode in MODES:
+            for number in (2, 4) if mode in STOCHASTIC else (0,):
+                check(codes, lp.as_format(name), lp.as_format(target), rules(mode, number), library)
+
+
+SIZES = {
+    "unsigned": lp.float_format("u", exponent_bits=4, mantissa_bits=3, signed=False, nan="all-ones"),
+    "unsigned, no NaN": lp.float_format("v", exponent_bits=4, mantissa_bits=3, signed=False, inf=False, nan="none"),
+    "no mantissa": lp.float_format("m0", exponent_bits=5, mantissa_bits=0, nan="all-ones"),
+    "subnormal floats": lp.float_format("tiny", exponent_bits=5, mantissa_bits=10, bias=138),
+    "large": lp.float_format("large", exponent_bits=4, mantissa_bits=11, bias=-100, inf=False, nan="none"),
+    "all subnormal": lp.float_format("flat", exponent_bits=1, mantissa_bits=14, bias=0, inf=False, nan="none"),
+    "powers of two": lp.float_format(
+        "powers", exponent_bits=5, mantissa_bits=0, bias=20, signed=False, inf=False, nan="none", zero=False
+    ),
+}
+
+
+@pytest.mark.parametrize("target", SIZES.values(), ids=SIZES)
+def test_described_targets(target: Format) -> None:
+    xp = array_api_compat.numpy
+    codes = edges(target, np.random.default_rng(2)).view(np.uint64)
+    integers = np.array([0, 1, 5, 2**40 + 3, 2**63 + 2**20 + 1, 2**64 - 1, 2**64 - 3], np.uint64)
+    for mode in MODES:
+        for number in range(12):
+            check(codes, lp.as_format("float64"), target, rules(mode, number), xp)
+        check(integers, lp.as_format("int64"), target, rules(mode, 2), xp)
+        check(integers, lp.as_format("uint64"), target, rules(mode, 4), xp)
+    if target.bits > 8:
+        every = np.arange(1 << target.bits, dtype=np.uint16)
+        check(every, target, lp.as_format("float32"), Rounding("to_odd", "ovf_inf", "signed"), xp)
+
+
+@pytest.mark.parametrize("saturate", [True, False])
+@pytest.mark.parametrize("target", [fmt for fmt in SIZES.values() if fmt.has_zero], ids=lambda fmt: fmt.name)
+def test_nearest_even_of_onnx_for_described_targets(target: Format, saturate: bool) -> None:
+    """The plan is made by hand: what is asked here is the arithmetic of the back end."""
+    x = edges(target, np.random.default_rng(2))
+    saturates = target.saturates == "always" or (target.saturates == "asked" and saturate)
+    beyond = target.inf_code if target.has_inf else target.nan_code
+    over = target.max_code if saturates or beyond is None else beyond
+    nan = nan_codes_of(target)
+    source = lp.as_format("float64")
+    plan = Plan(Rule.NEAREST_EVEN, source, target, overflow_code=over, infinity_code=over, nan_codes=nan)
+    found = array_api_cast.cast_array(x, plan, array_api_compat.numpy)
+    wanted = [reference.encode(value, target, saturate=saturate) for value in x.tolist()]
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("seed", "offset", "bits"),
+    [(0, 0, 16), (1, 3, 8), (2**32, 5, 1), (2**64 - 1, 2**63 - 2, 32), (2**63, 2**63 - 1, 13), (9, 7, 17)],
+)
+def test_random_numbers(library: Any, seed: int, offset: int, bits: int) -> None:
+    # `random_word` takes places below 2**63 only, so that the last of a stream are counted from its words.
+    found = array_api_random.random_numbers(Stream(seed, offset), bits, (2, 1), Library(library, device(library)))
+    wanted = [random_word(seed, min(offset + n, 2**63 - 1), bits) for n in range(2)]
+    assert np.asarray(found).reshape(-1).tolist()[: 2**63 - offset] == wanted[: 2**63 - offset]
+
+
+def device(xp: Any) -> Any:
+    return array_api_compat.device(xp.asarray(0))
+
+
+def test_jobs_of_every_shape(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Public calls that the array-API back end carries out give what the compiled loops give."""
+    x = np.random.default_rng(1).normal(0, 3, (6, 5, 4)).astype(np.float32)
+    scale = np.linspace(0.5, 2, 5).astype(np.float32)
+    how = {"rounding": "stochastic_c", "seed": 2**63, "random_bits": 9, "offset": 3}
+
+    def calls(x: Any, scale: Any, turned: Any) -> list[Any]:
+        return [
+            lp.encode(x, "float4_e2m1fn", packed=True, **how),
+            lp.encode(turned, "binary8p4se", **how),
+            lp.quantize_linear(x, scale, output_dtype="float4_e2m1fn", packed=True, **how),
+            lp.quantize_linear(x, scale, output_dtype="float6_e2m3fn", packed=True, rounding="to_odd"),
+            lp.quantize_linear(x, scale, output_dtype="float8_e5m2", nan="zero", overflow="ovf_inf"),
+        ]
+
+    wanted = calls(x, scale, x.transpose(2, 0, 1))
+    monkeypatch.setattr(eager, "BACKENDS", (array_api,))
+    monkeypatch.setattr("lowprec.backends.dispatch.BACKENDS", (array_api,))
+    with strict.ArrayAPIStrictFlags(api_version="2024.12"):  # packing asks for bitwise_and with a Python integer
+        y = library.asarray(x.copy())
+        found = calls(y, library.asarray(scale.copy()), library.permute_dims(y, (2, 0, 1)))
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(unsigned(one), unsigned(other))
+
+
+def test_it_shares_nothing_with_the_other_implementations() -> None:
+    imported = {
+        node.module
+        for module in (array_api_rounding, array_api_random)
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(node, ast.ImportFrom) and node.level
+    }
+    assert imported == {
+        "array_api_random", "array_api_values", "plans.cast_plan", "spec.formats", "spec.rounding_rules"
+    }  # fmt: skip
