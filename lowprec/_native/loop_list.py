@@ -89,7 +89,7 @@ ROUNDED = {f"round32_to{width}": (U32, WIDTHS[width]) for width in (8, 16)}
 
 RANDOM = {
     **{f"stochastic32_to{width}": (U32, WIDTHS[width]) for width in (8, 16)},
-    **{f"stochastic64_to{width}": (U64, word) for width, word in WIDTHS.items()},
+    **{f"stochastic64_to{width}": (U64, WIDTHS[width]) for width in (8, 16, 32)},
     "exact_float64_to32": (U64, U32),
     **{f"exact_{kind}64_to{width}": (U64, WIDTHS[width]) for kind in ("int", "uint") for width in (32, 64)},
 }

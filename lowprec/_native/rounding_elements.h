@@ -98,7 +98,6 @@ LP_INLINE u16 lp_stochastic32_to16(u32 v, u32 slot, const params_t *p) { return 
 LP_INLINE u8 lp_stochastic64_to8(u64 v, u32 slot, const params_t *p) { return (u8)lp_rounded64(v, slot, p); }
 LP_INLINE u16 lp_stochastic64_to16(u64 v, u32 slot, const params_t *p) { return (u16)lp_rounded64(v, slot, p); }
 LP_INLINE u32 lp_stochastic64_to32(u64 v, u32 slot, const params_t *p) { return (u32)lp_rounded64(v, slot, p); }
-LP_INLINE u64 lp_stochastic64_to64(u64 v, u32 slot, const params_t *p) { return lp_rounded64(v, slot, p); }
 
 /* ---- all bits of the fraction ------------------------------------------------------------------------------------ */
 

@@ -33,6 +33,7 @@ class _Hub(NamedTuple):
 _FLOAT32 = _Hub(32, 23, 127)
 _FLOAT64 = _Hub(64, 52, 1023)
 _MOST = (1 << 31) - 1
+_NO_SLOT = 31  # shifted so far, a slot of 8 bits is 0
 _WHOLE = 64  # the bits of a fraction where none is lost
 
 
@@ -43,7 +44,8 @@ def _increments(rounding: Rounding, keep: int, has_zero: bool) -> dict[str, int]
     """
     half, whole = (1 << keep) >> 1, (1 << keep) - 1
     away = {"toward_positive": (whole, 0), "toward_negative": (0, whole), "away_from_zero": (whole, whole)}
-    mode, bits, odd, odd_bit, slot, random = rounding.mode, rounding.random_bits, 0, keep, 0, 0
+    mode, bits, odd, odd_bit = rounding.mode, rounding.random_bits, 0, keep
+    slot, random = _NO_SLOT, 0
     both = away.get(mode, (0, 0))
     if not has_zero:
         both = both[0], both[0]
@@ -165,8 +167,10 @@ def rounding_loops(plan: Plan, wide: bool) -> Loops:
     name = "stochastic" if bits else "round"
     keep = _FLOAT64.mantissa - target.mantissa_bits
     # Narrowed to odd, numbers beyond float32 are its largest: one that a target may have as a value.
-    keeps_overflow = plan.rounding.mode != "to_odd" or target.magnitude(target.max_code + 1) < 2.0**128
-    if _fits_float32(target, bits) and not (wide and (bits or not keeps_overflow)):
+    fits = _fits_float32(target, bits)
+    if wide and fits:
+        fits = not bits and (plan.rounding.mode != "to_odd" or target.magnitude(target.max_code + 1) < 2.0**128)
+    if fits:
         names = ["float64_to_float32_odd"] if wide else []
         return [*names, f"{name}32_to{width}"], _numbers(plan, _FLOAT32, _FLOAT32.mantissa - target.mantissa_bits)
     names = [] if wide else ["float32_to_float64"]

@@ -28,12 +28,12 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> CpuBuild:
 def codes_for(plan: Plan) -> np.ndarray:
     source, target = plan.source, plan.target
     if source.bits <= 16:
-        return np.arange(1 << source.bits).astype(source.code_dtype)
+        return np.arange(0, 1 << source.bits, 1 if source.bits <= 8 else 13).astype(source.code_dtype)
     if source.is_integer:
         sweep = cast_inputs.sweep_int64 if source.signed else cast_inputs.sweep_uint64
     else:
         sweep = getattr(cast_inputs, f"sweep_{source.name}")
-    return sweep(target, count=500).view(source.code_dtype)
+    return sweep(target, count=500)[::5].copy().view(source.code_dtype)
 
 
 @pytest.mark.parametrize("target", sorted({plan.target.name for plan in PLANS}))

@@ -132,7 +132,7 @@ def test_narrow_integers(source: str) -> None:
     dtype = np.dtype(source)
     x = (
         np.arange(512).astype(dtype)
-        if dtype == bool
+        if dtype.kind == "b"
         else np.random.default_rng(1).integers(np.iinfo(dtype).min, np.iinfo(dtype).max, 512, dtype, endpoint=True)
     )
     for mode in MODES:
@@ -167,6 +167,7 @@ def test_nearest_even_by_name_changes_nothing() -> None:
     """The rule of ONNX and the rule of that name are two loops."""
     rng = np.random.default_rng(4)
     x = rng.integers(0, 1 << 32, 20000, np.uint32).view(np.float32)
+    x[np.isnan(x)] = np.nan  # to float32 they are copied, without keywords
     for target in FORMATS.values():
         if target.is_float and target.has_zero:
             got = lp.encode(x, target, rounding="nearest_even")
@@ -175,7 +176,8 @@ def test_nearest_even_by_name_changes_nothing() -> None:
 
 def test_odd_modes(odd_mode: None) -> None:
     """The floating-point mode of the caller does not matter."""
-    x = np.concatenate([edges(TARGETS[0]).astype(np.float32), np.float32([1e-44, -3e-39])])
+    with np.errstate(all="ignore"):
+        x = np.concatenate([edges(TARGETS[0]).astype(np.float32), np.array([1e-44, -3e-39], np.float32)])
     for mode, target in itertools.product(MODES, ("float8_e4m3fn", "bfloat16", "float8_e8m0fnu", "binary16p8se")):
         seed = {"seed": 1} if mode in STOCHASTIC else {}
         got = lp.encode(x, target, rounding=mode, **seed)

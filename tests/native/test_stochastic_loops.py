@@ -1,7 +1,8 @@
-"""Random bits belong to elements: the same bytes for any layout, byte order, chunk, thread or piece; and their statistics."""
+"""Random bits belong to elements: the same bytes for any layout, byte order, chunk, thread or piece. Statistics."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -93,7 +94,7 @@ def test_layouts(x: np.ndarray, source: str, target: str, bits: int) -> None:
     encode(y, target, bits, out=out)
     np.testing.assert_array_equal(out, expected)
     flat, places = y.reshape(-1), [0, 1, 13, 999, 1024, 5000, y.size]
-    pieces = [encode(flat[i:j], target, bits, offset=i) for i, j in zip(places[:-1], places[1:], strict=True)]
+    pieces = [encode(flat[i:j], target, bits, offset=i) for i, j in itertools.pairwise(places)]
     np.testing.assert_array_equal(np.concatenate(pieces), expected.reshape(-1))
     if target == "float4_e2m1fn":
         for view in (y, np.asfortranarray(y), flat[:-1]):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from lowprec.plans.cast_plan import Plan, make_plan
 from lowprec.spec.formats import as_format
 from lowprec.spec.opset_rules import cast_rules
-from lowprec.spec.rounding_rules import RoundingOptions, check_rounding
+from lowprec.spec.rounding_rules import RoundingOptions
 
 
 def rounded_plans() -> Iterator[Plan]:
@@ -20,6 +20,5 @@ def rounded_plans() -> Iterator[Plan]:
     rules = [("nearest_even", 1), ("to_odd", 1), ("stochastic", 16), ("stochastic_c", 32)]
     for source, target in itertools.product((*names, "int8", "int64", "uint64"), names):
         for mode, bits in rules:
-            rounding = check_rounding(RoundingOptions(mode, "ovf_inf", None, bits), as_format(target), "to")
             old, new = as_format(source), as_format(target)
-            yield make_plan(old, new, cast_rules(old, new)._replace(rounding=rounding))
+            yield make_plan(old, new, cast_rules(old, new, options=RoundingOptions(mode, "ovf_inf", None, bits)))
