@@ -26,13 +26,19 @@ from ..spec.rounding_rules import Rounding, RoundingOptions, check_rounding
 from ..spec.scale_rules import SCALE_RULES
 from .cast_plan import Plan, check_convertible, make_plan
 
-__all__ = ["MXINT8", "NVFP4_RULES", "SPECIALS", "BlockPlan", "element_format", "mx_plan", "nvfp4_plan"]
+__all__ = [
+    "MODELOPT", "MXINT8", "NVFP4_RULES", "OWN_RULE", "SPECIALS", "TORCHAO", "TRANSFORMER_ENGINE", "BlockPlan",
+    "element_format", "mx_plan", "nvfp4_plan",
+]  # fmt: skip
 
 SPECIALS = ("nan", "ignore")
 """What a block with NaN or Inf becomes: NaN as a whole, or the block without them."""
 
-NVFP4_RULES = ()
+TORCHAO, MODELOPT, TRANSFORMER_ENGINE = "torchao", "modelopt", "transformer_engine"
+NVFP4_RULES = (TORCHAO, MODELOPT, TRANSFORMER_ENGINE)
 """Whose bits `nvfp4_quantize` has, where they are not the ones of its own rule."""
+
+OWN_RULE = "quotient"
 
 MXINT8 = float_format(
     "int8/64", exponent_bits=1, mantissa_bits=6, bias=1, inf=False, nan="none",
@@ -135,5 +141,5 @@ def nvfp4_plan(source: Format, scale_rule: str | None, specials: str, options: R
     if scale_rule is not None and not (isinstance(scale_rule, str) and scale_rule in NVFP4_RULES):
         raise ValueError(f"`scale_rule` must be None or one of {', '.join(NVFP4_RULES)}; got {shown(scale_rule)}")
     last = _last(FLOAT32, FLOAT4_E2M1FN, options)
-    rule = "quotient" if scale_rule is None else scale_rule
+    rule = OWN_RULE if scale_rule is None else scale_rule
     return BlockPlan(source, FLOAT4_E2M1FN, FLOAT8_E4M3FN, rule, _check_specials(specials), *last)
