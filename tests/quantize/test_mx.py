@@ -125,32 +125,53 @@ def test_scales_of_float64_are_exact() -> None:
         assert codes_of(elements)[4, 0] == 7
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
+def options_of(number: int, rounding: str, rng: np.random.Generator, rank: int) -> dict[str, Any]:
+    """Return options of a call, other ones for each number."""
+    options: dict[str, Any] = {
+        "axis": int(rng.integers(-rank, rank)), "block_size": int(rng.choice([1, 3, 4, 8])), "rounding": rounding,
+        "scale_rule": RULES[number % 5], "specials": ("nan", "ignore")[number // 2 % 2],
+    }  # fmt: skip
+    if rounding in STOCHASTIC:
+        options.update(seed=number, random_bits=int(rng.choice([1, 7, 8, 16, 20, 32])), offset=11)
+    return options
+
+
 @pytest.mark.parametrize("element", ELEMENTS)
-def test_against_the_oracle(element: str, isa: str) -> None:
+def test_against_the_oracle(element: str) -> None:
     exact_blocks = pytest.importorskip("lowprec.reference.exact_blocks")
+    rng = np.random.default_rng(3)
+    for number, rounding in enumerate(ROUNDINGS):
+        dtype = (*SOURCES, np.float64)[number % 4]
+        x = wild(rng, ((19,), (5, 4), (2, 5, 2))[number % 3], dtype, specials=number % 2 == 0)
+        options = options_of(number, rounding, rng, x.ndim)
+        results = lp.mx_quantize(x, element, **options)
+        wanted = exact_blocks.mx_blocks(x, element, **options)
+        assert bits_of(results) == bits_of(wanted), (element, options)
+        place = {"axis": options["axis"], "block_size": options["block_size"]}
+        values = lp.mx_dequantize(*results, source=element, **place)
+        exact = exact_blocks.mx_values(*map(codes_of, wanted), element, **place).view(np.float32)
+        np.testing.assert_array_equal(values, exact)
+        assert np.array_equal(np.signbit(values[values == 0]), np.signbit(exact[exact == 0]))
+
+
+def test_every_tier_has_the_same_bits() -> None:
     rng, before = np.random.default_rng(3), _kernels.isa()
-    _kernels.use_isa(isa)
+    calls = []
+    for number in range(3 * len(ROUNDINGS)):
+        rounding, element = ROUNDINGS[number % len(ROUNDINGS)], ELEMENTS[number % len(ELEMENTS)]
+        x = wild(rng, ((1500,), (33, 70), (4, 30, 9))[number % 3], SOURCES[number % 2], specials=number % 2 == 0)
+        options = options_of(number, rounding, rng, x.ndim)
+        calls.append((x, element, options))
+    found = []
     try:
-        for number, rounding in enumerate(ROUNDINGS):
-            dtype = (*SOURCES, np.float64)[number % 4]
-            x = wild(rng, ((19,), (5, 7), (2, 9, 3))[number % 3], dtype, specials=number % 2 == 0)
-            options: dict[str, Any] = {
-                "axis": int(rng.integers(-x.ndim, x.ndim)), "block_size": int(rng.choice([1, 3, 4, 8])),
-                "rounding": rounding, "scale_rule": RULES[number % 5], "specials": ("nan", "ignore")[number // 2 % 2],
-            }  # fmt: skip
-            if rounding in STOCHASTIC:
-                options.update(seed=number, random_bits=int(rng.choice([1, 7, 8, 16, 20, 32])), offset=11)
-            results = lp.mx_quantize(x, element, **options)
-            wanted = exact_blocks.mx_blocks(x, element, **options)
-            assert bits_of(results) == bits_of(wanted), (element, options)
-            place = {"axis": options["axis"], "block_size": options["block_size"]}
-            values = lp.mx_dequantize(*results, source=element, **place)
-            exact = exact_blocks.mx_values(*map(codes_of, wanted), element, **place).view(np.float32)
-            np.testing.assert_array_equal(values, exact)
-            assert np.array_equal(np.signbit(values), np.signbit(exact), equal_nan=True)
+        for isa in _kernels.available_isas():
+            _kernels.use_isa(isa)
+            mx = [bits_of(lp.mx_quantize(x, element, **options)) for x, element, options in calls]
+            nvfp4 = [bits_of(lp.nvfp4_quantize(x, **{**options, "scale_rule": None})) for x, _, options in calls]
+            found.append((mx, nvfp4))
     finally:
         _kernels.use_isa(before)
+    assert all(one == found[0] for one in found)
 
 
 def test_types() -> None:

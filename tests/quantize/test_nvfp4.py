@@ -81,40 +81,35 @@ def test_special_values() -> None:
     ]  # Inf in float32
 
 
-@pytest.mark.parametrize("isa", _kernels.available_isas())
 @pytest.mark.parametrize("rule", RULES)
-def test_against_the_oracle(rule: str | None, isa: str) -> None:
+def test_against_the_oracle(rule: str | None) -> None:
     exact = pytest.importorskip("lowprec.reference.exact_nvfp4")
-    rng, before = np.random.default_rng(5), _kernels.isa()
-    _kernels.use_isa(isa)
-    try:
-        for number in range(24):
-            dtype = SOURCES[number % 4]
-            shape = ((29,), (4, 11), (3, 6, 4))[number % 3]
-            exponents = rng.integers(-24, 15, shape) if number % 2 else rng.integers(-20, 12)
-            x = (np.ldexp(1 + rng.integers(0, 64, shape) / 64, exponents) * rng.choice([-1, 1], shape)).astype(dtype)
-            x[rng.random(shape) < 0.1] = -0.0
-            if number % 5 == 0:
-                x[rng.random(shape) < 0.05] = (np.nan, -np.inf)[number % 2]
-            options: dict[str, Any] = {
-                "axis": int(rng.integers(-x.ndim, x.ndim)), "block_size": int(rng.choice([1, 4, 16])),
-                "scale_rule": rule, "specials": ("nan", "ignore")[number % 2],
-            }  # fmt: skip
-            if number % 3 == 0:
-                options["global_scale"] = float(np.float32(np.ldexp(1 + rng.random(), int(rng.integers(-149, 100)))))
-            if number % 4 == 0:
-                options.update(rounding=("stochastic", "toward_positive")[number % 8 // 4])
-                options.update({"seed": number, "random_bits": 7} if number % 8 == 0 else {})
-            elements, scales, g = lp.nvfp4_quantize(x, **options)
-            wanted = exact.nvfp4_blocks(x, **options)
-            assert np.array_equal(codes_of(elements), wanted[0]), options
-            assert np.array_equal(codes_of(scales), wanted[1]), options
-            assert float(g) == wanted[2]
-            place = {"axis": options["axis"], "block_size": options["block_size"]}
-            values = lp.nvfp4_dequantize(elements, scales, float(g), **place)
-            np.testing.assert_array_equal(values, exact.nvfp4_values(*wanted, **place).view(np.float32))
-    finally:
-        _kernels.use_isa(before)
+    rng = np.random.default_rng(5)
+    for number in range(24):
+        dtype = SOURCES[number % 4]
+        shape = ((19,), (4, 5), (3, 2, 4))[number % 3]
+        exponents = rng.integers(-24, 15, shape) if number % 2 else rng.integers(-20, 12)
+        x = (np.ldexp(1 + rng.integers(0, 64, shape) / 64, exponents) * rng.choice([-1, 1], shape)).astype(dtype)
+        x[rng.random(shape) < 0.1] = -0.0
+        if number % 5 == 0:
+            x[rng.random(shape) < 0.05] = (np.nan, -np.inf)[number % 2]
+        options: dict[str, Any] = {
+            "axis": int(rng.integers(-x.ndim, x.ndim)), "block_size": int(rng.choice([1, 4, 16])), "scale_rule": rule,
+            "specials": ("nan", "ignore")[number % 2],
+        }  # fmt: skip
+        if number % 3 == 0:
+            options["global_scale"] = float(np.float32(np.ldexp(1 + rng.random(), int(rng.integers(-149, 100)))))
+        if number % 4 == 0:
+            options.update(rounding=("stochastic", "toward_positive")[number % 8 // 4])
+            options.update({"seed": number, "random_bits": 7} if number % 8 == 0 else {})
+        elements, scales, g = lp.nvfp4_quantize(x, **options)
+        wanted = exact.nvfp4_blocks(x, **options)
+        assert np.array_equal(codes_of(elements), wanted[0]), options
+        assert np.array_equal(codes_of(scales), wanted[1]), options
+        assert float(g) == wanted[2]
+        place = {"axis": options["axis"], "block_size": options["block_size"]}
+        values = lp.nvfp4_dequantize(elements, scales, float(g), **place)
+        np.testing.assert_array_equal(values, exact.nvfp4_values(*wanted, **place).view(np.float32))
 
 
 def test_others_treat_zero_blocks_otherwise() -> None:
