@@ -75,7 +75,8 @@ cdef class BlockProgram:
         memset(&self.steps, 0, sizeof(block_steps_t))
         cdef dict values = self.steps.params
         if params.keys() != values.keys():
-            raise ValueError(f"`params` must be the fields of block_params_t; got {sorted(params.keys() ^ values.keys())}")
+            different = sorted(params.keys() ^ values.keys())
+            raise ValueError(f"`params` must be the fields of block_params_t; got {different}")
         self.steps.params = params
         self.steps.kind = quotients
         self.steps.ignores, self.steps.is_random, self.steps.integers = ignores, is_random, integers

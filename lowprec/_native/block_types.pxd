@@ -43,7 +43,7 @@ ctypedef void (*find_codes_t)(
     const block_params_t *p,
 ) noexcept nogil
 
-# What is done to codes afterwards: 0 where a factor is 0, that is, in blocks whose scale is NaN; the codes of NaN; no -0;
+# What is done to codes afterwards: 0 where a factor is 0, that is, in blocks whose scale is NaN; codes of NaN; no -0;
 # two's complement instead of a sign and a magnitude.
 ctypedef void (*clear_codes_t)(const float *factors, uint8_t *codes, Py_ssize_t n) noexcept nogil
 ctypedef void (*mark_nan_t)(const uint32_t *x, uint8_t *codes, Py_ssize_t n, const block_params_t *p) noexcept nogil
@@ -51,4 +51,6 @@ ctypedef void (*drop_negative_zero_t)(uint8_t *codes, Py_ssize_t n, uint8_t nega
 ctypedef void (*to_integers_t)(uint8_t *codes, Py_ssize_t n) noexcept nogil
 
 # The largest magnitudes of columns, with one row more.
-ctypedef void (*raise_columns_t)(const int32_t *x, int32_t *largest, Py_ssize_t n, int32_t last) noexcept nogil
+ctypedef void (*raise_columns_t)(
+    const int32_t *x, int32_t *largest, Py_ssize_t n, int32_t last,
+) noexcept nogil

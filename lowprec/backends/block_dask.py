@@ -12,7 +12,8 @@ import numpy as np
 from ..arrays.libraries import carrier, namespace
 from ..plans.block_plan import BlockPlan
 from .block_job import BlockJob
-from .block_values import elements_of, find_scales, global_scale_of, scaled_values
+from .block_values import elements_of, find_scales, scaled_values
+from .nvfp4_rules import global_scale_of, start_of, start_of_tensor
 from .ranges import Groups, find_range
 from .swizzle import swizzle
 from .thread_count import one_thread
@@ -30,19 +31,22 @@ def _whole_blocks(x: Any, axis: int, block: int) -> Any:
     return x.rechunk({axis: lengths or (0,)})
 
 
-def _global_task(largest: Any, *, plan: BlockPlan) -> Any:
-    with np.errstate(over="ignore"):
-        return global_scale_of(np.float32(largest), plan)
+def _start_task(value: Any, *, plan: BlockPlan, given: bool) -> Any:
+    return start_of(value, plan) if given else start_of_tensor(np.asarray(value), plan)
 
 
-def _scales_task(x: Any, factor: Any = None, *, plan: BlockPlan, axis: int, block: int) -> Any:
+def _global_task(start: Any, *, plan: BlockPlan) -> Any:
+    return global_scale_of(np.asarray(start), plan)
+
+
+def _scales_task(x: Any, start: Any = None, *, plan: BlockPlan, axis: int, block: int) -> Any:
     with one_thread():
-        return find_scales(np.asarray(x).view(plan.source.dtype), plan, axis, block, factor)
+        return find_scales(np.asarray(x).view(plan.source.dtype), plan, axis, block, start)
 
 
-def _values_task(x: Any, scales: Any, factor: Any = None, *, plan: BlockPlan, axis: int, block: int) -> Any:
+def _values_task(x: Any, scales: Any, start: Any = None, *, plan: BlockPlan, axis: int, block: int) -> Any:
     with one_thread():
-        return scaled_values(np.asarray(x).view(plan.source.dtype), scales, plan, axis, block, factor)
+        return scaled_values(np.asarray(x).view(plan.source.dtype), scales, plan, axis, block, start)
 
 
 def run(job: BlockJob) -> tuple[Any, ...]:
@@ -51,11 +55,12 @@ def run(job: BlockJob) -> tuple[Any, ...]:
     x = _whole_blocks(job.x, axis, block)
     blockwise, xp = importlib.import_module("dask.array").blockwise, namespace(x)
     axes = tuple(range(x.ndim))
-    factor = job.global_scale
-    if plan.two_levels and factor is None:
-        (largest,) = find_range(x, plan.source, Groups((), ()))
-        factor = largest.map_blocks(_global_task, plan=plan, dtype=np.float32, meta=np.empty((), np.float32))
-    operand = () if factor is None else (factor, ())
+    start = job.global_scale
+    if plan.two_levels:
+        given, number = start is not None, {"plan": plan, "dtype": np.float32, "meta": np.empty((), np.float32)}
+        (start,) = (start,) if given else find_range(x, plan.source, Groups((), ()))
+        start = start.map_blocks(_start_task, given=given, **number)
+    operand = () if start is None else (start, ())
     options = {"plan": plan, "axis": axis, "block": block, "align_arrays": False}
     lengths = tuple(-(-length // block) for length in x.chunks[axis])
     scales = blockwise(
@@ -70,4 +75,4 @@ def run(job: BlockJob) -> tuple[Any, ...]:
     elements = elements_of(values, job)
     scales = swizzle(scales, axis) if job.swizzled else scales
     results = (elements, scales.astype(carrier(plan.scale, xp)))
-    return results if factor is None else (*results, factor)
+    return results if start is None else (*results, start.map_blocks(_global_task, **number))

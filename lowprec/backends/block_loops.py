@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
-from ..plans.block_plan import MXINT8, BlockPlan
+from ..plans.block_plan import MXINT8, NVFP4_RULES, BlockPlan
 from ..plans.cast_plan import Plan, Rule
 from ..plans.rounding_limits import limits_of, nan_codes_of
 from ..spec.formats import FLOAT32, Format
@@ -87,8 +87,9 @@ def _scale_numbers(plan: BlockPlan) -> dict[str, float]:
 
 @lru_cache(maxsize=CACHED)
 def block_program(plan: BlockPlan, packed: bool) -> _kernels.BlockProgram | None:
-    """Return the loops of a plan; None where there are none, as for wide sources."""
-    elements = _element_numbers(plan) if plan.source.bits <= 32 else None
+    """Return the loops of a plan; None where there are none, as for wide sources and rules of others."""
+    served = plan.source.bits <= 32 and plan.scale_rule not in NVFP4_RULES
+    elements = _element_numbers(plan) if served else None
     if elements is None:
         return None
     fmt = plan.element

@@ -27,9 +27,10 @@ from ..spec.formats import FLOAT32
 from . import block_dask
 from .block_job import BlockJob
 from .block_loops import block_program, fits_packed, quantize_dense
-from .block_values import elements_of, find_global_scale, find_scales, scaled_values
+from .block_values import elements_of, find_scales, find_start, scaled_values
 from .dispatch import dispatch
 from .job import Job
+from .nvfp4_rules import global_scale_of, start_of
 from .swizzle import swizzle
 
 __all__ = ["run_blocks"]
@@ -57,7 +58,7 @@ def _codes_of(job: BlockJob) -> tuple[_Array, ...]:
     x, plan, axis, block = job.x, job.plan, job.axis, job.block
     factor = None
     if plan.two_levels:
-        factor = find_global_scale(x, plan) if job.global_scale is None else job.global_scale
+        factor = find_start(x, plan) if job.global_scale is None else start_of(job.global_scale, plan)
     kept = [None, None] if job.out is None else job.out
     direct = job.packed and fits_packed(plan.element, job.spread, block)
     program = block_program(plan, direct) if x.size else None
@@ -73,7 +74,7 @@ def _codes_of(job: BlockJob) -> tuple[_Array, ...]:
         if job.packed and not direct:
             elements = dispatch(Job(elements, copy_plan(plan.element), codes=True, packed=True))
     scales = swizzle(scales, axis) if job.swizzled else scales
-    return (elements, scales) if factor is None else (elements, scales, np.asarray(factor).view(np.uint32))
+    return (elements, scales) if factor is None else (elements, scales, global_scale_of(factor, plan).view(np.uint32))
 
 
 def _output(out: _Array | None, shape: tuple[int, ...]) -> _Array:
@@ -136,14 +137,14 @@ def _run_library(job: BlockJob) -> tuple[Any, ...]:
     x, plan, axis, block = job.x, job.plan, job.axis, job.block
     factor = None
     if plan.two_levels:
-        factor = find_global_scale(x, plan) if job.global_scale is None else _on_host(job.global_scale)
+        factor = find_start(x, plan) if job.global_scale is None else start_of(_on_host(job.global_scale), plan)
     scales = find_scales(x, plan, axis, block, factor)
     values = scaled_values(x, scales, plan, axis, block, factor)
     out = job.out or (None, None, None)
     elements = elements_of(values, job, out=out[0])
     kept = [to_library(swizzle(scales, axis) if job.swizzled else scales, plan.scale, x)]
     if factor is not None:
-        kept.append(to_library(np.asarray(factor).view(np.uint32), FLOAT32, x))
+        kept.append(to_library(global_scale_of(factor, plan).view(np.uint32), FLOAT32, x))
     if job.out is not None:
         for target, result in zip(job.out[1:], kept, strict=True):
             target[...] = result

@@ -12,27 +12,26 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from ..arrays.libraries import has_host_memory, namespace, to_host, to_library
-from ..plans.block_plan import MXINT8, BlockPlan
+from ..arrays.libraries import namespace, to_host, to_library
+from ..plans.block_plan import MODELOPT, MXINT8, BlockPlan
 from ..plans.cast_plan import Plan, make_plan
 from ..spec.float_mode import default_mode
-from ..spec.formats import FLOAT32, FLOAT64, Format
+from ..spec.formats import FLOAT64, Format
 from ..spec.interned import CACHED
 from ..spec.opset_rules import cast_rules
 from ..spec.scale_rules import power_codes
 from .block_job import BlockJob
 from .dispatch import dispatch
 from .job import Job
+from .nvfp4_rules import factors_of, scale_codes_of, start_of_tensor
 from .ranges import Groups, find_range
 
-__all__ = ["divisors_of", "elements_of", "find_global_scale", "find_scales", "global_scale_of", "scaled_values"]
+__all__ = ["elements_of", "find_scales", "find_start", "scaled_values"]
 
 _Array = np.ndarray[Any, Any]
 
 _TINY = 2.0**-700
 """Below every value of an element and of its random bits, and well above the smallest double times 2**127."""
-
-_LEAST_GLOBAL = np.float32(2.0**-149)
 
 
 @lru_cache(maxsize=CACHED)
@@ -73,7 +72,7 @@ def _on_host(x: Any) -> _Array:
 
 
 @default_mode
-def find_scales(x: Any, plan: BlockPlan, axis: int, block: int, global_scale: _Array | None) -> _Array:
+def find_scales(x: Any, plan: BlockPlan, axis: int, block: int, start: _Array | None) -> _Array:
     """Return the codes of the scales of blocks, on the host.
 
     Parameters
@@ -82,8 +81,8 @@ def find_scales(x: Any, plan: BlockPlan, axis: int, block: int, global_scale: _A
         Of any library that is not lazy; holds the source of the plan.
     plan, axis, block
         As in `BlockJob`.
-    global_scale : numpy.ndarray or None
-        float32, 0-d.
+    start : numpy.ndarray or None
+        What the rule of a global scale starts from: float32, 0-d.
     """
     xp = namespace(x)
     magnitudes, special = _finite(_cast(x, plan.source, FLOAT64), xp)
@@ -93,7 +92,7 @@ def find_scales(x: Any, plan: BlockPlan, axis: int, block: int, global_scale: _A
         return np.zeros((*shape[:axis], count, *shape[axis + 1 :]), plan.scale.code_dtype)
     block = min(block, shape[axis])
     largest = _on_host(xp.max(_in_blocks(magnitudes, axis, block, xp), axis=axis + 1)).view(np.float64)
-    codes = _scale_codes(largest, plan, global_scale)
+    codes = _scale_codes(largest, plan, start)
     if plan.specials == "nan":
         marks = xp.astype(special, xp.uint8)
         bad = _on_host(xp.max(_in_blocks(marks, axis, block, xp), axis=axis + 1))
@@ -101,44 +100,30 @@ def find_scales(x: Any, plan: BlockPlan, axis: int, block: int, global_scale: _A
     return codes
 
 
-def _scale_codes(largest: _Array, plan: BlockPlan, global_scale: _Array | None) -> _Array:
+def _scale_codes(largest: _Array, plan: BlockPlan, start: _Array | None) -> _Array:
     """Return the codes of scales for largest magnitudes in float64."""
-    if global_scale is None:
+    if start is None:
         return np.asarray(power_codes(largest, plan.element, plan.scale, plan.scale_rule))
-    with np.errstate(all="ignore"):
-        sixth = largest.astype(np.float32) / np.float32(plan.element.max)
-        wanted = np.minimum(sixth / global_scale, np.float32(plan.scale.max))
-    codes = np.asarray(_cast(wanted, FLOAT32, plan.scale, codes=True))
-    return np.asarray(np.maximum(codes, largest > 0).astype(codes.dtype))
+    return scale_codes_of(largest.astype(np.float32), start, plan)
 
 
-@default_mode
-def find_global_scale(x: Any, plan: BlockPlan) -> _Array:
-    """Return the global scale that the largest magnitude of an array asks for: float32, 0-d, on the host."""
+def find_start(x: Any, plan: BlockPlan) -> _Array:
+    """Return what the rule of a global scale starts from for the largest magnitude of an array: float32, 0-d."""
     (largest,) = find_range(x, plan.source, Groups((), ()))
-    return global_scale_of(np.float32(_on_host(largest).view(np.float64)), plan)
-
-
-def global_scale_of(largest: Any, plan: BlockPlan) -> _Array:
-    """Return the global scale for the largest magnitude, a float32."""
-    with np.errstate(under="ignore"):
-        found = np.float32(largest) / np.float32(float(plan.element.max) * float(plan.scale.max))
-    return np.asarray(np.float32(1) if largest == 0 else max(found, _LEAST_GLOBAL))
+    return start_of_tensor(_on_host(largest).view(np.float64), plan)
 
 
 @default_mode
-def divisors_of(scales: _Array, plan: BlockPlan, global_scale: _Array | None) -> _Array:
-    """Return what elements are divided by, for codes of scales: NaN for NaN, Inf where they become zeros."""
-    if global_scale is None:
-        exponents = scales.astype(np.int32) - plan.scale.bias
-        return np.where(scales == plan.scale.nan_code, np.nan, np.ldexp(1.0, exponents))
-    with np.errstate(all="ignore"):
-        divisors = np.asarray(_cast(scales.view(plan.scale.dtype), plan.scale, FLOAT32)) * global_scale
-    return np.where(divisors == 0, np.float32(np.inf), divisors).astype(np.float32)
+def _factors(scales: _Array, plan: BlockPlan, start: _Array | None) -> tuple[_Array, bool]:
+    """Return what elements are divided by, or multiplied by, and which of both; NaN where a scale is NaN."""
+    if start is not None:
+        return factors_of(scales, start, plan)
+    exponents = scales.astype(np.int32) - plan.scale.bias
+    return np.where(scales == plan.scale.nan_code, np.nan, np.ldexp(1.0, exponents)), False
 
 
 @default_mode
-def scaled_values(x: Any, scales: _Array, plan: BlockPlan, axis: int, block: int, global_scale: _Array | None) -> Any:
+def scaled_values(x: Any, scales: _Array, plan: BlockPlan, axis: int, block: int, start: _Array | None) -> Any:
     """Return the elements over their scales, in the source of the plan's last cast; +0 where a scale is NaN.
 
     Parameters are those of `find_scales`, and what it returned.
@@ -148,17 +133,21 @@ def scaled_values(x: Any, scales: _Array, plan: BlockPlan, axis: int, block: int
     values = _cast(x, plan.source, fmt)
     if 0 in shape:
         return values
-    host = divisors_of(scales, plan, global_scale).astype(fmt.dtype)
-    divisors = host if has_host_memory(x) and xp is np else to_library(host.view(fmt.code_dtype), fmt, x)
-    divisors = _spread(divisors, shape, axis, min(block, shape[axis]), xp)
+    host, multiplies = _factors(scales, plan, start)
+    host = host.astype(fmt.dtype)
+    factors = host if xp is np else to_library(host.view(fmt.code_dtype), fmt, x)
+    factors = _spread(factors, shape, axis, min(block, shape[axis]), xp)
     device = array_api_compat.device(values)
     zero = xp.zeros((), dtype=values.dtype, device=device)
     if plan.source == FLOAT64 == fmt:
         tiny = xp.asarray(_TINY, dtype=values.dtype, device=device)
         values = xp.where((xp.abs(values) < tiny) & (values != zero), xp.where(values < zero, -tiny, tiny), values)
     with np.errstate(all="ignore"):
-        quotients = xp.where(xp.isinf(values), values, values / divisors)
-    return xp.where(xp.isnan(divisors), zero, quotients)
+        scaled = values * factors if multiplies else values / factors
+    scaled = xp.where(xp.isinf(values) | (values == zero), values, scaled)
+    if plan.scale_rule == MODELOPT:  # the sign is that of a comparison with 0
+        scaled = xp.where(scaled == zero, zero, scaled)
+    return xp.where(xp.isnan(factors), zero, scaled)
 
 
 def elements_of(values: Any, job: BlockJob, *, codes: bool = False, out: Any = None) -> Any:

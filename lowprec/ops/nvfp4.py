@@ -66,8 +66,12 @@ def nvfp4_quantize(
         Elements of a block, from 1 up; the last one may have fewer.
     global_scale : array or number, optional
         One positive float32, in the library and on the device of `x`; a Python number is rounded to float32.
-    scale_rule : None
-        The rule above.
+    scale_rule : {"torchao", "modelopt", "transformer_engine"}, optional
+        None for the rule above, or whose bits the results have. With a the largest magnitude of a block and S the
+        inverse of g: torchao's s is ``(a / 6) / g``, 2**-6 at least, an element ``x * ((1 / g) / s)``; ModelOpt's
+        ``a / (6 * g)``, 1 where that is 0, 2**-9 at least, and ``x / (s * g)``, +0 where that is 0; Transformer
+        Engine's ``a * (S * (1 / 6))`` with S = 2688 over the largest magnitude of `x`, and
+        ``x * min(1 / (s * (1 / S)), 3.4e38)``. g is ``1 / S`` then.
     rounding, seed, random_bits, offset
         As in `cast`. Random numbers belong to the elements as they stand in `x`, in C order; scales take none.
     specials, swizzled, packed

@@ -26,13 +26,19 @@ from ..spec.rounding_rules import Rounding, RoundingOptions, check_rounding
 from ..spec.scale_rules import SCALE_RULES
 from .cast_plan import Plan, check_convertible, make_plan
 
-__all__ = ["MXINT8", "NVFP4_RULES", "SPECIALS", "BlockPlan", "element_format", "mx_plan", "nvfp4_plan"]
+__all__ = [
+    "MODELOPT", "MXINT8", "NVFP4_RULES", "OWN_RULE", "SPECIALS", "TORCHAO", "TRANSFORMER_ENGINE", "BlockPlan",
+    "element_format", "mx_plan", "nvfp4_plan",
+]  # fmt: skip
 
 SPECIALS = ("nan", "ignore")
 """What a block with NaN or Inf becomes: NaN as a whole, or the block without them."""
 
-NVFP4_RULES = ()
+TORCHAO, MODELOPT, TRANSFORMER_ENGINE = "torchao", "modelopt", "transformer_engine"
+NVFP4_RULES = (TORCHAO, MODELOPT, TRANSFORMER_ENGINE)
 """Whose bits `nvfp4_quantize` has, where they are not the ones of its own rule."""
+
+OWN_RULE = "quotient"
 
 MXINT8 = float_format(
     "int8/64", exponent_bits=1, mantissa_bits=6, bias=1, inf=False, nan="none",
@@ -119,8 +125,7 @@ def _check_specials(specials: object) -> str:
 
 
 @lru_cache(maxsize=CACHED)
-def mx_plan(source: Format, element: Format, scale_rule: str, specials: str, options: RoundingOptions) -> BlockPlan:
-    """Check the options of MX blocks and return their plan, or raise ValueError."""
+def _mx_plan(source: Format, element: Format, scale_rule: str, specials: str, options: RoundingOptions) -> BlockPlan:
     _check_source(source)
     if not isinstance(scale_rule, str) or scale_rule not in SCALE_RULES:
         raise ValueError(f"`scale_rule` must be one of {', '.join(SCALE_RULES)}; got {shown(scale_rule)}")
@@ -129,11 +134,26 @@ def mx_plan(source: Format, element: Format, scale_rule: str, specials: str, opt
 
 
 @lru_cache(maxsize=CACHED)
-def nvfp4_plan(source: Format, scale_rule: str | None, specials: str, options: RoundingOptions) -> BlockPlan:
-    """Check the options of NVFP4 blocks and return their plan, or raise ValueError."""
+def _nvfp4_plan(source: Format, scale_rule: str | None, specials: str, options: RoundingOptions) -> BlockPlan:
     _check_source(source)
     if scale_rule is not None and not (isinstance(scale_rule, str) and scale_rule in NVFP4_RULES):
         raise ValueError(f"`scale_rule` must be None or one of {', '.join(NVFP4_RULES)}; got {shown(scale_rule)}")
     last = _last(FLOAT32, FLOAT4_E2M1FN, options)
-    rule = "quotient" if scale_rule is None else scale_rule
+    rule = OWN_RULE if scale_rule is None else scale_rule
     return BlockPlan(source, FLOAT4_E2M1FN, FLOAT8_E4M3FN, rule, _check_specials(specials), *last)
+
+
+def mx_plan(source: Format, element: Format, scale_rule: str, specials: str, options: RoundingOptions) -> BlockPlan:
+    """Check the options of MX blocks and return their plan, or raise ValueError."""
+    try:
+        return _mx_plan(source, element, scale_rule, specials, options)
+    except TypeError:  # an option that cannot be a key of the cache cannot be right: let the checks name it
+        return _mx_plan.__wrapped__(source, element, scale_rule, specials, options)
+
+
+def nvfp4_plan(source: Format, scale_rule: str | None, specials: str, options: RoundingOptions) -> BlockPlan:
+    """Check the options of NVFP4 blocks and return their plan, or raise ValueError."""
+    try:
+        return _nvfp4_plan(source, scale_rule, specials, options)
+    except TypeError:
+        return _nvfp4_plan.__wrapped__(source, scale_rule, specials, options)

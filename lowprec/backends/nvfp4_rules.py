@@ -1,0 +1,98 @@
+"""The scales of NVFP4 blocks by lowprec's rule and by those of others: float32 steps, each rounded once, on the host.
+
+Sources of the others: torchao 0.18.0, ``nvfp4_quantize`` with a global scale; ModelOpt, ``NVFP4QTensor.quantize``, its
+scales clamped as they are exported; Transformer Engine, ``core_nvfp4.cuh`` and the kernels that call it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..plans.block_plan import MODELOPT, OWN_RULE, TORCHAO, TRANSFORMER_ENGINE, BlockPlan
+from ..plans.cast_plan import Plan, make_plan
+from ..spec.float_mode import default_mode
+from ..spec.formats import FLOAT32, Format
+from ..spec.interned import CACHED
+from ..spec.opset_rules import cast_rules
+from .dispatch import dispatch
+from .job import Job
+
+__all__ = ["factors_of", "global_scale_of", "scale_codes_of", "start_of", "start_of_tensor"]
+
+_Array = np.ndarray[Any, Any]
+_ONE = np.float32(1)
+_LEAST = np.float32(2.0**-149)
+_MOST = np.finfo(np.float32).max
+
+
+@lru_cache(maxsize=CACHED)
+def _plan(source: Format, target: Format) -> Plan:
+    return make_plan(source, target, cast_rules(source, target))
+
+
+def start_of(global_scale: Any, plan: BlockPlan) -> _Array:
+    """Return what the rule starts from for a global scale, float32: that, or its inverse for Transformer Engine's."""
+    scale = np.asarray(global_scale, np.float32)
+    if plan.scale_rule != TRANSFORMER_ENGINE:
+        return scale
+    with np.errstate(over="ignore"):
+        return np.asarray(np.minimum(_ONE / scale, _MOST))
+
+
+def start_of_tensor(largest: Any, plan: BlockPlan) -> _Array:
+    """Return what the rule starts from for the largest finite magnitude of a tensor, a float32."""
+    most = np.float32(float(plan.element.max) * float(plan.scale.max))
+    with np.errstate(under="ignore", over="ignore", divide="ignore"):
+        largest = np.float32(largest)
+        if largest == 0:
+            return np.asarray(_ONE)
+        if plan.scale_rule == TRANSFORMER_ENGINE:
+            return np.asarray(np.minimum(most / largest, _MOST))
+        return np.asarray(np.maximum(largest / most, _LEAST))
+
+
+def global_scale_of(start: Any, plan: BlockPlan) -> _Array:
+    """Return the global scale, by which blocks are decoded, for what the rule starts from."""
+    if plan.scale_rule != TRANSFORMER_ENGINE:
+        return np.asarray(start)
+    with np.errstate(under="ignore"):
+        return np.asarray(_ONE / start)
+
+
+@default_mode
+def scale_codes_of(largest: _Array, start: _Array, plan: BlockPlan) -> _Array:
+    """Return the codes of the scales of blocks for their largest magnitudes, float32."""
+    rule, element = plan.scale_rule, np.float32(plan.element.max)
+    least: Any = np.float32(0)
+    wanted: Any
+    with np.errstate(all="ignore"):
+        if rule == TRANSFORMER_ENGINE:
+            wanted = largest * (start * (_ONE / element))
+        elif rule == MODELOPT:
+            quotient = largest / (element * start)
+            wanted, least = np.where(quotient == 0, _ONE, quotient), np.float32(plan.scale.smallest_subnormal)
+        else:
+            wanted = largest / element / start
+            least = np.float32(plan.scale.smallest_normal) if rule == TORCHAO else least
+    clamped = np.clip(wanted, least, np.float32(plan.scale.max)).astype(np.float32)
+    codes = np.asarray(dispatch(Job(clamped, _plan(FLOAT32, plan.scale), codes=True)))
+    return np.asarray(np.maximum(codes, largest > 0).astype(codes.dtype)) if rule == OWN_RULE else codes
+
+
+@default_mode
+def factors_of(codes: _Array, start: _Array, plan: BlockPlan) -> tuple[_Array, bool]:
+    """Return what elements are divided by, or multiplied by, for codes of scales, and which of both; NaN for NaN.
+
+    Inf stands for a divisor of 0, so that elements become zeros.
+    """
+    scales = np.asarray(dispatch(Job(codes.view(plan.scale.dtype), _plan(plan.scale, FLOAT32))))
+    with np.errstate(all="ignore"):
+        if plan.scale_rule == TORCHAO:
+            return np.asarray((_ONE / start) / scales), True
+        if plan.scale_rule == TRANSFORMER_ENGINE:
+            return np.asarray(np.minimum(_ONE / (scales * (_ONE / start)), _MOST)), True
+        divisors = scales * start
+        return np.where(divisors == 0, np.float32(np.inf), divisors), False

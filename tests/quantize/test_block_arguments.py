@@ -1,0 +1,201 @@
+"""MX and NVFP4 blocks: what they refuse, `out`, tiles of scales, and the array libraries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import array_api_strict as strict
+import dask.array as da
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+import lowprec as lp
+
+X = (np.random.default_rng(1).standard_normal((40, 96)) * np.exp2(np.arange(40)[:, None] - 20)).astype(np.float32)
+Z = np.zeros((4, 8), np.float32)
+NUMBERS = (np.array([[1.0, np.nan, -3.0], [0.0, -0.0, 1e-20]], np.float32), X)
+
+
+def codes_of(x: Any) -> np.ndarray[Any, Any]:
+    """Return the bits of an array of any library."""
+    if isinstance(x, torch.Tensor):
+        x = x.view({1: torch.uint8, 2: torch.int16, 4: torch.int32}[x.element_size()]).numpy()
+    array = np.asarray(x.compute() if isinstance(x, da.Array) else x)
+    return array.view(f"u{array.dtype.itemsize}")
+
+
+S1, S2 = np.zeros(1, np.uint8), np.zeros(2, np.uint8)
+E4, B4 = np.zeros(4, np.int8), np.zeros(4, np.uint8)
+ONE_OF = "`element` must be a float of up to 32 bits that has a zero, or int8"
+FACTOR = "`global_scale` must be a positive finite float32"
+
+REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: lp.mx_quantize(1.0), TypeError, "`x` must be an array"),
+    (lambda: lp.mx_quantize([1.0, 2.0]), TypeError, "`x` must be an array"),
+    (lambda: lp.mx_quantize(np.float32(1)), ValueError, "`x` must have one axis or more; got a 0-d array"),
+    (lambda: lp.mx_quantize(np.ones(3, np.int32)), ValueError,
+     "`x` must be one of float32, float16, bfloat16, float64; got int32"),
+    (lambda: lp.mx_quantize(Z.astype(complex)), TypeError, "`x` must hold"),
+    (lambda: lp.mx_quantize(Z, "float8_e8m0fnu"), ValueError, ONE_OF),
+    (lambda: lp.mx_quantize(Z, "int4"), ValueError, ONE_OF),
+    (lambda: lp.mx_quantize(Z, "float64"), ValueError, ONE_OF),
+    (lambda: lp.mx_quantize(Z, "float5"), ValueError, "`element`"),
+    (lambda: lp.mx_quantize(Z, axis=2), ValueError, "`axis` must be an integer from -2 to 1; got 2"),
+    (lambda: lp.mx_quantize(Z, axis=None), ValueError, "`axis` must be an integer from -2 to 1; got None"),
+    (lambda: lp.mx_quantize(Z, axis=True), ValueError, "`axis` must be an integer from -2 to 1; got True"),
+    (lambda: lp.mx_quantize(Z, block_size=0), ValueError, "`block_size` must be an integer from 1 up; got 0"),
+    (lambda: lp.mx_quantize(Z, block_size=2.5), ValueError, "`block_size` must be an integer from 1 up; got 2.5"),
+    (lambda: lp.mx_quantize(Z, scale_rule="up"), ValueError,
+     "`scale_rule` must be one of floor, ceil, rceil, even, nearest; got 'up'"),
+    (lambda: lp.mx_quantize(Z, scale_rule=[]), ValueError, "`scale_rule` must be one of floor"),
+    (lambda: lp.nvfp4_quantize(Z, rounding=[]), ValueError, "`rounding` must be one of nearest_even"),
+    (lambda: lp.mx_quantize(Z, rounding="up"), ValueError, "`rounding` must be one of nearest_even"),
+    (lambda: lp.mx_quantize(Z, rounding="stochastic"), ValueError, "`seed` must be an integer"),
+    (lambda: lp.mx_quantize(Z, seed=1), ValueError, "`seed` must be None unless"),
+    (lambda: lp.mx_quantize(Z, rounding="stochastic", seed=1, random_bits=33), ValueError,
+     "`random_bits` must be"),
+    (lambda: lp.mx_quantize(Z, rounding="stochastic", seed=1, offset=-1), ValueError,
+     "`offset` must be"),
+    (lambda: lp.mx_quantize(Z, specials="zero"), ValueError, "`specials` must be one of nan, ignore; got 'zero'"),
+    (lambda: lp.mx_quantize(Z, "float8_e4m3fn", packed=True), ValueError, "`element`"),
+    (lambda: lp.mx_quantize(Z, "int8", packed=True), ValueError, "`element`"),
+    (lambda: lp.mx_quantize(Z, packed="yes"), ValueError, "`packed` must be True or False; got 'yes'"),
+    (lambda: lp.mx_quantize(Z, swizzled=2), ValueError, "`swizzled` must be True or False; got 2"),
+    (lambda: lp.mx_quantize(Z, out=np.zeros(4)), ValueError, "`out` must be a tuple of 2 arrays"),
+    (lambda: lp.mx_quantize(Z, out=(Z, Z)), ValueError, "`out` must have shape"),
+    (lambda: lp.nvfp4_quantize(Z, scale_rule="cublas"), ValueError, "`scale_rule` must be None or one of torchao"),
+    (lambda: lp.nvfp4_quantize(Z, global_scale=0), ValueError, f"{FACTOR}; got 0.0"),
+    (lambda: lp.nvfp4_quantize(Z, global_scale=-1.5), ValueError, FACTOR),
+    (lambda: lp.nvfp4_quantize(Z, global_scale=10**400), ValueError, FACTOR),
+    (lambda: lp.nvfp4_quantize(Z, global_scale=np.ones(2, np.float32)), ValueError,
+     "`global_scale` must be one float32; got float32 of shape (2,)"),
+    (lambda: lp.nvfp4_quantize(Z, global_scale=np.ones(1)), ValueError,
+     "`global_scale` must be one float32; got float64"),
+    (lambda: lp.nvfp4_quantize(Z, global_scale="1"), TypeError, "`global_scale` must be an array"),
+    (lambda: lp.nvfp4_quantize(Z, global_scale=torch.ones(())), TypeError,
+     "`global_scale` must be an array of numpy"),
+    (lambda: lp.mx_dequantize(Z, Z), ValueError, "`scales`"),
+    (lambda: lp.mx_dequantize(np.zeros(4, np.uint16), np.zeros(1, np.uint8)), ValueError, "`elements`"),
+    (lambda: lp.mx_dequantize(E4, S2), ValueError, "`scales` must have shape (1,)"),
+    (lambda: lp.mx_dequantize(E4, S1, output_dtype="float64"), ValueError, "`output_dtype` must be"),
+    (lambda: lp.mx_dequantize(B4, S1, packed=True, shape=8), ValueError,
+     "`source` must be the format"),
+    (lambda: lp.mx_dequantize(E4, S1, shape=4), ValueError, "`shape` must be None"),
+    (lambda: lp.nvfp4_dequantize(B4, S1, 1, swizzled=True), ValueError,
+     "`scales` must be 512 scales"),
+    (lambda: lp.nvfp4_dequantize(B4, S1, 1, packed=True), ValueError, "`shape`"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_what_is_refused(number: int) -> None:
+    call, error, text = REFUSED[number]
+    with pytest.raises(error, match=re.escape(text)):
+        call()
+
+
+def test_empty_arrays() -> None:
+    for shape, axis, scales in (((0,), 0, (0,)), ((3, 0), 0, (1, 0)), ((3, 0), 1, (3, 0)), ((0, 33), 1, (0, 2))):
+        x = np.zeros(shape, np.float32)
+        found = lp.mx_quantize(x, axis=axis)
+        assert [one.shape for one in found] == [shape, scales]
+        assert lp.mx_dequantize(*found, axis=axis).shape == shape
+        assert lp.nvfp4_quantize(x, axis=axis, block_size=32)[1].shape == scales
+
+
+def test_out() -> None:
+    for options in ({}, {"packed": True, "swizzled": True}, {"axis": 0}):
+        wanted = lp.nvfp4_quantize(X, **options)
+        out = tuple(np.full_like(one, 1) for one in wanted)
+        results = lp.nvfp4_quantize(X, out=out, **options)
+        assert all(a is b for a, b in zip(results, out, strict=True))
+        assert all(np.array_equal(codes_of(a), codes_of(b)) for a, b in zip(results, wanted, strict=True))
+    strided = np.zeros((40, 96, 2), np.uint8).view(wanted[0].dtype)[..., 0], wanted[1].copy(), wanted[2].copy()
+    lp.nvfp4_quantize(X, axis=0, out=strided)
+    assert np.array_equal(codes_of(strided[0].copy()), codes_of(wanted[0]))
+    x = X.copy()
+    memory = x.view(np.uint8)[:, :96].view("float8_e4m3fn")  # the elements go where the values are
+    wanted = lp.mx_quantize(X, "float8_e4m3fn")
+    found = lp.mx_quantize(x, "float8_e4m3fn", out=(memory, wanted[1].copy()))
+    assert np.array_equal(codes_of(found[0].copy()), codes_of(wanted[0]))
+    tensor = torch.from_numpy(X.copy())
+    places = torch.zeros((40, 96), dtype=torch.float8_e5m2), torch.zeros((40, 3), dtype=torch.float8_e8m0fnu)
+    assert lp.mx_quantize(tensor, "float8_e5m2", out=places)[0] is places[0]
+    assert np.array_equal(codes_of(places[0]), codes_of(lp.mx_quantize(X, "float8_e5m2")[0]))
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((130, 5 * 32), 1), ((3, 70, 40), 1), ((64, 200), 0), ((20,), 0)])
+def test_tiles_of_scales(shape: tuple[int, ...], axis: int) -> None:
+    x = np.random.default_rng(3).standard_normal(shape).astype(np.float32) * np.exp2(np.arange(shape[-1]) % 32)
+    x = x.astype(np.float32)
+    for quantize, block in ((lp.mx_quantize, 32), (lambda *a, **k: lp.nvfp4_quantize(*a, **k)[:2], 16)):
+        _, plain = quantize(x, axis=axis, block_size=block)
+        _, tiles = quantize(x, axis=axis, block_size=block, swizzled=True)
+        rows = np.moveaxis(codes_of(plain), axis, -1).reshape(-1, plain.shape[axis])
+        across = -(-rows.shape[1] // 4)
+        wanted = np.zeros(-(-rows.shape[0] // 128) * 128 * across * 4, np.uint8)
+        for row, column in np.ndindex(rows.shape):  # the formula of the cuBLAS documentation
+            outer, inner = row % 128, column % 4
+            tile = row // 128 * across + column // 4
+            wanted[tile * 512 + (outer % 32) * 16 + (outer // 32) * 4 + inner] = rows[row, column]
+        assert np.array_equal(codes_of(tiles), wanted)
+    elements, tiles, g = lp.nvfp4_quantize(x, axis=axis, swizzled=True)
+    values = lp.nvfp4_dequantize(elements, tiles, g, axis=axis, swizzled=True)
+    plain = lp.nvfp4_quantize(x, axis=axis)
+    assert np.array_equal(values, lp.nvfp4_dequantize(*plain, axis=axis))
+
+
+CALLS: list[Callable[[Any], tuple[Any, ...]]] = [
+    lp.mx_quantize,
+    lambda x: lp.mx_quantize(x, "int8", axis=0, block_size=7, scale_rule="even"),
+    lambda x: lp.mx_quantize(x, "float6_e2m3fn", packed=True, swizzled=True, rounding="to_odd", specials="ignore"),
+    lambda x: lp.mx_quantize(x, "float8_e4m3fn", rounding="stochastic", seed=3, random_bits=8, offset=5),
+    lp.nvfp4_quantize,
+    lambda x: lp.nvfp4_quantize(x, axis=0, global_scale=0.25, packed=True, specials="ignore"),
+    lambda x: lp.nvfp4_quantize(x, scale_rule="torchao", swizzled=True),
+    lambda x: lp.nvfp4_quantize(x, scale_rule="transformer_engine", global_scale=0.3),
+    lambda x: lp.nvfp4_quantize(x, scale_rule="modelopt", rounding="stochastic_c", seed=1),
+]
+LIBRARIES: dict[str, Callable[[Any], Any]] = {
+    "torch": lambda x: torch.from_numpy(x.copy()),
+    "strict": strict.asarray,
+    "jax": jnp.asarray,
+    "dask": lambda x: da.from_array(x, chunks=(max(1, len(x) // 3), 20)),
+}
+
+
+@pytest.mark.parametrize("number", range(len(CALLS)))
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_libraries(library: str, number: int) -> None:
+    for x in NUMBERS:
+        wanted = CALLS[number](x)
+        found = CALLS[number](LIBRARIES[library](x))
+        for one, other in zip(found, wanted, strict=True):
+            assert type(one) is type(LIBRARIES[library](x))
+            assert tuple(one.shape) == other.shape
+            assert np.array_equal(codes_of(one), codes_of(other))
+
+
+def test_traced() -> None:
+    for call in (CALLS[0], CALLS[4], CALLS[5]):
+        for one, other in zip(jax.jit(call)(jnp.asarray(X)), call(X), strict=True):
+            assert np.array_equal(codes_of(one), codes_of(other))
+    values = jax.jit(lambda x: lp.mx_dequantize(*lp.mx_quantize(x, "int8")))(jnp.asarray(X))
+    assert np.array_equal(values, lp.mx_dequantize(*lp.mx_quantize(X, "int8")))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_values_in_libraries(library: str) -> None:
+    x = LIBRARIES[library](X)
+    for element in ("int8", "float8_e5m2", "float4_e2m1fn"):
+        wanted = lp.mx_dequantize(*lp.mx_quantize(X, element), output_dtype="float16")
+        found = lp.mx_dequantize(*lp.mx_quantize(x, element), source=element, output_dtype="float16")
+        assert np.array_equal(codes_of(found), codes_of(wanted))
+    elements, scales, g = lp.nvfp4_quantize(x, packed=True, swizzled=True)
+    found = lp.nvfp4_dequantize(elements, scales, g, packed=True, swizzled=True, shape=X.shape)
+    assert np.array_equal(codes_of(found), codes_of(lp.nvfp4_dequantize(*lp.nvfp4_quantize(X))))

@@ -1,0 +1,265 @@
+"""`mx_quantize` against quantize_linear, fractions and the oracle: every rule, element and source, in every tier."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lowprec as lp
+from lowprec import _kernels
+from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC
+
+RULES = ("floor", "ceil", "rceil", "even", "nearest")
+ONNX_ELEMENTS = (
+    "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
+    "float8_e5m2fnuz",
+)  # fmt: skip
+ELEMENTS = (*ONNX_ELEMENTS, "int8", "binary8p3se", "binary8p4sf", "float16")
+LARGEST = {  # emax, mantissa bits and the largest value, from the OCP, OFP8 and FNUZ documents
+    "float4_e2m1fn": (2, 1, Fraction(6)), "float6_e2m3fn": (2, 3, Fraction(15, 2)),
+    "float6_e3m2fn": (4, 2, Fraction(28)), "float8_e4m3fn": (8, 3, Fraction(448)),
+    "float8_e5m2": (15, 2, Fraction(57344)), "int8": (0, 6, Fraction(127, 64)),
+    "float8_e4m3fnuz": (7, 3, Fraction(240)), "float8_e5m2fnuz": (15, 2, Fraction(57344)),
+}  # fmt: skip
+SOURCES = (np.float32, np.float16, ml_dtypes.bfloat16)
+
+
+def codes_of(x: Any) -> np.ndarray[Any, Any]:
+    """Return the bits of an array."""
+    array = np.asarray(x)
+    return array.view(f"u{array.dtype.itemsize}")
+
+
+def bits_of(results: tuple[Any, ...]) -> list[bytes]:
+    """Return the bits of results."""
+    return [codes_of(result).tobytes() for result in results]
+
+
+def floor_log2(value: Fraction) -> int:
+    """Return the floor of the binary logarithm."""
+    found = value.numerator.bit_length() - value.denominator.bit_length()
+    return found if value >= Fraction(2) ** found else found - 1
+
+
+def exponent_of(a: Fraction, element: str, rule: str) -> int:
+    """Return E of the scale 2**E by the definition of a rule."""
+    emax, mantissa_bits, largest = LARGEST[element]
+    e = floor_log2(a)
+    if rule == "floor":
+        found = e - emax
+    elif rule == "ceil":
+        found = e - emax + (a > Fraction(2) ** e)
+    elif rule == "rceil":
+        found = next(n for n in range(e - emax - 2, e - emax + 3) if a <= largest * Fraction(2) ** n)
+    elif rule == "even":
+        step = Fraction(2) ** (e - mantissa_bits)
+        found = floor_log2(math.floor(a / step + Fraction(1, 2)) * step) - emax
+    else:
+        found = e - emax + (a * a >= 2 * Fraction(4) ** e)
+    return min(max(found, -127), 127)
+
+
+def wild(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any, specials: bool = False) -> np.ndarray[Any, Any]:
+    """Return numbers of all exponents, a block of one exponent or of many; zeros, NaN and Inf among them."""
+    low, high = {np.float16: (-26, 15), np.float64: (-1074, 1023)}.get(dtype, (-150, 127))
+    exponents = rng.integers(low, high, shape) if rng.random() < 0.4 else rng.integers(low, high, (*shape[:-1], 1))
+    with np.errstate(all="ignore"):
+        x = (np.ldexp(1 + rng.integers(0, 256, shape) / 256, exponents) * rng.choice([-1, 1], shape)).astype(dtype)
+    x[~np.isfinite(x.astype(np.float64))] = 1
+    x[rng.random(shape) < 0.05] = -0.0
+    if specials:
+        for value in (np.nan, -np.nan, np.inf, -np.inf):
+            x[rng.random(shape) < 0.02] = value
+    return x
+
+
+@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.parametrize("element", ONNX_ELEMENTS)
+def test_elements_are_those_of_quantize_linear(element: str, isa: str) -> None:
+    rng, before = np.random.default_rng(17), _kernels.isa()
+    _kernels.use_isa(isa)
+    try:
+        for number, dtype in enumerate(SOURCES):
+            x = wild(rng, (3, 70, 45), dtype)
+            for axis in (0, 1, -1):
+                rule = RULES[(number + axis) % 5]
+                elements, scales = lp.mx_quantize(x, element, axis=axis, scale_rule=rule)
+                wanted = lp.quantize_linear(x, scales, axis=axis, block_size=32, output_dtype=element)
+                assert bits_of((elements,)) == bits_of((wanted,))
+    finally:
+        _kernels.use_isa(before)
+
+
+@pytest.mark.parametrize("element", LARGEST)
+@pytest.mark.parametrize("rule", RULES)
+def test_scales_at_the_boundaries_of_the_rules(rule: str, element: str) -> None:
+    largest = float(LARGEST[element][2])
+    edges = [1.0, largest, math.sqrt(2), *(1 + k / 256 for k in range(0, 256, 2)), 2 - 2**-6, 2 - 2**-7]
+    numbers = np.array([math.ldexp(edge, e) for edge in edges for e in (-149, -130, -127, -126, -3, 0, 90, 120)])
+    with np.errstate(over="ignore"):
+        middle = numbers.astype(np.float32)
+    x = np.concatenate([middle, np.nextafter(middle, np.float32(np.inf)), np.nextafter(middle, np.float32(0))])
+    x = np.concatenate(
+        [x[np.isfinite(x) & (x > 0)], np.array([2.0**-149, 2.0**127, np.finfo(np.float32).max], np.float32)]
+    )
+    _, scales = lp.mx_quantize(np.stack([x, -x / 2], 1), element, scale_rule=rule)
+    wanted = [exponent_of(Fraction(float(a)), element, rule) + 127 for a in x]
+    assert codes_of(scales)[:, 0].tolist() == wanted
+    _, scales = lp.mx_quantize(x[:, None].astype(np.float64), element, scale_rule=rule)  # composed of casts
+    assert codes_of(scales)[:, 0].tolist() == wanted
+
+
+def test_scales_of_float64_are_exact() -> None:
+    x = np.array([2.0**10, np.nextafter(2.0**10, np.inf), np.nextafter(2.0**10, 0), 2.0**-1074, 1.5 * 2.0**1000])
+    for rule in RULES:
+        wanted = [exponent_of(Fraction(float(a)), "float4_e2m1fn", rule) + 127 for a in x]
+        elements, scales = lp.mx_quantize(x[:, None], scale_rule=rule)
+        assert codes_of(scales)[:, 0].tolist() == wanted
+        assert codes_of(elements)[4, 0] == 7
+
+
+def options_of(number: int, rounding: str, rng: np.random.Generator, rank: int) -> dict[str, Any]:
+    """Return options of a call, other ones for each number."""
+    options: dict[str, Any] = {
+        "axis": int(rng.integers(-rank, rank)), "block_size": int(rng.choice([1, 3, 4, 8])), "rounding": rounding,
+        "scale_rule": RULES[number % 5], "specials": ("nan", "ignore")[number // 2 % 2],
+    }  # fmt: skip
+    if rounding in STOCHASTIC:
+        options.update(seed=number, random_bits=int(rng.choice([1, 7, 8, 16, 20, 32])), offset=11)
+    return options
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_against_the_oracle(element: str) -> None:
+    exact_blocks = pytest.importorskip("lowprec.reference.exact_blocks")
+    rng = np.random.default_rng(3)
+    for number, rounding in enumerate(ROUNDINGS):
+        dtype = (*SOURCES, np.float64)[number % 4]
+        x = wild(rng, ((19,), (5, 4), (2, 5, 2))[number % 3], dtype, specials=number % 2 == 0)
+        options = options_of(number, rounding, rng, x.ndim)
+        results = lp.mx_quantize(x, element, **options)
+        wanted = exact_blocks.mx_blocks(x, element, **options)
+        assert bits_of(results) == bits_of(wanted), (element, options)
+        place = {"axis": options["axis"], "block_size": options["block_size"]}
+        values = lp.mx_dequantize(*results, source=element, **place)
+        exact = exact_blocks.mx_values(*map(codes_of, wanted), element, **place).view(np.float32)
+        np.testing.assert_array_equal(values, exact)
+        assert np.array_equal(np.signbit(values[values == 0]), np.signbit(exact[exact == 0]))
+
+
+def test_every_tier_has_the_same_bits() -> None:
+    rng, before = np.random.default_rng(3), _kernels.isa()
+    calls = []
+    for number in range(3 * len(ROUNDINGS)):
+        rounding, element = ROUNDINGS[number % len(ROUNDINGS)], ELEMENTS[number % len(ELEMENTS)]
+        x = wild(rng, ((1500,), (33, 70), (4, 30, 9))[number % 3], SOURCES[number % 2], specials=number % 2 == 0)
+        options = options_of(number, rounding, rng, x.ndim)
+        calls.append((x, element, options))
+    found = []
+    try:
+        for isa in _kernels.available_isas():
+            _kernels.use_isa(isa)
+            mx = [bits_of(lp.mx_quantize(x, element, **options)) for x, element, options in calls]
+            nvfp4 = [bits_of(lp.nvfp4_quantize(x, **{**options, "scale_rule": None})) for x, _, options in calls]
+            found.append((mx, nvfp4))
+    finally:
+        _kernels.use_isa(before)
+    assert all(one == found[0] for one in found)
+
+
+def test_types() -> None:
+    x = np.array([[1.0, -64.0, 100.0, 127.0], [-127.9, 0.3, -0.4, 0.0]], np.float32)
+    elements, scales = lp.mx_quantize(x, "int8")
+    assert elements.dtype == np.int8
+    assert scales.dtype == ml_dtypes.float8_e8m0fnu
+    assert scales.tolist() == [[64.0], [64.0]]
+    assert elements.tolist() == [[1, -64, 100, 127], [-127, 0, 0, 0]]
+    assert lp.mx_dequantize(elements, scales, output_dtype="float16").dtype == np.float16
+    elements, scales = lp.mx_quantize(np.array([5.0], np.float32))
+    assert (elements.dtype, elements.tolist(), scales.tolist()) == (ml_dtypes.float4_e2m1fn, [4.0], [1.0])
+
+
+def test_special_values() -> None:
+    x = np.array([1, np.nan, 2, -np.inf, -0.0, 0, -8, np.inf, -np.nan, 3], np.float32)
+    elements, scales = lp.mx_quantize(x, block_size=2)
+    assert codes_of(scales).tolist() == [0xFF, 0xFF, 0, 0xFF, 0xFF]
+    assert codes_of(elements).tolist() == [0, 0, 0, 0, 8, 0, 0, 0, 0, 0]
+    assert np.isnan(lp.mx_dequantize(elements, scales, block_size=2)).tolist() == [True] * 4 + [False] * 2 + [True] * 4
+    elements, scales = lp.mx_quantize(x, block_size=2, specials="ignore")
+    assert codes_of(scales).tolist() == [125, 126, 0, 128, 126]
+    # NaN becomes the zero of the other sign, Inf the largest value
+    assert codes_of(elements).tolist() == [6, 8, 6, 15, 8, 0, 14, 7, 0, 7]
+    for element, nans in (("float8_e4m3fn", [0x7F, 0xFF]), ("float8_e5m2fnuz", [0x80, 0x80]), ("int8", [0, 0])):
+        found, _ = lp.mx_quantize(np.array([np.nan, -np.nan, 1], np.float32), element, specials="ignore")
+        assert codes_of(found)[:2].tolist() == nans
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    shape=st.lists(st.integers(0, 40), min_size=1, max_size=3).map(tuple),
+    block=st.sampled_from([1, 2, 3, 8, 16, 31, 32, 64, 1500]),
+    element=st.sampled_from(["float4_e2m1fn", "float6_e3m2fn", "float8_e4m3fn"]),
+    data=st.data(),
+)
+def test_shapes_axes_and_packing(shape: tuple[int, ...], block: int, element: str, data: Any) -> None:
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    x = wild(np.random.default_rng(len(shape) + block), shape, np.float32, specials=True)
+    elements, scales = lp.mx_quantize(x, element, axis=axis, block_size=block)
+    moved, other = lp.mx_quantize(np.moveaxis(x, axis, 0), element, axis=0, block_size=block)
+    assert elements.shape == shape
+    assert np.array_equal(codes_of(elements), np.moveaxis(codes_of(moved), 0, axis))
+    assert np.array_equal(codes_of(scales), np.moveaxis(codes_of(other), 0, axis))
+    if element != "float8_e4m3fn":
+        packed, _ = lp.mx_quantize(x, element, axis=axis, block_size=block, packed=True)
+        assert np.array_equal(packed, lp.pack(codes_of(elements), element))
+        where = {"axis": axis, "block_size": block}
+        values = lp.mx_dequantize(packed, scales, source=element, packed=True, shape=shape, **where)
+        np.testing.assert_array_equal(values, lp.mx_dequantize(elements, scales, source=element, **where))
+
+
+def test_a_block_longer_than_a_tile_and_many_columns() -> None:
+    x = wild(np.random.default_rng(8), (3, 5000), np.float32)
+    for axis, block in ((1, 2500), (1, 1025), (0, 2), (1, 1024)):
+        elements, scales = lp.mx_quantize(x, axis=axis, block_size=block)
+        wanted = lp.quantize_linear(x, scales, axis=axis, block_size=block, output_dtype="float4_e2m1fn")
+        assert bits_of((elements,)) == bits_of((wanted,))
+
+
+@pytest.mark.parametrize("quantize", [lp.mx_quantize, lambda x, **options: lp.nvfp4_quantize(x, **options)[:2]])
+def test_random_numbers_belong_to_the_elements(quantize: Any) -> None:
+    x = np.random.default_rng(2).standard_normal((6, 4096)).astype(np.float32)
+    options = {"rounding": "stochastic", "seed": 5, "offset": 100}
+    whole = bits_of(quantize(x, **options))
+    assert bits_of(quantize(np.asfortranarray(x), **options)) == whole
+    assert bits_of(quantize(x[::-1][::-1], **options)) == whole
+    assert bits_of(quantize(x.astype(">f4"), **options)) == whole
+    assert bits_of(quantize(x, **{**options, "seed": 6})) != whole
+    threads = lp.get_num_threads()
+    try:
+        for count in (1, 2, 3):
+            lp.set_num_threads(count)
+            assert bits_of(quantize(x, **options)) == whole
+    finally:
+        lp.set_num_threads(threads)
+    packed, _ = quantize(x, packed=True, **options)
+    elements, _ = quantize(x, **options)
+    assert np.array_equal(packed, lp.pack(elements, "float4_e2m1fn"))
+
+
+def test_random_numbers_of_pieces() -> None:
+    x = np.random.default_rng(4).standard_normal((8, 64)).astype(np.float32)
+    elements, _ = lp.mx_quantize(x, rounding="stochastic", seed=9)
+    for row in range(8):
+        piece, _ = lp.mx_quantize(x[row], rounding="stochastic", seed=9, offset=64 * row)
+        assert np.array_equal(codes_of(piece), codes_of(elements)[row])
+    columns, _ = lp.mx_quantize(x, axis=0, block_size=8, rounding="stochastic", seed=9)
+    exact = np.asarray(lp.mx_quantize(x, axis=0, block_size=8)[1]).astype(np.float32)
+    wanted = lp.encode(x / exact, "float4_e2m1fn", rounding="stochastic", seed=9)  # the quotient by a power of two
+    assert np.array_equal(codes_of(columns), wanted)

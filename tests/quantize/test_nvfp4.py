@@ -1,0 +1,129 @@
+"""`nvfp4_quantize` against its steps in float32, and against the oracle: global scales, zero blocks, others' rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import lowprec as lp
+from lowprec import _kernels
+
+RULES = (None, "torchao", "modelopt", "transformer_engine")
+SOURCES = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
+
+
+def codes_of(x: Any) -> np.ndarray[Any, Any]:
+    """Return the bits of an array."""
+    array = np.asarray(x)
+    return array.view(f"u{array.dtype.itemsize}")
+
+
+def stepwise(x: np.ndarray[Any, Any], block: int, g: Any) -> tuple[Any, Any]:
+    """Return the codes of elements and scales of finite rows of whole blocks, each step rounded by NumPy."""
+    blocks = x.astype(np.float32).reshape(len(x), -1, block)
+    a = np.abs(blocks).max(-1)
+    with np.errstate(all="ignore"):
+        wanted = np.minimum(a / np.float32(6) / np.float32(g), np.float32(448)).astype(ml_dtypes.float8_e4m3fn)
+        scales = np.where(a > 0, np.maximum(codes_of(wanted), 1), 0).astype(np.uint8)
+        d = scales.view(ml_dtypes.float8_e4m3fn).astype(np.float32) * np.float32(g)
+        quotient = np.where(d[..., None] == 0, np.copysign(np.float32(0), blocks), blocks / d[..., None])
+    codes = codes_of(np.clip(quotient, -6, 6).astype(ml_dtypes.float4_e2m1fn))
+    return codes.reshape(x.shape), scales
+
+
+@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.parametrize("factor", [None, 1.0, 2.0**-149, 1e-38, 0.0123, 3e38])
+def test_steps(factor: float | None, isa: str) -> None:
+    rng, before = np.random.default_rng(4), _kernels.isa()
+    _kernels.use_isa(isa)
+    try:
+        for scale in (1.0, 1e-30, 1e-42, 1e36):
+            x = (rng.standard_normal((5, 96)) * scale * np.exp2(rng.integers(-20, 3, (5, 96)))).astype(np.float32)
+            x[1, 16:48] = [0, -0.0] * 16
+            elements, scales, g = lp.nvfp4_quantize(x, global_scale=factor)
+            if factor is None:
+                assert g == max(np.abs(x).max() / np.float32(2688), np.float32(2.0**-149))
+            else:
+                assert g == np.float32(factor)
+            wanted, wanted_scales = stepwise(x, 16, g)
+            assert np.array_equal(codes_of(scales), wanted_scales)
+            assert np.array_equal(codes_of(elements), wanted)
+            moved = lp.nvfp4_quantize(np.ascontiguousarray(x.T), axis=0, global_scale=factor)
+            assert np.array_equal(codes_of(moved[0]), wanted.T)
+            assert np.array_equal(codes_of(moved[1]), wanted_scales.T)
+    finally:
+        _kernels.use_isa(before)
+
+
+def test_global_scale() -> None:
+    assert lp.nvfp4_quantize(np.array([-2688.0, 3], np.float32))[2] == 1
+    assert lp.nvfp4_quantize(np.array([0.0, -0.0], np.float32))[2] == 1
+    assert lp.nvfp4_quantize(np.zeros((0, 3), np.float32))[2] == 1
+    assert lp.nvfp4_quantize(np.array([2.0**-149], np.float32))[2] == np.float32(2.0**-149)
+    assert lp.nvfp4_quantize(np.array([np.nan, 26.88, np.inf], np.float32))[2] == np.float32(26.88) / np.float32(2688)
+    found = lp.nvfp4_quantize(np.array([1.0], np.float32), global_scale=np.float32(0.5))
+    assert (found[2].dtype, found[2].shape, float(found[2])) == (np.float32, (), 0.5)
+
+
+def test_special_values() -> None:
+    x = np.array([1, np.nan, 3, -np.inf, -0.0, 0, -6, 12, np.inf, -0.0], np.float32)
+    elements, scales, _ = lp.nvfp4_quantize(x, block_size=2, global_scale=1)
+    assert codes_of(scales).tolist() == [0x7F, 0x7F, 0, 0x40, 0x7F]
+    assert codes_of(elements).tolist() == [0, 0, 0, 0, 8, 0, 0xD, 7, 0, 0]
+    elements, scales, _ = lp.nvfp4_quantize(x, block_size=2, global_scale=1, specials="ignore")
+    assert codes_of(scales).tolist() == [0x23, 0x30, 0, 0x40, 0]
+    assert codes_of(elements).tolist() == [7, 8, 7, 15, 8, 0, 0xD, 7, 7, 8]
+    assert lp.nvfp4_quantize(np.array([1e300, 1.0]), global_scale=1)[1].view(np.uint8).tolist() == [
+        0x7F
+    ]  # Inf in float32
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_against_the_oracle(rule: str | None) -> None:
+    exact = pytest.importorskip("lowprec.reference.exact_nvfp4")
+    rng = np.random.default_rng(5)
+    for number in range(24):
+        dtype = SOURCES[number % 4]
+        shape = ((19,), (4, 5), (3, 2, 4))[number % 3]
+        exponents = rng.integers(-24, 15, shape) if number % 2 else rng.integers(-20, 12)
+        x = (np.ldexp(1 + rng.integers(0, 64, shape) / 64, exponents) * rng.choice([-1, 1], shape)).astype(dtype)
+        x[rng.random(shape) < 0.1] = -0.0
+        if number % 5 == 0:
+            x[rng.random(shape) < 0.05] = (np.nan, -np.inf)[number % 2]
+        options: dict[str, Any] = {
+            "axis": int(rng.integers(-x.ndim, x.ndim)), "block_size": int(rng.choice([1, 4, 16])), "scale_rule": rule,
+            "specials": ("nan", "ignore")[number % 2],
+        }  # fmt: skip
+        if number % 3 == 0:
+            options["global_scale"] = float(np.float32(np.ldexp(1 + rng.random(), int(rng.integers(-149, 100)))))
+        if number % 4 == 0:
+            options.update(rounding=("stochastic", "toward_positive")[number % 8 // 4])
+            options.update({"seed": number, "random_bits": 7} if number % 8 == 0 else {})
+        elements, scales, g = lp.nvfp4_quantize(x, **options)
+        wanted = exact.nvfp4_blocks(x, **options)
+        assert np.array_equal(codes_of(elements), wanted[0]), options
+        assert np.array_equal(codes_of(scales), wanted[1]), options
+        assert float(g) == wanted[2]
+        place = {"axis": options["axis"], "block_size": options["block_size"]}
+        values = lp.nvfp4_dequantize(elements, scales, float(g), **place)
+        np.testing.assert_array_equal(values, exact.nvfp4_values(*wanted, **place).view(np.float32))
+
+
+def test_others_treat_zero_blocks_otherwise() -> None:
+    x = np.array([0, -0.0, 6 * 448, -1], np.float32)
+    codes = {}
+    for rule in RULES:
+        elements, scales, g = lp.nvfp4_quantize(x, block_size=2, scale_rule=rule)
+        codes[rule] = codes_of(scales)[0]
+        assert codes_of(elements).tolist() == [0, 0 if rule == "modelopt" else 8, 7, 8]
+        assert g == 1
+    assert codes == {None: 0, "torchao": 0x08, "modelopt": 0x38, "transformer_engine": 0}  # 0, 2**-6, 1, 0
+
+
+def test_float64_is_rounded_to_float32_first() -> None:
+    x = np.random.default_rng(6).standard_normal((3, 40))
+    for wide, single in zip(lp.nvfp4_quantize(x), lp.nvfp4_quantize(x.astype(np.float32)), strict=True):
+        assert np.array_equal(codes_of(wide), codes_of(single))
