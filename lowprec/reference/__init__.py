@@ -1,6 +1,7 @@
 """The oracle: every conversion in exact fractions, one value at a time. It reads formats and opsets only.
 
-Blocks are arrays. `array_cast`, `array_rounding` and `array_quantize` compute the expected codes of whole arrays from it.
+Blocks come as arrays. `array_cast`, `array_rounding` and `array_quantize` compute the expected codes of whole arrays
+from it.
 """
 
 from .exact_blocks import mx_blocks, mx_values
