@@ -60,6 +60,10 @@ def test_elements_and_scales_by_hand() -> None:
     # MXINT8: 127/64 is the largest; 2 is clamped; the tie 0.5/64 goes to even
     elements, scales = mx_blocks(np.array([1.0, -1.5, 1.99, 0.5 / 64, -1.5 / 64, -0.0]), "int8")
     assert (elements.tolist(), scales.tolist()) == ([64, 256 - 96, 127, 0, 256 - 2, 0], [0x7F])
+    thirds = np.array([1.0, 1 / 3, -1 / 3])  # 21.33 units
+    modes = "toward_positive", "toward_negative", "to_odd"
+    up, down, odd = (mx_blocks(thirds, "int8", rounding=mode)[0] for mode in modes)
+    assert (up.tolist(), down.tolist(), odd.tolist()) == ([64, 22, 235], [64, 21, 234], [64, 21, 235])
     elements, _ = mx_blocks(np.array([-1.999, 1.0]), "int8")
     assert elements.tolist() == [256 - 127, 64]
     assert mx_values(elements, np.array([0x80]), "int8").view(np.float32).tolist() == [-3.96875, 2]
