@@ -50,7 +50,7 @@ def _decode_numbers(fmt: Format, scale: int = 0) -> dict[str, int]:
         "inf_bits": _F32_INF,
         "nan_bits": _F32_NAN,
         "sign_mask": fmt.sign_mask,
-        "sign_shift": 32 - fmt.bits,
+        "sign_shift": 32 - fmt.bits if fmt.signed else 0,  # 0: the overlays, which mask no sign, leave it to the others
     }
 
 

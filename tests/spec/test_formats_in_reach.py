@@ -1,0 +1,96 @@
+"""Every P3109 format that float32 holds, and other described ones, both ways through the compiled loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.p3109_names import NAMES, facts_in
+
+import lowprec as lp
+from lowprec import _kernels
+from lowprec.reference import array_cast
+from lowprec.reference.array_quantize import decoded
+from lowprec.reference.array_rounding import expected_rounded
+from lowprec.spec.formats import Format, as_format
+from lowprec.spec.reach import reach_problem
+from lowprec.spec.rounding_rules import RoundingOptions, check_rounding
+
+# The others have exponents beyond float64, and no description.
+DESCRIBED = [name for name in NAMES if sum((*facts_in(name)[:1], -facts_in(name)[1], not facts_in(name)[2])) <= 11]
+IN_REACH = [fmt for fmt in map(as_format, DESCRIBED) if not reach_problem(fmt)]
+OTHERS = [
+    lp.float_format("e8m1b129", exponent_bits=8, mantissa_bits=1, bias=129, inf=False, nan="all-ones"),
+    lp.float_format("e7m8b140", exponent_bits=7, mantissa_bits=8, bias=140),
+    lp.float_format("e8m7b126none", exponent_bits=8, mantissa_bits=7, bias=128, inf=True, nan="none"),
+    lp.float_format("ue3m5", exponent_bits=3, mantissa_bits=5, signed=False, inf=True, nan="ieee"),
+    lp.float_format("e2m2b-30", exponent_bits=2, mantissa_bits=2, bias=-30, inf=False, nan="negative-zero"),
+]
+POWERS = [
+    lp.float_format(
+        f"ue{bits}b{bias}", exponent_bits=bits, mantissa_bits=0, bias=bias, signed=False, inf=inf, nan=nan, zero=False
+    )
+    for bits, bias, inf, nan in (
+        (8, 127, False, "all-ones"), (4, 7, False, "all-ones"), (5, 149, False, "all-ones"), (8, 128, False, "all-ones"),
+    )
+]  # fmt: skip
+
+
+def _each(formats: list[Format], piece: int) -> list[Format]:
+    return formats[piece::8]
+
+
+def _codes(fmt: Format) -> np.ndarray:
+    every = np.arange(1 << fmt.bits)
+    if fmt.bits > 10:
+        every = np.concatenate(
+            [every[:: len(every) // 150], every[:70], every[-70:], every[fmt.magnitude_mask - 70 :][:140]]
+        )
+    return every.astype(fmt.code_dtype)
+
+
+def _decode(codes: np.ndarray, fmt: Format) -> np.ndarray:
+    values = lp.decode(codes, fmt, to="float32").astype(np.float64)
+    np.testing.assert_array_equal(values, expected := decoded(codes, fmt), fmt.name)
+    np.testing.assert_array_equal(np.signbit(values), np.signbit(expected), fmt.name)
+    return values
+
+
+@pytest.mark.parametrize("piece", range(8))
+def test_both_ways(piece: int) -> None:
+    assert len([fmt for fmt in IN_REACH if fmt.bits <= 8]) == 120
+    assert len(IN_REACH) == 376
+    for fmt in [*_each(IN_REACH, piece), *OTHERS[piece : piece + 1]]:
+        codes = _codes(fmt)
+        for isa in _kernels.available_isas()[0 if fmt.bits <= 8 else -1 :]:
+            _kernels.use_isa(isa)
+            values = _decode(codes, fmt)
+            with np.errstate(over="ignore"):
+                near = values.astype(np.float32)
+                near = np.concatenate([near, np.nextafter(near, np.float32(np.inf)), near * np.float32(1.25)])
+            for saturate in (True, False) if fmt.saturates == "asked" else (True,):
+                saturates = {"never": False, "always": True, "asked": saturate}[fmt.saturates]
+                options = RoundingOptions("nearest_even", "sat_finite" if saturates else "ovf_inf")
+                expected = expected_rounded(near.view(np.uint32), "float32", fmt, check_rounding(options, fmt, "to"))
+                got = lp.encode(near, fmt, saturate=saturate)
+                np.testing.assert_array_equal(got, expected, f"{isa} {fmt.name} {saturate}")
+
+
+@pytest.mark.parametrize("fmt", POWERS, ids=lambda fmt: fmt.name)
+def test_powers_of_two(fmt: Format) -> None:
+    """Formats without zero follow float8_e8m0fnu, whatever their exponents."""
+    for isa in _kernels.available_isas():
+        _kernels.use_isa(isa)
+        values = _decode(_codes(fmt), fmt)
+        with np.errstate(all="ignore"):
+            x = values.astype(np.float32)
+            x = np.concatenate(
+                [x, x * np.float32(1.5), x * np.float32(1.25), np.nextafter(x, np.float32(0)), x / 2, -x]
+            )
+            x = np.concatenate([x, np.nextafter(x, np.float32(np.inf)), np.array([0, 1e-45, np.inf], np.float32)])
+            wide = x.astype(np.float64)
+        for saturate in (True, False):
+            for mode in ("up", "down", "nearest"):
+                expected = array_cast.expected_from_float64(wide, fmt, saturate=saturate, round_mode=mode)
+                for source in (x, wide):
+                    got = lp.encode(source, fmt, saturate=saturate, round_mode=mode)
+                    np.testing.assert_array_equal(got, expected, f"{isa}, {saturate}, {mode}")
