@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from lowprec import as_format
 from lowprec.reference.exact_cast import Value
+from lowprec.spec.opset_rules import NEWEST
 
+from .format_names import format_named, is_described
 from .page_states import MAX_COMPARED, STATES, Anatomy, Compare, Conversion, Quantize, Rounding
+from .url_query import checked
 from .views.anatomy import portable_text
-from .views.compare import COMPARABLE
-from .views.quantize import TARGETS
 
-__all__ = ["Selection", "carry_over", "selection_of", "with_selection"]
+__all__ = ["Selection", "at_an_opset", "carry_over", "selection_of", "with_selection"]
+
+
+_S = TypeVar("_S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +32,13 @@ def selection_of(state: Any) -> Selection:
     """Return the number and the format of a page's state; a code counts as its value, other texts as None."""
     match state:
         case Anatomy():
-            return Selection(_number(portable_text(state.at, state.fmt)), state.fmt)
+            return Selection(_number(portable_text(state.at, format_named(state.fmt))), state.fmt)
         case Rounding():
             return Selection(_number(state.x), state.fmt)
         case Compare():
             return Selection(_number(state.x))
         case Conversion():
-            return Selection(_number(portable_text(state.at, state.source)), state.target)
+            return Selection(_number(portable_text(state.at, format_named(state.source))), state.target)
         case Quantize():
             return Selection(None, state.fmt)
     return Selection()
@@ -48,18 +51,26 @@ def with_selection(state: Any, selection: Selection) -> Any:
     name = selection.format if selection.format != before.format else None
     match state:
         case Anatomy() if name is not None:  # the old code belongs to the old format
-            return replace(state, fmt=name, at=number or portable_text(state.at, state.fmt))
+            return replace(state, fmt=name, at=number or portable_text(state.at, format_named(state.fmt)))
         case Anatomy() if number is not None:
             return replace(state, at=number)
         case Rounding():
-            return replace(state, x=number or state.x, fmt=name or state.fmt)
+            return at_an_opset(replace(state, x=number or state.x, fmt=name or state.fmt))
         case Compare():
-            return replace(state, x=number or state.x, fmts=_with_format(state.fmts, name))
+            return replace(state, x=number or state.x, fmts=_with_format(state, name))
         case Conversion():
-            return replace(state, at=number or state.at, target=name or state.target)
-        case Quantize() if name in {fmt.name for fmt in TARGETS}:
-            return replace(state, fmt=name)
+            return at_an_opset(replace(state, at=number or state.at, target=name or state.target))
+        case Quantize() if name is not None and _has(state, "fmt", name):
+            return at_an_opset(replace(state, fmt=name))
     return state
+
+
+def at_an_opset(state: _S) -> _S:
+    """Return a state whose opset has its formats: ONNX has no described ones, and the newest stands for none."""
+    names = {getattr(state, field, "") for field in ("fmt", "source", "target")} - {""}
+    if not hasattr(state, "opset") or not any(map(is_described, names)):
+        return state
+    return replace(state, opset=NEWEST)  # type: ignore[type-var]
 
 
 def carry_over(states: Mapping[str, Any], path: str, state: Any) -> dict[str, Any]:
@@ -83,7 +94,16 @@ def _number(text: str) -> str | None:
     return text
 
 
-def _with_format(names: tuple[str, ...], name: str | None) -> tuple[str, ...]:
-    if name is None or name in names or as_format(name) not in COMPARABLE:
-        return names
-    return (name, *names)[:MAX_COMPARED]
+def _has(state: Any, field: str, value: object) -> bool:
+    """Whether a field of a page takes a value."""
+    try:
+        checked(type(state), field, value)
+    except ValueError:
+        return False
+    return True
+
+
+def _with_format(state: Compare, name: str | None) -> tuple[str, ...]:
+    if name is None or name in state.fmts or not _has(state, "fmts", (name,)):
+        return state.fmts
+    return (name, *state.fmts)[:MAX_COMPARED]

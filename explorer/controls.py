@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-from .url_query import read, write
+from lowprec.spec.arguments import shown
+
+from .carry_over import at_an_opset
+from .format_names import HELP
+from .url_query import checked, read, write
 
 __all__ = ["Controls"]
+
+_REFUSED = "refused"
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -29,6 +35,8 @@ class Controls(Generic[S]):
         self.state, problems = read(cls, st.query_params)
         for problem in problems:
             st.warning(_plain(problem), icon=":material/link_off:")
+        if refused := st.session_state.pop(self.key(_REFUSED), None):
+            st.error(_plain(refused), icon=":material/error:")
 
     def key(self, name: str) -> str:
         """Return the key in the session of the field's widget."""
@@ -37,10 +45,25 @@ class Controls(Generic[S]):
     def bind(self, name: str, then: Callable[[S, S], S] | None = None) -> dict[str, Any]:
         """Return the arguments that bind a widget to a field; after a change `then` may correct (old, new) states."""
         value = getattr(self.state, name)
-        shown = list(value) if isinstance(value, tuple) else value
-        if st.session_state.get(self.key(name)) != shown:  # else a click during the run would be lost
-            st.session_state[self.key(name)] = shown
+        current = list(value) if isinstance(value, tuple) else value
+        if st.session_state.get(self.key(name)) != current:  # else a click during the run would be lost
+            st.session_state[self.key(name)] = current
         return {"key": self.key(name), "on_change": self._changed, "args": (name, then)}
+
+    def format_box(
+        self, place: Any, label: str, name: str, rows: Sequence[str], then: Callable[[S, S], S] | None = None
+    ) -> None:
+        """Show a list of formats, bound to a field, in which the name of another format can be typed.
+
+        ONNX's opsets do not have such a format: the newest is chosen with it.
+        """
+
+        def changed(old: S, new: S) -> S:
+            return at_an_opset(then(old, new) if then else new)
+
+        chosen = getattr(self.state, name)
+        options = rows if chosen in rows else [*rows, chosen]
+        place.selectbox(label, options, **self.bind(name, changed), accept_new_options=True, help=HELP)
 
     def set(self, **changes: Any) -> None:
         """Change fields, from a callback; the next run reads them from the link."""
@@ -50,7 +73,8 @@ class Controls(Generic[S]):
     def compute_or_reset(self, compute: Callable[[S], T], **defaults: Any) -> T:
         """Return what a view computes from the state; on a ValueError show it, set fields to `defaults`, compute again.
 
-        The page, its link and its code snippets then agree. All other fields keep their values.
+        The page, its link and its code snippets then agree. All other fields keep their values. Another error ends
+        the page.
         """
         try:
             return compute(self.state)
@@ -59,7 +83,7 @@ class Controls(Generic[S]):
             query = write(self.state)
             used = ", ".join(f"{name} = {query[name]}" for name in defaults)
             st.error(_plain(f"{error}. The page goes on with {used}."), icon=":material/error:")
-            return compute(self.state)
+            return self.compute_or_stop(compute)
 
     def compute_or_stop(self, compute: Callable[[S], T]) -> T:
         """Return what a view computes from the state; on a ValueError show it and end the page there."""
@@ -78,7 +102,11 @@ class Controls(Generic[S]):
         if value is None or value == []:  # a control was emptied: the value stays
             return
         old, _ = read(self.cls, st.query_params)
-        value = tuple(value) if isinstance(value, list) else value
+        try:
+            value = checked(self.cls, name, value)
+        except ValueError as error:  # a text that was typed in a list: the value stays
+            st.session_state[self.key(_REFUSED)] = f"{name} {error}; got {shown(value)}. Nothing was changed."
+            return
         new = dataclasses.replace(old, **{name: value})  # type: ignore[type-var]
         _write_link(then(old, new) if then else new)
 

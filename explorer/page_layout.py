@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from . import templates
 from .controls import Controls
+from .url_query import query_text
 
 __all__ = ["OPERATOR_PAGES", "apply_styles", "copy_section", "heading", "show"]
 
@@ -36,12 +37,18 @@ def show(template: str, **values: Any) -> None:
 
 
 def copy_section(page: Controls[Any], path: str, python: str, onnx: str) -> None:
-    """Show the link to this page, and the Python and ONNX code that do the same, each with a button that copies."""
+    """Show the link to this page, and the Python and ONNX code that do the same, each with a button that copies.
+
+    `onnx` may be a sentence why there is no such node.
+    """
     st.header("Link and code", anchor=False)
     address = urlsplit(st.context.url or "http://127.0.0.1:8501")
-    link = f"{address.scheme}://{address.netloc}/{path}?{urlencode(page.query())}"
+    link = f"{address.scheme}://{address.netloc}/{path}?{query_text(page.query())}"
     texts = (("Link", link, None), ("Python", python, "python"), ("ONNX node", onnx, "python"))
     for column, (label, body, language) in zip(st.columns(len(texts)), texts, strict=True):
         with column:
             st.caption(label)
-            st.code(body, language=language, wrap_lines=True)
+            if label == "ONNX node" and not body.startswith("import "):
+                st.text(body)
+            else:
+                st.code(body, language=language, wrap_lines=True)

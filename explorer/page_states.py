@@ -19,22 +19,26 @@ from lowprec.spec.formats import (
 from lowprec.spec.opset_rules import NEWEST
 from lowprec.spec.round_modes import ROUND_MODES
 
-from .url_query import choice, flag, integer, many, number, text
+from .url_query import choice, flag, format_name, format_names, integer, number, text
+from .views.cast_options import BY_WIDTH, ONNX, OVERFLOW_CHOICES, ROUNDING_CHOICES
 from .views.compare import COMPARABLE
-from .views.conversion import PACKABLE
-from .views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS
+from .views.conversion import PACKABLE, packing_problem
+from .views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, target_problem
 from .views.tensor import DISTRIBUTIONS
 
 __all__ = [
     "ANATOMY_SHOWS",
+    "COMPARED_NAMES",
     "FLOATS",
     "FORMAT_NAMES",
     "LINES",
     "MAX_COMPARED",
     "OPSETS",
     "ORIGINS",
+    "PACKABLE_NAMES",
     "PAGES",
     "STATES",
+    "TARGET_NAMES",
     "Anatomy",
     "Compare",
     "Conversion",
@@ -55,6 +59,9 @@ PAGES = (
 
 FORMAT_NAMES = tuple(fmt.name for fmt in NUMERIC)
 FLOATS = tuple(fmt.name for fmt in NUMERIC if fmt.is_float)
+COMPARED_NAMES = tuple(fmt.name for fmt in COMPARABLE)
+PACKABLE_NAMES = tuple(fmt.name for fmt in PACKABLE)
+TARGET_NAMES = tuple(fmt.name for fmt in TARGETS)
 OPSETS = tuple(range(19, NEWEST + 1))
 """The opsets whose Cast has the float8 formats and `saturate`."""
 
@@ -75,20 +82,22 @@ ORIGINS = ("sampled", "typed", "file")
 class Anatomy:
     """One format; a code (``0x7e``, ``0b0111_1110``) or a number (``0.3``); what the code table shows."""
 
-    fmt: str = choice(_FIRST, FORMAT_NAMES)
+    fmt: str = format_name(_FIRST, FORMAT_NAMES)
     at: str = text("0x2a")
     show: str = choice("decimal", ANATOMY_SHOWS)
 
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """One number, one format, the options of Cast; how the number line is drawn."""
+    """One number, one format, the options of Cast; the number line; the rounding that is drawn, the overflow rule."""
 
     x: str = text("0.3")
-    fmt: str = choice(_FIRST, FORMAT_NAMES)
+    fmt: str = format_name(_FIRST, FORMAT_NAMES)
     saturate: bool = flag(True)
     opset: int = integer(NEWEST, OPSETS)
     line: str = choice("linear", LINES)
+    rounding: str = choice(ONNX, ROUNDING_CHOICES)
+    overflow: str = choice(BY_WIDTH, OVERFLOW_CHOICES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,27 +109,31 @@ class Saturation:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """Some formats, one number that is cast to all of them, the options of Cast."""
+    """Some formats, one number that is cast to all of them, the options of Cast or a rounding beyond it."""
 
-    fmts: tuple[str, ...] = many(_COMPARED, tuple(fmt.name for fmt in COMPARABLE), MAX_COMPARED)
+    fmts: tuple[str, ...] = format_names(_COMPARED, COMPARED_NAMES, MAX_COMPARED)
     x: str = text("0.3")
     saturate: bool = flag(True)
     round_mode: str = choice("up", ROUND_MODES)
     opset: int = integer(NEWEST, OPSETS)
+    rounding: str = choice(ONNX, ROUNDING_CHOICES)
+    overflow: str = choice(BY_WIDTH, OVERFLOW_CHOICES)
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A code of one format, the format it is cast to, the options of Cast; a list of codes to pack."""
+    """A code of one format, the format it is cast to, the options of Cast or a rounding beyond it; codes to pack."""
 
-    source: str = choice(_FLOAT, FORMAT_NAMES)
+    source: str = format_name(_FLOAT, FORMAT_NAMES)
     at: str = text("0.3")
-    target: str = choice(_FIRST, FORMAT_NAMES)
+    target: str = format_name(_FIRST, FORMAT_NAMES)
     saturate: bool = flag(True)
     round_mode: str = choice("up", ROUND_MODES)
     opset: int = integer(NEWEST, OPSETS)
-    packed: str = choice(_SECOND, tuple(fmt.name for fmt in PACKABLE))
+    packed: str = format_name(_SECOND, PACKABLE_NAMES, packing_problem)
     codes: str = text("0x1 0x2 0x3 0x0 0x2")
+    rounding: str = choice(ONNX, ROUNDING_CHOICES)
+    overflow: str = choice(BY_WIDTH, OVERFLOW_CHOICES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +148,7 @@ class Quantize:
     spread: float = number(1.0, 1e-30, 1e30)
     seed: int = integer(0, range(10_000))
     tensor: str = text("", 200)
-    fmt: str = choice(_SECOND, tuple(fmt.name for fmt in TARGETS))
+    fmt: str = format_name(_SECOND, TARGET_NAMES, target_problem)
     per: str = choice("block", GRANULARITIES)
     axis: int = integer(-1, range(-8, 8))
     block: int = integer(32, range(1, 257))

@@ -23,7 +23,8 @@ def percent(ratio: Fraction | None) -> str:
         return "–"
     if 1 <= ratio < 1000 and ratio.denominator > 1:
         return f"≈{round(100 * ratio)} %"  # short would write 1e+2
-    return f"{short(100 * ratio, 8, 3)} %"
+    text = short(100 * ratio, 8, 3)
+    return f"≈{float(100 * ratio):.3g} %" if "e+" in text and ratio < 1 else f"{text} %"  # ≈60, not ≈6e+1
 
 
 def decibels(ratio: float) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from lowprec.reference.explanation import hex_float
 
 from . import template_filters, theme
+from .url_query import query_text
 from .views.anatomy import fields
 from .views.numbers import apart, code_text, digits_of, power_form, short
 
@@ -22,7 +22,7 @@ _STYLE_SHEETS = tuple(sorted(path.name for path in _HERE.joinpath("styles").glob
 
 def _page_address(path: str, **query: str) -> str:
     """Return the address of a page of the explorer, relative to the one that is shown."""
-    return f"{path}?{urlencode(query)}"
+    return f"{path}?{query_text(query)}"
 
 
 def _binary(code: int, bits: int) -> str:

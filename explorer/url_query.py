@@ -6,16 +6,38 @@ A text that is wrong gives a message and the default, never an exception.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
+from urllib.parse import urlencode
 
-__all__ = ["LONGEST", "choice", "flag", "integer", "many", "number", "read", "text", "write"]
+from lowprec import Format
+
+from .format_names import any_format, checked_name
+
+__all__ = [
+    "LONGEST",
+    "checked",
+    "choice",
+    "flag",
+    "format_name",
+    "format_names",
+    "integer",
+    "number",
+    "query_text",
+    "read",
+    "text",
+    "write",
+]
 
 LONGEST = 4000
 """Characters of a field's text that are read."""
 
 _LONGEST_NUMBER = 40
 _LONGEST_QUOTED = 40
+
+_BETWEEN_NAMES = re.compile(r",(?!\s*\w*=)")
+"""A comma that is not one of a description: what follows there has an equals sign."""
 
 S = TypeVar("S")
 
@@ -39,11 +61,17 @@ def choice(default: str, options: Sequence[str]) -> Any:
     return _field(default, _one_of(options))
 
 
-def many(default: Sequence[str], options: Sequence[str], most: int) -> Any:
-    """Return a field that is a tuple of 1 to `most` different ones of some texts, joined by commas in a link."""
+def format_name(default: str, rows: Collection[str], problem: Callable[[Format], str] = any_format) -> Any:
+    """Return a field that is the name of a format: one of `rows`, or of IEEE P3109 or described and without problem."""
+    return _field(default, lambda text: checked_name(text, rows, problem))
+
+
+def format_names(default: Sequence[str], rows: Collection[str], most: int) -> Any:
+    """Return a field that is a tuple of 1 to `most` different names of formats, joined by commas in a link."""
 
     def parse(text: str) -> tuple[str, ...]:
-        names = tuple(dict.fromkeys(map(_one_of(options), text.split(","))))
+        parts = dict.fromkeys(_BETWEEN_NAMES.split(text))
+        names = tuple(dict.fromkeys(checked_name(part, rows) for part in parts))
         if len(names) > most:
             raise ValueError(f"must be at most {most} names")
         return names
@@ -115,6 +143,23 @@ def read(cls: type[S], query: Mapping[str, str]) -> tuple[S, tuple[str, ...]]:
 def write(state: Any) -> dict[str, str]:
     """Return the query from which `read` restores a state."""
     return {field.name: field.metadata["show"](getattr(state, field.name)) for field in dataclasses.fields(state)}
+
+
+def query_text(query: Mapping[str, str]) -> str:
+    """Return a query as the text of a link; descriptions of formats stay readable in it.
+
+    Examples
+    --------
+    >>> query_text({"fmt": "e4m3,bias=8", "at": "17/23"})
+    'fmt=e4m3,bias=8&at=17%2F23'
+    """
+    return urlencode(query, safe=",=")
+
+
+def checked(cls: type[Any], name: str, value: Any) -> Any:
+    """Return what a link with a value means by it: that value, perhaps in another spelling; or raise ValueError."""
+    (field,) = (field for field in dataclasses.fields(cls) if field.name == name)
+    return field.metadata["parse"](field.metadata["show"](value))
 
 
 def _quoted(text: str) -> str:

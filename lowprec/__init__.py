@@ -18,6 +18,7 @@ from .ops.codes import decode, encode, pack, unpack
 from .ops.interchange import to_numpy, to_torch
 from .ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
 from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
+from .ops.random_numbers import stochastic_bits
 from .ops.scales import absmax_scale, minmax_scale
 from .reference.explanation import explain
 from .spec.described_formats import float_format, register
@@ -59,6 +60,7 @@ __all__ = [
     "quantize_linear",
     "register",
     "set_num_threads",
+    "stochastic_bits",
     "to_numpy",
     "to_torch",
     "unpack",

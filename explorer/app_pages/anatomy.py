@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from lowprec import as_format
 from lowprec.explorer import code_snippets, components, page_layout, theme
 from lowprec.explorer.controls import Controls
+from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import ANATOMY_SHOWS, FORMAT_NAMES, Anatomy
 from lowprec.explorer.views import anatomy as view
 from lowprec.explorer.views import numbers
@@ -14,7 +14,7 @@ from lowprec.explorer.views import numbers
 
 def same_number(old: Anatomy, new: Anatomy) -> Anatomy:
     """Keep the number when the format changes."""
-    return replace(new, at=view.portable_text(old.at, old.fmt))
+    return replace(new, at=view.portable_text(old.at, format_named(old.fmt)))
 
 
 page = Controls(Anatomy)
@@ -24,10 +24,10 @@ page_layout.heading(
     "ONNX on its formats",
 )
 left, right = st.columns([2, 3])
-left.selectbox("Format", FORMAT_NAMES, **page.bind("fmt", same_number))
+page.format_box(left, "Format", "fmt", FORMAT_NAMES, same_number)
 help_ = "A code: 0x2A, 0b0_0101_010. A number: 0.3, 17/23, 0x1.2p-2 (a hex-float has a point or a p), -inf, nan."
 right.text_input("Code or number", **page.bind("at"), max_chars=1000, help=help_)
-fmt = as_format(page.state.fmt)
+fmt = format_named(page.state.fmt)
 anatomy = page.compute_or_reset(lambda state: view.anatomy(state.at, fmt), at="0x0")
 
 
@@ -52,7 +52,7 @@ with left:
 with right:
     page_layout.show("facts", facts=view.facts(anatomy))
 
-if fmt.is_float and fmt.bits == 16:
+if view.has_binades(fmt):
     st.header("Binades", anchor=False)
     st.caption("The first value of each binade and the step between its values. Click one to show it.")
     rows = view.binades(fmt)

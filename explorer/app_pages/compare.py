@@ -2,16 +2,14 @@
 
 import streamlit as st
 
-from lowprec import as_format
 from lowprec.explorer import charts, code_snippets, page_layout
 from lowprec.explorer.charts.format_ranges import precisions, ranges
 from lowprec.explorer.controls import Controls
-from lowprec.explorer.page_states import MAX_COMPARED, Compare
+from lowprec.explorer.format_names import HELP, format_named
+from lowprec.explorer.page_states import COMPARED_NAMES, MAX_COMPARED, Compare
+from lowprec.explorer.rounding_controls import cast_controls, options_of
 from lowprec.explorer.views import compare as view
-from lowprec.explorer.views.conversion import cast_options
 from lowprec.reference.exact_cast import Value
-from lowprec.spec.opset_rules import NEWEST
-from lowprec.spec.round_modes import ROUND_MODES
 
 page = Controls(Compare)
 page_layout.heading(
@@ -20,16 +18,21 @@ page_layout.heading(
     "Cast's rounding and overflow rules",
 )
 state = page.state
-names = [fmt.name for fmt in view.COMPARABLE]
-st.multiselect("Formats", names, max_selections=MAX_COMPARED, **page.bind("fmts"))
-number, saturate, mode, opset = st.columns([3, 2, 2, 2], vertical_alignment="bottom")
+st.multiselect(
+    "Formats",
+    dict.fromkeys((*COMPARED_NAMES, *state.fmts)),
+    max_selections=MAX_COMPARED,
+    **page.bind("fmts"),
+    accept_new_options=True,
+    help=HELP,
+)
+formats = [format_named(name) for name in state.fmts]
+number, options_bar = st.columns([2, 5], vertical_alignment="bottom")
 number.text_input("Number", **page.bind("x"), max_chars=1000, help="0.3, 17/23, 0x1.8p+3, -inf, nan")
-saturate.toggle("saturate", **page.bind("saturate"), help="float8: too large numbers become the largest value.")
-mode.selectbox("round_mode", ROUND_MODES, **page.bind("round_mode"), help="Concerns float8_e8m0fnu alone.")
-opset.selectbox("opset", range(NEWEST, 18, -1), **page.bind("opset"))
+with options_bar:
+    cast_controls(page, formats)
 
-formats = [as_format(name) for name in state.fmts]
-options = cast_options(state.saturate, state.round_mode, state.opset)
+options = options_of(state)
 text = page.compute_or_reset(lambda state: view.checked(state.x), x=Compare().x)
 x = Value.of(text)
 facts = [view.facts(fmt) for fmt in formats]

@@ -4,20 +4,21 @@ from dataclasses import replace
 
 import streamlit as st
 
-from lowprec import as_format
 from lowprec.explorer import code_snippets, page_layout
 from lowprec.explorer.controls import Controls
-from lowprec.explorer.page_states import FORMAT_NAMES, Conversion
+from lowprec.explorer.format_names import format_named, is_described
+from lowprec.explorer.page_states import FORMAT_NAMES, PACKABLE_NAMES, Conversion
+from lowprec.explorer.rounding_controls import cast_controls, options_of
 from lowprec.explorer.views import conversion as view
 from lowprec.explorer.views.anatomy import anatomy
+from lowprec.explorer.views.cast_options import CastOptions
 from lowprec.explorer.views.numbers import code_text, place
 from lowprec.spec.opset_rules import NEWEST
-from lowprec.spec.round_modes import ROUND_MODES
 
 
 def packable_codes(_: Conversion, new: Conversion) -> Conversion:
     """Keep the codes to pack if the new format has them, else take the default ones."""
-    return replace(new, codes=view.codes_or_default(new.codes, as_format(new.packed), Conversion().codes))
+    return replace(new, codes=view.codes_or_default(new.codes, format_named(new.packed), Conversion().codes))
 
 
 page = Controls(Conversion)
@@ -28,22 +29,18 @@ page_layout.heading(
 )
 state = page.state
 first, number, second = st.columns([2, 3, 2])
-first.selectbox("From", FORMAT_NAMES, **page.bind("source"))
+page.format_box(first, "From", "source", FORMAT_NAMES)
 help_ = "A code: 0x2A, 0b0101. A number: 0.3, 17/23, -inf"
 number.text_input("Code or number", **page.bind("at"), max_chars=1000, help=help_)
-second.selectbox("To", FORMAT_NAMES, **page.bind("target"))
-one, two, three = st.columns(3, vertical_alignment="bottom")
-one.toggle("saturate", **page.bind("saturate"), help="float8: too large numbers become the largest value.")
-two.selectbox("round_mode", ROUND_MODES, **page.bind("round_mode"), help="Concerns float8_e8m0fnu alone.")
-three.selectbox("opset", range(NEWEST, 18, -1), **page.bind("opset"))
-
-source, target = as_format(state.source), as_format(state.target)
+page.format_box(second, "To", "target", FORMAT_NAMES)
+source, target = format_named(state.source), format_named(state.target)
+cast_controls(page, [target], has_opset=not (is_described(state.source) or is_described(state.target)))
 named = page.compute_or_reset(lambda state: place(state.at, source), at="0x0")
 
 
-def compute(state: Conversion) -> tuple[view.Conversion, view.CastOptions]:
+def compute(state: Conversion) -> tuple[view.Conversion, CastOptions]:
     """Return the view of a state and the options of Cast; ValueError where the opset lacks a type."""
-    options = view.cast_options(state.saturate, state.round_mode, state.opset)
+    options = options_of(state)
     return view.conversion(named.code, source, target, **options), options
 
 
@@ -75,9 +72,9 @@ with right:
 st.header("Packing", anchor=False)
 st.markdown("Codes narrower than a byte share bytes in ONNX files: the first code takes the lowest bits.")
 left, right = st.columns([2, 5])
-left.selectbox("Format", [fmt.name for fmt in view.PACKABLE], **page.bind("packed", packable_codes))
+page.format_box(left, "Format", "packed", PACKABLE_NAMES, packable_codes)
 right.text_input("Codes or numbers", **page.bind("codes"), max_chars=1000, help="Up to 24, split by blanks or commas.")
-narrow = as_format(state.packed)
+narrow = format_named(state.packed)
 codes = page.compute_or_reset(lambda state: view.parse_codes(state.codes, narrow), codes=Conversion().codes)
 packing = view.packing(codes, narrow)
 page_layout.show("packed_bytes", packing=packing)

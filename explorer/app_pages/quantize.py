@@ -3,11 +3,11 @@
 import numpy as np
 import streamlit as st
 
-from lowprec import as_format
 from lowprec.explorer import charts, code_snippets, page_layout
 from lowprec.explorer.charts.quantization import code_counts, error_map
 from lowprec.explorer.controls import Controls
-from lowprec.explorer.page_states import ORIGINS, Quantize
+from lowprec.explorer.format_names import format_named, is_described
+from lowprec.explorer.page_states import ORIGINS, TARGET_NAMES, Quantize
 from lowprec.explorer.template_filters import decibels, number
 from lowprec.explorer.tensor_controls import tensor_from
 from lowprec.explorer.views import quantize as view
@@ -26,9 +26,9 @@ st.segmented_control("Tensor", ORIGINS, required=True, **page.bind("origin"))
 tensor = tensor_from(page)
 rank = tensor.values.ndim
 
-fmt, scale_format = as_format(state.fmt), as_format(state.scale)
+fmt, scale_format = format_named(state.fmt), format_named(state.scale)
 one, two, three, four = st.columns([3, 3, 2, 3])
-one.selectbox("Format", [target.name for target in view.TARGETS], **page.bind("fmt"))
+page.format_box(one, "Format", "fmt", TARGET_NAMES)
 two.segmented_control("One scale for each", view.GRANULARITIES, required=True, **page.bind("per"))
 axes = [-1, *range(rank)]
 three.selectbox(
@@ -43,7 +43,8 @@ five, six, seven, eight, nine = st.columns([3, 2, 2, 2, 2], vertical_alignment="
 five.selectbox("Format of the scales", [scale.name for scale in view.SCALE_FORMATS], **page.bind("scale"))
 if state.zero_point and fmt.is_integer and not scale_format.has_zero:  # else the rule of OCP MX
     six.selectbox("round_mode", ROUND_MODES, **page.bind("round_mode"), help="Rounds the scales to powers of two.")
-seven.selectbox("opset", range(NEWEST, 20, -1), **page.bind("opset"))
+if not is_described(state.fmt):
+    seven.selectbox("opset", range(NEWEST, 20, -1), **page.bind("opset"))
 eight.toggle("zero point", **page.bind("zero_point"), disabled=fmt.is_float, help="Integers only: uses both ends.")
 nine.toggle("saturate", **page.bind("saturate"), disabled=not fmt.is_float or fmt.saturates != "asked")
 

@@ -2,15 +2,19 @@
 
 import streamlit as st
 
-from lowprec import as_format
 from lowprec.explorer import code_snippets, page_layout
 from lowprec.explorer.charts.number_line import number_line, step_sizes
 from lowprec.explorer.controls import Controls
+from lowprec.explorer.format_names import format_named, is_described
 from lowprec.explorer.page_states import FORMAT_NAMES, LINES, OPSETS, Rounding
+from lowprec.explorer.rounding_controls import overflow_box, rounding_box
 from lowprec.explorer.views import number_line as line_view
 from lowprec.explorer.views import rounding as view
+from lowprec.explorer.views.cast_options import cast_options
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.rounding_rules import DEFAULT_RANDOM_BITS
 
 page = Controls(Rounding)
 page_layout.heading(
@@ -18,13 +22,17 @@ page_layout.heading(
     "Type any real number, or choose an example, to see the two values it lies between and which of them it becomes.",
     "The rule of Cast",
 )
-number, name, options = st.columns([3, 3, 4], vertical_alignment="bottom")
+state = page.state
+fmt = format_named(state.fmt)
+number, name, options = st.columns([3, 3, 5], vertical_alignment="bottom")
 number.text_input("Number", **page.bind("x"), max_chars=1000, help="0.3, 17/23, 0x1.2p-2, 1e6, -0, inf, nan")
-name.selectbox("Format", FORMAT_NAMES, **page.bind("fmt"))
+page.format_box(name, "Format", "fmt", FORMAT_NAMES)
 with options.container(horizontal=True, vertical_alignment="bottom"):
-    st.selectbox("Opset", OPSETS, width=90, **page.bind("opset"))
+    if fmt.is_float:
+        rounding_box(page)
+    if not is_described(state.fmt):
+        st.selectbox("Opset", OPSETS, width=90, **page.bind("opset"))
     st.toggle("saturate", **page.bind("saturate"))
-fmt = as_format(page.state.fmt)
 with st.container(horizontal=True, gap="xsmall"):
     for preset in view.presets(fmt):
         st.button(preset.label, key=f"preset {preset.label}", help=preset.x, on_click=page.set, kwargs={"x": preset.x})
@@ -32,7 +40,9 @@ with st.container(horizontal=True, gap="xsmall"):
 
 def compute(state: Rounding) -> view.Rounding:
     """Return the view of a state."""
-    return view.rounding(state.x, fmt, saturate=state.saturate, opset=state.opset)
+    return view.rounding(
+        state.x, fmt, saturate=state.saturate, opset=state.opset, rounding=state.rounding, overflow=state.overflow
+    )
 
 
 page.compute_or_reset(lambda state: Value.of(state.x, parameter="number"), x=Rounding().x)
@@ -43,8 +53,15 @@ page_layout.show("rounding_result", explanation=explanation)
 if rounding.interval is not None:
     page_layout.show("rounding_interval", explanation=explanation, interval=rounding.interval)
 
-st.header("All rounding modes", anchor=False)
+st.header("All roundings", anchor=False)
+overflow_box(page, [fmt])
 page_layout.show("rounding_modes", fmt=fmt, modes=rounding.modes)
+if rounding.chances:
+    page_layout.show("rounding_chances", fmt=fmt, chances=rounding.chances)
+    st.caption(
+        f"Stochastic roundings with {DEFAULT_RANDOM_BITS} random bits: the exact probability of the upper neighbour, "
+        "and what both neighbours become by the overflow rule."
+    )
 
 if fmt.is_float:
     st.header("On the number line", anchor=False)
@@ -55,5 +72,5 @@ if fmt.is_float:
     st.altair_chart(number_line(line, state.line), alt="The values of the format and x among them")
     st.header("Distance between neighbours", anchor=False)
     st.altair_chart(step_sizes(line_view.spacing(fmt)), alt="The distance between neighbours by magnitude")
-snippets = code_snippets.of_number(str(explanation.x), fmt, state.saturate, state.opset)
-page_layout.copy_section(page, "rounding", *snippets)
+cast = cast_options(state.saturate, ROUND_MODES[0], state.opset, state.rounding, state.overflow)
+page_layout.copy_section(page, "rounding", *code_snippets.of_number(str(explanation.x), fmt, cast))

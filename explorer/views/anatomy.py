@@ -29,10 +29,14 @@ __all__ = [
     "csv_text",
     "facts",
     "fields",
+    "has_binades",
     "neighbours",
     "portable_text",
     "table",
 ]
+
+_FEWEST_CODES, _MOST_CODES = 64, 1024
+"""Codes of the table of a float of more than 8 bits."""
 
 NAMES = ("sign", "exponent", "mantissa")
 """The fields, the highest bits first; the bits of an integer after its sign are called mantissa."""
@@ -137,27 +141,23 @@ def _formula(code: int, fmt: Format, kind: str) -> tuple[Part, ...]:
         Part(str(max(field, 1) if fmt.has_zero else field), "exponent", True),
         Part(f" − {fmt.bias}", is_exponent=True),
     ]
-    if not fmt.signed:
-        return tuple(power)
-    lead = "1" if field else "0"
-    fraction = f"{parts['mantissa'].number}/{1 << fmt.mantissa_bits}"
-    return (
-        Part("(−1)"),
-        Part(parts["sign"].bits, "sign", True),
-        Part(" × "),
-        *power,
-        Part(f" × ({lead} + "),
-        Part(fraction, "mantissa"),
-        Part(")"),
-    )
+    sign = (Part("(−1)"), Part(parts["sign"].bits, "sign", True), Part(" × ")) if fmt.signed else ()
+    if fmt.mantissa_bits:
+        fraction = Part(f"{parts['mantissa'].number}/{1 << fmt.mantissa_bits}", "mantissa")
+        return (*sign, *power, Part(f" × ({'1' if field else '0'} + "), fraction, Part(")"))
+    return (*sign, *power, *([] if field or not fmt.has_zero else [Part(" × 0")]))
 
 
 def _special(fmt: Format, kind: str) -> str:
+    all_ones = " and ".join(["exponent"] + ["mantissa"] * bool(fmt.mantissa_bits)) if fmt.signed else "code"
     if kind == "inf":
-        return "exponent all ones, mantissa zero: Inf"
+        return {
+            NaNRule.IEEE: "exponent all ones, mantissa zero: Inf",
+            NaNRule.ALL_ONES: "the code before NaN: Inf",
+        }.get(fmt.nan, f"{all_ones} all ones: Inf")
     return {
         NaNRule.IEEE: "exponent all ones, mantissa not zero: NaN",
-        NaNRule.ALL_ONES: "exponent and mantissa all ones: NaN" if fmt.signed else "all ones: NaN",
+        NaNRule.ALL_ONES: f"{all_ones} all ones: NaN" if fmt.signed else "all ones: NaN",
         NaNRule.NEGATIVE_ZERO: "the code that would be −0: NaN",
     }[fmt.nan]
 
@@ -231,8 +231,10 @@ def facts(anatomy: Anatomy) -> tuple[tuple[str, str], ...]:
 
 
 def columns(fmt: Format) -> int:
-    """Return notation many columns the table of codes has."""
-    return 2 if fmt.kind is Kind.BOOL else {2: 2, 4: 4, 6: 8, 16: 8, 32: 8, 64: 4}.get(fmt.bits, 16)
+    """Return how many columns the table of codes has."""
+    if fmt.bits in (7, 8):
+        return 2 if fmt.kind is Kind.BOOL else 16
+    return {2: 2, 3: 4, 4: 4, 64: 4}.get(fmt.bits, 8)
 
 
 def _value_text(value: Value, fmt: Format, notation: str) -> str:
@@ -243,10 +245,13 @@ def _value_text(value: Value, fmt: Format, notation: str) -> str:
 
 
 def _window(code: int, fmt: Format) -> range:
-    """Return the codes of the table that holds a code: all, those of its binade in 16 bits, else 64 aligned ones."""
+    """Return the codes of the table that holds a code: all up to 8 bits, else some aligned ones.
+
+    They are those of its binade up to 16 bits, but neither few nor thousands, and 64 beyond.
+    """
     if fmt.bits <= 8:
         return range(2 if fmt.kind is Kind.BOOL else 1 << fmt.bits)
-    count = 1 << fmt.mantissa_bits if fmt.is_float and fmt.bits <= 16 else 64
+    count = min(max(1 << fmt.mantissa_bits, _FEWEST_CODES), _MOST_CODES) if fmt.is_float and fmt.bits <= 16 else 64
     return range(code // count * count, (code // count + 1) * count)
 
 
@@ -258,21 +263,25 @@ def table(code: int, fmt: Format, notation: str) -> tuple[tuple[str, str, str, i
     )
 
 
+def has_binades(fmt: Format) -> bool:
+    """Whether a format has more codes than a table shows at once, in binades of several codes."""
+    return fmt.is_float and 8 < fmt.bits <= 16 and fmt.mantissa_bits > 0
+
+
 def binades(fmt: Format) -> tuple[tuple[str, str, str, int], ...]:
-    """Return (first value, spacing, class, first code) of each binade of a 16-bit float, the negative ones last."""
-    step = 1 << fmt.mantissa_bits
+    """Return (first value, spacing, class, first code) of each binade of such a float, the negative ones last.
+
+    The first value of the subnormals is the smallest that is not zero.
+    """
     rows = []
-    for first in range(0, 1 << fmt.bits, step):
-        kind = classify(first + 1, fmt)
-        value = decode(first + (kind == "subnormal"), fmt)
-        rows.append(
-            (
-                power_form(value) if kind != "nan" else "Inf, NaN",
-                f"step {power_form(ulp(value, fmt))}" if kind != "nan" else "",
-                kind,
-                first,
-            )
-        )
+    for first in range(0, 1 << fmt.bits, 1 << fmt.mantissa_bits):
+        kinds = {code: classify(code, fmt) for code in (first, first + 1)}
+        number = next((code for code, kind in kinds.items() if kind in ("subnormal", "normal")), None)
+        if number is None:
+            rows.append(("Inf, NaN", "", "nan", first))
+        else:
+            value = decode(number, fmt)
+            rows.append((power_form(value), f"step {power_form(ulp(value, fmt))}", kinds[number], first))
     return tuple(rows)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Unpack
 
 import lowprec as lp
-from lowprec.reference.exact_cast import Value, ulp
+from lowprec.reference.exact_cast import Value, decode, encode, ulp
 from lowprec.reference.explanation import Explanation
 from lowprec.spec.formats import NUMERIC, Format
 from lowprec.spec.opset_rules import NEWEST, first_opset
+
+from .cast_options import CastOptions, options_for
 
 __all__ = [
     "COMPARABLE",
@@ -35,14 +38,15 @@ class Facts:
     """The limits and counts of a format; values are exact, `digits` and `decades` are logarithms.
 
     `largest` and `lowest` are the ends of the finite range, `smallest` is the smallest positive value, `eps` the
-    distance from 1 to the next value (None where 1 is the last). `significant_bits` count the leading one.
+    distance from 1 to the next value (None where 1 is the last, or none). `smallest_normal` is None where all values
+    are subnormal. `significant_bits` count the leading one.
     `finite_codes`, `nan_codes` and `inf_codes` add up to all codes; `numbers` are distinct finite values, -0 being 0.
     """
 
     format: Format
     largest: Value
     lowest: Value
-    smallest_normal: Value
+    smallest_normal: Value | None
     smallest: Value
     eps: Fraction | None
     significant_bits: int
@@ -61,8 +65,8 @@ class Facts:
 
     @property
     def normal_log2(self) -> float:
-        """Where full precision begins."""
-        return math.log2(float(self.smallest_normal))
+        """Where full precision begins: the end, where all values are subnormal."""
+        return math.log2(float(self.smallest_normal or self.largest))
 
     @property
     def high_log2(self) -> float:
@@ -80,16 +84,16 @@ def _float_facts(fmt: Format) -> Facts:
         format=fmt,
         largest=Value.of(info.max),
         lowest=Value.of(info.min),
-        smallest_normal=Value.of(info.smallest_normal),
+        smallest_normal=Value.of(info.smallest_normal) if info.smallest_normal <= info.max else None,
         smallest=Value.of(info.smallest_subnormal),
-        eps=Fraction(info.eps) if info.max > 1 else None,
+        eps=ulp(1, fmt) if info.max > 1 and decode(encode(1, fmt), fmt).number == 1 else None,
         significant_bits=bits,
         digits=bits * math.log10(2),
         decades=math.log10(info.max) - math.log10(info.smallest_subnormal),
         finite_codes=finite,
         nan_codes=2**info.bits - finite - inf,
         inf_codes=inf,
-        subnormal_codes=(2**info.mantissa_bits - 1) * signs if fmt.has_zero else 0,
+        subnormal_codes=min(2**info.mantissa_bits - 1, info.max_code) * signs if fmt.has_zero else 0,
         numbers=finite - info.has_negative_zero,
     )
 
@@ -137,7 +141,7 @@ def precision(fmt: Format) -> tuple[Precision, ...]:
     full = limits.significant_bits
     first, last = math.floor(limits.low_log2), _exponent(limits.largest)
     if fmt.is_float:
-        step = math.floor(limits.normal_log2) - fmt.mantissa_bits  # log2 of the spacing of the subnormals
+        step = fmt.emin - fmt.mantissa_bits  # log2 of the spacing of the subnormals
         return tuple(Precision(power, min(power - step + 1, full)) for power in range(first, last + 1))
     return tuple(Precision(power, power + 1) for power in range(last + 1))
 
@@ -180,13 +184,12 @@ def differences(x: Value, result: Value, fmt: Format) -> Differences:
     return Differences(absolute, relative, absolute / ulp(x, fmt))
 
 
-def outcome(
-    x: Value, fmt: Format, *, saturate: bool = True, round_mode: str | None = None, opset: int = NEWEST
-) -> Outcome:
+def outcome(x: Value, fmt: Format, **options: Unpack[CastOptions]) -> Outcome:
     """Return the Cast of a value to one format, and its error."""
-    if first_opset(fmt) > opset:
+    asked = options_for(fmt, options)
+    if first_opset(fmt) > (opset := asked.get("opset", NEWEST)):
         return Outcome(fmt, problem=f"no type of Cast at opset {opset}: it is one since opset {first_opset(fmt)}")
-    explanation = lp.explain(x, fmt, saturate=saturate, round_mode=round_mode, opset=opset)
+    explanation = lp.explain(x, fmt, **asked)
     return Outcome(fmt, explanation, differences(x, explanation.value, fmt))
 
 

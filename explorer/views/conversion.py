@@ -6,17 +6,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, TypedDict
+from typing import Any, Unpack
 
 import numpy as np
 
 import lowprec as lp
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.reference.explanation import Explanation
-from lowprec.spec.formats import FLOAT8_E8M0FNU, NUMERIC, Format
-from lowprec.spec.opset_rules import NEWEST, Caller, cast_rules, first_opset
+from lowprec.spec.formats import NUMERIC, Format
+from lowprec.spec.opset_rules import NEWEST, Caller, cast_rules
 from lowprec.spec.packing import packed_bytes
 
+from .cast_options import CastOptions, options_for
 from .compare import differences
 from .numbers import place, short
 
@@ -26,18 +27,17 @@ __all__ = [
     "PACKABLE",
     "BitCasting",
     "BitRun",
-    "CastOptions",
     "Conversion",
     "NeighbourRow",
     "PackedByte",
     "Packing",
     "bitcasting",
     "bitcastings",
-    "cast_options",
     "codes_or_default",
     "conversion",
     "loss_text",
     "packing",
+    "packing_problem",
     "parse_codes",
 ]
 
@@ -47,23 +47,10 @@ CASTABLE: tuple[Format, ...] = NUMERIC
 PACKABLE: tuple[Format, ...] = tuple(fmt for fmt in NUMERIC if fmt.bits < 8)
 """The formats whose codes share bytes."""
 
-_POWERS = FLOAT8_E8M0FNU  # round_mode came with the format that it concerns
+_PACKED_WIDTHS = sorted({fmt.bits for fmt in PACKABLE})
 
 LONGEST_LIST = 24
 """How many codes are drawn: six groups of four 6-bit codes."""
-
-
-class CastOptions(TypedDict):
-    """The options of Cast, as the library takes them."""
-
-    saturate: bool
-    round_mode: str | None
-    opset: int
-
-
-def cast_options(saturate: bool, round_mode: str, opset: int) -> CastOptions:
-    """Return the options of Cast; `round_mode` where the opset has it."""
-    return {"saturate": saturate, "round_mode": round_mode if opset >= first_opset(_POWERS) else None, "opset": opset}
 
 
 def parse_codes(text: str, fmt: Format, parameter: str = "codes") -> tuple[int, ...]:
@@ -159,28 +146,19 @@ def _codes(codes: Sequence[int], fmt: Format) -> np.ndarray[Any, Any]:
     return np.array(codes, fmt.code_dtype)
 
 
-def conversion(
-    code: int,
-    source: Format,
-    target: Format,
-    *,
-    saturate: bool = True,
-    round_mode: str | None = None,
-    opset: int = NEWEST,
-) -> Conversion:
+def conversion(code: int, source: Format, target: Format, **options: Unpack[CastOptions]) -> Conversion:
     """Return how Cast takes a code of one format to another; ValueError where the opset lacks a type or attribute."""
-    rules = cast_rules(source, target, saturate, round_mode, opset, Caller("From", "To"))
+    asked = options_for(target, options)
+    by_value = "rounding" in asked  # which converts a format to itself, too
+    if not by_value:
+        attributes = asked.get("saturate", True), asked.get("round_mode"), asked.get("opset", NEWEST)
+        rules = cast_rules(source, target, *attributes, Caller("From", "To"))
+        # float8 tables hold for any x, also their own
+        by_value = source is not target or (target.saturates == "asked" and rules.saturate)
     value = decode(code, source)
-    codes = lp.encode(
-        _codes([code], source), target, source=source, saturate=saturate, round_mode=round_mode, opset=opset
-    )
-    result = int(codes[0])
-    saturates = target.is_float and target.bits == 8 and rules.saturate  # float8 tables hold for any x, also their own
-    if source is target and not saturates:
-        rule, explanation = "the same format: the bits are copied", None
-    else:
-        explanation = lp.explain(value, target, saturate=saturate, round_mode=round_mode, opset=opset)
-        rule = explanation.rule
+    result = int(lp.encode(_codes([code], source), target, source=source, **asked)[0])
+    explanation = lp.explain(value, target, **asked) if by_value else None
+    rule = explanation.rule if explanation else "the same format: the bits are copied"
     return Conversion(source, target, code, value, explanation, result, decode(result, target), rule)
 
 
@@ -252,6 +230,12 @@ class Packing:
             runs = tuple(BitRun(index, "".join(next(bits) for _ in run)) for index, run in groupby(owners))
             packed.append(PackedByte(byte, runs))
         return tuple(packed)
+
+
+def packing_problem(fmt: Format) -> str:
+    """Return what is wrong with a format whose codes are to share bytes; nothing where they do."""
+    widths = f"{', '.join(map(str, _PACKED_WIDTHS[:-1]))} or {_PACKED_WIDTHS[-1]}"
+    return "" if fmt.bits in _PACKED_WIDTHS else f"must have {widths} bits to share bytes; {fmt.name} has {fmt.bits}"
 
 
 def packing(codes: Sequence[int], fmt: Format) -> Packing:

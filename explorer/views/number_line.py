@@ -18,6 +18,9 @@ __all__ = ["Line", "Point", "Step", "line", "spacing"]
 _MAX_POINTS = 512
 """Points on a line; of more, those around the number."""
 
+_FEWEST_POINTS = 32
+"""Points on a symlog line of more codes than that: more than one for a binade where there are few."""
+
 _MAX_ROWS = 32
 """Binades in rows; of more, those around the number."""
 
@@ -76,7 +79,7 @@ def _symlog(value: Value, fmt: Format) -> float:
 
 
 def _binade(value: Value, fmt: Format) -> tuple[float, str]:
-    """Return layout far into its binade a magnitude lies, 0 to 1, and the binade's name."""
+    """Return how far into its binade a magnitude lies, 0 to 1, and the binade's name."""
     if fmt.has_zero and value.magnitude < Fraction(2) ** fmt.emin:
         return float(value.magnitude / Fraction(2) ** fmt.emin), f"0 to 2^{fmt.emin}"
     power = _floor_log2(value.magnitude)
@@ -88,7 +91,7 @@ def _codes(fmt: Format, near_code: int, layout: str) -> Iterable[int]:
     count, is_positive = 1 << fmt.bits, layout == "binades"
     if count > _MAX_POINTS:
         if layout == "symlog":  # neighbours would all lie on one place
-            size = 1 << fmt.mantissa_bits
+            size = min(1 << fmt.mantissa_bits, count // _FEWEST_POINTS)
             first = max(0, min(near_code // size - _MAX_POINTS // 4, count // size - _MAX_POINTS // 2))
             return range(first * size, min((first + _MAX_POINTS // 2) * size, count), size)
         sign = 0 if is_positive else near_code & fmt.sign_mask
@@ -104,7 +107,7 @@ def line(fmt: object, x: object, near_code: int, layout: str) -> Line:
     `layout` is linear, symlog or binades.
     """
     row, number = as_format(fmt), Value.of(x)
-    if not row.signed:  # its Cast ignores the sign
+    if not row.has_zero:  # its Cast ignores the sign
         number = Value(number.magnitude, False, number.special)
     is_binades = layout == "binades"
     points: list[Point] = []
@@ -128,7 +131,8 @@ def line(fmt: object, x: object, near_code: int, layout: str) -> Line:
 
 def _here(number: Value, fmt: Format, layout: str) -> tuple[float | None, str]:
     """Return where a number lies, None where it is not on the line."""
-    if number.special or number.magnitude > Fraction(fmt.max) or not (number.magnitude or fmt.has_zero):
+    is_below = number.negative and number.magnitude and not fmt.signed
+    if number.special or is_below or number.magnitude > Fraction(fmt.max) or not (number.magnitude or fmt.has_zero):
         return None, ""
     return _place(number, fmt, layout)
 

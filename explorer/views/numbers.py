@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -11,7 +12,18 @@ from lowprec import Format
 from lowprec.reference.exact_cast import Value, encode, exact_decimal
 from lowprec.reference.explanation import hex_float
 
-__all__ = ["Place", "apart", "code_text", "digits_of", "exact", "exact_text", "place", "power_form", "short"]
+__all__ = [
+    "Place",
+    "apart",
+    "code_text",
+    "digits_of",
+    "exact",
+    "exact_text",
+    "nearest_float64",
+    "place",
+    "power_form",
+    "short",
+]
 
 _CODE = re.compile(r"(?i)\s*(?:0x([0-9a-f_]+)|0b([01_]+))\s*", re.ASCII)
 
@@ -74,6 +86,15 @@ def exact_text(value: Value) -> str:
     """Return a text that `place` reads back exactly in every format: few digits, or a hex-float, never a code's."""
     text = str(value)
     return text if len(text) <= 20 else hex_float(value) or text
+
+
+def nearest_float64(text: str) -> str | None:
+    """Return the Python text of the float64 nearest to a number; None where that is Inf, NaN or nothing."""
+    try:
+        number = float(Value.of(text))
+    except (OverflowError, ValueError):
+        return None
+    return repr(number) if math.isfinite(number) else None
 
 
 def power_form(number: Value | Fraction) -> str:

@@ -14,7 +14,7 @@ from lowprec import Format
 from lowprec.loss import ErrorStats, error_statistics
 from lowprec.reference.exact_cast import Value, decode
 
-from .scales import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, axis_of, choose
+from .scales import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, axis_of, choose, target_problem
 
 __all__ = [
     "GRANULARITIES",
@@ -31,6 +31,7 @@ __all__ = [
     "elements",
     "quantize",
     "slices",
+    "target_problem",
     "tiles",
 ]
 
@@ -119,7 +120,8 @@ def _out_of_range(quotient: Array, zero_point: Array | int, fmt: Format) -> Arra
     midpoint = lp.explain(math.nextafter(fmt.max, math.inf), fmt).midpoint  # the limit of overflow
     assert midpoint is not None
     limit, magnitude = float(midpoint), np.abs(quotient)
-    return np.asarray(magnitude >= limit if fmt.max_code & 1 else magnitude > limit)  # a tie goes to the even code
+    beyond = np.asarray(magnitude >= limit if fmt.max_code & 1 else magnitude > limit)  # a tie goes to the even code
+    return beyond if fmt.signed else beyond | (quotient < -fmt.smallest_subnormal / 2)  # which rounds below zero
 
 
 def _codes(y: Array, fmt: Format) -> Array:
@@ -149,7 +151,10 @@ def quantize(x: Array, settings: Settings) -> Quantized:
         opset=opset,
     )
     to = None if settings.scale_format.has_zero else x.dtype  # a power of two cannot be the type of the result
-    dequantized = lp.dequantize_linear(y, scale, zero_point, axis=axis, block_size=block, output_dtype=to, opset=opset)
+    source = settings.fmt if settings.fmt.onnx_enum is None else None  # no dtype says what its codes are
+    dequantized = lp.dequantize_linear(
+        y, scale, zero_point, source=source, axis=axis, block_size=block, output_dtype=to, opset=opset
+    )
     exact = np.asarray(lp.cast(scale, "float64"))
     zeros = None if zero_point is None else np.asarray(lp.cast(zero_point, "int64"))
     element_scale = _per_element(exact, settings, x.shape)

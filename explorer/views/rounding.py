@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from lowprec import Format, as_format, explain, finfo, iinfo
-from lowprec.reference.exact_cast import Value, decode, encode, ulp
+from lowprec.reference.exact_cast import Value, decode, encode, magnitude_of, ulp
 from lowprec.reference.explanation import Explanation
+from lowprec.reference.rounding import encode_rounded, lots_for_upper, place_of
 from lowprec.spec.formats import FLOAT32, Kind
 from lowprec.spec.opset_rules import ATTRIBUTE_SINCE, NEWEST
 from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.rounding_rules import DEFAULT_RANDOM_BITS, STOCHASTIC, RoundingOptions, check_rounding
 
 from .anatomy import neighbours
+from .cast_options import BY_WIDTH, DETERMINISTIC, ONNX, overflow_of
 from .numbers import exact_text
 
-__all__ = ["Interval", "Mode", "Preset", "Rounding", "presets", "rounding"]
+__all__ = ["Chance", "Interval", "Mode", "Preset", "Rounding", "presets", "rounding"]
 
+_TIES = ("tie, down to even", "tie, up to even")
 _SINGLE = FLOAT32  # the format between in double rounding
 
 
@@ -26,7 +31,7 @@ class Interval:
 
     `position` is 0 for x at the left end and 1 at the right one, clamped. `winner` is left, right, exact (x itself is a
     value, between its neighbours) or other (neither end: Inf, NaN, wrapped).
-    Integers have no `middle`: they are truncated.
+    Integers have no `middle`: they are truncated. Nor has what lies below a format without sign.
     """
 
     left: tuple[int, Value] | None
@@ -38,22 +43,45 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A rounding mode: its name, whether it is ONNX's, and the code it gives (None if there is none)."""
+    """A way to round: its name, whether it is ONNX's, and what it gives."""
 
     name: str
     is_onnx: bool
-    code: int | None
-    value: Value | None
+    code: int
+    value: Value
     error: Fraction | None
 
 
 @dataclass(frozen=True, slots=True)
+class Chance:
+    """A stochastic rounding: of its `lots` random numbers, how many give the upper neighbour, and what comes out.
+
+    `upper` and `lower` are codes and values after the overflow rule; None of a neighbour that no number gives.
+    """
+
+    name: str
+    lots: int
+    lots_for_upper: int
+    upper: tuple[int, Value] | None
+    lower: tuple[int, Value] | None
+
+    @property
+    def probability(self) -> Fraction:
+        """The exact probability of the upper neighbour."""
+        return Fraction(self.lots_for_upper, self.lots)
+
+
+@dataclass(frozen=True, slots=True)
 class Rounding:
-    """The explanation of a Cast, the interval if there is one, and all rounding modes, ONNX's first."""
+    """The explanation of the chosen rounding, the interval if there is one, and all roundings, Cast's first.
+
+    `chances` are empty where nothing is left to chance: x is a value, Inf or NaN, or the format no float.
+    """
 
     explanation: Explanation
     interval: Interval | None
     modes: tuple[Mode, ...]
+    chances: tuple[Chance, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +92,33 @@ class Preset:
     x: str
 
 
-def rounding(x: str, fmt: object, *, saturate: bool = True, opset: int = NEWEST) -> Rounding:
-    """Explain how Cast rounds a number, and compare the other rounding modes; ValueError if `x` is no number."""
+def rounding(
+    x: str,
+    fmt: object,
+    *,
+    saturate: bool = True,
+    opset: int = NEWEST,
+    rounding: str = ONNX,
+    overflow: str = BY_WIDTH,
+) -> Rounding:
+    """Explain how a number is rounded, and compare the other roundings; ValueError if `x` is no number.
+
+    `rounding` is one of `ROUNDING_CHOICES`, `overflow` of `OVERFLOW_CHOICES`. `saturate` and `opset` are those of Cast.
+    """
     row = as_format(fmt)
-    explanation = explain(x, row, saturate=saturate, opset=opset)
-    return Rounding(explanation, _interval(explanation), _modes(explanation, saturate, opset))
+    of_cast = explain(x, row, saturate=saturate, opset=opset)
+    if not row.is_float:
+        return Rounding(of_cast, _interval(of_cast), _of_cast(of_cast, saturate, opset), ())
+    rule = overflow_of(row, overflow)
+    others = {name: explain(x, row, rounding=name, overflow=rule) for name in DETERMINISTIC}
+    chosen = others.get(rounding, of_cast)
+    modes = (_mode(name, False, other.code, other) for name, other in others.items())
+    return Rounding(
+        chosen,
+        _interval(chosen),
+        (*_of_cast(of_cast, saturate, opset), *modes, *_twice(of_cast, saturate, opset)),
+        _chances(of_cast.x, row, rule),
+    )
 
 
 def _interval(explanation: Explanation) -> Interval | None:
@@ -90,14 +140,13 @@ def _interval(explanation: Explanation) -> Interval | None:
     position = min(max((number - start) / (end - start), Fraction(0)), Fraction(1))
     sides = {end[0]: side for side, end in (("right", upper), ("left", lower)) if end}
     winner = sides.get(explanation.code, "other")
-    middle = Value.of((start + end) / 2) if explanation.format.is_float else None
+    middle = None if explanation.midpoint is None else Value.of((start + end) / 2)
     return Interval(lower, upper, middle, float(position), winner)
 
 
 def _number(explanation: Explanation) -> Fraction:
-    """Return x, or |x| if the format has no sign."""
-    fmt, x = explanation.format, explanation.x
-    return x.number if fmt.signed or not fmt.is_float else x.magnitude
+    """Return x, or |x| if the format has no zero: its casts ignore the sign."""
+    return explanation.x.number if explanation.format.has_zero else explanation.x.magnitude
 
 
 def _ends(explanation: Explanation) -> tuple[Fraction, Fraction]:
@@ -111,48 +160,56 @@ def _ends(explanation: Explanation) -> tuple[Fraction, Fraction]:
     return upper[1].number - ulp(upper[1], explanation.format), upper[1].number
 
 
-def _modes(explanation: Explanation, saturate: bool, opset: int) -> tuple[Mode, ...]:
+def _of_cast(explanation: Explanation, saturate: bool, opset: int) -> tuple[Mode, ...]:
+    """Return the rows of Cast: one, or one for each `round_mode` where that concerns the format."""
     fmt, x = explanation.format, explanation.x
+    is_onnx = fmt.onnx_enum is not None
     if fmt.is_float and not fmt.has_zero and opset >= ATTRIBUTE_SINCE["Cast"]["round_mode"]:
         codes = [explain(x, fmt, saturate=saturate, round_mode=mode, opset=opset).code for mode in ROUND_MODES]
         named = zip(ROUND_MODES, codes, strict=True)
-        return tuple(_mode(f"round_mode {name}", True, code, explanation) for name, code in named)
-    name = "to nearest, ties to even" if fmt.is_float else "toward zero, then modulo 2^n"
-    rows = [_mode("not zero is True" if fmt.kind is Kind.BOOL else name, True, explanation.code, explanation)]
-    if not x.special and fmt.kind is not Kind.BOOL:
-        rows += [_mode(name, False, code, explanation) for name, code in _other_modes(explanation).items()]
-        if fmt.is_float and fmt.mantissa_bits < _SINGLE.mantissa_bits:
-            twice = encode(decode(encode(x, _SINGLE), _SINGLE), fmt, saturate=saturate, opset=opset)
-            rows.append(_mode("twice: through float32", False, twice, explanation))
+        return tuple(_mode(f"round_mode {name}", is_onnx, code, explanation) for name, code in named)
+    if fmt.is_float:
+        name = "to nearest, ties to even" if is_onnx else "the default"
+    else:
+        name = "not zero is True" if fmt.kind is Kind.BOOL else "toward zero, then modulo 2^n"
+    return (_mode(name, is_onnx, explanation.code, explanation),)
+
+
+def _twice(explanation: Explanation, saturate: bool, opset: int) -> tuple[Mode, ...]:
+    """Return the row of two Casts, the first to float32, for a format that is narrower."""
+    fmt, x = explanation.format, explanation.x
+    if x.special or not fmt.has_zero or fmt.mantissa_bits >= _SINGLE.mantissa_bits:
+        return ()
+    twice = encode(decode(encode(x, _SINGLE), _SINGLE), fmt, saturate=saturate, opset=opset)
+    return (_mode("twice: through float32", False, twice, explanation),)
+
+
+def _chances(x: Value, fmt: Format, overflow: str) -> tuple[Chance, ...]:
+    """Return the exact probabilities of the stochastic roundings with the default number of random bits."""
+    if x.special or not x.magnitude or not (fraction := place_of(x.magnitude, fmt).fraction):
+        return ()
+    lots = 1 << DEFAULT_RANDOM_BITS
+    rows = []
+    for name in STOCHASTIC[1:]:
+        rules = check_rounding(RoundingOptions(name, overflow), fmt, "fmt")
+        far = lots_for_upper(fraction, rules)  # the upper one of the magnitude, which takes the largest numbers
+        ends = [
+            (code, decode(code, fmt)) if count else None
+            for code, count in (
+                (encode_rounded(x, fmt, rules, lots - 1), far),
+                (encode_rounded(x, fmt, rules, 0), lots - far),
+            )
+        ]
+        is_negative = x.negative and fmt.has_zero
+        upper, lower = ends[::-1] if is_negative else ends
+        rows.append(Chance(name, lots, lots - far if is_negative else far, upper, lower))
     return tuple(rows)
 
 
-def _other_modes(explanation: Explanation) -> dict[str, int | None]:
-    """Return the code of each rounding mode that is not ONNX's: a neighbour, None beyond the last value."""
-    lower, upper = (near[0] if near else None for near in (explanation.lower, explanation.upper))
-    negative = explanation.x.negative
-    nearest_away = upper if not negative else lower
-    if explanation.lower and explanation.upper and explanation.lower != explanation.upper:
-        doubled = 2 * explanation.x.number - explanation.lower[1].number - explanation.upper[1].number
-        nearest_away = nearest_away if not doubled else upper if doubled > 0 else lower
-    elif explanation.midpoint and explanation.x.magnitude < explanation.midpoint.magnitude:
-        nearest_away = lower if not negative else upper
-    modes = {
-        "toward zero": upper if negative else lower,
-        "away from zero": lower if negative else upper,
-        "up, toward +Inf": upper,
-        "down, toward -Inf": lower,
-        "to nearest, ties away": nearest_away,
-    }
-    if not explanation.format.is_float:
-        del modes["toward zero"]
-    return modes
-
-
-def _mode(name: str, is_onnx: bool, code: int | None, explanation: Explanation) -> Mode:
-    value = None if code is None else decode(code, explanation.format)
-    comparable = value is not None and not value.special and not explanation.x.special
-    return Mode(name, is_onnx, code, value, value.number - _number(explanation) if value and comparable else None)
+def _mode(name: str, is_onnx: bool, code: int, explanation: Explanation) -> Mode:
+    value = decode(code, explanation.format)
+    comparable = not value.special and not explanation.x.special
+    return Mode(name, is_onnx, code, value, value.number - _number(explanation) if comparable else None)
 
 
 def presets(fmt: object) -> tuple[Preset, ...]:
@@ -189,12 +246,10 @@ def presets(fmt: object) -> tuple[Preset, ...]:
 
 def _float_presets(fmt: Format) -> list[tuple[str, str]]:
     info = finfo(fmt)
-    eps, largest, tiny = Fraction(info.eps), Fraction(info.max), Fraction(info.smallest_subnormal)
-    step = Fraction(2) ** (fmt.emax - fmt.mantissa_bits)
-    witness = 1 + eps / 2 + Fraction(1, 2**40)
-    examples = [
-        ("tie, down to even", _text(1 + eps / 2)),
-        ("tie, up to even", _text(1 + 3 * eps / 2)),
+    largest, tiny = Fraction(info.max), Fraction(info.smallest_subnormal)
+    step = ulp(largest, fmt)
+    examples = [(label, _text(tie)) for label, tie in zip(_TIES, _ties(fmt), strict=False)]
+    examples += [
         ("largest", _text(largest)),
         ("largest + ½ step", _text(largest + step / 2)),
         ("largest + 1 step", _text(largest + step)),
@@ -204,9 +259,22 @@ def _float_presets(fmt: Format) -> list[tuple[str, str]]:
         ("Inf", "inf"),
         ("NaN", "nan"),
     ]
+    if not fmt.signed:
+        examples.append(("negative", _text(-largest)))
     if fmt.mantissa_bits < _SINGLE.mantissa_bits:
-        examples.append(("rounded twice?", _text(witness)))
+        tie = _ties(fmt)[0]
+        examples.append(("rounded twice?", _text(tie + tie / 2**40)))
     return examples
+
+
+def _ties(fmt: Format) -> list[Fraction]:
+    """Return the midpoints above and below an odd code: those after 1, or in the middle of a range without 1."""
+    first = encode(1, fmt)
+    if decode(first, fmt).number != 1 or first + 2 > fmt.max_code:
+        first = fmt.max_code // 2
+    first = max(0, first - first % 2)
+    magnitudes = [magnitude_of(code, fmt) for code in range(first, min(first + 2, fmt.max_code) + 1)]
+    return [(low + high) / 2 for low, high in pairwise(magnitudes)]
 
 
 def _text(number: Fraction) -> str:

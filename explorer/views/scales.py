@@ -13,7 +13,7 @@ from lowprec.ops.scales import largest_magnitudes, scale_codes
 from lowprec.spec import formats
 from lowprec.spec.opset_rules import NEWEST
 
-__all__ = ["GRANULARITIES", "SCALE_FORMATS", "TARGETS", "Settings", "axis_of", "choose"]
+__all__ = ["GRANULARITIES", "SCALE_FORMATS", "TARGETS", "Settings", "axis_of", "choose", "target_problem"]
 
 Array = np.ndarray[Any, Any]
 
@@ -25,11 +25,21 @@ TARGETS: tuple[Format, ...] = (
 )
 """The formats QuantizeLinear-28 produces: floats by width, then integers."""
 
+_MOST_BITS = 8
+"""Of the described formats that quantize_linear produces, outside ONNX."""
+
 SCALE_FORMATS: tuple[Format, ...] = (formats.FLOAT32, formats.FLOAT16, formats.BFLOAT16, formats.FLOAT8_E8M0FNU)
 """The float formats of a scale."""
 
 GRANULARITIES = ("tensor", "axis", "block")
 """What shares a scale: the whole tensor, a slice along the axis, a run of `block_size` along the axis."""
+
+
+def target_problem(fmt: Format) -> str:
+    """Return what is wrong with a described format to quantize to; nothing where it can be."""
+    if fmt.bits > _MOST_BITS:
+        return f"must have at most {_MOST_BITS} bits to be quantized to; {fmt.name} has {fmt.bits}"
+    return "" if fmt.has_zero else f"must have a zero to be quantized to; {fmt.name} has none"
 
 
 @dataclass(frozen=True, slots=True)

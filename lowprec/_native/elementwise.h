@@ -102,6 +102,21 @@ LP_INLINE u32 lp_decode_ieee(u32 code, const params_t *p) {
     return bits | ((code & p->sign_mask) << p->sign_shift);
 }
 
+/* With exponents below those of normal float32 numbers, and any special codes. */
+LP_INLINE u32 lp_decode_lifted(u32 code, const params_t *p) {
+    const u32 magnitude = code & p->magnitude_mask, shifted = magnitude << p->mantissa_shift;
+    const u32 normal = shifted + p->lifted_rebias;
+    const u32 subnormal = lp_bits(lp_float(normal + LP_HIDDEN_BIT) - lp_float(p->lifted_implicit_one));
+    const u32 lifted = magnitude >= p->first_normal ? normal : subnormal;
+    u32 bits = lp_bits(lp_float(lifted) * lp_float(p->lowering));
+    bits = magnitude >= p->first_float32 ? shifted + p->rebias : bits;
+    bits = magnitude == p->inf_code ? p->inf_bits : bits;
+    bits = (code & p->nan_mask) - p->first_nan <= p->nan_range ? p->nan_bits : bits;
+    return bits | ((code & p->sign_mask) << p->sign_shift);
+}
+
+LP_INLINE u32 lp_decode_lifted8(u8 code, const params_t *p) { return lp_decode_lifted(code, p); }
+LP_INLINE u32 lp_decode_lifted16(u16 code, const params_t *p) { return lp_decode_lifted(code, p); }
 LP_INLINE u32 lp_decode8(u8 code, const params_t *p) { return lp_decode(code, p); }
 LP_INLINE u32 lp_decode16(u16 code, const params_t *p) { return lp_decode(code, p); }
 LP_INLINE u32 lp_decode_ieee8(u8 code, const params_t *p) { return lp_decode_ieee(code, p); }

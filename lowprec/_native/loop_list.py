@@ -27,6 +27,8 @@ ELEMENTS = {
     "decode_ieee8_to16": (U8, U16),
     "decode_upper16": (U16, U32),
     "decode_power8": (U8, U32),
+    "decode_lifted8": (U8, U32),
+    "decode_lifted16": (U16, U32),
     "integer8_to_float32": (U8, U32),
     "integer16_to_float32": (U16, U32),
     "int32_to_float32": (U32, U32),
@@ -51,7 +53,6 @@ ELEMENTS = {
     "encode_power8": (U32, U8),
     "round_to_precision": (U32, U32),
     "round_to_upper16": (U32, U32),
-    **{f"round32_to{width}": (U32, WIDTHS[width]) for width in (8, 16)},
     **{f"round64_to{width}": (U64, word) for width, word in WIDTHS.items()},
     **{f"nonzero{width}": (word, U8) for width, word in WIDTHS.items()},
     **{f"wrap{s}_to{d}": (WIDTHS[s], WIDTHS[d]) for s in WIDTHS for d in WIDTHS},
@@ -83,9 +84,12 @@ ADDRESS_OF = {
 }
 """Loops that the table has under other names: those that use AVX-512 where the tier has it, and fused types."""
 
+ROUNDED = {f"round32_to{width}": (U32, WIDTHS[width]) for width in (8, 16)}
+"""Loops that convert a group by another function first, `quickly_`, which says whether some may have other codes."""
+
 RANDOM = {
     **{f"stochastic32_to{width}": (U32, WIDTHS[width]) for width in (8, 16)},
-    **{f"stochastic64_to{width}": (U64, word) for width, word in WIDTHS.items()},
+    **{f"stochastic64_to{width}": (U64, WIDTHS[width]) for width in (8, 16, 32)},
     "exact_float64_to32": (U64, U32),
     **{f"exact_{kind}64_to{width}": (U64, WIDTHS[width]) for kind in ("int", "uint") for width in (32, 64)},
 }
@@ -143,6 +147,14 @@ _NEVER_MADE = {  # one loop does it without float32 between, or a copy does
     ("decode_half16", "encode_half16"),
     ("decode_power8", "encode_power8"),
 }
+FUSED_ROUNDED = [
+    (*source, *target)
+    for source in ((), ("decode_upper16",), ("decode_half16",), ("float64_to_float32_odd",))
+    for target in (("round32_to8",), ("round32_to8", "pack4"), ("round32_to16",))
+    if source or len(target) > 1
+]
+"""Chains with a loop of ROUNDED."""
+
 FUSED = [
     chain
     for chain in (*((*a, *b) for a in _TO_FLOAT32 for b in _FROM_FLOAT32), *_OTHER_CASTS)
@@ -182,7 +194,7 @@ def by_reciprocal(chain: Collection[str]) -> bool:
 
 def words(chain: tuple[str, ...]) -> tuple[str, str]:
     """Return the words of an element at both ends of a chain; U8 where it is packed."""
-    table: dict[str, tuple[str, ...]] = {**ELEMENTS, **WRITTEN_OUT, **SCALED}
+    table: dict[str, tuple[str, ...]] = {**ELEMENTS, **WRITTEN_OUT, **ROUNDED, **SCALED}
     source = U8 if chain[0] == "unpack4" else table[chain[0]][0]
     target = U8 if chain[-1] == "pack4" else table[chain[-1]][1]
     return source, target
@@ -221,6 +233,15 @@ def expression(
         )
         more = f"{scale}, {reciprocal}, {zero}" if divides else f"{scale}, {zero}"
         text = f"lp_{function}({text}, {more}, &p)"
+    return text
+
+
+def quick(text: str) -> str:
+    """Return an expression with the quick function of a loop of ROUNDED, which takes one more argument."""
+    for name in ROUNDED:
+        before, found, inner = text.partition(f"lp_{name}(")
+        if found:
+            return f"{before}lp_quickly_{name}({inner.removesuffix(', &p)')}, &rare, &p)"
     return text
 
 

@@ -17,6 +17,10 @@ cdef extern from "params.h" nogil:
         uint32_t sign_mask
         uint32_t sign_shift
         uint32_t code16_shift
+        uint32_t first_float32
+        uint32_t lifted_rebias
+        uint32_t lifted_implicit_one
+        uint32_t lowering
         int32_t clamp
         int32_t smallest_normal
         uint32_t rounder_offset
@@ -43,22 +47,26 @@ cdef extern from "params.h" nogil:
         uint32_t precision_rounder_offset
         int32_t precision_largest
         uint32_t round_keep
-        uint32_t round_odd_bit
-        uint64_t round_odd_increment
-        uint64_t round_increment
-        uint64_t round_increment_negative
         uint32_t round_slot_shift
         uint32_t round_random_shift
         uint32_t round_slot_bits
         uint32_t round_mantissa
         int32_t round_exponent
-        uint32_t round_reserved
+        int32_t round_cap
+        int32_t round_cap_negative
+        int32_t round_rare
+        uint32_t round_unsigned_zero
+        uint64_t round_odd_bit
+        uint64_t round_odd_increment
+        uint64_t round_increment
+        uint64_t round_increment_negative
         uint64_t round_smallest_normal
         uint64_t round_base
         uint64_t round_factor
         uint64_t round_sticky
         uint64_t round_code_offset
         uint64_t round_sign
+        uint64_t round_last
         uint64_t round_largest
         uint64_t round_largest_negative
         uint64_t round_overflow

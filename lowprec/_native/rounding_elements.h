@@ -22,7 +22,7 @@ LP_INLINE u64 lp_limited(u64 code, u32 negative, u32 is_inf, u32 is_nan, const p
 
 /* The increment of a fixed-point number, and the random bits of its element. */
 LP_INLINE u64 lp_increment(u64 fixed, u32 negative, u32 slot, const params_t *p) {
-    const u64 odd = (fixed >> p->round_odd_bit) & 1 ? p->round_odd_increment : 0;
+    const u64 odd = fixed & p->round_odd_bit ? p->round_odd_increment : 0;
     const u64 random = (u64)(slot >> p->round_slot_shift) << p->round_random_shift;
     return (negative ? p->round_increment_negative : p->round_increment) + odd + random;
 }
@@ -38,24 +38,53 @@ LP_INLINE u64 lp_rounded64(u64 bits, u32 slot, const params_t *p) {
     const u64 whole = lp_double_bits(sum) - (nearest > scaled ? 1 : 0) - LP_DOUBLE_TWO_52;
     const u64 lost = nearest != scaled || (whole == 0 && magnitude != 0) ? p->round_sticky : 0;
     const u64 fixed = magnitude < p->round_smallest_normal ? whole | lost : magnitude - p->round_base;
-    const u64 code = (fixed + lp_increment(fixed, negative, slot, p)) >> p->round_keep;
+    const u64 rounded = (fixed + lp_increment(fixed, negative, slot, p)) >> p->round_keep;
+    const u64 code = magnitude > p->round_last ? p->round_largest + 1 : rounded;
     return lp_limited(code, negative, magnitude == LP_DOUBLE_INF, magnitude > LP_DOUBLE_INF, p);
 }
 
-/* The same from float32, for targets of 16 bits. */
-LP_INLINE u32 lp_rounded32(u32 bits, u32 slot, const params_t *p) {
-    const u32 magnitude = bits & ~LP_SIGN;
-    const u32 negative = bits >> 31;
-    const float scaled = lp_float(magnitude) * lp_float((u32)p->round_factor);
-    const float sum = scaled + 0x1p23f, nearest = sum - 0x1p23f;
-    const u32 whole = lp_bits(sum) - (nearest > scaled ? 1 : 0) - ((127u + 23) << 23);
-    const u32 lost = nearest != scaled || (whole == 0 && magnitude != 0) ? (u32)p->round_sticky : 0;
-    const u32 fixed = magnitude < (u32)p->round_smallest_normal ? whole | lost : magnitude - (u32)p->round_base;
-    const u32 odd = (fixed >> p->round_odd_bit) & 1 ? (u32)p->round_odd_increment : 0;
+/* The same from float32, for targets of 16 bits. What lies below the smallest normal value, and what lies above it, are
+   added: one of them is 0, or the first is a constant. */
+LP_INLINE u32 lp_code_from32(u32 bits, u32 slot, const params_t *p) {
+    const u32 magnitude = bits & ~LP_SIGN, negative = (u32)((i32)bits >> 31);
+    const i32 smallest = (i32)p->round_smallest_normal;
+    const u32 below = (u32)((i32)magnitude < smallest ? (i32)magnitude : smallest);
+    const float scaled = lp_float(below) * lp_float((u32)p->round_factor);
+    const i32 whole = (i32)scaled;
+    const u32 lost = (float)whole != scaled ? 1 : 0;
+    const u32 fixed = ((u32)whole | lost) + (magnitude - below);
+    const u32 odd = fixed & (u32)p->round_odd_bit ? (u32)p->round_odd_increment : 0;
     const u32 random = (slot >> p->round_slot_shift) << p->round_random_shift;
-    const u32 sum_of_all = fixed + (u32)(negative ? p->round_increment_negative : p->round_increment) + odd + random;
-    const u32 code = sum_of_all >> p->round_keep;
-    return (u32)lp_limited(code, negative, magnitude == LP_INF, magnitude > LP_INF, p);
+    const u32 increment = (u32)p->round_increment, difference = increment ^ (u32)p->round_increment_negative;
+    return (fixed + (increment ^ (negative & difference)) + odd + random) >> p->round_keep;
+}
+
+LP_INLINE u32 lp_rounded32(u32 bits, u32 slot, const params_t *p) {
+    const u32 magnitude = bits & ~LP_SIGN, code = lp_code_from32(bits, slot, p);
+    return (u32)lp_limited(code, bits >> 31, magnitude == LP_INF, magnitude > LP_INF, p);
+}
+
+/* The same code, unless a bit that the sign of `rare` collects says that it may be another one. */
+LP_INLINE u32 lp_quickly_rounded32(u32 bits, u32 slot, u32 *rare, const params_t *p) {
+    const u32 negative = (u32)((i32)bits >> 31), cap = (u32)p->round_cap, difference = cap ^ (u32)p->round_cap_negative;
+    const i32 code = (i32)lp_code_from32(bits, slot, p), limit = (i32)(cap ^ (negative & difference));
+    const i32 capped = code < limit ? code : limit;
+    const u32 unsigned_zero = capped == 0 ? p->round_unsigned_zero : 0;
+    *rare |= (u32)(p->round_rare - code);
+    return (u32)capped | (negative & (u32)p->round_sign & ~unsigned_zero);
+}
+
+LP_INLINE u8 lp_quickly_round32_to8(u32 v, u32 *rare, const params_t *p) {
+    return (u8)lp_quickly_rounded32(v, 0, rare, p);
+}
+LP_INLINE u16 lp_quickly_round32_to16(u32 v, u32 *rare, const params_t *p) {
+    return (u16)lp_quickly_rounded32(v, 0, rare, p);
+}
+LP_INLINE u8 lp_quickly_stochastic32_to8(u32 v, u32 slot, u32 *rare, const params_t *p) {
+    return (u8)lp_quickly_rounded32(v, slot, rare, p);
+}
+LP_INLINE u16 lp_quickly_stochastic32_to16(u32 v, u32 slot, u32 *rare, const params_t *p) {
+    return (u16)lp_quickly_rounded32(v, slot, rare, p);
 }
 
 LP_INLINE u8 lp_round32_to8(u32 v, const params_t *p) { return (u8)lp_rounded32(v, 0, p); }
@@ -69,7 +98,6 @@ LP_INLINE u16 lp_stochastic32_to16(u32 v, u32 slot, const params_t *p) { return 
 LP_INLINE u8 lp_stochastic64_to8(u64 v, u32 slot, const params_t *p) { return (u8)lp_rounded64(v, slot, p); }
 LP_INLINE u16 lp_stochastic64_to16(u64 v, u32 slot, const params_t *p) { return (u16)lp_rounded64(v, slot, p); }
 LP_INLINE u32 lp_stochastic64_to32(u64 v, u32 slot, const params_t *p) { return (u32)lp_rounded64(v, slot, p); }
-LP_INLINE u64 lp_stochastic64_to64(u64 v, u32 slot, const params_t *p) { return lp_rounded64(v, slot, p); }
 
 /* ---- all bits of the fraction ------------------------------------------------------------------------------------ */
 
@@ -96,8 +124,8 @@ LP_INLINE u64 lp_rounded_exactly(u64 significand, i32 exponent, u32 negative, u3
                                     : 0;
     const u64 fraction = below | (beyond != 0 ? 1 : 0);
     const u64 code = kept + ((u64)(used - smallest) << p->round_mantissa);
-    const u64 watched = p->round_odd_bit < 64 ? fraction >> (p->round_odd_bit & 63) : code;
-    const u64 odd = watched & 1 ? p->round_odd_increment : 0;
+    const u64 is_odd = p->round_odd_bit != 0 ? fraction & p->round_odd_bit : code & 1; /* 0: the last bit of the code */
+    const u64 odd = is_odd != 0 ? p->round_odd_increment : 0;
     const u64 random = (u64)(slot >> p->round_slot_shift) << p->round_random_shift;
     const u64 sum = fraction + ((negative ? p->round_increment_negative : p->round_increment) + odd + random);
     return lp_limited(code + (sum < fraction ? 1 : 0), negative, 0, 0, p);

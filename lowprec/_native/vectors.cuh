@@ -93,11 +93,29 @@ template <int N> struct side_t<u8, 2, N> : packed_t<2, N> {};
 template <int N> struct side_t<u8, 4, N> : packed_t<4, N> {};
 template <int N> struct side_t<u8, 6, N> : packed_t<6, N> {};
 
-// The scales and zero points of a call, and which elements share them. Element (outer, position, inner), in C order, has
+// The scales and zero points of a call, which elements share them, and its random numbers. Element (outer, position, inner), in C order, has
 // the scale with index (outer * outer_step + position / block) * width + (width > 1 ? inner : 0).
 struct operands_t {
     u64 scale, zero;  // addresses; no zero points: 0
     u64 inner, length, block, outer_step, width;
+    u64 seed, slot;  // of the random stream: the place of element 0
+};
+
+// The slots of elements that follow each other; several are in one call of the generator.
+struct slots_t {
+    lp_words_t words;
+    u64 call;
+
+    LP_INLINE slots_t() : words(), call(~(u64)0) {}
+
+    LP_INLINE u32 at(u64 element, u64 seed, u32 slot_bits) {
+        const u64 needed = element / (128 / slot_bits);
+        if (needed != call) {
+            call = needed;
+            words = lp_philox(call, seed);
+        }
+        return lp_slot_of(words, element, slot_bits);
+    }
 };
 
 // Divisions of 64 bits take several times as long.
@@ -137,15 +155,26 @@ template <class C, int N>
 LP_INLINE void convert_vector(
     const typename C::source_t (&from)[N], typename C::target_t (&to)[N], u64 first, int count, const params_t &p,
     const operands_t &o) {
+    slots_t slots;
+    (void)slots;
     if constexpr (C::takes_scales) {
         const typename C::scale_t *scale = reinterpret_cast<const typename C::scale_t *>(o.scale);
         const u32 *zero = reinterpret_cast<const u32 *>(o.zero);
         position_t at(first, o);
         LP_UNROLL for (int k = 0; k < N; ++k) {
             const u64 index = at.scale_index(o);
-            to[k] = k < count ? C::convert_one(from[k], p, scale[index], zero ? zero[index] : 0) : 0;
+            const u32 zero_point = k < count && zero ? zero[index] : 0;
+            if constexpr (C::takes_slots) {
+                const u32 slot = slots.at(o.slot + first + k, o.seed, p.round_slot_bits);
+                to[k] = k < count ? C::convert_one(from[k], p, scale[index], zero_point, slot) : 0;
+            } else {
+                to[k] = k < count ? C::convert_one(from[k], p, scale[index], zero_point) : 0;
+            }
             at.step(o);
         }
+    } else if constexpr (C::takes_slots) {
+        LP_UNROLL for (int k = 0; k < N; ++k)
+            to[k] = C::convert_one(from[k], p, slots.at(o.slot + first + k, o.seed, p.round_slot_bits));
     } else {
         LP_UNROLL for (int k = 0; k < N; ++k) to[k] = C::convert_one(from[k], p);
     }

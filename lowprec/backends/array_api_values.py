@@ -210,11 +210,7 @@ def _rounded(magnitude: Any, fmt: Format, lib: Library) -> tuple[Any, Any, Any]:
     capped = lib.select(magnitude < top, magnitude, top, lib.xp.float64)
     binade = lib.search(powers[1 : last + 1], capped)
     quantum = lib.lookup(quanta, binade)
-    quotient = capped / quantum
-    units = lib.xp.round(quotient)
-    if fmt.mantissa_bits == 0:  # the last bit of a code is the exponent's: 1 + the binade
-        units = lib.select((quotient == 1.5) & (binade & 1 == 1), 1.0, units, lib.xp.float64)
-    return binade, units, quantum
+    return binade, lib.xp.round(capped / quantum), quantum
 
 
 def _nearest(magnitude: Any, plan: Plan, lib: Library) -> Any:
@@ -245,9 +241,6 @@ def encoded(values: Values, plan: Plan, lib: Library) -> Any:
     code = (_power if plan.rule is Rule.POWER else _nearest)(values.magnitude, plan, lib)
     code = lib.select(values.magnitude == math.inf, plan.infinity_code, code, int64)
     signs = values.negative if target.has_negative_zero else values.negative & (code != 0)
-    if target.has_zero and not target.signed:  # below the range: zero, or NaN where overflow does not saturate
-        below = 0 if plan.overflow_code == target.max_code else plan.nan_codes[0]
-        code = lib.select(signs, below, code, int64)
     code = code | lib.select(signs, target.sign_mask, 0, int64)
     if values.nan is not None:
         code = lib.select(values.nan, lib.select(values.negative, *plan.nan_codes[::-1], int64), code, int64)

@@ -7,7 +7,7 @@ import struct
 
 from ..plans.cast_plan import Plan, Rule
 from ..spec.formats import Format, Kind, NaNRule
-from .rounding_loops import exact_loops, rounding_loops
+from .rounding_loops import exact_loops, power_loops, rounding_loops
 
 __all__ = ["Loops", "cast_loops", "decode_loops", "encode_loops", "float32_loops", "from_mask", "is_upper_half"]
 
@@ -17,6 +17,7 @@ _F32_INF = 0x7F80_0000
 _F32_NAN = 0x7FC0_0000
 _F32_SIGN = 1 << 31
 _NEVER = 1 << 30  # above any code, so no comparison with it is ever true
+_LIFT = 64  # what is a float32 subnormal is decoded times a power of two
 
 Loops = tuple[list[str], dict[str, int]]
 
@@ -39,8 +40,8 @@ def _decode_numbers(fmt: Format, scale: int = 0) -> dict[str, int]:
     return {
         "magnitude_mask": fmt.magnitude_mask,
         "mantissa_shift": _F32_MANTISSA - fmt.mantissa_bits,
-        "rebias": (_F32_BIAS - fmt.bias + scale) << _F32_MANTISSA,
-        "first_normal": 1 << fmt.mantissa_bits,
+        "rebias": ((_F32_BIAS - fmt.bias + scale) << _F32_MANTISSA) % (1 << 32),
+        "first_normal": 1 << fmt.mantissa_bits if fmt.has_zero else 0,
         "implicit_one": _bits(math.ldexp(fmt.smallest_normal, scale)),
         "nan_mask": fmt.code_mask if whole else fmt.magnitude_mask,
         "first_nan": _NEVER if fmt.nan is NaNRule.NONE else first_nan,
@@ -50,6 +51,17 @@ def _decode_numbers(fmt: Format, scale: int = 0) -> dict[str, int]:
         "nan_bits": _F32_NAN,
         "sign_mask": fmt.sign_mask,
         "sign_shift": 32 - fmt.bits,
+    }
+
+
+def _lifted_numbers(fmt: Format) -> dict[str, int]:
+    """Return the numbers that decode a float whose smallest normal value is below float32's."""
+    numbers, lifted = _decode_numbers(fmt), _decode_numbers(fmt, _LIFT)
+    return numbers | {
+        "first_float32": (1 - _F32_BIAS + fmt.bias) << fmt.mantissa_bits,
+        "lifted_rebias": lifted["rebias"],
+        "lifted_implicit_one": lifted["implicit_one"],
+        "lowering": _bits(math.ldexp(1.0, -_LIFT)),
     }
 
 
@@ -63,8 +75,10 @@ def decode_loops(fmt: Format) -> Loops:
         return [f"{_integer_name(fmt)}_to_float64"], {}
     if fmt.storage_bits >= 32:
         return [], {}
-    if not fmt.has_zero:
-        return ["decode_power8"], {}
+    if fmt.emin < 1 - _F32_BIAS:
+        if _is_power(fmt):
+            return ["decode_power8"], {}
+        return [f"decode_lifted{fmt.storage_bits}"], _lifted_numbers(fmt)
     if is_upper_half(fmt):
         return ["decode_upper16"], {}
     family = "_half" if _is_half(fmt) else _family(fmt)
@@ -93,6 +107,12 @@ def is_upper_half(fmt: Format) -> bool:
 def _is_half(fmt: Format) -> bool:
     """Whether a code is what the machines that convert 16-bit floats take it for: IEEE's, bias and all."""
     return _is_ieee(fmt, 5, 10, 15)
+
+
+def _is_power(fmt: Format) -> bool:
+    """Whether a code is the exponent field of a float32."""
+    fields = (fmt.has_zero, fmt.exponent_bits, fmt.bias, fmt.has_inf, fmt.nan)
+    return fields == (False, 8, _F32_BIAS, False, NaNRule.ALL_ONES)
 
 
 def _is_ieee(fmt: Format, exponent_bits: int, mantissa_bits: int, bias: int) -> bool:
@@ -227,6 +247,8 @@ def encode_loops(plan: Plan, wide: bool) -> Loops:
         return rounding_loops(plan, wide)
     if target.bits >= 32:
         return ([] if wide == (target.bits == 64) else ["float64_to_float32" if wide else "float32_to_float64"]), {}
+    if plan.rule is Rule.POWER and not _is_power(target):
+        return power_loops(plan, wide)
     names = []
     if wide:
         reaches_less = target.emin - target.mantissa_bits > 2 - _F32_BIAS and target.emax < _F32_BIAS

@@ -18,7 +18,7 @@ import array_api_compat as compat
 from .. import _kernels
 from ..arrays.libraries import check_out, is_torch, namespace
 from ..arrays.torch_tensors import mark_written
-from .cuda_source import OPTIONS, Conversion, arguments, conversion, geometry, kernel_source, operands_bytes
+from .cuda_source import NO_SCALES, OPTIONS, Conversion, arguments, conversion, geometry, kernel_source, operands_bytes
 from .job import Job, Scales
 from .program import make_program
 from .scale_operands import loop_operands
@@ -94,13 +94,14 @@ def _launch(program: _kernels.Program, src: Any, dst: Any, n: int, *operands: by
         _kernel(made)((blocks,), (threads,), (src, dst, *arguments(program, n, *operands)))
 
 
-def _dense(x: Any, packed: bool, rank: int, cupy: Any) -> tuple[Any, tuple[int, ...]]:
+def _dense(x: Any, in_order: bool, rank: int, cupy: Any) -> tuple[Any, tuple[int, ...]]:
     """Return the codes of an array in C order, and which axes of the array that are.
 
-    A packed side has no axes to be put in order: the ones returned are those of the result, of that rank.
+    Where elements must keep their order, as those of a packed side and those with random numbers, the axes returned
+    are those of the result, of that rank.
     """
     codes = _codes(x, cupy)
-    axes = None if packed else memory_order(codes.shape, codes.strides, codes.itemsize)
+    axes = None if in_order else memory_order(codes.shape, codes.strides, codes.itemsize)
     if axes is None:
         return cupy.ascontiguousarray(codes), tuple(range(rank))
     return codes.transpose(axes), axes
@@ -122,7 +123,7 @@ def _operands(job: Job, scales: Scales, axes: tuple[int, ...] | None, shape: tup
     if job.out is not None:  # which may be written over them
         arrays = [array.copy() for array in arrays]
     scale, zero_point = (*(array.data.ptr for array in arrays), 0)[:2]
-    return operands_bytes(scale, zero_point, granularity)
+    return operands_bytes(scale, zero_point, granularity, job.stream)
 
 
 def run(job: Job) -> Any:
@@ -135,11 +136,11 @@ def run(job: Job) -> Any:
     program = make_program(job.plan, extend=job.extend, packed=job.packed, unpacked=job.shape is not None)
     n = math.prod(job.values_shape)
     with _stream_of(x, cupy):
-        packed = program.src_bits < 8 or program.dst_bits < 8
-        src, axes = _dense(x, packed, len(shape), cupy)
-        operands = []
+        in_order = program.src_bits < 8 or program.dst_bits < 8 or job.stream is not None
+        src, axes = _dense(x, in_order, len(shape), cupy)
+        operands = [] if job.stream is None else [operands_bytes(*NO_SCALES, job.stream)]
         if job.scales is not None:
-            operands = [_operands(job, job.scales, None if packed else axes, src.shape, cupy)]
+            operands = [_operands(job, job.scales, None if in_order else axes, src.shape, cupy)]
         if out is not None:
             check_out(out, x, shape, dtype)
             codes = _codes(out, cupy).transpose(axes)

@@ -16,8 +16,18 @@ import numpy as np
 
 from .. import _kernels
 from ..plans.granularity import Granularity
+from ..spec.rounding_rules import Stream
 
-__all__ = ["OPTIONS", "Conversion", "arguments", "operands_bytes", "conversion", "geometry", "kernel_source"]
+__all__ = [
+    "NO_SCALES",
+    "OPTIONS",
+    "Conversion",
+    "arguments",
+    "operands_bytes",
+    "conversion",
+    "geometry",
+    "kernel_source",
+]
 
 OPTIONS = ("--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true")
 """The compiler's options: strict IEEE arithmetic, every operation rounded by itself."""
@@ -28,9 +38,15 @@ BLOCKS = 1 << 16  # the most of a launch; what is left, threads take in further 
 _VECTOR_BITS = 128  # the most that one instruction loads or stores
 _WORD_BITS = 32
 
-_TEXTS = ("params.h", "elementwise.h", "integer_elements.h", "scaled_elements.h", "vectors.cuh")
+_TEXTS = (
+    "params.h", "elementwise.h", "integer_elements.h", "scaled_elements.h", "philox.h", "rounding_elements.h",
+    "vectors.cuh",
+)  # fmt: skip
 _LINEAR = ("add_zero_point", "dequantize", "divide", "quantize", "round_saturate")
 """How the names of the loops begin that take a scale and a zero point."""
+
+_RANDOM = ("stochastic", "exact")
+"""How the names of the loops begin that take a slot of a random stream."""
 
 
 class Conversion(NamedTuple):
@@ -45,6 +61,11 @@ class Conversion(NamedTuple):
         """How wide the scales are that the loops take, 0 where none takes any."""
         linear = [loop for loop in self.loops if loop.startswith(_LINEAR)]
         return 64 if any("64" in loop for loop in linear) else 32 if linear else 0
+
+    @property
+    def is_random(self) -> bool:
+        """Whether a loop takes random numbers."""
+        return any(loop.startswith(_RANDOM) for loop in self.loops)
 
     @property
     def vector_length(self) -> int:
@@ -72,9 +93,12 @@ def _text(name: str) -> str:
 def _kernel(name: str, made: Conversion) -> str:
     value, more = "v", ""
     for loop in made.loops:
-        value = f"lp_{loop}({value}, {'scale, zero, ' if loop.startswith(_LINEAR) else ''}&p)"
+        given = "scale, zero, " if loop.startswith(_LINEAR) else "slot, " if loop.startswith(_RANDOM) else ""
+        value = f"lp_{loop}({value}, {given}&p)"
     if made.scale_bits:
         more = ", scale_t scale, u32 zero"
+    if made.is_random:
+        more += ", u32 slot"
     return f"""
 struct {name}_conversion {{
     typedef u{max(made.source_bits, 8)} source_t;
@@ -83,6 +107,7 @@ struct {name}_conversion {{
     static constexpr int source_bits = {made.source_bits}, target_bits = {made.target_bits};
     static constexpr int vector_length = {made.vector_length};
     static constexpr bool takes_scales = {str(made.scale_bits > 0).lower()};
+    static constexpr bool takes_slots = {str(made.is_random).lower()};
     static LP_INLINE target_t convert_one(source_t v, const params_t &p{more}) {{ return {value}; }}
 }};
 LP_KERNEL({name}, {name}_conversion)
@@ -113,12 +138,19 @@ def _by_value(struct: bytes) -> np.ndarray[Any, Any]:
     return np.frombuffer(struct, np.dtype((np.void, len(struct))))
 
 
-def operands_bytes(scale: int, zero: int, granularity: Granularity) -> bytes:
-    """Return the struct of operands: the addresses of scales and of zero points, 0 for none, and how they spread."""
-    return np.array([scale, zero, *granularity[1:]], np.uint64).tobytes()
+NO_SCALES = 0, 0, Granularity(None, 1, 1, 1, 0, 1)
+"""The first operands of a program that takes no scales."""
 
 
-_NOTHING = operands_bytes(0, 0, Granularity(None, 1, 1, 1, 0, 1))
+def operands_bytes(scale: int, zero: int, granularity: Granularity, stream: Stream | None = None) -> bytes:
+    """Return the struct of operands: the addresses of scales and of zero points, 0 for none, and how they spread.
+
+    Then the stream of random numbers, for programs that take some.
+    """
+    return np.array([scale, zero, *granularity[1:], *(stream or Stream(0))], np.uint64).tobytes()
+
+
+_NOTHING = operands_bytes(*NO_SCALES)
 
 
 def arguments(program: _kernels.Program, n: int, operands: bytes = _NOTHING) -> tuple[Any, Any, Any]:

@@ -7,11 +7,12 @@ import struct
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..plans.cast_plan import Plan
+from ..plans.cast_plan import Plan, Rule
+from ..plans.rounding_limits import Limits
 from ..spec.formats import Format
 from ..spec.rounding_rules import Rounding, slot_bits
 
-__all__ = ["exact_loops", "rounding_loops"]
+__all__ = ["exact_loops", "power_loops", "rounding_loops"]
 
 Loops = tuple[list[str], dict[str, int]]
 
@@ -31,6 +32,8 @@ class _Hub(NamedTuple):
 
 _FLOAT32 = _Hub(32, 23, 127)
 _FLOAT64 = _Hub(64, 52, 1023)
+_MOST = (1 << 31) - 1
+_NO_SLOT = 31  # shifted so far, a slot of 8 bits is 0
 _WHOLE = 64  # the bits of a fraction where none is lost
 
 
@@ -41,7 +44,8 @@ def _increments(rounding: Rounding, keep: int, has_zero: bool) -> dict[str, int]
     """
     half, whole = (1 << keep) >> 1, (1 << keep) - 1
     away = {"toward_positive": (whole, 0), "toward_negative": (0, whole), "away_from_zero": (whole, whole)}
-    mode, bits, odd, odd_bit, slot, random = rounding.mode, rounding.random_bits, 0, keep, 0, 0
+    mode, bits, odd, odd_bit = rounding.mode, rounding.random_bits, 0, keep
+    slot, random = _NO_SLOT, 0
     both = away.get(mode, (0, 0))
     if not has_zero:
         both = both[0], both[0]
@@ -63,13 +67,32 @@ def _increments(rounding: Rounding, keep: int, has_zero: bool) -> dict[str, int]
             both, odd, odd_bit = (((1 << random) >> 1) - 1,) * 2, 1, random
     return {
         "round_keep": keep,
-        "round_odd_bit": odd_bit,
+        "round_odd_bit": 0 if odd_bit == _WHOLE else 1 << odd_bit,
         "round_odd_increment": odd % (1 << 64),
         "round_increment": both[0],
         "round_increment_negative": both[1],
         "round_slot_shift": slot,
         "round_random_shift": random,
         "round_slot_bits": slot_bits(bits),
+    }
+
+
+def _caps(target: Format, limits: Limits, infinity: int) -> dict[str, int]:
+    """Return what rounds quickly: codes that larger ones become, and those from `infinity` on that need another look.
+
+    `infinity` is the code that the bits of Inf lead to.
+    """
+    if target.bits > 16:
+        return {}
+    signs = 0, target.sign_mask
+    caps = [code - sign for code, sign in zip(limits.overflow, signs, strict=True)]
+    capped = [target.max_code, target.max_code + 1]
+    simple = caps[0] in capped and (caps[1] in capped if target.signed else caps[1] == 0)
+    return {
+        "round_cap": caps[0] if simple else target.max_code,
+        "round_cap_negative": caps[1] if simple else target.max_code,
+        "round_rare": min(infinity - 1 if simple else target.max_code if target.signed else 0, _MOST),
+        "round_unsigned_zero": 0 if limits.zero[1] else (1 << 32) - 1,
     }
 
 
@@ -83,6 +106,7 @@ def _numbers(plan: Plan, hub: _Hub, keep: int) -> dict[str, int]:
     all_normal = exponent == 1 - hub.bias  # to a number of the hub, its own subnormals are as good as normal ones
     signed = dict(zip(("round_overflow", "round_infinity", "round_nan", "round_zero"), limits, strict=True))
     return {
+        **_caps(target, limits, ((hub.bias + 1 - exponent + target.has_zero) << hub.mantissa) >> keep),
         **_increments(plan.rounding, keep, target.has_zero),
         "round_mantissa": target.mantissa_bits,
         "round_exponent": target.emin,
@@ -92,6 +116,7 @@ def _numbers(plan: Plan, hub: _Hub, keep: int) -> dict[str, int]:
         "round_sticky": 1 - lower,
         "round_code_offset": lower,
         "round_sign": target.sign_mask,
+        "round_last": hub.word(math.inf),
         "round_largest": target.max_code + lower,
         "round_largest_negative": negative_limit + lower if negative_limit else 0,
         **{name: codes[0] for name, codes in signed.items()},
@@ -106,17 +131,32 @@ def _fits_float32(target: Format, bits: int) -> bool:
         return False
     if target.emin == 1 - _FLOAT32.bias:  # float32's own subnormals: nothing is lost
         return keep > 0
-    return keep >= bits + 2 and _FLOAT32.mantissa - target.emin <= _FLOAT32.bias
+    scales_exactly = 0 <= _FLOAT32.mantissa - target.emin <= _FLOAT32.bias  # to a fixed-point number, by a float32
+    return keep >= bits + 2 and scales_exactly
 
 
 def exact_loops(plan: Plan) -> Loops | None:
-    """Return the loop from 64-bit integers to the codes of a target for which float64 has too few bits; None elsewhere."""
+    """Return the loop from 64-bit integers to a target for which float64 has too few bits; None elsewhere."""
     assert plan.rounding is not None
     source, target = plan.source, plan.target
     if not (source.is_integer and source.bits == 64) or target.mantissa_bits + plan.rounding.random_bits + 2 <= 52:
         return None
     kind = "int" if source.signed else "uint"
     return [f"exact_{kind}64_to{target.storage_bits}"], _numbers(plan, _FLOAT64, _WHOLE)
+
+
+def power_loops(plan: Plan, wide: bool) -> Loops:
+    """Loops to powers of two by a round_mode, for exponents that float32's are not: the range is tested before."""
+    mode = {"up": "away_from_zero", "down": "toward_zero", "nearest": "nearest_away"}[plan.round_mode]
+    over, infinity, below, nan = plan.overflow_code, plan.infinity_code, plan.underflow_code, plan.nan_codes
+    limits = Limits((over, over), (infinity, infinity), nan, (below, below))
+    target = plan.target
+    rounded = replace(plan, rule=Rule.ROUND, rounding=Rounding(mode, "", ""), limits=limits)
+    numbers = _numbers(rounded, _FLOAT64, _FLOAT64.mantissa) | {
+        "round_smallest_normal": _FLOAT64.word(target.smallest_normal),
+        "round_last": _FLOAT64.word(float(target.max)),
+    }
+    return [*([] if wide else ["float32_to_float64"]), f"round64_to{target.storage_bits}"], numbers
 
 
 def rounding_loops(plan: Plan, wide: bool) -> Loops:
@@ -127,8 +167,10 @@ def rounding_loops(plan: Plan, wide: bool) -> Loops:
     name = "stochastic" if bits else "round"
     keep = _FLOAT64.mantissa - target.mantissa_bits
     # Narrowed to odd, numbers beyond float32 are its largest: one that a target may have as a value.
-    keeps_overflow = plan.rounding.mode != "to_odd" or target.magnitude(target.max_code + 1) < 2.0**128
-    if _fits_float32(target, bits) and not (wide and (bits or not keeps_overflow)):
+    fits = _fits_float32(target, bits)
+    if wide and fits:
+        fits = not bits and (plan.rounding.mode != "to_odd" or target.magnitude(target.max_code + 1) < 2.0**128)
+    if fits:
         names = ["float64_to_float32_odd"] if wide else []
         return [*names, f"{name}32_to{width}"], _numbers(plan, _FLOAT32, _FLOAT32.mantissa - target.mantissa_bits)
     names = [] if wide else ["float32_to_float64"]

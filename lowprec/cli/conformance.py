@@ -17,10 +17,11 @@ def report() -> Any:
     from ..conformance.comparison import compare
     from ..conformance.libraries import installed
     from ..conformance.quantize_cases import quantize_cases
+    from ..conformance.rounding_cases import rounding_cases, scale_cases
     from ..conformance.text_cases import bitcast_cases, text_cases
 
     def cases() -> Iterator[Case]:
-        for some in (cast_cases, text_cases, bitcast_cases, quantize_cases):
+        for some in (cast_cases, text_cases, bitcast_cases, quantize_cases, rounding_cases, scale_cases):
             yield from some()
 
     return compare(cases(), *installed())
@@ -40,11 +41,11 @@ def add_command(commands: Any) -> None:
     """Add the command to the parser's."""
     one = commands.add_parser(
         "conformance",
-        help="which installed libraries follow the rules of the ONNX operators, and where not",
-        description="Run onnx.reference, ONNX Runtime, ml_dtypes, torch and gfloat, as far as they are installed, and "
-        "lowprec itself against exact arithmetic: every code of the narrow formats, ties, the edges of overflow and "
-        "of the subnormals, NaN, Inf. Print how many inputs differ, and one input for each difference. It takes about "
-        "half a minute.",
+        help="which installed libraries follow the rules of the ONNX operators and of rounding, and where not",
+        description="Run onnx.reference, ONNX Runtime, ml_dtypes, torch, gfloat, pychop, APyTypes and torchao, as far "
+        "as they are installed, and lowprec itself against exact arithmetic: every code of the narrow formats, ties, "
+        "the edges of overflow and of the subnormals, NaN, Inf; every rounding mode; the scales of MX blocks. Print "
+        "how many inputs differ, and one input for each difference. It takes about half a minute.",
     )
     form = one.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything as JSON")

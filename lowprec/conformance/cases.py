@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..reference.array_cast import Codes
+from ..reference.exact_cast import decode
+from ..spec.format import own_dtype
 from ..spec.formats import Format, Kind
 from ..spec.opset_rules import NEWEST
 
@@ -25,6 +27,13 @@ class Tensor:
     def array(self) -> np.ndarray[Any, Any]:
         """The same in the dtype that NumPy or ml_dtypes has for the format."""
         return self.codes if self.fmt.kind is Kind.STRING else self.codes.view(self.fmt.dtype)
+
+    def values(self, index: int) -> np.ndarray[Any, Any]:
+        """Return the value of one code, in an array of one element."""
+        one = self.codes.reshape(-1)[index : index + 1]
+        if own_dtype(self.fmt) is None:
+            return np.array([float(decode(int(one[0]), self.fmt))])
+        return one.view(self.fmt.dtype)
 
     def __getitem__(self, which: Any) -> Tensor:
         """Return some of the codes."""

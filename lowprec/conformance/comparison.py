@@ -83,7 +83,7 @@ def _element_as_json(tensor: Tensor, index: int) -> dict[str, Any]:
     flat = tensor.codes.reshape(-1)
     if tensor.fmt.kind is Kind.STRING:
         return {"format": tensor.fmt.name, "value": str(flat[index])}
-    value = tensor.array.reshape(-1)[index : index + 1]
+    value = tensor.values(index)
     text = str(value.astype(np.float64)[0] if tensor.fmt.is_float else int(value[0]))
     return {"format": tensor.fmt.name, "code": f"0x{int(flat[index]):0{(tensor.fmt.bits + 3) // 4}X}", "value": text}
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -17,39 +15,11 @@ from ..reference.array_cast import Codes
 from ..spec.formats import Format, Kind, NaNRule
 from ..spec.opset_rules import NEWEST
 from .cases import Call, Tensor
+from .library import Declined, Library, check_opset
+from .rounding_cases import ENCODE, SCALE
+from .rounding_libraries import Apytypes, Pychop, Torchao, gfloat_codes, lowprec_codes
 
 __all__ = ["Declined", "Library", "installed"]
-
-
-class Declined(Exception):  # noqa: N818  nothing is wrong: the library does not offer the call
-    """The library has no such operator, type or attribute."""
-
-
-class Library(ABC):
-    """One column of the report."""
-
-    title = ""
-    package = ""
-    """The distribution that holds it and knows its version."""
-    remark = ""
-    """A note on its column."""
-
-    newest: int | None = None
-    """The newest opset it knows, where it knows opsets; calls of a newer one are made at that one."""
-    offers_all = False
-    """Whether an error counts as a wrong result."""
-
-    @property
-    def version(self) -> str:
-        """The installed version."""
-        try:
-            return metadata.version(self.package)
-        except metadata.PackageNotFoundError:  # brought by a distribution of another name
-            return str(getattr(importlib.import_module(self.package), "__version__", "?"))
-
-    @abstractmethod
-    def results(self, call: Call) -> Iterator[Codes]:
-        """Yield the codes of the result, once for each way the library has to compute it; raise Declined."""
 
 
 def _codes(result: Any, target: Format) -> Codes:
@@ -81,6 +51,8 @@ class Lowprec(Library):
             use_isa(active)
 
     def _run(self, call: Call) -> Any:
+        if call.operator in (ENCODE, SCALE):
+            return lowprec_codes(call)
         arrays = [None if one is None else one.array for one in call.inputs]
         attributes = dict(call.attributes)
         if call.operator in ("Cast", "BitCast"):
@@ -100,7 +72,7 @@ class Numpy(Library):
         """Yield the result of `astype`."""
         if call.operator not in ("Cast", "BitCast"):
             raise Declined(call.operator)
-        _check_opset(call)
+        check_opset(call)
         (x,) = call.inputs
         if x is None or (call.operator == "BitCast" and min(call.target.bits, x.fmt.bits) < 8):
             raise Declined("bits of narrow formats")
@@ -109,12 +81,6 @@ class Numpy(Library):
             yield _codes(array.view(call.target.dtype), call.target)
         else:
             yield _codes(array.astype(str if call.target.kind is Kind.STRING else call.target.dtype), call.target)
-
-
-def _check_opset(call: Call) -> None:
-    """Decline the rules of an older opset, for a library that knows none."""
-    if call.opset != NEWEST:
-        raise Declined("rules of an older opset")
 
 
 class Torch(Library):
@@ -136,7 +102,7 @@ class Torch(Library):
         """Yield the result of `Tensor.to`."""
         if call.operator not in ("Cast", "BitCast"):
             raise Declined(call.operator)
-        _check_opset(call)
+        check_opset(call)
         (x,) = call.inputs
         assert x is not None
         source, target = self._dtype(x.fmt), self._dtype(call.target)
@@ -155,7 +121,8 @@ class Gfloat(Library):
     def __init__(self) -> None:
         self._gfloat: Any = importlib.import_module("gfloat")
 
-    def _format(self, fmt: Format) -> Any:
+    def format_info(self, fmt: Format) -> Any:
+        """Return gfloat's description of a row."""
         if not fmt.is_float or fmt.bits > 32:
             raise Declined(fmt.name)
         high = {NaNRule.IEEE: fmt.mantissa_mask, NaNRule.ALL_ONES: 1}.get(fmt.nan, 0)
@@ -175,14 +142,17 @@ class Gfloat(Library):
 
     def results(self, call: Call) -> Iterator[Codes]:
         """Yield the codes of the rounded values."""
+        if call.operator in (ENCODE, SCALE):
+            yield gfloat_codes(self._gfloat, self.format_info(call.target), call)
+            return
         (x,) = call.inputs if call.operator == "Cast" else (None,)
         if x is None or x.fmt.kind is Kind.STRING or (x.fmt.is_integer and x.fmt.bits > 32):
             raise Declined(call.operator)
-        _check_opset(call)
-        info = self._format(call.target)
+        check_opset(call)
+        info = self.format_info(call.target)
         narrow = x.fmt.is_float and x.fmt.bits <= 16
         decode = self._gfloat.decode_ndarray
-        values = decode(self._format(x.fmt), x.codes) if narrow else x.array.astype(np.float64)
+        values = decode(self.format_info(x.fmt), x.codes) if narrow else x.array.astype(np.float64)
         mode = self._gfloat.types.RoundMode
         modes = {"up": mode.TowardPositive, "down": mode.TowardZero, "nearest": mode.TiesToAway}
         rounding = modes.get(call.attributes.get("round_mode", ""), mode.TiesToEven)
@@ -202,6 +172,8 @@ class _OnnxModel(Library):
 
     def node(self, call: Call) -> tuple[Any, dict[str, Tensor]]:
         """Return the node and its inputs by name."""
+        if call.operator in (ENCODE, SCALE):
+            raise Declined("what is no operator of ONNX")
         feeds = {f"x{index}": one for index, one in enumerate(call.inputs) if one is not None}
         names = ["" if one is None else f"x{index}" for index, one in enumerate(call.inputs)]
         return self.helper.make_node(call.operator, names, ["y"], **call.attributes), feeds
@@ -270,7 +242,17 @@ class OnnxRuntime(_OnnxModel):
         yield _codes(self.numpy_helper.to_array(tensor), call.target)
 
 
-_LIBRARIES: tuple[type[Library], ...] = (Lowprec, Reference, OnnxRuntime, Numpy, Torch, Gfloat)
+_LIBRARIES: tuple[type[Library], ...] = (
+    Lowprec,
+    Reference,
+    OnnxRuntime,
+    Numpy,
+    Torch,
+    Gfloat,
+    Pychop,
+    Apytypes,
+    Torchao,
+)
 
 
 def installed() -> tuple[list[Library], list[str]]:

@@ -7,13 +7,15 @@ from typing import Any
 
 from ..spec.formats import as_format
 from .comparison import Cell, Difference, Report
-from .rules import DECIDED, DISPUTED, RULES
+from .rules import DECIDED, DISPUTED, P3109, RULES
 
 __all__ = ["as_text", "markdown_table", "text_table"]
 
 _LEGEND = (
     "differ / tried: how many inputs come out otherwise than the rule says, of how many. -: not offered. "
-    f"{DECIDED}: ONNX is silent, docs/semantics.md decides. {DISPUTED}: ONNX's text and its own data disagree."
+    f"{DECIDED}: ONNX is silent, docs/semantics.md decides. {DISPUTED}: ONNX's text and its own data disagree. "
+    f"{P3109}: IEEE P3109, interim report 4.0. v: the part of the way to the neighbour farther from zero; R: a random "
+    "number of N bits. a: the largest magnitude of a block; M: that of its elements, emax its exponent."
 )
 
 

@@ -6,12 +6,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..spec.formats import NUMERIC, Format
+from ..spec.rounding_rules import OVERFLOWS
+from ..spec.scale_rules import SCALE_RULES
+from .rounding_cases import FAMILIES, MODES
 
-__all__ = ["DECIDED", "DISPUTED", "ONNX", "RULES", "Rule"]
+__all__ = ["DECIDED", "DISPUTED", "ONNX", "P3109", "RULES", "Rule"]
 
 ONNX = "ONNX"
 DECIDED = "decided"
 DISPUTED = "disputed"
+P3109 = "P3109"
 
 
 class Rule(NamedTuple):
@@ -112,3 +116,47 @@ RULES: dict[str, Rule] = {
     "dequantize short": Rule(_DEQUANTIZE, "blocks, the last one short"),
     "dequantize refuses": Rule(_DEQUANTIZE, "shapes that do not fit: an error"),
 }
+
+_MODE_TEXTS = {
+    "nearest_even": "to nearest, ties to the even code",
+    "nearest_away": "to nearest, ties away from zero",
+    "nearest_zero": "to nearest, ties toward zero",
+    "toward_zero": "the neighbour nearer to zero",
+    "away_from_zero": "the neighbour farther from zero",
+    "toward_positive": "the greater neighbour",
+    "toward_negative": "the lesser neighbour",
+    "to_odd": "the neighbour with the odd code",
+    "stochastic_a": "floor(v * 2^N) + R >= 2^N",
+    "stochastic_b": "floor(v * 2^(N+1)) + 2R + 1 >= 2^(N+1)",
+    "stochastic_c": "round(v * 2^N) + R >= 2^N",
+}
+_NOT_IN_P3109 = ("nearest_zero", "away_from_zero")
+_SCALE_TEXTS = {
+    "floor": ("floor(log2 a) - emax", "OCP MX"),
+    "ceil": ("ceil(log2 a) - emax", "torchao"),
+    "rceil": ("the least exponent with a <= M * 2^E", "cuBLAS"),
+    "even": ("floor(log2 a') - emax, a' rounded to the mantissa of the elements", "torchao"),
+    "nearest": ("floor(log2 a + 1/2) - emax", "FBGEMM"),
+}
+
+
+def _rounding_rules() -> dict[str, Rule]:
+    """Return the rows of the rounding modes, of overflow and of scale rules."""
+    rules = {}
+    for family, targets in FAMILIES.items():
+        names = ", ".join(fmt.name for fmt in targets)
+        group = f"rounding= to {'8-bit formats of IEEE P3109' if family == P3109 else names}"
+        for mode in MODES:
+            basis = DECIDED if mode in _NOT_IN_P3109 else P3109
+            rules[f"round {family} {mode}"] = Rule(group, f"{mode}: {_MODE_TEXTS[mode]}", basis)
+        for overflow in OVERFLOWS:
+            rules[f"round {family} over {overflow}"] = Rule(group, f"beyond the largest value, Inf: {overflow}", P3109)
+        for overflow in OVERFLOWS if any(not fmt.signed for fmt in targets) else ():
+            rules[f"round {family} below {overflow}"] = Rule(group, f"below the range: {overflow}", P3109)
+    for name in SCALE_RULES:
+        text, basis = _SCALE_TEXTS[name]
+        rules[f"scale {name}"] = Rule("scales of MX blocks", f"{name}: {text}", basis)
+    return rules
+
+
+RULES |= _rounding_rules()

@@ -83,7 +83,7 @@ def count_rounded_beyond(
         return 0
     with np.errstate(all="ignore"):
         wide = values.astype(np.float64)
-        magnitude, negative = np.abs(wide), np.signbit(wide)
+        magnitude, negative = np.abs(wide), np.signbit(wide) & fmt.has_zero  # without a zero signs are ignored
         numbers = None if random is None else random.astype(np.float64)
         beyond = _reached(magnitude, negative, _top(fmt), rounding, numbers)
         smallest = float(fmt.smallest_subnormal)

@@ -10,6 +10,7 @@ from typing import Any
 from ..spec.formats import FLOAT64, Format, Kind, NaNRule, is_in_table
 from ..spec.interned import CACHED, Interned, reduced
 from ..spec.opset_rules import CastRules
+from ..spec.reach import reach_problem
 from ..spec.rounding_rules import Rounding
 from .rounding_limits import Limits, limits_of, nan_codes_of
 
@@ -119,36 +120,27 @@ def _is_copy(source: Format, target: Format, saturate: bool) -> bool:
     return source == target and not applies_table
 
 
-# The loops round by an adder: a power of two as many exponents above a value as its format lacks mantissa bits.
 _FLOAT32_MANTISSA = 23
 _SMALLEST = -126  # exponents of normal float32 numbers
 _LARGEST = 127
 
 
+def _is_rounded_by_adding(target: Format) -> bool:
+    """Whether the loops of ONNX's rule encode a format: they add a power of two that is a float32, and the sign."""
+    if is_in_table(target):
+        return True
+    fields = (target.exponent_bits, target.mantissa_bits, target.bias, target.has_inf, target.nan)
+    is_half_of_single = fields == (8, 7, _LARGEST, True, NaNRule.IEEE)
+    fits = target.emax <= _LARGEST - 1 - _FLOAT32_MANTISSA + target.mantissa_bits or is_half_of_single
+    return target.signed and target.mantissa_bits > 0 and target.emin >= _SMALLEST and fits
+
+
 def check_convertible(fmt: Format, parameter: str) -> None:
     """Raise ValueError, which says why, for a described float that no back end converts."""
-    if not fmt.is_float or is_in_table(fmt):
-        return
-
-    def require(holds: bool, wanted: str, came: str) -> None:
-        if not holds:
-            raise ValueError(f"`{parameter}` must {wanted} to be converted; got {fmt.name}, {came}")
-
-    require(fmt.bits <= 16, "have 16 bits or fewer", f"which has {fmt.bits}")
-    if not fmt.has_zero:
-        is_scale = (fmt.exponent_bits, fmt.bias, fmt.has_inf, fmt.nan) == (8, 127, False, NaNRule.ALL_ONES)
-        wanted = "have 8 exponent bits, bias 127, a NaN and no Inf where it has no zero"
-        require(is_scale, wanted, f"which has {fmt.exponent_bits}, bias {fmt.bias}, NaN {fmt.nan.value}")
-        return
-    require(fmt.signed, "have a sign", "which is unsigned")
-    require(fmt.mantissa_bits > 0, "have a mantissa", "which has none")
-    require(fmt.emin >= _SMALLEST, f"have exponents from {_SMALLEST} up", f"whose smallest is {fmt.emin}")
-    is_half_of_single = (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.has_inf, fmt.nan) == (
-        8, 7, _LARGEST, True, NaNRule.IEEE
-    )  # fmt: skip
-    limit = _LARGEST - 1 - _FLOAT32_MANTISSA + fmt.mantissa_bits
-    wanted = f"have exponents up to {limit} with {fmt.mantissa_bits} mantissa bits"
-    require(fmt.emax <= limit or is_half_of_single, wanted, f"whose largest is {fmt.emax}")
+    problem = reach_problem(fmt)
+    if problem:
+        wanted = "have 16 bits or fewer, and finite values that are float32, to be converted"
+        raise ValueError(f"`{parameter}` must {wanted}; got {fmt.name}, {problem}")
 
 
 @lru_cache(maxsize=CACHED)
@@ -197,6 +189,9 @@ def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str
     saturates = {"never": False, "always": True, "asked": rules.saturate}[target.saturates]
     beyond = target.inf_code if target.has_inf else target.nan_code
     overflow = target.max_code if saturates or beyond is None else beyond
+    if target.has_zero and not _is_rounded_by_adding(target):
+        rounding = Rounding("nearest_even", "sat_finite" if saturates else "ovf_inf", "signed")
+        return Plan(Rule.ROUND, source, target, rounding=rounding, limits=limits_of(target, rounding))
     nan = nan_codes_of(target)
     inf_is_nan = saturates and rules.inf_is_nan and target.nan is NaNRule.NEGATIVE_ZERO
     return Plan(

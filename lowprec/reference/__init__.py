@@ -1,9 +1,11 @@
 """The oracle: every conversion in exact fractions, one value at a time. It reads formats and opsets only.
 
-`array_cast`, `array_rounding` and `array_quantize` compute the expected codes of whole arrays from it.
+Blocks are arrays. `array_cast`, `array_rounding` and `array_quantize` compute the expected codes of whole arrays.
 """
 
+from .exact_blocks import mx_blocks, mx_values
 from .exact_cast import cast, encode, neighbours, ulp
+from .exact_nvfp4 import nvfp4_blocks, nvfp4_values
 from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize, scale_index
 from .exact_values import Value, decode, exact_decimal, finite_count, magnitude_of
 from .philox import random_word
@@ -21,7 +23,11 @@ __all__ = [
     "exact_decimal",
     "finite_count",
     "magnitude_of",
+    "mx_blocks",
+    "mx_values",
     "neighbours",
+    "nvfp4_blocks",
+    "nvfp4_values",
     "precision_of",
     "quantize",
     "random_word",

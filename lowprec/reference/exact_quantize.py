@@ -16,7 +16,16 @@ from ..spec.opset_rules import NEWEST
 from .exact_cast import encode
 from .exact_values import Value, decode
 
-__all__ = ["dequantize", "dynamic_quantize", "precision_of", "quantize", "scale_index"]
+__all__ = [
+    "dequantize",
+    "dynamic_quantize",
+    "precision_of",
+    "product",
+    "quantize",
+    "quotient",
+    "rounded",
+    "scale_index",
+]
 
 
 def precision_of(scale_format: object) -> Format:
@@ -68,7 +77,8 @@ def _nan_of(*operands: Value) -> Value | None:
     return next((value for value in operands if value.special == "nan"), None)
 
 
-def _quotient(x: Value, y: Value) -> Value:
+def quotient(x: Value, y: Value) -> Value:
+    """Return x / y, exact."""
     nan = _nan_of(x, y)
     if nan is not None:
         return nan
@@ -80,7 +90,8 @@ def _quotient(x: Value, y: Value) -> Value:
     return Value(Fraction(0) if y.special else x.magnitude / y.magnitude, negative)
 
 
-def _product(x: Value, y: Value) -> Value:
+def product(x: Value, y: Value) -> Value:
+    """Return x * y, exact."""
     nan = _nan_of(x, y)
     if nan is not None:
         return nan
@@ -106,7 +117,8 @@ def _minus(value: Value) -> Value:
     return Value(value.magnitude, not value.negative, value.special)
 
 
-def _rounded(value: Value, fmt: Format) -> Value:
+def rounded(value: Value, fmt: Format) -> Value:
+    """Return a value rounded once, to nearest even, to a format."""
     return decode(encode(value, fmt), fmt)
 
 
@@ -167,12 +179,12 @@ def quantize(
     fmt, working = as_format(target, parameter="target"), _check_precision(precision, "precision")
     offset = _zero_point(zero_point, fmt)
     operands = (Value.of(x), Value.of(scale, parameter="scale"))
-    quotient = _rounded(_quotient(*(_rounded(value, working) for value in operands)), working)
+    found = rounded(quotient(*(rounded(value, working) for value in operands)), working)
     if fmt.kind is Kind.INT:
-        return _clamped(quotient, offset, fmt)
+        return _clamped(found, offset, fmt)
     if offset is not None:
-        quotient = _rounded(_sum(_rounded(quotient, FLOAT32), offset), FLOAT32)
-    return encode(quotient, fmt, saturate=saturate, opset=opset)
+        found = rounded(_sum(rounded(found, FLOAT32), offset), FLOAT32)
+    return encode(found, fmt, saturate=saturate, opset=opset)
 
 
 def dequantize(
@@ -195,8 +207,8 @@ def dequantize(
     if offset is not None:
         exact = row.kind is Kind.INT  # integers have no -0: their difference is a number
         value = Value.of(value.number - offset.number) if exact else _sum(value, _minus(offset))
-    factor = _rounded(Value.of(scale, parameter="scale"), FLOAT32)
-    return encode(_rounded(_product(_rounded(value, FLOAT32), factor), FLOAT32), result)
+    factor = rounded(Value.of(scale, parameter="scale"), FLOAT32)
+    return encode(rounded(product(rounded(value, FLOAT32), factor), FLOAT32), result)
 
 
 def dynamic_quantize(x: Sequence[object]) -> tuple[list[int], Value, int]:
@@ -212,7 +224,7 @@ def dynamic_quantize(x: Sequence[object]) -> tuple[list[int], Value, int]:
     """
     if not x:
         raise ValueError("`x` must have at least one element; got none")
-    values, zero = [_rounded(Value.of(value), FLOAT32) for value in x], Value(Fraction(0))
+    values, zero = [rounded(Value.of(value), FLOAT32) for value in x], Value(Fraction(0))
 
     def order(value: Value) -> float | Fraction:
         return float(value) if value.special else value.number
@@ -220,8 +232,8 @@ def dynamic_quantize(x: Sequence[object]) -> tuple[list[int], Value, int]:
     nan = _nan_of(*values)
     high = nan or max([zero, *values], key=order)
     low = nan or min([zero, *values], key=order)
-    full = _rounded(_sum(high, _minus(low)), FLOAT32)
-    scale = _invalid() if nan else _rounded(_quotient(full, Value.of(255)), FLOAT32)
-    start = _rounded(_sum(zero, _minus(_rounded(_quotient(low, scale), FLOAT32))), FLOAT32)
+    full = rounded(_sum(high, _minus(low)), FLOAT32)
+    scale = _invalid() if nan else rounded(quotient(full, Value.of(255)), FLOAT32)
+    start = rounded(_sum(zero, _minus(rounded(quotient(low, scale), FLOAT32))), FLOAT32)
     zero_point = _clamped(start, None, UINT8)
     return [quantize(value, scale, zero_point, UINT8, precision=FLOAT32) for value in values], scale, zero_point

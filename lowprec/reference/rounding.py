@@ -15,7 +15,7 @@ from ..spec.formats import Format
 from ..spec.rounding_rules import Rounding
 from .exact_values import Value, canonical_nan, finite_count, nan_by_sign, signed_code
 
-__all__ = ["Place", "check_random", "decide_rounded", "encode_rounded", "lots_for_upper", "place_of"]
+__all__ = ["Place", "check_random", "decide_rounded", "encode_rounded", "goes_away", "lots_for_upper", "place_of"]
 
 _EXACT = "exact: x is a value of the format"
 
@@ -115,7 +115,7 @@ def _directed(is_odd: bool, negative: bool, mode: str) -> tuple[bool, str]:
     return away, f"the {'upper' if away != negative else 'lower'} neighbour: it is {which}"
 
 
-def _goes_away(place: Place, negative: bool, rounding: Rounding, random: int | None) -> tuple[bool, str]:
+def goes_away(place: Place, negative: bool, rounding: Rounding, random: int | None) -> tuple[bool, str]:
     """Return whether a number becomes the neighbour farther from zero, and why."""
     is_odd = place.lower % 2 == 1
     if not place.fraction:
@@ -205,7 +205,7 @@ def _decide_number(value: Value, fmt: Format, rounding: Rounding, random: int | 
         code = signed_code(0, negative, fmt)
         return code, _EXACT if code or not negative else "zero: the format has no -0"
     place = place_of(value.magnitude, fmt)
-    away, why = _goes_away(place, negative, rounding, random)
+    away, why = goes_away(place, negative, rounding, random)
     code = place.lower + away
     if negative and not fmt.signed:
         return (0, why) if code == 0 else _below(True, True, fmt, rounding)

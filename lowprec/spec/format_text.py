@@ -123,18 +123,23 @@ def call_text(fmt: Any) -> str:
     "lp.float_format('e4m3', exponent_bits=4, mantissa_bits=3, bias=7, nan='all-ones')"
     """
     if fmt.onnx_name is None and fmt.is_float and fmt.bits <= MOST_BITS and fmt.torch_name is None:
-        return _description_text(fmt)
+        if not has_p3109_shape(fmt.name):
+            return _description_text(fmt)
+        if _is_p3109(fmt):
+            return f"lp.as_format({fmt.name!r})"
     values = ((field.name, getattr(fmt, field.name)) for field in dataclasses.fields(fmt))
     named = (f"{name}={value if isinstance(value, enum.Enum) else repr(value)}" for name, value in values)
     return f"Format({', '.join(named)})"
 
 
+def _is_p3109(fmt: Any) -> bool:
+    """Whether a format with a name of that shape is the one that has the name."""
+    facts = P3109(*(getattr(fmt, field) for field in P3109._fields))
+    return not p3109_problem(fmt.name) and facts == p3109_facts(fmt.name)
+
+
 def _description_text(fmt: Any) -> str:
-    """Return the call that makes a described format: by its name where IEEE P3109 has it, else by its facts."""
-    if has_p3109_shape(fmt.name) and not p3109_problem(fmt.name):
-        facts = p3109_facts(fmt.name)
-        if facts == P3109(*(getattr(fmt, field) for field in P3109._fields)):
-            return f"lp.as_format({fmt.name!r})"
+    """Return the call that makes a described format, arguments at their defaults left out."""
     usual = {"signed": (fmt.signed, True), "inf": (fmt.has_inf, True), "nan": (fmt.nan.value, NaNRule.IEEE.value)}
     usual |= {"zero": (fmt.has_zero, True), "source": (fmt.source, "")}
     named = [f"{name}={getattr(fmt, name)}" for name in ("exponent_bits", "mantissa_bits", "bias")]

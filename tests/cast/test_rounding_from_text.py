@@ -86,6 +86,20 @@ def test_the_decimal_is_rounded_once(name: str) -> None:
                 assert codes[place] == wanted, (texts[place], rule, hex(codes[place]), hex(wanted))
 
 
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "bfloat16", "float64"])
+def test_borders_of_random_numbers(name: str) -> None:
+    """A decimal at the border that the random number of its place sets goes up, one just below it does not."""
+    fmt = lp.as_format(name)
+    for mode, half in (("stochastic_a", 0), ("stochastic_b", 1)):
+        words = [random_word(SEED, place, 16) for place in range(40)]
+        borders = [1 + Fraction(2**17 - 2 * word - half, 2 ** (17 + fmt.mantissa_bits)) for word in words]
+        for below, wanted in ((0, 1), (Fraction(1, 2**120), 0)):
+            x = np.array([decimal(border - below) for border in borders], object)
+            found = lp.cast(x, fmt, rounding=mode, seed=SEED)
+            codes = found.view(f"u{found.dtype.itemsize}") - np.ones(1, fmt.dtype).view(fmt.code_dtype)
+            assert codes.tolist() == [wanted] * len(x)
+
+
 def test_known_results() -> None:
     x = np.array([["0.1", "-0.1"]], object)
     cast = lp.cast(x, "float8_e4m3fn", rounding="toward_zero")

@@ -15,11 +15,14 @@ import pytest
 from safetensors.numpy import load_file
 from support.checkpoint_files import Array, bytes_in, codes_of, everything, save, stored_bytes, values
 from support.sharded_checkpoint import checkpoint
-from test_dequantize_folders import mixed_model, read_tensors
+from support.typed_tensors import nibbles, random_codes, random_scales, read_tensors, write_tensors
 
 import lowprec as lp
+from lowprec import reference
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.arithmetic.places import Places
+from lowprec.spec.formats import FLOAT8_E4M3FN
+from lowprec.spec.rounding_rules import Rounding
 
 SEED = 0x0123_4567_89AB_CDEF
 RULES: dict[str, dict[str, Any]] = {
@@ -116,6 +119,27 @@ def test_fortran_order_with_scales(scale: str, shape: tuple[int, ...], cut: int,
         assert file["x"].tobytes() == codes_of(expected).tobytes()
 
 
+def test_the_oracle(cut: int, tmp_path: Path) -> None:
+    """Each element takes the random number of its place, in fractions; the scales are powers of two."""
+    x = values((24, 16), 14)
+    np.save(tmp_path / "x.npy", np.asfortranarray(x))
+    rules: dict[str, Any] = {"rounding": "stochastic_c", "seed": SEED, "random_bits": 11}
+    for number, scale in enumerate(({}, {"scale": "axis:1", "scale_format": "float8_e8m0fnu"})):
+        target = tmp_path / f"{number}.npz"
+        convert(tmp_path / "x.npy", target, to="float8_e4m3fn", threads=cut, **scale, **rules)
+        with np.load(target) as file:
+            found, scales = file["x"], file["x_scale"] if scale else np.full(16, 127)
+        rounding = Rounding("stochastic_c", "sat_finite", "signed", 11)
+        expected = [
+            reference.encode_rounded(
+                float(v) / 2.0 ** (int(scales[index % 16]) - 127), FLOAT8_E4M3FN, rounding,
+                reference.random_word(SEED, index, 11),
+            )
+            for index, v in enumerate(x.ravel())
+        ]  # fmt: skip
+        assert found.ravel().tolist() == expected
+
+
 def test_an_npy_file_there_and_back(tmp_path: Path) -> None:
     """float16 to float32 and back: NumPy reads it, and values stay under every rounding."""
     x = values((40, 30), 10, np.float16)
@@ -143,14 +167,21 @@ def test_safetensors_own_reader(tmp_path: Path) -> None:
 def test_every_weight_that_is_dequantized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
     """The product of code and scale in float32, rounded by the rule; weights with exchanged axes among them."""
     monkeypatch.chdir(tmp_path)
-    mixed_model()
+    rng = np.random.default_rng(12)
+    fp4, scales = rng.integers(0, 16, (3, 12, 96)), rng.integers(98, 106, (3, 12, 3), np.uint8)  # subnormal
+    tensors = {
+        "a_blocks": nibbles(fp4).reshape(3, 12, 3, 16), "a_scales": scales,
+        "b.weight": random_codes((300, 260)), "b.weight_scale_inv": random_scales((3, 3)),
+    }  # fmt: skip
+    write_tensors(Path("x.safetensors"), tensors)
     convert("x.safetensors", "wide.safetensors", to="float32")
     if cut > 1:
         monkeypatch.setattr("lowprec.checkpoints.operations.dequantize.PART", 300)
-    convert("x.safetensors", "y.safetensors", to="bfloat16", threads=cut, verify=True, **RULES["stochastic"])
+    convert("x.safetensors", "y.safetensors", to="float16", threads=cut, verify=True, **RULES["stochastic"])
     found = read_tensors(Path("y.safetensors"))
+    assert {name: x.shape for name, x in found.items()} == {"a": (3, 96, 12), "b.weight": (300, 260)}
     for name, x in read_tensors(Path("wide.safetensors")).items():
-        assert codes_of(found[name]).tobytes() == lp.encode(x, "bfloat16", **RULES["stochastic"]).tobytes(), name
+        assert codes_of(found[name]).tobytes() == lp.encode(x, "float16", **RULES["stochastic"]).tobytes(), name
 
 
 def test_nearest_even_changes_nothing(tmp_path: Path) -> None:

@@ -10,7 +10,10 @@ import pytest
 from support.checkpoint_files import save, stored_bytes
 
 import lowprec as lp
+from lowprec import reference
 from lowprec.checkpoints import convert
+from lowprec.spec.formats import FLOAT8_E8M0FNU
+from lowprec.spec.rounding_rules import Rounding
 
 
 def reaches(magnitude: float, lower: float, step: float, mode: str, odd: bool, negative: bool) -> bool:
@@ -71,6 +74,22 @@ def test_saturated_counts_of_random_numbers(mode: str, cut: int, tmp_path: Path)
         report = convert(tmp_path / "x.npy", target, to="float8_e4m3fn", threads=cut, **rules)
         here = lp.encode(np.ascontiguousarray(array), "float8_e4m3fn", overflow="ovf_inf", **rules) & 0x7F
         assert report.total.saturated == np.count_nonzero(here == 0x7F)
+
+
+@pytest.mark.parametrize("mode", [*MODES, "stochastic_a", "stochastic_b", "stochastic_c"])
+def test_saturated_counts_without_a_zero(mode: str, tmp_path: Path) -> None:
+    """Powers of two: both ends of the range, by the oracle; beyond them it has NaN."""
+    parts = np.array([1, 1.25, 1.5, 1.75, 1.999])
+    powers = {1: (-129, -128, -127, 0, 126, 127), -1: (-129, 0, 127)}
+    x = np.concatenate([sign * parts * 2.0**power for sign, some in powers.items() for power in some])
+    x = np.append(x, [0.0, -0.0]).astype(np.float32)
+    rounding = Rounding(mode, "ovf_inf", "signed", 4 if mode.startswith("stochastic") else 0)
+    random = [reference.random_word(8, n, 4) if rounding.random_bits else None for n in range(x.size)]
+    codes = [reference.encode_rounded(float(v), FLOAT8_E8M0FNU, rounding, r) for v, r in zip(x, random, strict=True)]
+    rules: dict[str, Any] = {"seed": 8, "random_bits": 4} if rounding.random_bits else {}
+    file = save(tmp_path / "x.safetensors", {"x": x})
+    report = convert(file, tmp_path / "y.safetensors", to="float8_e8m0fnu", rounding=mode, **rules)
+    assert report.total.saturated == codes.count(0xFF)
 
 
 def test_losses(tmp_path: Path) -> None:

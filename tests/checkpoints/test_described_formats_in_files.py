@@ -178,6 +178,11 @@ def test_hostile_notes(note: Any, tmp_path: Path) -> None:
         lp.checkpoints.open(_described(tmp_path, note, HELD))
 
 
+def test_codes_must_be_in_unsigned_integers(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"tensor 'w' is not what the entry 'lowprec' of the metadata says"):
+        lp.checkpoints.open(_described(tmp_path, {"format": TAKEN, "shape": [2, 3]}, HELD.astype(np.int8)))
+
+
 def test_formats_that_float32_does_not_hold(tmp_path: Path) -> None:
     wide = {**TAKEN, "name": "wide", "bias": 200}
     path = _described(tmp_path, {"format": wide, "shape": [2, 3]}, HELD)

@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from support.cuda_on_cpu import casts, quantizations
+from support.cuda_on_cpu import casts, quantizations, roundings
 
 from lowprec.backends import cuda_source
 
@@ -22,7 +22,7 @@ def _some_conversions() -> list[cuda_source.Conversion]:
     """Return kernels enough for every loop, and every width at each end; small ones, since compiling takes long."""
     parts = {
         made: {*made.loops, ("from", made.source_bits), ("to", made.target_bits)}
-        for made in [*casts(), *quantizations()]
+        for made in [*casts(), *quantizations(), *roundings()]
     }
     missing, chosen = set().union(*parts.values()), []
     while missing:

@@ -21,9 +21,10 @@ from lowprec.plans.cast_plan import copy_plan, make_plan
 from lowprec.plans.granularity import Granularity
 from lowprec.spec.formats import FORMATS
 from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.rounding_rules import Stream
 
 NATIVE = Path(lp.__file__).parent / "_native"
-HEADERS = ("elementwise.h", "integer_elements.h", "scaled_elements.h")
+HEADERS = ("elementwise.h", "integer_elements.h", "scaled_elements.h", "rounding_elements.h")
 ENDS = [(a, b) for a in (2, 4, 6, 8, 16, 32, 64) for b in (2, 4, 6, 8, 16, 32, 64)]
 
 
@@ -58,8 +59,18 @@ def test_arguments_are_passed_by_value() -> None:
     assert count.dtype == np.uint64
     assert count == 2**33
     assert params.size == operands.size == 1  # CuPy passes a NumPy array of one element by value, and refuses others
-    masks = np.frombuffer(params.tobytes(), np.uint64)[-8:].tolist()
-    assert masks == [0xFF, 0x80, 0xFFFF, 0, 0, 0, 0, 0]  # source_mask, source_sign, target_mask and what follows
+    words = np.frombuffer(params.tobytes(), np.uint64).tolist()
+    first = words.index(0xFF)
+    assert words[first : first + 8] == [
+        0xFF,
+        0x80,
+        0xFFFF,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ]  # source_mask, source_sign, target_mask and what follows
 
 
 def _between(file: str, start: str, end: str) -> str:
@@ -93,7 +104,7 @@ def test_every_loop_has_a_function_but_those_of_the_ends() -> None:
     tier = import_module(f"lowprec._native.tier_{lp.build_info()['isas'][0]}")
     loops = {name for name in tier.LOOPS if not name.startswith(("pack", "unpack", "byteswap"))}
     assert len(loops) > 50
-    assert loops | set(tier.SCALE_LOOPS) <= made
+    assert loops | set(tier.SCALE_LOOPS) | set(tier.RANDOM_LOOPS) <= made
 
 
 def test_loops_that_take_scales_are_known_by_their_names() -> None:
@@ -105,10 +116,12 @@ def test_loops_that_take_scales_are_known_by_their_names() -> None:
 
 def test_operands_are_passed_by_value() -> None:
     packed = cuda_source.operands_bytes(2**40, 0, Granularity(0, 3, 4, 1, 0, 1))
-    assert np.frombuffer(packed, np.uint64).tolist() == [2**40, 0, 3, 4, 1, 0, 1]
+    assert np.frombuffer(packed, np.uint64).tolist() == [2**40, 0, 3, 4, 1, 0, 1, 0, 0]
+    streamed = cuda_source.operands_bytes(*cuda_source.NO_SCALES, Stream(2**63 + 1, 7))
+    assert np.frombuffer(streamed, np.uint64).tolist() == [0, 0, 1, 1, 1, 0, 1, 2**63 + 1, 7]
     fields = re.findall(r"\w+(?=[,;])", re.sub("//.*", "", _between("vectors.cuh", "struct operands_t {", "};")))
-    assert fields == ["scale", "zero", "inner", "length", "block", "outer_step", "width"]
-    assert [*Granularity._fields[1:]] == fields[2:]
+    assert fields == ["scale", "zero", "inner", "length", "block", "outer_step", "width", "seed", "slot"]
+    assert [*Granularity._fields[1:], "seed", "slot"] == fields[2:]
     assert cuda_source.arguments(_program("int8", "uint16"), 1, packed)[2].tobytes() == packed
 
 

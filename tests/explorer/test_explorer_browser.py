@@ -12,6 +12,10 @@ from support.browser import Visit
 from lowprec.explorer.page_states import PAGES
 
 NAMES = [path for path, *_ in PAGES]
+DESCRIBED = [
+    "rounding?x=-0.3&fmt=e4m3,bias=8,inf=0,nan=negative-zero&rounding=to_odd&overflow=ovf_inf",
+    "compare?fmts=float16,e4m3,bias=8,inf=0,nan=negative-zero,binary8p3se&rounding=toward_zero",
+]
 
 
 @pytest.fixture
@@ -63,6 +67,25 @@ def test_eight_rapid_clicks_all_count(visit: Visit) -> None:
     visit.address_has("at=0x80")
     visit.settle()
     assert bits(page) == "10000000"
+
+
+def test_a_format_is_typed_in_the_list(visit: Visit) -> None:
+    page = visit.go("rounding?x=0.3&opset=23")
+    box = page.get_by_role("combobox", name="Format")
+    box.fill("E4M3, bias=8, nan=negative-zero, inf=0")
+    box.press("Enter")
+    visit.address_has("fmt=e4m3,bias=8,inf=0,nan=negative-zero&saturate=1&opset=28")
+    page.get_by_text("None: ONNX has no number for e4m3,bias=8,inf=0,nan=negative-zero.").wait_for()
+    box.fill("binary12p3se")
+    box.press("Enter")
+    page.get_by_role("alert").filter(has_text="largest value, 8.68441e+76, is not below 2^128").wait_for()
+    visit.settle()
+    visit.address_has("fmt=e4m3,bias=8,inf=0,nan=negative-zero")  # it stays
+    assert box.input_value() == "e4m3,bias=8,inf=0,nan=negative-zero"
+    page.get_by_role("link", name="Compare", exact=True).click()
+    page.get_by_role("link", name="e4m3,bias=8,inf=0,nan=negative-zero").first.click()
+    page.get_by_role("switch").first.wait_for()
+    assert len(bits(page)) == 8
 
 
 def test_dragging_paints_bits(visit: Visit) -> None:
@@ -181,6 +204,9 @@ def test_a_table_that_goes_on_shows_it(visit: Visit) -> None:
     assert table.evaluate("table => getComputedStyle(table).backgroundAttachment") == "local, local, scroll, scroll"
     right = table.get_by_role("columnheader", name="value").bounding_box()
     assert right["x"] + right["width"] <= 390  # what matters most is in sight
+    chances = page.get_by_role("region", name="Stochastic roundings")
+    right = chances.get_by_role("columnheader", name="P(upper)").bounding_box()
+    assert right["x"] + right["width"] <= 390
 
 
 def test_a_refused_file_ends_the_page(visit: Visit) -> None:
@@ -219,7 +245,7 @@ def test_dark_by_the_systems_choice(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("visit", [{"phone": True}, {}, {"dark": True}], indirect=True, ids=["phone", "light", "dark"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *DESCRIBED])
 def test_every_page_fits_and_is_accessible(visit: Visit, name: str) -> None:
     page = visit.go(name)
     wide = page.evaluate("Math.max(document.documentElement.scrollWidth, "

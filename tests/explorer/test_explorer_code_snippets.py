@@ -13,8 +13,9 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.explorer import code_snippets
 from lowprec.explorer.page_states import Quantize
+from lowprec.explorer.views.cast_options import cast_options
 from lowprec.explorer.views.compare import COMPARABLE
-from lowprec.explorer.views.conversion import CASTABLE, bitcasting, cast_options, conversion
+from lowprec.explorer.views.conversion import CASTABLE, bitcasting, conversion
 from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, quantize
 from lowprec.explorer.views.tensor import DISTRIBUTIONS, Tensor, from_file, sampled, typed
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 from support.browser import Visit
 
 from lowprec import as_format, reference
+from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import (
     ANATOMY_SHOWS,
     FORMAT_NAMES,
@@ -28,7 +28,8 @@ from lowprec.explorer.page_states import (
     Rounding,
     Saturation,
 )
-from lowprec.explorer.url_query import write
+from lowprec.explorer.url_query import query_text, write
+from lowprec.explorer.views.cast_options import OVERFLOW_CHOICES, ROUNDING_CHOICES
 from lowprec.explorer.views.compare import COMPARABLE
 from lowprec.explorer.views.conversion import PACKABLE
 from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS
@@ -73,7 +74,15 @@ CODE = """() => {
 }"""
 
 
+DESCRIBED = (
+    "binary3p1uf", "binary5p2sf", "binary7p3se", "binary9p4se", "binary12p6se", "binary16p16ue", "e4m0,nan=none",
+    "e4m3,bias=8,inf=0,nan=negative-zero",
+)  # fmt: skip
+CONVERTED = ("binary5p2sf", "binary8p3se", "binary12p6se", "e4m3,bias=8,inf=0,nan=negative-zero")
+
+
 def anatomies() -> Iterator[Anatomy]:
+    yield from (Anatomy(name, "0.3") for name in DESCRIBED)
     for fmt, show in product(FORMAT_NAMES, ANATOMY_SHOWS):
         yield Anatomy(fmt, "-1.5" if show == "exact" else "0.3", show)
     yield from (Anatomy(fmt, text) for fmt in ("float64", "int64", "uint64") for text in ("1.5", "9007199254740993"))
@@ -81,6 +90,10 @@ def anatomies() -> Iterator[Anatomy]:
 
 
 def roundings() -> Iterator[Rounding]:
+    for index, name in enumerate(DESCRIBED):
+        yield Rounding(("0.3", "-1", "1e30")[index % 3], name, line=LINES[index % 3], overflow="ovf_inf")
+    yield from (Rounding("-0.3", rounding=name, line="binades") for name in ROUNDING_CHOICES[1:])
+    yield from (Rounding("500", overflow=name, line="binades") for name in OVERFLOW_CHOICES)
     for name in FORMAT_NAMES:
         fmt = as_format(name)
         for line in LINES if fmt.is_float else LINES[:1]:
@@ -97,6 +110,7 @@ def comparisons() -> Iterator[Compare]:
         yield Compare(tuple(some), x)
     yield from (Compare(saturate=saturate, round_mode=mode) for saturate in (True, False) for mode in ROUND_MODES)
     yield from (Compare(opset=opset) for opset in OPSETS)
+    yield from (Compare(("int8", *DESCRIBED), opset=19), Compare(("int8", *DESCRIBED), "-1", rounding="to_odd"))
 
 
 def conversions() -> Iterator[Conversion]:
@@ -104,11 +118,15 @@ def conversions() -> Iterator[Conversion]:
         yield Conversion(source, ("-1/3", "0x1")[index % 2], target, saturate=index % 3 == 0)
     yield from (Conversion(target="float8_e8m0fnu", round_mode=mode) for mode in ROUND_MODES)
     yield from (Conversion(opset=opset) for opset in OPSETS)
+    yield from (Conversion(name, target=CONVERTED[index - 1]) for index, name in enumerate(CONVERTED))
+    yield from (Conversion(target=name, rounding="nearest_away", overflow="ovf_inf") for name in (*CONVERTED, "int8"))
+    yield Conversion(packed="binary6p3se")
     yield from (Conversion(packed=fmt.name) for fmt in PACKABLE)
 
 
 def quantizations() -> Iterator[Quantize]:
     small = Quantize(rows=6, columns=40)
+    yield from (replace(small, fmt=name) for name in CONVERTED if name != "binary12p6se")
     for index, (fmt, per) in enumerate(product(TARGETS, GRANULARITIES)):
         scale = SCALE_FORMATS[(index + index // 4) % 4].name
         yield replace(small, fmt=fmt.name, per=per, scale=scale, zero_point=index % 2 == 1)
@@ -142,7 +160,7 @@ def problems_of(visit: Visit) -> list[str]:
 
 def wrong_code(visit: Visit, state: Anatomy) -> list[str]:
     """Return what the bits and the table say where that is not the code of the number."""
-    fmt = as_format(state.fmt)
+    fmt = format_named(state.fmt)
     code = reference.encode(state.at, fmt)
     expected = [f"{code:0{fmt.bits}b}", f"{code:0{-(-fmt.bits // 4)}X}"]
     for _ in range(30):
@@ -159,7 +177,7 @@ def test_every_state(browser: Any, address: str, path: str) -> None:
     visit = Visit(browser, address)
     visit.go(path)
     for state in STATES[path]():
-        link, before = f"{path}?{urlencode(write(state))}", len(visit.complaints)
+        link, before = f"{path}?{query_text(write(state))}", len(visit.complaints)
         try:
             visit.turn_to(link)
             found = problems_of(visit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -66,37 +67,106 @@ def test_onnx_rows_are_the_oracles_and_the_kernels(fmt: Format, saturate: bool) 
             assert rows[0].code == int(lp.encode(np.array(number), fmt, saturate=saturate))
 
 
-@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits <= 8 and fmt.kind is not Kind.BOOL], **BY_NAME)
-def test_comparisons_are_the_neighbours_found_by_search(fmt: Format) -> None:
-    values = {
-        reference.decode(code, fmt).number for code in range(1 << fmt.bits) if not reference.decode(code, fmt).special
+def found_by_search(x: Fraction, fmt: Format, values: list[Fraction]) -> dict[str, Fraction]:
+    """Return what each rounding makes of a number, saturating, from the sorted magnitudes of a format of up to 8 bits.
+
+    The place of a magnitude in the list is its code.
+    """
+    size = abs(x)
+    lower = max((code for code, value in enumerate(values) if value <= size), default=0)
+    upper = min(lower if values[lower] >= size else lower + 1, len(values) - 1)
+    near, far = values[lower], values[upper]
+    nearest = near if size - near < far - size else far if size - near > far - size else None
+    odd, even = (near, far) if lower % 2 else (far, near)
+    negative = x < 0 and fmt.signed
+    magnitudes = {
+        "nearest_even": even if nearest is None else nearest,
+        "nearest_away": far if nearest is None else nearest,
+        "nearest_zero": near if nearest is None else nearest,
+        "toward_zero": near,
+        "away_from_zero": far,
+        "toward_positive": near if negative else far,
+        "toward_negative": far if negative else near,
+        "to_odd": odd,
     }
+    if lower == upper:  # exact, or beyond an end
+        magnitudes = dict.fromkeys(magnitudes, near)
+    return {name: -value if negative else value for name, value in magnitudes.items()}
+
+
+NARROW = [fmt for fmt in FLOATS if fmt.bits <= 8]
+DESCRIBED = [lp.as_format(name) for name in ("binary5p2sf", "binary6p1ue", "binary4p4uf", "binary7p3se")]
+
+
+@pytest.mark.parametrize("fmt", NARROW + DESCRIBED, **BY_NAME)
+def test_roundings_are_the_neighbours_found_by_search(fmt: Format) -> None:
+    codes = (reference.decode(code, fmt) for code in range(fmt.max_code + 1))
+    values = [value.number for value in codes]
+    assert values == sorted(values)
     chance = random.Random(7)
-    largest = max(values)
-    numbers = [Fraction(chance.uniform(-1.2, 1.2)) * largest for _ in range(40)]
-    numbers += [Fraction(chance.uniform(-4, 4)) for _ in range(40)] + [
-        Fraction(number) for number in sorted(values)[::9]
-    ]
-    for x in numbers:
-        ways = by_name(view.rounding(str(x), fmt))
-        if fmt.is_float and not fmt.has_zero:
-            assert set(ways) == {f"round_mode {mode}" for mode in ROUND_MODES}
-            continue
-        below = max((number for number in values if number <= x), default=None)
-        above = min((number for number in values if number >= x), default=None)
-        zero_side, far_side = (below, above) if x >= 0 else (above, below)
-        expected = {"away from zero": far_side, "up, toward +Inf": above, "down, toward -Inf": below}
-        if fmt.is_float:
-            expected["toward zero"] = zero_side
-        if below is not None and above is not None:
-            nearer = above if above - x < x - below else below if x - below < above - x else far_side
-            expected["to nearest, ties away"] = nearer
-        for name, number in expected.items():
-            mode = ways[name]
-            assert (mode.value.number if mode.value else None) == number, (name, x)
-            assert not mode.is_onnx
-            if number is not None:
-                assert mode.error == number - x
+    numbers = [Fraction(chance.uniform(0, 1.2)) * values[-1] for _ in range(12)] + values[:: len(values) // 8]
+    numbers += [Fraction(chance.uniform(0, 4)) for _ in range(12)]
+    numbers += [(low + high) / 2 for low, high in pairwise(values[:: len(values) // 8])]
+    for x in numbers + [-x for x in numbers if fmt.signed]:
+        found = view.rounding(str(x), fmt, overflow="sat_finite")
+        ways = by_name(found)
+        for name, number in found_by_search(x, fmt, values).items():
+            assert ways[name].value.number == number, (name, x)
+            assert ways[name].error == number - x
+            assert not ways[name].is_onnx
+        assert (found.chances == ()) == (found.explanation.lower == found.explanation.upper or x == 0)
+
+
+def test_overflow_rules_of_the_table() -> None:
+    """What S2's table says of 500 in float8_e4m3fn, which has NaN and no Inf; and of float16's largest."""
+    ways = by_name(view.rounding("-500", "float8_e4m3fn", overflow="ovf_inf"))
+    assert {name for name, mode in ways.items() if mode.code == 0xFF} == {
+        "nearest_even", "nearest_away", "nearest_zero", "away_from_zero", "toward_negative", "to_odd",
+    }  # fmt: skip
+    assert (ways["toward_zero"].code, ways["toward_positive"].code) == (0xFE, 0xFE)
+    assert {mode.code for mode in view.rounding("500", "float8_e4m3fn").modes} == {0x7E}
+    assert by_name(view.rounding("1e6", "float16"))["nearest_away"].code == 0x7C00  # the default of wide formats
+    assert by_name(view.rounding("1e6", "float16", overflow="sat_propagate"))["nearest_away"].code == 0x7BFF
+
+
+def test_integers_have_the_rounding_of_cast_alone() -> None:
+    for rounding in ("onnx", "away_from_zero"):
+        found = view.rounding("2.7", "int4", rounding=rounding)
+        assert [(mode.name, mode.code) for mode in found.modes] == [("toward zero, then modulo 2^n", 2)]
+        assert found.chances == ()
+
+
+def test_the_chosen_rounding_is_the_one_that_is_drawn() -> None:
+    found = view.rounding("0.3", "float8_e4m3fn", rounding="to_odd")
+    assert found.explanation.rule == "the lower neighbour: it is odd"
+    assert found.interval is not None
+    assert found.interval.winner == "left"
+    assert found.modes[0].is_onnx
+    assert found.modes[0].code == 0x2A
+
+
+@pytest.mark.parametrize(
+    ("x", "lots"),
+    [("0.3", (39321, 39322, 39322)),  # 3/5 of 65536 is 39321.6
+     ("-0.3", (65536 - 39321, 65536 - 39322, 65536 - 39322)),
+     ("0.296875", (32768, 32768, 32768)),
+     ("0x1.2001p-2", (8, 8, 8)),  # 1/8192 of the way
+     ("0x1.20001p-2", (0, 1, 0)),  # half of 1/65536: to even is 0
+     ("0x1.20003p-2", (1, 2, 2)),  # 3/2 of it
+     ("470", (45056, 45056, 45056)),  # 22/32
+     ("1e-9", (0, 0, 0))],
+)  # fmt: skip
+def test_the_chance_of_the_upper_neighbour(x: str, lots: tuple[int, int, int]) -> None:
+    chances = view.rounding(x, "float8_e4m3fn", overflow="ovf_inf").chances
+    assert [chance.name for chance in chances] == ["stochastic_a", "stochastic_b", "stochastic_c"]
+    assert tuple(chance.lots_for_upper for chance in chances) == lots
+    for chance in chances:
+        assert chance.probability == Fraction(chance.lots_for_upper, 65536)
+        assert (chance.upper is None) == (chance.lots_for_upper == 0)
+        assert (chance.lower is None) == (chance.lots_for_upper == 65536)
+    upper = chances[1].upper
+    if upper is not None:
+        assert upper[0] == {"0.3": 0x2A, "-0.3": 0xA9, "470": 0x7F}.get(x, 0x2A)
 
 
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)

@@ -11,6 +11,7 @@ import pytest
 from lowprec import as_format, reference
 from lowprec.explorer import code_snippets
 from lowprec.explorer.views.anatomy import anatomy
+from lowprec.explorer.views.cast_options import cast_options
 from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -59,7 +60,7 @@ def test_of_a_number(fmt: Format, saturate: bool, opset: int, capsys: pytest.Cap
     if fmt.since > opset:
         pytest.skip("the opset lacks the format")
     for x in ("17/23", "1e6", "-inf", "nan", "-0"):
-        python, node = code_snippets.of_number(x, fmt, saturate, opset)
+        python, node = code_snippets.of_number(x, fmt, cast_options(saturate, "up", opset))
         last = run(python, capsys)[1].splitlines()[-1].split()
         assert last[:2] == [
             "result",

@@ -15,11 +15,12 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.backends import array_api, array_api_cast, array_api_random, array_api_rounding, eager
 from lowprec.backends.array_api_values import Library
-from lowprec.plans.cast_plan import Plan, Rule
-from lowprec.plans.rounding_limits import limits_of, nan_codes_of
+from lowprec.plans.cast_plan import Plan, Rule, make_plan
+from lowprec.plans.rounding_limits import limits_of
 from lowprec.reference.array_rounding import expected_rounded
 from lowprec.reference.philox import random_word
 from lowprec.spec.formats import Format
+from lowprec.spec.opset_rules import cast_rules
 from lowprec.spec.rounding_rules import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding, Stream
 
 strict = pytest.importorskip("array_api_strict")
@@ -175,19 +176,13 @@ def test_described_targets(target: Format) -> None:
 
 
 @pytest.mark.parametrize("saturate", [True, False])
-@pytest.mark.parametrize("target", [fmt for fmt in SIZES.values() if fmt.has_zero], ids=lambda fmt: fmt.name)
-def test_nearest_even_of_onnx_for_described_targets(target: Format, saturate: bool) -> None:
-    """The plan is made by hand: what is asked here is the arithmetic of the back end."""
-    x = edges(target, np.random.default_rng(2))
-    saturates = target.saturates == "always" or (target.saturates == "asked" and saturate)
-    beyond = target.inf_code if target.has_inf else target.nan_code
-    over = target.max_code if saturates or beyond is None else beyond
-    nan = nan_codes_of(target)
-    source = lp.as_format("float64")
-    plan = Plan(Rule.NEAREST_EVEN, source, target, overflow_code=over, infinity_code=over, nan_codes=nan)
+@pytest.mark.parametrize("target", SIZES.values(), ids=SIZES)
+def test_described_targets_by_the_rules_of_onnx(target: Format, saturate: bool) -> None:
+    saturate = saturate or not target.has_zero  # without zero, Inf and NaN there is nothing but saturation
+    x, source = edges(target, np.random.default_rng(2)), lp.as_format("float64")
+    plan = make_plan(source, target, cast_rules(source, target, saturate))
     found = array_api_cast.cast_array(x, plan, array_api_compat.numpy)
-    wanted = [reference.encode(value, target, saturate=saturate) for value in x.tolist()]
-    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(found, [reference.encode(value, target, saturate=saturate) for value in x.tolist()])
 
 
 @pytest.mark.parametrize(

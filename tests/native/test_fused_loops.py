@@ -25,6 +25,7 @@ from support.fused_chains import (
 from lowprec import _kernels
 from lowprec.conformance import cast_inputs
 from lowprec.reference import array_cast
+from lowprec.reference.array_rounding import expected_rounded
 from lowprec.spec.formats import NUMERIC, Format
 
 # No two formats meet in them: from 8-bit floats and from the upper half of float32 there are shorter ways to 16 bits
@@ -107,6 +108,9 @@ def test_odd_modes(odd_mode: None) -> None:
 def by_oracle(made: Conversion) -> tuple[np.ndarray, np.ndarray]:
     """Return codes of the source, one an element, and those of the target by the oracle."""
     source, target = made.plan.source, made.plan.target
+    if made.plan.rounding is not None:
+        codes = codes_of(source.bits, target)[::5].copy()
+        return codes, expected_rounded(codes, source, target, made.plan.rounding)
     if source.bits <= 16:
         codes = np.arange(1 << source.bits).astype(source.code_dtype)
         return codes, expected_codes(codes, source, target, made.options)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from support.cuda_on_cpu import casts, quantizations
+from support.cuda_on_cpu import casts, quantizations, roundings
 from support.custom_formats import float_format
 
 from lowprec import _kernels
@@ -82,10 +82,10 @@ def test_instruction_sets_with_other_loops_are_refused(table: str, entry: object
 def test_every_loop_belongs_to_a_program() -> None:
     """No loop of the tables is compiled for nothing, and programs name no other."""
     tier = importlib.import_module(f"lowprec._native.tier_{_kernels.isa()}")
-    used = {loop for conversion in (*casts(), *quantizations()) for loop in conversion.loops}
+    used = {loop for conversion in (*casts(), *quantizations(), *roundings()) for loop in conversion.loops}
     for nan, inf in ((NaNRule.IEEE, True), (NaNRule.ALL_ONES, False)):  # of 16 bits, and no format of ONNX
         fmt = float_format("e6m9", (6, 9, 31), nan=nan, inf=inf)
         used |= {*_made_again(fmt, FORMATS["float32"]).names, *_made_again(FORMATS["float32"], fmt).names}
     ends = {f"{name}{bits}" for name in ("pack", "unpack") for bits in (2, 4, 6)}
     ends |= {f"byteswap{bits}" for bits in (16, 32, 64)}
-    assert used | ends == set(tier.LOOPS) | set(tier.SCALE_LOOPS)
+    assert used | ends == {*tier.LOOPS, *tier.SCALE_LOOPS, *tier.RANDOM_LOOPS}

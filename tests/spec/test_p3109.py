@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 import pickle
 import re
@@ -157,6 +158,10 @@ def test_names_in_any_case_are_one_format() -> None:
     assert fmt.name == "binary8p3se"
     assert repr(fmt) == "lp.as_format('binary8p3se')"
     assert eval(repr(fmt), {"lp": lp}) is fmt
+    other = dataclasses.replace(fmt, bias=15)
+    assert other is not fmt
+    assert repr(other).startswith("Format(name='binary8p3se', onnx_name=None, ")
+    assert repr(dataclasses.replace(fmt, name="binary8p9se")).startswith("Format(name='binary8p9se', ")
     assert lp.encode(np.float32(1.0), "Binary8P3se") == 0x40  # a name may stand wherever a format's does
     assert lp.as_format(np.str_("binary8p3se")) is fmt
 

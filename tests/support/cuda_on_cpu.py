@@ -20,7 +20,9 @@ from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind
 from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.rounding_rules import Stream
 from support.cast_cases import options_for
+from support.rounded_plans import rounded_plans
 
 FLAGS = ["-std=c++17", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
 TRAPS = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
@@ -72,6 +74,12 @@ def _with_ends(plan: Any, compose: Callable[..., _kernels.Program]) -> Iterator[
             yield cuda_source.conversion(compose(plan, packed=packed, unpacked=unpacked))
 
 
+def roundings() -> Iterator[cuda_source.Conversion]:
+    """Yield the kernels of `rounded_plans`, with packed ends and without."""
+    for plan in rounded_plans():
+        yield from _with_ends(plan, make_program)
+
+
 class CpuBuild:
     """Runs programs by the kernels as they were compiled for this machine."""
 
@@ -95,6 +103,7 @@ class CpuBuild:
         threads: int | None = None,
         offset: int = 0,
         operands: tuple[np.ndarray, np.ndarray | None, tuple[int, ...]] | None = None,
+        stream: Stream | None = None,
     ) -> np.ndarray:
         """Convert `n` elements; `offset` moves both arrays by so many elements, or bytes where packed.
 
@@ -102,7 +111,7 @@ class CpuBuild:
         """
         made = cuda_source.conversion(program)
         blocks, threads_of_block = cuda_source.geometry(made, n)
-        packed_operands = ()
+        packed_operands = () if stream is None else (cuda_source.operands_bytes(*cuda_source.NO_SCALES, stream),)
         if operands is not None:
             scale, zero, granularity = operands
             addresses = scale.ctypes.data, 0 if zero is None else zero.ctypes.data

@@ -21,6 +21,7 @@ from lowprec.spec.opset_rules import cast_rules
 from support.cast_cases import options_for
 from support.custom_formats import CUSTOM_FORMATS, float_format
 from support.paths import ROOT
+from support.rounded_plans import rounded_plans
 
 TIERS = {name: importlib.import_module(f"lowprec._native.tier_{name}") for name in _kernels.available_isas()}
 FUSED = sorted({name for tier in TIERS.values() for name in tier.FUSED_LOOPS})
@@ -89,7 +90,8 @@ def _quantizations() -> Iterator[tuple[Plan, dict[str, Any]]]:
 def conversions() -> dict[str, list[Conversion]]:
     """Return the different programs of each chain, by the names of its loops joined by dots."""
     found: dict[str, dict[_kernels.Program, Conversion]] = {}
-    for plan, options in itertools.chain(_casts(), _quantizations()):
+    rounded = ((plan, {"rounding": plan.rounding}) for plan in rounded_plans() if not plan.stochastic)
+    for plan, options in itertools.chain(_casts(), _quantizations(), rounded):
         for unpacked in (False, True) if plan.source.bits in (2, 4, 6) else (False,):
             for packed in (False, True) if plan.target.bits in (2, 4, 6) else (False,):
                 program = make_program(plan, packed=packed, unpacked=unpacked)

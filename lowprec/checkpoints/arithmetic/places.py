@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..containers.tensors import StoredTensor
-
 __all__ = ["Places"]
 
 BATCH = 1 << 14
@@ -30,11 +28,6 @@ class Places:
 
     start: int = 0
     fortran: tuple[int, ...] = ()
-
-    @classmethod
-    def of(cls, tensor: StoredTensor, start: int) -> Places:
-        """Return the places of elements of a stored tensor."""
-        return cls(start, tensor.shape if tensor.fortran and len(tensor.shape) > 1 else ())
 
     def runs(self, start: int, n: int) -> Iterator[tuple[slice, int]]:
         """Yield elements that follow each other in C order: which of `n` ones from `start` on, and the first's place.

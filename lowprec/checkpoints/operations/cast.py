@@ -12,7 +12,6 @@ from ...loss.error_stats import ErrorStats
 from ...spec.formats import Format
 from ..arithmetic.chunk_arithmetic import bytes_of
 from ..arithmetic.chunks import ALIGNMENT, Chunk, split_chunks
-from ..arithmetic.places import Places
 from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
 from ..element_rules import ElementRules
@@ -70,5 +69,5 @@ class Cast(Operation):
         """Yield the codes of a chunk."""
         source, rules = workspace.load(self.tensor, chunk), self.rules
         result = workspace.arithmetic.buffer("result", np.uint8, bytes_of(chunk.size, rules.to, rules.packs))
-        workspace.arithmetic.cast(source, chunk.size, rules, result, stats, Places.of(self.tensor, chunk.start))
+        workspace.arithmetic.cast(source, chunk.size, rules, result, stats, workspace.places(self.tensor, chunk))
         yield 0, bytes_of(chunk.start, rules.to, rules.packs), result

@@ -13,7 +13,6 @@ from ...spec.formats import Format
 from ...spec.packing import packed_bytes
 from ..arithmetic.chunk_arithmetic import bytes_of
 from ..arithmetic.chunks import ALIGNMENT, Chunk, split_chunks
-from ..arithmetic.places import Places
 from ..containers.container import OutputTensor
 from ..containers.tensors import StoredTensor
 from ..element_rules import SCALE_SUFFIX, ElementRules, ScaleLayout
@@ -108,7 +107,7 @@ class Scale(Operation):
         """Yield the scales that the chunk has, and the codes."""
         source, rules, tensor = workspace.load(self.tensor, chunk), self.rules, self.tensor
         result = workspace.arithmetic.buffer("result", np.uint8, bytes_of(chunk.size, rules.to, rules.packs))
-        places = Places.of(tensor, chunk.start)
+        places = workspace.places(tensor, chunk)
         scales = workspace.arithmetic.quantize(source, chunk, rules, shared, result, stats, places)
         if shared is None:
             length, size = rules.view(tensor.shape, tensor.fortran)[1], rules.unit

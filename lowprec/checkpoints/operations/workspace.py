@@ -6,6 +6,7 @@ import numpy as np
 
 from ..arithmetic.chunk_arithmetic import Arithmetic, Array, SourceBytes
 from ..arithmetic.chunks import Chunk
+from ..arithmetic.places import Places
 from ..containers.tensors import StoredTensor, TensorReader
 from ..layouts.weight import Weight
 from ..layouts.weight_reader import WeightReader
@@ -51,6 +52,11 @@ class Workspace:
         if tensor.swapped:
             content.view(tensor.fmt.code_dtype).byteswap(inplace=True)
         return SourceBytes(content, tensor.fmt, tensor.packed)
+
+    @staticmethod
+    def places(tensor: StoredTensor, chunk: Chunk) -> Places:
+        """Return where the elements of a chunk are in C order."""
+        return Places(chunk.start, tensor.shape if tensor.fortran and len(tensor.shape) > 1 else ())
 
     def rows(self, weight: Weight) -> WeightReader:
         """Return what reads the rows of a quantized weight; the last one is kept, for the next chunk."""

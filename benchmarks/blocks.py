@@ -1,0 +1,86 @@
+"""Time of MX and NVFP4 blocks beside peers, as multiples of a copy: one thread, AVX-512 and AVX2.
+
+    python benchmarks/blocks.py [--sizes 65536,67108864] [--only TEXT] [--seconds 4] [--alone] [--store]
+
+Inputs are float32 normal deviates times 10 in rows of 4096; blocks lie along the last axis; 4-bit elements are packed,
+6-bit ones are not. The copy writes the elements alone: scales are 1/32 or 1/16 as many bytes. Outputs of lowprec were
+written before, the peers allocate theirs. gfloat converts 4096 elements. A peer whose elements are others is named in
+the last column. ✗ marks a bar that is missed; the bars are those out of the cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import block_peers
+import numpy as np
+from bars import Peer, Row, main
+from block_peers import MX_BLOCK, NVFP4_BLOCK
+from conversions import random_input
+from roofline import aligned
+
+import lowprec as lp
+from lowprec.plans.block_plan import NVFP4_RULES
+from lowprec.spec.scale_rules import SCALE_RULES
+
+COLUMNS = 4096
+MX_BARS = {8: (1.5, 3.5), 4: (1.8, 3.5)}
+"""By the bits of an element."""
+GIVEN_BARS, FOUND_BARS = (2.6, 4.5), (3.4, 5.5)
+"""NVFP4 with the scale of the tensor given, and found."""
+GLOBAL_SCALE = 0.02
+ELEMENTS = ("float8_e4m3fn", "float8_e5m2", "float6_e3m2fn", "float6_e2m3fn", "float4_e2m1fn")
+STOCHASTIC: dict[str, Any] = {"rounding": "stochastic", "seed": 0}
+
+
+def _elements(shape: tuple[int, ...], fmt: lp.Format) -> np.ndarray:
+    """Return memory for elements: packed bytes where two share one."""
+    if fmt.bits == 4:
+        return aligned(int(np.prod(shape)) // 2)
+    return aligned(int(np.prod(shape))).view(fmt.dtype).reshape(shape)
+
+
+def _scales(shape: tuple[int, ...], block: int, name: str) -> np.ndarray:
+    return aligned(int(np.prod(shape)) // block).view(lp.formats[name].dtype).reshape(*shape[:-1], -1)
+
+
+def _mx(x: np.ndarray, element: str, rule: str, **options: Any) -> Row:
+    fmt = lp.formats[element]
+    out = _elements(x.shape, fmt), _scales(x.shape, MX_BLOCK, "float8_e8m0fnu")
+    call = partial(lp.mx_quantize, x, element, scale_rule=rule, packed=fmt.bits == 4, out=out, **options)
+    name = f"MX {element}{' packed' * (fmt.bits == 4)}, {options.get('rounding', rule)}"
+    peers = () if options else block_peers.mx_peers(x, element, rule)
+    return Row(name, None if options else MX_BARS.get(fmt.bits), x, out[0], call, peers)
+
+
+def _nvfp4(x: np.ndarray, global_scale: float | None, rule: str | None, **options: Any) -> Row:
+    fmt = lp.formats["float4_e2m1fn"]
+    out = _elements(x.shape, fmt), _scales(x.shape, NVFP4_BLOCK, "float8_e4m3fn"), np.zeros((), np.float32)
+    call = partial(
+        lp.nvfp4_quantize, x, global_scale=global_scale, scale_rule=rule, packed=True, out=out, **options
+    )  # fmt: skip
+    found = global_scale is None
+    name = f"NVFP4 packed, scale {'found' if found else 'given'}"
+    name += f", {options.get('rounding', rule)}" if options or rule else ""
+    peers: Iterator[Peer] | tuple[()] = () if options else block_peers.nvfp4_peers(x, global_scale)
+    return Row(name, None if options else FOUND_BARS if found else GIVEN_BARS, x, out[0], call, peers)
+
+
+def rows(n: int, options: argparse.Namespace) -> Iterator[Row]:
+    """Yield every element format and rule; stochastic rounding to 4 bits."""
+    x = random_input(lp.formats["float32"], n).reshape(-1, COLUMNS)
+    for element in ELEMENTS:
+        for rule in SCALE_RULES:
+            yield _mx(x, element, rule)
+    yield _mx(x, ELEMENTS[-1], "floor", **STOCHASTIC)
+    for global_scale in (GLOBAL_SCALE, None):
+        for rule in (None, *NVFP4_RULES):
+            yield _nvfp4(x, global_scale, rule)
+    yield _nvfp4(x, GLOBAL_SCALE, None, **STOCHASTIC)
+
+
+if __name__ == "__main__":
+    main(__doc__ or "", rows, block_peers.NAMES, "blocks")

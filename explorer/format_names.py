@@ -1,0 +1,65 @@
+"""Names of formats in links and controls: rows of the table, formats of IEEE P3109, and descriptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from lowprec import Format, as_format
+from lowprec.spec.format_spelling import float_format_spelled, has_spelled_shape
+from lowprec.spec.p3109 import has_p3109_shape
+from lowprec.spec.reach import reach_problem
+
+__all__ = ["HELP", "any_format", "checked_name", "format_named", "is_described"]
+
+HELP = (
+    "A format of the list; one of IEEE P3109, such as binary8p3se; or a description, such as "
+    "e4m3,bias=8,inf=0,nan=negative-zero. Its parts: bias=; signed=, inf= and zero= (0 or 1); "
+    "nan= (ieee, all-ones, negative-zero or none)."
+)
+"""What can be typed where a format is chosen."""
+
+_LONGEST = 100
+
+
+def format_named(name: str) -> Format:
+    """Return the format of a name that `checked_name` returned, or raise ValueError."""
+    if has_spelled_shape(name):
+        return float_format_spelled(name)
+    return as_format(name)
+
+
+def is_described(name: str) -> bool:
+    """Whether a name is that of a format which ONNX lacks."""
+    return format_named(name).onnx_enum is None
+
+
+def any_format(_: Format) -> str:
+    """Return that there is no problem with a format."""
+    return ""
+
+
+def checked_name(text: str, rows: Collection[str], problem: Callable[[Format], str] = any_format) -> str:
+    """Return the name of the format that a text names; ValueError, to follow the name of a field, if there is none.
+
+    It is one of `rows`; or a format of IEEE P3109 or of a description, in any case, that lowprec converts and with
+    which there is no `problem` on the page.
+    """
+    if text in rows:
+        return text
+    name = text.strip()
+    if len(name) > _LONGEST or not (has_p3109_shape(name) or has_spelled_shape(name)):
+        raise ValueError("must be one of the names in the list, of IEEE P3109, or a description such as e4m3,bias=8")
+    try:
+        fmt = format_named(name)
+    except ValueError as error:
+        raise ValueError(_as_predicate(error)) from error
+    if reason := reach_problem(fmt):
+        raise ValueError(f"must be a format that lowprec converts, not {fmt.name}, {reason}")
+    if reason := problem(fmt):
+        raise ValueError(reason)
+    return fmt.name
+
+
+def _as_predicate(error: ValueError) -> str:
+    text = str(error).partition("; got")[0]
+    return text.removeprefix("`fmt` ") if text.startswith("`fmt` ") else f"must be a description of a format: {text}"

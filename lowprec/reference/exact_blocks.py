@@ -1,0 +1,236 @@
+"""The exact oracle of MX blocks: scales by the rules on exact magnitudes, elements rounded once; in fractions.
+
+Source: OCP Microscaling Formats (MX) 1.0, 5 and 6.3; the rules of torchao 0.18.0 (``to_mx``), and of FBGEMM's MX4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..spec.arguments import shown
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU, FLOAT32, INT8, Format, as_format
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, Rounding, RoundingOptions, check_rounding, check_stream
+from .exact_quantize import product, rounded
+from .exact_values import Value, decode, finite_count, magnitude_of
+from .philox import random_words
+from .rounding import Place, encode_rounded, goes_away
+
+__all__ = ["Draws", "absmax", "decoded_blocks", "draws_for", "filled", "mx_blocks", "mx_exponent", "mx_values"]
+
+Array = np.ndarray[Any, Any]
+_HALF = Fraction(1, 2)
+_UNIT = 64
+"""MXINT8: the element is its integer over this."""
+
+
+# ---- blocks of an array
+
+
+def blocks_of(shape: tuple[int, ...], axis: int, size: int) -> Iterator[tuple[int, list[int]]]:
+    """Return every block: its place among the scales and the places of its elements, both in C order."""
+    rows = np.moveaxis(np.arange(int(np.prod(shape))).reshape(shape), axis, -1)
+    counts = scale_shape(shape, axis, size)
+    places = np.moveaxis(np.arange(int(np.prod(counts))).reshape(counts), axis, -1)
+    for index in np.ndindex(rows.shape[:-1]):
+        for block in range(places.shape[-1]):
+            yield int(places[index][block]), rows[index][block * size : (block + 1) * size].tolist()
+
+
+def scale_shape(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
+    """Return the shape of an array with the axis divided by the block size and rounded up."""
+    lengths = list(shape)
+    lengths[axis] = -(-lengths[axis] // size)
+    return tuple(lengths)
+
+
+class Draws(NamedTuple):
+    """A rounding and the random numbers of all elements in C order, None where it takes none."""
+
+    rounding: Rounding
+    words: Array | None
+
+    def number(self, place: int) -> int | None:
+        """Return the random number of an element."""
+        return None if self.words is None else int(self.words[place])
+
+
+def draws_for(count: int, fmt: Format, rounding: str, seed: int | None, random_bits: int, offset: int) -> Draws:
+    """Return the rounding to a format of elements, what is beyond its range becoming the largest value; or raise."""
+    stream = check_stream(rounding, seed, random_bits, offset)
+    bits = DEFAULT_RANDOM_BITS if stream is None else random_bits
+    rules = check_rounding(RoundingOptions(rounding, "sat_finite", None, bits), fmt, "element")
+    return Draws(rules, None if stream is None else random_words(*stream, count, rules.random_bits))
+
+
+def values_of(x: Array) -> list[Value]:
+    """Return the exact values of an array of floats of up to 64 bits, in C order."""
+    array = np.asarray(x)
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        return [Value.of(value) for value in array.astype(np.float64).reshape(-1).tolist()]
+
+
+def absmax(values: list[Value]) -> Fraction:
+    """Return the largest finite magnitude, 0 where there is none."""
+    return max((value.magnitude for value in values if not value.special), default=Fraction(0))
+
+
+def filled(codes: dict[int, int], shape: tuple[int, ...], fmt: Format) -> Array:
+    """Return codes by their places in C order as an array of unsigned integers."""
+    found = [codes[place] for place in range(int(np.prod(shape)))]
+    return np.array(found, fmt.code_dtype).reshape(shape)
+
+
+# ---- scales
+
+
+def _floor_log2(number: Fraction) -> int:
+    top, bottom = number.as_integer_ratio()
+    exponent = top.bit_length() - bottom.bit_length()
+    return exponent if number >= Fraction(2) ** exponent else exponent - 1
+
+
+def _ceil_log2(number: Fraction) -> int:
+    exponent = _floor_log2(number)
+    return exponent if number == Fraction(2) ** exponent else exponent + 1
+
+
+def mx_exponent(largest: Fraction, element: object, scale_rule: str) -> int:
+    """Return E of the scale 2**E of a block by its largest magnitude, above 0; without the ends of the scale's range.
+
+    Examples
+    --------
+    >>> rules = ("floor", "ceil", "rceil", "even", "nearest")
+    >>> [mx_exponent(Fraction(7), "float4_e2m1fn", rule) for rule in rules]
+    [0, 1, 1, 1, 1]
+    """
+    fmt = as_format(element, parameter="element")
+    end, mantissa_bits = (Fraction(127, _UNIT), 6) if fmt == INT8 else (_largest(fmt), fmt.mantissa_bits)
+    emax, exponent = _floor_log2(end), _floor_log2(largest)
+    if scale_rule == "floor":
+        return exponent - emax
+    if scale_rule == "ceil":
+        return _ceil_log2(largest) - emax
+    if scale_rule == "rceil":
+        return _ceil_log2(largest / end)
+    if scale_rule == "even":  # rounded to the mantissa bits of the element, ties away from zero
+        unit = Fraction(2) ** (exponent - mantissa_bits)
+        return _floor_log2((largest / unit + _HALF) // 1 * unit) - emax
+    if scale_rule == "nearest":  # of the logarithm: up from the square root of 2 on
+        return exponent + (largest**2 >= 2 * Fraction(4) ** exponent) - emax
+    raise ValueError(f"`scale_rule` must be one of floor, ceil, rceil, even, nearest; got {shown(scale_rule)}")
+
+
+def _largest(fmt: Format) -> Fraction:
+    return magnitude_of(finite_count(fmt) - 1, fmt)
+
+
+# ---- quantization
+
+
+def _integer_code(value: Value, rounding: Rounding, random: int | None) -> int:
+    """Return the code of MXINT8 for a value over its scale: two's complement of at most 127 units."""
+    if value.special == "nan":
+        return 0
+    magnitude = 127
+    if not value.special:
+        units = value.magnitude * _UNIT
+        whole = units // 1
+        away, _ = goes_away(Place(whole, units - whole), value.negative, rounding, random)
+        magnitude = min(whole + away, 127)
+    return (-magnitude if value.negative else magnitude) % 256
+
+
+def mx_blocks(
+    x: Array,
+    element: object = FLOAT4_E2M1FN,
+    *,
+    axis: int = -1,
+    block_size: int = 32,
+    scale_rule: str = "floor",
+    rounding: str = "nearest_even",
+    seed: int | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+    offset: int = FIRST,
+    specials: str = "nan",
+) -> tuple[Array, Array]:
+    """Return the codes of the elements and of the scales of MX blocks, in unsigned integers.
+
+    The scale is 2**E in float8_e8m0fnu with E from -127 to 127, code 00 where all are zeros. Elements are x / 2**E,
+    rounded once; beyond the largest value they are that value. `element` is a float with a zero, or int8, whose value
+    is the integer over 64. A block with NaN or Inf has the scale FF and elements +0; with ``specials="ignore"`` they
+    count as 0 for the scale, NaN is what encode_rounded makes of it (0 of int8), Inf the largest value.
+
+    Examples
+    --------
+    >>> elements, scales = mx_blocks(np.array([0.3, -1, 5, 13, 0, 100, np.nan]), block_size=4)
+    >>> [hex(code) for code in elements.tolist()], [hex(code) for code in scales.tolist()]
+    (['0x0', '0x9', '0x4', '0x7', '0x0', '0x0', '0x0'], ['0x80', '0xff'])
+    """
+    fmt, x = as_format(element, parameter="element"), np.asarray(x)
+    values = values_of(x)
+    draws = draws_for(len(values), FLOAT32 if fmt == INT8 else fmt, rounding, seed, random_bits, offset)
+    elements, scales = {}, {}
+    for place, members in blocks_of(x.shape, axis, block_size):
+        block = [values[member] for member in members]
+        if specials == "nan" and any(value.special for value in block):
+            scales[place] = 0xFF
+            elements.update(dict.fromkeys(members, 0))
+            continue
+        largest = absmax(block)
+        exponent = max(-127, min(127, mx_exponent(largest, fmt, scale_rule))) if largest else -127
+        scales[place] = exponent + 127
+        for member, value in zip(members, block, strict=True):
+            scaled = Value(value.magnitude / Fraction(2) ** exponent, value.negative, value.special)
+            if fmt == INT8:
+                elements[member] = _integer_code(scaled, draws.rounding, draws.number(member))
+            else:
+                elements[member] = encode_rounded(scaled, fmt, draws.rounding, draws.number(member))
+    shapes = x.shape, scale_shape(x.shape, axis, block_size)
+    return filled(elements, shapes[0], fmt), filled(scales, shapes[1], FLOAT8_E8M0FNU)
+
+
+# ---- dequantization
+
+
+def decoded_blocks(
+    elements: Array, factors: list[Value], place: tuple[int, int], fmt: Format, output_dtype: object
+) -> Array:
+    """Return the codes of elements times the factor of their block: rounded to float32, then to `output_dtype`.
+
+    `place` is the axis and the block size.
+    """
+    codes, target = np.asarray(elements), as_format(output_dtype, parameter="output_dtype")
+    flat, found = codes.reshape(-1).tolist(), {}
+    for block, members in blocks_of(codes.shape, *place):
+        for member in members:
+            value = decode(flat[member], fmt)
+            if fmt == INT8:
+                value = Value(value.magnitude / _UNIT, value.negative)
+            exact = rounded(product(value, factors[block]), FLOAT32)
+            found[member] = encode_rounded(exact, target, Rounding("nearest_even", "ovf_inf", "signed"))
+    return filled(found, codes.shape, target)
+
+
+def mx_values(
+    elements: Array,
+    scales: Array,
+    element: object = FLOAT4_E2M1FN,
+    *,
+    axis: int = -1,
+    block_size: int = 32,
+    output_dtype: object = "float32",
+) -> Array:
+    """Return the codes of `output_dtype` that elements and scales of MX blocks stand for; a scale FF makes all NaN.
+
+    Examples
+    --------
+    >>> codes = mx_values(np.array([1, 0x9, 7]), np.array([0x80, 0xFF]), block_size=2)
+    >>> codes.view(np.float32).tolist()
+    [1.0, -1.0, nan]
+    """
+    factors = [decode(code, FLOAT8_E8M0FNU) for code in np.asarray(scales).reshape(-1).tolist()]
+    return decoded_blocks(elements, factors, (axis, block_size), as_format(element), output_dtype)

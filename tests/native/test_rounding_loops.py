@@ -1,0 +1,187 @@
+"""The loops that round by any rule against the oracle: every 16-bit source, the edges of every target, every tier."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import lowprec as lp
+from lowprec import _kernels
+from lowprec.reference.array_rounding import expected_rounded
+from lowprec.spec.formats import FORMATS, Format
+from lowprec.spec.rounding_rules import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, RoundingOptions, check_rounding
+
+SEED, OFFSET = 0x0123_4567_89AB_CDEF, 5
+MODES = [mode for mode in ROUNDINGS if mode != STOCHASTIC[0]]
+RULES = list(itertools.product(OVERFLOWS, NAN_RULES))
+NAMES = (
+    "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e8m0fnu", "float6_e2m3fn", "float4_e2m1fn", "float16",
+    "bfloat16", "binary8p3se", "binary8p4uf", "binary8p1ue", "binary8p7sf", "binary4p2sf", "binary16p11se",
+    "binary16p9uf", "binary16p8se",
+)  # fmt: skip
+TARGETS = [lp.as_format(name) for name in NAMES]
+BY_NAME = {"ids": lambda fmt: fmt.name}
+TIERS = _kernels.available_isas()
+SOURCES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "float64": np.float64}
+
+
+def check(x: np.ndarray, source: Format, target: Format, options: RoundingOptions) -> None:
+    """Compare an encoding with the oracle's, in every tier."""
+    rounding = check_rounding(options, target, "to")
+    stochastic = {"seed": SEED, "offset": OFFSET, "random_bits": options.random_bits} if rounding.random_bits else {}
+    codes = x.view(f"u{x.itemsize}")
+    expected = expected_rounded(codes, source, target, rounding, stochastic.get("seed"), stochastic.get("offset", 0))
+    for isa in TIERS:
+        _kernels.use_isa(isa)
+        got = lp.encode(x, target, rounding=options.rounding, overflow=options.overflow, nan=options.nan, **stochastic)
+        wrong = np.flatnonzero(got != expected)
+        if len(wrong):
+            at = wrong[0]
+            raise AssertionError(
+                f"{isa}, {source.name} to {target.name}, {options}: {len(wrong)} differ, first {x[at]} at {at}: "
+                f"got {got[at]:#x}, expected {expected[at]:#x}"
+            )
+
+
+@pytest.mark.parametrize("target", TARGETS, **BY_NAME)
+@pytest.mark.parametrize("source", ["float16", "bfloat16"])
+def test_every_16_bit_source(source: str, target: Format) -> None:
+    x = np.arange(1 << 16, dtype=np.uint16).view(SOURCES[source])
+    for index, mode in enumerate(MODES):
+        overflow, nan = RULES[(index * 5 + target.bits + target.mantissa_bits) % len(RULES)]
+        check(x, FORMATS[source], target, RoundingOptions(mode, overflow, nan, (16, 8, 3, 17)[index % 4]))
+
+
+@functools.cache
+def edges(target: Format) -> np.ndarray:
+    """Return float64 values of a target, ties and quarters between them, and what is far from all, of both signs."""
+    step = max(target.max_code // 200, 1)
+    codes = sorted(
+        {*range(0, target.max_code + 2, step), *range(min(target.max_code, 40)), target.max_code, target.max_code + 1}
+    )
+    values = np.array([target.magnitude(code) for code in codes])
+    after = np.array([target.magnitude(code + 1) for code in codes])
+    near = [values, (values + after) / 2, values * 0.75 + after * 0.25, values / 2, values / 4]
+    far = np.array(
+        [0.0, 5e-324, 1e-300, 1e-45, 2.0**-127, 2.0**-128, 3e-39, 1e-20, 1e20, 3.4e38, 2.0**128, 1e300, np.inf, np.nan]
+    )
+    found = np.concatenate([*near, far])
+    return np.concatenate([found, -found])
+
+
+def rules_of(mode: str) -> list[tuple[str, str]]:
+    return (
+        RULES
+        if mode in ("nearest_even", "toward_positive", "stochastic_b")
+        else [(rule, "signed") for rule in OVERFLOWS]
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("target", TARGETS, **BY_NAME)
+def test_edges_from_float32(target: Format, mode: str) -> None:
+    with np.errstate(all="ignore"):
+        x = edges(target).astype(np.float32)
+        x = np.concatenate([x, np.nextafter(x, np.float32(np.inf)), np.nextafter(x, np.float32(-np.inf))])
+    for index, (overflow, nan) in enumerate(rules_of(mode)):
+        bits = (16, 1, 8, 9, 24, 32)[index % 6]
+        check(x, FORMATS["float32"], target, RoundingOptions(mode, overflow, nan, bits))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("target", [*TARGETS[::2], FORMATS["float32"], FORMATS["float64"]], **BY_NAME)
+def test_edges_from_float64(target: Format, mode: str) -> None:
+    """Near ties by less than float32 holds."""
+    with np.errstate(all="ignore"):
+        x = edges(target if target.bits <= 16 else TARGETS[0])
+        if target.bits >= 32:
+            base = np.concatenate([np.geomspace(2.0**-150, 2.0**127, 300), [1.0, 2.0**24, 2.0**-126]]).astype(
+                np.float32
+            )
+            wide = base.astype(np.float64)
+            ulp = np.spacing(base).astype(np.float64)
+            x = np.concatenate([x, wide, wide + ulp / 2, wide + ulp / 4, -wide - ulp * 0.75])
+        x = np.concatenate([x, np.nextafter(x, np.inf), np.nextafter(x, -np.inf), x * (1 + 2.0**-40)])
+    for index, overflow in enumerate(OVERFLOWS):
+        check(x, FORMATS["float64"], target, RoundingOptions(mode, overflow, "signed", (32, 16, 28)[index]))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("target", ["float8_e5m2", "float16", "bfloat16", "float32", "float64", "float8_e8m0fnu"])
+def test_wide_integers(target: str, mode: str) -> None:
+    """From 64-bit integers the last bit counts."""
+    fmt = FORMATS[target]
+    powers = 1 << np.arange(63, dtype=np.uint64)
+    odd = np.concatenate(
+        [powers, powers | powers >> np.uint64(1), powers | powers >> np.uint64(4), powers - np.uint64(1)]
+    )
+    odd = np.concatenate(
+        [odd, odd + np.uint64(1), odd - (odd > 0), (powers | powers >> np.uint64(53)), [2**64 - 1, 2**63]]
+    )
+    for x in (odd.astype(np.uint64), np.concatenate([odd, -odd]).astype(np.uint64).view(np.int64)):
+        for bits in (16, 32) if mode in STOCHASTIC else (16,):
+            check(x, FORMATS[x.dtype.name], fmt, RoundingOptions(mode, "ovf_inf", "signed", bits))
+
+
+@pytest.mark.parametrize("source", ["int8", "uint16", "int32", "uint32", "bool"])
+def test_narrow_integers(source: str) -> None:
+    dtype = np.dtype(source)
+    x = (
+        np.arange(512).astype(dtype)
+        if dtype.kind == "b"
+        else np.random.default_rng(1).integers(np.iinfo(dtype).min, np.iinfo(dtype).max, 512, dtype, endpoint=True)
+    )
+    for mode in MODES:
+        for target in ("float4_e2m1fn", "float8_e4m3fn", "float32", "binary8p4uf"):
+            check(x, FORMATS[source], lp.as_format(target), RoundingOptions(mode, "ovf_inf", "signed", 16))
+
+
+@pytest.mark.parametrize("target", ["float8_e4m3fn", "float4_e2m1fn", "bfloat16", "float8_e8m0fnu"])
+def test_lengths(target: str) -> None:
+    """Every length around a group, from elements that begin no vector, with and without what is rare."""
+    rng = np.random.default_rng(3)
+    x = (rng.standard_normal(300) * 3).astype(np.float32)
+    rare = x.copy()
+    rare[[0, 7, 63, 64, 99, 150]] = np.nan, np.inf, -np.inf, 1e30, -0.0, -np.nan
+    for mode, values in itertools.product(("to_odd", "toward_negative", "stochastic_c"), (x, rare)):
+        stochastic = {"seed": 3, "offset": 61} if mode in STOCHASTIC else {}
+        rounding = check_rounding(RoundingOptions(mode, "ovf_inf", None, 16), lp.as_format(target), "to")
+        expected = expected_rounded(
+            values.view(np.uint32), "float32", target, rounding, stochastic.get("seed"), stochastic.get("offset", 0)
+        )
+        for isa, n in itertools.product(TIERS, range(131)):
+            _kernels.use_isa(isa)
+            got = lp.encode(values[:n], target, rounding=mode, overflow="ovf_inf", **stochastic)
+            np.testing.assert_array_equal(got, expected[:n], f"{isa}, {mode}, {n}")
+            if target == "float4_e2m1fn":
+                packed = lp.encode(values[:n], target, rounding=mode, overflow="ovf_inf", packed=True, **stochastic)
+                codes = np.append(got, np.zeros(n % 2, np.uint8))
+                np.testing.assert_array_equal(packed, codes[::2] | codes[1::2] << 4, f"{isa}, {mode}, {n}")
+
+
+def test_nearest_even_by_name_changes_nothing() -> None:
+    """The rule of ONNX and the rule of that name are two loops."""
+    rng = np.random.default_rng(4)
+    x = rng.integers(0, 1 << 32, 20000, np.uint32).view(np.float32)
+    x[np.isnan(x)] = np.nan  # to float32 they are copied, without keywords
+    for target in FORMATS.values():
+        if target.is_float and target.has_zero:
+            got = lp.encode(x, target, rounding="nearest_even")
+            np.testing.assert_array_equal(got, lp.encode(x, target), target.name)
+
+
+def test_odd_modes(odd_mode: None) -> None:
+    """The floating-point mode of the caller does not matter."""
+    with np.errstate(all="ignore"):
+        x = np.concatenate([edges(TARGETS[0]).astype(np.float32), np.array([1e-44, -3e-39], np.float32)])
+    for mode, target in itertools.product(MODES, ("float8_e4m3fn", "bfloat16", "float8_e8m0fnu", "binary16p8se")):
+        seed = {"seed": 1} if mode in STOCHASTIC else {}
+        got = lp.encode(x, target, rounding=mode, **seed)
+        expected = _kernels.in_default_mode(
+            lambda mode=mode, target=target, seed=seed: lp.encode(x, target, rounding=mode, **seed)
+        )
+        np.testing.assert_array_equal(got, expected)

@@ -1,0 +1,201 @@
+"""Random bits belong to elements: the same bytes for any layout, byte order, chunk, thread or piece. Statistics."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lowprec as lp
+from lowprec import _kernels
+from lowprec.reference.array_rounding import expected_rounded
+from lowprec.spec.rounding_rules import RoundingOptions, check_rounding
+
+SEED = 0xFEDC_BA98_7654_3210
+TIERS = _kernels.available_isas()
+# Philox4x32-10 of Random123, tests/kat_vectors: the words of counter 0, key 0.
+WORDS_OF_SEED_0 = [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+
+
+def encode(x: np.ndarray, target: str, bits: int, **options: Any) -> np.ndarray:
+    codes: np.ndarray = lp.encode(x, target, rounding="stochastic", seed=SEED, random_bits=bits, **options)
+    return codes
+
+
+@pytest.fixture(scope="module")
+def x() -> np.ndarray:
+    return (np.random.default_rng(0).standard_normal((37, 53, 7)) * 3).astype(np.float32)
+
+
+def test_known_answers() -> None:
+    for isa in TIERS:
+        _kernels.use_isa(isa)
+        assert lp.stochastic_bits(0, 4, 32).tolist() == WORDS_OF_SEED_0
+        halves = [half for word in WORDS_OF_SEED_0 for half in (word & 0xFFFF, word >> 16)]
+        assert lp.stochastic_bits(0, (2, 4)).tolist() == [halves[:4], halves[4:]]
+        assert lp.stochastic_bits(0, 8, 11).tolist() == [half >> 5 for half in halves]
+        data = b"".join(word.to_bytes(4, "little") for word in WORDS_OF_SEED_0)
+        assert lp.stochastic_bits(0, 16, 8).tobytes() == data
+
+
+def test_stochastic_bits_of_a_piece() -> None:
+    for bits in (5, 8, 16, 23):
+        whole = lp.stochastic_bits(SEED, 1000, bits)
+        assert whole.dtype == (np.uint8 if bits <= 8 else np.uint16 if bits <= 16 else np.uint32)
+        assert int(whole.max()) < 2**bits
+        for first in (1, 7, 15, 128, 255, 999):
+            np.testing.assert_array_equal(lp.stochastic_bits(SEED, 1000 - first, bits, first), whole[first:])
+    assert lp.stochastic_bits(1, (0, 3)).shape == (0, 3)
+    assert lp.stochastic_bits(1, ()).shape == ()
+    last = lp.stochastic_bits(2**64 - 1, 3, offset=2**63 - 1)
+    assert last.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((-1, 3), r"`seed` must be an integer from 0 to 2\*\*64 - 1; got -1"),
+        ((0, -3), "`shape` must be"),
+        ((0, 3, 0), "`bits` must be an integer from 1 to 32; got 0"),
+        ((0, 3, 16, -1), r"`offset` must be an integer from 0 to 2\*\*63 - 1; got -1"),
+    ],
+)
+def test_refusals(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        lp.stochastic_bits(*arguments)
+
+
+@pytest.mark.parametrize("bits", [3, 8, 16, 20, 32])
+@pytest.mark.parametrize("target", ["float8_e4m3fn", "bfloat16", "float4_e2m1fn", "float32", "float8_e8m0fnu"])
+@pytest.mark.parametrize("source", ["float32", "float64", "int64", "float16"])
+def test_layouts(x: np.ndarray, source: str, target: str, bits: int) -> None:
+    y = (x * 2.0**40).astype(source) if source == "int64" else x.astype(source)
+    rounding = check_rounding(RoundingOptions("stochastic", None, None, bits), lp.as_format(target), "to")
+    expected = expected_rounded(y.view(f"u{y.itemsize}"), source, target, rounding, SEED)
+    for isa in TIERS:
+        _kernels.use_isa(isa)
+        np.testing.assert_array_equal(encode(y, target, bits), expected, isa)
+    unaligned = np.frombuffer(b"\0" + y.tobytes(), np.uint8)[1:].view(y.dtype).reshape(y.shape)
+    for name, view in {
+        "Fortran order": np.asfortranarray(y),
+        "axes exchanged": y.transpose(2, 0, 1).copy().transpose(1, 2, 0),
+        "negative steps": y[::-1, :, ::-1].copy()[::-1, :, ::-1],
+        "steps": np.repeat(y, 2, 2)[..., ::2],
+        "byte order": y.astype(y.dtype.newbyteorder()),
+        "unaligned": unaligned,
+    }.items():
+        np.testing.assert_array_equal(encode(view, target, bits), expected, name)
+    first = np.broadcast_to(y[:1], y.shape)
+    np.testing.assert_array_equal(encode(first, target, bits), encode(first.copy(), target, bits))
+    out = np.empty(y.shape, expected.dtype, order="F")
+    encode(y, target, bits, out=out)
+    np.testing.assert_array_equal(out, expected)
+    flat, places = y.reshape(-1), [0, 1, 13, 999, 1024, 5000, y.size]
+    pieces = [encode(flat[i:j], target, bits, offset=i) for i, j in itertools.pairwise(places)]
+    np.testing.assert_array_equal(np.concatenate(pieces), expected.reshape(-1))
+    if target == "float4_e2m1fn":
+        for view in (y, np.asfortranarray(y), flat[:-1]):
+            packed = encode(view, target, bits, packed=True)
+            np.testing.assert_array_equal(packed, lp.pack(encode(view, target, bits), target))
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32])
+def test_threads_and_chunks(bits: int) -> None:
+    x = np.random.default_rng(1).standard_normal(700_001).astype(np.float32)
+    for target in ("float8_e4m3fn", "float4_e2m1fn"):
+        lp.set_num_threads(1)
+        expected = encode(x, target, bits, offset=3)
+        for threads in (2, 3, 7):
+            lp.set_num_threads(threads)
+            np.testing.assert_array_equal(encode(x, target, bits, offset=3), expected)
+            np.testing.assert_array_equal(encode(x[::-1].copy()[::-1], target, bits, offset=3), expected)
+
+
+def test_quantize_linear_takes_the_same_bits() -> None:
+    """The quotient is exact: what is rounded is the array."""
+    x = (np.random.default_rng(2).standard_normal((40, 96)) * 4).astype(np.float32)
+    options: dict[str, Any] = {"rounding": "stochastic_c", "seed": 9, "offset": 77}
+    expected = lp.cast(x, "float8_e5m2", **options)
+    for scale in (np.float32(2), np.full(96, 2, np.float32), np.full((40, 6), 2, np.float32)):
+        block = {"block_size": 16} if scale.ndim == 2 else {}
+        for view in (x * 2, np.asfortranarray(x * 2)):
+            got = lp.quantize_linear(view, scale, output_dtype="float8_e5m2", axis=1, **block, **options)
+            np.testing.assert_array_equal(got.view(np.uint8), expected.view(np.uint8))
+
+
+def test_seeds_are_not_remembered() -> None:
+    x = np.linspace(0, 1, 500, dtype=np.float32)
+    first = lp.cast(x, "float8_e4m3fn", rounding="stochastic", seed=1)
+    other = lp.cast(x, "float8_e4m3fn", rounding="stochastic", seed=2)
+    assert first.tobytes() != other.tobytes()
+    assert first.tobytes() == lp.cast(x, "float8_e4m3fn", rounding="stochastic", seed=1).tobytes()
+    assert first.tobytes() != lp.cast(x, "float8_e4m3fn", rounding="stochastic", seed=1, offset=1).tobytes()
+
+
+# ---- statistics
+
+COUNT = 1 << 22
+
+
+@pytest.mark.parametrize("mode", ["stochastic_a", "stochastic_b", "stochastic_c"])
+@pytest.mark.parametrize("part", [*(k / 8 for k in range(8)), 1 / 3, 2**-8, 1 - 2**-8, 2**-16])
+def test_share_of_the_upper_neighbour(part: float, mode: str) -> None:
+    value = np.float32(1 + part / 8)  # between 1 and 1.125, the next float8_e4m3fn
+    exact = (float(value) - 1) * 8
+    scaled = exact * 2**16
+    chance = {
+        "stochastic_a": math.floor(scaled),
+        "stochastic_b": math.floor(scaled + 0.5),
+        "stochastic_c": round(scaled),
+    }
+    p = chance[mode] / 2**16
+    x = np.full(COUNT, value)
+    codes = lp.encode(x, "float8_e4m3fn", rounding=mode, seed=int(part * 1000))
+    share = np.count_nonzero(codes == 0x39) / COUNT
+    assert np.all((codes == 0x38) | (codes == 0x39))
+    assert abs(share - p) <= 5 * math.sqrt(p * (1 - p) / COUNT)
+
+
+def test_mean_error() -> None:
+    x = np.random.default_rng(5).standard_normal(COUNT, np.float32)
+    error = lp.cast(x, "float8_e4m3fn", rounding="stochastic", seed=6).astype(np.float64) - x
+    assert abs(error.mean()) <= 5 * error.std() / math.sqrt(COUNT)
+
+
+def test_no_value_moves() -> None:
+    every = np.arange(256, dtype=np.uint8)
+    values = lp.decode(every, "float8_e5m2")
+    finite = np.isfinite(values)
+    x = np.tile(values[finite], 1000)
+    got = lp.encode(x, "float8_e5m2", rounding="stochastic", seed=8)
+    np.testing.assert_array_equal(got, np.tile(every[finite], 1000))
+
+
+CHI_SQUARE_255 = 377.0  # of 255 degrees of freedom: exceeded with a chance of 1e-6
+
+
+def chi_square(bins: np.ndarray) -> float:
+    expected = bins.sum() / bins.size
+    return float(((bins - expected) ** 2 / expected).sum())
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32])
+def test_numbers_are_even(bits: int) -> None:
+    numbers = lp.stochastic_bits(10, 1 << 20, bits).astype(np.uint64)
+    top, low = numbers >> np.uint64(bits - 8), numbers & np.uint64(255)
+    assert chi_square(np.bincount(top.astype(int), minlength=256)) < CHI_SQUARE_255
+    assert chi_square(np.bincount(low.astype(int), minlength=256)) < CHI_SQUARE_255
+    for step in (1, 8):
+        pairs = (top[:-step] >> np.uint64(4)) * 16 + (top[step:] >> np.uint64(4))
+        assert chi_square(np.bincount(pairs.astype(int), minlength=256)) < CHI_SQUARE_255
+
+
+@pytest.mark.parametrize("bits", [4, 8, 12, 16])
+@pytest.mark.parametrize("step", [1, 1 << 32])
+def test_other_seeds_agree_by_chance(bits: int, step: int) -> None:
+    n, p = 1 << 20, 2.0**-bits
+    agreed = np.count_nonzero(lp.stochastic_bits(4, n, bits) == lp.stochastic_bits(4 + step, n, bits))
+    assert abs(agreed / n - p) <= 5 * math.sqrt(p * (1 - p) / n)
