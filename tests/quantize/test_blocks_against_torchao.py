@@ -162,7 +162,7 @@ def test_nvfp4_is_torchaos(source: str, scale: str, tally: Counter[str]) -> None
         x = _tensor(values, source)
         per_tensor = {"none": None, "given": torch.tensor(0.0078), "found": per_tensor_amax_to_scale(x.abs().max())}
         their_scales, their_codes = nvfp4_quantize(x, 16, per_tensor[scale])
-        given = {"none": 1.0, "given": np.float32(0.0078), "found": None}[scale]
+        given = {"none": 1.0, "given": float(np.float32(0.0078)), "found": None}[scale]
         elements, scales, found = lp.nvfp4_quantize(x, scale_rule="torchao", global_scale=given, packed=True)
         assert np.array_equal(_bytes(scales), _bytes(their_scales)), name
         assert np.array_equal(_bytes(elements), _bytes(their_codes).ravel()), name
