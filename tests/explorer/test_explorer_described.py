@@ -205,7 +205,7 @@ def test_what_is_copied_of_codes_and_numbers(fmt: lp.Format, capsys: pytest.Capt
     assert result.split()[1] == f"{code:#0{2 + -(-fmt.bits // 4)}x}"
 
 
-@pytest.mark.parametrize("name", ["binary5p2sf", "binary8p3se", "binary12p6se", E4M3])
+@pytest.mark.parametrize("name", ["binary5p2sf", "binary8p3se", "binary12p6se", "binary5p3uf", "e2m0,nan=none", E4M3])
 @pytest.mark.parametrize("chosen", [("onnx", "default"), ("toward_positive", "default"), ("nearest_away", "ovf_inf")])
 def test_what_is_copied_of_conversions(name: str, chosen: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     fmt, options = format_named(name), cast_options(True, "up", 28, *chosen)
@@ -241,10 +241,9 @@ def test_each_page_shows_them(name: str) -> None:
     test = healthy(page("compare", fmts=f"{name},float16", opset="19"))
     assert name in texts(test)
     assert name in charts(test)[0]
-    if fmt.signed and fmt.mantissa_bits:
-        healthy(page("conversion", source="float16", target=name, rounding="to_odd"))
-        healthy(page("conversion", source=name, target="int8", at="1"))
-    if fmt.bits <= 8 and fmt.signed and fmt.mantissa_bits:
+    healthy(page("conversion", source="float16", target=name, rounding="to_odd"))
+    healthy(page("conversion", source=name, target="int8", at="1"))
+    if fmt.bits <= 8:
         assert "None: ONNX has no number" in healthy(page("quantize", fmt=name, rows="4", columns="32")).text[0].value
 
 
