@@ -30,7 +30,8 @@ POWERS = [
         f"ue{bits}b{bias}", exponent_bits=bits, mantissa_bits=0, bias=bias, signed=False, inf=inf, nan=nan, zero=False
     )
     for bits, bias, inf, nan in (
-        (8, 127, False, "all-ones"), (4, 7, False, "all-ones"), (5, 149, False, "all-ones"), (8, 128, False, "all-ones"),
+        (8, 127, False, "all-ones"), (4, 7, False, "all-ones"), (5, 149, False, "all-ones"),
+        (8, 128, False, "all-ones"),
     )
 ]  # fmt: skip
 
