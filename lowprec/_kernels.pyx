@@ -21,9 +21,6 @@ from lowprec._native.loop_types cimport (
     scale_loop_t, scales_t, seen_t, stream_t,
 )
 
-cdef extern from "philox.h" nogil:
-    void lp_random_numbers(void *out, int item, uint64_t first, Py_ssize_t n, uint64_t seed, int bits) noexcept
-
 cdef extern from "float_mode.h" nogil:
     ctypedef struct lp_mode:
         pass
@@ -72,7 +69,7 @@ cdef enum:
     CHUNK = 64 * TILE     # elements that a thread takes at once
     MAX_LOOPS = 96
     MAX_SCALE_LOOPS = 16  # loops that take scales and zero points; a program numbers them from MAX_LOOPS on
-    MAX_RANDOM_LOOPS = 16 # those that take random numbers; numbered after these
+    MAX_RANDOM_LOOPS = 16  # those that take random numbers; numbered after these
     MAX_FUSED = 96        # fused loops, without scales and with them
     MAX_STEPS = 10        # loops of a program
     MAX_RANK = 64
@@ -189,92 +186,7 @@ include "_native/scale_lookup.pxi"
 include "_native/run_program.pxi"
 
 
-cdef bint rounds_beyond_reach(const params_t *params, tuple names):
-    # Whether a quotient that is not every bit of a division could round to another code: see `lp_float_quotient`.
-    cdef uint32_t nan_above = params.nan_above
-    if not ("encode8" in names or "divide_encode8" in names):
-        return False
-    return (
-        params.dropped_bits < 23 - 7 or <uint32_t>params.smallest_normal < SMALLEST_IN_REACH
-        or <uint32_t>params.clamp >= FAR or FAR <= nan_above < INFINITY_BITS
-    )
-
-
-cdef class Program:
-    """The loops of one conversion, in order, with their parameters and the widths at both ends."""
-
-    cdef steps_t steps
-    cdef readonly tuple names
-    cdef bint takes_scales
-    cdef bint takes_reciprocals
-
-    def __init__(self, tuple names, int src_bits, int dst_bits, dict params, *, bint fused=True):
-        if not 1 <= len(names) <= MAX_STEPS:
-            raise ValueError(f"`names` must be 1 to {MAX_STEPS} loops; got {len(names)}")
-        memset(&self.steps, 0, sizeof(steps_t))
-        cdef dict values = self.steps.params
-        if not params.keys() <= values.keys():
-            raise ValueError(f"`params` must be fields of params_t; got {sorted(params.keys() - values.keys())}")
-        self.names = names
-        self.steps.src_bits = src_bits
-        self.steps.dst_bits = dst_bits
-        self.steps.count = len(names)
-        for i, name in enumerate(names):
-            self.steps.loops[i] = loop_index[name]
-            self.takes_scales = self.takes_scales or takes_scales(self.steps.loops[i])
-            self.steps.is_random = self.steps.is_random or self.steps.loops[i] >= MAX_LOOPS + MAX_SCALE_LOOPS
-        self.takes_reciprocals = "quantize32_to8" in names
-        self.steps.params = {**values, **params}
-        self.steps.fused = NO_LOOP
-        chain = ".".join(names)
-        if fused and chain in fused_index and (
-            chain not in multiplying or not rounds_beyond_reach(&self.steps.params, names)
-        ):
-            self.steps.fused = fused_index[chain]
-            self.steps.multiplies = self.takes_reciprocals = chain in multiplying
-
-    def with_stream(self, uint64_t seed, uint64_t offset) -> Program:
-        """Return this program with the random numbers of a seed, those of the first element at `offset`."""
-        cdef Program program = Program.__new__(Program)
-        program.steps = self.steps
-        program.steps.stream = stream_t(seed, offset)
-        program.names = self.names
-        program.takes_scales, program.takes_reciprocals = self.takes_scales, self.takes_reciprocals
-        return program
-
-    @property
-    def takes_random_numbers(self):
-        """Whether what an element becomes depends on its index."""
-        return self.steps.is_random
-
-    @property
-    def src_bits(self):
-        """Bits of an element of the source."""
-        return self.steps.src_bits
-
-    @property
-    def dst_bits(self):
-        """Bits of an element of the result."""
-        return self.steps.dst_bits
-
-    @property
-    def params(self):
-        """The parameters as bytes, laid out as the struct of params.h: what a CUDA kernel takes by value."""
-        return (<const char *>&self.steps.params)[:sizeof(params_t)]
-
-    def __eq__(self, other):
-        return isinstance(other, Program) and _key(self) == _key(other)
-
-    def __hash__(self):
-        return hash(_key(self))
-
-
-cdef tuple _key(Program program):
-    cdef const steps_t *steps = &program.steps
-    stream = steps.stream.seed, steps.stream.position
-    return program.names, steps.fused, steps.src_bits, steps.dst_bits, program.params, stream
-
-
+include "_native/program.pxi"
 include "_native/strided.pxi"
 
 
@@ -360,15 +272,6 @@ def run_same_shape(Program program not None, cnp.ndarray x, cnp.dtype dtype, out
     return result if run_arrays(program, x, result, n, None, n_threads) else None
 
 
-def random_numbers(uint64_t seed, uint64_t offset, int bits, cnp.ndarray out not None) -> None:
-    """Fill a dense array of the width of a slot with the random numbers of the elements from `offset` on."""
-    cdef int item = 1 if bits <= 8 else 2 if bits <= 16 else 4
-    if not (1 <= bits <= 32 and cnp.PyArray_ISCARRAY(out) and cnp.PyArray_ITEMSIZE(out) == item):
-        raise ValueError(f"`out` must be dense, of the width of slots of {bits} bits; got {out.dtype}")
-    with nogil:
-        lp_random_numbers(cnp.PyArray_DATA(out), item, offset, cnp.PyArray_SIZE(out), seed, bits)
-
-
 include "_native/linear_calls.pxi"
 include "_native/known_calls.pxi"
 include "_native/error_stats.pxi"
@@ -376,3 +279,4 @@ include "_native/scaled_stats.pxi"
 include "_native/ranges.pxi"
 include "_native/ggml_blocks.pxi"
 include "_native/block_quantize.pxi"
+include "_native/random_numbers.pxi"

@@ -2,6 +2,7 @@
 include "prefetch.pxi"
 include "elementwise.pxi"
 include "loops.pxi"
+include "rounding_loops.pxi"
 include "truncating_loops.pxi"
 include "packing_loops.pxi"
 include "repeat_scales.pxi"
