@@ -54,7 +54,7 @@ def _element_numbers(plan: BlockPlan) -> dict[str, float] | None:
         "keep": numbers["round_keep"],
         "increment": both[0] & _WORD,
         "increment_change": (both[1] - both[0]) & _WORD,
-        "odd_bit": numbers["round_odd_bit"],
+        "odd_bit": numbers["round_odd_bit"].bit_length() - 1,
         "odd_increment": numbers["round_odd_increment"] & _WORD,
         "slot_shift": numbers["round_slot_shift"],
         "random_shift": numbers["round_random_shift"],
