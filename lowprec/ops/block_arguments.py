@@ -63,7 +63,7 @@ def global_scale_argument(global_scale: Any, x: Any) -> Any:
     It must be positive and finite; what a traced or a lazy array or one on a device holds is not looked at.
     """
     xp = namespace(x)
-    if isinstance(global_scale, (int, float)) and not isinstance(global_scale, (bool, np.generic)):
+    if isinstance(global_scale, (int, float, np.floating)) and not isinstance(global_scale, bool):
         with np.errstate(over="ignore", under="ignore"):
             rounded = np.asarray(global_scale if abs(global_scale) < 1e39 else math.inf, np.float32)
         _check_factor(float(rounded))
