@@ -65,7 +65,7 @@ def global_scale_argument(global_scale: Any, x: Any) -> Any:
     xp = namespace(x)
     if isinstance(global_scale, (int, float, np.floating)) and not isinstance(global_scale, bool):
         with np.errstate(over="ignore", under="ignore"):
-            rounded = np.asarray(global_scale if abs(global_scale) < 1e39 else math.inf, np.float32)
+            rounded = np.asarray(global_scale if -1e39 < global_scale < 1e39 else math.inf, np.float32)
         _check_factor(float(rounded))
         return to_library(rounded.view(np.uint32), FLOAT32, x)
     factor = match_library(global_scale, x, "global_scale")
