@@ -5,11 +5,15 @@ from lowprec._native.block_types cimport (
 )
 
 cdef extern from "philox.h" nogil:
-    void fill_slots "lp_fill_slots" (uint32_t *slots, uint64_t group, uint64_t seed, uint32_t slot_bits) noexcept
+    enum:
+        STREAM_BITS "LP_STREAM_BITS"
+    ctypedef struct slots_t "lp_slots":
+        pass
+    void fill_slots "lp_fill_slots" (slots_t *slots, uint64_t block, uint64_t seed, uint32_t slot_bits) noexcept
+    uint32_t slot_at "lp_slot_at" (const slots_t *slots, ptrdiff_t i, uint32_t slot_bits) noexcept
 
 cdef enum:
     MAGNITUDE = 0x7fffffff
-    SLOT_GROUP = 64
     STRIP = 512  # columns whose blocks are quantized together: their rows stay in the L2 cache
 
 TILE_ELEMENTS = TILE
@@ -87,14 +91,17 @@ cdef class BlockProgram:
 
 cdef void fill_slots_from(uint64_t position, uint32_t *slots, Py_ssize_t n, const block_job_t *job) noexcept nogil:
     # The slots of `n` elements, up to a tile.
-    cdef uint32_t group[SLOT_GROUP]
+    cdef slots_t some
+    cdef uint32_t slot_bits = job.steps.params.slot_bits
+    cdef Py_ssize_t together = STREAM_BITS // slot_bits
     cdef Py_ssize_t done = 0
-    cdef Py_ssize_t at, count
+    cdef Py_ssize_t at, count, i
     while done < n:
-        at = <Py_ssize_t>(position % SLOT_GROUP)
-        count = min(SLOT_GROUP - at, n - done)
-        fill_slots(group, position // SLOT_GROUP, job.stream.seed, job.steps.params.slot_bits)
-        memcpy(slots + done, group + at, count * sizeof(uint32_t))
+        at = <Py_ssize_t>(position % <uint64_t>together)
+        count = min(together - at, n - done)
+        fill_slots(&some, position // <uint64_t>together, job.stream.seed, slot_bits)
+        for i in range(count):
+            slots[done + i] = slot_at(&some, at + i, slot_bits)
         position += count
         done += count
 
