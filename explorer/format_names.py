@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from lowprec import Format, as_format
+from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.format_spelling import float_format_spelled, has_spelled_shape
 from lowprec.spec.p3109 import has_p3109_shape
-from lowprec.spec.reach import reach_problem
 
 __all__ = ["HELP", "any_format", "checked_name", "format_named", "is_described"]
 
@@ -53,7 +53,7 @@ def checked_name(text: str, rows: Collection[str], problem: Callable[[Format], s
         fmt = format_named(name)
     except ValueError as error:
         raise ValueError(_as_predicate(error)) from error
-    if reason := reach_problem(fmt):
+    if reason := why_not_converted(fmt):
         raise ValueError(f"must be a format that lowprec converts, not {fmt.name}, {reason}")
     if reason := problem(fmt):
         raise ValueError(reason)

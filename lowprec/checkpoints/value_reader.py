@@ -9,10 +9,10 @@ import numpy as np
 
 from ..ops.cast import cast
 from ..ops.codes import unpack
+from ..spec.convertible import why_not_converted
 from ..spec.format import own_dtype
 from ..spec.formats import FLOAT32, Format, is_in_table
 from ..spec.packing import group, packed_bytes
-from ..spec.reach import reach_problem
 from .containers.tensors import StoredTensor, TensorReader
 from .layouts.weight import fail
 from .layouts.weight_reader import WeightReader
@@ -34,7 +34,7 @@ def values_format(tensor: StoredTensor, wanted: Format | None) -> Format | None:
     fmt = tensor.fmt
     if fmt is None or is_in_table(fmt):
         return wanted
-    if problem := reach_problem(fmt):
+    if problem := why_not_converted(fmt):
         raise fail(tensor, f"holds codes of {fmt.name}, {problem} (raw=True reads the codes)")
     return FLOAT32 if wanted is None and own_dtype(fmt) is None else wanted
 

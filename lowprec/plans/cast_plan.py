@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ..spec.convertible import why_not_converted
 from ..spec.formats import FLOAT64, Format, Kind, NaNRule, is_in_table
 from ..spec.interned import CACHED, Interned, reduced
 from ..spec.opset_rules import CastRules
-from ..spec.reach import reach_problem
 from ..spec.rounding_rules import Rounding
 from .rounding_limits import Limits, limits_of, nan_codes_of
 
@@ -137,7 +137,7 @@ def _is_rounded_by_adding(target: Format) -> bool:
 
 def check_convertible(fmt: Format, parameter: str) -> None:
     """Raise ValueError, which says why, for a described float that no back end converts."""
-    problem = reach_problem(fmt)
+    problem = why_not_converted(fmt)
     if problem:
         wanted = "have 16 bits or fewer, and finite values that are float32, to be converted"
         raise ValueError(f"`{parameter}` must {wanted}; got {fmt.name}, {problem}")

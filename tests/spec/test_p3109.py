@@ -1,4 +1,4 @@
-"""The formats of IEEE P3109 by name: values of the working group's tables, facts, reach, names that are refused."""
+"""The formats of IEEE P3109 by name: values of the working group's tables, facts, which are converted, names that are refused."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from support.p3109_names import NAMES, facts_in
 import lowprec as lp
 from lowprec import reference
 from lowprec.spec import formats
+from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.formats import Format
-from lowprec.spec.reach import reach_problem
 
 NARROW = [name for name in NAMES if facts_in(name)[0] <= 8]
 
@@ -127,29 +127,29 @@ def test_which_formats_there_are() -> None:
         known[name] = lp.as_format(name)
         assert (known[name].name, known[name].bits, known[name].mantissa_bits) == (name, width, precision - 1)
     assert (len(NAMES), len(NARROW), len(known)) == (504, 120, 454)
-    reached = [name for name, fmt in known.items() if not reach_problem(fmt)]
-    assert len(reached) == 376
-    assert set(NARROW) <= set(reached)
+    converted = [name for name, fmt in known.items() if not why_not_converted(fmt)]
+    assert len(converted) == 376
+    assert set(NARROW) <= set(converted)
     for name, fmt in known.items():  # float32 has every value, by NumPy
         finite = [fmt.magnitude(code) for code in (1, 2, fmt.max_code - 1, fmt.max_code)]
         with np.errstate(over="ignore", under="ignore"):
-            assert (name in reached) == all(float(np.float32(value)) == value for value in finite), name
-    assert not reach_problem(lp.formats["float64"])
-    assert not reach_problem(lp.formats["int32"])
+            assert (name in converted) == all(float(np.float32(value)) == value for value in finite), name
+    assert not why_not_converted(lp.formats["float64"])
+    assert not why_not_converted(lp.formats["int32"])
 
 
-def test_what_is_out_of_reach() -> None:
-    assert not reach_problem(lp.as_format("binary16p8sf"))
-    assert reach_problem(lp.as_format("binary16p7ue")).endswith("is not below 2^128, as those of float32 are")
+def test_what_is_not_converted() -> None:
+    assert not why_not_converted(lp.as_format("binary16p8sf"))
+    assert why_not_converted(lp.as_format("binary16p7ue")).endswith("is not below 2^128, as those of float32 are")
     edge = {"exponent_bits": 5, "mantissa_bits": 2, "nan": "all-ones", "inf": False}
-    assert not reach_problem(lp.float_format("low", bias=148, **edge))
+    assert not why_not_converted(lp.float_format("low", bias=148, **edge))
     low = "whose smallest value, 2^-150, is below 2^-149, the smallest of float32"
-    assert reach_problem(lp.float_format("lower", bias=149, **edge)) == low
-    assert not reach_problem(lp.float_format("high", bias=31 - 127, **edge))
+    assert why_not_converted(lp.float_format("lower", bias=149, **edge)) == low
+    assert not why_not_converted(lp.float_format("high", bias=31 - 127, **edge))
     high = "whose largest value, 5.10424e+38, is not below 2^128, as those of float32 are"
-    assert reach_problem(lp.float_format("higher", bias=31 - 128, **edge)) == high
+    assert why_not_converted(lp.float_format("higher", bias=31 - 128, **edge)) == high
     rows = {field: getattr(lp.formats["float32"], field) for field in Format.__match_args__}
-    assert reach_problem(Format(**{**rows, "name": "mine"})) == "which has 32 bits, more than 16"
+    assert why_not_converted(Format(**{**rows, "name": "mine"})) == "which has 32 bits, more than 16"
 
 
 def test_names_in_any_case_are_one_format() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .formats import Format, is_in_table
 
-__all__ = ["reach_problem"]
+__all__ = ["why_not_converted"]
 
 _MOST_BITS = 16
 _LARGEST_EXPONENT = 127
@@ -12,7 +12,7 @@ _SMALLEST_EXPONENT = -149
 """Of a float32: the exponents of its largest power of two and of its smallest subnormal value."""
 
 
-def reach_problem(fmt: Format) -> str:
+def why_not_converted(fmt: Format) -> str:
     """Return why a float is not converted, to follow its name in a message; nothing where it is converted.
 
     It must have 16 bits or fewer, and float32 must hold its finite values, subnormal ones too. Rows of the table have
@@ -21,9 +21,9 @@ def reach_problem(fmt: Format) -> str:
     Examples
     --------
     >>> import lowprec as lp
-    >>> reach_problem(lp.as_format("binary8p1uf"))
+    >>> why_not_converted(lp.as_format("binary8p1uf"))
     ''
-    >>> reach_problem(lp.as_format("binary12p3se"))
+    >>> why_not_converted(lp.as_format("binary12p3se"))
     'whose largest value, 8.68441e+76, is not below 2^128, as those of float32 are'
     """
     if not fmt.is_float or is_in_table(fmt):

@@ -11,13 +11,13 @@ from lowprec import _kernels
 from lowprec.reference import array_cast
 from lowprec.reference.array_quantize import decoded
 from lowprec.reference.array_rounding import expected_rounded
+from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.formats import Format, as_format
-from lowprec.spec.reach import reach_problem
 from lowprec.spec.rounding_rules import RoundingOptions, check_rounding
 
 # The others have exponents beyond float64, and no description.
 DESCRIBED = [name for name in NAMES if sum((*facts_in(name)[:1], -facts_in(name)[1], not facts_in(name)[2])) <= 11]
-IN_REACH = [fmt for fmt in map(as_format, DESCRIBED) if not reach_problem(fmt)]
+CONVERTIBLE = [fmt for fmt in map(as_format, DESCRIBED) if not why_not_converted(fmt)]
 OTHERS = [
     lp.float_format("e8m1b129", exponent_bits=8, mantissa_bits=1, bias=129, inf=False, nan="all-ones"),
     lp.float_format("e7m8b140", exponent_bits=7, mantissa_bits=8, bias=140),
@@ -58,9 +58,9 @@ def _decode(codes: np.ndarray, fmt: Format) -> np.ndarray:
 
 @pytest.mark.parametrize("piece", range(8))
 def test_both_ways(piece: int) -> None:
-    assert len([fmt for fmt in IN_REACH if fmt.bits <= 8]) == 120
-    assert len(IN_REACH) == 376
-    for fmt in [*_each(IN_REACH, piece), *OTHERS[piece : piece + 1]]:
+    assert len([fmt for fmt in CONVERTIBLE if fmt.bits <= 8]) == 120
+    assert len(CONVERTIBLE) == 376
+    for fmt in [*_each(CONVERTIBLE, piece), *OTHERS[piece : piece + 1]]:
         codes = _codes(fmt)
         for isa in _kernels.available_isas()[0 if fmt.bits <= 8 else -1 :]:
             _kernels.use_isa(isa)
