@@ -15,7 +15,13 @@ import numpy as np
 import pytest
 
 from lowprec import reference
-from lowprec.backends import array_api_cast, array_api_quantize, array_api_values
+from lowprec.backends import (
+    array_api_cast,
+    array_api_quantize,
+    array_api_random,
+    array_api_rounding,
+    array_api_values,
+)
 from lowprec.conformance import cast_inputs
 from lowprec.plans.cast_plan import make_plan
 from lowprec.reference import array_cast
@@ -244,7 +250,7 @@ def test_a_library_without_the_dtypes_is_named(missing: str) -> None:
 
 def test_it_shares_nothing_with_the_other_implementations() -> None:
     imported = set()
-    for module in (array_api_cast, array_api_quantize, array_api_values):
+    for module in (array_api_cast, array_api_quantize, array_api_random, array_api_rounding, array_api_values):
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             if isinstance(node, ast.Import):
                 imported |= {name.name for name in node.names}
@@ -252,7 +258,7 @@ def test_it_shares_nothing_with_the_other_implementations() -> None:
                 imported.add("." * node.level + (node.module or ""))
     ours = {name for name in imported if name.startswith(".")}
     assert ours == {
-        ".array_api_cast", ".array_api_values", ".job", "..plans.cast_plan", "..plans.granularity", "..spec.float_mode",
-        "..spec.formats",
+        ".array_api_cast", ".array_api_random", ".array_api_rounding", ".array_api_values", ".job", "..plans.cast_plan",
+        "..plans.granularity", "..spec.float_mode", "..spec.formats", "..spec.rounding_rules",
     }  # fmt: skip
     assert imported - ours == {"__future__", "array_api_compat", "dataclasses", "functools", "math", "typing"}

@@ -25,7 +25,7 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import _kernels, loss, reference
-from lowprec.backends.array_api_values import _magnitudes, _quanta
+from lowprec.backends.array_api_values import _magnitudes, quanta_of
 from lowprec.backends.program import make_program
 from lowprec.loss.error_stats import ErrorStats
 from lowprec.ops.scale_arguments import scale_argument
@@ -186,7 +186,7 @@ def facts() -> Part:
             info = (lp.finfo if fmt.is_float else lp.iinfo)(fmt) if fmt.kind.value != "bool" else None
             yield [bits(getattr(info, name)) for name in getattr(info, "__slots__", ()) if name != "dtype"]
         if fmt.is_float:
-            yield [bits(number) for number in _quanta(fmt)]
+            yield [bits(number) for number in quanta_of(fmt)]
             yield [bits(number) for number in _magnitudes(fmt)] if fmt.bits <= 8 else None
 
 
