@@ -14,6 +14,12 @@ cdef extern from "block_elements.h" nogil:
         uint32_t x, float divisor, uint32_t slot, const block_params_t *p) noexcept
 
 
+cdef extern from "avx512_mx.h" nogil:
+    Py_ssize_t whole_blocks "lp_whole_blocks" (
+        const float *x, uint8_t *scales, uint8_t *codes, Py_ssize_t count, Py_ssize_t ahead, int quotients,
+        Py_ssize_t block, int packs, const block_params_t *p) noexcept
+
+
 # ---- scales ----------------------------------------------------------------------------------------------------------
 
 cdef bint power_scales(
@@ -134,3 +140,4 @@ BLOCK_QUANTIZERS = (
 BLOCK_REPAIRS = (
     <size_t>&clear_codes, <size_t>&mark_nan, <size_t>&drop_negative_zero, <size_t>&to_integers, <size_t>&raise_columns,
 )
+WHOLE_BLOCKS = <size_t>&whole_blocks  # none but in the tier with AVX-512

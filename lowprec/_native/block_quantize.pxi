@@ -1,7 +1,7 @@
 # The entry point of MX and NVFP4 blocks: scales and elements in one pass over memory, blocks over threads.
 from lowprec._native.block_types cimport (
     block_params_t, clear_codes_t, drop_negative_zero_t, find_codes_t, find_scales_t, mark_nan_t, raise_columns_t,
-    to_integers_t,
+    to_integers_t, whole_blocks_t,
 )
 
 cdef extern from "philox.h" nogil:
@@ -25,10 +25,12 @@ cdef mark_nan_t mark_nan_in_use
 cdef drop_negative_zero_t drop_negative_zero_in_use
 cdef to_integers_t to_integers_in_use
 cdef raise_columns_t raise_columns_in_use
+cdef whole_blocks_t whole_blocks_in_use
 
 
 cdef void use_block_loops(tier):
     global clear_codes_in_use, mark_nan_in_use, drop_negative_zero_in_use, to_integers_in_use, raise_columns_in_use
+    global whole_blocks_in_use
     for kind in range(2):
         scales, codes, random_codes = tier.BLOCK_QUANTIZERS[kind]
         block_scales_in_use[kind] = <find_scales_t><size_t>scales
@@ -40,6 +42,7 @@ cdef void use_block_loops(tier):
     drop_negative_zero_in_use = <drop_negative_zero_t><size_t>drop
     to_integers_in_use = <to_integers_t><size_t>integers
     raise_columns_in_use = <raise_columns_t><size_t>columns
+    whole_blocks_in_use = <whole_blocks_t><size_t>tier.WHOLE_BLOCKS
 
 
 cdef struct block_steps_t:
@@ -48,6 +51,7 @@ cdef struct block_steps_t:
     bint ignores           # NaN and Inf do not count; NaN has a code of its own
     bint is_random
     bint integers          # codes are two's complement
+    bint whole             # the loop over whole blocks may have these elements
     int negative_zero      # a code that becomes 0; -1: none
     int pack               # the loop that packs codes, or NO_LOOP
     int bits               # of an element in memory
@@ -87,6 +91,7 @@ cdef class BlockProgram:
         self.steps.negative_zero = negative_zero
         self.steps.pack = loop_index[pack] if pack is not None else NO_LOOP
         self.steps.bits, self.steps.group = bits, group
+        self.steps.whole = not is_random and not integers and negative_zero < 0 and pack in (None, "pack4")
 
 
 cdef void fill_slots_from(uint64_t position, uint32_t *slots, Py_ssize_t n, const block_job_t *job) noexcept nogil:
@@ -147,6 +152,28 @@ cdef int32_t largest_of_block(const block_job_t *job, Py_ssize_t start, Py_ssize
     return largest
 
 
+cdef Py_ssize_t quantize_whole(
+    const block_job_t *job, Py_ssize_t outer, Py_ssize_t first, Py_ssize_t count, tiles_t *tiles,
+) noexcept nogil:
+    # Whole blocks of one row, up to `count` from the one with the number `first` on: how many.
+    cdef const block_steps_t *steps = job.steps
+    cdef Py_ssize_t start = outer * job.length + first * job.block
+    cdef Py_ssize_t ahead = 0
+    cdef const float *x
+    count = min(count, job.length // job.block - first)
+    if not steps.whole or count < 1:
+        return 0
+    if job.load == NULL and fits(job.src, 32):
+        x = <const float *>job.src + start
+        ahead = (outer + 1) * job.length - start
+    else:
+        count = min(count, TILE // job.block)
+        x = load_tile(job.load, job.src, start, count * job.block, tiles)
+    return whole_blocks_in_use(
+        x, job.scales + outer * job.blocks + first, job.elements + start * steps.bits // 8, count, ahead, steps.kind,
+        job.block, steps.pack != NO_LOOP, &steps.params)
+
+
 cdef void quantize_row(
     const block_job_t *job, Py_ssize_t outer, Py_ssize_t first, Py_ssize_t count,
 ) noexcept nogil:
@@ -157,11 +184,15 @@ cdef void quantize_row(
     cdef Py_ssize_t block = job.block
     cdef Py_ssize_t step = max(<Py_ssize_t>1, TILE // block // steps.group * steps.group)
     cdef Py_ssize_t done = 0
-    cdef Py_ssize_t start, n, here, part
+    cdef Py_ssize_t start, n, here, part, whole
     cdef const float *x
     cdef bint clears
     while done < count:
         here = first + done
+        whole = quantize_whole(job, outer, here, count - done, tiles)
+        done += whole
+        if whole > 0:
+            continue
         start = outer * job.length + here * block
         n = outer * job.length + min(job.length, min(here + step, first + count) * block) - start
         if n <= TILE:

@@ -54,3 +54,10 @@ ctypedef void (*to_integers_t)(uint8_t *codes, Py_ssize_t n) noexcept nogil
 ctypedef void (*raise_columns_t)(
     const int32_t *x, int32_t *largest, Py_ssize_t n, int32_t last,
 ) noexcept nogil
+
+# Blocks from the first one on, scales and elements at once: how many, which may be none. `ahead` elements from x on may
+# be prefetched.
+ctypedef Py_ssize_t (*whole_blocks_t)(
+    const float *x, uint8_t *scales, uint8_t *codes, Py_ssize_t count, Py_ssize_t ahead, int quotients,
+    Py_ssize_t block, int packs, const block_params_t *p,
+) noexcept nogil
