@@ -206,7 +206,7 @@ LP_WRITTEN_OUT ptrdiff_t lp_blocks_of(
         if ((done + 16) * block + LP_AHEAD <= ahead)
             for (int i = 0; i < 16 * block; i += 16) {
                 __builtin_prefetch(x + LP_AHEAD + i);
-                if (i % (pack ? 128 : 64) == 0) __builtin_prefetch(d + (pack ? LP_AHEAD + i >> 1 : LP_AHEAD + i), 1);
+                if (i % (pack ? 128 : 64) == 0) __builtin_prefetch(d + (pack ? (LP_AHEAD + i) / 2 : LP_AHEAD + i), 1);
             }
         const __m512i largest = lp_largest_of_16(x, block);
         if (_mm512_cmpge_epi32_mask(largest, _mm512_set1_epi32((int)LP_INF))) break;

@@ -19,7 +19,7 @@ cdef enum:
 TILE_ELEMENTS = TILE
 
 cdef find_scales_t block_scales_in_use[2]    # powers of two, quotients
-cdef find_codes_t block_codes_in_use[2][2]   # of those; without random bits, with them
+cdef find_codes_t block_codes_in_use[2][3]   # of those; without random bits, with them, to nearest even by adding
 cdef clear_codes_t clear_codes_in_use
 cdef mark_nan_t mark_nan_in_use
 cdef drop_negative_zero_t drop_negative_zero_in_use
@@ -32,10 +32,10 @@ cdef void use_block_loops(tier):
     global clear_codes_in_use, mark_nan_in_use, drop_negative_zero_in_use, to_integers_in_use, raise_columns_in_use
     global whole_blocks_in_use
     for kind in range(2):
-        scales, codes, random_codes = tier.BLOCK_QUANTIZERS[kind]
+        scales, *codes = tier.BLOCK_QUANTIZERS[kind]
         block_scales_in_use[kind] = <find_scales_t><size_t>scales
-        block_codes_in_use[kind][0] = <find_codes_t><size_t>codes
-        block_codes_in_use[kind][1] = <find_codes_t><size_t>random_codes
+        for how in range(3):
+            block_codes_in_use[kind][how] = <find_codes_t><size_t>codes[how]
     clear, mark, drop, integers, columns = tier.BLOCK_REPAIRS
     clear_codes_in_use = <clear_codes_t><size_t>clear
     mark_nan_in_use = <mark_nan_t><size_t>mark
@@ -50,6 +50,7 @@ cdef struct block_steps_t:
     int kind               # of the scales: 0 powers of two, 1 quotients
     bint ignores           # NaN and Inf do not count; NaN has a code of its own
     bint is_random
+    int how                # of block_codes_in_use
     bint integers          # codes are two's complement
     bint whole             # the loop over whole blocks may have these elements
     int negative_zero      # a code that becomes 0; -1: none
@@ -77,8 +78,8 @@ cdef class BlockProgram:
     cdef block_steps_t steps
 
     def __init__(
-        self, dict params, *, bint quotients, bint ignores, bint is_random, bint integers, int negative_zero, str pack,
-        int bits, int group,
+        self, dict params, *, bint quotients, bint ignores, bint is_random, bint by_adding, bint integers,
+        int negative_zero, str pack, int bits, int group,
     ):
         memset(&self.steps, 0, sizeof(block_steps_t))
         cdef dict values = self.steps.params
@@ -88,6 +89,7 @@ cdef class BlockProgram:
         self.steps.params = params
         self.steps.kind = quotients
         self.steps.ignores, self.steps.is_random, self.steps.integers = ignores, is_random, integers
+        self.steps.how = 1 if is_random else 2 if by_adding else 0
         self.steps.negative_zero = negative_zero
         self.steps.pack = loop_index[pack] if pack is not None else NO_LOOP
         self.steps.bits, self.steps.group = bits, group
@@ -122,7 +124,7 @@ cdef void write_codes(
     none.src = none.dst = 0
     if steps.is_random:
         fill_slots_from(job.stream.position + start, tiles.zero, n, job)
-    block_codes_in_use[steps.kind][steps.is_random](
+    block_codes_in_use[steps.kind][steps.how](
         <const uint32_t *>x, factors, tiles.zero, codes, n, &steps.params)
     if steps.negative_zero >= 0:
         drop_negative_zero_in_use(codes, n, <uint8_t>steps.negative_zero)

@@ -18,6 +18,7 @@ cdef extern from "block_elements.h" nogil:
         int32_t smallest_normal
         float factor
         uint32_t keep
+        uint32_t rounder_offset
         uint32_t increment
         uint32_t increment_change
         uint32_t odd_bit
