@@ -84,6 +84,7 @@ class BlockProgram:
         quotients: bool,
         ignores: bool,
         is_random: bool,
+        by_adding: bool,
         integers: bool,
         negative_zero: int,
         pack: str | None,

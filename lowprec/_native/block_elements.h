@@ -20,6 +20,7 @@ typedef struct {
     i32 smallest_normal;  /* bits of the smallest normal one */
     float factor;         /* makes the step between subnormal ones 2**keep */
     u32 keep;             /* bits of fraction behind the code of an element */
+    u32 rounder_offset;   /* from the exponent of a value to the number that rounds it to even when added */
     u32 increment;        /* what is added to it, and for negative numbers as well */
     u32 increment_change;
     u32 odd_bit;          /* and where this bit is set */
@@ -66,6 +67,20 @@ LP_INLINE i32 lp_true_quotient(u32 x, float divisor) {
     return (i32)(lp_bits(lp_float(x & ~LP_SIGN) / divisor) & ~LP_SIGN);
 }
 
+/* The same code, rounded to nearest even by an addition, as lp_encode8 does: bits above the code are left over. */
+LP_INLINE u32 lp_block_code_by_adding(u32 x, i32 magnitude, const block_params_t *p) {
+    const i32 clamped = lp_lesser(magnitude, p->most);
+    const u32 rounder = ((u32)lp_greater(clamped, p->smallest_normal) & LP_INF) + p->rounder_offset;
+    const u32 sum = lp_bits(lp_float((u32)clamped) + lp_float(rounder));
+    return (sum + (sum >> p->keep)) | ((x >> p->sign_shift) & p->sign_mask);
+}
+
+LP_INLINE u32 lp_power_code_by_adding(u32 x, float inverse, const block_params_t *p) {
+    return lp_block_code_by_adding(x, (i32)lp_bits(lp_float(x & ~LP_SIGN) * inverse), p);
+}
+LP_INLINE u32 lp_quotient_code_by_adding(u32 x, float divisor, const block_params_t *p) {
+    return lp_block_code_by_adding(x, lp_true_quotient(x, divisor), p);
+}
 LP_INLINE u32 lp_power_code(u32 x, float inverse, const block_params_t *p) {
     return lp_block_code(x, lp_power_quotient(x, inverse), 0, p);
 }

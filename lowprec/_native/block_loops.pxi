@@ -8,10 +8,20 @@ cdef extern from "block_elements.h" nogil:
     float scale_divisor "lp_scale_divisor" (int32_t code, const block_params_t *p) noexcept
     uint32_t power_code "lp_power_code" (uint32_t x, float inverse, const block_params_t *p) noexcept
     uint32_t quotient_code "lp_quotient_code" (uint32_t x, float divisor, const block_params_t *p) noexcept
+    uint32_t power_code_by_adding "lp_power_code_by_adding" (
+        uint32_t x, float inverse, const block_params_t *p) noexcept
+    uint32_t quotient_code_by_adding "lp_quotient_code_by_adding" (
+        uint32_t x, float divisor, const block_params_t *p) noexcept
     uint32_t power_code_random "lp_power_code_random" (
         uint32_t x, float inverse, uint32_t slot, const block_params_t *p) noexcept
     uint32_t quotient_code_random "lp_quotient_code_random" (
         uint32_t x, float divisor, uint32_t slot, const block_params_t *p) noexcept
+
+
+cdef extern from "avx512_mx.h" nogil:
+    Py_ssize_t whole_blocks "lp_whole_blocks" (
+        const float *x, uint8_t *scales, uint8_t *codes, Py_ssize_t count, Py_ssize_t ahead, int quotients,
+        Py_ssize_t block, int packs, const block_params_t *p) noexcept
 
 
 # ---- scales ----------------------------------------------------------------------------------------------------------
@@ -66,6 +76,26 @@ cdef void power_codes_random(
     cdef Py_ssize_t i
     for i in range(n):
         codes[i] = <uint8_t>power_code_random(x[i], factors[i], slots[i], &p)
+
+
+cdef void power_codes_by_adding(
+    const uint32_t *x, const float *factors, const uint32_t *slots, uint8_t *codes, Py_ssize_t n,
+    const block_params_t *params,
+) noexcept nogil:
+    cdef block_params_t p = params[0]
+    cdef Py_ssize_t i
+    for i in range(n):
+        codes[i] = <uint8_t>power_code_by_adding(x[i], factors[i], &p)
+
+
+cdef void quotient_codes_by_adding(
+    const uint32_t *x, const float *factors, const uint32_t *slots, uint8_t *codes, Py_ssize_t n,
+    const block_params_t *params,
+) noexcept nogil:
+    cdef block_params_t p = params[0]
+    cdef Py_ssize_t i
+    for i in range(n):
+        codes[i] = <uint8_t>quotient_code_by_adding(x[i], factors[i], &p)
 
 
 cdef void quotient_codes(
@@ -128,9 +158,15 @@ cdef void raise_columns(const int32_t *x, int32_t *largest, Py_ssize_t n, int32_
 
 
 BLOCK_QUANTIZERS = (
-    (<size_t>&power_scales, <size_t>&power_codes, <size_t>&power_codes_random),
-    (<size_t>&quotient_scales, <size_t>&quotient_codes, <size_t>&quotient_codes_random),
+    (
+        <size_t>&power_scales, <size_t>&power_codes, <size_t>&power_codes_random, <size_t>&power_codes_by_adding,
+    ),
+    (
+        <size_t>&quotient_scales, <size_t>&quotient_codes, <size_t>&quotient_codes_random,
+        <size_t>&quotient_codes_by_adding,
+    ),
 )
 BLOCK_REPAIRS = (
     <size_t>&clear_codes, <size_t>&mark_nan, <size_t>&drop_negative_zero, <size_t>&to_integers, <size_t>&raise_columns,
 )
+WHOLE_BLOCKS = <size_t>&whole_blocks  # none but in the tier with AVX-512

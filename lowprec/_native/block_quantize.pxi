@@ -1,7 +1,7 @@
 # The entry point of MX and NVFP4 blocks: scales and elements in one pass over memory, blocks over threads.
 from lowprec._native.block_types cimport (
     block_params_t, clear_codes_t, drop_negative_zero_t, find_codes_t, find_scales_t, mark_nan_t, raise_columns_t,
-    to_integers_t,
+    to_integers_t, whole_blocks_t,
 )
 
 cdef extern from "philox.h" nogil:
@@ -19,27 +19,30 @@ cdef enum:
 TILE_ELEMENTS = TILE
 
 cdef find_scales_t block_scales_in_use[2]    # powers of two, quotients
-cdef find_codes_t block_codes_in_use[2][2]   # of those; without random bits, with them
+cdef find_codes_t block_codes_in_use[2][3]   # of those; without random bits, with them, to nearest even by adding
 cdef clear_codes_t clear_codes_in_use
 cdef mark_nan_t mark_nan_in_use
 cdef drop_negative_zero_t drop_negative_zero_in_use
 cdef to_integers_t to_integers_in_use
 cdef raise_columns_t raise_columns_in_use
+cdef whole_blocks_t whole_blocks_in_use
 
 
 cdef void use_block_loops(tier):
     global clear_codes_in_use, mark_nan_in_use, drop_negative_zero_in_use, to_integers_in_use, raise_columns_in_use
+    global whole_blocks_in_use
     for kind in range(2):
-        scales, codes, random_codes = tier.BLOCK_QUANTIZERS[kind]
+        scales, *codes = tier.BLOCK_QUANTIZERS[kind]
         block_scales_in_use[kind] = <find_scales_t><size_t>scales
-        block_codes_in_use[kind][0] = <find_codes_t><size_t>codes
-        block_codes_in_use[kind][1] = <find_codes_t><size_t>random_codes
+        for how in range(3):
+            block_codes_in_use[kind][how] = <find_codes_t><size_t>codes[how]
     clear, mark, drop, integers, columns = tier.BLOCK_REPAIRS
     clear_codes_in_use = <clear_codes_t><size_t>clear
     mark_nan_in_use = <mark_nan_t><size_t>mark
     drop_negative_zero_in_use = <drop_negative_zero_t><size_t>drop
     to_integers_in_use = <to_integers_t><size_t>integers
     raise_columns_in_use = <raise_columns_t><size_t>columns
+    whole_blocks_in_use = <whole_blocks_t><size_t>tier.WHOLE_BLOCKS
 
 
 cdef struct block_steps_t:
@@ -47,7 +50,9 @@ cdef struct block_steps_t:
     int kind               # of the scales: 0 powers of two, 1 quotients
     bint ignores           # NaN and Inf do not count; NaN has a code of its own
     bint is_random
+    int how                # of block_codes_in_use
     bint integers          # codes are two's complement
+    bint whole             # the loop over whole blocks may have these elements
     int negative_zero      # a code that becomes 0; -1: none
     int pack               # the loop that packs codes, or NO_LOOP
     int bits               # of an element in memory
@@ -73,8 +78,8 @@ cdef class BlockProgram:
     cdef block_steps_t steps
 
     def __init__(
-        self, dict params, *, bint quotients, bint ignores, bint is_random, bint integers, int negative_zero, str pack,
-        int bits, int group,
+        self, dict params, *, bint quotients, bint ignores, bint is_random, bint by_adding, bint integers,
+        int negative_zero, str pack, int bits, int group,
     ):
         memset(&self.steps, 0, sizeof(block_steps_t))
         cdef dict values = self.steps.params
@@ -84,9 +89,11 @@ cdef class BlockProgram:
         self.steps.params = params
         self.steps.kind = quotients
         self.steps.ignores, self.steps.is_random, self.steps.integers = ignores, is_random, integers
+        self.steps.how = 1 if is_random else 2 if by_adding else 0
         self.steps.negative_zero = negative_zero
         self.steps.pack = loop_index[pack] if pack is not None else NO_LOOP
         self.steps.bits, self.steps.group = bits, group
+        self.steps.whole = not is_random and not integers and negative_zero < 0 and pack in (None, "pack4")
 
 
 cdef void fill_slots_from(uint64_t position, uint32_t *slots, Py_ssize_t n, const block_job_t *job) noexcept nogil:
@@ -117,7 +124,7 @@ cdef void write_codes(
     none.src = none.dst = 0
     if steps.is_random:
         fill_slots_from(job.stream.position + start, tiles.zero, n, job)
-    block_codes_in_use[steps.kind][steps.is_random](
+    block_codes_in_use[steps.kind][steps.how](
         <const uint32_t *>x, factors, tiles.zero, codes, n, &steps.params)
     if steps.negative_zero >= 0:
         drop_negative_zero_in_use(codes, n, <uint8_t>steps.negative_zero)
@@ -147,6 +154,28 @@ cdef int32_t largest_of_block(const block_job_t *job, Py_ssize_t start, Py_ssize
     return largest
 
 
+cdef Py_ssize_t quantize_whole(
+    const block_job_t *job, Py_ssize_t outer, Py_ssize_t first, Py_ssize_t count, tiles_t *tiles,
+) noexcept nogil:
+    # Whole blocks of one row, up to `count` from the one with the number `first` on: how many.
+    cdef const block_steps_t *steps = job.steps
+    cdef Py_ssize_t start = outer * job.length + first * job.block
+    cdef Py_ssize_t ahead = 0
+    cdef const float *x
+    count = min(count, job.length // job.block - first)
+    if not steps.whole or count < 1:
+        return 0
+    if job.load == NULL and fits(job.src, 32):
+        x = <const float *>job.src + start
+        ahead = (outer + 1) * job.length - start
+    else:
+        count = min(count, TILE // job.block)
+        x = load_tile(job.load, job.src, start, count * job.block, tiles)
+    return whole_blocks_in_use(
+        x, job.scales + outer * job.blocks + first, job.elements + start * steps.bits // 8, count, ahead, steps.kind,
+        job.block, steps.pack != NO_LOOP, &steps.params)
+
+
 cdef void quantize_row(
     const block_job_t *job, Py_ssize_t outer, Py_ssize_t first, Py_ssize_t count,
 ) noexcept nogil:
@@ -157,11 +186,15 @@ cdef void quantize_row(
     cdef Py_ssize_t block = job.block
     cdef Py_ssize_t step = max(<Py_ssize_t>1, TILE // block // steps.group * steps.group)
     cdef Py_ssize_t done = 0
-    cdef Py_ssize_t start, n, here, part
+    cdef Py_ssize_t start, n, here, part, whole
     cdef const float *x
     cdef bint clears
     while done < count:
         here = first + done
+        whole = quantize_whole(job, outer, here, count - done, tiles)
+        done += whole
+        if whole > 0:
+            continue
         start = outer * job.length + here * block
         n = outer * job.length + min(job.length, min(here + step, first + count) * block) - start
         if n <= TILE:

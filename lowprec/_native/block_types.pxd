@@ -18,6 +18,7 @@ cdef extern from "block_elements.h" nogil:
         int32_t smallest_normal
         float factor
         uint32_t keep
+        uint32_t rounder_offset
         uint32_t increment
         uint32_t increment_change
         uint32_t odd_bit
@@ -53,4 +54,11 @@ ctypedef void (*to_integers_t)(uint8_t *codes, Py_ssize_t n) noexcept nogil
 # The largest magnitudes of columns, with one row more.
 ctypedef void (*raise_columns_t)(
     const int32_t *x, int32_t *largest, Py_ssize_t n, int32_t last,
+) noexcept nogil
+
+# Blocks from the first one on, scales and elements at once: how many, which may be none. `ahead` elements from x on may
+# be prefetched.
+ctypedef Py_ssize_t (*whole_blocks_t)(
+    const float *x, uint8_t *scales, uint8_t *codes, Py_ssize_t count, Py_ssize_t ahead, int quotients,
+    Py_ssize_t block, int packs, const block_params_t *p,
 ) noexcept nogil

@@ -19,6 +19,7 @@ from ..spec.packing import group
 from ..spec.rounding_rules import Stream
 from ..spec.scale_rules import rule_addend
 from .blocks import as_bytes, to_single
+from .cast_loops import rounder_offset
 from .rounding_loops import rounding_loops
 from .thread_count import shared
 
@@ -52,6 +53,7 @@ def _element_numbers(plan: BlockPlan) -> dict[str, float] | None:
         "smallest_normal": _bits(fmt.smallest_normal),
         "factor": math.ldexp(1.0, _LAST_BIT - fmt.emin),
         "keep": numbers["round_keep"],
+        "rounder_offset": rounder_offset(fmt),
         "increment": both[0] & _WORD,
         "increment_change": (both[1] - both[0]) & _WORD,
         "odd_bit": max(numbers["round_odd_bit"].bit_length() - 1, 0),  # a mask there, a place here
@@ -98,6 +100,7 @@ def block_program(plan: BlockPlan, packed: bool) -> _kernels.BlockProgram | None
         quotients=plan.two_levels,
         ignores=plan.specials == "ignore",
         is_random=plan.rounding.random_bits > 0,
+        by_adding=plan.last.rule is Rule.NEAREST_EVEN,
         integers=fmt == MXINT8,
         negative_zero=-1 if fmt.has_negative_zero else fmt.sign_mask,
         pack=f"pack{fmt.bits}" if packed else None,

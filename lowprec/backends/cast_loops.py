@@ -9,7 +9,10 @@ from ..plans.cast_plan import Plan, Rule
 from ..spec.formats import Format, Kind, NaNRule
 from .rounding_loops import exact_loops, power_loops, rounding_loops
 
-__all__ = ["Loops", "cast_loops", "decode_loops", "encode_loops", "float32_loops", "from_mask", "is_upper_half"]
+__all__ = [
+    "Loops", "cast_loops", "decode_loops", "encode_loops", "float32_loops", "from_mask", "is_upper_half",
+    "rounder_offset",
+]  # fmt: skip
 
 _F32_BIAS = 127
 _F32_MANTISSA = 23
@@ -125,6 +128,17 @@ def _is_wide(fmt: Format) -> bool:
     return fmt.bits >= 32 and not (fmt.is_float and fmt.bits == 32)
 
 
+def rounder_offset(fmt: Format, scale: int = 0) -> int:
+    """Return what is added to the exponent of a value times 2**scale for the number that rounds it when added.
+
+    The low bits subtract the constant that the codes of a byte have in the sum.
+    """
+    keep = _F32_MANTISSA - fmt.mantissa_bits
+    exponent = fmt.emin + scale + keep + _F32_BIAS
+    offset = (-(exponent << fmt.mantissa_bits)) % 256 if fmt.storage_bits == 8 else 0
+    return (keep << _F32_MANTISSA) + offset
+
+
 def _encode_numbers(plan: Plan, scale: int = 0, infinity: int = _F32_INF) -> dict[str, int]:
     """Return the numbers that encode the float32 of a value times 2**scale; `infinity` are the bits of Inf there."""
     fmt = plan.target
@@ -149,11 +163,10 @@ def _encode_numbers(plan: Plan, scale: int = 0, infinity: int = _F32_INF) -> dic
     tiny = 0 if fmt.has_negative_zero else scaled(fmt.smallest_subnormal / 2) + 1
     top = _F32_SIGN - 1 if negative_nan == nan ^ fmt.sign_mask else nan_above
     exponent = fmt.emin + scale + keep + _F32_BIAS  # of the power of two that stands in the adder at emin
-    offset = (-(exponent << fmt.mantissa_bits)) % 256 if fmt.storage_bits == 8 else 0
     return {
         "clamp": clamp,
         "smallest_normal": scaled(fmt.smallest_normal),
-        "rounder_offset": (keep << _F32_MANTISSA) + offset,
+        "rounder_offset": rounder_offset(fmt, scale),
         "dropped_bits": keep,
         "exponent_offset": exponent << fmt.mantissa_bits,
         "nan_above": nan_above,

@@ -27,7 +27,7 @@ def block_axis(shape: _Shape, axis: object, block_size: object, parameter: str =
         raise ValueError(f"`axis` must be an integer from {-rank} to {rank - 1}; got {shown(axis)}")
     if block is None or block < 1:
         raise ValueError(f"`block_size` must be an integer from 1 up; got {shown(block_size)}")
-    return number % rank, block
+    return number % rank, min(block, max(shape[number], 1))  # a block longer than its axis is one that is as long
 
 
 def scale_shape(shape: _Shape, axis: int, block: int) -> _Shape:

@@ -1,0 +1,108 @@
+"""MX and NVFP4 blocks that follow each other, 16 and more of them, against NumPy and ml_dtypes, in every tier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import lowprec as lp
+from lowprec import _kernels
+
+ELEMENTS = ("float8_e4m3fn", "float8_e5m2", "float6_e3m2fn", "float6_e2m3fn", "float4_e2m1fn")
+NEAREST = ("nearest_even", "nearest_away", "nearest_zero")
+BLOCKS = 37  # two times 16 and a rest
+
+
+@pytest.fixture(params=_kernels.available_isas())
+def _tier(request: Any) -> Iterator[None]:
+    before = _kernels.isa()
+    _kernels.use_isa(request.param)
+    yield
+    _kernels.use_isa(before)
+
+
+def numbers(block: int, seed: int) -> np.ndarray[Any, Any]:
+    """Return rows of blocks: of many exponents, of ties, of zeros, of subnormal and of huge numbers."""
+    rng = np.random.default_rng(seed)
+    fractions = rng.choice([0, 1 << 20, 1 << 21, 3 << 20, 1, (1 << 23) - 1], (12, BLOCKS, block))
+    exponents = rng.integers(0, 246, (12, BLOCKS, 1)) + rng.integers(0, 9, (12, BLOCKS, block))
+    exponents[:4] = 120 + rng.integers(0, 9, (4, BLOCKS, block))
+    bits = rng.integers(0, 2, exponents.shape) << 31 | exponents << 23 | fractions
+    x = bits.astype(np.uint32).view(np.float32)
+    x[:, 5], x[:, 20, ::2], x[:, 21] = 0, -0.0, x[:, 21] * np.float32(2.0**-100) * np.float32(2.0**-20)
+    x[1, 7] = np.float32(2.0**-149)
+    return x
+
+
+def rounded(x: np.ndarray[Any, Any], element: str) -> bytes:
+    """Return the codes of numbers by ml_dtypes, saturated."""
+    dtype = np.dtype(getattr(ml_dtypes, element))
+    most = float(ml_dtypes.finfo(dtype).max)
+    return np.clip(x, -most, most).astype(dtype).tobytes()
+
+
+def codes(x: Any) -> bytes:
+    return np.asarray(x).view(np.uint8).tobytes()
+
+
+@pytest.mark.usefixtures("_tier")
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_mx(element: str) -> None:
+    x = numbers(32, 1)
+    emax = int(np.floor(np.log2(float(ml_dtypes.finfo(getattr(ml_dtypes, element)).max))))
+    largest = np.abs(x).max(-1).astype(np.float64)
+    exponents = np.maximum(np.frexp(largest)[1] - 1 - emax, -127)
+    exponents[largest == 0] = -127
+    wanted = rounded(x / np.ldexp(1.0, exponents)[..., None], element)
+    elements, scales = lp.mx_quantize(x.reshape(12, -1), element)
+    assert codes(scales) == (exponents + 127).astype(np.uint8).tobytes()
+    assert codes(elements) == wanted
+    if element == ELEMENTS[-1]:
+        packed, _ = lp.mx_quantize(x.reshape(12, -1), element, packed=True)
+        whole = np.frombuffer(wanted, np.uint8)
+        assert codes(packed) == (whole[::2] | whole[1::2] << 4).tobytes()
+
+
+@pytest.mark.usefixtures("_tier")
+@pytest.mark.parametrize("global_scale", [1.0, 0.02, 2.0**-70, 3e-30, 1e20])
+def test_nvfp4(global_scale: float) -> None:
+    x, factor = numbers(16, 2), np.float32(global_scale)
+    with np.errstate(all="ignore"):
+        largest = np.abs(x).max(-1)
+        quotients = np.minimum(largest / np.float32(6) / factor, np.float32(448))
+        wanted = quotients.astype(ml_dtypes.float8_e4m3fn)
+        wanted = np.maximum(wanted.view(np.uint8), largest > 0).astype(np.uint8)
+        divisors = factor * wanted.view(ml_dtypes.float8_e4m3fn).astype(np.float32)
+        divisors[divisors == 0] = np.inf
+        elements = rounded(x / divisors[..., None], "float4_e2m1fn")
+    found = lp.nvfp4_quantize(x.reshape(12, -1), global_scale=global_scale)
+    assert codes(found[1]) == wanted.tobytes()
+    assert codes(found[0]) == elements
+    packed = lp.nvfp4_quantize(x.reshape(12, -1), global_scale=global_scale, packed=True)[0]
+    whole = np.frombuffer(elements, np.uint8)
+    assert codes(packed) == (whole[::2] | whole[1::2] << 4).tobytes()
+
+
+@pytest.mark.usefixtures("_tier")
+@pytest.mark.parametrize("specials", ["nan", "ignore"])
+def test_rounding_to_nearest_as_from_float64(specials: str) -> None:
+    rng = np.random.default_rng(3)
+    for number, rounding in enumerate(NEAREST):
+        x = numbers(32, number).reshape(12, -1)
+        for value in (np.nan, -np.inf):
+            x[rng.integers(0, 12, 3), rng.integers(0, 32 * BLOCKS, 3)] = value
+        for element in ELEMENTS:
+            options: Any = {
+                "rounding": rounding,
+                "specials": specials,
+                "scale_rule": ("even", "rceil", "nearest")[number],
+            }
+            wanted = lp.mx_quantize(x.astype(np.float64), element, **options)  # composed of casts
+            assert list(map(codes, lp.mx_quantize(x, element, **options))) == list(map(codes, wanted))
+        options = {"rounding": rounding, "specials": specials, "global_scale": 0.3}
+        found, wanted = (lp.nvfp4_quantize(x.astype(dtype), **options) for dtype in (np.float32, np.float64))
+        assert list(map(codes, found[:2])) == list(map(codes, wanted[:2]))
