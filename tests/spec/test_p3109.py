@@ -1,4 +1,4 @@
-"""The formats of IEEE P3109 by name: values of the working group's tables, facts, which are converted, refused names."""
+"""The formats of IEEE P3109 by name: values of the published tables, facts, which are converted, refused names."""
 
 from __future__ import annotations
 
