@@ -11,11 +11,13 @@ scale mode. The results must be the same bits; that gcc vectorises for NEON what
 from __future__ import annotations
 
 import importlib
+import itertools
 import runpy
 import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -24,6 +26,18 @@ from support import cuda_on_cpu
 from support.paths import ROOT, TESTS
 
 from lowprec import _kernels
+from lowprec.backends.program import make_program
+from lowprec.plans.cast_plan import make_plan
+from lowprec.spec.formats import as_format
+from lowprec.spec.opset_rules import NEWEST, CastRules
+from lowprec.spec.rounding_rules import OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding
+
+SOURCES = ("float64", "float32", "float16", "bfloat16", "float8_e5m2", "int64", "uint64", "int32", "binary8p1uf")
+ROUNDED = (
+    "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e3m2fn",
+    "float4_e2m1fn", "binary8p3se", "binary8p1uf", "binary16p9ue",
+)  # fmt: skip
+"""The formats at both ends of the programs of roundings."""
 
 NATIVE = ROOT / "lowprec" / "_native"
 PREFIX = "__pyx_f_7lowprec_7_native_9tier_base_"
@@ -46,10 +60,19 @@ def lines_of_programs() -> list[str]:
         return made
 
     with mock.patch.object(_kernels, "Program", record):
-        for programs in (cuda_on_cpu.casts(), cuda_on_cpu.quantizations()):
+        for programs in (cuda_on_cpu.casts(), cuda_on_cpu.quantizations(), roundings()):
             for _ in programs:
                 pass
     return sorted(found.values())
+
+
+def roundings() -> Iterator[Any]:
+    """Yield the programs of every rounding without random numbers, whose loops have another signature."""
+    modes = [mode for mode in ROUNDINGS if mode not in STOCHASTIC]
+    for source, target, mode, overflow in itertools.product(SOURCES, ROUNDED, modes, OVERFLOWS):
+        rules = CastRules(NEWEST, True, "up", Rounding(mode, overflow, "signed"))
+        plan = make_plan(as_format(source), as_format(target), rules)
+        yield make_program.__wrapped__(plan, packed=plan.target.bits == 4)
 
 
 def table() -> str:
@@ -62,7 +85,9 @@ def table() -> str:
         entries.append((name, [specialization + PREFIX + function]))
     for name in listed["scaled"]:
         entries.append((name, [f"{PREFIX}{name}_{mode}" for mode in ("uniform", "elementwise")]))
-    entries += [("fused:" + ".".join(chain), [PREFIX + listed["name_of"](chain)]) for chain in listed["fused"]]
+    entries += [(name, [PREFIX + name]) for name in listed["rounded"]]
+    chains = [*listed["fused"], *listed["fused_rounded"]]
+    entries += [("fused:" + ".".join(chain), [PREFIX + listed["name_of"](chain)]) for chain in chains]
     for chain in listed["fused_scaled"]:
         name = listed["name_of"](chain)
         entries.append(("fused:" + ".".join(chain), [f"{PREFIX}{name}_{mode}" for mode in listed["modes"]]))
