@@ -4,6 +4,6 @@
 
 `views` computes what the pages show: pure functions, frozen dataclasses, no Streamlit. `templates` turns it into HTML,
 with the files of templates/ and styles/, `charts` into charts. A page only arranges. `page_states` defines the state
-of a page, `links` reads and writes it as a link, `controls` binds widgets to it, `carry_over` and `menu` copy number
-and format to the other pages. `code_snippets` writes the Python and ONNX code to copy.
+of a page, `url_query` reads and writes it as a link, `controls` binds widgets to it, `carry_over` and `menu` copy
+number and format to the other pages. `code_snippets` writes the Python and ONNX code to copy.
 """

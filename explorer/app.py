@@ -1,4 +1,4 @@
-"""The app: a menu and six pages, each at its own path; the bare address leads to the first."""
+"""The app: a menu and the pages, each at its own path; the bare address leads to the first."""
 
 from pathlib import Path
 
@@ -16,13 +16,13 @@ pages = {
 }
 
 
-def start() -> None:
+def home() -> None:
     """Go to the first page: a page that is Streamlit's default could not have a path."""
     st.switch_page(pages[PAGES[0][0]], query_params=st.query_params.to_dict())
 
 
-home = st.Page(start, title="Start", default=True, visibility="hidden")
-page = st.navigation([home, *pages.values()], position="hidden")
+bare = st.Page(home, title="lowprec", default=True, visibility="hidden")
+page = st.navigation([bare, *pages.values()], position="hidden")
 if page.url_path in pages:
     menu(pages, page.url_path)
 page.run()

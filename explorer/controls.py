@@ -11,8 +11,8 @@ import streamlit as st
 
 from lowprec.spec.arguments import shown
 
-from .carry_over import at_an_opset
 from .format_names import HELP
+from .page_states.selection import at_an_opset
 from .url_query import checked, read, write
 
 __all__ = ["Controls"]

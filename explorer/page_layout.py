@@ -36,15 +36,15 @@ def show(template: str, **values: Any) -> None:
     st.html(templates.render(template, **values))
 
 
-def copy_section(page: Controls[Any], path: str, python: str, onnx: str) -> None:
+def copy_section(page: Controls[Any], path: str, python: str = "", onnx: str = "") -> None:
     """Show the link to this page, and the Python and ONNX code that do the same, each with a button that copies.
 
-    `onnx` may be a sentence why there is no such node.
+    `onnx` may be a sentence why there is no such node. A page that converts nothing has neither.
     """
-    st.header("Link and code", anchor=False)
+    st.header("Link and code" if python else "Link", anchor=False)
     address = urlsplit(st.context.url or "http://127.0.0.1:8501")
     link = f"{address.scheme}://{address.netloc}/{path}?{query_text(page.query())}"
-    texts = (("Link", link, None), ("Python", python, "python"), ("ONNX node", onnx, "python"))
+    texts = (("Link", link, None), ("Python", python, "python"), ("ONNX node", onnx, "python"))[: 3 if python else 1]
     for column, (label, body, language) in zip(st.columns(len(texts)), texts, strict=True):
         with column:
             st.caption(label)

@@ -35,10 +35,10 @@ def shown(visit: Visit, text: str) -> None:
     visit.page.get_by_text(text, exact=True).first.wait_for()
 
 
-def test_the_bare_address_leads_to_anatomy(visit: Visit) -> None:
-    visit.go("")
-    assert "/anatomy" in visit.page.url
-    assert bits(visit.page) == "00101010"
+def test_the_bare_address_leads_to_the_start_page(visit: Visit) -> None:
+    page = visit.go("")
+    assert "/start" in page.url
+    assert page.get_by_role("heading", level=1).inner_text() == "Start"
 
 
 def test_a_click_flips_a_bit(visit: Visit) -> None:
@@ -219,7 +219,7 @@ def test_a_refused_file_ends_the_page(visit: Visit) -> None:
     )
     page.get_by_role("alert").filter(has_text="the file").wait_for()
     visit.settle()
-    assert page.get_by_text("ONNX node", exact=True).count() == 0
+    assert page.get_by_role("heading", name="Link and code").count() == 0
 
 
 def test_a_bad_link_shows_a_message(visit: Visit) -> None:

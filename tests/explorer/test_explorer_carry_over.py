@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from lowprec.explorer import page_states, url_query
-from lowprec.explorer.carry_over import Selection, carry_over, selection_of, with_selection
-from lowprec.explorer.page_states import Anatomy, Compare, Conversion, Quantize, Rounding, Saturation
+from lowprec.explorer.carry_over import carry_over, with_selection
+from lowprec.explorer.page_states import Anatomy, Compare, Conversion, Quantize, Rounding, Saturation, Selection
 
 SEEN = [
     (Anatomy("float8_e5m2", "448"), Selection("448", "float8_e5m2")),
@@ -26,7 +26,7 @@ SEEN = [
 
 @pytest.mark.parametrize(("page", "selection"), SEEN, ids=lambda value: type(value).__name__)
 def test_what_a_page_looks_at(page: Any, selection: Selection) -> None:
-    assert selection_of(page) == selection
+    assert page.selection() == selection
     assert with_selection(page, selection) == page  # a code stays a code
     assert with_selection(page, Selection()) == page
 

@@ -13,9 +13,9 @@ from support.explorer_pages import charts, healthy, page, texts
 import lowprec as lp
 from lowprec import reference
 from lowprec.explorer import code_snippets, url_query
-from lowprec.explorer.carry_over import Selection, at_an_opset, with_selection
+from lowprec.explorer.carry_over import with_selection
 from lowprec.explorer.format_names import checked_name, format_named
-from lowprec.explorer.page_states import Anatomy, Compare, Conversion, Quantize, Rounding
+from lowprec.explorer.page_states import Anatomy, Compare, Conversion, Quantize, Rounding, Selection, at_an_opset
 from lowprec.explorer.views import anatomy, compare, number_line, rounding
 from lowprec.explorer.views.cast_options import cast_options
 from lowprec.explorer.views.conversion import bitcasting, bitcastings, conversion, packing

@@ -1,0 +1,22 @@
+"""Code snippets: the Python and the ONNX nodes that repeat what a page shows; a module for each page."""
+
+from __future__ import annotations
+
+from .anatomy import of_code
+from .compare import of_comparison
+from .conversion import of_conversion
+from .quantize import of_quantization
+from .rounding import of_number
+from .saturation import of_opset
+from .snippet_text import onnx_node, python_explain
+
+__all__ = [
+    "of_code",
+    "of_comparison",
+    "of_conversion",
+    "of_number",
+    "of_opset",
+    "of_quantization",
+    "onnx_node",
+    "python_explain",
+]

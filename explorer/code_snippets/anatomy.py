@@ -1,0 +1,25 @@
+"""The code snippets of Anatomy."""
+
+from __future__ import annotations
+
+from ..views.anatomy import Anatomy
+from .snippet_text import NUMPY, WIDEST, Snippets, made_formats, onnx_node, python_explain, takes_saturate, why_no_node
+
+__all__ = ["of_code"]
+
+
+def of_code(anatomy: Anatomy) -> Snippets:
+    """Return the Python and ONNX code that decodes a code, or that casts the number that was typed."""
+    fmt, why_not = anatomy.format, why_no_node(anatomy.format)
+    if anatomy.typed is not None:
+        attributes = {"saturate": 1} if takes_saturate(fmt) else {}
+        return python_explain(str(anatomy.typed), fmt), why_not or onnx_node("Cast", to=fmt, **attributes)
+    to = WIDEST if fmt.is_float else fmt
+    lines, texts = made_formats(fmt=fmt)
+    python = (
+        f"{NUMPY}{lines}code = np.array({anatomy.code:#x}, np.{fmt.code_dtype})\n"
+        f"print(lp.decode(code, {texts[fmt]}, to={to.name!r}))"
+    )
+    data = anatomy.code.to_bytes(fmt.storage_bits // 8, "little").hex()
+    tensor = f"'x', onnx.TensorProto.{fmt.onnx_name}, [1], bytes.fromhex({data!r}), raw=True"
+    return python, why_not or f"{onnx_node('Cast', to=to)}\nx = onnx.helper.make_tensor({tensor})"

@@ -1,0 +1,41 @@
+"""The code snippets of Rounding."""
+
+from __future__ import annotations
+
+from lowprec import Format
+from lowprec.spec.opset_rules import NEWEST
+
+from ..views.cast_options import CastOptions, options_for
+from ..views.numbers import nearest_float64
+from .snippet_text import (
+    NUMPY,
+    Arguments,
+    Snippets,
+    cast_arguments,
+    made_formats,
+    onnx_node,
+    python_arguments,
+    python_explain,
+    takes_saturate,
+    why_no_node,
+)
+
+__all__ = ["of_number"]
+
+
+def of_number(x: str, fmt: Format, options: CastOptions) -> Snippets:
+    """Return the Python that explains the rounding of a number and casts it, and the node that does."""
+    options = options_for(fmt, options)
+    if "rounding" in options:
+        lines, texts = made_formats(fmt=fmt)
+        call = f"{texts[fmt]}{python_arguments(cast_arguments(fmt, options))}"
+        python = f"{NUMPY}{lines}print(lp.explain({x!r}, {call}))"
+        nearest = nearest_float64(x)
+        if nearest is not None:
+            python += f"\nprint(lp.cast(np.array([{nearest}]), {call}))"
+        return python, why_no_node(fmt, options=options)
+    asked: Arguments = {} if options["saturate"] else {"saturate": False}
+    if options["opset"] != NEWEST:
+        asked["opset"] = options["opset"]
+    attributes = {"saturate": int(options["saturate"])} if takes_saturate(fmt) else {}
+    return python_explain(x, fmt, **asked), why_no_node(fmt) or onnx_node("Cast", to=fmt, **attributes)

@@ -1,0 +1,44 @@
+"""The state of Cast & BitCast."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.round_modes import ROUND_MODES
+
+from ..format_names import format_named
+from ..url_query import choice, flag, format_name, integer, text
+from ..views.anatomy import portable_text
+from ..views.cast_options import BY_WIDTH, ONNX, OVERFLOW_CHOICES, ROUNDING_CHOICES
+from ..views.conversion import PACKABLE, packing_problem
+from .options import FIRST, FLOAT, FORMAT_NAMES, NARROW, OPSETS
+from .selection import PageState, Selection, at_an_opset, number_or_none
+
+__all__ = ["PACKABLE_NAMES", "Conversion"]
+
+PACKABLE_NAMES = tuple(fmt.name for fmt in PACKABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion(PageState):
+    """A code of one format, the format it is cast to, the options of Cast or a rounding beyond it; codes to pack."""
+
+    source: str = format_name(FLOAT, FORMAT_NAMES)
+    at: str = text("0.3")
+    target: str = format_name(FIRST, FORMAT_NAMES)
+    saturate: bool = flag(True)
+    round_mode: str = choice("up", ROUND_MODES)
+    opset: int = integer(NEWEST, OPSETS)
+    packed: str = format_name(NARROW, PACKABLE_NAMES, packing_problem)
+    codes: str = text("0x1 0x2 0x3 0x0 0x2")
+    rounding: str = choice(ONNX, ROUNDING_CHOICES)
+    overflow: str = choice(BY_WIDTH, OVERFLOW_CHOICES)
+
+    def selection(self) -> Selection:
+        """Return the number, a code as its value, and the target."""
+        return Selection(number_or_none(portable_text(self.at, format_named(self.source))), self.target)
+
+    def with_selection(self, number: str | None, name: str | None) -> Conversion:
+        """Return the state with a number and a target."""
+        return at_an_opset(replace(self, at=number or self.at, target=name or self.target))

@@ -1,0 +1,53 @@
+"""The state of Quantize."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.round_modes import ROUND_MODES
+
+from ..url_query import choice, flag, format_name, integer, number, text
+from ..views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, target_problem
+from ..views.tensor import DISTRIBUTIONS
+from .options import FLOAT, NARROW
+from .selection import PageState, Selection, at_an_opset, has_field_value
+
+__all__ = ["ORIGINS", "TARGET_NAMES", "Quantize"]
+
+TARGET_NAMES = tuple(fmt.name for fmt in TARGETS)
+ORIGINS = ("sampled", "typed", "file")
+"""Where a tensor to quantize comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantize(PageState):
+    """A small tensor and how it is quantized; a link holds the name of a file's tensor, not the file."""
+
+    origin: str = choice("sampled", ORIGINS)
+    x: str = text("0.1 -0.7 3 0.25; 5 -9 0.5 0; 0.01 0.02 -0.03 1", 3000)
+    distribution: str = choice(DISTRIBUTIONS[0], DISTRIBUTIONS)
+    rows: int = integer(32, range(1, 257))
+    columns: int = integer(64, range(1, 257))
+    spread: float = number(1.0, 1e-30, 1e30)
+    seed: int = integer(0, range(10_000))
+    tensor: str = text("", 200)
+    fmt: str = format_name(NARROW, TARGET_NAMES, target_problem)
+    per: str = choice("block", GRANULARITIES)
+    axis: int = integer(-1, range(-8, 8))
+    block: int = integer(32, range(1, 257))
+    scale: str = choice(FLOAT, tuple(fmt.name for fmt in SCALE_FORMATS))
+    round_mode: str = choice("up", ROUND_MODES)
+    zero_point: bool = flag(False)
+    saturate: bool = flag(True)
+    opset: int = integer(NEWEST, range(21, NEWEST + 1))
+
+    def selection(self) -> Selection:
+        """Return the format."""
+        return Selection(None, self.fmt)
+
+    def with_selection(self, number: str | None, name: str | None) -> Quantize:
+        """Return the state with a format, if tensors are quantized to it."""
+        if name is None or not has_field_value(self, "fmt", name):
+            return self
+        return at_an_opset(replace(self, fmt=name))

@@ -1,0 +1,22 @@
+"""States of Anatomy to look at: every format in every mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from lowprec.explorer.page_states import (
+    ANATOMY_SHOWS,
+    FORMAT_NAMES,
+    Anatomy,
+)
+
+from .described import DESCRIBED
+
+
+def states() -> Iterator[Anatomy]:
+    yield from (Anatomy(name, "0.3") for name in DESCRIBED)
+    for fmt, show in product(FORMAT_NAMES, ANATOMY_SHOWS):
+        yield Anatomy(fmt, "-1.5" if show == "exact" else "0.3", show)
+    yield from (Anatomy(fmt, text) for fmt in ("float64", "int64", "uint64") for text in ("1.5", "9007199254740993"))
+    yield from (Anatomy(fmt, text) for fmt in ("float64", "bfloat16", "float8_e8m0fnu") for text in ("nan", "inf", "0"))

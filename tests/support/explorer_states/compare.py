@@ -1,0 +1,24 @@
+"""States of Compare to look at: every format in every mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from lowprec.explorer.page_states import (
+    OPSETS,
+    Compare,
+)
+from lowprec.explorer.views.compare import COMPARABLE
+from lowprec.spec.round_modes import ROUND_MODES
+
+from .described import DESCRIBED
+
+
+def states() -> Iterator[Compare]:
+    names = [fmt.name for fmt in COMPARABLE]
+    for some, x in product((names[:12], names[12:]), ("0.3", "-1e30", "0", "nan")):
+        yield Compare(tuple(some), x)
+    yield from (Compare(saturate=saturate, round_mode=mode) for saturate in (True, False) for mode in ROUND_MODES)
+    yield from (Compare(opset=opset) for opset in OPSETS)
+    yield from (Compare(("int8", *DESCRIBED), opset=19), Compare(("int8", *DESCRIBED), "-1", rounding="to_odd"))

@@ -1,0 +1,11 @@
+"""States of Start to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lowprec.explorer.page_states import Start
+
+
+def states() -> Iterator[Start]:
+    yield Start()
