@@ -81,8 +81,8 @@ EXAMPLES: tuple[Example, ...] = (
         "block size",
         "MXFP4 or NVFP4",
         "quantize",
-        "A scale for 16 elements loses less than one for 32, and an e4m3 scale less than a power of two. "
-        "On this tensor of normal numbers NVFP4 has a larger signal-to-noise ratio than MXFP4 with any scale rule.",
+        "MXFP4 shares a power of two among 32 elements, NVFP4 a float8_e4m3fn scale among 16. On this tensor of "
+        "normal numbers NVFP4 has a larger signal-to-noise ratio than MXFP4 with any block size and scale rule shown.",
         "choose student-t, a distribution with heavy tails, and see whether that still holds.",
         {"show": "sweep"},
     ),
