@@ -14,7 +14,7 @@ from .url_query import query_text
 from .views.anatomy import fields
 from .views.numbers import apart, code_text, digits_of, power_form, short
 
-__all__ = ["render", "render_styles"]
+__all__ = ["render", "render_styles", "render_text"]
 
 _HERE = Path(__file__).parent
 _STYLE_SHEETS = tuple(sorted(path.name for path in _HERE.joinpath("styles").glob("*.css")))
@@ -51,6 +51,11 @@ _ENVIRONMENT = _environment()
 def render(name: str, **values: Any) -> str:
     """Return the HTML of ``templates/NAME.html.j2``; texts among the values are escaped."""
     return _ENVIRONMENT.get_template("fragment.html.j2").render(content=f"{name}.html.j2", **values)
+
+
+def render_text(name: str, **values: Any) -> str:
+    """Return the text of ``templates/NAME.html.j2``, HTML to copy."""
+    return _ENVIRONMENT.get_template(f"{name}.html.j2").render(**values)
 
 
 def render_styles() -> str:

@@ -56,6 +56,7 @@ with left:
         anatomy=anatomy(code_text(named.code, source), source),
         loss=view.loss_text(conversion),
     )
+    page_layout.open_in(page.state)
 with right:
     st.header("BitCast", anchor=False)
     rule = page_layout.OPERATOR_PAGES["BitCast"]
