@@ -37,12 +37,13 @@ def show(template: str, **values: Any) -> None:
     st.html(templates.render(template, **values))
 
 
-def save_picture(svg: str, name: str) -> None:
-    """Show two buttons that save a picture, which is an SVG text with width and height, as NAME.svg and NAME.png.
+def save_picture(svg: str, name: str, detail: str = "") -> None:
+    """Show two buttons that save a picture, an SVG text, as a file of this name and detail, SVG or PNG.
 
-    Pictures of one page have different names. `pictures` makes such texts; `charts.show` does this for a chart.
+    The text has a width and a height in pixels. The pictures of one page have different names, which stay the same from
+    run to run; a format, code or number is a detail. `pictures` makes such texts; `charts.show` does this for charts.
     """
-    saving.save_picture(svg, name)
+    saving.save_picture(svg, name, detail)
 
 
 def copy_section(page: Controls[Any], path: str, python: str = "", onnx: str = "") -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from lowprec.explorer import code_snippets, page_layout
+from lowprec.explorer import charts, code_snippets, page_layout, pictures
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import format_named, is_described
 from lowprec.explorer.page_states import FORMAT_NAMES, PACKABLE_NAMES, Conversion
@@ -56,6 +56,8 @@ with left:
         anatomy=anatomy(code_text(named.code, source), source),
         loss=view.loss_text(conversion),
     )
+    detail = f"{source.name} {named.code:#x} to {target.name}"
+    page_layout.save_picture(pictures.cast_steps(conversion, charts.is_dark()), "cast", detail)
 with right:
     st.header("BitCast", anchor=False)
     rule = page_layout.OPERATOR_PAGES["BitCast"]
@@ -81,4 +83,5 @@ page_layout.show("packed_bytes", packing=packing)
 unused = f" The last {packing.unused_bits} bits belong to no code and are 0." if packing.unused_bits else ""
 size = f"{len(codes)} codes of {narrow.bits} bits in {len(packing.packed)} bytes"
 st.caption(f"{size}; below each bit the number of its code.{unused}")
+page_layout.save_picture(pictures.packed_bytes(packing, charts.is_dark()), "packing", narrow.name)
 page_layout.copy_section(page, "conversion", *code_snippets.of_conversion(conversion, options, bitcast))

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from lowprec.explorer import charts, code_snippets, page_layout
+from lowprec.explorer import charts, code_snippets, page_layout, pictures
 from lowprec.explorer.charts.number_line import number_line, step_sizes
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import format_named, is_described
@@ -52,6 +52,8 @@ explanation = rounding.explanation
 page_layout.show("rounding_result", explanation=explanation)
 if rounding.interval is not None:
     page_layout.show("rounding_interval", explanation=explanation, interval=rounding.interval)
+    picture = pictures.interval(explanation, rounding.interval, charts.is_dark())
+    page_layout.save_picture(picture, "interval", f"{fmt.name} {state.x}")
 
 st.header("All roundings", anchor=False)
 overflow_box(page, [fmt])
