@@ -8,10 +8,12 @@ from .exact_cast import cast, encode, neighbours, ulp
 from .exact_nvfp4 import nvfp4_blocks, nvfp4_values
 from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize, scale_index
 from .exact_values import Value, decode, exact_decimal, finite_count, magnitude_of
+from .overflow import OverflowEdge, overflow_edge, overflow_edges
 from .philox import random_word
 from .rounding import decide_rounded, encode_rounded
 
 __all__ = [
+    "OverflowEdge",
     "Value",
     "cast",
     "decide_rounded",
@@ -28,6 +30,8 @@ __all__ = [
     "neighbours",
     "nvfp4_blocks",
     "nvfp4_values",
+    "overflow_edge",
+    "overflow_edges",
     "precision_of",
     "quantize",
     "random_word",
