@@ -14,7 +14,19 @@ from ..ops.cast import cast
 from ..ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
 from ..plans.block_plan import NVFP4_RULES
 from ..spec.arguments import shown
-from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, FLOAT64, as_format
+from ..spec.formats import (
+    FLOAT4_E2M1FN,
+    FLOAT6_E2M3FN,
+    FLOAT6_E3M2FN,
+    FLOAT8_E4M3FN,
+    FLOAT8_E5M2,
+    FLOAT8_E8M0FNU,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    Format,
+    as_format,
+)
 from ..spec.scale_rules import SCALE_RULES
 from .error_stats import error_statistics
 
@@ -25,14 +37,14 @@ Array = np.ndarray[Any, Any]
 NVFP4 = "nvfp4"
 """The block format with scales in float8_e4m3fn and a global scale; the others are MX."""
 
-BLOCK_FORMATS = {
-    "mxfp8_e4m3": "float8_e4m3fn",
-    "mxfp8_e5m2": "float8_e5m2",
-    "mxfp6_e2m3": "float6_e2m3fn",
-    "mxfp6_e3m2": "float6_e3m2fn",
-    "mxfp4": "float4_e2m1fn",
-    "mxint8": "int8",
-    NVFP4: "float4_e2m1fn",
+BLOCK_FORMATS: dict[str, Format] = {
+    "mxfp8_e4m3": FLOAT8_E4M3FN,
+    "mxfp8_e5m2": FLOAT8_E5M2,
+    "mxfp6_e2m3": FLOAT6_E2M3FN,
+    "mxfp6_e3m2": FLOAT6_E3M2FN,
+    "mxfp4": FLOAT4_E2M1FN,
+    "mxint8": INT8,
+    NVFP4: FLOAT4_E2M1FN,
 }
 """The formats of blocks by name, and the format of their elements."""
 
