@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from lowprec.loss import BLOCK_FORMATS
+from lowprec.loss.block_sweep import NVFP4
 from lowprec.spec.opset_rules import NEWEST
 from lowprec.spec.round_modes import ROUND_MODES
 from lowprec.spec.rounding_rules import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
 
-from ..url_query import choice, flag, format_name, integer, number, text
+from ..url_query import choice, choices, flag, format_name, integer, number, text
+from ..views.block_sweep import SWEEP_RULES
 from ..views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, target_problem
 from ..views.tensor import DISTRIBUTIONS
 from .options import FLOAT, NARROW
@@ -54,6 +57,8 @@ class Quantize(PageState):
     rounding: str = choice(ROUNDINGS[0], ROUNDINGS)
     rounding_seed: int = integer(0, range(10_000))
     show: str = choice(SHOWS[0], SHOWS)
+    sweep_formats: tuple[str, ...] = choices(("mxfp4", NVFP4), tuple(BLOCK_FORMATS))
+    sweep_rules: tuple[str, ...] = choices(SCALE_RULES, SWEEP_RULES)
 
     def selection(self) -> Selection:
         """Return the format."""
