@@ -3,6 +3,7 @@
 Blocks are arrays. `array_cast`, `array_rounding` and `array_quantize` compute the expected codes of whole arrays.
 """
 
+from .cast_chain import CastChain, cast_chain, cast_chain_witness
 from .exact_blocks import mx_blocks, mx_values
 from .exact_cast import cast, encode, neighbours, ulp
 from .exact_nvfp4 import nvfp4_blocks, nvfp4_values
@@ -14,8 +15,11 @@ from .rounding import decide_rounded, encode_rounded
 
 __all__ = [
     "OverflowEdge",
+    "CastChain",
     "Value",
     "cast",
+    "cast_chain",
+    "cast_chain_witness",
     "decide_rounded",
     "decode",
     "dequantize",
