@@ -3,17 +3,23 @@
 Blocks are arrays. `array_cast`, `array_rounding` and `array_quantize` compute the expected codes of whole arrays.
 """
 
+from .cast_chain import CastChain, cast_chain, cast_chain_witness
 from .exact_blocks import mx_blocks, mx_values
 from .exact_cast import cast, encode, neighbours, ulp
 from .exact_nvfp4 import nvfp4_blocks, nvfp4_values
 from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize, scale_index
 from .exact_values import Value, decode, exact_decimal, finite_count, magnitude_of
+from .overflow import OverflowEdge, overflow_edge, overflow_edges
 from .philox import random_word
 from .rounding import decide_rounded, encode_rounded
 
 __all__ = [
+    "OverflowEdge",
+    "CastChain",
     "Value",
     "cast",
+    "cast_chain",
+    "cast_chain_witness",
     "decide_rounded",
     "decode",
     "dequantize",
@@ -28,6 +34,8 @@ __all__ = [
     "neighbours",
     "nvfp4_blocks",
     "nvfp4_values",
+    "overflow_edge",
+    "overflow_edges",
     "precision_of",
     "quantize",
     "random_word",
