@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lowprec.spec.opset_rules import NEWEST
 
 from ..views.anatomy import Anatomy
@@ -14,7 +16,7 @@ def of_code(anatomy: Anatomy) -> Snippets:
     """Return the Python and ONNX code that decodes a code, or that casts the number that was typed."""
     fmt, why_not = anatomy.format, why_no_node(anatomy.format)
     if anatomy.typed is not None:
-        attributes = {"saturate": 1} if takes_saturate(fmt) else {}
+        attributes: dict[str, Any] = {"saturate": 1} if takes_saturate(fmt) else {}
         return python_explain(str(anatomy.typed), fmt), why_not or onnx_node("Cast", opset=NEWEST, to=fmt, **attributes)
     to = WIDEST if fmt.is_float else fmt
     lines, texts = made_formats(fmt=fmt)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lowprec import Format
 from lowprec.spec.opset_rules import NEWEST
 
@@ -34,6 +36,6 @@ def of_number(x: str, fmt: Format, options: CastOptions) -> Snippets:
     asked: Arguments = {} if options["saturate"] else {"saturate": False}
     if options["opset"] != NEWEST:
         asked["opset"] = options["opset"]
-    attributes = {"saturate": int(options["saturate"])} if takes_saturate(fmt) else {}
+    attributes: dict[str, Any] = {"saturate": int(options["saturate"])} if takes_saturate(fmt) else {}
     node = onnx_node("Cast", opset=options["opset"], to=fmt, **attributes)
     return python_explain(x, fmt, **asked), why_no_node(fmt) or node
