@@ -58,6 +58,7 @@ with left:
     )
     detail = f"{source.name} {named.code:#x} to {target.name}"
     page_layout.save_picture(pictures.cast_steps(conversion, charts.is_dark()), "cast", detail)
+    page_layout.open_in(page.state)
 with right:
     st.header("BitCast", anchor=False)
     rule = page_layout.OPERATOR_PAGES["BitCast"]

@@ -50,6 +50,7 @@ rounding = page.compute_or_reset(compute, opset=NEWEST)
 state = page.state
 explanation = rounding.explanation
 page_layout.show("rounding_result", explanation=explanation)
+page_layout.open_in(state)
 if rounding.interval is not None:
     page_layout.show("rounding_interval", explanation=explanation, interval=rounding.interval)
     picture = pictures.interval(explanation, rounding.interval, charts.is_dark())
