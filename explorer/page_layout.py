@@ -8,10 +8,11 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from . import templates
+from .components import save_picture as saving
 from .controls import Controls
 from .url_query import query_text
 
-__all__ = ["OPERATOR_PAGES", "apply_styles", "copy_section", "heading", "show"]
+__all__ = ["OPERATOR_PAGES", "apply_styles", "copy_section", "heading", "save_picture", "show"]
 
 OPERATOR_PAGES = {
     name: f"https://onnx.ai/onnx/operators/onnx__{name}.html"
@@ -34,6 +35,14 @@ def heading(title: str, task: str, link_text: str, operator: str = "Cast") -> No
 def show(template: str, **values: Any) -> None:
     """Show ``templates/TEMPLATE.html.j2`` with some values."""
     st.html(templates.render(template, **values))
+
+
+def save_picture(svg: str, name: str) -> None:
+    """Show two buttons that save a picture, which is an SVG text with width and height, as NAME.svg and NAME.png.
+
+    Pictures of one page have different names. `pictures` makes such texts; `charts.show` does this for a chart.
+    """
+    saving.save_picture(svg, name)
 
 
 def copy_section(page: Controls[Any], path: str, python: str = "", onnx: str = "") -> None:

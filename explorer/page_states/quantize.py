@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from lowprec.loss import BLOCK_FORMATS
+from lowprec.loss.block_sweep import NVFP4
 from lowprec.spec.opset_rules import NEWEST
 from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.rounding_rules import ROUNDINGS
+from lowprec.spec.scale_rules import SCALE_RULES
 
-from ..url_query import choice, flag, format_name, integer, number, text
+from ..url_query import choice, choices, flag, format_name, integer, number, text
+from ..views.block_sweep import SWEEP_RULES
 from ..views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, target_problem
 from ..views.tensor import DISTRIBUTIONS
 from .options import FLOAT, NARROW
 from .selection import PageState, Selection, at_an_opset, has_field_value
 
-__all__ = ["ORIGINS", "TARGET_NAMES", "Quantize"]
+__all__ = ["ORIGINS", "SCHEMES", "SHOWS", "TARGET_NAMES", "Quantize"]
 
 TARGET_NAMES = tuple(fmt.name for fmt in TARGETS)
 ORIGINS = ("sampled", "typed", "file")
 """Where a tensor to quantize comes from."""
+
+SCHEMES = ("linear", "mx", "nvfp4")
+"""How it is quantized: as ONNX QuantizeLinear does, to blocks of OCP MX, or to NVFP4."""
+
+SHOWS = ("result", "side-by-side", "sweep", "block")
+"""What is shown of it; each is a section of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +52,13 @@ class Quantize(PageState):
     zero_point: bool = flag(False)
     saturate: bool = flag(True)
     opset: int = integer(NEWEST, range(21, NEWEST + 1))
+    scheme: str = choice(SCHEMES[0], SCHEMES)
+    scale_rule: str = choice(SCALE_RULES[0], SCALE_RULES)
+    rounding: str = choice(ROUNDINGS[0], ROUNDINGS)
+    rounding_seed: int = integer(0, range(10_000))
+    show: str = choice(SHOWS[0], SHOWS)
+    sweep_formats: tuple[str, ...] = choices(("mxfp4", NVFP4), tuple(BLOCK_FORMATS))
+    sweep_rules: tuple[str, ...] = choices(SCALE_RULES, SWEEP_RULES)
 
     def selection(self) -> Selection:
         """Return the format."""

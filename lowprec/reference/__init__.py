@@ -4,6 +4,7 @@ Blocks are arrays. `array_cast`, `array_rounding` and `array_quantize` compute t
 """
 
 from .binades import Binade, binades
+from .cast_chain import CastChain, cast_chain, cast_chain_witness
 from .exact_blocks import mx_blocks, mx_values
 from .exact_cast import cast, encode, neighbours, ulp
 from .exact_nvfp4 import nvfp4_blocks, nvfp4_values
@@ -12,18 +13,23 @@ from .exact_values import Value, decode, exact_decimal, finite_count, magnitude_
 from .format_facts import FormatFacts, format_facts
 from .losses import Loss, losses, lost
 from .number_text import binade_of, log2
+from .overflow import OverflowEdge, overflow_edge, overflow_edges
 from .philox import random_word
 from .rounding import decide_rounded, encode_rounded
 from .value_counts import values_between
 
 __all__ = [
     "Binade",
+    "CastChain",
     "FormatFacts",
     "Loss",
+    "OverflowEdge",
     "Value",
     "binade_of",
     "binades",
     "cast",
+    "cast_chain",
+    "cast_chain_witness",
     "decide_rounded",
     "decode",
     "dequantize",
@@ -42,6 +48,8 @@ __all__ = [
     "neighbours",
     "nvfp4_blocks",
     "nvfp4_values",
+    "overflow_edge",
+    "overflow_edges",
     "precision_of",
     "quantize",
     "random_word",

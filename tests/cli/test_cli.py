@@ -85,20 +85,6 @@ def test_formats_without_a_table_of_codes(name: str, capsys: pytest.CaptureFixtu
     assert "\n\n" not in out
 
 
-def test_facts_say_why_the_largest_value_is_the_largest(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = run("formats", "float8_e4m3fn", capsys=capsys).partition("\n\n")[0].splitlines()
-    assert lines[-5:] == [
-        "why max          480 would be 0x7F, which is NaN.",
-        "numbers          253",
-        "subnormal codes  14",
-        "1 <= value < 2   8",
-        "in last binade   7",
-    ]
-    last = run("formats", "int8", capsys=capsys).partition("\n\n")[0].splitlines()[-2:]
-    assert last[0].startswith("why max          127 = 2^7 - 1: all 7 bits after the sign are 1")
-    assert last[1] == "numbers          256"
-
-
 # --- explain ---
 
 

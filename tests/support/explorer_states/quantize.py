@@ -15,6 +15,7 @@ from lowprec.explorer.views.tensor import DISTRIBUTIONS
 from lowprec.spec.opset_rules import NEWEST
 
 from .described import CONVERTED
+from .quantize_sections import section_states
 
 
 def states() -> Iterator[Quantize]:
@@ -32,3 +33,4 @@ def states() -> Iterator[Quantize]:
     yield from (
         replace(typed, x=text, per=per) for text in ("1 2 3", "0 0; 0 0", "nan inf 1 -0") for per in GRANULARITIES
     )
+    yield from section_states()
