@@ -1,8 +1,12 @@
 """The oracle: every conversion in exact fractions, one value at a time. It reads formats and opsets only.
 
-Blocks are arrays. `array_cast`, `array_rounding` and `array_quantize` compute the expected codes of whole arrays.
+`operate` and `accumulate` calculate in a format. Blocks are arrays. `array_cast`, `array_rounding` and `array_quantize`
+compute the expected codes of whole arrays.
 """
 
+from .accumulation import accumulate
+from .arithmetic import operate
+from .array_accumulation import accumulate_runs
 from .exact_blocks import mx_blocks, mx_values
 from .exact_cast import cast, encode, neighbours, ulp
 from .exact_nvfp4 import nvfp4_blocks, nvfp4_values
@@ -13,6 +17,8 @@ from .rounding import decide_rounded, encode_rounded
 
 __all__ = [
     "Value",
+    "accumulate",
+    "accumulate_runs",
     "cast",
     "decide_rounded",
     "decode",
@@ -28,6 +34,7 @@ __all__ = [
     "neighbours",
     "nvfp4_blocks",
     "nvfp4_values",
+    "operate",
     "precision_of",
     "quantize",
     "random_word",
