@@ -1,8 +1,12 @@
 """The oracle: every conversion in exact fractions, one value at a time. It reads formats and opsets only.
 
-Blocks are arrays. `array_cast`, `array_rounding` and `array_quantize` compute the expected codes of whole arrays.
+`operate` and `accumulate` calculate in a format. Blocks are arrays. `array_cast`, `array_rounding` and `array_quantize`
+compute the expected codes of whole arrays.
 """
 
+from .accumulation import accumulate
+from .arithmetic import operate
+from .array_accumulation import accumulate_runs
 from .binades import Binade, binades
 from .cast_chain import CastChain, cast_chain, cast_chain_witness
 from .exact_blocks import mx_blocks, mx_values
@@ -27,6 +31,8 @@ __all__ = [
     "Value",
     "binade_of",
     "binades",
+    "accumulate",
+    "accumulate_runs",
     "cast",
     "cast_chain",
     "cast_chain_witness",
@@ -50,6 +56,7 @@ __all__ = [
     "nvfp4_values",
     "overflow_edge",
     "overflow_edges",
+    "operate",
     "precision_of",
     "quantize",
     "random_word",
