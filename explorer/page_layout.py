@@ -8,12 +8,13 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from . import templates
+from .components import save_picture as saving
 from .controls import Controls
 from .menu import links_to_open
 from .page_states import PageState, Selection
 from .url_query import query_text
 
-__all__ = ["OPERATOR_PAGES", "apply_styles", "copy_section", "heading", "open_in", "show"]
+__all__ = ["OPERATOR_PAGES", "apply_styles", "copy_section", "heading", "open_in", "save_picture", "show"]
 
 OPERATOR_PAGES = {
     name: f"https://onnx.ai/onnx/operators/onnx__{name}.html"
@@ -39,6 +40,15 @@ def heading(title: str, task: str, link_text: str, operator: str = "Cast") -> No
 def show(template: str, **values: Any) -> None:
     """Show ``templates/TEMPLATE.html.j2`` with some values."""
     st.html(templates.render(template, **values))
+
+
+def save_picture(svg: str, name: str, detail: str = "") -> None:
+    """Show two buttons that save a picture, an SVG text, as a file of this name and detail, SVG or PNG.
+
+    The text has a width and a height in pixels. The pictures of one page have different names, which stay the same from
+    run to run; a format, code or number is a detail. `pictures` makes such texts; `charts.show` does this for charts.
+    """
+    saving.save_picture(svg, name, detail)
 
 
 def open_in(state: PageState, number: str | None = None, fmt: str | None = None) -> None:
