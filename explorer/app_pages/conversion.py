@@ -10,6 +10,7 @@ from lowprec.explorer.format_names import format_named, is_described
 from lowprec.explorer.page_states import FORMAT_NAMES, PACKABLE_NAMES, Conversion
 from lowprec.explorer.rounding_controls import cast_controls, options_of
 from lowprec.explorer.views import conversion as view
+from lowprec.explorer.views import evidence
 from lowprec.explorer.views.anatomy import anatomy
 from lowprec.explorer.views.cast_options import CastOptions
 from lowprec.explorer.views.numbers import code_text, place
@@ -84,4 +85,6 @@ unused = f" The last {packing.unused_bits} bits belong to no code and are 0." if
 size = f"{len(codes)} codes of {narrow.bits} bits in {len(packing.packed)} bytes"
 st.caption(f"{size}; below each bit the number of its code.{unused}")
 page_layout.save_picture(pictures.packed_bytes(packing, charts.is_dark()), "packing", narrow.name)
+found = [evidence.evidence(conversion.value, target, options, source)]
+page_layout.evidence_section(found, lambda: [evidence.check(target, options, [source])])
 page_layout.copy_section(page, "conversion", *code_snippets.of_conversion(conversion, options, bitcast))
