@@ -48,13 +48,15 @@ def save_picture(svg: str, name: str, detail: str = "") -> None:
     saving.save_picture(svg, name, detail)
 
 
-def evidence_section(rows: Sequence[Evidence | None], check: Callable[[], Sequence[Checked]]) -> None:
+def evidence_section(
+    rows: Sequence[Evidence | None], check: Callable[[], Sequence[Checked]], subject: str = "format"
+) -> None:
     """Show which rules decide what the page shows and what speaks for them, and a button that checks them now.
 
-    `rows` has the evidence of each format, None where the kept results have no rule; `check` is called by the button.
+    `rows` has the evidence of each subject, None where the kept results have no rule; `check` is called by the button.
     """
     st.header("Evidence", anchor=False)
-    show("evidence", rows=[row for row in rows if row is not None], run=run())
+    show("evidence", rows=[row for row in rows if row is not None], run=run(), subject=subject)
     help_ = "Casts every code of the source formats, or those at every edge, and compares them with exact arithmetic."
     if st.button("Check now", help=help_, icon=":material/fact_check:"):
         show("evidence_check", checked=check())

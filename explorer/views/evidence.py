@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lowprec import Format
 from lowprec.conformance.cast_check import CastCheck, check_cast, rule_of_cast
 from lowprec.conformance.results import kept_results
 from lowprec.conformance.rules import DECIDED, DISPUTED, ONNX, RULES
-from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT64
+from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT64, NUMERIC
+from lowprec.spec.opset_rules import INF_IS_NAN
 
 from .cast_options import CastOptions, options_for
 
-__all__ = ["Checked", "Evidence", "Peer", "Run", "check", "evidence", "run", "with_rules"]
+__all__ = [
+    "Checked",
+    "Evidence",
+    "Peer",
+    "Run",
+    "check",
+    "check_overflow",
+    "evidence",
+    "of_code",
+    "of_overflow",
+    "run",
+]
 
 _OURS = "lowprec"
 
 _SOURCES = (BFLOAT16, FLOAT16)
 """Of the check of a number: all their 131,072 codes reach every edge of the narrow formats."""
+
+_OVERFLOW = (
+    "float8 overflow", "float8 Inf", "FNUZ", "float8 NaN", "small overflow", "small NaN",
+    "power above", "power Inf", "power NaN", "whole beyond", "whole special",
+)  # fmt: skip
+"""How the rules begin that Saturation shows."""
 
 _SECTIONS = {ONNX: "docs/semantics.md", DECIDED: "docs/semantics.md", DISPUTED: "docs/semantics.md"}
 _OTHER_SECTION = "docs/rounding.md"
@@ -63,11 +81,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check found: a result for each source, or why there is none."""
+    """What a check found: a result for each source, or why there is none; what it was made with."""
 
     target: Format
     checks: tuple[CastCheck, ...]
     problem: str = ""
+    remark: str = ""
 
 
 def run() -> Run:
@@ -82,9 +101,29 @@ def evidence(x: object, fmt: Format, options: CastOptions, source: Format = FLOA
     return None if name is None else _of_rule(name, fmt.name)
 
 
-def with_rules(names: Sequence[str]) -> tuple[Evidence, ...]:
-    """Return the evidence for rules of the table, by their names."""
+def of_code(value: object, fmt: Format) -> Evidence | None:
+    """Return the evidence for the value of a code: its cast to float64, which has every value of a narrow float."""
+    return evidence(value, FLOAT64, {}, fmt)
+
+
+def of_overflow(opset: int) -> tuple[Evidence, ...]:
+    """Return the evidence for every rule of what is too large, infinite or NaN."""
+    names = [
+        name
+        for name in RULES
+        if name.startswith(_OVERFLOW) and not name.startswith("round") and (name != "FNUZ Inf" or opset in INF_IS_NAN)
+    ]
     return tuple(_of_rule(name, RULES[name].group) for name in names)
+
+
+def check_overflow(opset: int) -> tuple[Checked, ...]:
+    """Check the 8-bit floats with and without `saturate`, from the 16-bit floats."""
+    asked = [fmt for fmt in NUMERIC if fmt.saturates == "asked" and (fmt.since or opset) <= opset]
+    return tuple(
+        replace(check(fmt, {"saturate": saturate, "opset": opset}, _SOURCES[:1]), remark=f"saturate = {int(saturate)}")
+        for fmt in asked
+        for saturate in (True, False)
+    )
 
 
 def _of_rule(name: str, subject: str) -> Evidence:
