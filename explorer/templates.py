@@ -14,7 +14,7 @@ from .url_query import query_text
 from .views.anatomy import fields
 from .views.numbers import apart, code_text, digits_of, power_form, short
 
-__all__ = ["render", "render_picture", "render_styles"]
+__all__ = ["render", "render_picture", "render_styles", "render_text"]
 
 _HERE = Path(__file__).parent
 _SVG = "http://www.w3.org/2000/svg"  # a name; nothing is fetched there
@@ -57,6 +57,11 @@ def render(name: str, **values: Any) -> str:
 def render_picture(name: str, **values: Any) -> str:
     """Return the SVG text of ``templates/pictures/NAME.svg.j2``; texts among the values are escaped."""
     return _ENVIRONMENT.get_template(f"pictures/{name}.svg.j2").render(**values, svg_namespace=_SVG).strip()
+
+
+def render_text(name: str, **values: Any) -> str:
+    """Return the text of ``templates/NAME.html.j2``, HTML to copy."""
+    return _ENVIRONMENT.get_template(f"{name}.html.j2").render(**values)
 
 
 def render_styles() -> str:

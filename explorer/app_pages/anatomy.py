@@ -44,6 +44,7 @@ with left:
     if fmt.bits <= 8:
         components.bit_switches(fmt, anatomy.code, anatomy.fields, key="bits", on_change=go)
     page_layout.show("code_value", anatomy=anatomy)
+    page_layout.open_in(page.state)
     steps = st.columns(2)
     for column, near, name in zip(steps, (anatomy.below, anatomy.above), ("previous", "next"), strict=True):
         text = f"{name}: {numbers.apart(near.value, fmt)}" if near else f"{name}: none"

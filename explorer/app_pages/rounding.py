@@ -51,6 +51,7 @@ rounding = page.compute_or_reset(compute, opset=NEWEST)
 state = page.state
 explanation = rounding.explanation
 page_layout.show("rounding_result", explanation=explanation)
+page_layout.open_in(state)
 if rounding.interval is not None:
     page_layout.show("rounding_interval", explanation=explanation, interval=rounding.interval)
     picture = pictures.interval(explanation, rounding.interval, charts.is_dark())
@@ -78,6 +79,6 @@ if fmt.is_float:
     description = "The distance between neighbours by magnitude"
     charts.show(step_sizes(line_view.spacing(fmt)), description, f"distances-{fmt.name}")
 cast = cast_options(state.saturate, ROUND_MODES[0], state.opset, state.rounding, state.overflow)
-found = evidence.evidence(explanation.x, fmt, cast)
-page_layout.evidence_section([found], lambda: [evidence.check(fmt, cast)])
+proof = evidence.evidence(explanation.x, fmt, cast)
+page_layout.evidence_section([proof], lambda: [evidence.check(fmt, cast)])
 page_layout.copy_section(page, "rounding", *code_snippets.of_number(str(explanation.x), fmt, cast))

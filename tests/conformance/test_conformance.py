@@ -20,7 +20,7 @@ from lowprec.conformance import report_text
 from lowprec.conformance.cases import Call, Case, Tensor
 from lowprec.conformance.comparison import Cell, Report, compare
 from lowprec.conformance.libraries import Library, Lowprec, installed
-from lowprec.conformance.results import kept_results, summary
+from lowprec.conformance.results import Count, kept_results, summary
 from lowprec.conformance.rules import DISPUTED, RULES
 
 
@@ -48,10 +48,7 @@ def test_the_kept_results_are_these(found: Report) -> None:
     for rule, row in now["rules"].items():
         for title, (tried, differ) in row.items():
             if kept.versions.get(title) == found.versions[title]:
-                assert (kept.counts[rule][title].tried, kept.counts[rule][title].differ) == (tried, differ), (
-                    rule,
-                    title,
-                )
+                assert kept.counts[rule][title] == Count(tried, differ), (rule, title)
     assert kept.versions["lowprec"] == found.versions["lowprec"]
 
 
