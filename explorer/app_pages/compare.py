@@ -10,6 +10,7 @@ from lowprec.explorer.menu import links_to_open
 from lowprec.explorer.page_states import COMPARED_NAMES, MAX_COMPARED, Compare
 from lowprec.explorer.rounding_controls import cast_controls, options_of
 from lowprec.explorer.views import compare as view
+from lowprec.explorer.views import evidence
 from lowprec.reference.exact_cast import Value
 
 page = Controls(Compare)
@@ -53,4 +54,6 @@ charts.show(ranges(facts, view.log2(x)), "Positive range of each format on a sca
 st.caption("Positive values. The dashed line is the magnitude of the number.")
 st.header("Precision", anchor=False)
 charts.show(precisions(facts), "Significant bits of each format against magnitude")
+proofs = [evidence.evidence(x, fmt, options) for fmt in castable]
+page_layout.evidence_section(proofs, lambda: [evidence.check(fmt, options) for fmt in castable])
 page_layout.copy_section(page, "compare", *code_snippets.of_comparison(text, castable, options))

@@ -8,6 +8,7 @@ from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import format_named, is_described
 from lowprec.explorer.page_states import FORMAT_NAMES, LINES, OPSETS, Rounding
 from lowprec.explorer.rounding_controls import overflow_box, rounding_box
+from lowprec.explorer.views import evidence
 from lowprec.explorer.views import number_line as line_view
 from lowprec.explorer.views import rounding as view
 from lowprec.explorer.views.cast_options import cast_options
@@ -78,4 +79,6 @@ if fmt.is_float:
     description = "The distance between neighbours by magnitude"
     charts.show(step_sizes(line_view.spacing(fmt)), description, f"distances-{fmt.name}")
 cast = cast_options(state.saturate, ROUND_MODES[0], state.opset, state.rounding, state.overflow)
+proof = evidence.evidence(explanation.x, fmt, cast)
+page_layout.evidence_section([proof], lambda: [evidence.check(fmt, cast)])
 page_layout.copy_section(page, "rounding", *code_snippets.of_number(str(explanation.x), fmt, cast))
