@@ -4,6 +4,7 @@ Blocks are arrays. `array_cast`, `array_rounding` and `array_quantize` compute t
 """
 
 from .cast_chain import CastChain, cast_chain, cast_chain_witness
+from .error_curve import ErrorCurve, ErrorPoint, LargestError, error_curve
 from .exact_blocks import mx_blocks, mx_values
 from .exact_cast import cast, encode, neighbours, ulp
 from .exact_nvfp4 import nvfp4_blocks, nvfp4_values
@@ -14,6 +15,9 @@ from .rounding import decide_rounded, encode_rounded
 
 __all__ = [
     "CastChain",
+    "ErrorCurve",
+    "ErrorPoint",
+    "LargestError",
     "Value",
     "cast",
     "cast_chain",
@@ -24,6 +28,7 @@ __all__ = [
     "dynamic_quantize",
     "encode",
     "encode_rounded",
+    "error_curve",
     "exact_decimal",
     "finite_count",
     "magnitude_of",
