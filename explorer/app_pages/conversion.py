@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from lowprec.explorer import code_snippets, page_layout
+from lowprec.explorer import charts, code_snippets, page_layout, pictures
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import format_named, is_described
 from lowprec.explorer.page_states import FORMAT_NAMES, PACKABLE_NAMES, Conversion
@@ -98,6 +98,9 @@ with left:
         for index, step in enumerate(chain.steps):
             st.subheader(f"Cast {index + 1}: {step.source.name} to {step.target.name}", anchor=False)
             show_steps(step, None if index else named.typed)
+    detail = f"{source.name} {named.code:#x} to {target.name}"
+    page_layout.save_picture(pictures.cast_steps(conversion, charts.is_dark()), "cast", detail)
+    page_layout.open_in(page.state)
 with right:
     if chain is not None:
         st.header("Directly", anchor=False)
@@ -127,6 +130,7 @@ page_layout.show("packed_bytes", packing=packing, sentence=view.packing_sentence
 unused = f" The last {packing.unused_bits} bits belong to no code and are 0." if packing.unused_bits else ""
 size = f"{count_text(len(codes), 'code')} of {narrow.bits} bits in {count_text(len(packing.packed), 'byte')}"
 st.caption(f"{size}; below each bit the number of its code.{unused}")
+page_layout.save_picture(pictures.packed_bytes(packing, charts.is_dark()), "packing", narrow.name)
 is_packing_asked = (state.packed, state.codes) != (Conversion().packed, Conversion().codes)
 snippets = code_snippets.of_conversion(
     conversion, options, bitcast, chain.steps if chain else (), packing if is_packing_asked else None
