@@ -9,6 +9,7 @@ from .arithmetic import operate
 from .array_accumulation import accumulate_runs
 from .binades import Binade, binades
 from .cast_chain import CastChain, cast_chain, cast_chain_witness
+from .error_curve import ErrorCurve, ErrorPoint, LargestError, error_curve
 from .exact_blocks import mx_blocks, mx_values
 from .exact_cast import cast, encode, neighbours, ulp
 from .exact_nvfp4 import nvfp4_blocks, nvfp4_values
@@ -25,7 +26,10 @@ from .value_counts import values_between
 __all__ = [
     "Binade",
     "CastChain",
+    "ErrorCurve",
+    "ErrorPoint",
     "FormatFacts",
+    "LargestError",
     "Loss",
     "OverflowEdge",
     "Value",
@@ -42,6 +46,7 @@ __all__ = [
     "dynamic_quantize",
     "encode",
     "encode_rounded",
+    "error_curve",
     "exact_decimal",
     "finite_count",
     "format_facts",
