@@ -19,6 +19,7 @@ __all__ = [
     "LONGEST",
     "checked",
     "choice",
+    "choices",
     "flag",
     "format_name",
     "format_names",
@@ -60,6 +61,12 @@ def _one_of(options: Sequence[str]) -> Callable[[str], str]:
 def choice(default: str, options: Sequence[str]) -> Any:
     """Return a field that is one of some texts."""
     return _field(default, _one_of(options))
+
+
+def choices(default: Sequence[str], options: Sequence[str]) -> Any:
+    """Return a field that is a tuple of one or more of some texts, joined by commas in a link."""
+    parse_one = _one_of(options)
+    return _field(tuple(default), lambda text: tuple(map(parse_one, dict.fromkeys(text.split(",")))), ",".join)
 
 
 def format_name(default: str, rows: Collection[str], problem: Callable[[Format], str] = any_format) -> Any:

@@ -5,6 +5,7 @@ import streamlit as st
 from lowprec.explorer import code_snippets, page_layout
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.page_states import OPSETS, Saturation
+from lowprec.explorer.views import evidence
 from lowprec.explorer.views import saturation as view
 
 page = Controls(Saturation)
@@ -33,4 +34,5 @@ else:
 
 st.header("Integers and bool: truncated, then wrapped", anchor=False)
 page_layout.show("saturation_table", table=view.integers(opset), label="Integers")
+page_layout.evidence_section(evidence.of_overflow(opset), lambda: evidence.check_overflow(opset), "target")
 page_layout.copy_section(page, "saturation", *code_snippets.of_opset(opset))

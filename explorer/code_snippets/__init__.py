@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .anatomy import of_code
+from .block_sweep import of_sweep
 from .compare import of_comparison
 from .conversion import of_conversion
 from .quantize import of_comparison_of_settings, of_quantization
@@ -18,6 +19,7 @@ __all__ = [
     "of_number",
     "of_opset",
     "of_quantization",
+    "of_sweep",
     "onnx_node",
     "python_explain",
 ]

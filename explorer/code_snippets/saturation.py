@@ -18,4 +18,4 @@ def of_opset(opset: int) -> Snippets:
         f"for name in {names!r}:\n    for saturate in (True, False):\n"
         f"        print(name, saturate, lp.encode(x, name, saturate=saturate, opset={opset}))"
     )
-    return python, onnx_node("Cast", to=as_format(names[0]), saturate=1)
+    return python, onnx_node("Cast", opset=opset, to=as_format(names[0]), saturate=1)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lowprec.loss import BLOCK_FORMATS
 from lowprec.spec.opset_rules import NEWEST
 from lowprec.spec.round_modes import ROUND_MODES
 from lowprec.spec.rounding_rules import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
 
 from ..format_names import format_named
-from ..url_query import choice, flag, format_name, integer, number, text, texts
+from ..url_query import choice, choices, flag, format_name, integer, number, text, texts
+from ..views.block_sweep import SWEEP_RULES
 from ..views.quantization_settings import SUGGESTED, parse_settings, settings_text
 from ..views.scales import (
     GRANULARITIES,
@@ -72,6 +74,8 @@ class Quantize(PageState):
     rounding: str = choice(ROUNDINGS[0], ROUNDINGS)
     rounding_seed: int = integer(0, range(10_000))
     show: str = choice(SHOWS[0], SHOWS)
+    sweep_formats: tuple[str, ...] = choices(("mxfp4", NVFP4), tuple(BLOCK_FORMATS))
+    sweep_rules: tuple[str, ...] = choices(SCALE_RULES, SWEEP_RULES)
     compared: tuple[str, ...] = texts(SUGGESTED[:MOST_SIDE_BY_SIDE], _checked_settings, MOST_SIDE_BY_SIDE)
 
     def settings(self) -> Settings:

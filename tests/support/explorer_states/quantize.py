@@ -18,6 +18,7 @@ from lowprec.spec.rounding_rules import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
 
 from .described import CONVERTED
+from .quantize_sections import section_states
 
 
 def states() -> Iterator[Quantize]:
@@ -37,6 +38,7 @@ def states() -> Iterator[Quantize]:
     yield from (
         replace(typed, x=text, per=per) for text in ("1 2 3", "0 0; 0 0", "nan inf 1 -0") for per in GRANULARITIES
     )
+    yield from section_states()
 
 
 def _in_blocks(small: Quantize) -> Iterator[Quantize]:
