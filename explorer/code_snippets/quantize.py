@@ -19,9 +19,43 @@ from .snippet_text import (
     takes_saturate,
     why_no_node,
 )
-from .tensor_lines import tensor_lines
 
 __all__ = ["of_quantization"]
+
+_SAMPLES = {
+    "normal": "rng.standard_normal(shape)",
+    "uniform": "rng.uniform(-1, 1, shape)",
+    "laplace": "rng.laplace(size=shape)",
+    "student-t": "rng.standard_t(3, shape)",
+    "outliers": "rng.standard_normal(shape) * np.where(rng.random(shape) < 0.01, 20, 1)",
+}
+
+
+def _tensor(state: Quantize, tensor: Tensor) -> str:
+    """Return the lines that compute `x`."""
+    input_format = tensor.format.name
+    if state.origin == "sampled":
+        shape = f"rng, shape = np.random.default_rng({state.seed}), ({state.rows}, {state.columns})"
+        return f"{shape}\nx = lp.cast({_SAMPLES[state.distribution]} * {state.spread!r}, {input_format!r})"
+    if state.origin == "typed":
+        return f"inf, nan = np.inf, np.nan\nx = np.array({tensor.values.tolist()!r}, np.{input_format})"
+    if tensor.name and tensor.stored:
+        fmt = tensor.stored
+        read = f"codes = np.frombuffer(entry['data'], np.{fmt.code_dtype})"
+        shaped = "codes.reshape(entry['shape'])"
+        if fmt.bits < 8:
+            shaped = f"lp.unpack(codes, {fmt.name!r}, entry['shape'])"
+        return "\n".join(
+            [
+                "from safetensors import deserialize",
+                "",
+                "with open('file.safetensors', 'rb') as file:",
+                f"    entry = dict(deserialize(file.read()))[{tensor.name!r}]",
+                read,
+                f"x = np.atleast_1d(lp.decode({shaped}, {fmt.name!r}, to={input_format!r}))",
+            ]
+        )
+    return f"x = np.atleast_1d(lp.cast(np.load('file.npy'), {input_format!r}))"
 
 
 def _largest(settings: Settings, rank: int) -> str:
@@ -79,7 +113,7 @@ def of_quantization(state: Quantize, tensor: Tensor, settings: Settings) -> Snip
     to_values = python_arguments({**granularity, **source, **backward, **opset}, texts)
     python = "\n".join(
         [
-            f"{NUMPY}{made}{tensor_lines(state, tensor)}",
+            f"{NUMPY}{made}{_tensor(state, tensor)}",
             *_scale_lines(settings, tensor.values.ndim, granularity, texts),
             f"y = lp.quantize_linear({', '.join(['x', *operands])}{to_codes})",
             f"back = lp.dequantize_linear({', '.join(['y', *operands])}{to_values})",

@@ -13,7 +13,7 @@ from lowprec.spec.scale_rules import SCALE_RULES
 
 from ..url_query import choice, choices, flag, format_name, integer, number, text
 from ..views.block_sweep import SWEEP_RULES
-from ..views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, target_problem
+from ..views.scales import GRANULARITIES, SCALE_FORMATS, SCHEMES, TARGETS, target_problem
 from ..views.tensor import DISTRIBUTIONS
 from .options import FLOAT, NARROW
 from .selection import PageState, Selection, at_an_opset, has_field_value
@@ -23,9 +23,6 @@ __all__ = ["ORIGINS", "SCHEMES", "SHOWS", "TARGET_NAMES", "Quantize"]
 TARGET_NAMES = tuple(fmt.name for fmt in TARGETS)
 ORIGINS = ("sampled", "typed", "file")
 """Where a tensor to quantize comes from."""
-
-SCHEMES = ("linear", "mx", "nvfp4")
-"""How it is quantized: as ONNX QuantizeLinear does, to blocks of OCP MX, or to NVFP4."""
 
 SHOWS = ("result", "side-by-side", "sweep", "block")
 """What is shown of it; each is a section of the page."""

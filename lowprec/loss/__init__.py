@@ -3,6 +3,7 @@
 from .block_sweep import BLOCK_FORMATS, BlockLoss, block_loss, block_sweep
 from .convert_and_measure import Loss, measure
 from .error_stats import CHUNK, ErrorStats, error_statistics
+from .saturation import saturates
 
 __all__ = [
     "BLOCK_FORMATS",
@@ -14,4 +15,5 @@ __all__ = [
     "block_sweep",
     "error_statistics",
     "measure",
+    "saturates",
 ]
