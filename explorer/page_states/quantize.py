@@ -14,7 +14,7 @@ from lowprec.spec.scale_rules import SCALE_RULES
 from ..url_query import choice, choices, flag, format_name, integer, number, text
 from ..views.block_sweep import SWEEP_RULES
 from ..views.scales import GRANULARITIES, SCALE_FORMATS, SCHEMES, TARGETS, target_problem
-from ..views.tensor import DISTRIBUTIONS
+from ..views.tensor import DISTRIBUTIONS, MOST_ELEMENTS
 from .options import FLOAT, NARROW
 from .selection import PageState, Selection, at_an_opset, has_field_value
 
@@ -56,6 +56,8 @@ class Quantize(PageState):
     show: str = choice(SHOWS[0], SHOWS)
     sweep_formats: tuple[str, ...] = choices(("mxfp4", NVFP4), tuple(BLOCK_FORMATS))
     sweep_rules: tuple[str, ...] = choices(SCALE_RULES, SWEEP_RULES)
+    block_index: int = integer(0, range(MOST_ELEMENTS))
+    without_largest: bool = flag(False)
 
     def selection(self) -> Selection:
         """Return the format."""

@@ -10,8 +10,10 @@ from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize
 from .exact_values import Value, decode, exact_decimal, finite_count, magnitude_of
 from .philox import random_word
 from .rounding import decide_rounded, encode_rounded
+from .scale_steps import ScaleStep, linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
 
 __all__ = [
+    "ScaleStep",
     "Value",
     "cast",
     "decide_rounded",
@@ -22,11 +24,14 @@ __all__ = [
     "encode_rounded",
     "exact_decimal",
     "finite_count",
+    "linear_scale_steps",
     "magnitude_of",
     "mx_blocks",
+    "mx_scale_steps",
     "mx_values",
     "neighbours",
     "nvfp4_blocks",
+    "nvfp4_scale_steps",
     "nvfp4_values",
     "precision_of",
     "quantize",
