@@ -28,6 +28,7 @@ __all__ = [
     "query_text",
     "read",
     "text",
+    "texts",
     "write",
 ]
 
@@ -131,6 +132,21 @@ def text(default: str, longest: int = 1000) -> Any:
         return text
 
     return _field(default, parse)
+
+
+def texts(default: Sequence[str], check: Callable[[str], str], most: int) -> Any:
+    """Return a field that is a tuple of 1 to `most` different texts, joined by semicolons in a link.
+
+    `check` returns the one spelling of a text, or raises ValueError.
+    """
+
+    def parse(text: str) -> tuple[str, ...]:
+        found = tuple(dict.fromkeys(check(part) for part in text.split(";")))
+        if len(found) > most:
+            raise ValueError(f"must be at most {most}")
+        return found
+
+    return _field(tuple(default), parse, ";".join)
 
 
 def read(cls: type[S], query: Mapping[str, str]) -> tuple[S, tuple[str, ...]]:

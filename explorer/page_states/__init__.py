@@ -12,7 +12,7 @@ from .conversion import PACKABLE_NAMES, Conversion
 from .describe import Describe
 from .errors import Errors
 from .options import FLOATS, FORMAT_NAMES, OPSETS
-from .quantize import ORIGINS, SCHEMES, SHOWS, TARGET_NAMES, Quantize
+from .quantize import MOST_SIDE_BY_SIDE, ORIGINS, SCHEMES, SHOWS, TARGET_NAMES, Quantize
 from .rounding import LINES, Rounding
 from .saturation import Saturation
 from .selection import PageState, Selection, at_an_opset
@@ -25,6 +25,7 @@ __all__ = [
     "FORMAT_NAMES",
     "LINES",
     "MAX_COMPARED",
+    "MOST_SIDE_BY_SIDE",
     "OPSETS",
     "ORIGINS",
     "PACKABLE_NAMES",

@@ -24,15 +24,13 @@ def show_section(page: Controls[Quantize], tensor: Tensor) -> tuple[str, str]:
     setting_from(page, tensor.values.ndim)
     quantized = page.compute_or_reset(lambda state: quantize(tensor.values, state.settings()), opset=NEWEST)
     block = page.compute_or_reset(lambda state: view.block(quantized, state.block_index), block_index=0)
-    one, two = st.columns([2, 5], vertical_alignment="bottom")
-    last = quantized.scale.size - 1
-    if last:
-        one.number_input("Block", 0, last, step=1, **page.bind("block_index"), help=f"0 to {last}, in C order.")
-    two.toggle(
-        "Compare with the block without its largest element",
-        **page.bind("without_largest"),
-        help="The tensor with a zero in its place is quantized anew.",
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        last = quantized.scale.size - 1
+        if last:
+            help_ = f"0 to {last}, in C order."
+            st.number_input("Block", 0, last, step=1, **page.bind("block_index"), width=190, help=help_)
+        help_ = "Shows the block beside it once more: the tensor with a zero in that place, quantized anew."
+        st.toggle("Leave out the largest element", **page.bind("without_largest"), help=help_)
     changed = _without(tensor, quantized, block)
     note = f"; {tensor.note}" if tensor.note else ""
     about = f"x: {tensor.format.name} of shape {tensor.values.shape}{note}."

@@ -106,8 +106,8 @@ class Settings:
 
     @property
     def has_scale_rule(self) -> bool:
-        """Whether the scales are powers of two that a scale rule chooses."""
-        return not self.scale_format.has_zero and not self.has_zero_point
+        """Whether the scales are powers of two that a scale rule chooses; for unsigned formats it is always floor."""
+        return not self.scale_format.has_zero and not self.has_zero_point and self.fmt.signed
 
     @property
     def takes_rounding(self) -> bool:
@@ -154,7 +154,7 @@ def choose(x: Array, settings: Settings) -> tuple[Array, Array | None]:
     more, and kept between that format's smallest and largest positive value.
     """
     fmt, kept, shared = settings.fmt, settings.scale_format, {}
-    rule = settings.scale_rule
+    rule = settings.scale_rule if settings.has_scale_rule else SCALE_RULES[0]
     if settings.granularity != "tensor":
         shared = {"axis": axis_of(settings, x.ndim), "block_size": settings.block}
     if not settings.has_zero_point:

@@ -125,3 +125,42 @@ def test_lines_are_the_values_that_elements_can_become() -> None:
     assert view.grid_lines(view.block(quantize(X, Settings(E4M3)), 0)) == ()
     integers = view.block(quantize(np.float32([1, 2]), mx_settings(INT8, 2)), 0)
     assert view.grid_lines(integers) == ()
+
+
+def shown(test) -> str:
+    return " ".join(re.sub("<[^>]*>", "", texts(test)).split())
+
+
+def test_a_visitor_sees_what_the_largest_element_does() -> None:
+    test = healthy(page("quantize", show="block", origin="typed", x="1 -0.5 0.3 24; 1 2 3 4", scheme="mx", block="4"))
+    assert "The largest element of block (0, 0) is at (0, 3)." in shown(test)
+    assert "Without it the scale would be 2^-2 instead of 2^2" in shown(test)
+    decibels = 10 * math.log10((1 + 0.25 + 0.09) / 0.05**2)  # 0.3 becomes 0.25, the others stay
+    assert f"the SQNR of the other 3 elements ≈{decibels:.2f} dB instead of ≈0.00 dB." in shown(test)
+    assert "floor(log2 a) - emax" in shown(test)
+    assert len(charts(test)) == 1
+    healthy(test.toggle(key="quantize.without_largest").set_value(True).run())
+    assert asked(test, "without_largest") == "1"
+    assert len(charts(test)) == 2
+    left, right = (json.loads(chart) for chart in charts(test))
+    assert [len(part["layer"]) for part in (left, right)] == [3, 3]
+    healthy(test.number_input(key="quantize.block_index").set_value(1).run())
+    assert asked(test, "block_index") == "1"
+    assert "The largest element of block (1, 0) is at (1, 3)." in shown(test)
+
+
+@pytest.mark.parametrize("scheme", ["linear", "mx", "nvfp4"])
+def test_odd_blocks(scheme: str) -> None:
+    for text in ("7", "0 0; 0 0", "nan inf 1 -0", "5 5"):
+        test = healthy(page("quantize", show="block", scheme=scheme, origin="typed", x=text, without_largest="1"))
+        assert "undefined" not in shown(test)
+    zeros = page("quantize", show="block", scheme=scheme, origin="typed", x="0 0")
+    assert "no finite element but zeros" in shown(zeros)
+
+
+def test_a_block_that_is_not_there() -> None:
+    test = page("quantize", show="block", scheme="mx", rows="2", columns="32", block_index="2")
+    assert "block\\_index" in test.error[0].value
+    assert not test.exception
+    assert "The largest element of block (0, 0)" in shown(test)
+    assert page("quantize", block_index="99999999999").warning
