@@ -21,7 +21,7 @@ _FORMULAS = {
 _WITHOUT_OVERFLOW = ("ceil", "rceil")
 _LETTERS = {
     "a": "a is the largest |x| that shares the scale",
-    "′": "a′ is a rounded to the mantissa bits of the format, ties away from zero",
+    "′": "a′ is a rounded to the significant bits of the format, ties away from zero",
     "emax": "2^emax is the largest power of two of the format",
     "M": "M is the largest value of the format",
 }

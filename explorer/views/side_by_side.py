@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from .quantization_settings import parse_settings
 from .quantize import quantize
-from .scales import Settings
 
-__all__ = ["Row", "compare", "verdict"]
+__all__ = ["Row", "compare", "measure", "verdict"]
 
 Array = np.ndarray[Any, Any]
 
@@ -39,32 +39,41 @@ class Row:
     behind_db: float | None = None
 
 
-def compare(x: Array, settings: Mapping[str, Settings]) -> tuple[tuple[Row, ...], dict[str, str]]:
-    """Return a row for each of the settings by their texts, and why some of them have none on this tensor."""
-    found, problems = {}, {}
-    for text, one in settings.items():
+def measure(x: Array, text: str) -> Row:
+    """Return what settings give on a tensor, by their text; ValueError where they do not fit it."""
+    found = quantize(x, parse_settings(text))
+    return Row(
+        text,
+        found.bits_per_value,
+        found.sqnr_db,
+        found.max_abs_error,
+        found.saturated,
+        found.flushed,
+        found.not_finite,
+        _spread(np.abs(found.error[found.finite])),
+    )
+
+
+def compare(
+    x: Array, texts: Sequence[str], measured: Callable[[Array, str], Row] = measure
+) -> tuple[tuple[Row, ...], dict[str, str]]:
+    """Return a row for each of the settings by their texts, and why some of them have none on this tensor.
+
+    `measured` is `measure`, or remembers what that returned.
+    """
+    rows, problems = [], {}
+    for text in texts:
         try:
-            found[text] = quantize(x, one)
+            rows.append(measured(x, text))
         except ValueError as error:
             problems[text] = str(error)
-    ratios = [one.sqnr_db for one in found.values() if not math.isnan(one.sqnr_db)]
-    best = max(ratios, default=math.nan)
-    rows = tuple(
-        Row(
-            text,
-            one.bits_per_value,
-            one.sqnr_db,
-            one.max_abs_error,
-            one.saturated,
-            one.flushed,
-            one.not_finite,
-            _spread(np.abs(one.error[one.finite])),
-            one.sqnr_db == best,
-            best - one.sqnr_db if math.isfinite(best) and math.isfinite(one.sqnr_db) else None,
-        )
-        for text, one in found.items()
-    )
-    return rows, problems
+    best = max((row.sqnr_db for row in rows if not math.isnan(row.sqnr_db)), default=math.nan)
+    return tuple(_ranked(row, best) for row in rows), problems
+
+
+def _ranked(row: Row, best: float) -> Row:
+    is_number = math.isfinite(best) and math.isfinite(row.sqnr_db)
+    return replace(row, is_best=row.sqnr_db == best, behind_db=best - row.sqnr_db if is_number else None)
 
 
 def _spread(errors: Array) -> tuple[float, ...]:

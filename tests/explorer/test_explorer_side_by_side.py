@@ -156,7 +156,7 @@ def test_rows_are_the_oracle_s() -> None:
     codes, scales, factor = reference.nvfp4_blocks(X)
     nv = reference.nvfp4_values(codes, scales, factor).view(np.float32)
     names = ["mxfp4,rule=even,block=8", "nvfp4"]
-    rows, problems = compare(X, {name: parse_settings(name) for name in names})
+    rows, problems = compare(X, names)
     assert problems == {}
     assert [row.text for row in rows] == names
     assert [row.bits_per_value for row in rows] == [4 + 8 / 8, 4 + (8 * 12 + 32) / 160]
@@ -175,7 +175,7 @@ def test_rows_are_the_oracle_s() -> None:
 
 
 def test_what_does_not_fit_the_tensor_is_left_out() -> None:
-    rows, problems = compare(X[0], {name: parse_settings(name) for name in ("nvfp4", "int4,per=axis,axis=1")})
+    rows, problems = compare(X[0], ("nvfp4", "int4,per=axis,axis=1"))
     assert [row.text for row in rows] == ["nvfp4"]
     assert "`axis` must be from -1 to 0" in problems["int4,per=axis,axis=1"]
     test = healthy(page("quantize", origin="typed", x="1 2 3", show="side-by-side", compared="int4,per=axis,axis=1"))
@@ -194,12 +194,12 @@ def test_verdicts() -> None:
         verdict([row("a", 9, 0.0), row("b", 9, 0.0)])
         == "a and b have an SQNR of 9.00 dB at 4.25 and 4.25 bits per value."
     )
-    zero = compare(np.zeros((2, 2), np.float32), {"nvfp4": parse_settings("nvfp4")})[0]
+    zero = compare(np.zeros((2, 2), np.float32), ["nvfp4"])[0]
     assert verdict(zero) == "No setting has an SQNR here: no finite element but zeros is there."
-    exact = compare(np.ones((2, 2), np.float32), {name: parse_settings(name) for name in ("mxfp4", "int8")})[0]
+    exact = compare(np.ones((2, 2), np.float32), ("mxfp4", "int8"))[0]
     assert verdict(exact) == "mxfp4 and int8 have no error."
     specials = np.array([np.nan, 1, 2, 3.1], np.float32)
-    rows = list(compare(specials, {name: parse_settings(name) for name in ("nvfp4", "int8")})[0])
+    rows = list(compare(specials, ("nvfp4", "int8"))[0])
     assert [one.not_finite for one in rows] == [4, 1]  # NaN takes its block along
     assert verdict(rows).startswith("int8 has an SQNR of")
     assert verdict([]) == ""
@@ -232,7 +232,7 @@ def test_what_is_copied_prints_the_same(capsys: pytest.CaptureFixture[str]) -> N
         state = dataclasses.replace(Quantize(rows=8, columns=40, seed=3), **origin)
         tensor = typed(text) if origin else sampled("normal", 8, 40, 3, 1.0)
         settings = {settings_text(parse_settings(name)): parse_settings(name) for name in names}
-        rows, _ = compare(tensor.values, settings)
+        rows, _ = compare(tensor.values, list(settings))
         python, onnx = code_snippets.of_comparison_of_settings(state, tensor, settings)
         capsys.readouterr()
         exec(python, {})
@@ -245,7 +245,7 @@ def test_what_is_copied_prints_the_same(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_the_best_of_two_is_the_better_one() -> None:
     assert lp.formats["int8"] is INT8
-    rows, _ = compare(X, {name: parse_settings(name) for name in ("int4,block=32", "int8,block=32")})
+    rows, _ = compare(X, ("int4,block=32", "int8,block=32"))
     assert [one.is_best for one in rows] == [False, True]
     assert rows[0].behind_db is not None
     assert rows[0].behind_db > 15  # four bits more: about 24 dB
