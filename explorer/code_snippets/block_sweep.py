@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..page_states import Quantize
 from ..views.block_sweep import MOST_SWEPT
 from ..views.tensor import Tensor
-from .quantize import _tensor as tensor_lines
 from .snippet_text import NUMPY, Snippets
+from .tensor_lines import tensor_lines
 
 __all__ = ["of_sweep"]
 

@@ -25,43 +25,9 @@ from .snippet_text import (
     takes_saturate,
     why_no_node,
 )
+from .tensor_lines import tensor_lines
 
 __all__ = ["of_comparison_of_settings", "of_quantization"]
-
-_SAMPLES = {
-    "normal": "rng.standard_normal(shape)",
-    "uniform": "rng.uniform(-1, 1, shape)",
-    "laplace": "rng.laplace(size=shape)",
-    "student-t": "rng.standard_t(3, shape)",
-    "outliers": "rng.standard_normal(shape) * np.where(rng.random(shape) < 0.01, 20, 1)",
-}
-
-
-def _tensor(state: Quantize, tensor: Tensor) -> str:
-    """Return the lines that compute `x`."""
-    input_format = tensor.format.name
-    if state.origin == "sampled":
-        shape = f"rng, shape = np.random.default_rng({state.seed}), ({state.rows}, {state.columns})"
-        return f"{shape}\nx = lp.cast({_SAMPLES[state.distribution]} * {state.spread!r}, {input_format!r})"
-    if state.origin == "typed":
-        return f"inf, nan = np.inf, np.nan\nx = np.array({tensor.values.tolist()!r}, np.{input_format})"
-    if tensor.name and tensor.stored:
-        fmt = tensor.stored
-        read = f"codes = np.frombuffer(entry['data'], np.{fmt.code_dtype})"
-        shaped = "codes.reshape(entry['shape'])"
-        if fmt.bits < 8:
-            shaped = f"lp.unpack(codes, {fmt.name!r}, entry['shape'])"
-        return "\n".join(
-            [
-                "from safetensors import deserialize",
-                "",
-                "with open('file.safetensors', 'rb') as file:",
-                f"    entry = dict(deserialize(file.read()))[{tensor.name!r}]",
-                read,
-                f"x = np.atleast_1d(lp.decode({shaped}, {fmt.name!r}, to={input_format!r}))",
-            ]
-        )
-    return f"x = np.atleast_1d(lp.cast(np.load('file.npy'), {input_format!r}))"
 
 
 def _largest(settings: Settings, rank: int) -> str:
@@ -191,7 +157,7 @@ def of_quantization(state: Quantize, tensor: Tensor, settings: Settings) -> Snip
     made, texts = made_formats(target=settings.fmt)
     python = "\n".join(
         [
-            f"{NUMPY}{made}{_tensor(state, tensor)}",
+            f"{NUMPY}{made}{tensor_lines(state, tensor)}",
             *_LINES[settings.scheme](settings, tensor, texts),
             "error = back.astype(float) - x.astype(float)",
             "print(np.abs(error[np.isfinite(error)]).max(initial=0))",
@@ -213,7 +179,8 @@ def of_comparison_of_settings(state: Quantize, tensor: Tensor, settings: Mapping
     """Return the Python that prints SQNR and largest error of settings by their texts, and why there are no nodes."""
     made, texts = made_formats(**{f"target{place}": one.fmt for place, one in enumerate(settings.values(), 1)})
     lines = [
-        f"{NUMPY.rstrip()}\nfrom lowprec.loss import error_statistics\n\n{made}{_tensor(state, tensor)}\n{_COMPARED}"
+        f"{NUMPY.rstrip()}\nfrom lowprec.loss import error_statistics\n",
+        f"{made}{tensor_lines(state, tensor)}\n{_COMPARED}",
     ]
     for text, one in settings.items():
         lines += ["", *_LINES[one.scheme](one, tensor, texts), f"compare({text!r}, back)"]

@@ -34,7 +34,7 @@ from .selection import PageState, Selection, at_an_opset, has_field_value
 __all__ = ["MOST_SIDE_BY_SIDE", "ORIGINS", "SCHEMES", "SHOWS", "TARGET_NAMES", "Quantize"]
 
 TARGET_NAMES = tuple(fmt.name for fmt in TARGETS)
-ORIGINS = ("sampled", "typed", "file")
+ORIGINS = ("sampled", "typed", "file", "folder")
 """Where a tensor to quantize comes from."""
 
 SHOWS = ("result", "side-by-side", "sweep", "block")
@@ -49,7 +49,10 @@ def _checked_settings(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quantize(PageState):
-    """A small tensor and how it is quantized; a link holds the name of a file's tensor, not the file."""
+    """A small tensor and how it is quantized; a link holds the name of a file's tensor, not the file.
+
+    `folder` is the path of a checkpoint on the machine that runs the explorer.
+    """
 
     origin: str = choice("sampled", ORIGINS)
     x: str = text("0.1 -0.7 3 0.25; 5 -9 0.5 0; 0.01 0.02 -0.03 1", 3000)
@@ -78,6 +81,7 @@ class Quantize(PageState):
     sweep_rules: tuple[str, ...] = choices(SCALE_RULES, SWEEP_RULES)
     block_index: int = integer(0, range(MOST_ELEMENTS))
     without_largest: bool = flag(False)
+    folder: str = text("", 1000)
 
     def settings(self) -> Settings:
         """Return how the tensor is quantized in the sections of one setting; NVFP4 has blocks of 16."""
