@@ -57,11 +57,11 @@ def _without(tensor: Tensor, quantized: Quantized, block: view.Block) -> view.Bl
 
 def _show_block(block: view.Block, title: str) -> None:
     st.header(title, anchor=False)
-    page_layout.show("one_block_scale", block=block)
+    page_layout.show("one_block_scale", block=block, title=title)
     if has_elements(block):
         charts.show(members_over_grid(block), f"{title}: each element as a bar, and the value that it becomes")
         lines = "Each line is a value that an element can become. " if view.grid_lines(block) else ""
         st.caption(f"{lines}A bar is x, the mark on it the dequantized value.")
-    page_layout.show("one_block_elements", block=block)
+    page_layout.show("one_block_elements", block=block, title=title)
     if block.size > len(block.members):
         st.caption(f"{len(block.members)} of {block.size} elements")
