@@ -32,6 +32,10 @@ __all__ = [
     "LargestError",
     "Loss",
     "OverflowEdge",
+from .scale_steps import ScaleStep, linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
+
+__all__ = [
+    "ScaleStep",
     "Value",
     "binade_of",
     "binades",
@@ -53,11 +57,14 @@ __all__ = [
     "log2",
     "losses",
     "lost",
+    "linear_scale_steps",
     "magnitude_of",
     "mx_blocks",
+    "mx_scale_steps",
     "mx_values",
     "neighbours",
     "nvfp4_blocks",
+    "nvfp4_scale_steps",
     "nvfp4_values",
     "overflow_edge",
     "overflow_edges",
