@@ -21,6 +21,7 @@ from .number_text import binade_of, log2
 from .overflow import OverflowEdge, overflow_edge, overflow_edges
 from .philox import random_word
 from .rounding import decide_rounded, encode_rounded
+from .scale_steps import ScaleStep, linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
 from .value_counts import values_between
 
 __all__ = [
@@ -32,15 +33,12 @@ __all__ = [
     "LargestError",
     "Loss",
     "OverflowEdge",
-from .scale_steps import ScaleStep, linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
-
-__all__ = [
     "ScaleStep",
     "Value",
-    "binade_of",
-    "binades",
     "accumulate",
     "accumulate_runs",
+    "binade_of",
+    "binades",
     "cast",
     "cast_chain",
     "cast_chain_witness",
@@ -54,10 +52,10 @@ __all__ = [
     "exact_decimal",
     "finite_count",
     "format_facts",
+    "linear_scale_steps",
     "log2",
     "losses",
     "lost",
-    "linear_scale_steps",
     "magnitude_of",
     "mx_blocks",
     "mx_scale_steps",
@@ -66,9 +64,9 @@ __all__ = [
     "nvfp4_blocks",
     "nvfp4_scale_steps",
     "nvfp4_values",
+    "operate",
     "overflow_edge",
     "overflow_edges",
-    "operate",
     "precision_of",
     "quantize",
     "random_word",
