@@ -70,6 +70,10 @@ class Controls(Generic[S]):
         state, _ = read(self.cls, st.query_params)
         _write_link(dataclasses.replace(state, **changes))  # type: ignore[type-var]
 
+    def refuse(self, why: str) -> None:
+        """Show, in the next run, why a callback changed nothing."""
+        st.session_state[self.key(_REFUSED)] = f"{why}. Nothing was changed."
+
     def compute_or_reset(self, compute: Callable[[S], T], **defaults: Any) -> T:
         """Return what a view computes from the state; on a ValueError show it, set fields to `defaults`, compute again.
 
@@ -105,7 +109,7 @@ class Controls(Generic[S]):
         try:
             value = checked(self.cls, name, value)
         except ValueError as error:  # a text that was typed in a list: the value stays
-            st.session_state[self.key(_REFUSED)] = f"{name} {error}; got {shown(value)}. Nothing was changed."
+            self.refuse(f"{name} {error}; got {shown(value)}")
             return
         new = dataclasses.replace(old, **{name: value})  # type: ignore[type-var]
         _write_link(then(old, new) if then else new)

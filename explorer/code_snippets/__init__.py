@@ -5,6 +5,7 @@ from __future__ import annotations
 from .anatomy import of_code
 from .compare import of_comparison
 from .conversion import of_conversion
+from .describe import of_description
 from .quantize import of_quantization
 from .rounding import of_number
 from .saturation import of_opset
@@ -14,6 +15,7 @@ __all__ = [
     "of_code",
     "of_comparison",
     "of_conversion",
+    "of_description",
     "of_number",
     "of_opset",
     "of_quantization",

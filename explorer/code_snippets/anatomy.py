@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from lowprec.spec.convertible import why_not_converted
+
 from ..views.anatomy import Anatomy
 from .snippet_text import NUMPY, WIDEST, Snippets, made_formats, onnx_node, python_explain, takes_saturate, why_no_node
 
@@ -16,6 +18,9 @@ def of_code(anatomy: Anatomy) -> Snippets:
         return python_explain(str(anatomy.typed), fmt), why_not or onnx_node("Cast", to=fmt, **attributes)
     to = WIDEST if fmt.is_float else fmt
     lines, texts = made_formats(fmt=fmt)
+    if why_not_converted(fmt):
+        call = f"lp.reference.decode({anatomy.code:#x}, {texts[fmt]})"
+        return f"import lowprec as lp\n\n{lines}print({call})", why_not
     python = (
         f"{NUMPY}{lines}code = np.array({anatomy.code:#x}, np.{fmt.code_dtype})\n"
         f"print(lp.decode(code, {texts[fmt]}, to={to.name!r}))"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lowprec import Format
+from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.opset_rules import NEWEST
 
 from ..views.cast_options import CastOptions, options_for
@@ -31,7 +32,7 @@ def of_number(x: str, fmt: Format, options: CastOptions) -> Snippets:
         call = f"{texts[fmt]}{python_arguments(cast_arguments(fmt, options))}"
         python = f"{NUMPY}{lines}print(lp.explain({x!r}, {call}))"
         nearest = nearest_float64(x)
-        if nearest is not None:
+        if nearest is not None and not why_not_converted(fmt):
             python += f"\nprint(lp.cast(np.array([{nearest}]), {call}))"
         return python, why_no_node(fmt, options=options)
     asked: Arguments = {} if options["saturate"] else {"saturate": False}

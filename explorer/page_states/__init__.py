@@ -9,7 +9,7 @@ from .anatomy import ANATOMY_SHOWS, Anatomy
 from .arithmetic import Arithmetic
 from .compare import COMPARED_NAMES, MAX_COMPARED, Compare
 from .conversion import PACKABLE_NAMES, Conversion
-from .describe import Describe
+from .describe import DESCRIBABLE_NAMES, Describe
 from .errors import Errors
 from .options import FLOATS, FORMAT_NAMES, OPSETS
 from .quantize import ORIGINS, TARGET_NAMES, Quantize
@@ -21,6 +21,7 @@ from .start import Start
 __all__ = [
     "ANATOMY_SHOWS",
     "COMPARED_NAMES",
+    "DESCRIBABLE_NAMES",
     "FLOATS",
     "FORMAT_NAMES",
     "LINES",
