@@ -103,13 +103,14 @@ class Controls(Generic[S]):
 
     def _changed(self, name: str, then: Callable[[S, S], S] | None) -> None:
         value = st.session_state[self.key(name)]
-        if value is None or value == []:  # a control was emptied: the value stays
+        if value is None:  # a control was emptied: the value stays
             return
         old, _ = read(self.cls, st.query_params)
         try:
             value = checked(self.cls, name, value)
-        except ValueError as error:  # a text that was typed in a list: the value stays
-            self.refuse(f"{name} {error}; got {shown(value)}")
+        except ValueError as error:  # a text that was typed in a list, or none is left of it: the value stays
+            if value != []:
+                self.refuse(f"{name} {error}; got {shown(value)}")
             return
         new = dataclasses.replace(old, **{name: value})  # type: ignore[type-var]
         _write_link(then(old, new) if then else new)

@@ -14,7 +14,7 @@ from .errors import Errors
 from .options import FLOATS, FORMAT_NAMES, OPSETS
 from .quantize import ORIGINS, TARGET_NAMES, Quantize
 from .rounding import LINES, Rounding
-from .saturation import Saturation
+from .saturation import MOST_OTHERS, Saturation
 from .selection import PageState, Selection, at_an_opset
 from .start import Start
 
@@ -26,6 +26,7 @@ __all__ = [
     "FORMAT_NAMES",
     "LINES",
     "MAX_COMPARED",
+    "MOST_OTHERS",
     "OPSETS",
     "ORIGINS",
     "PACKABLE_NAMES",
