@@ -285,3 +285,22 @@ def test_what_is_copied_of_a_quantization(capsys: pytest.CaptureFixture[str]) ->
         python, onnx = code_snippets.of_quantization(state, tensor, settings)
         assert float(run(python, capsys)) == quantize(tensor.values, settings).max_abs_error
         assert onnx == f"None: ONNX has no number for {name}."
+
+
+@pytest.mark.parametrize("name", ["tf32", "e8m23,bias=100", "e4m3,bias=1000"])
+def test_formats_without_arrays_are_explained(name: str) -> None:
+    fmt = format_named(name)
+    code = reference.encode("0.3", fmt)
+    for test in (
+        page("anatomy", fmt=name, at="0.3"),
+        page("anatomy", fmt=name, at=hex(code)),
+        page("rounding", fmt=name, x="0.3", rounding="toward_zero"),
+        page("compare", fmts=name, x="0.3"),
+    ):
+        assert name in healthy(test).code[0].value
+        exec(test.code[1].value, {})
+    assert f"{code:X}" in texts(page("rounding", fmt=name, x="0.3"))
+    for path, field in (("conversion", "target"), ("conversion", "source"), ("quantize", "fmt")):
+        test = page(path, **{field: name})
+        assert not test.exception
+        assert f"must be a format that lowprec converts, not {name}, wh" in test.warning[0].value.replace("\\", "")
