@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .anatomy import of_code
+from .arithmetic import of_operation, of_sum
 from .compare import of_comparison
 from .conversion import of_conversion
 from .quantize import of_quantization
@@ -15,8 +16,10 @@ __all__ = [
     "of_comparison",
     "of_conversion",
     "of_number",
+    "of_operation",
     "of_opset",
     "of_quantization",
+    "of_sum",
     "onnx_node",
     "python_explain",
 ]

@@ -5,7 +5,7 @@ compute the expected codes of whole arrays.
 """
 
 from .accumulation import accumulate
-from .arithmetic import operate
+from .arithmetic import operate, relative_error
 from .array_accumulation import accumulate_runs
 from .exact_blocks import mx_blocks, mx_values
 from .exact_cast import cast, encode, neighbours, ulp
@@ -38,6 +38,7 @@ __all__ = [
     "precision_of",
     "quantize",
     "random_word",
+    "relative_error",
     "scale_index",
     "ulp",
 ]
