@@ -40,7 +40,7 @@ EXAMPLES = (
     ("0.1 + 0.2", {"op": "add", "a": "0.1", "b": "0.2"}),
     ("240 + 240", {"op": "add", "fmt": FLOAT8_E4M3FN.name, "a": "240", "b": "240"}),
     ("cancellation", {"op": "subtract", "fmt": FLOAT16.name, "a": "1.001", "b": "1"}),
-    ("Inf − Inf", {"op": "subtract", "fmt": FLOAT8_E5M2.name, "a": "inf", "b": "0x7C"}),
+    ("Inf − Inf", {"op": "subtract", "fmt": FLOAT8_E5M2.name, "a": "0x7C", "b": "0x7C"}),
     ("−0 + 0", {"op": "add", "fmt": FLOAT16.name, "a": "-0", "b": "0"}),
     ("1 / 0", {"op": "divide", "a": "1", "b": "0"}),
     ("1 / 3", {"op": "divide", "a": "1", "b": "3"}),
