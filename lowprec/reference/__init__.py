@@ -5,7 +5,7 @@ compute the expected codes of whole arrays.
 """
 
 from .accumulation import accumulate
-from .arithmetic import operate
+from .arithmetic import operate, relative_error
 from .array_accumulation import accumulate_runs
 from .binades import Binade, binades
 from .cast_chain import CastChain, cast_chain, cast_chain_witness
@@ -21,6 +21,7 @@ from .number_text import binade_of, log2
 from .overflow import OverflowEdge, overflow_edge, overflow_edges
 from .philox import random_word
 from .rounding import decide_rounded, encode_rounded
+from .scale_steps import ScaleStep, linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
 from .value_counts import values_between
 
 __all__ = [
@@ -32,11 +33,12 @@ __all__ = [
     "LargestError",
     "Loss",
     "OverflowEdge",
+    "ScaleStep",
     "Value",
-    "binade_of",
-    "binades",
     "accumulate",
     "accumulate_runs",
+    "binade_of",
+    "binades",
     "cast",
     "cast_chain",
     "cast_chain_witness",
@@ -50,21 +52,25 @@ __all__ = [
     "exact_decimal",
     "finite_count",
     "format_facts",
+    "linear_scale_steps",
     "log2",
     "losses",
     "lost",
     "magnitude_of",
     "mx_blocks",
+    "mx_scale_steps",
     "mx_values",
     "neighbours",
     "nvfp4_blocks",
+    "nvfp4_scale_steps",
     "nvfp4_values",
+    "operate",
     "overflow_edge",
     "overflow_edges",
-    "operate",
     "precision_of",
     "quantize",
     "random_word",
+    "relative_error",
     "scale_index",
     "ulp",
     "values_between",
