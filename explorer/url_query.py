@@ -71,17 +71,24 @@ def choices(default: Sequence[str], options: Sequence[str]) -> Any:
     return _field(tuple(default), lambda text: tuple(map(parse_one, dict.fromkeys(text.split(",")))), ",".join)
 
 
-def format_name(default: str, rows: Collection[str], problem: Callable[[Format], str] = any_format) -> Any:
-    """Return a field that is the name of a format: one of `rows`, or of IEEE P3109 or described and without problem."""
-    return _field(default, lambda text: checked_name(text, rows, problem))
+def format_name(
+    default: str, rows: Collection[str], problem: Callable[[Format], str] = any_format, *, converted: bool = True
+) -> Any:
+    """Return a field that is the name of a format: one of `rows`, or one that `format_names.checked_name` takes.
+
+    A page that converts no arrays sets `converted` to False: it takes formats that lowprec only explains, as tf32.
+    """
+    return _field(default, lambda text: checked_name(text, rows, problem, converted=converted))
 
 
-def format_names(default: Sequence[str], rows: Collection[str], most: int) -> Any:
-    """Return a field that is a tuple of 1 to `most` different names of formats, joined by commas in a link."""
+def format_names(
+    default: Sequence[str], rows: Collection[str], most: int, *, converted: bool = True, fewest: int = 1
+) -> Any:
+    """Return a field that is a tuple of `fewest` to `most` different names of formats, joined by commas in a link."""
 
     def parse(text: str) -> tuple[str, ...]:
-        parts = dict.fromkeys(_BETWEEN_NAMES.split(text))
-        names = tuple(dict.fromkeys(checked_name(part, rows) for part in parts))
+        parts = dict.fromkeys(_BETWEEN_NAMES.split(text) if text or fewest else ())
+        names = tuple(dict.fromkeys(checked_name(part, rows, converted=converted) for part in parts))
         if len(names) > most:
             raise ValueError(f"must be at most {most} names")
         return names

@@ -23,6 +23,7 @@ from ..views.scales import (
     SCHEMES,
     TARGETS,
     Settings,
+    mx_problem,
     mx_settings,
     nvfp4_settings,
     target_problem,
@@ -106,11 +107,13 @@ class Quantize(PageState):
         )
 
     def selection(self) -> Selection:
-        """Return the format."""
-        return Selection(None, self.fmt)
+        """Return the format; that of NVFP4 is not chosen."""
+        return Selection(None, self.settings().fmt.name)
 
     def with_selection(self, number: str | None, name: str | None) -> Quantize:
         """Return the state with a format, if tensors are quantized to it."""
         if name is None or not has_field_value(self, "fmt", name):
+            return self
+        if self.scheme == MX and mx_problem(format_named(name)):
             return self
         return at_an_opset(replace(self, fmt=name))

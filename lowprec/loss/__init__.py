@@ -7,8 +7,8 @@ from .saturation import saturates
 
 __all__ = [
     "BLOCK_FORMATS",
-    "CHUNK",
     "BlockLoss",
+    "CHUNK",
     "ErrorStats",
     "Loss",
     "block_loss",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from .arguments import as_flag, as_integer, shown
 from .format_text import MOST_BITS
 from .formats import REGISTERED, ROW_NAMES, Format, NaNRule, as_format, described, is_in_table
+from .named_floats import has_own_name
 from .p3109 import has_p3109_shape
 
 __all__ = ["description_of", "float_format", "format_described_by", "register"]
@@ -29,7 +30,7 @@ def float_format(
     zero: bool = True,
     source: str = "",
 ) -> Format:
-    """Return the float format of a description: sign, exponent and mantissa from the highest bit down, 2 to 16 bits.
+    """Return the float format of a description: sign, exponent and mantissa from the highest bit down, 2 to 32 bits.
 
     NaN codes follow from `nan`. +Inf, where there is one, is the highest magnitude code that is no NaN; the largest
     finite value comes next. There is a -0 where there is a sign, unless its code is NaN. Without a sign, numbers below
@@ -41,14 +42,16 @@ def float_format(
     Parameters
     ----------
     name : str
-        Its name, 1 to 64 printable characters without spaces; not one of a row of `lowprec.formats` or of IEEE P3109.
+        Its name, 1 to 64 printable characters without spaces; not tf32, nor one of a row of `lowprec.formats` or of
+        IEEE P3109.
     exponent_bits : int
         1 to 11.
     mantissa_bits : int
-        0 to 15.
+        0 to 30.
     bias : int, optional
         What is subtracted from the exponent field; ``2**(exponent_bits - 1) - 1`` where it is not given. float64 must
-        hold every value; a format whose values are not all float32 numbers can be described, but not converted.
+        hold every value. A format of more than 16 bits, or whose values are not all float32 numbers, can be described
+        and explained, but arrays are not converted to it.
     signed : bool
         Whether the highest bit is a sign.
     inf : bool
@@ -69,7 +72,7 @@ def float_format(
     Raises
     ------
     ValueError
-        If the facts contradict each other, leave no finite value but 0, or make a code of more than 16 bits; if a
+        If the facts contradict each other, leave no finite value but 0, or make a code of more than 32 bits; if a
         value is beyond float64; if `name` is taken.
 
     Notes
@@ -116,6 +119,10 @@ def _check_name(name: object, parameter: str) -> None:
         raise ValueError(f"`{parameter}` must be no name of a row of lowprec.formats; got {shown(name)}")
     if has_p3109_shape(name):
         raise ValueError(f"`{parameter}` must be no name of IEEE P3109, which lp.as_format takes; got {shown(name)}")
+    if has_own_name(name):
+        raise ValueError(
+            f"`{parameter}` must be no name of another format, which lp.as_format takes; got {shown(name)}"
+        )
 
 
 def _count(value: object, parameter: str) -> int:
@@ -129,8 +136,8 @@ def _check_widths(exponent: int, mantissa: int, signed: bool) -> None:
     if not 1 <= exponent <= 11:
         why = "without exponent bits it is a fixed-point format" if exponent == 0 else "float64 has no more"
         raise ValueError(f"`exponent_bits` must be 1 to 11 ({why}); got {shown(exponent)}")
-    if not 0 <= mantissa <= MOST_BITS - 1:
-        raise ValueError(f"`mantissa_bits` must be 0 to {MOST_BITS - 1}; got {shown(mantissa)}")
+    if not 0 <= mantissa < MOST_BITS - 1:
+        raise ValueError(f"`mantissa_bits` must be 0 to {MOST_BITS - 2}; got {shown(mantissa)}")
     bits = signed + exponent + mantissa
     if not 2 <= bits <= MOST_BITS:
         parts = f"{exponent} + {mantissa} bits{' and a sign' if signed else ''}, which are {bits}"
@@ -157,7 +164,7 @@ def _check_codes(bits: int, mantissa: int, signed: bool, inf: bool, nan: NaNRule
 def register(fmt: Format, /) -> Format:
     """Make the name of a described format usable wherever a format is named, in this process and from now on.
 
-    Formats of IEEE P3109 and rows of `lowprec.formats` have their names without a call. The same format may be
+    Formats of IEEE P3109, tf32 and rows of `lowprec.formats` have their names without a call. The same format may be
     registered again. Nothing is unregistered: plans of calls that named it may be in use.
 
     Parameters
@@ -190,7 +197,7 @@ def register(fmt: Format, /) -> Format:
     """
     if not isinstance(fmt, Format):
         raise TypeError(f"`fmt` must be a Format; got {type(fmt).__name__}")
-    if is_in_table(fmt) or _is_p3109s(fmt):
+    if is_in_table(fmt) or _has_its_name(fmt):
         return fmt
     if not fmt.is_float:
         raise ValueError(f"`fmt` must be a float format; got {fmt.name}, which is of kind {fmt.kind.value}")
@@ -201,9 +208,10 @@ def register(fmt: Format, /) -> Format:
     return fmt
 
 
-def _is_p3109s(fmt: Format) -> bool:
+def _has_its_name(fmt: Format) -> bool:
+    """Whether a format is tf32 or one of P3109."""
     try:
-        return has_p3109_shape(fmt.name) and as_format(fmt.name) is fmt
+        return (has_own_name(fmt.name) or has_p3109_shape(fmt.name)) and as_format(fmt.name) is fmt
     except ValueError:
         return False
 
@@ -243,7 +251,8 @@ _DESCRIPTION: dict[str, type] = {
 def format_described_by(description: object) -> Format:
     """Return the format of a description that a file carries, or raise ValueError with what is wrong with it.
 
-    A name of P3109 must go with P3109's facts, one of a row with nothing: rows are named, not described.
+    A name of P3109 must go with P3109's facts, tf32 with its own, one of a row with nothing: rows are named, not
+    described.
     """
     if not isinstance(description, Mapping) or description.keys() != _DESCRIPTION.keys():
         raise ValueError(f"a description of a format must have the entries {', '.join(_DESCRIPTION)}")
@@ -251,7 +260,7 @@ def format_described_by(description: object) -> Format:
         if type(description[entry]) is not kind:
             raise ValueError(f"`{entry}` must be of type {kind.__name__}; got {shown(description[entry])}")
     name, facts = description["name"], {entry: description[entry] for entry in _DESCRIPTION if entry != "name"}
-    if not has_p3109_shape(name):
+    if not has_p3109_shape(name) and not has_own_name(name):
         return float_format(name, **facts)
     fmt = as_format(name, parameter="name")
     if {**description_of(fmt), "source": facts["source"]} != description:

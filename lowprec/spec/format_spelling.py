@@ -72,7 +72,7 @@ def _fact(name: str, value: str) -> object:
 
 
 def spelling_of(fmt: Format) -> str:
-    """Return the shortest description of a float of 2 to 16 bits; it says nothing of the name.
+    """Return the shortest description of a float of 2 to 32 bits; it says nothing of the name.
 
     Examples
     --------

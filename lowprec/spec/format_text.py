@@ -7,12 +7,13 @@ import enum
 from typing import Any
 
 from .kinds import Kind
+from .named_floats import NAMED_FLOATS, NamedFloat, has_own_name
 from .nan_rules import NaNRule
 from .p3109 import P3109, has_p3109_shape, p3109_facts, p3109_problem
 
 __all__ = ["HEADER", "MOST_BITS", "call_text", "cells_of", "facts_of", "nan_codes", "one_line"]
 
-MOST_BITS = 16
+MOST_BITS = 32
 """How many bits a described format may have."""
 
 HEADER = ("format", "ONNX", "enum", "bits", "s/e/m", "bias", "max", "smallest", "Inf", "NaN codes", "-0", "Cast since")
@@ -123,9 +124,9 @@ def call_text(fmt: Any) -> str:
     "lp.float_format('e4m3', exponent_bits=4, mantissa_bits=3, bias=7, nan='all-ones')"
     """
     if fmt.onnx_name is None and fmt.is_float and fmt.bits <= MOST_BITS and fmt.torch_name is None:
-        if not has_p3109_shape(fmt.name):
+        if not has_p3109_shape(fmt.name) and not has_own_name(fmt.name):
             return _description_text(fmt)
-        if _is_p3109(fmt):
+        if _is_p3109(fmt) or _is_named_float(fmt):
             return f"lp.as_format({fmt.name!r})"
     values = ((field.name, getattr(fmt, field.name)) for field in dataclasses.fields(fmt))
     named = (f"{name}={value if isinstance(value, enum.Enum) else repr(value)}" for name, value in values)
@@ -133,9 +134,15 @@ def call_text(fmt: Any) -> str:
 
 
 def _is_p3109(fmt: Any) -> bool:
-    """Whether a format with a name of that shape is the one that has the name."""
+    """Whether a format is the one of P3109 that has its name."""
     facts = P3109(*(getattr(fmt, field) for field in P3109._fields))
-    return not p3109_problem(fmt.name) and facts == p3109_facts(fmt.name)
+    return has_p3109_shape(fmt.name) and not p3109_problem(fmt.name) and facts == p3109_facts(fmt.name)
+
+
+def _is_named_float(fmt: Any) -> bool:
+    """Whether a format is the one of `NAMED_FLOATS` that has its name."""
+    facts = NamedFloat(*(getattr(fmt, field) for field in NamedFloat._fields))
+    return facts == NAMED_FLOATS.get(fmt.name)
 
 
 def _description_text(fmt: Any) -> str:

@@ -13,6 +13,7 @@ from .arguments import printed, shown
 from .format import NUMBERS, TABLE_ROWS, Format, Kind, NaNRule, own_dtype
 from .format_text import HEADER, cells_of
 from .interned import CACHED, reduced
+from .named_floats import NAMED_FLOATS
 from .p3109 import has_p3109_shape, p3109_facts, p3109_problem
 from .text_tables import aligned_table, html_table
 
@@ -165,8 +166,11 @@ def _p3109(name: str) -> Format | None:
     return _p3109_format(name.lower()) if has_p3109_shape(name) and not p3109_problem(name) else None
 
 
+_NAMED_FLOATS = {name: described(*facts) for name, facts in NAMED_FLOATS.items()}
+
+
 def _named(name: str) -> Format | None:
-    return ROW_NAMES.get(name) or REGISTERED.get(name) or _p3109(name)
+    return ROW_NAMES.get(name) or REGISTERED.get(name) or _NAMED_FLOATS.get(name.lower()) or _p3109(name)
 
 
 def _lookup(spec: object) -> Format | None:
@@ -200,7 +204,7 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
     spec : str, int, dtype or Format
         A name (``"float8_e4m3fn"``), an ONNX name (``"FLOAT8E4M3FN"``) or enum value (``17``), a NumPy,
         ml_dtypes, CuPy, torch or other array-API dtype, or a `Format`; the name of a format of IEEE P3109,
-        ``binary{K}p{P}{s|u}{e|f}`` with 3 to 16 bits K, in any case; a name given to `register`.
+        ``binary{K}p{P}{s|u}{e|f}`` with 3 to 16 bits K, or ``tf32``, in any case; a name given to `register`.
     parameter : str
         The name of the caller's parameter, for the message.
 
@@ -216,7 +220,8 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
 
     Notes
     -----
-    Source: ``onnx.TensorProto.DataType``, opset 28; IEEE P3109 interim report 4.0, 3.1, 3.2 and 4.7.1.
+    Source: ``onnx.TensorProto.DataType``, opset 28; IEEE P3109 interim report 4.0, 3.1, 3.2 and 4.7.1; TF32 as NVIDIA's
+    A100 white paper has it.
 
     Examples
     --------
@@ -232,7 +237,7 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
     if isinstance(spec, str) and has_p3109_shape(spec):
         raise ValueError(f"`{parameter}` {p3109_problem(spec)}; got {shown(spec)}")
     close = difflib.get_close_matches(spec, [*ROW_NAMES, *REGISTERED], 3, 0.5) if isinstance(spec, str) else []
-    others = "an ONNX name or enum value, a name of IEEE P3109 or a registered one, or a dtype"
+    others = "an ONNX name or enum value, tf32, a name of IEEE P3109 or a registered one, or a dtype"
     names = f"one of {', '.join(FORMATS)}, {others}"
     hint = f" (did you mean {' or '.join(close)}?)" if close else ""
     raise ValueError(f"`{parameter}` must be {names}; got {shown(spec)}{hint}")
@@ -244,7 +249,7 @@ def is_in_table(fmt: Format) -> bool:
 
 
 def is_named(fmt: Format) -> bool:
-    """Whether the name of a format finds it: of rows, of the formats of IEEE P3109 and of registered ones."""
+    """Whether the name of a format finds it: of rows, tf32, the formats of IEEE P3109 and registered ones."""
     return _named(fmt.name) is fmt
 
 

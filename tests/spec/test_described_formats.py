@@ -89,15 +89,15 @@ def test_shown_in_notebooks() -> None:
     [
         ({"exponent_bits": 0}, "`exponent_bits` must be 1 to 11 .without exponent bits .* fixed-point format.; got 0"),
         ({"exponent_bits": 12}, "`exponent_bits` must be 1 to 11 .float64 has no more.; got 12"),
-        ({"mantissa_bits": 16}, "`mantissa_bits` must be 0 to 15; got 16"),
-        ({"mantissa_bits": -1}, "`mantissa_bits` must be 0 to 15; got -1"),
+        ({"mantissa_bits": 31}, "`mantissa_bits` must be 0 to 30; got 31"),
+        ({"mantissa_bits": -1}, "`mantissa_bits` must be 0 to 30; got -1"),
         (
-            {"exponent_bits": 8, "mantissa_bits": 8},
-            r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 16 bits with the sign; got 8 \+ 8 .* are 17",
+            {"exponent_bits": 8, "mantissa_bits": 24},
+            r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 32 bits .*; got 8 \+ 24 .* are 33",
         ),
         (
             {"exponent_bits": 1, "mantissa_bits": 0, "signed": False, "inf": False, "nan": "none"},
-            r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 16 bits with the sign; got 1 \+ 0 .* are 1",
+            r"`exponent_bits` and `mantissa_bits` must make a code of 2 to 32 bits with the sign; got 1 \+ 0 .* are 1",
         ),
         ({"signed": False, "nan": "negative-zero"}, "`nan` must be another rule .* without a sign, since .* no -0;"),
         ({"mantissa_bits": 0}, "`nan` must be another rule than 'ieee' without a mantissa, which no NaN could have;"),

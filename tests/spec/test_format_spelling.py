@@ -56,7 +56,7 @@ def test_every_description_is_read_back() -> None:
      ("e4m3,inf=0,inf=0", "`inf` must be there once"), ("e4m3,bias=1.5", "`bias` must be an integer"),
      ("e4m3,bias=999999", "`bias` must be an integer of at most 5 digits"), ("e4m3,bias=\u0663", "`bias` must be"),
      ("e4m3,nan=some", "`nan` must be one of"), ("e0m3", "`exponent_bits` must be 1 to 11"),
-     ("e9m9", "2 to 16 bits"), ("e4m0", "`nan` must be another rule than 'ieee'")],
+     ("e9m23", "2 to 32 bits"), ("e4m0", "`nan` must be another rule than 'ieee'")],
 )  # fmt: skip
 def test_what_is_wrong_is_said(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said.replace("(", r"\(")):
