@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import streamlit as st
 
-from lowprec.explorer import code_snippets, components, page_layout, theme
+from lowprec.explorer import charts, code_snippets, components, page_layout, pictures, theme
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import ANATOMY_SHOWS, FORMAT_NAMES, Anatomy
 from lowprec.explorer.views import anatomy as view
-from lowprec.explorer.views import format_card, numbers
+from lowprec.explorer.views import evidence, format_card, numbers
+from lowprec.spec.formats import FLOAT64
 
 
 def same_number(old: Anatomy, new: Anatomy) -> Anatomy:
@@ -45,12 +46,14 @@ with left:
     page_layout.show("code_value", anatomy=anatomy)
     if anatomy.losses:
         page_layout.show("loss_sentence", losses=anatomy.losses)
+    page_layout.open_in(page.state)
     steps = st.columns(2)
     for column, near, name in zip(steps, (anatomy.below, anatomy.above), ("previous", "next"), strict=True):
         text = f"{name}: {numbers.apart(near.value, fmt)}" if near else f"{name}: none"
         column.button(
             text, key=name, disabled=near is None, on_click=go, args=(near.code if near else 0,), width="stretch"
         )
+    page_layout.save_picture(pictures.bit_row(anatomy, charts.is_dark()), "bits", f"{fmt.name} {anatomy.code:#x}")
 with right:
     page_layout.show("facts", facts=view.facts(anatomy))
 
@@ -66,7 +69,8 @@ if view.has_binades(fmt):
     selected = max(first for *_, first in rows if first <= anatomy.code)
     components.code_grid(fmt, components.Grid("Binades", rows, 8, selected), key="binades", on_change=go)
 
-st.header("All codes" if fmt.bits <= 8 else "Codes nearby", anchor=False)
+title = "All codes" if fmt.bits <= 8 else "Codes nearby"
+st.header(title, anchor=False)
 bar = st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute")
 bar.segmented_control("Show values as", ANATOMY_SHOWS, required=True, **page.bind("show"))
 bar.download_button("CSV", view.csv_text(anatomy.code, fmt), f"{fmt.name}.csv", "text/csv", icon=":material/download:")
@@ -75,4 +79,10 @@ page_layout.show("legend", names=[kind for kind in theme.CLASSES if any(cell[2] 
 with st.container(height=480 if len(cells) > 256 else "content", border=False):
     grid = components.Grid("Codes", cells, view.columns(fmt), anatomy.code)
     components.code_grid(fmt, grid, key="codes", on_change=go)
+table = pictures.code_table(f"{title}, {fmt.name}", cells, view.columns(fmt), charts.is_dark())
+page_layout.save_picture(table, "codes", f"{fmt.name} {cells[0][0]}-{cells[-1][0]}")
+if anatomy.typed is None:
+    page_layout.evidence_section([evidence.of_code(anatomy.value, fmt)], lambda: [evidence.check(FLOAT64, {}, [fmt])])
+else:
+    page_layout.evidence_section([evidence.evidence(anatomy.typed, fmt, {})], lambda: [evidence.check(fmt, {})])
 page_layout.copy_section(page, "anatomy", *code_snippets.of_code(anatomy))

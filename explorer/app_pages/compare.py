@@ -7,9 +7,11 @@ from lowprec.explorer import charts, code_snippets, page_layout
 from lowprec.explorer.charts.format_ranges import precisions, ranges
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import HELP, format_named
+from lowprec.explorer.menu import links_to_open
 from lowprec.explorer.page_states import COMPARED_NAMES, MAX_COMPARED, Compare
 from lowprec.explorer.rounding_controls import cast_controls, options_of
 from lowprec.explorer.views import compare as view
+from lowprec.explorer.views import evidence
 from lowprec.explorer.views.format_card import comparison
 from lowprec.reference.exact_cast import Value
 
@@ -41,7 +43,7 @@ facts = [reference.format_facts(fmt) for fmt in formats]
 
 st.header("The number in each format", anchor=False)
 outcomes = [view.outcome(x, fmt, **options) for fmt in formats]
-page_layout.show("cast_outcomes", outcomes=outcomes)
+page_layout.show("cast_outcomes", outcomes=outcomes, links_of=lambda fmt: links_to_open(state, text, fmt.name))
 st.caption("≈ marks decimals that are rounded here; the codes and their values are exact.")
 castable = [outcome.format for outcome in outcomes if not outcome.problem]
 st.header("Facts", anchor=False)
@@ -56,4 +58,6 @@ charts.show(ranges(facts, view.log2(x)), "Positive range of each format on a sca
 st.caption("Positive values. The dashed line is the magnitude of the number.")
 st.header("Precision", anchor=False)
 charts.show(precisions(facts), "Significant bits of each format against magnitude")
+proofs = [evidence.evidence(x, fmt, options) for fmt in castable]
+page_layout.evidence_section(proofs, lambda: [evidence.check(fmt, options) for fmt in castable])
 page_layout.copy_section(page, "compare", *code_snippets.of_comparison(text, castable, options))

@@ -19,7 +19,7 @@ _AS_SVG = {"embedOptions": {"renderer": "svg"}}  # a chart of many marks would b
 def show(spec: Spec, description: str, name: str = "") -> None:
     """Show a chart as wide as the page, with a text for those who do not see it, and buttons that save it.
 
-    `name` is that of the file, by default made of the description; the charts of one page have different names.
+    `name` is that of the file, by default made of the description; the charts of one page have different ones.
     """
     drawn = {**spec, "description": description, "usermeta": _AS_SVG}
     with st.container(gap="xsmall"):

@@ -6,7 +6,8 @@ from .anatomy import of_code
 from .block_sweep import of_sweep
 from .compare import of_comparison
 from .conversion import of_conversion
-from .quantize import of_quantization
+from .describe import of_description
+from .quantize import of_comparison_of_settings, of_quantization
 from .rounding import of_number
 from .saturation import of_opset
 from .snippet_text import onnx_node, python_explain
@@ -14,7 +15,9 @@ from .snippet_text import onnx_node, python_explain
 __all__ = [
     "of_code",
     "of_comparison",
+    "of_comparison_of_settings",
     "of_conversion",
+    "of_description",
     "of_number",
     "of_opset",
     "of_quantization",

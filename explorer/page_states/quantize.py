@@ -3,37 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from lowprec.loss import BLOCK_FORMATS
-from lowprec.loss.block_sweep import NVFP4
 from lowprec.spec.opset_rules import NEWEST
 from lowprec.spec.round_modes import ROUND_MODES
 from lowprec.spec.rounding_rules import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
 
-from ..url_query import choice, choices, flag, format_name, integer, number, text
+from ..format_names import format_named
+from ..url_query import choice, choices, flag, format_name, integer, number, text, texts
 from ..views.block_sweep import SWEEP_RULES
-from ..views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, target_problem
-from ..views.tensor import DISTRIBUTIONS
+from ..views.quantization_settings import SUGGESTED, parse_settings, settings_text
+from ..views.scales import (
+    GRANULARITIES,
+    MX,
+    NVFP4,
+    SCALE_FORMATS,
+    SCHEMES,
+    TARGETS,
+    Settings,
+    mx_problem,
+    mx_settings,
+    nvfp4_settings,
+    target_problem,
+)
+from ..views.tensor import DISTRIBUTIONS, MOST_ELEMENTS
 from .options import FLOAT, NARROW
 from .selection import PageState, Selection, at_an_opset, has_field_value
 
-__all__ = ["ORIGINS", "SCHEMES", "SHOWS", "TARGET_NAMES", "Quantize"]
+__all__ = ["MOST_SIDE_BY_SIDE", "ORIGINS", "SCHEMES", "SHOWS", "TARGET_NAMES", "Quantize"]
 
 TARGET_NAMES = tuple(fmt.name for fmt in TARGETS)
-ORIGINS = ("sampled", "typed", "file")
+ORIGINS = ("sampled", "typed", "file", "folder")
 """Where a tensor to quantize comes from."""
-
-SCHEMES = ("linear", "mx", "nvfp4")
-"""How it is quantized: as ONNX QuantizeLinear does, to blocks of OCP MX, or to NVFP4."""
 
 SHOWS = ("result", "side-by-side", "sweep", "block")
 """What is shown of it; each is a section of the page."""
 
+MOST_SIDE_BY_SIDE = 4
+
+
+def _checked_settings(text: str) -> str:
+    return settings_text(parse_settings(text))
+
 
 @dataclass(frozen=True, slots=True)
 class Quantize(PageState):
-    """A small tensor and how it is quantized; a link holds the name of a file's tensor, not the file."""
+    """A small tensor and how it is quantized; a link holds the name of a file's tensor, not the file.
+
+    `folder` is the path of a checkpoint on the machine that runs the explorer.
+    """
 
     origin: str = choice("sampled", ORIGINS)
     x: str = text("0.1 -0.7 3 0.25; 5 -9 0.5 0; 0.01 0.02 -0.03 1", 3000)
@@ -57,15 +77,43 @@ class Quantize(PageState):
     rounding: str = choice(ROUNDINGS[0], ROUNDINGS)
     rounding_seed: int = integer(0, range(10_000))
     show: str = choice(SHOWS[0], SHOWS)
+    compared: tuple[str, ...] = texts(SUGGESTED[:MOST_SIDE_BY_SIDE], _checked_settings, MOST_SIDE_BY_SIDE)
     sweep_formats: tuple[str, ...] = choices(("mxfp4", NVFP4), tuple(BLOCK_FORMATS))
     sweep_rules: tuple[str, ...] = choices(SCALE_RULES, SWEEP_RULES)
+    block_index: int = integer(0, range(MOST_ELEMENTS))
+    without_largest: bool = flag(False)
+    folder: str = text("", 1000)
+
+    def settings(self) -> Settings:
+        """Return how the tensor is quantized in the sections of one setting; NVFP4 has blocks of 16."""
+        rounding: dict[str, Any] = {"rounding": self.rounding, "rounding_seed": self.rounding_seed}
+        if self.scheme == NVFP4:
+            return nvfp4_settings(axis=self.axis, **rounding)
+        if self.scheme == MX:
+            options: dict[str, Any] = {"scale_rule": self.scale_rule, **rounding}
+            return mx_settings(format_named(self.fmt), self.block, self.axis, **options)
+        return Settings(
+            format_named(self.fmt),
+            self.per,
+            self.axis,
+            self.block,
+            format_named(self.scale),
+            self.zero_point,
+            self.round_mode,
+            self.saturate,
+            self.opset,
+            scale_rule=self.scale_rule,
+            **rounding,
+        )
 
     def selection(self) -> Selection:
-        """Return the format."""
-        return Selection(None, self.fmt)
+        """Return the format; that of NVFP4 is not chosen."""
+        return Selection(None, self.settings().fmt.name)
 
     def with_selection(self, number: str | None, name: str | None) -> Quantize:
         """Return the state with a format, if tensors are quantized to it."""
         if name is None or not has_field_value(self, "fmt", name):
+            return self
+        if self.scheme == MX and mx_problem(format_named(name)):
             return self
         return at_an_opset(replace(self, fmt=name))

@@ -3,15 +3,17 @@
 from .block_sweep import BLOCK_FORMATS, BlockLoss, block_loss, block_sweep
 from .convert_and_measure import Loss, measure
 from .error_stats import CHUNK, ErrorStats, error_statistics
+from .saturation import saturates
 
 __all__ = [
     "BLOCK_FORMATS",
-    "CHUNK",
     "BlockLoss",
+    "CHUNK",
     "ErrorStats",
     "Loss",
     "block_loss",
     "block_sweep",
     "error_statistics",
     "measure",
+    "saturates",
 ]

@@ -310,6 +310,7 @@ def _edges(formats: Sequence[Format]) -> list[Fraction]:
             count, binade = finite_count(fmt), 2**fmt.mantissa_bits
             codes = (count - 2, count - 1, count, 0, 1, 2, binade - 1, binade, binade + 1, 2 * binade)
             numbers += [magnitude_of(max(code, 0), fmt) for code in codes]
+            numbers.append(Fraction(2 * binade + 1))  # the first integer that it may lack
         else:
             numbers += [Fraction(number) for number in (0, 2, 2 ** (fmt.bits - fmt.signed) - 1, 2**fmt.bits)]
     return numbers
