@@ -5,7 +5,7 @@ compute the expected codes of whole arrays.
 """
 
 from .accumulation import accumulate
-from .arithmetic import operate
+from .arithmetic import operate, relative_error
 from .array_accumulation import accumulate_runs
 from .binades import Binade, binades
 from .cast_chain import CastChain, cast_chain, cast_chain_witness
@@ -70,6 +70,7 @@ __all__ = [
     "precision_of",
     "quantize",
     "random_word",
+    "relative_error",
     "scale_index",
     "ulp",
     "values_between",
