@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
-import lowprec as lp
+from lowprec.loss import block_sweep
+from lowprec.loss.block_sweep import NVFP4
 from lowprec.plans.block_plan import NVFP4_RULES
 from lowprec.spec.scale_rules import SCALE_RULES
 
 ELEMENTS = {
-    "MXFP8 e4m3": "float8_e4m3fn", "MXFP8 e5m2": "float8_e5m2",
-    "MXFP6 e2m3": "float6_e2m3fn", "MXFP6 e3m2": "float6_e3m2fn", "MXFP4": "float4_e2m1fn",
+    "MXFP8 e4m3": "mxfp8_e4m3", "MXFP8 e5m2": "mxfp8_e5m2",
+    "MXFP6 e2m3": "mxfp6_e2m3", "MXFP6 e3m2": "mxfp6_e3m2", "MXFP4": "mxfp4",
 }  # fmt: skip
 OUTLIERS = 128
 """Of so many columns one is larger."""
@@ -52,23 +53,6 @@ def weights(name: str, size: int) -> Array:
     return x.astype(np.float32)
 
 
-def sqnr(x: Array, back: Array) -> float:
-    """Return the signal-to-quantization-noise ratio in dB."""
-    exact = x.astype(np.float64)
-    return float(10 * np.log10(np.square(exact).sum() / np.square(back - exact).sum()))
-
-
-def mx(x: Array, element: str, rule: str, block_size: int, **options: Any) -> float:
-    """Return what MX blocks lose."""
-    elements, scales = lp.mx_quantize(x, element, scale_rule=rule, block_size=block_size, **options)
-    return sqnr(x, lp.mx_dequantize(elements, scales, source=element, block_size=block_size))
-
-
-def nvfp4(x: Array, rule: str | None, **options: Any) -> float:
-    """Return what NVFP4 blocks lose; the scale of the tensor is found."""
-    return sqnr(x, lp.nvfp4_dequantize(*lp.nvfp4_quantize(x, scale_rule=rule, **options)))
-
-
 def _line(name: str, weights_name: str, block_size: int, values: list[float]) -> str:
     best = max(values)
     cells = [f"**{value:.2f}**" if round(value, 2) == round(best, 2) else f"{value:.2f}" for value in values]
@@ -93,13 +77,12 @@ def main() -> None:
     for weights_name, x in matrices.items():
         for name, element in ELEMENTS.items():
             for block_size in map(int, options.block_sizes.split(",")):
-                values = [mx(x, element, rule, block_size, **rounding) for rule in SCALE_RULES]
-                print(_line(name, weights_name, block_size, values), flush=True)
+                found = block_sweep(x, formats=[element], block_sizes=[block_size], scale_rules=SCALE_RULES, **rounding)
+                print(_line(name, weights_name, block_size, [one.sqnr_db for one in found]), flush=True)
     print(f"\n{_header(('default', *NVFP4_RULES))}")
     for weights_name, x in matrices.items():
-        print(
-            _line("NVFP4", weights_name, 16, [nvfp4(x, rule, **rounding) for rule in (None, *NVFP4_RULES)]), flush=True
-        )
+        found = block_sweep(x, formats=[NVFP4], block_sizes=[16], scale_rules=(None, *NVFP4_RULES), **rounding)
+        print(_line("NVFP4", weights_name, 16, [one.sqnr_db for one in found]), flush=True)
 
 
 if __name__ == "__main__":

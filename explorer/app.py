@@ -4,12 +4,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from lowprec.explorer import page_layout
-from lowprec.explorer.menu import menu
+from lowprec.explorer import components, page_layout
+from lowprec.explorer.menu import follow, menu
 from lowprec.explorer.page_states import PAGES
 
 st.set_page_config(page_title="lowprec explorer", page_icon=str(Path(__file__).with_name("icon.svg")), layout="wide")
 page_layout.apply_styles()
+components.page_script()
 pages = {
     path: st.Page(f"app_pages/{path}.py", title=title, icon=f":material/{icon}:", url_path=path)
     for path, title, icon in PAGES
@@ -24,5 +25,7 @@ def home() -> None:
 bare = st.Page(home, title="lowprec", default=True, visibility="hidden")
 page = st.navigation([bare, *pages.values()], position="hidden")
 if page.url_path in pages:
-    menu(pages, page.url_path)
+    states = follow(page.url_path)
+    if not st.context.is_embedded:
+        menu(pages, page.url_path, states)
 page.run()

@@ -8,10 +8,13 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from . import templates
+from .components import save_picture as saving
 from .controls import Controls
+from .menu import links_to_open
+from .page_states import PageState, Selection
 from .url_query import query_text
 
-__all__ = ["OPERATOR_PAGES", "apply_styles", "copy_section", "heading", "show"]
+__all__ = ["OPERATOR_PAGES", "apply_styles", "copy_section", "heading", "open_in", "save_picture", "show"]
 
 OPERATOR_PAGES = {
     name: f"https://onnx.ai/onnx/operators/onnx__{name}.html"
@@ -26,7 +29,10 @@ def apply_styles() -> None:
 
 
 def heading(title: str, task: str, link_text: str, operator: str = "Cast") -> None:
-    """Show the title, one sentence on what to do, and a link to the operator's page."""
+    """Show the title, one sentence on what to do, and a link to the operator's page; embedded, nothing is seen."""
+    if st.context.is_embedded:
+        show("unseen_title", title=title)
+        return
     st.title(title, anchor=False)
     st.markdown(f"{task} [{link_text}]({OPERATOR_PAGES[operator]})")
 
@@ -36,11 +42,34 @@ def show(template: str, **values: Any) -> None:
     st.html(templates.render(template, **values))
 
 
+def save_picture(svg: str, name: str, detail: str = "") -> None:
+    """Show two buttons that save a picture, an SVG text, as a file of this name and detail, SVG or PNG.
+
+    The text has a width and a height in pixels. The pictures of one page have different names, which stay the same from
+    run to run; a format, code or number is a detail. `pictures` makes such texts; `charts.show` does this for charts.
+    """
+    saving.save_picture(svg, name, detail)
+
+
+def open_in(state: PageState, number: str | None = None, fmt: str | None = None) -> None:
+    """Show links to the other pages that take over a number and a format, by its name; without them, those of a state.
+
+    Embedded pages have none.
+    """
+    chosen = state.selection() if number is fmt is None else Selection(number, fmt)
+    links = links_to_open(state, chosen.number, chosen.format)
+    if links and not st.context.is_embedded:
+        show("open_in", links=links)
+
+
 def copy_section(page: Controls[Any], path: str, python: str = "", onnx: str = "") -> None:
     """Show the link to this page, and the Python and ONNX code that do the same, each with a button that copies.
 
-    `onnx` may be a sentence why there is no such node. A page that converts nothing has neither.
+    `onnx` may be a sentence why there is no such node. A page that converts nothing has neither. Below stands the text
+    that embeds the page in another; an embedded page has nothing to copy.
     """
+    if st.context.is_embedded:
+        return
     st.header("Link and code" if python else "Link", anchor=False)
     address = urlsplit(st.context.url or "http://127.0.0.1:8501")
     link = f"{address.scheme}://{address.netloc}/{path}?{query_text(page.query())}"
@@ -52,3 +81,5 @@ def copy_section(page: Controls[Any], path: str, python: str = "", onnx: str = "
                 st.text(body)
             else:
                 st.code(body, language=language, wrap_lines=True)
+    st.caption("Embed")
+    st.code(templates.render_text("embed_frame", link=link, title=path), language="html", wrap_lines=True)

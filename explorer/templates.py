@@ -1,4 +1,4 @@
-"""Templates: HTML from templates/*.html.j2 and CSS from styles/; no other module holds HTML or CSS."""
+"""Templates: HTML, SVG and CSS from the files of templates/ and styles/; no other module holds any."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from .url_query import query_text
 from .views.anatomy import fields
 from .views.numbers import apart, code_text, digits_of, power_form, short
 
-__all__ = ["render", "render_styles"]
+__all__ = ["render", "render_picture", "render_styles", "render_text"]
 
 _HERE = Path(__file__).parent
+_SVG = "http://www.w3.org/2000/svg"  # a name; nothing is fetched there
 _STYLE_SHEETS = tuple(sorted(path.name for path in _HERE.joinpath("styles").glob("*.css")))
 
 
@@ -51,6 +52,16 @@ _ENVIRONMENT = _environment()
 def render(name: str, **values: Any) -> str:
     """Return the HTML of ``templates/NAME.html.j2``; texts among the values are escaped."""
     return _ENVIRONMENT.get_template("fragment.html.j2").render(content=f"{name}.html.j2", **values)
+
+
+def render_picture(name: str, **values: Any) -> str:
+    """Return the SVG text of ``templates/pictures/NAME.svg.j2``; texts among the values are escaped."""
+    return _ENVIRONMENT.get_template(f"pictures/{name}.svg.j2").render(**values, svg_namespace=_SVG).strip()
+
+
+def render_text(name: str, **values: Any) -> str:
+    """Return the text of ``templates/NAME.html.j2``, HTML to copy."""
+    return _ENVIRONMENT.get_template(f"{name}.html.j2").render(**values)
 
 
 def render_styles() -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["ACCENT", "CLASSES", "FIELDS", "OPTIONS", "QUIET", "text_colours"]
+__all__ = ["ACCENT", "CLASSES", "FIELDS", "LINES", "OPTIONS", "QUIET", "text_colours"]
 
 ACCENT = ("#6d28d9", "#b79cff")
 """On the page's background, in the light and the dark scheme."""
 
 QUIET = ("#5a5f6d", "#a3a8b6")
 """Text that explains."""
+
+LINES = ("#c3c6d0", "#4a4f5d")
+"""Frames and bars of pictures."""
 
 FIELDS = {
     "sign": (("#fde3d3", "#8a2c04"), ("#4a2312", "#ffb692")),

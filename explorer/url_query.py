@@ -19,6 +19,7 @@ __all__ = [
     "LONGEST",
     "checked",
     "choice",
+    "choices",
     "flag",
     "format_name",
     "format_names",
@@ -27,6 +28,7 @@ __all__ = [
     "query_text",
     "read",
     "text",
+    "texts",
     "write",
 ]
 
@@ -59,6 +61,12 @@ def _one_of(options: Sequence[str]) -> Callable[[str], str]:
 def choice(default: str, options: Sequence[str]) -> Any:
     """Return a field that is one of some texts."""
     return _field(default, _one_of(options))
+
+
+def choices(default: Sequence[str], options: Sequence[str]) -> Any:
+    """Return a field that is a tuple of one or more of some texts, joined by commas in a link."""
+    parse_one = _one_of(options)
+    return _field(tuple(default), lambda text: tuple(map(parse_one, dict.fromkeys(text.split(",")))), ",".join)
 
 
 def format_name(
@@ -127,6 +135,21 @@ def text(default: str, longest: int = 1000) -> Any:
         return text
 
     return _field(default, parse)
+
+
+def texts(default: Sequence[str], check: Callable[[str], str], most: int) -> Any:
+    """Return a field that is a tuple of 1 to `most` different texts, joined by semicolons in a link.
+
+    `check` returns the one spelling of a text, or raises ValueError.
+    """
+
+    def parse(text: str) -> tuple[str, ...]:
+        found = tuple(dict.fromkeys(check(part) for part in text.split(";")))
+        if len(found) > most:
+            raise ValueError(f"must be at most {most}")
+        return found
+
+    return _field(tuple(default), parse, ";".join)
 
 
 def read(cls: type[S], query: Mapping[str, str]) -> tuple[S, tuple[str, ...]]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from lowprec.explorer import code_snippets, components, page_layout, theme
+from lowprec.explorer import charts, code_snippets, components, page_layout, pictures, theme
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import ANATOMY_SHOWS, FORMAT_NAMES, Anatomy
@@ -43,12 +43,14 @@ with left:
     if fmt.bits <= 8:
         components.bit_switches(fmt, anatomy.code, anatomy.fields, key="bits", on_change=go)
     page_layout.show("code_value", anatomy=anatomy)
+    page_layout.open_in(page.state)
     steps = st.columns(2)
     for column, near, name in zip(steps, (anatomy.below, anatomy.above), ("previous", "next"), strict=True):
         text = f"{name}: {numbers.apart(near.value, fmt)}" if near else f"{name}: none"
         column.button(
             text, key=name, disabled=near is None, on_click=go, args=(near.code if near else 0,), width="stretch"
         )
+    page_layout.save_picture(pictures.bit_row(anatomy, charts.is_dark()), "bits", f"{fmt.name} {anatomy.code:#x}")
 with right:
     page_layout.show("facts", facts=view.facts(anatomy))
 
@@ -59,7 +61,8 @@ if view.has_binades(fmt):
     selected = max(first for *_, first in rows if first <= anatomy.code)
     components.code_grid(fmt, components.Grid("Binades", rows, 8, selected), key="binades", on_change=go)
 
-st.header("All codes" if fmt.bits <= 8 else "Codes nearby", anchor=False)
+title = "All codes" if fmt.bits <= 8 else "Codes nearby"
+st.header(title, anchor=False)
 bar = st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute")
 bar.segmented_control("Show values as", ANATOMY_SHOWS, required=True, **page.bind("show"))
 bar.download_button("CSV", view.csv_text(anatomy.code, fmt), f"{fmt.name}.csv", "text/csv", icon=":material/download:")
@@ -68,4 +71,6 @@ page_layout.show("legend", names=[kind for kind in theme.CLASSES if any(cell[2] 
 with st.container(height=480 if len(cells) > 256 else "content", border=False):
     grid = components.Grid("Codes", cells, view.columns(fmt), anatomy.code)
     components.code_grid(fmt, grid, key="codes", on_change=go)
+table = pictures.code_table(f"{title}, {fmt.name}", cells, view.columns(fmt), charts.is_dark())
+page_layout.save_picture(table, "codes", f"{fmt.name} {cells[0][0]}-{cells[-1][0]}")
 page_layout.copy_section(page, "anatomy", *code_snippets.of_code(anatomy))

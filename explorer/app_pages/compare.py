@@ -6,6 +6,7 @@ from lowprec.explorer import charts, code_snippets, page_layout
 from lowprec.explorer.charts.format_ranges import precisions, ranges
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import HELP, format_named
+from lowprec.explorer.menu import links_to_open
 from lowprec.explorer.page_states import COMPARED_NAMES, MAX_COMPARED, Compare
 from lowprec.explorer.rounding_controls import cast_controls, options_of
 from lowprec.explorer.views import compare as view
@@ -39,7 +40,7 @@ facts = [view.facts(fmt) for fmt in formats]
 
 st.header("The number in each format", anchor=False)
 outcomes = [view.outcome(x, fmt, **options) for fmt in formats]
-page_layout.show("cast_outcomes", outcomes=outcomes)
+page_layout.show("cast_outcomes", outcomes=outcomes, links_of=lambda fmt: links_to_open(state, text, fmt.name))
 st.caption("≈ marks decimals that are rounded here; the codes and their values are exact.")
 castable = [outcome.format for outcome in outcomes if not outcome.problem]
 st.header("Facts", anchor=False)

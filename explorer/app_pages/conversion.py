@@ -1,18 +1,22 @@
-"""The page Cast & BitCast: one code cast to another format, step by step; its bitcasts; codes packed in bytes."""
+"""The page Cast & BitCast: one code cast step by step, directly or through others; bitcasts; codes packed in bytes."""
 
 from dataclasses import replace
 
 import streamlit as st
 
-from lowprec.explorer import code_snippets, page_layout
+from lowprec.explorer import charts, code_snippets, page_layout, pictures
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import format_named, is_described
 from lowprec.explorer.page_states import FORMAT_NAMES, PACKABLE_NAMES, Conversion
+from lowprec.explorer.page_states.conversion import NO_FORMAT, VIA_NAMES
 from lowprec.explorer.rounding_controls import cast_controls, options_of
+from lowprec.explorer.views import cast_chain as chain_view
 from lowprec.explorer.views import conversion as view
 from lowprec.explorer.views.anatomy import anatomy
 from lowprec.explorer.views.cast_options import CastOptions
 from lowprec.explorer.views.numbers import code_text, place
+from lowprec.reference.exact_cast import Value
+from lowprec.spec.counted_text import count_text
 from lowprec.spec.opset_rules import NEWEST
 
 
@@ -21,42 +25,87 @@ def packable_codes(_: Conversion, new: Conversion) -> Conversion:
     return replace(new, codes=view.codes_or_default(new.codes, format_named(new.packed), Conversion().codes))
 
 
+def without_gap(_: Conversion, new: Conversion) -> Conversion:
+    """Keep the formats between in order; ONNX's newest opset stands for none where it lacks one of them."""
+    via, then = (*new.between, NO_FORMAT, NO_FORMAT)[:2]
+    new = replace(new, via=via, then=then)
+    return replace(new, opset=NEWEST) if any(map(is_described, new.between)) else new
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def witness(source: str, formats: tuple[str, ...], options: CastOptions) -> str:
+    """Return a number that a chain takes elsewhere than the direct cast, or nothing."""
+    found: str = chain_view.witness_text(format_named(source), [format_named(name) for name in formats], **options)
+    return found
+
+
+def show_steps(cast: view.Conversion, typed: Value | None = None) -> None:
+    """Show the steps of one Cast."""
+    text, loss = code_text(cast.code, cast.source), view.loss_text(cast)
+    page_layout.show("cast_steps", conversion=cast, typed=typed, anatomy=anatomy(text, cast.source), loss=loss)
+
+
 page = Controls(Conversion)
 page_layout.heading(
     "Cast & BitCast",
-    "Choose two formats and a number. Cast keeps the value as far as it can; BitCast keeps the bits.",
+    "Choose two formats and a number, and formats between them if you like. "
+    "Cast keeps the value as far as it can; BitCast keeps the bits.",
     "Cast's rules",
 )
 state = page.state
-first, number, second = st.columns([2, 3, 2])
+first, number, *between, second = st.columns([2, 3, 2, 2, 2] if state.between else [2, 3, 2, 2])
 page.format_box(first, "From", "source", FORMAT_NAMES)
 help_ = "A code: 0x2A, 0b0101. A number: 0.3, 17/23, -inf"
 number.text_input("Code or number", **page.bind("at"), max_chars=1000, help=help_)
+for place_, label, field in zip(between, ("Through", "then through"), ("via", "then"), strict=False):
+    page.format_box(place_, label, field, VIA_NAMES, without_gap)
 page.format_box(second, "To", "target", FORMAT_NAMES)
 source, target = format_named(state.source), format_named(state.target)
-cast_controls(page, [target], has_opset=not (is_described(state.source) or is_described(state.target)))
+through = [format_named(name) for name in state.between]
+cast_controls(
+    page, [*through, target], has_opset=not any(map(is_described, (state.source, *state.between, state.target)))
+)
 named = page.compute_or_reset(lambda state: place(state.at, source), at="0x0")
 
 
-def compute(state: Conversion) -> tuple[view.Conversion, CastOptions]:
-    """Return the view of a state and the options of Cast; ValueError where the opset lacks a type."""
+def compute(state: Conversion) -> tuple[view.Conversion, chain_view.Chain | None, CastOptions]:
+    """Return the views of a state and the options of Cast; ValueError where the opset lacks a type."""
     options = options_of(state)
-    return view.conversion(named.code, source, target, **options), options
+    chain = chain_view.chain_of(named.code, source, [*through, target], **options) if through else None
+    return view.conversion(named.code, source, target, **options), chain, options
 
 
-conversion, options = page.compute_or_reset(compute, opset=NEWEST)
+conversion, chain, options = page.compute_or_reset(compute, opset=NEWEST)
+if chain is not None:
+    names = chain_view.names_in_words(through)
+    page_layout.show("cast_chain", view=chain)
+    found = witness(state.source, (*state.between, state.target), options)
+    if found:
+        st.button(f"A number that {names} takes elsewhere: {found}", on_click=page.set, kwargs={"at": found})
+    else:
+        st.caption(
+            f"No number of {source.name} was found that {names} takes elsewhere, among the values of {target.name}, "
+            "their midpoints, the edges of all formats, and what lies next to them."
+        )
 bitcast = view.bitcasting(named.code, source, target, opset=page.state.opset)
-left, right = st.columns([3, 2], gap="large")
+left, right = st.columns([3, 2] if chain is None else 2, gap="large")
 with left:
-    st.header("Cast", anchor=False)
-    page_layout.show(
-        "cast_steps",
-        conversion=conversion,
-        typed=named.typed,
-        anatomy=anatomy(code_text(named.code, source), source),
-        loss=view.loss_text(conversion),
-    )
+    if chain is None:
+        st.header("Cast", anchor=False)
+        show_steps(conversion, named.typed)
+    else:
+        st.header(f"Through {names}", anchor=False)
+        for index, step in enumerate(chain.steps):
+            st.subheader(f"Cast {index + 1}: {step.source.name} to {step.target.name}", anchor=False)
+            show_steps(step, None if index else named.typed)
+    detail = f"{source.name} {named.code:#x} to {target.name}"
+    page_layout.save_picture(pictures.cast_steps(conversion, charts.is_dark()), "cast", detail)
+    page_layout.open_in(page.state)
 with right:
+    if chain is not None:
+        st.header("Directly", anchor=False)
+        st.subheader(f"One cast: {source.name} to {target.name}", anchor=False)
+        show_steps(chain.direct, named.typed)
     st.header("BitCast", anchor=False)
     rule = page_layout.OPERATOR_PAGES["BitCast"]
     st.markdown(f"The same bits as another format of the same width. [BitCast's rule]({rule})")
@@ -77,8 +126,13 @@ right.text_input("Codes or numbers", **page.bind("codes"), max_chars=1000, help=
 narrow = format_named(state.packed)
 codes = page.compute_or_reset(lambda state: view.parse_codes(state.codes, narrow), codes=Conversion().codes)
 packing = view.packing(codes, narrow)
-page_layout.show("packed_bytes", packing=packing)
+page_layout.show("packed_bytes", packing=packing, sentence=view.packing_sentence(packing))
 unused = f" The last {packing.unused_bits} bits belong to no code and are 0." if packing.unused_bits else ""
-size = f"{len(codes)} codes of {narrow.bits} bits in {len(packing.packed)} bytes"
+size = f"{count_text(len(codes), 'code')} of {narrow.bits} bits in {count_text(len(packing.packed), 'byte')}"
 st.caption(f"{size}; below each bit the number of its code.{unused}")
-page_layout.copy_section(page, "conversion", *code_snippets.of_conversion(conversion, options, bitcast))
+page_layout.save_picture(pictures.packed_bytes(packing, charts.is_dark()), "packing", narrow.name)
+is_packing_asked = (state.packed, state.codes) != (Conversion().packed, Conversion().codes)
+snippets = code_snippets.of_conversion(
+    conversion, options, bitcast, chain.steps if chain else (), packing if is_packing_asked else None
+)
+page_layout.copy_section(page, "conversion", *snippets)

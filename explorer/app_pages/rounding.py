@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from lowprec.explorer import code_snippets, page_layout
+from lowprec.explorer import charts, code_snippets, page_layout, pictures
 from lowprec.explorer.charts.number_line import number_line, step_sizes
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import format_named, is_described
@@ -50,8 +50,11 @@ rounding = page.compute_or_reset(compute, opset=NEWEST)
 state = page.state
 explanation = rounding.explanation
 page_layout.show("rounding_result", explanation=explanation)
+page_layout.open_in(state)
 if rounding.interval is not None:
     page_layout.show("rounding_interval", explanation=explanation, interval=rounding.interval)
+    picture = pictures.interval(explanation, rounding.interval, charts.is_dark())
+    page_layout.save_picture(picture, "interval", f"{fmt.name} {state.x}")
 
 st.header("All roundings", anchor=False)
 overflow_box(page, [fmt])
@@ -69,8 +72,10 @@ if fmt.is_float:
     line = line_view.line(fmt, str(explanation.x), explanation.code, state.line)
     if not line.is_complete:
         st.caption("The values around x: the format has too many to show them all.")
-    st.altair_chart(number_line(line, state.line), alt="The values of the format and x among them")
+    description = "The values of the format and x among them"
+    charts.show(number_line(line, state.line), description, f"number-line-{fmt.name}")
     st.header("Distance between neighbours", anchor=False)
-    st.altair_chart(step_sizes(line_view.spacing(fmt)), alt="The distance between neighbours by magnitude")
+    description = "The distance between neighbours by magnitude"
+    charts.show(step_sizes(line_view.spacing(fmt)), description, f"distances-{fmt.name}")
 cast = cast_options(state.saturate, ROUND_MODES[0], state.opset, state.rounding, state.overflow)
 page_layout.copy_section(page, "rounding", *code_snippets.of_number(str(explanation.x), fmt, cast))

@@ -1,9 +1,46 @@
-"""The page Start."""
+"""The page Start: guided examples, each a link, and questions to check oneself."""
+
+import streamlit as st
 
 from lowprec.explorer import page_layout
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.page_states import Start
+from lowprec.explorer.views.examples import EXAMPLES
+from lowprec.explorer.views.questions import QUESTIONS, UNANSWERED, Question, verdict
 
 page = Controls(Start)
-page_layout.heading("Start", "Choose an example, or a question.", "ONNX on its formats")
+page_layout.heading(
+    "Start",
+    "See every bit of a low-precision format, how a number is rounded to it, and what is lost. "
+    "Open an example, change a number, and go on from there: the menu takes number and format along.",
+    "ONNX on its formats",
+)
+st.header("Ten examples", anchor=False)
+page_layout.show("examples", examples=EXAMPLES)
+
+
+def ask(question: Question) -> None:
+    """Show a question, and after an answer whether it is right, and why."""
+    arguments = page.bind(question.name)
+    answer = getattr(page.state, question.name)
+    if answer == UNANSWERED:
+        st.session_state[arguments["key"]] = None
+    choices = [str(index) for index in range(len(question.choices))]
+    st.radio(
+        question.text,
+        choices,
+        index=None,
+        horizontal=True,
+        format_func=lambda index: question.choices[int(index)],
+        **arguments,
+    )
+    right = verdict(question, answer)
+    if right is not None:
+        page_layout.show("answer", question=question, right=right)
+
+
+st.header("Five questions", anchor=False)
+for question in QUESTIONS:
+    with st.container(border=True):
+        ask(question)
 page_layout.copy_section(page, "start")

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from ..views.number_line import Line, Step
-from . import accent, is_dark, text_colour
+from . import Spec, accent, is_dark, text_colour
 
 __all__ = ["number_line", "step_sizes"]
 
@@ -19,7 +19,7 @@ def _colours() -> alt.Scale:
     return alt.Scale(domain=list(colours), range=list(colours.values()))
 
 
-def number_line(line: Line, layout: str) -> Any:
+def number_line(line: Line, layout: str) -> Spec:
     """Return the chart of a line's points, with x as a mark in the accent colour."""
     points = [
         {"place": point.place, "row": point.row, "code": point.code, "value": point.value, "class": point.kind}
@@ -42,7 +42,14 @@ def number_line(line: Line, layout: str) -> Any:
     layers = [marks.encode(x=x, color=colour, tooltip=tooltip, **placed)]
     if x_mark:
         layers.append(mark.encode(x="place:Q", tooltip=[alt.Tooltip("value:N")], **placed))
-    return alt.layer(*layers).properties(height=max(150, 22 * len(rows)))
+    return _spec(alt.layer(*layers).properties(height=max(150, 22 * len(rows))))
+
+
+def _spec(chart: Any) -> Spec:
+    """Return a chart of Altair as Vega-Lite, the size and the colours of the view left to Streamlit."""
+    spec: Spec = chart.to_dict()
+    spec.pop("config", None)
+    return spec
 
 
 def _chart(values: list[dict[str, Any]]) -> Any:
@@ -64,11 +71,11 @@ def _first_exponent(row: str) -> int:
     return -(10**6) if row.startswith("0") else int(row[2:])
 
 
-def step_sizes(steps: tuple[Step, ...]) -> Any:
+def step_sizes(steps: tuple[Step, ...]) -> Spec:
     """Return the chart of the distance between neighbours by magnitude, both as powers of two."""
     values = [{"low": step.low, "high": step.high, "step": step.step} for step in steps]
     names = {"low": "from 2^", "high": "to 2^", "step": "step 2^"}
-    return (
+    return _spec(
         _chart(values)
         .mark_bar(color=text_colour("mantissa"), height=4)
         .encode(

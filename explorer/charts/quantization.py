@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import theme
 from ..views.numbers import code_text, short
 from ..views.quantize import Quantized, codebook
-from . import Spec, accent, is_dark, text_colour
+from . import Spec, accent, background, text_colour
 
 __all__ = ["code_counts", "error_map"]
 
@@ -66,10 +65,9 @@ def error_map(cells: np.ndarray[Any, Any], down: int, across: int) -> Spec:
         for (row, column), cell in ((place, float(cells[place])) for place in np.ndindex(cells.shape))
     ]
     axis = {"labelOverlap": "greedy", "labelAngle": 0, "ticks": False, "domain": False}
-    background = theme.OPTIONS[f"theme.{'dark' if is_dark() else 'light'}.backgroundColor"]
     has_error = bool(np.nan_to_num(cells).any())
     shades = {
-        "range": [background, accent()],
+        "range": [background(), accent()],
         "interpolate": "rgb",
         "domainMin": 0,
         **({} if has_error else {"domainMax": 1}),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from .anatomy import of_code
+from .block_sweep import of_sweep
 from .compare import of_comparison
 from .conversion import of_conversion
 from .describe import of_description
-from .quantize import of_quantization
+from .quantize import of_comparison_of_settings, of_quantization
 from .rounding import of_number
 from .saturation import of_opset
 from .snippet_text import onnx_node, python_explain
@@ -14,11 +15,13 @@ from .snippet_text import onnx_node, python_explain
 __all__ = [
     "of_code",
     "of_comparison",
+    "of_comparison_of_settings",
     "of_conversion",
     "of_description",
     "of_number",
     "of_opset",
     "of_quantization",
+    "of_sweep",
     "onnx_node",
     "python_explain",
 ]

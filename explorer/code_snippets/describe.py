@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lowprec import Format
+from lowprec.spec.opset_rules import NEWEST
 
 from .snippet_text import Snippets, made_formats, onnx_node, takes_saturate, why_no_node
 
@@ -18,5 +21,5 @@ def of_description(fmt: Format, x: str, same: tuple[Format, ...]) -> Snippets:
     if fmt.onnx_enum is None:
         has = f" It has {rows[0]}, with the same codes and values." if rows else ""
         return python, why_no_node(fmt) + has
-    attributes = {"saturate": 1} if takes_saturate(fmt) else {}
-    return python, onnx_node("Cast", to=fmt, **attributes)
+    attributes: dict[str, Any] = {"saturate": 1} if takes_saturate(fmt) else {}
+    return python, onnx_node("Cast", opset=NEWEST, to=fmt, **attributes)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lowprec import Format
-from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.opset_rules import NEWEST
 
 from ..views.cast_options import CastOptions, options_for
-from ..views.numbers import nearest_float64
 from .snippet_text import (
     NUMPY,
     Arguments,
@@ -16,6 +16,7 @@ from .snippet_text import (
     made_formats,
     onnx_node,
     python_arguments,
+    python_cast,
     python_explain,
     takes_saturate,
     why_no_node,
@@ -30,13 +31,11 @@ def of_number(x: str, fmt: Format, options: CastOptions) -> Snippets:
     if "rounding" in options:
         lines, texts = made_formats(fmt=fmt)
         call = f"{texts[fmt]}{python_arguments(cast_arguments(fmt, options))}"
-        python = f"{NUMPY}{lines}print(lp.explain({x!r}, {call}))"
-        nearest = nearest_float64(x)
-        if nearest is not None and not why_not_converted(fmt):
-            python += f"\nprint(lp.cast(np.array([{nearest}]), {call}))"
+        python = f"{NUMPY}{lines}print(lp.explain({x!r}, {call}))\n{python_cast(x, fmt, call)}".rstrip()
         return python, why_no_node(fmt, options=options)
     asked: Arguments = {} if options["saturate"] else {"saturate": False}
     if options["opset"] != NEWEST:
         asked["opset"] = options["opset"]
-    attributes = {"saturate": int(options["saturate"])} if takes_saturate(fmt) else {}
-    return python_explain(x, fmt, **asked), why_no_node(fmt) or onnx_node("Cast", to=fmt, **attributes)
+    attributes: dict[str, Any] = {"saturate": int(options["saturate"])} if takes_saturate(fmt) else {}
+    node = onnx_node("Cast", opset=options["opset"], to=fmt, **attributes)
+    return python_explain(x, fmt, **asked), why_no_node(fmt) or node

@@ -27,4 +27,4 @@ def of_opset(opset: int, others: OtherColumns = _NO_OTHERS) -> Snippets:
         listed = ", ".join(texts[fmt] for fmt in others.formats)
         call = f"lp.reference.encode(number, fmt{python_arguments(rules)})"
         python += f"\n\n{made}for fmt in [{listed}]:\n    print(fmt, [hex({call}) for number in x])"
-    return python, onnx_node("Cast", to=as_format(names[0]), saturate=1)
+    return python, onnx_node("Cast", opset=opset, to=as_format(names[0]), saturate=1)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from lowprec import Format
+from lowprec.reference.exact_cast import Value
+from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.formats import FLOAT64
 from lowprec.spec.p3109 import has_p3109_shape
 
@@ -21,10 +23,13 @@ __all__ = [
     "cast_attributes",
     "cast_node",
     "made_formats",
+    "model_lines",
     "node_call",
     "node_list",
     "onnx_node",
     "python_arguments",
+    "python_array",
+    "python_cast",
     "python_explain",
     "takes_saturate",
     "why_no_node",
@@ -95,6 +100,22 @@ def node_list(nodes: Iterable[str]) -> str:
     return f"import onnx\n\nnodes = [\n{lines}\n]"
 
 
+def model_lines(inputs: Mapping[str, Format], outputs: Mapping[str, Format], opset: int, nodes: str = "nodes") -> str:
+    """Return the lines after those of some nodes that make a model of an opset: it says which rules the nodes follow.
+
+    `nodes` is the Python of a list of nodes; each input and output has n elements of a format.
+    """
+    infos = "".join(
+        f"\n{name} = onnx.helper.make_tensor_value_info({name!r}, onnx.TensorProto.{fmt.onnx_name}, ['n'])"
+        for name, fmt in (*inputs.items(), *outputs.items())
+    )
+    ends = f"[{', '.join(inputs)}], [{', '.join(outputs)}]"
+    return (
+        f"{infos}\ngraph = onnx.helper.make_graph({nodes}, 'graph', {ends})\n"
+        f"model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid('', {opset})])"
+    )
+
+
 def takes_saturate(fmt: Format) -> bool:
     """Whether `saturate` of Cast concerns a target."""
     return fmt.is_float and fmt.saturates == "asked"
@@ -123,12 +144,42 @@ def cast_node(fmt: Format, attributes: Arguments, output: str = "y") -> str:
     return node_call("Cast", ["x"], output, {"to": fmt, **named})
 
 
-def onnx_node(operator: str, /, **attributes: object) -> str:
-    """Return the code of an ONNX node with one input; a `Format` among the attributes becomes its enum member."""
-    return f"import onnx\n\nnode = {node_call(operator, ['x'], 'y', attributes)}"
+def onnx_node(operator: str, /, *, opset: int | None = None, source: Format = WIDEST, **attributes: object) -> str:
+    """Return the code of an ONNX node with one input; a `Format` among the attributes becomes its enum member.
+
+    With an opset the model of that opset follows, whose input has the source format and its output the one of `to`.
+    """
+    node = f"import onnx\n\nnode = {node_call(operator, ['x'], 'y', attributes)}"
+    target = attributes.get("to")
+    if opset is None or not isinstance(target, Format):
+        return node
+    return node + model_lines({"x": source}, {"y": target}, opset, "[node]")
 
 
 def python_explain(x: str, fmt: Format, **options: object) -> str:
-    """Return the Python that explains how a number is rounded."""
+    """Return the Python that explains how a number is rounded, and that casts it."""
     lines, texts = made_formats(fmt=fmt)
-    return f"import lowprec as lp\n\n{lines}print(lp.explain({x!r}, {texts[fmt]}{python_arguments(options)}))"
+    call = f"{texts[fmt]}{python_arguments(options)}"
+    return f"{NUMPY}{lines}print(lp.explain({x!r}, {call}))\n{python_cast(x, fmt, call)}".rstrip()
+
+
+def python_cast(x: str, fmt: Format, call: str) -> str:
+    """Return the line that casts a number to a format with the arguments of `call`.
+
+    Nothing where float64 does not come near the number, or arrays are not converted to the format.
+    """
+    array, remark = python_array(x)
+    return f"print(lp.cast({array}, {call})){remark}" if array and not why_not_converted(fmt) else ""
+
+
+def python_array(x: str) -> tuple[str, str]:
+    """Return the array of one number, and a remark where float64 holds that rounded; nothing of one beyond float64."""
+    number = Value.of(x)
+    try:
+        nearest = float(number)
+    except OverflowError:
+        return "", ""
+    if number.special:
+        return f"np.array([float({str(number)!r})])", ""
+    is_exact = Value.of(nearest).number == number.number
+    return f"np.array([{nearest!r}])", "" if is_exact else "  # the float64 nearest to x"

@@ -1,4 +1,4 @@
-"""The two Streamlit components: the bits of a code as switches, and a grid of codes.
+"""The Streamlit components: the bits of a code as switches, a grid of codes, and the script of the whole page.
 
 JavaScript turns clicks into bits or a code and repaints; it computes no value and sets no HTML. Each stores its state
 and a count of its changes, `seq`, and sends both; it takes over the server's state only if that has the newest count.
@@ -18,7 +18,7 @@ from lowprec import Format
 
 from ..views.anatomy import Field
 
-__all__ = ["Grid", "bit_switches", "bits_of", "code_grid", "code_of"]
+__all__ = ["Grid", "bit_switches", "bits_of", "code_grid", "code_of", "page_script"]
 
 _HERE = Path(__file__).parent
 _HEX = re.compile("[0-9a-f]{1,16}")
@@ -31,6 +31,9 @@ def _component(name: str) -> Any:
 
 _BIT_SWITCHES = _component("bit_switches")
 _CODE_GRID = _component("code_grid")
+_PAGE_SCRIPT = st.components.v2.component(
+    "lowprec_page_script", js=_HERE.joinpath("page_script.js").read_text(encoding="utf-8")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +87,23 @@ def _mount(
 
 
 def bit_switches(
-    fmt: Format, code: int, fields: Sequence[Field], *, key: str, on_change: Callable[[int], None]
+    fmt: Format, code: int, fields: Sequence[Field], *, key: str, on_change: Callable[[int], None], field: str = "at"
 ) -> None:
-    """Show a code's bits as switches, by field."""
+    """Show a code's bits as switches, by field; `field` of the state is what they change."""
     parts = [{"name": part.name, "label": part.label, "first": part.first, "last": part.last} for part in fields]
-    payload = {"format": fmt.name, "bits": f"{code:0{fmt.bits}b}", "fields": parts}
+    payload = {"format": fmt.name, "bits": f"{code:0{fmt.bits}b}", "fields": parts, "field": field}
     _mount(_BIT_SWITCHES, key, payload, lambda value: bits_of(value, fmt), on_change)
 
 
-def code_grid(fmt: Format, grid: Grid, *, key: str, on_change: Callable[[int], None]) -> None:
-    """Show codes as a grid."""
+def code_grid(fmt: Format, grid: Grid, *, key: str, on_change: Callable[[int], None], field: str = "at") -> None:
+    """Show codes as a grid; `field` of the state is what they change."""
     cells = [[*texts, f"{code:x}"] for *texts, code in grid.cells]  # as text: a number of JavaScript holds 53 bits
-    payload = {"cells": cells, "columns": grid.columns, "selected": f"{grid.selected:x}", "label": grid.label}
+    selected = f"{grid.selected:x}"
+    payload = {"cells": cells, "columns": grid.columns, "selected": selected, "label": grid.label, "field": field}
     _mount(_CODE_GRID, key, payload, lambda value: code_of(value, fmt), on_change)
+
+
+def page_script() -> None:
+    """Install the script of the whole page; it shows nothing."""
+    with st.container(key="page-script"):
+        _PAGE_SCRIPT(key="page script")

@@ -14,27 +14,28 @@ export default function (component) {
     state.seq = data.seq;
     state.bits = data.bits;
     state.format = data.format;
-    if (rebuild) build(root, state, data.fields);
+    if (rebuild) build(root, state, data.fields, data.field);
   }
   paint(state);
 }
 
-function build(root, state, fields) {
+function build(root, state, fields, field) {
   const hadFocus = root.contains(root.getRootNode().activeElement);
   root.textContent = "";
+  root.dataset.field = field;
   root.className = state.bits.length > 16 ? "bits long" : "bits";
   state.buttons = [];
   state.focus = Math.min(state.focus, state.bits.length - 1);
-  for (const field of fields) {
+  for (const part of fields) {
     const group = document.createElement("div");
-    group.className = "field " + field.name;
+    group.className = "field " + part.name;
     const row = document.createElement("div");
     row.className = "row";
-    for (let index = field.first; index < field.last; index++) {
+    for (let index = part.first; index < part.last; index++) {
       const button = document.createElement("button");
       button.type = "button";
       button.setAttribute("role", "switch");
-      button.setAttribute("aria-label", `${field.label} bit ${state.bits.length - 1 - index}`);
+      button.setAttribute("aria-label", `${part.label} bit ${state.bits.length - 1 - index}`);
       button.addEventListener("pointerdown", (event) => press(event, state, index));
       button.addEventListener("pointerenter", () => drag(state, index));
       button.addEventListener("click", (event) => { if (event.detail === 0) flip(state, index); }); // Space, readers
@@ -45,7 +46,7 @@ function build(root, state, fields) {
     }
     const label = document.createElement("div");
     label.className = "label";
-    label.textContent = field.label;
+    label.textContent = part.label;
     group.append(row, label);
     root.append(group);
   }

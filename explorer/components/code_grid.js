@@ -21,6 +21,7 @@ export default function (component) {
 function build(root, state, data) {
   root.textContent = "";
   root.setAttribute("aria-label", data.label);
+  root.dataset.field = data.field;
   root.className = "grid c" + data.columns;
   state.cells = data.cells.map(([code, value, kind, id], index) => {
     const cell = document.createElement("button");

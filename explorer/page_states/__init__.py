@@ -12,7 +12,7 @@ from .conversion import PACKABLE_NAMES, Conversion
 from .describe import DESCRIBABLE_NAMES, Describe
 from .errors import Errors
 from .options import FLOATS, FORMAT_NAMES, OPSETS
-from .quantize import ORIGINS, TARGET_NAMES, Quantize
+from .quantize import MOST_SIDE_BY_SIDE, ORIGINS, SCHEMES, SHOWS, TARGET_NAMES, Quantize
 from .rounding import LINES, Rounding
 from .saturation import MOST_OTHERS, Saturation
 from .selection import PageState, Selection, at_an_opset
@@ -27,10 +27,13 @@ __all__ = [
     "LINES",
     "MAX_COMPARED",
     "MOST_OTHERS",
+    "MOST_SIDE_BY_SIDE",
     "OPSETS",
     "ORIGINS",
     "PACKABLE_NAMES",
     "PAGES",
+    "SCHEMES",
+    "SHOWS",
     "STATES",
     "TARGET_NAMES",
     "Anatomy",

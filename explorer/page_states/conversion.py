@@ -15,14 +15,21 @@ from ..views.conversion import PACKABLE, packing_problem
 from .options import FIRST, FLOAT, FORMAT_NAMES, NARROW, OPSETS
 from .selection import PageState, Selection, at_an_opset, has_field_value, number_or_none
 
-__all__ = ["PACKABLE_NAMES", "Conversion"]
+__all__ = ["NO_FORMAT", "PACKABLE_NAMES", "VIA_NAMES", "Conversion"]
 
+NO_FORMAT = "none"
+"""What stands for no format between source and target."""
+
+VIA_NAMES = (NO_FORMAT, *FORMAT_NAMES)
 PACKABLE_NAMES = tuple(fmt.name for fmt in PACKABLE)
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion(PageState):
-    """A code of one format, the format it is cast to, the options of Cast or a rounding beyond it; codes to pack."""
+    """A code, the formats it is cast from, through and to, the options of Cast or a rounding beyond it; codes to pack.
+
+    `via` and `then` are formats between source and target, or none.
+    """
 
     source: str = format_name(FLOAT, FORMAT_NAMES)
     at: str = text("0.3")
@@ -34,6 +41,13 @@ class Conversion(PageState):
     codes: str = text("0x1 0x2 0x3 0x0 0x2")
     rounding: str = choice(ONNX, ROUNDING_CHOICES)
     overflow: str = choice(BY_WIDTH, OVERFLOW_CHOICES)
+    via: str = format_name(NO_FORMAT, VIA_NAMES)
+    then: str = format_name(NO_FORMAT, VIA_NAMES)
+
+    @property
+    def between(self) -> tuple[str, ...]:
+        """The names of the formats between source and target."""
+        return tuple(name for name in (self.via, self.then) if name != NO_FORMAT)
 
     def selection(self) -> Selection:
         """Return the number, a code as its value, and the target."""

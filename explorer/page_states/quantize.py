@@ -3,21 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
+from lowprec.loss import BLOCK_FORMATS
 from lowprec.spec.opset_rules import NEWEST
 from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.rounding_rules import ROUNDINGS
+from lowprec.spec.scale_rules import SCALE_RULES
 
-from ..url_query import choice, flag, format_name, integer, number, text
-from ..views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, target_problem
+from ..format_names import format_named
+from ..url_query import choice, choices, flag, format_name, integer, number, text, texts
+from ..views.block_sweep import SWEEP_RULES
+from ..views.quantization_settings import SUGGESTED, parse_settings, settings_text
+from ..views.scales import (
+    GRANULARITIES,
+    MX,
+    NVFP4,
+    SCALE_FORMATS,
+    SCHEMES,
+    TARGETS,
+    Settings,
+    mx_settings,
+    nvfp4_settings,
+    target_problem,
+)
 from ..views.tensor import DISTRIBUTIONS
 from .options import FLOAT, NARROW
 from .selection import PageState, Selection, at_an_opset, has_field_value
 
-__all__ = ["ORIGINS", "TARGET_NAMES", "Quantize"]
+__all__ = ["MOST_SIDE_BY_SIDE", "ORIGINS", "SCHEMES", "SHOWS", "TARGET_NAMES", "Quantize"]
 
 TARGET_NAMES = tuple(fmt.name for fmt in TARGETS)
 ORIGINS = ("sampled", "typed", "file")
 """Where a tensor to quantize comes from."""
+
+SHOWS = ("result", "side-by-side", "sweep", "block")
+"""What is shown of it; each is a section of the page."""
+
+MOST_SIDE_BY_SIDE = 4
+
+
+def _checked_settings(text: str) -> str:
+    return settings_text(parse_settings(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +68,36 @@ class Quantize(PageState):
     zero_point: bool = flag(False)
     saturate: bool = flag(True)
     opset: int = integer(NEWEST, range(21, NEWEST + 1))
+    scheme: str = choice(SCHEMES[0], SCHEMES)
+    scale_rule: str = choice(SCALE_RULES[0], SCALE_RULES)
+    rounding: str = choice(ROUNDINGS[0], ROUNDINGS)
+    rounding_seed: int = integer(0, range(10_000))
+    show: str = choice(SHOWS[0], SHOWS)
+    sweep_formats: tuple[str, ...] = choices(("mxfp4", NVFP4), tuple(BLOCK_FORMATS))
+    sweep_rules: tuple[str, ...] = choices(SCALE_RULES, SWEEP_RULES)
+    compared: tuple[str, ...] = texts(SUGGESTED[:MOST_SIDE_BY_SIDE], _checked_settings, MOST_SIDE_BY_SIDE)
+
+    def settings(self) -> Settings:
+        """Return how the tensor is quantized in the sections of one setting; NVFP4 has blocks of 16."""
+        rounding: dict[str, Any] = {"rounding": self.rounding, "rounding_seed": self.rounding_seed}
+        if self.scheme == NVFP4:
+            return nvfp4_settings(axis=self.axis, **rounding)
+        if self.scheme == MX:
+            options: dict[str, Any] = {"scale_rule": self.scale_rule, **rounding}
+            return mx_settings(format_named(self.fmt), self.block, self.axis, **options)
+        return Settings(
+            format_named(self.fmt),
+            self.per,
+            self.axis,
+            self.block,
+            format_named(self.scale),
+            self.zero_point,
+            self.round_mode,
+            self.saturate,
+            self.opset,
+            scale_rule=self.scale_rule,
+            **rounding,
+        )
 
     def selection(self) -> Selection:
         """Return the format."""

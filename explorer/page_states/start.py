@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from ..url_query import choice
+from ..views.questions import QUESTIONS, UNANSWERED
 from .selection import PageState
 
 __all__ = ["Start"]
 
+_CHOICES = {question.name: (UNANSWERED, *map(str, range(len(question.choices)))) for question in QUESTIONS}
+
+
+def _answer(name: str) -> Any:
+    return choice(UNANSWERED, _CHOICES[name])
+
 
 @dataclass(frozen=True, slots=True)
 class Start(PageState):
-    """Start, examples and questions."""
+    """The answer to each question, by the index of the choice."""
+
+    values: str = _answer("values")
+    inf: str = _answer("inf")
+    wrap: str = _answer("wrap")
+    sum: str = _answer("sum")
+    byte: str = _answer("byte")

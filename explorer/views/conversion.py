@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from lowprec.spec.packing import packed_bytes
 
 from .cast_options import CastOptions, options_for
 from .compare import differences
-from .numbers import place, short
+from .numbers import code_text, place, short
 
 __all__ = [
     "CASTABLE",
@@ -38,6 +39,7 @@ __all__ = [
     "loss_text",
     "packing",
     "packing_problem",
+    "packing_sentence",
     "parse_codes",
 ]
 
@@ -249,3 +251,17 @@ def packing(codes: Sequence[int], fmt: Format) -> Packing:
                 if bits >> bit & 1:
                     owners[byte][7 - bit] = index
     return Packing(fmt, tuple(codes), tuple(packed.tolist()), tuple(map(tuple, owners)))
+
+
+def packing_sentence(packing: Packing) -> str:
+    """Return which byte the first codes make, up to where codes and bytes begin together again."""
+    fmt = packing.format
+    codes = packing.codes[: math.lcm(fmt.bits, 8) // fmt.bits]
+    packed = packing.packed[: packed_bytes(len(codes), fmt)]
+    before = " ".join(code_text(code, fmt) for code in codes)
+    after = " ".join(f"0x{byte:02X}" for byte in packed)
+    bits = f"the {fmt.bits} lowest bits" if fmt.bits != 4 else "the low nibble"
+    rest = "of the first byte"
+    if len(codes) > 1:
+        rest += ", the second one the high nibble" if fmt.bits == 4 else ", the next one the bits above"
+    return f"{before} → {'byte' if len(packed) == 1 else 'bytes'} {after}: the first code takes {bits} {rest}."

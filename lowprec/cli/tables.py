@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..arrays.carriers import LIBRARY_FORMATS
 from ..spec.format import own_dtype
 from ..spec.format_text import HEADER, cells_of, facts_of
-from ..spec.formats import FORMATS, Format, Kind
+from ..spec.formats import FORMATS, NUMBERS, Format, Kind
 from ..spec.text_tables import markdown_table
 
 __all__ = ["carrier_table", "code_table", "facts", "markdown_formats"]
@@ -44,8 +44,24 @@ def carrier_table() -> str:
 
 
 def facts(fmt: Format) -> str:
-    """Return one format's facts, a line each."""
-    return "\n".join(f"{name:16} {text}" for name, text in facts_of(fmt))
+    """Return one format's facts, a line each; those that are counted come last."""
+    pairs = [*facts_of(fmt), *(_counts(fmt) if fmt.kind in NUMBERS else ())]
+    return "\n".join(f"{name:16} {text}" for name, text in pairs)
+
+
+def _counts(fmt: Format) -> list[tuple[str, str]]:
+    """Return why the values of a format end where they do, and how many there are."""
+    from .. import reference  # imported where it is used, as in code_table
+
+    found = reference.format_facts(fmt)
+    pairs = [("why max", found.why_it_ends), ("numbers", str(found.numbers))]
+    if fmt.is_float:
+        pairs += [
+            ("subnormal codes", str(found.subnormal_codes)),
+            ("1 <= value < 2", str(found.values_from_one_to_two)),
+            ("in last binade", str(found.values_in_last_binade)),
+        ]
+    return pairs
 
 
 def code_table(fmt: Format) -> str:

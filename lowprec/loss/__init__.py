@@ -1,6 +1,19 @@
 """What a conversion loses: error statistics, for arrays, checkpoints and the explorer."""
 
+from .block_sweep import BLOCK_FORMATS, BlockLoss, block_loss, block_sweep
 from .convert_and_measure import Loss, measure
 from .error_stats import CHUNK, ErrorStats, error_statistics
+from .saturation import saturates
 
-__all__ = ["CHUNK", "ErrorStats", "Loss", "error_statistics", "measure"]
+__all__ = [
+    "BLOCK_FORMATS",
+    "BlockLoss",
+    "CHUNK",
+    "ErrorStats",
+    "Loss",
+    "block_loss",
+    "block_sweep",
+    "error_statistics",
+    "measure",
+    "saturates",
+]

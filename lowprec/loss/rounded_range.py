@@ -16,7 +16,7 @@ from ..spec.interned import CACHED
 from ..spec.rounding_rules import Rounding, Stream
 from .error_stats import is_within
 
-__all__ = ["count_rounded_beyond", "random_numbers_of", "rounded_range"]
+__all__ = ["count_rounded_beyond", "random_numbers_of", "reaches_next", "rounded_range", "rounds_beyond"]
 
 Array = np.ndarray[Any, Any]
 _NUMPY = Library(namespace(np.empty(0)), "cpu")
@@ -82,6 +82,12 @@ def count_rounded_beyond(
     if is_within(fmt, peak):  # the common case, without a mask
         return 0
     with np.errstate(all="ignore"):
+        return int(np.count_nonzero(rounds_beyond(values, fmt, rounding, random) & np.isfinite(values)))
+
+
+def rounds_beyond(values: Array, fmt: Format, rounding: Rounding, random: Array | None = None) -> Array:
+    """Return which values round beyond the ends of the range of a float format; as `count_rounded_beyond` counts."""
+    with np.errstate(all="ignore"):
         wide = values.astype(np.float64)
         magnitude, negative = np.abs(wide), np.signbit(wide) & fmt.has_zero  # without a zero signs are ignored
         numbers = None if random is None else random.astype(np.float64)
@@ -92,7 +98,13 @@ def count_rounded_beyond(
             beyond |= ~_reached(magnitude, negative, below, rounding, numbers)
         elif not fmt.signed:
             beyond |= negative & _reached(magnitude, negative, _Step(0.0, smallest, False), rounding, numbers)
-        return int(np.count_nonzero(beyond & np.isfinite(wide)))
+        return beyond
+
+
+def reaches_next(magnitude: Array, negative: Array, largest: int, rounding: Rounding, random: Array | None) -> Array:
+    """Return which magnitudes round to more than an integer; as `rounds_beyond`, for integers with a sign apart."""
+    with np.errstate(all="ignore"):
+        return _reached(magnitude, negative, _Step(float(largest), 1.0, bool(largest & 1)), rounding, random)
 
 
 def random_numbers_of(rounding: Rounding, stream: Stream, n: int) -> Array:

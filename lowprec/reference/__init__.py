@@ -1,21 +1,41 @@
 """The oracle: every conversion in exact fractions, one value at a time. It reads formats and opsets only.
 
-Blocks are arrays. `array_cast`, `array_rounding` and `array_quantize` compute the expected codes of whole arrays.
+`operate` and `accumulate` calculate in a format. Blocks are arrays. `array_cast`, `array_rounding` and `array_quantize`
+compute the expected codes of whole arrays.
 """
 
+from .accumulation import accumulate
+from .arithmetic import operate
+from .array_accumulation import accumulate_runs
+from .binades import Binade, binades
+from .cast_chain import CastChain, cast_chain, cast_chain_witness
 from .exact_blocks import mx_blocks, mx_values
 from .exact_cast import cast, encode, neighbours, ulp
 from .exact_nvfp4 import nvfp4_blocks, nvfp4_values
 from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize, scale_index
 from .exact_values import Value, decode, exact_decimal, finite_count, magnitude_of
+from .format_facts import FormatFacts, format_facts
+from .losses import Loss, losses, lost
+from .number_text import binade_of, log2
 from .overflow import OverflowEdge, overflow_edge, overflow_edges
 from .philox import random_word
 from .rounding import decide_rounded, encode_rounded
+from .value_counts import values_between
 
 __all__ = [
+    "Binade",
+    "CastChain",
+    "FormatFacts",
+    "Loss",
     "OverflowEdge",
     "Value",
+    "binade_of",
+    "binades",
+    "accumulate",
+    "accumulate_runs",
     "cast",
+    "cast_chain",
+    "cast_chain_witness",
     "decide_rounded",
     "decode",
     "dequantize",
@@ -24,6 +44,10 @@ __all__ = [
     "encode_rounded",
     "exact_decimal",
     "finite_count",
+    "format_facts",
+    "log2",
+    "losses",
+    "lost",
     "magnitude_of",
     "mx_blocks",
     "mx_values",
@@ -32,9 +56,11 @@ __all__ = [
     "nvfp4_values",
     "overflow_edge",
     "overflow_edges",
+    "operate",
     "precision_of",
     "quantize",
     "random_word",
     "scale_index",
     "ulp",
+    "values_between",
 ]

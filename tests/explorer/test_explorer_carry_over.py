@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,16 +55,42 @@ def test_pages_follow_one_another() -> None:
     known = carry_over(known, "rounding", Rounding("464", "float8_e5m2", opset=23))
     assert known["anatomy"] == Anatomy("float8_e5m2", "464")
     assert known["compare"].x == "464"
-    assert known["saturation"] == Saturation()
+    assert known["saturation"] == Saturation(23)
     known = carry_over(known, "saturation", Saturation(20))  # has neither: forgets neither
     known = carry_over(known, "compare", known["compare"])
     known = carry_over(known, "anatomy", Anatomy("float64", "464"))
-    assert known["rounding"] == Rounding("464", "float64", opset=23)
+    assert known["rounding"] == Rounding("464", "float64", opset=20)
     assert known["quantize"].fmt == "float8_e5m2"
     known = carry_over(known, "quantize", known["quantize"])  # a visit there does not choose its format
     assert known["anatomy"] == Anatomy("float64", "464")
     known = carry_over(known, "anatomy", Anatomy("float64", "rubbish"))  # no number: the others keep theirs
     assert known["rounding"].x == "464"
+
+
+def test_options_go_along() -> None:
+    chosen = Rounding("464", saturate=False, opset=24, line="symlog", rounding="to_odd", overflow="sat_propagate")
+    known = carry_over({}, "rounding", chosen)
+    assert (known["compare"].saturate, known["compare"].rounding) == (False, "to_odd")
+    assert (known["conversion"].opset, known["conversion"].overflow) == (24, "sat_propagate")
+    assert known["saturation"] == Saturation(24, rounding="to_odd", overflow="sat_propagate")
+    assert known["quantize"].saturate is False
+    known = carry_over(known, "conversion", replace(known["conversion"], round_mode="down", opset=28))
+    assert (known["compare"].round_mode, known["rounding"].opset) == ("down", 28)
+    assert known["rounding"].saturate is False  # what was not changed stays
+    known = carry_over(known, "saturation", known["saturation"])  # a visit changes nothing
+    assert known["compare"].round_mode == "down"
+
+
+def test_an_opset_goes_only_where_the_formats_have_it() -> None:
+    known = carry_over({}, "rounding", Rounding(opset=22))
+    assert known["conversion"].opset == 22
+    assert known["quantize"].opset == 28  # float4_e2m1fn is a type since opset 23
+    known = carry_over({}, "saturation", Saturation(19))
+    assert known["quantize"].opset == 28  # the page begins at 21
+    described = {"rounding": Rounding(fmt="e4m3,bias=8,inf=0,nan=negative-zero")}
+    known = carry_over(described, "saturation", Saturation(23))
+    assert known["rounding"].opset == 28  # ONNX has no such format
+    assert known["compare"].opset == 23
 
 
 @pytest.mark.parametrize("path", page_states.STATES)

@@ -45,10 +45,19 @@ def test_of_a_comparison(saturate, mode, opset, capsys):
     options = cast_options(saturate, mode, opset)
     formats = [fmt for fmt in COMPARABLE if fmt.since <= opset]
     python, onnx_text = code_snippets.of_comparison("-17/23", formats, options)
-    lines = [line for line in run(python, capsys)[1].splitlines() if line.startswith("result")]
+    printed = run(python, capsys)[1].splitlines()
+    lines = [line for line in printed if line.startswith("result")]
     codes = [int(line.split()[1], 16) for line in lines]
     assert codes == [reference.encode("-17/23", fmt, **options) for fmt in formats]
-    nodes = run(onnx_text, capsys)[0]["nodes"]
+    casts = [line for line in printed if line.startswith("[")]
+    values = [float(reference.decode(code, fmt)) for code, fmt in zip(codes, formats, strict=True)]
+    found = [float({"True": "1", "False": "0"}.get(text, text)) for text in (line.strip("[] ") for line in casts)]
+    assert found == pytest.approx(values, rel=1e-4)
+    names = run(onnx_text, capsys)[0]
+    onnx.checker.check_model(names["model"], full_check=True)
+    assert names["model"].opset_import[0].version == opset
+    nodes = names["nodes"]
+    assert list(names["model"].graph.node) == nodes
     found = check(nodes, {"x": (onnx.TensorProto.FLOAT, [3])}, opset)
     assert list(found.values()) == [fmt.onnx_enum for fmt in formats]
 

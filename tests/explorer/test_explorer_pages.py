@@ -21,7 +21,7 @@ def test_each_page_alone(name: str) -> None:
     test = healthy(page(name))
     assert len(test.title) == 1
     assert "https://onnx.ai/onnx/operators/onnx__" in test.markdown[0].value
-    last = ["Link"] if name == "start" else ["Link", "Python", "ONNX node"]
+    last = ["Link", "Embed"] if name == "start" else ["Link", "Python", "ONNX node", "Embed"]
     assert [caption.value for caption in test.caption][-len(last) :] == last
 
 

@@ -35,6 +35,19 @@ def check_node(names: dict[str, Any], source: int, to: Format, opset: int = 28) 
     )  # fmt: skip
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)])
     onnx.checker.check_model(model, full_check=True)
+    offered = names["model"]
+    onnx.checker.check_model(offered, full_check=True)
+    assert [(entry.domain, entry.version) for entry in offered.opset_import] == [("", opset)]
+    assert list(offered.graph.node) == [node]
+
+
+def cast_line(out: str, value: reference.Value) -> None:
+    """Check the line that `lp.cast` printed: an array of the value, in so many digits as NumPy prints."""
+    printed = out.splitlines()[-1].strip("[] ")
+    if value.special == "nan":
+        assert "nan" in printed
+    else:
+        assert float({"True": "1", "False": "0"}.get(printed, printed)) == pytest.approx(float(value), rel=1e-4)
 
 
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
@@ -61,15 +74,34 @@ def test_of_a_number(fmt: Format, saturate: bool, opset: int, capsys: pytest.Cap
         pytest.skip("the opset lacks the format")
     for x in ("17/23", "1e6", "-inf", "nan", "-0"):
         python, node = code_snippets.of_number(x, fmt, cast_options(saturate, "up", opset))
-        last = run(python, capsys)[1].splitlines()[-1].split()
-        assert last[:2] == [
-            "result",
-            f"0x{reference.encode(x, fmt, saturate=saturate, opset=opset):0{-(-fmt.bits // 4)}x}",
-        ]
+        out = run(python, capsys)[1]
+        code = reference.encode(x, fmt, saturate=saturate, opset=opset)
+        result = next(line for line in out.splitlines() if line.startswith("result")).split()
+        assert result[1] == f"0x{code:0{-(-fmt.bits // 4)}x}"
+        cast_line(out, reference.decode(code, fmt))
         names = run(node, capsys)[0]
         check_node(names, onnx.TensorProto.FLOAT, fmt, opset)
         given = {item.name: item.i for item in names["node"].attribute}
         assert given.get("saturate", int(saturate)) == int(saturate) or not fmt.is_float
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits >= 8], **BY_NAME)
+def test_the_model_gives_what_the_page_shows(fmt: Format) -> None:
+    """Run by onnx's own evaluator, as far as it has the types; a 3 leaves no rule open."""
+    evaluator = pytest.importorskip("onnx.reference").ReferenceEvaluator
+    names: dict[str, Any] = {}
+    exec(code_snippets.of_number("3", fmt, cast_options(True, "up", 28))[1], names)
+    found = np.asarray(evaluator(names["model"]).run(None, {"x": np.array([3.0])})[0])
+    assert found.view(fmt.code_dtype).tolist() == [reference.encode(3, fmt)]
+
+
+def test_a_number_that_float64_lacks_is_said_to_be_rounded(capsys: pytest.CaptureFixture[str]) -> None:
+    fmt, options = as_format("bfloat16"), cast_options(True, "up", 28)
+    for x, is_said in (("0.3", True), ("0.25", False), ("inf", False), ("-0", False), ("1/3", True)):
+        assert ("# the float64 nearest to x" in code_snippets.of_number(x, fmt, options)[0]) == is_said
+    python = code_snippets.of_number("1e400", fmt, options)[0]
+    assert "lp.cast" not in python  # it has no float64
+    run(python, capsys)
 
 
 def test_of_a_typed_number(capsys: pytest.CaptureFixture[str]) -> None:

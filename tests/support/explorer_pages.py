@@ -30,7 +30,7 @@ def page(name: str, **query: str) -> Any:
 
 def copied(test: Any) -> tuple[str, str, str]:
     """Return the link, the Python and the ONNX that a page offers."""
-    link, python, onnx = (element.value for element in test.code)
+    link, python, onnx, _ = (element.value for element in test.code)  # the last embeds the page
     return link, python, onnx
 
 

@@ -1,4 +1,4 @@
-"""States of Quantize to look at: every format in every mode."""
+"""States of Quantize to look at: every format in every mode, each scheme, and settings side by side."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from lowprec.explorer.page_states import (
     ORIGINS,
     Quantize,
 )
-from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS
+from lowprec.explorer.views.quantization_settings import SUGGESTED
+from lowprec.explorer.views.quantize import GRANULARITIES, MX_FORMATS, SCALE_FORMATS, TARGETS
 from lowprec.explorer.views.tensor import DISTRIBUTIONS
 from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.rounding_rules import ROUNDINGS
+from lowprec.spec.scale_rules import SCALE_RULES
 
 from .described import CONVERTED
+from .quantize_sections import section_states
 
 
 def states() -> Iterator[Quantize]:
@@ -27,8 +31,34 @@ def states() -> Iterator[Quantize]:
     yield from (replace(small, axis=axis, per=per) for axis in (0, 1) for per in GRANULARITIES[1:])
     yield from (replace(small, distribution=name) for name in DISTRIBUTIONS)
     yield from (replace(small, opset=opset) for opset in range(23, NEWEST + 1))
+    yield from _in_blocks(small)
+    yield from _side_by_side(small)
     typed = Quantize(origin=ORIGINS[1])
     yield typed
     yield from (
         replace(typed, x=text, per=per) for text in ("1 2 3", "0 0; 0 0", "nan inf 1 -0") for per in GRANULARITIES
     )
+    yield from section_states()
+
+
+def _in_blocks(small: Quantize) -> Iterator[Quantize]:
+    """Return states of OCP MX and of NVFP4, and roundings of each scheme."""
+    mx, nvfp4 = replace(small, scheme="mx", block=16), replace(small, scheme="nvfp4")
+    names = [fmt.name for fmt in MX_FORMATS] + [name for name in CONVERTED if name != "binary12p6se"]
+    for index, name in enumerate(names):
+        yield replace(mx, fmt=name, scale_rule=SCALE_RULES[index % 5], axis=index % 2)
+    for index, rounding in enumerate(ROUNDINGS):
+        yield replace((small, mx, nvfp4)[index % 3], rounding=rounding, rounding_seed=index)
+    yield from (replace(mx, scale_rule=rule, block=1) for rule in SCALE_RULES)
+    special = {"origin": ORIGINS[1], "x": "1 2 nan 3; inf 0 0 0; 1e-40 3e38 -0 5"}
+    yield from (replace(one, **special, axis=0) for one in (mx, nvfp4))
+    yield replace(mx, **special, fmt="int8", block=2)
+
+
+def _side_by_side(small: Quantize) -> Iterator[Quantize]:
+    """Return states of settings side by side."""
+    compared = replace(small, show="side-by-side")
+    yield compared
+    yield from (replace(compared, compared=SUGGESTED[start : start + 4]) for start in range(4, len(SUGGESTED), 4))
+    yield replace(compared, compared=("e3m2,nan=all-ones,block=4", "nvfp4,axis=0", "mx:binary6p3se,rule=even,block=8"))
+    yield from (replace(compared, origin=ORIGINS[1], x=text) for text in ("0 0", "nan 1 2 3", "1"))

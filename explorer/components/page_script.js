@@ -1,0 +1,82 @@
+// What concerns the whole page, installed once in a tab: entries of the history, links, the embedded page, landmarks.
+// Without it all still works: Back goes through every bit, and a link loads the app again.
+const INSTALLED = Symbol.for("lowprec.page_script");
+
+export default function () {
+  if (window[INSTALLED]) return;
+  window[INSTALLED] = true;
+  const query = new URLSearchParams(location.search);
+  const embedded = query.get("embed") === "true";
+  document.documentElement.classList.toggle("lp-embedded", embedded);
+  document.documentElement.classList.toggle(
+    "lp-no-controls", embedded && query.getAll("embed_options").includes("hide_controls"),
+  );
+  keepStepsInOneEntry();
+  followLinks(embedded);
+}
+
+// A run of steps (bits, cells of a grid, the next code, a slider) is one entry: the first step makes it, the others
+// replace it. Streamlit calls pushState when the server answers, perhaps after the next click: what was a step is seen
+// from the one field that it changed. A text that is typed, or another button, ends the run; it may change that field.
+const STEP_BUTTONS = { "st-key-previous": "at", "st-key-next": "at" };
+
+function keepStepsInOneEntry() {
+  let field = null;
+  const gesture = (event) => {
+    const path = event.composedPath().filter((part) => part instanceof Element);
+    const step = path.map(fieldOfStep).find(Boolean);
+    const isText = path[0]?.matches("input:not([type]), input[type=text], input[type=number], textarea");
+    if (step) field = step;
+    else if (isText || path.some((part) => part.matches("button:not([role])"))) field = null;
+  };
+  for (const type of ["pointerdown", "keydown", "click"]) window.addEventListener(type, gesture, true);
+  const push = history.pushState;
+  history.pushState = function (state, unused, url) {
+    const next = new URL(url ?? "", location.href);
+    const samePage = next.pathname === location.pathname;
+    const isStep = field !== null && samePage && isTheOnlyChange(field, next.searchParams);
+    const entry = isStep ? { ...state, lowprecRun: field } : state;
+    const isLater = isStep && history.state?.lowprecRun === field;
+    const leavesBareAddress = !samePage && location.pathname.endsWith("/");
+    if (isLater || leavesBareAddress) history.replaceState(entry, unused, url);
+    else push.call(history, entry, unused, url);
+  };
+}
+
+// The field that a part of the page steps through; undefined if it is no such part.
+function fieldOfStep(part) {
+  if (part.matches(".bits, .grid")) return part.dataset.field;
+  for (const [name, field] of Object.entries(STEP_BUTTONS)) if (part.classList.contains(name)) return field;
+  const keys = (element) => [...(element?.classList ?? [])].filter((name) => name.startsWith("st-key-"));
+  const stepKey = keys(part).find((name) => name.startsWith("st-key-step-"));
+  if (stepKey) return stepKey.split("-")[3];
+  if (!part.matches("[data-testid=stSlider]")) return undefined;
+  return keys(part.closest("[class*=st-key-]"))[0]?.split("-").pop(); // st-key-quantize-block
+}
+
+// Whether a link differs from the address in one field alone; a field that is not in the address has its default.
+function isTheOnlyChange(field, after) {
+  const before = new URLSearchParams(location.search);
+  const changed = [...before.keys()].filter((name) => before.get(name) !== after.get(name));
+  return changed.every((name) => name === field) && before.get(field) !== after.get(field);
+}
+
+// A link to another page of the app does not load the app again: it is followed as Back and Forward are. An embedded
+// page stays what it is: its links open outside the frame.
+function followLinks(embedded) {
+  window.addEventListener("click", (event) => {
+    const link = event.composedPath().find((part) => part instanceof HTMLAnchorElement && part.href);
+    const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+    if (!link || !plain || event.defaultPrevented || link.target === "_blank" || link.download) return;
+    if (link.origin !== location.origin) return;
+    event.preventDefault();
+    if (embedded) {
+      window.open(link.href, "_blank", "noopener");
+      return;
+    }
+    if (link.href === location.href) return;
+    history.pushState({}, "", link.href);
+    window.dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
+    document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+  });
+}

@@ -1,0 +1,78 @@
+"""One setting: a tensor, quantized and dequantized; its errors, scales and elements."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from lowprec.spec.opset_rules import NEWEST
+
+from .. import charts, code_snippets, page_layout
+from ..charts.quantization import code_counts, error_map
+from ..controls import Controls
+from ..page_states import Quantize
+from ..setting_controls import setting_from
+from ..template_filters import decibels, number
+from ..views import quantize as view
+from ..views.scale_sentences import scale_sentences
+from ..views.tensor import Tensor
+
+__all__ = ["show_section"]
+
+_ROWS = 24
+
+
+def show_section(page: Controls[Quantize], tensor: Tensor) -> tuple[str, str]:
+    """Draw the controls of a setting and what it gives; return the Python and ONNX code that repeat it."""
+    setting_from(page, tensor.values.ndim)
+    quantized = page.compute_or_reset(lambda state: view.quantize(tensor.values, state.settings()), opset=NEWEST)
+    _show_figures(quantized)
+    note = f"; {tensor.note}" if tensor.note else ""
+    about = f"x: {tensor.format.name} of shape {tensor.values.shape}{note}."
+    st.caption(f"{about} {scale_sentences(quantized.settings)}")
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.header("Use of the codes", anchor=False)
+        charts.show(code_counts(quantized), "How many elements have each code, in the order of the codes' values")
+    with right:
+        _show_errors(quantized)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.header("Scales", anchor=False)
+        page_layout.show("quantization_scales", settings=quantized.settings, slices=view.slices(quantized, _ROWS))
+        st.caption(f"{min(_ROWS, quantized.scale.size)} of {quantized.scale.size}")
+    with right:
+        st.header("Elements", anchor=False)
+        rows = view.elements(quantized, _ROWS)
+        page_layout.show("quantization_elements", fmt=quantized.settings.fmt, elements=rows)
+        st.caption(f"{min(_ROWS, quantized.x.size)} of {quantized.x.size}")
+    return code_snippets.of_quantization(page.state, tensor, quantized.settings)
+
+
+def _show_figures(quantized: view.Quantized) -> None:
+    with st.container(horizontal=True):
+        for name, text, help_ in (
+            ("SQNR", decibels(quantized.sqnr_db), "10 log₁₀ of the power of x over that of the error."),
+            ("largest |error|", number(quantized.max_abs_error), "Of finite elements."),
+            ("saturated", f"{quantized.saturated:.2%}", "Elements that round beyond the range of the format."),
+            ("became zero", f"{quantized.flushed:.2%}", "Elements in range, not zero, that become zero."),
+            ("bits per value", f"{quantized.bits_per_value:.4g}", "With the scales, zero points and global scale."),
+        ):
+            st.metric(name, text, help=help_, width="content")
+        if quantized.global_scale is not None:
+            st.metric("global scale", number(quantized.global_scale), help="One float32 for all blocks.")
+        if quantized.not_finite:
+            help_ = "In x or after dequantization; they have no error."
+            if quantized.settings.scheme != view.LINEAR:
+                help_ += " NaN or Inf in a block makes the whole block NaN."
+            st.metric("NaN or Inf", quantized.not_finite, help=help_)
+
+
+def _show_errors(quantized: view.Quantized) -> None:
+    st.header("Errors", anchor=False)
+    cells, down, across = view.tiles(quantized)
+    charts.show(error_map(cells, down, across), "Size of the error of each element, by row and column")
+    if not cells[~np.isnan(cells)].any():
+        st.caption("No element has an error.")
+    if down * across > 1:
+        st.caption(f"Each cell is the largest error of {down} × {across} elements.")

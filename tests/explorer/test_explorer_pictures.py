@@ -1,0 +1,173 @@
+"""Pictures to take along are documents of their own: well-formed SVG that holds what the page shows."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+import lowprec as lp
+from lowprec import reference
+from lowprec.explorer import pictures, theme
+from lowprec.explorer.components.save_picture import file_name
+from lowprec.explorer.format_names import format_named
+from lowprec.explorer.views import anatomy as anatomy_view
+from lowprec.explorer.views import conversion as conversion_view
+from lowprec.explorer.views.rounding import rounding
+from lowprec.spec.formats import NUMERIC, Format
+
+SVG = "{http://www.w3.org/2000/svg}"
+DESCRIBED = [format_named(name) for name in ("binary8p3se", "binary6p4uf", "e1m1,nan=none,inf=0", "e4m3,signed=0")]
+FORMATS = [*NUMERIC, *DESCRIBED]
+BY_NAME = {"ids": lambda fmt: fmt.name}
+
+
+def parsed(svg: str) -> tuple[ElementTree.Element, list[str]]:
+    """Return a picture's root and the texts in it, each a line; everything drawn lies inside the picture."""
+    root = ElementTree.fromstring(svg)
+    assert root.tag == f"{SVG}svg"
+    width, height = float(root.get("width")), float(root.get("height"))
+    assert root.get("viewBox") == f"0 0 {root.get('width')} {root.get('height')}"
+    assert root.find(f"{SVG}title").text
+    assert root.find(f"{SVG}desc").text
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
+        "svg", "title", "desc", "rect", "text", "tspan", "g", "path", "circle",
+    }  # fmt: skip
+    for element in root.iter(f"{SVG}rect"):
+        x, y = float(element.get("x", "0")), float(element.get("y", "0"))
+        assert 0 <= x <= x + float(element.get("width")) <= width + 1
+        assert 0 <= y <= y + float(element.get("height")) <= height
+    found = []
+    for parent in root.iter():
+        for element in parent.findall(f"{SVG}text"):
+            line = "".join(element.itertext()).strip()
+            anchor = element.get("text-anchor") or parent.get("text-anchor") or root_anchor(root, parent)
+            reach = 0.6 * float(element.get("font-size") or parent.get("font-size")) * len(line)
+            start = float(element.get("x")) - {"start": 0, "middle": 0.5, "end": 1}[anchor] * reach
+            assert -0.5 <= start <= start + reach <= width + 0.5, line
+            assert 0 <= float(element.get("y")) <= height
+            found.append(line)
+    return root, found
+
+
+def root_anchor(root: ElementTree.Element, inner: ElementTree.Element) -> str:
+    """Return the anchor that a group inherits from the group around it."""
+    for outer in root.iter(f"{SVG}g"):
+        if inner in list(outer) and outer.get("text-anchor"):
+            return str(outer.get("text-anchor"))
+    return "start"
+
+
+@pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)
+def test_the_bits_of_a_code(fmt: Format) -> None:
+    for code in {0, 1, fmt.max_code, fmt.code_mask, fmt.sign_mask | 1}:
+        root, texts = parsed(pictures.bit_row(anatomy_view.anatomy(f"{code:#x}", fmt)))
+        drawn = "".join(text for text in texts if text in ("0", "1"))
+        assert drawn == f"{code:0{fmt.bits}b}"
+        assert f"{fmt.name} 0x{code:0{-(-fmt.bits // 4)}X}" == root.find(f"{SVG}title").text
+        value = reference.decode(code, fmt)
+        if not value.special and len(str(value)) < 13:
+            assert texts[1].endswith(f"= {value}")
+
+
+def test_exponents_stand_above_the_line_and_what_follows_does_not() -> None:
+    root, _ = parsed(pictures.bit_row(anatomy_view.anatomy("0x2a", "float8_e4m3fn")))
+    formula = root.findall(f"{SVG}text")[-1]
+    height, heights = 0, {}
+    for part in formula:
+        height += float(part.get("dy"))
+        heights[part.text.strip()] = height
+    raised = {text for text, at in heights.items() if at == -6}
+    assert raised == {"0", "5", "− 7"}
+    assert {at for text, at in heights.items() if text not in raised} == {0}
+
+
+@pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)
+def test_an_interval(fmt: Format) -> None:
+    for x in ("0.3", "-7/3", "1e40", "1", "0", "1e-50", "123456789.123456789"):
+        found = rounding(x, fmt)
+        if found.interval is None:
+            continue
+        _, texts = parsed(pictures.interval(found.explanation, found.interval))
+        ends = [end for end in (found.interval.left, found.interval.right) if end]
+        for code, _ in ends:
+            assert f"0x{code:0{-(-fmt.bits // 4)}X}" in texts
+            assert f"{code:0{fmt.bits}b}" in texts
+        assert sum("← wins" in text for text in texts) == (found.interval.winner in ("left", "right"))
+        assert any(text.startswith("x = ") for text in texts)
+
+
+def test_x_is_drawn_where_it_lies() -> None:
+    """0.3 is 3/5 of the way from 0.28125 to 0.3125."""
+    found = rounding("0.3", "float8_e4m3fn")
+    root, texts = parsed(pictures.interval(found.explanation, found.interval))
+    bar = root.findall(f"{SVG}rect")[1]
+    place = (float(root.find(f"{SVG}circle").get("cx")) - float(bar.get("x"))) / float(bar.get("width"))
+    assert place == pytest.approx(0.6, abs=0.001)
+    assert "midpoint 0.296875" in texts
+    assert "0.3125 ← wins" in texts
+
+
+@pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)
+@pytest.mark.parametrize("notation", ["decimal", "exact"])
+def test_a_table_of_codes(fmt: Format, notation: str) -> None:
+    cells = anatomy_view.table(1, fmt, notation)
+    _, texts = parsed(pictures.code_table(f"Codes of {fmt.name}", cells, anatomy_view.columns(fmt)))
+    shown = texts[1 + len({kind for _, _, kind, _ in cells}) :]  # after the title and the legend
+    pairs = sorted(zip(shown[::2], shown[1::2], strict=True))
+    assert pairs == sorted((code, value) for code, value, _, _ in cells)
+
+
+@pytest.mark.parametrize("target", FORMATS, **BY_NAME)
+def test_the_steps_of_a_cast(target: Format) -> None:
+    found = conversion_view.conversion(0x3E99999A, lp.as_format("float32"), target)
+    _, texts = parsed(pictures.cast_steps(found))
+    bits = "".join(text for text in texts if text in ("0", "1"))
+    assert bits == f"{0x3E99999A:032b}{found.result:0{target.bits}b}"
+    assert found.rule in texts
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits < 8], **BY_NAME)
+@pytest.mark.parametrize("count", [1, 3, 5, 24])
+def test_packed_bytes(fmt: Format, count: int) -> None:
+    codes = [index * 5 % (fmt.code_mask + 1) for index in range(count)]
+    _, texts = parsed(pictures.packed_bytes(conversion_view.packing(codes, fmt)))
+    stream = sum(code << index * fmt.bits for index, code in enumerate(codes))  # the first in the lowest bits
+    packed = stream.to_bytes(-(-count * fmt.bits // 8), "little")
+    assert [text for text in texts if text.startswith("byte ")] == [
+        f"byte {index} = 0x{byte:02X}" for index, byte in enumerate(packed)
+    ]
+    assert [text for text in texts if re.fullmatch(r"\d+: [01]+", text)] == [
+        f"{index}: {code:0{fmt.bits}b}" for index, code in enumerate(codes)
+    ]
+
+
+def test_the_colours_are_those_of_the_scheme() -> None:
+    anatomy = anatomy_view.anatomy("0x2a", "float8_e4m3fn")
+    for dark in (False, True):
+        svg = pictures.bit_row(anatomy, dark)
+        colours = {pairs[side] for pairs in (theme.FIELDS[name][dark] for name in theme.FIELDS) for side in (0, 1)}
+        page = theme.OPTIONS[f"theme.{('light', 'dark')[dark]}.backgroundColor"]
+        assert colours | {page} <= set(re.findall("#[0-9a-f]{6}", svg))
+
+
+def test_texts_are_escaped() -> None:
+    hostile = "<script>alert('x')</script>&"
+    root, texts = parsed(pictures.code_table(hostile, (("0", hostile, "normal", 0),), 2))
+    assert texts == [hostile, "normal", "0", hostile]
+    assert root.find(f"{SVG}title").text == hostile
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("bits float8_e4m3fn 0x2a", "bits-float8_e4m3fn-0x2a"),
+        ("interval e4m3,bias=8 -0.3", "interval-e4m3-bias-8-0.3"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("word " * 30, "-".join(["word"] * 12)),
+        ("1" * 100, "1" * 60),
+    ],
+)
+def test_names_of_files(text: str, name: str) -> None:
+    assert file_name(text) == name

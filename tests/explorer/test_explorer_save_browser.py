@@ -1,0 +1,91 @@
+"""Every picture and chart of a page is saved by its two buttons: SVG that stands alone, and the same as PNG."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from support.browser import Visit
+
+SVG = "{http://www.w3.org/2000/svg}"
+PAGES = [
+    (
+        "anatomy?at=0x2a",
+        {
+            "bits-float8_e4m3fn-0x2a": ["float8_e4m3fn 0x2A (normal)", "exponent"],
+            "codes-float8_e4m3fn-00-ff": ["448", "7E", "subnormal"],
+        },
+    ),
+    (
+        "rounding?x=0.3",
+        {
+            "interval-float8_e4m3fn-0.3": ["x = 0.3", "0.3125 ← wins", "midpoint 0.296875"],
+            "number-line-float8_e4m3fn": ["subnormal", "−400"],
+            "distances-float8_e4m3fn": ["log2 of the step"],
+        },
+    ),
+    (
+        "conversion?at=0x3e99999a&codes=1+2+3&packed=int4",
+        {
+            "cast-float32-0x3e99999a-to-float8_e4m3fn": ["nearer to the upper neighbour", "mantissa"],
+            "packing-int4": ["byte 0 = 0x21", "byte 1 = 0x03"],
+        },
+    ),
+    (
+        "quantize",
+        {
+            "how-many-elements-have-each-code-in-the-order-of-the-codes": ["elements", "-1.5"],
+            "size-of-the-error-of-each-element-by-row-and-column": ["|error|"],
+        },
+    ),
+]
+
+
+def saved(page: Any, name: str, kind: str) -> Path:
+    button = page.get_by_role("button", name=f"{kind.upper()}: save {name}", exact=True)
+    with page.expect_download(timeout=20_000) as caught:
+        button.press("Enter")
+    assert caught.value.suggested_filename == f"{name}.{kind}"
+    return Path(caught.value.path())
+
+
+def texts(root: ElementTree.Element) -> list[str]:
+    return ["".join(element.itertext()).strip() for element in root.iter(f"{SVG}text")]
+
+
+CASES = [
+    *((path, pictures, False) for path, pictures in PAGES),
+    *((path, pictures, True) for path, pictures in PAGES[:2]),
+]
+
+
+@pytest.mark.parametrize(("path", "pictures", "dark"), CASES, ids=[path.partition("?")[0] for path, *_ in CASES])
+def test_pictures_are_saved(browser: Any, address: str, path: str, pictures: dict[str, list[str]], dark: bool) -> None:
+    image = pytest.importorskip("PIL.Image")
+    visit = Visit(browser, address, dark=dark)
+    page = visit.go(path)
+    page.wait_for_function("() => [...document.querySelectorAll('[data-testid=stVegaLiteChart]')]"
+                           ".every(chart => chart.querySelector('svg.marks'))")  # fmt: skip
+    assert page.get_by_role("button", name="SVG: save").count() == len(pictures)
+    for name, shown in pictures.items():
+        root = ElementTree.fromstring(saved(page, name, "svg").read_bytes())
+        assert root.tag == f"{SVG}svg"
+        assert root.find(f"{SVG}title").text
+        assert root.find(f".//{SVG}foreignObject") is None
+        assert "href" not in ElementTree.tostring(root, "unicode")  # it needs no other file
+        assert set(shown) <= set(texts(root)), name
+        width, height = (float(root.get(side)) for side in ("width", "height"))
+        assert root.get("viewBox") == f"0 0 {width:.0f} {height:.0f}"
+        picture = image.open(io.BytesIO(saved(page, name, "png").read_bytes()))
+        scale = picture.width / width
+        assert scale >= 2
+        assert abs(picture.height - height * scale) <= 1
+        flat = picture.convert("RGBA")
+        assert flat.getpixel((1, 1)) == ((20, 22, 28, 255) if dark else (255, 255, 255, 255))  # the page's colour
+        assert len(flat.getcolors(1 << 24)) > 3  # not blank
+    assert visit.complaints == []
+    assert visit.outside() == []
+    visit.context.close()

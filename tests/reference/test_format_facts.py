@@ -1,0 +1,214 @@
+"""The facts of formats: typed from their documents, and counted among all codes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.custom_formats import CUSTOM_FORMATS
+from support.p3109_names import NAMES
+
+import lowprec as lp
+from lowprec import reference
+from lowprec.explorer.format_names import format_named
+from lowprec.reference.format_facts import format_facts
+from lowprec.reference.number_text import number_text
+from lowprec.spec.formats import NUMERIC, Format, Kind
+
+BY_NAME = {"ids": lambda fmt: fmt.name}
+SMALL = [fmt for fmt in NUMERIC if fmt.bits <= 8]
+SMALL_P3109 = [lp.as_format(name) for name in NAMES if int(name[6:].split("p")[0]) <= 6]
+COUNTED = [*SMALL, *[fmt for fmt in CUSTOM_FORMATS if fmt.bits <= 8], *SMALL_P3109]
+
+LAST = "is the last code without the sign bit:"
+WHY = {
+    "float64": "2^1024 would be 0x7FF0000000000000, which is Inf.",
+    "float32": "2^128 would be 0x7F800000, which is Inf.",
+    "float16": "65536 would be 0x7C00, which is Inf.",
+    "bfloat16": "2^128 would be 0x7F80, which is Inf.",
+    "float8_e4m3fn": "480 would be 0x7F, which is NaN.",
+    "float8_e4m3fnuz": f"0x7F {LAST} 256 would need the next one, 0x80, which is NaN.",
+    "float8_e5m2": "65536 would be 0x7C, which is Inf.",
+    "float8_e5m2fnuz": f"0x7F {LAST} 65536 would need the next one, 0x80, which is NaN.",
+    "float8_e8m0fnu": "2^128 would be 0xFF, which is NaN.",
+    "float6_e2m3fn": f"0x1F {LAST} 8 would need the next one, 0x20, which is -0.",
+    "float6_e3m2fn": f"0x1F {LAST} 32 would need the next one, 0x20, which is -0.",
+    "float4_e2m1fn": f"0x7 {LAST} 8 would need the next one, 0x8, which is -0.",
+    "int2": "1 = 2^1 - 1: the one bit after the sign is 1, and the next code, 0x2, is -2.",
+    "uint2": "3 = 2^2 - 1: all 2 bits are 1.",
+    "int4": "7 = 2^3 - 1: all 3 bits after the sign are 1, and the next code, 0x8, is -8.",
+    "uint4": "15 = 2^4 - 1: all 4 bits are 1.",
+    "int8": "127 = 2^7 - 1: all 7 bits after the sign are 1, and the next code, 0x80, is -128.",
+    "uint8": "255 = 2^8 - 1: all 8 bits are 1.",
+    "int16": "32767 = 2^15 - 1: all 15 bits after the sign are 1, and the next code, 0x8000, is -32768.",
+    "uint16": "65535 = 2^16 - 1: all 16 bits are 1.",
+    "int32": "2147483647 = 2^31 - 1: all 31 bits after the sign are 1, and the next code, 0x80000000, is -2147483648.",
+    "uint32": "4294967295 = 2^32 - 1: all 32 bits are 1.",
+    "int64": "9223372036854775807 = 2^63 - 1: all 63 bits after the sign are 1, and the next code, 0x8000000000000000, "
+    "is -9223372036854775808.",
+    "uint64": "18446744073709551615 = 2^64 - 1: all 64 bits are 1.",
+    "bool": "There are two values: the code 0 is False, every other one is True.",
+    "binary8p3se": "57344 would be 0x7F, which is Inf.",
+    "binary8p3sf": f"0x7F {LAST} 65536 would need the next one, 0x80, which is NaN.",
+    "binary8p3ue": "3221225472 would be 0xFE, which is Inf.",
+    "binary8p3uf": "3758096384 would be 0xFF, which is NaN.",
+    "e4m3": "256 would be 0x78, which is Inf.",
+    "e4m3,inf=0": "288 would be 0x79, which is NaN.",
+    "e4m3,bias=8,inf=0,nan=negative-zero": f"0x7F {LAST} 256 would need the next one, 0x80, which is NaN.",
+    "e4m3,nan=negative-zero": "480 would be 0x7F, which is Inf.",
+    "e4m3,nan=all-ones": "448 would be 0x7E, which is Inf.",
+    "e4m3,nan=none": "480 would be 0x7F, which is Inf.",
+    "e4m3,inf=0,nan=none": f"0x7F {LAST} 512 would need the next one, 0x80, which is -0.",
+    "e3m2,inf=0,nan=none,signed=0": "0x1F is the last code: 32 would need one bit more.",
+    "e4m0,inf=0,nan=none,signed=0,zero=0": "0xF is the last code: 512 would need one bit more.",
+}  # fmt: skip
+"""Why the values of a format end with the largest one."""
+
+
+def test_why_the_values_end_where_they_do() -> None:
+    assert {fmt.name for fmt in NUMERIC} < set(WHY)
+    for name, sentence in WHY.items():
+        assert format_facts(format_named(name)).why_it_ends == sentence
+
+
+LIMITS = {  # bias, emin, emax, largest, smallest normal, smallest, eps, 1 <= v < 2, subnormal codes, -0
+    "float16": (15, -14, 15, 65504, "2^-14", "2^-24", "2^-10", 1024, 2 * 1023, 0x8000),
+    "bfloat16": (127, -126, 127, (2 - Fraction(1, 128)) * 2**127, "2^-126", "2^-133", "2^-7", 128, 2 * 127, 0x8000),
+    "float8_e4m3fn": (7, -6, 8, 448, "2^-6", "2^-9", "2^-3", 8, 14, 0x80),
+    "float8_e4m3fnuz": (8, -7, 7, 240, "2^-7", "2^-10", "2^-3", 8, 14, None),
+    "float8_e5m2": (15, -14, 15, 57344, "2^-14", "2^-16", "2^-2", 4, 6, 0x80),
+    "float8_e5m2fnuz": (16, -15, 15, 57344, "2^-15", "2^-17", "2^-2", 4, 6, None),
+    "float8_e8m0fnu": (127, -127, 127, 2**127, "2^-127", "2^-127", "2^0", 1, 0, None),
+    "float6_e2m3fn": (1, 0, 2, 7.5, "2^0", "2^-3", "2^-3", 8, 14, 0x20),
+    "float6_e3m2fn": (3, -2, 4, 28, "2^-2", "2^-4", "2^-2", 4, 6, 0x20),
+    "float4_e2m1fn": (1, 0, 2, 6, "2^0", "2^-1", "2^-1", 2, 2, 0x8),
+}  # fmt: skip
+"""OFP8 1.0, table 1; MX 1.0, section 5.3; arXiv 2206.02915; IEEE 754."""
+
+CODES = {  # NaN codes, Inf codes
+    "float32": ([(0x7F800001, 0x7FFFFFFF), (0xFF800001, 0xFFFFFFFF)], [(0x7F800000,) * 2, (0xFF800000,) * 2]),
+    "float16": ([(0x7C01, 0x7FFF), (0xFC01, 0xFFFF)], [(0x7C00,) * 2, (0xFC00,) * 2]),
+    "bfloat16": ([(0x7F81, 0x7FFF), (0xFF81, 0xFFFF)], [(0x7F80,) * 2, (0xFF80,) * 2]),
+    "float8_e4m3fn": ([(0x7F, 0x7F), (0xFF, 0xFF)], []),
+    "float8_e4m3fnuz": ([(0x80, 0x80)], []),
+    "float8_e5m2": ([(0x7D, 0x7F), (0xFD, 0xFF)], [(0x7C, 0x7C), (0xFC, 0xFC)]),
+    "float8_e5m2fnuz": ([(0x80, 0x80)], []),
+    "float8_e8m0fnu": ([(0xFF, 0xFF)], []),
+    "float6_e2m3fn": ([], []),
+    "float4_e2m1fn": ([], []),
+    "int8": ([], []),
+    "binary8p3se": ([(0x80, 0x80)], [(0x7F, 0x7F), (0xFF, 0xFF)]),
+    "binary8p3ue": ([(0xFF, 0xFF)], [(0xFE, 0xFE)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_are_those_of_the_documents(name: str) -> None:
+    facts = format_facts(name)
+    powers = [Fraction(2) ** int(text.removeprefix("2^")) for text in LIMITS[name][4:7]]
+    assert (facts.bias, facts.emin, facts.emax, facts.largest.number) == LIMITS[name][:4]
+    assert facts.smallest_normal is not None
+    assert [facts.smallest_normal.number, facts.smallest.number, facts.eps] == powers
+    assert (facts.values_from_one_to_two, facts.subnormal_codes, facts.negative_zero) == LIMITS[name][7:]
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_special_codes_are_those_of_the_documents(name: str) -> None:
+    facts = format_facts(name)
+    assert (list(facts.nan_codes), list(facts.inf_codes)) == CODES[name]
+
+
+@pytest.mark.parametrize("fmt", COUNTED, **BY_NAME)
+def test_counts_are_those_of_all_codes(fmt: Format) -> None:
+    values = [reference.decode(code, fmt) for code in range(2**fmt.bits)]
+    numbers = sorted({value.number for value in values if not value.special})
+    positive, facts = [number for number in numbers if number > 0], format_facts(fmt)
+    assert facts.numbers == len(numbers)
+    assert facts.finite_codes == sum(not value.special for value in values)
+    assert (facts.lowest.number, facts.smallest.number, facts.largest.number) == (numbers[0], positive[0], numbers[-1])
+    for special, ranges in (("nan", facts.nan_codes), ("inf", facts.inf_codes)):
+        codes = [code for code, value in enumerate(values) if value.special == special]
+        assert codes == sorted(code for first, last in ranges for code in range(first, last + 1))
+    zeros = [code for code, value in enumerate(values) if value.negative and not value.special and not value.magnitude]
+    assert zeros == ([] if facts.negative_zero is None else [facts.negative_zero])
+    assert facts.values_from_one_to_two == sum(1 <= number < 2 for number in positive)
+    assert facts.values_inside_one_and_two == sum(1 < number < 2 for number in positive)
+    assert facts.eps == next((number - 1 for number in positive if number > 1), None) or 1 not in positive
+    assert (facts.eps is None) == (1 not in positive or positive[-1] == 1)
+    counts = [(binade.exponent, binade.values) for binade in reference.binades(fmt)]
+    spread = [reference.binade_of(number) for number in positive]
+    assert counts == [(power, spread.count(power)) for power in sorted(set(spread))]
+    assert facts.values_in_last_binade == counts[-1][1]
+    for binade in reference.binades(fmt):
+        inside = [number for number in positive if 1 <= number / Fraction(2) ** binade.exponent < 2]
+        assert {high - low for low, high in pairwise(inside)} <= {binade.step}
+        assert binade.step == Fraction(2) ** (binade.exponent - binade.significant_bits + 1)
+    if fmt.is_float:
+        full = [count for power, count in counts[:-1] if facts.emin is not None and power >= facts.emin]
+        assert set(full) <= {facts.values_per_binade}
+        fields = [code >> fmt.mantissa_bits & (1 << fmt.exponent_bits) - 1 for code in range(2**fmt.bits)]
+        subnormal = sum(
+            not field and bool(value.magnitude) and fmt.has_zero for field, value in zip(fields, values, strict=True)
+        )
+        assert facts.subnormal_codes == subnormal
+
+
+@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+def test_what_stands_behind_the_largest_value(fmt: Format) -> None:
+    facts = format_facts(fmt)
+    if fmt.kind is Kind.BOOL:
+        assert facts.end[:3] == (reference.Value.of(2), None, None)
+        return
+    assert facts.end.value.number == facts.largest.number + reference.ulp(facts.largest, fmt)
+    if facts.end.code is not None:
+        assert facts.end.meaning == reference.decode(facts.end.code, fmt)
+        assert reference.decode(facts.end.code - 1, fmt) == facts.largest
+
+
+@pytest.mark.parametrize("fmt", [lp.as_format(name) for name in ("float16", "float32", "float64")], **BY_NAME)
+def test_ieee_floats_are_numpys(fmt: Format) -> None:
+    facts, info = format_facts(fmt), np.finfo(fmt.name)
+    assert (float(facts.largest), float(facts.eps or 0)) == (info.max, info.eps)
+    assert facts.smallest_normal is not None
+    assert (float(facts.smallest_normal), float(facts.smallest)) == (info.smallest_normal, info.smallest_subnormal)
+    assert facts.nan_count == 2 * (2**info.nmant - 1)
+    assert facts.inf_count == 2
+    assert facts.values_from_one_to_two == facts.values_inside_one_and_two + 1 == 2**info.nmant
+    assert facts.numbers == 2**fmt.bits - facts.nan_count - 2 - 1
+
+
+LIMIT = st.one_of(st.sampled_from(["inf", "-inf", "0", "-0", "1", "2", "448"]), st.fractions(-600, 600))
+
+
+@given(st.sampled_from(COUNTED), LIMIT, LIMIT)
+def test_values_between_two_limits(fmt: Format, low: object, high: object) -> None:
+    values = [reference.decode(code, fmt) for code in range(2**fmt.bits)]
+    numbers = {value.number for value in values if not value.special}
+    first, last = (
+        float(str(limit)) if "inf" in str(limit) else reference.Value.of(limit).number for limit in (low, high)
+    )
+    assert reference.values_between(low, high, fmt) == sum(first <= number < last for number in numbers)
+
+
+def test_what_is_no_limit_and_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="`low` must be a number"):
+        reference.values_between("nan", 1, "int8")
+    with pytest.raises(ValueError, match="`x` must be a finite number other than 0"):
+        reference.binade_of("-inf")
+    with pytest.raises(ValueError, match="`fmt` must be one of"):
+        format_facts("string")
+    assert reference.values_between(2, 1, "int8") == 0
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [("0", "0"), ("-0", "-0"), ("nan", "NaN"), ("-inf", "-Inf"), ("-17/23", "-17/23"), ("448", "448"),
+     ("1e-9", "0.000000001"), ("1e300", "1e+300"), ("0x1p-149", "2^-149"), ("-0x1p-149", "-2^-149"),
+     ("0x1.8p-149", "about 2.10195e-45"), ("12345678901234567/3", "about 4.11523e+15")],
+)  # fmt: skip
+def test_numbers_as_texts(x: str, text: str) -> None:
+    assert number_text(reference.Value.of(x)) == text
