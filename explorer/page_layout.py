@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,8 +14,18 @@ from .controls import Controls
 from .menu import links_to_open
 from .page_states import PageState, Selection
 from .url_query import query_text
+from .views.evidence import Checked, Evidence, run
 
-__all__ = ["OPERATOR_PAGES", "apply_styles", "copy_section", "heading", "open_in", "save_picture", "show"]
+__all__ = [
+    "OPERATOR_PAGES",
+    "apply_styles",
+    "copy_section",
+    "evidence_section",
+    "heading",
+    "open_in",
+    "save_picture",
+    "show",
+]
 
 OPERATOR_PAGES = {
     name: f"https://onnx.ai/onnx/operators/onnx__{name}.html"
@@ -49,6 +60,23 @@ def save_picture(svg: str, name: str, detail: str = "") -> None:
     run to run; a format, code or number is a detail. `pictures` makes such texts; `charts.show` does this for charts.
     """
     saving.save_picture(svg, name, detail)
+
+
+def evidence_section(
+    rows: Sequence[Evidence | None], check: Callable[[], Sequence[Checked]], subject: str = "format"
+) -> None:
+    """Show which rules decide what the page shows and what speaks for them, and a button that checks them now.
+
+    `rows` has the evidence of each subject, None where the kept results have no rule; `check` is called by the button.
+    Embedded pages have none.
+    """
+    if st.context.is_embedded:
+        return
+    st.header("Evidence", anchor=False)
+    show("evidence", rows=[row for row in rows if row is not None], run=run(), subject=subject)
+    help_ = "Casts every code of the source formats, or those at every edge, and compares them with exact arithmetic."
+    if st.button("Check now", help=help_, icon=":material/fact_check:"):
+        show("evidence_check", checked=check())
 
 
 def open_in(state: PageState, number: str | None = None, fmt: str | None = None) -> None:

@@ -38,6 +38,8 @@ LONGEST = 4000
 _LONGEST_NUMBER = 40
 _LONGEST_QUOTED = 40
 
+_INTEGER = re.compile(r"-?[0-9]{1,20}")
+
 _BETWEEN_NAMES = re.compile(r",(?!\s*\w*=)")
 """A comma that is not one of a description: what follows there has an equals sign."""
 
@@ -101,12 +103,14 @@ def flag(default: bool) -> Any:
 
 def integer(default: int, options: Iterable[int]) -> Any:
     """Return a field that is one of some integers."""
-    values = {str(option): option for option in options}
+    values = options if isinstance(options, range) else tuple(options)
 
     def parse(text: str) -> int:
-        if text not in values:
-            raise ValueError(f"must be a whole number from {min(values.values())} to {max(values.values())}")
-        return values[text]
+        value = int(text) if _INTEGER.fullmatch(text) else None
+        if value is None or str(value) != text or value not in values:
+            low, high = (values[0], values[-1]) if isinstance(values, range) else (min(values), max(values))
+            raise ValueError(f"must be a whole number from {low} to {high}")
+        return value
 
     return _field(default, parse)
 

@@ -12,6 +12,7 @@ from lowprec.explorer.page_states.conversion import NO_FORMAT, VIA_NAMES
 from lowprec.explorer.rounding_controls import cast_controls, options_of
 from lowprec.explorer.views import cast_chain as chain_view
 from lowprec.explorer.views import conversion as view
+from lowprec.explorer.views import evidence
 from lowprec.explorer.views.anatomy import anatomy
 from lowprec.explorer.views.cast_options import CastOptions
 from lowprec.explorer.views.numbers import code_text, place
@@ -131,6 +132,8 @@ unused = f" The last {packing.unused_bits} bits belong to no code and are 0." if
 size = f"{count_text(len(codes), 'code')} of {narrow.bits} bits in {count_text(len(packing.packed), 'byte')}"
 st.caption(f"{size}; below each bit the number of its code.{unused}")
 page_layout.save_picture(pictures.packed_bytes(packing, charts.is_dark()), "packing", narrow.name)
+proof = evidence.evidence(conversion.value, target, options, source)
+page_layout.evidence_section([proof], lambda: [evidence.check(target, options, [source])])
 is_packing_asked = (state.packed, state.codes) != (Conversion().packed, Conversion().codes)
 snippets = code_snippets.of_conversion(
     conversion, options, bitcast, chain.steps if chain else (), packing if is_packing_asked else None

@@ -8,9 +8,12 @@ from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import format_named, is_described
 from lowprec.explorer.page_states import FORMAT_NAMES, LINES, OPSETS, Rounding
 from lowprec.explorer.rounding_controls import overflow_box, rounding_box
+from lowprec.explorer.views import evidence
 from lowprec.explorer.views import number_line as line_view
 from lowprec.explorer.views import rounding as view
 from lowprec.explorer.views.cast_options import cast_options
+from lowprec.explorer.views.format_card import range_end
+from lowprec.explorer.views.losses import losses_of
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.opset_rules import NEWEST
 from lowprec.spec.round_modes import ROUND_MODES
@@ -50,6 +53,9 @@ rounding = page.compute_or_reset(compute, opset=NEWEST)
 state = page.state
 explanation = rounding.explanation
 page_layout.show("rounding_result", explanation=explanation)
+if losses := losses_of(explanation):
+    page_layout.show("loss_sentence", losses=losses)
+page_layout.show("range_end", end=range_end(fmt))
 page_layout.open_in(state)
 if rounding.interval is not None:
     page_layout.show("rounding_interval", explanation=explanation, interval=rounding.interval)
@@ -78,4 +84,6 @@ if fmt.is_float:
     description = "The distance between neighbours by magnitude"
     charts.show(step_sizes(line_view.spacing(fmt)), description, f"distances-{fmt.name}")
 cast = cast_options(state.saturate, ROUND_MODES[0], state.opset, state.rounding, state.overflow)
+proof = evidence.evidence(explanation.x, fmt, cast)
+page_layout.evidence_section([proof], lambda: [evidence.check(fmt, cast)])
 page_layout.copy_section(page, "rounding", *code_snippets.of_number(str(explanation.x), fmt, cast))

@@ -7,6 +7,7 @@ from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import HELP, format_named
 from lowprec.explorer.page_states import FLOATS, MOST_OTHERS, OPSETS, Saturation
 from lowprec.explorer.rounding_controls import overflow_box
+from lowprec.explorer.views import evidence
 from lowprec.explorer.views import saturation as view
 from lowprec.explorer.views.cast_options import BY_WIDTH, DETERMINISTIC
 from lowprec.spec.rounding_rules import NAN_RULES
@@ -75,4 +76,5 @@ st.caption(
     "bool is 0 for 0 alone."
 )
 page_layout.show("saturation_table", table=view.integers(state.opset), label="Integers")
+page_layout.evidence_section(evidence.of_overflow(state.opset), lambda: evidence.check_overflow(state.opset), "target")
 page_layout.copy_section(page, "saturation", *code_snippets.of_opset(state.opset, others))

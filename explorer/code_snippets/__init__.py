@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .anatomy import of_code
+from .arithmetic import of_operation, of_sum
 from .block_sweep import of_sweep
 from .compare import of_comparison
 from .conversion import of_conversion
@@ -19,9 +20,11 @@ __all__ = [
     "of_conversion",
     "of_description",
     "of_number",
+    "of_operation",
     "of_opset",
     "of_quantization",
     "of_sweep",
+    "of_sum",
     "onnx_node",
     "python_explain",
 ]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from lowprec import Format
+from lowprec.spec.opset_rules import NEWEST
 
 from ..views.cast_options import CastOptions, options_for
 from ..views.conversion import BitCasting, Conversion, Packing
@@ -18,6 +20,7 @@ from .snippet_text import (
     cast_arguments,
     cast_attributes,
     made_formats,
+    model_lines,
     node_call,
     node_list,
     onnx_node,
@@ -51,7 +54,8 @@ def of_conversion(
         python = (
             f"{NUMPY}{made}code = np.array([{conversion.code:#x}], np.{source.code_dtype})\n"
             f"result = lp.encode(code, {texts[target]}{arguments})\n"
-            "print([hex(code) for code in result.tolist()])"
+            "print([hex(code) for code in result.tolist()])\n"
+            f"print(lp.cast(code, {texts[target]}{arguments}))"
         )
         if bitcast.value is not None:
             python += f"\nprint(lp.bitcast(code, {texts[target]}, source={texts[source]}))"
@@ -102,20 +106,21 @@ def _nodes(conversion: Conversion, options: CastOptions, bitcast: BitCasting, st
     why_not = why_no_node(*formats) or next(filter(None, (why_no_node(options=asked[fmt]) for fmt in formats[1:])), "")
     if why_not:
         return why_not
+    opset = options.get("opset", NEWEST)  # which integers have, too, where another rounding was chosen
     if steps:
         names = ["x", *(f"through{index}" for index in range(len(steps) - 1)), "y"]
         nodes = [
             node_call("Cast", [names[index]], names[index + 1], {"to": fmt, **_as_integers(fmt, asked[fmt])})
             for index, fmt in enumerate(formats[1:])
         ]
-        return f"{node_list(nodes)}\nopset = onnx.helper.make_opsetid('', {options['opset']})"
-    onnx = onnx_node("Cast", to=target, **_as_integers(target, asked[target]))
+        return node_list(nodes) + model_lines({"x": source}, {"y": target}, opset)
+    onnx = onnx_node("Cast", opset=opset, source=source, to=target, **_as_integers(target, asked[target]))
     if bitcast.value is not None and not bitcast.note:
         onnx += f"\nbits = {node_call('BitCast', ['x'], 'y', {'to': target})}"
     return onnx
 
 
-def _as_integers(fmt: Format, options: CastOptions) -> dict[str, object]:
+def _as_integers(fmt: Format, options: CastOptions) -> dict[str, Any]:
     """Return the attributes of a Cast, with flags as integers."""
     attributes = cast_attributes(fmt, options)
     return {name: int(value) if isinstance(value, bool) else value for name, value in attributes.items()}

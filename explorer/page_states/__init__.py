@@ -6,7 +6,7 @@ Its fields are those of `url_query`, which reads them from a link.
 from __future__ import annotations
 
 from .anatomy import ANATOMY_SHOWS, Anatomy
-from .arithmetic import Arithmetic
+from .arithmetic import ARITHMETIC_SHOWS, Arithmetic
 from .compare import COMPARED_NAMES, MAX_COMPARED, Compare
 from .conversion import PACKABLE_NAMES, Conversion
 from .describe import DESCRIBABLE_NAMES, Describe
@@ -20,6 +20,7 @@ from .start import Start
 
 __all__ = [
     "ANATOMY_SHOWS",
+    "ARITHMETIC_SHOWS",
     "COMPARED_NAMES",
     "DESCRIBABLE_NAMES",
     "FLOATS",

@@ -27,11 +27,20 @@ def report() -> Any:
     return compare(cases(), *installed())
 
 
+def _rule_lines(summary: dict[str, Any]) -> str:
+    """Return a summary as JSON, each rule on a line."""
+    rules = ",\n".join(f"  {json.dumps(rule)}: {json.dumps(row)}" for rule, row in summary["rules"].items())
+    rest = json.dumps({name: value for name, value in summary.items() if name != "rules"}, indent=1)
+    return f'{rest[:-2]},\n "rules": {{\n{rules}\n }}\n}}'
+
+
 def _run(options: argparse.Namespace) -> None:
-    from ..conformance import report_text
+    from ..conformance import report_text, results
 
     result = report()
-    if options.json:
+    if options.summary:
+        print(_rule_lines(results.summary(result)))
+    elif options.json:
         print(json.dumps(result.as_json(), indent=1))
     else:
         print(report_text.markdown_table(result) if options.markdown else report_text.as_text(result))
@@ -49,5 +58,6 @@ def add_command(commands: Any) -> None:
     )
     form = one.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything as JSON")
+    form.add_argument("--summary", action="store_true", help="print the counts alone, as lowprec keeps them")
     form.add_argument("--markdown", action="store_true", help="print the table alone, as Markdown")
     one.set_defaults(run=_run)

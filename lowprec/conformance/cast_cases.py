@@ -16,7 +16,7 @@ from ..spec.round_modes import ROUND_MODES
 from .cases import Call, Case, Tensor
 from .cast_inputs import sweep_float32, sweep_float64, sweep_int64, sweep_uint64
 
-__all__ = ["cast_cases"]
+__all__ = ["cast_cases", "expected_codes", "inputs", "rules_of_inputs"]
 
 _SWEEP = 1000  # random inputs on top of the edges
 
@@ -33,7 +33,7 @@ def _values_of(source: Format) -> Codes:
     return values
 
 
-def _inputs(source: Format, target: Format) -> tuple[Codes, Codes]:
+def inputs(source: Format, target: Format) -> tuple[Codes, Codes]:
     """Return codes of a source, and their exact values as float64, int64 or uint64."""
     if source.bits <= 16:
         codes = np.arange(2 if source.kind is Kind.BOOL else 1 << source.bits)
@@ -50,7 +50,8 @@ def _inputs(source: Format, target: Format) -> tuple[Codes, Codes]:
     return integers.astype(source.dtype).view(source.code_dtype), integers
 
 
-def _expected(values: Codes, target: Format, **options: Any) -> Codes:
+def expected_codes(values: Codes, target: Format, **options: Any) -> Codes:
+    """Return the codes that Cast gives exact values: float64, int64 or uint64."""
     from_values = expected_from_float64 if values.dtype.kind == "f" else expected_from_integers
     return from_values(values, target, **options)
 
@@ -61,13 +62,13 @@ def _rounded_twice(values: Codes, source: Format, target: Format, options: dict[
     if source.bits < 32 or (source.is_float and source.bits == 32):
         return differs
     unsaturated = {**options, "saturate": False}  # which tells the overflow from the largest value
-    once = _expected(values, target, **unsaturated)
+    once = expected_codes(values, target, **unsaturated)
     with np.errstate(all="ignore"):
         through = [values.astype(np.float32).astype(np.float64)] if target.bits < 32 else []
         if not source.is_float and target.bits < 64:
             through.append(values.astype(np.float64))
     for route in through:
-        differs |= _expected(route, target, **unsaturated) != once
+        differs |= expected_codes(route, target, **unsaturated) != once
     return differs & np.isfinite(values)
 
 
@@ -127,7 +128,9 @@ def _to_integer(source: Format, target: Format, values: Codes) -> Iterator[tuple
     yield "whole special", ~np.isfinite(values)
 
 
-def _sorted(source: Format, target: Format, codes: Codes, values: Codes, options: dict[str, Any]) -> dict[str, Codes]:
+def rules_of_inputs(
+    source: Format, target: Format, codes: Codes, values: Codes, options: dict[str, Any]
+) -> dict[str, Codes]:
     """Return which inputs each rule decides; every input has one."""
     if target.kind is Kind.BOOL:
         return {"bool": np.ones(values.shape, bool)}
@@ -166,11 +169,11 @@ def _call(source: Format, target: Format, codes: Codes, options: dict[str, Any])
 
 
 def _same(fmt: Format) -> Iterator[Case]:
-    codes, values = _inputs(fmt, fmt)
+    codes, values = inputs(fmt, fmt)
     for options in _options(fmt):
         if options["opset"] == NEWEST and options["round_mode"] in (None, ROUND_MODES[0]):
             by_table = fmt.saturates == "asked" and fmt.has_inf and options["saturate"]
-            expected = _expected(values, fmt, **options) if by_table else codes
+            expected = expected_codes(values, fmt, **options) if by_table else codes
             yield Case("same saturate" if by_table else "same", _call(fmt, fmt, codes, options), expected)
 
 
@@ -182,9 +185,9 @@ def cast_cases() -> Iterator[Case]:
             if source is target:
                 yield from _same(source)
                 continue
-            codes, values = _inputs(source, target)
+            codes, values = inputs(source, target)
             for options in _options(target):
-                expected = _expected(values, target, **options)
-                for rule, which in _sorted(source, target, codes, values, options).items():
+                expected = expected_codes(values, target, **options)
+                for rule, which in rules_of_inputs(source, target, codes, values, options).items():
                     if which.any() and (options["opset"] == NEWEST or rule == "FNUZ Inf"):
                         yield Case(rule, _call(source, target, codes[which], options), expected[which])

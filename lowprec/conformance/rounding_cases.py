@@ -24,6 +24,7 @@ __all__ = [
     "mx_elements",
     "rounding_cases",
     "scale_cases",
+    "within",
 ]
 
 ENCODE = "encode"
@@ -83,7 +84,7 @@ def _inputs(target: Format) -> Codes:
     return found
 
 
-def _sorted(x: Codes, target: Format) -> tuple[Codes, Codes, Codes]:
+def within(x: Codes, target: Format) -> tuple[Codes, Codes, Codes]:
     """Return the numbers within the range of a target, those beyond its largest value, and those below the range."""
     magnitudes = np.abs(x)
     over = magnitudes > np.float64(target.max)
@@ -101,7 +102,7 @@ def _case(rule: str, x: Codes, target: Format, rounding: Rounding, attributes: d
 
 
 def _to(family: str, target: Format) -> Iterator[Case]:
-    inside, over, below = _sorted(_inputs(target), target)
+    inside, over, below = within(_inputs(target), target)
     usual = OVERFLOWS[0] if target.bits <= 8 else OVERFLOWS[2]
     for mode in MODES:
         if mode not in STOCHASTIC:

@@ -20,6 +20,7 @@ from lowprec.conformance import report_text
 from lowprec.conformance.cases import Call, Case, Tensor
 from lowprec.conformance.comparison import Cell, Report, compare
 from lowprec.conformance.libraries import Library, Lowprec, installed
+from lowprec.conformance.results import Count, kept_results, summary
 from lowprec.conformance.rules import DISPUTED, RULES
 
 
@@ -38,6 +39,17 @@ def test_every_rule_is_tried_and_lowprec_keeps_them(found: Report, tally: Counte
         tally["Conformance: lowprec beside the rules, every instruction set differ"] += ours.differ
         assert ours.differ == 0, name
     assert sum(row["lowprec"].tried for row in found.cells.values()) > 20_000_000
+
+
+def test_the_kept_results_are_these(found: Report) -> None:
+    """The explorer quotes them; a new rule, case or version needs `lowprec conformance --summary` again."""
+    kept, now = kept_results(), summary(found)
+    assert list(kept.counts) == list(now["rules"])
+    for rule, row in now["rules"].items():
+        for title, (tried, differ) in row.items():
+            if kept.versions.get(title) == found.versions[title]:
+                assert kept.counts[rule][title] == Count(tried, differ), (rule, title)
+    assert kept.versions["lowprec"] == found.versions["lowprec"]
 
 
 # What is known of the installed versions: (rule, library, input, target, attributes, theirs, expected).

@@ -70,10 +70,15 @@ def test_of_a_conversion(target, capsys):
             found = conversion(3, source, target, **options)
             read = bitcasting(3, source, target)
             python, onnx_text = code_snippets.of_conversion(found, options, read)
-            first, *second = run(python, capsys)[1].splitlines()
+            first, cast, *second = run(python, capsys)[1].splitlines()
             assert re.findall("0x[0-9a-f]+", first) == [hex(found.result)]
+            value = {"True": "1", "False": "0"}.get(cast.strip("[] "), cast.strip("[] "))
+            assert float(value) == pytest.approx(float(reference.decode(found.result, target)), rel=1e-4)
             assert len(second) == (source.bits == target.bits)
             names = run(onnx_text, capsys)[0]
+            onnx.checker.check_model(names["model"], full_check=True)
+            assert names["model"].opset_import[0].version == 28
+            assert names["model"].graph.input[0].type.tensor_type.elem_type == source.onnx_enum
             assert ("bits" in names) == (source.bits == target.bits != 6)
             for name in names.keys() & {"node", "bits"}:
                 assert check([names[name]], {"x": (source.onnx_enum, [1])}, 28) == {"y": target.onnx_enum}

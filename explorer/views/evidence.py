@@ -1,0 +1,149 @@
+"""Evidence: what the conformance run found for the rule that decides a number, and a check of Cast on the spot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lowprec import Format
+from lowprec.conformance.cast_check import CastCheck, check_cast, rule_of_cast
+from lowprec.conformance.results import kept_results
+from lowprec.conformance.rules import DECIDED, DISPUTED, ONNX, RULES
+from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT64, NUMERIC
+from lowprec.spec.opset_rules import INF_IS_NAN
+
+from .cast_options import CastOptions, options_for
+
+__all__ = [
+    "Checked",
+    "Evidence",
+    "Peer",
+    "Run",
+    "check",
+    "check_overflow",
+    "evidence",
+    "of_code",
+    "of_overflow",
+    "run",
+]
+
+_OURS = "lowprec"
+
+_SOURCES = (BFLOAT16, FLOAT16)
+"""Of the check of a number: all their 131,072 codes reach every edge of the narrow formats."""
+
+_OVERFLOW = (
+    "float8 overflow", "float8 Inf", "FNUZ", "float8 NaN", "small overflow", "small NaN",
+    "power above", "power Inf", "power NaN", "whole beyond", "whole special",
+)  # fmt: skip
+"""How the rules begin that Saturation shows."""
+
+_SECTIONS = {ONNX: "docs/semantics.md", DECIDED: "docs/semantics.md", DISPUTED: "docs/semantics.md"}
+_OTHER_SECTION = "docs/rounding.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another library: its version, and how many of the inputs that it was given come out otherwise."""
+
+    name: str
+    version: str
+    tried: int
+    differ: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One rule of the conformance table: its words, who says so and where the docs do; what the run found.
+
+    `subject` is what on the page the rule decides.
+    """
+
+    subject: str
+    group: str
+    text: str
+    basis: str
+    section: str
+    tried: int
+    differ: int
+    peers: tuple[Peer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """When, where and with which version of lowprec the kept results were found."""
+
+    date: str
+    machine: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found: a result for each source, or why there is none; what it was made with."""
+
+    target: Format
+    checks: tuple[CastCheck, ...]
+    problem: str = ""
+    remark: str = ""
+
+
+def run() -> Run:
+    """Return the run that the evidence is of."""
+    kept = kept_results()
+    return Run(kept.date, kept.machine, kept.versions[_OURS])
+
+
+def evidence(x: object, fmt: Format, options: CastOptions, source: Format = FLOAT64) -> Evidence | None:
+    """Return the evidence for what a number becomes in a format; None where no rule of the table decides that."""
+    name = rule_of_cast(x, fmt, source, **options_for(fmt, options))
+    return None if name is None else _of_rule(name, fmt.name)
+
+
+def of_code(value: object, fmt: Format) -> Evidence | None:
+    """Return the evidence for the value of a code: its cast to float64, which has every value of a narrow float."""
+    return evidence(value, FLOAT64, {}, fmt)
+
+
+def of_overflow(opset: int) -> tuple[Evidence, ...]:
+    """Return the evidence for every rule of what is too large, infinite or NaN."""
+    names = [
+        name
+        for name in RULES
+        if name.startswith(_OVERFLOW) and not name.startswith("round") and (name != "FNUZ Inf" or opset in INF_IS_NAN)
+    ]
+    return tuple(_of_rule(name, RULES[name].group) for name in names)
+
+
+def check_overflow(opset: int) -> tuple[Checked, ...]:
+    """Check the 8-bit floats with and without `saturate`, from the 16-bit floats."""
+    asked = [fmt for fmt in NUMERIC if fmt.saturates == "asked" and (fmt.since or opset) <= opset]
+    return tuple(
+        replace(check(fmt, {"saturate": saturate, "opset": opset}, _SOURCES[:1]), remark=f"saturate = {int(saturate)}")
+        for fmt in asked
+        for saturate in (True, False)
+    )
+
+
+def _of_rule(name: str, subject: str) -> Evidence:
+    rule, kept = RULES[name], kept_results()
+    counts = kept.counts[name]
+    peers = tuple(
+        Peer(title, kept.versions[title], count.tried, count.differ)
+        for title, count in counts.items()
+        if title != _OURS and count.differ
+    )
+    section = _SECTIONS.get(rule.basis, _OTHER_SECTION)
+    ours = counts[_OURS]
+    return Evidence(subject, rule.group, rule.text, rule.basis, section, ours.tried, ours.differ, peers)
+
+
+def check(fmt: Format, options: CastOptions, sources: Sequence[Format] = _SOURCES) -> Checked:
+    """Compare the kernels with exact arithmetic now, from some sources to a format."""
+    asked: dict[str, Any] = dict(options_for(fmt, options))
+    try:
+        checks = tuple(check_cast(source, fmt, **asked) for source in sources if len(sources) == 1 or source is not fmt)
+    except ValueError as error:
+        return Checked(fmt, (), str(error))
+    return Checked(fmt, checks)
