@@ -73,7 +73,9 @@ def test_of_a_conversion(target, capsys):
             first, cast, *second = run(python, capsys)[1].splitlines()
             assert re.findall("0x[0-9a-f]+", first) == [hex(found.result)]
             value = {"True": "1", "False": "0"}.get(cast.strip("[] "), cast.strip("[] "))
-            assert float(value) == pytest.approx(float(reference.decode(found.result, target)), rel=1e-4)
+            exact = float(reference.decode(found.result, target))
+            close = float(value) == pytest.approx(exact, rel=1e-4, nan_ok=True)  # NumPy prints few digits of float64
+            assert close or reference.encode(value, target) == found.result  # and of float16 one that names it
             assert len(second) == (source.bits == target.bits)
             names = run(onnx_text, capsys)[0]
             onnx.checker.check_model(names["model"], full_check=True)
