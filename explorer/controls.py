@@ -70,6 +70,10 @@ class Controls(Generic[S]):
         state, _ = read(self.cls, st.query_params)
         _write_link(dataclasses.replace(state, **changes))  # type: ignore[type-var]
 
+    def refuse(self, why: str) -> None:
+        """Show, in the next run, why a callback changed nothing."""
+        st.session_state[self.key(_REFUSED)] = f"{why}. Nothing was changed."
+
     def compute_or_reset(self, compute: Callable[[S], T], **defaults: Any) -> T:
         """Return what a view computes from the state; on a ValueError show it, set fields to `defaults`, compute again.
 
@@ -99,13 +103,14 @@ class Controls(Generic[S]):
 
     def _changed(self, name: str, then: Callable[[S, S], S] | None) -> None:
         value = st.session_state[self.key(name)]
-        if value is None or value == []:  # a control was emptied: the value stays
+        if value is None:  # a control was emptied: the value stays
             return
         old, _ = read(self.cls, st.query_params)
         try:
             value = checked(self.cls, name, value)
-        except ValueError as error:  # a text that was typed in a list: the value stays
-            st.session_state[self.key(_REFUSED)] = f"{name} {error}; got {shown(value)}. Nothing was changed."
+        except ValueError as error:  # a text that was typed in a list, or none is left of it: the value stays
+            if value != []:
+                self.refuse(f"{name} {error}; got {shown(value)}")
             return
         new = dataclasses.replace(old, **{name: value})  # type: ignore[type-var]
         _write_link(then(old, new) if then else new)

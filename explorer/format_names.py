@@ -1,4 +1,4 @@
-"""Names of formats in links and controls: rows of the table, formats of IEEE P3109, and descriptions."""
+"""Names of formats in links and controls: rows of the table, tf32, formats of IEEE P3109, and descriptions."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Callable, Collection
 from lowprec import Format, as_format
 from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.format_spelling import float_format_spelled, has_spelled_shape
+from lowprec.spec.named_floats import has_own_name
 from lowprec.spec.p3109 import has_p3109_shape
 
 __all__ = ["HELP", "any_format", "checked_name", "format_named", "is_described"]
 
 HELP = (
-    "A format of the list; one of IEEE P3109, such as binary8p3se; or a description, such as "
+    "A format of the list; tf32; one of IEEE P3109, such as binary8p3se; or a description, such as "
     "e4m3,bias=8,inf=0,nan=negative-zero. Its parts: bias=; signed=, inf= and zero= (0 or 1); "
     "nan= (ieee, all-ones, negative-zero or none)."
 )
@@ -38,22 +39,26 @@ def any_format(_: Format) -> str:
     return ""
 
 
-def checked_name(text: str, rows: Collection[str], problem: Callable[[Format], str] = any_format) -> str:
+def checked_name(
+    text: str, rows: Collection[str], problem: Callable[[Format], str] = any_format, *, converted: bool = True
+) -> str:
     """Return the name of the format that a text names; ValueError, to follow the name of a field, if there is none.
 
-    It is one of `rows`; or a format of IEEE P3109 or of a description, in any case, that lowprec converts and with
-    which there is no `problem` on the page.
+    It is one of `rows`; or tf32, a format of IEEE P3109 or of a description, in any case, with which there is no
+    `problem` on the page and, unless `converted` is False, which lowprec converts.
     """
     if text in rows:
         return text
     name = text.strip()
-    if len(name) > _LONGEST or not (has_p3109_shape(name) or has_spelled_shape(name)):
-        raise ValueError("must be one of the names in the list, of IEEE P3109, or a description such as e4m3,bias=8")
+    if len(name) > _LONGEST or not (has_own_name(name) or has_p3109_shape(name) or has_spelled_shape(name)):
+        raise ValueError(
+            "must be one of the names in the list, tf32, a name of IEEE P3109, or a description such as e4m3,bias=8"
+        )
     try:
         fmt = format_named(name)
     except ValueError as error:
         raise ValueError(_as_predicate(error)) from error
-    if reason := why_not_converted(fmt):
+    if converted and (reason := why_not_converted(fmt)):
         raise ValueError(f"must be a format that lowprec converts, not {fmt.name}, {reason}")
     if reason := problem(fmt):
         raise ValueError(reason)

@@ -57,8 +57,10 @@ def _linear(page: Controls[Quantize], rank: int) -> None:
     one, two, three, four = st.columns([3, 3, 2, 3])
     page.format_box(one, "Format", "fmt", TARGET_NAMES)
     two.segmented_control("One scale for each", GRANULARITIES, required=True, **page.bind("per"))
-    _axis_box(page, three, rank)
-    four.slider("Block size", 1, 256, **page.bind("block"), disabled=state.per != "block")
+    if state.per != "tensor":
+        _axis_box(page, three, rank)
+    if state.per == "block":
+        four.slider("Block size", 1, 256, **page.bind("block"))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         names = [scale.name for scale in SCALE_FORMATS]
         st.selectbox("Format of the scales", names, **page.bind("scale"), width=_WIDTH)

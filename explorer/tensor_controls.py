@@ -1,9 +1,10 @@
-"""The controls of Quantize that choose its tensor: sampled from a distribution, typed, or uploaded."""
+"""The controls of Quantize that choose its tensor: sampled, typed, uploaded, or one of a checkpoint."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from .checkpoint_controls import tensor_of_checkpoint
 from .controls import Controls
 from .page_states import Quantize
 from .views.tensor import DISTRIBUTIONS, MOST_BYTES, Tensor, from_file, names_in, sampled, typed
@@ -11,9 +12,14 @@ from .views.tensor import DISTRIBUTIONS, MOST_BYTES, Tensor, from_file, names_in
 __all__ = ["tensor_from"]
 
 
+_UPLOAD, _KEPT = "upload", "quantize.kept-upload"
+"""The keys in the session of the control and of the file that was chosen last."""
+
+
 def tensor_from(page: Controls[Quantize]) -> Tensor:
     """Show the controls of the chosen origin and return the tensor; without a file, end the run."""
-    return {"sampled": _sampled, "typed": _typed, "file": _uploaded}[page.state.origin](page)
+    origins = {"sampled": _sampled, "typed": _typed, "file": _uploaded, "folder": tensor_of_checkpoint}
+    return origins[page.state.origin](page)
 
 
 def _sampled(page: Controls[Quantize]) -> Tensor:
@@ -40,13 +46,33 @@ def _typed(page: Controls[Quantize]) -> Tensor:
     return page.compute_or_reset(lambda state: typed(state.x), x=Quantize().x)
 
 
+def _keep_upload() -> None:
+    """Keep name and bytes of a file that was chosen: Streamlit forgets it on another page. Forget one taken away."""
+    file = st.session_state[_UPLOAD]
+    if file is None:
+        st.session_state.pop(_KEPT, None)
+    else:
+        st.session_state[_KEPT] = (file.name, file.getvalue())
+
+
+def _forget_upload() -> None:
+    st.session_state.pop(_KEPT, None)
+
+
 def _uploaded(page: Controls[Quantize]) -> Tensor:
     kinds = ("npy", "safetensors")
-    file = st.file_uploader("A .npy or .safetensors file", kinds, key="upload", max_upload_size=MOST_BYTES // 10**6)
-    if file is None:
+    label, most = "A .npy or .safetensors file", MOST_BYTES // 10**6
+    file = st.file_uploader(label, kinds, key=_UPLOAD, max_upload_size=most, on_change=_keep_upload)
+    if file is not None:
+        st.session_state[_KEPT] = (file.name, file.getvalue())
+    if _KEPT not in st.session_state:
         st.info("Choose a file to go on. It is read on this machine; a link does not hold it.")
         st.stop()
-    name, content = file.name, file.getvalue()
+    name, content = st.session_state[_KEPT]
+    if file is None:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.text(f"The file is the one that was chosen before: {name}")
+            st.button("Forget it", on_click=_forget_upload)
     names = page.compute_or_stop(lambda _: names_in(name, content))
     if len(names) > 1:
         page.compute_or_reset(lambda state: _check_tensor_name(state.tensor, names), tensor="")

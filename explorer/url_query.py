@@ -38,6 +38,8 @@ LONGEST = 4000
 _LONGEST_NUMBER = 40
 _LONGEST_QUOTED = 40
 
+_INTEGER = re.compile(r"-?[0-9]{1,20}")
+
 _BETWEEN_NAMES = re.compile(r",(?!\s*\w*=)")
 """A comma that is not one of a description: what follows there has an equals sign."""
 
@@ -69,17 +71,24 @@ def choices(default: Sequence[str], options: Sequence[str]) -> Any:
     return _field(tuple(default), lambda text: tuple(map(parse_one, dict.fromkeys(text.split(",")))), ",".join)
 
 
-def format_name(default: str, rows: Collection[str], problem: Callable[[Format], str] = any_format) -> Any:
-    """Return a field that is the name of a format: one of `rows`, or of IEEE P3109 or described and without problem."""
-    return _field(default, lambda text: checked_name(text, rows, problem))
+def format_name(
+    default: str, rows: Collection[str], problem: Callable[[Format], str] = any_format, *, converted: bool = True
+) -> Any:
+    """Return a field that is the name of a format: one of `rows`, or one that `format_names.checked_name` takes.
+
+    A page that converts no arrays sets `converted` to False: it takes formats that lowprec only explains, as tf32.
+    """
+    return _field(default, lambda text: checked_name(text, rows, problem, converted=converted))
 
 
-def format_names(default: Sequence[str], rows: Collection[str], most: int) -> Any:
-    """Return a field that is a tuple of 1 to `most` different names of formats, joined by commas in a link."""
+def format_names(
+    default: Sequence[str], rows: Collection[str], most: int, *, converted: bool = True, fewest: int = 1
+) -> Any:
+    """Return a field that is a tuple of `fewest` to `most` different names of formats, joined by commas in a link."""
 
     def parse(text: str) -> tuple[str, ...]:
-        parts = dict.fromkeys(_BETWEEN_NAMES.split(text))
-        names = tuple(dict.fromkeys(checked_name(part, rows) for part in parts))
+        parts = dict.fromkeys(_BETWEEN_NAMES.split(text) if text or fewest else ())
+        names = tuple(dict.fromkeys(checked_name(part, rows, converted=converted) for part in parts))
         if len(names) > most:
             raise ValueError(f"must be at most {most} names")
         return names
@@ -94,12 +103,14 @@ def flag(default: bool) -> Any:
 
 def integer(default: int, options: Iterable[int]) -> Any:
     """Return a field that is one of some integers."""
-    values = {str(option): option for option in options}
+    values = options if isinstance(options, range) else tuple(options)
 
     def parse(text: str) -> int:
-        if text not in values:
-            raise ValueError(f"must be a whole number from {min(values.values())} to {max(values.values())}")
-        return values[text]
+        value = int(text) if _INTEGER.fullmatch(text) else None
+        if value is None or str(value) != text or value not in values:
+            low, high = (values[0], values[-1]) if isinstance(values, range) else (min(values), max(values))
+            raise ValueError(f"must be a whole number from {low} to {high}")
+        return value
 
     return _field(default, parse)
 

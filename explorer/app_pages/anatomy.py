@@ -9,7 +9,7 @@ from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import ANATOMY_SHOWS, FORMAT_NAMES, Anatomy
 from lowprec.explorer.views import anatomy as view
-from lowprec.explorer.views import evidence, numbers
+from lowprec.explorer.views import evidence, format_card, numbers
 from lowprec.spec.formats import FLOAT64
 
 
@@ -44,6 +44,8 @@ with left:
     if fmt.bits <= 8:
         components.bit_switches(fmt, anatomy.code, anatomy.fields, key="bits", on_change=go)
     page_layout.show("code_value", anatomy=anatomy)
+    if anatomy.losses:
+        page_layout.show("loss_sentence", losses=anatomy.losses)
     page_layout.open_in(page.state)
     steps = st.columns(2)
     for column, near, name in zip(steps, (anatomy.below, anatomy.above), ("previous", "next"), strict=True):
@@ -55,6 +57,8 @@ with left:
 with right:
     page_layout.show("facts", facts=view.facts(anatomy))
 
+st.header("The format", anchor=False)
+page_layout.show("format_card", facts=format_card.card(fmt))
 if view.has_binades(fmt):
     st.header("Binades", anchor=False)
     st.caption("The first value of each binade and the step between its values. Click one to show it.")

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from lowprec import reference
 from lowprec.explorer import charts, code_snippets, page_layout
 from lowprec.explorer.charts.format_ranges import precisions, ranges
 from lowprec.explorer.controls import Controls
@@ -11,6 +12,7 @@ from lowprec.explorer.page_states import COMPARED_NAMES, MAX_COMPARED, Compare
 from lowprec.explorer.rounding_controls import cast_controls, options_of
 from lowprec.explorer.views import compare as view
 from lowprec.explorer.views import evidence
+from lowprec.explorer.views.format_card import comparison
 from lowprec.reference.exact_cast import Value
 
 page = Controls(Compare)
@@ -37,7 +39,7 @@ with options_bar:
 options = options_of(state)
 text = page.compute_or_reset(lambda state: view.checked(state.x), x=Compare().x)
 x = Value.of(text)
-facts = [view.facts(fmt) for fmt in formats]
+facts = [reference.format_facts(fmt) for fmt in formats]
 
 st.header("The number in each format", anchor=False)
 outcomes = [view.outcome(x, fmt, **options) for fmt in formats]
@@ -45,9 +47,10 @@ page_layout.show("cast_outcomes", outcomes=outcomes, links_of=lambda fmt: links_
 st.caption("≈ marks decimals that are rounded here; the codes and their values are exact.")
 castable = [outcome.format for outcome in outcomes if not outcome.problem]
 st.header("Facts", anchor=False)
-page_layout.show("format_facts", formats=facts)
+page_layout.show("format_facts", formats=formats, facts=comparison(formats))
 st.caption(
-    "numbers: distinct finite values, −0 being 0. eps: from 1 to the next value. digits: bits of precision · log₁₀ 2."
+    "≠ marks the facts in which two or three formats differ. A binade is the values from one power of two up to the "
+    "next. Different numbers: finite ones, −0 being 0. Digits: bits of precision · log₁₀ 2."
 )
 st.header("Range", anchor=False)
 charts.show(ranges(facts, view.log2(x)), "Positive range of each format on a scale of powers of two")

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from lowprec.explorer import page_layout
+from lowprec.explorer.checkpoint_controls import forget_tensor
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.page_states import ORIGINS, SHOWS, Quantize
 from lowprec.explorer.quantize_sections import LABELS, show_section
@@ -15,7 +16,7 @@ page_layout.heading(
     "QuantizeLinear's rule",
     "QuantizeLinear",
 )
-st.segmented_control("Tensor", ORIGINS, required=True, **page.bind("origin"))
+st.segmented_control("Tensor", ORIGINS, required=True, **page.bind("origin", forget_tensor))
 tensor = tensor_from(page)
 st.segmented_control("Show", SHOWS, required=True, **page.bind("show"), format_func=lambda show: LABELS[show])
 page_layout.copy_section(page, "quantize", *show_section(page, tensor))

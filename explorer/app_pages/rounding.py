@@ -12,6 +12,8 @@ from lowprec.explorer.views import evidence
 from lowprec.explorer.views import number_line as line_view
 from lowprec.explorer.views import rounding as view
 from lowprec.explorer.views.cast_options import cast_options
+from lowprec.explorer.views.format_card import range_end
+from lowprec.explorer.views.losses import losses_of
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.opset_rules import NEWEST
 from lowprec.spec.round_modes import ROUND_MODES
@@ -51,6 +53,9 @@ rounding = page.compute_or_reset(compute, opset=NEWEST)
 state = page.state
 explanation = rounding.explanation
 page_layout.show("rounding_result", explanation=explanation)
+if losses := losses_of(explanation):
+    page_layout.show("loss_sentence", losses=losses)
+page_layout.show("range_end", end=range_end(fmt))
 page_layout.open_in(state)
 if rounding.interval is not None:
     page_layout.show("rounding_interval", explanation=explanation, interval=rounding.interval)

@@ -1,38 +1,80 @@
-"""The page Saturation: the tables of the Cast page, computed live."""
+"""The page Saturation: the tables of the Cast page, computed live, and formats that ONNX lacks beside them."""
 
 import streamlit as st
 
 from lowprec.explorer import code_snippets, page_layout
 from lowprec.explorer.controls import Controls
-from lowprec.explorer.page_states import OPSETS, Saturation
+from lowprec.explorer.format_names import HELP, format_named
+from lowprec.explorer.page_states import FLOATS, MOST_OTHERS, OPSETS, Saturation
+from lowprec.explorer.rounding_controls import overflow_box
 from lowprec.explorer.views import evidence
 from lowprec.explorer.views import saturation as view
+from lowprec.explorer.views.cast_options import BY_WIDTH, DETERMINISTIC
+from lowprec.spec.rounding_rules import NAN_RULES
 
 page = Controls(Saturation)
 page_layout.heading(
     "Saturation",
-    "Choose an opset to see how special and too large values are cast. Click a cell to open it in Anatomy.",
+    "Choose an opset, and other formats beside ONNX's, to see how special and too large values are cast. "
+    "Click a cell to open it in Anatomy.",
     "The tables of Cast",
 )
 st.segmented_control("Opset", OPSETS, required=True, **page.bind("opset"))
-opset = page.state.opset
-st.caption(f"A frame marks a result that differs at opset {OPSETS[-1]}. ε: the next float64.")
-for saturate in (True, False):
-    st.header(f"saturate = {int(saturate)}", anchor=False)
-    table = view.floats(opset, saturate)
-    page_layout.show("saturation_table", table=table, label=f"Casts with saturate {int(saturate)}")
-st.header("Formats that saturate does not concern", anchor=False)
-table = view.floats(opset, None)
-page_layout.show("saturation_table", table=table, label="Casts that saturate does not concern")
+state = page.state
+st.multiselect(
+    "Formats beside ONNX's",
+    dict.fromkeys(("tf32", "binary8p3se", "binary8p4se", "e4m3", *FLOATS, *state.fmts)),
+    max_selections=MOST_OTHERS,
+    **page.bind("fmts"),
+    accept_new_options=True,
+    placeholder="Choose up to four, or type a name",
+    help=HELP,
+)
+formats = tuple(format_named(name) for name in state.fmts)
+if formats:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox("Rounding", DETERMINISTIC, **page.bind("rounding"), width=190, help="Of these formats alone.")
+        overflow_box(page, formats)
+        st.selectbox("NaN", NAN_RULES, **page.bind("nan"), width=140, help="What NaN becomes in these formats.")
+    st.caption(
+        "The last columns follow these three rules of lowprec.cast, which are not attributes of ONNX's Cast: "
+        "neither the opset nor saturate concerns them."
+    )
+overflow = None if state.overflow == BY_WIDTH else state.overflow
+others = view.OtherColumns(formats, state.rounding, overflow, state.nan)
+st.caption(
+    "A cell is the code in hexadecimal and its value. "
+    f"A frame marks a result that differs at opset {OPSETS[-1]}. ε: to the next number of 53 bits, as float64 has them."
+)
+SENTENCES = {
+    True: "With saturate = 1, a finite number beyond the range becomes the largest value. So does Inf, but before "
+    "opset 24 it becomes NaN in the FNUZ formats.",
+    False: "With saturate = 0, what lies beyond the range becomes Inf, or NaN in a format without Inf.",
+    None: "Floats of 16 bits overflow to Inf. Formats with neither Inf nor NaN overflow to their largest value, and "
+    "NaN becomes a zero of the opposite sign.",
+}
+for saturate, sentence in SENTENCES.items():
+    name = "Formats that saturate does not concern" if saturate is None else f"saturate = {int(saturate)}"
+    st.header(name, anchor=False)
+    st.caption(sentence)
+    page_layout.show("saturation_table", table=view.floats(state.opset, saturate, others), label=f"Casts: {name}")
 
 st.header("Power-of-two scales: round_mode and saturate", anchor=False)
-powers = view.powers(opset)
+powers = view.powers(state.opset)
 if powers is None:
     st.info("Cast has them since opset 24.", icon=":material/info:")
 else:
+    st.caption(
+        "float8_e8m0fnu has powers of two alone. round_mode decides between two of them, saturate beyond their ends; "
+        "the sign of x is ignored."
+    )
     page_layout.show("saturation_table", table=powers, label="Power-of-two scales")
 
 st.header("Integers and bool: truncated, then wrapped", anchor=False)
-page_layout.show("saturation_table", table=view.integers(opset), label="Integers")
-page_layout.evidence_section(evidence.of_overflow(opset), lambda: evidence.check_overflow(opset), "target")
-page_layout.copy_section(page, "saturation", *code_snippets.of_opset(opset))
+st.caption(
+    "The fraction is cut off and the lowest bits are kept: 200 becomes -56 as int8. NaN and Inf become 0 in integers. "
+    "bool is 0 for 0 alone."
+)
+page_layout.show("saturation_table", table=view.integers(state.opset), label="Integers")
+page_layout.evidence_section(evidence.of_overflow(state.opset), lambda: evidence.check_overflow(state.opset), "target")
+page_layout.copy_section(page, "saturation", *code_snippets.of_opset(state.opset, others))

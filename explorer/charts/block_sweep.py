@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..views.block_sweep import SWEEP_RULES, Sweep, rule_label
 from . import Spec, accent, text_colour
 
 __all__ = ["sqnr_by_block_size"]
 
+_STAR = "M0,-1L.3,-.3L1,0L.3,.3L0,1L-.3,.3L-1,0L-.3,-.3Z"
 _SHAPES = (
-    "circle", "square", "cross", "diamond", "triangle-up", "triangle-down", "triangle-left", "triangle-right", "arrow",
+    "circle", "square", "cross", "diamond", "triangle-up", "triangle-left", "triangle-right", "triangle-down", _STAR,
 )  # fmt: skip
 
 
@@ -38,7 +40,15 @@ def sqnr_by_block_size(found: Sweep) -> Spec:
     dashes = [[1, 0], [8, 3], [2, 2], [8, 3, 2, 3], [12, 4], [5, 2, 1, 2, 1, 2], [4, 4]]
     count = len(formats)
     by_format = {"field": "format", "type": "nominal", "sort": None}
-    shared = {
+    legend = {
+        "title": "format",
+        "orient": "top",
+        "columns": 4,
+        "symbolType": "stroke",
+        "symbolSize": 400,
+        "symbolStrokeWidth": 2,
+    }
+    shared: dict[str, Any] = {
         "x": {
             "field": "block",
             "type": "quantitative",
@@ -50,7 +60,7 @@ def sqnr_by_block_size(found: Sweep) -> Spec:
         "color": {
             **by_format,
             "scale": {"domain": formats, "range": colours[:count]},
-            "legend": {"title": "format", "orient": "top"},
+            "legend": legend,
         },
         "detail": {"field": "line", "type": "nominal"},
         "tooltip": [
@@ -61,14 +71,22 @@ def sqnr_by_block_size(found: Sweep) -> Spec:
             {"field": "bits", "title": "bits per value"},
         ],
     }
-    dash = {**by_format, "scale": {"domain": formats, "range": dashes[:count]}, "legend": {"title": "format"}}
+    dash = {**by_format, "scale": {"domain": formats, "range": dashes[:count]}, "legend": legend}
     shape = {
         "field": "rule",
         "type": "nominal",
         "sort": None,
         "scale": {"domain": used, "range": [shapes[rule] for rule in used]},
-        "legend": {"title": "scale rule", "orient": "top", "columns": 3},
+        "legend": {"title": "scale rule", "orient": "top", "columns": 3, "symbolFillColor": accent()},
     }
-    lines = {"mark": {"type": "line", "strokeWidth": 2}, "encoding": {**shared, "strokeDash": dash}}
-    points = {"mark": {"type": "point", "size": 70, "filled": True}, "encoding": {**shared, "shape": shape}}
-    return {"height": 400, "data": {"values": rows}, "layer": [lines, points]}
+    lines = {
+        "data": {"values": rows},
+        "mark": {"type": "line", "strokeWidth": 2},
+        "encoding": {**shared, "strokeDash": dash},
+    }
+    points = {
+        "data": {"values": rows},
+        "mark": {"type": "point", "size": 70, "filled": True},
+        "encoding": {**shared, "shape": shape},
+    }
+    return {"height": 400, "layer": [lines, points]}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..views.compare import Facts, precision
+from lowprec import reference
+from lowprec.reference.format_facts import FormatFacts
+
 from . import Spec, accent, text_colour
 
 __all__ = ["precisions", "ranges"]
@@ -15,13 +17,15 @@ def _exponent_axis(field: str) -> Spec:
     return {"field": field, "type": "quantitative", "axis": axis}
 
 
-def ranges(facts: Sequence[Facts], mark: float | None) -> Spec:
+def ranges(facts: Sequence[FormatFacts], mark: float | None) -> Spec:
     """Return a bar for each format, from its smallest positive value to its largest; `mark` is log2 of the number."""
     rows = []
     for row in facts:
-        ends = {"format": row.format.name, "smallest": row.low_log2, "largest": row.high_log2}
-        rows.append({**ends, "values": "subnormal", "from": row.low_log2, "to": row.normal_log2})
-        rows.append({**ends, "values": "normal", "from": row.normal_log2, "to": row.high_log2})
+        normal = row.smallest_normal or row.largest  # all values may be subnormal
+        low, middle, high = (reference.log2(value) for value in (row.smallest, normal, row.largest))
+        ends = {"format": row.format.name, "smallest": low, "largest": high}
+        rows.append({**ends, "values": "subnormal", "from": low, "to": middle})
+        rows.append({**ends, "values": "normal", "from": middle, "to": high})
     colours = {"domain": ["normal", "subnormal"], "range": [accent(), text_colour("subnormal")]}
     bars = {
         "mark": {"type": "bar", "height": 14},
@@ -60,11 +64,11 @@ def ranges(facts: Sequence[Facts], mark: float | None) -> Spec:
     return spec
 
 
-def precisions(facts: Sequence[Facts]) -> Spec:
+def precisions(facts: Sequence[FormatFacts]) -> Spec:
     """Return a line for each format: its significant bits by magnitude."""
     rows = []
     for row in facts:
-        steps = [(step.exponent, step.bits) for step in precision(row.format)]
+        steps = [(binade.exponent, binade.significant_bits) for binade in reference.binades(row.format)]
         steps.append((steps[-1][0] + 1, steps[-1][1]))  # the last binade has an end too
         rows += [{"format": row.format.name, "exponent": exponent, "bits": bits} for exponent, bits in steps]
     name = {"field": "format", "type": "nominal", "sort": [row.format.name for row in facts]}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from .anatomy import of_code
+from .arithmetic import of_operation, of_sum
 from .block_sweep import of_sweep
 from .compare import of_comparison
 from .conversion import of_conversion
+from .describe import of_description
 from .quantize import of_comparison_of_settings, of_quantization
 from .rounding import of_number
 from .saturation import of_opset
@@ -16,10 +18,13 @@ __all__ = [
     "of_comparison",
     "of_comparison_of_settings",
     "of_conversion",
+    "of_description",
     "of_number",
+    "of_operation",
     "of_opset",
     "of_quantization",
     "of_sweep",
+    "of_sum",
     "onnx_node",
     "python_explain",
 ]

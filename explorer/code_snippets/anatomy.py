@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.opset_rules import NEWEST
 
 from ..views.anatomy import Anatomy
@@ -20,6 +21,9 @@ def of_code(anatomy: Anatomy) -> Snippets:
         return python_explain(str(anatomy.typed), fmt), why_not or onnx_node("Cast", opset=NEWEST, to=fmt, **attributes)
     to = WIDEST if fmt.is_float else fmt
     lines, texts = made_formats(fmt=fmt)
+    if why_not_converted(fmt):
+        call = f"lp.reference.decode({anatomy.code:#x}, {texts[fmt]})"
+        return f"import lowprec as lp\n\n{lines}print({call})", why_not
     python = (
         f"{NUMPY}{lines}code = np.array({anatomy.code:#x}, np.{fmt.code_dtype})\n"
         f"print(lp.decode(code, {texts[fmt]}, to={to.name!r}))"

@@ -16,8 +16,8 @@ from .snippet_text import (
     made_formats,
     onnx_node,
     python_arguments,
-    python_cast,
     python_explain,
+    python_explained_cast,
     takes_saturate,
     why_no_node,
 )
@@ -31,8 +31,7 @@ def of_number(x: str, fmt: Format, options: CastOptions) -> Snippets:
     if "rounding" in options:
         lines, texts = made_formats(fmt=fmt)
         call = f"{texts[fmt]}{python_arguments(cast_arguments(fmt, options))}"
-        python = f"{NUMPY}{lines}print(lp.explain({x!r}, {call}))\n{python_cast(x, call)}".rstrip()
-        return python, why_no_node(fmt, options=options)
+        return f"{NUMPY}{lines}{python_explained_cast(x, fmt, call)}", why_no_node(fmt, options=options)
     asked: Arguments = {} if options["saturate"] else {"saturate": False}
     if options["opset"] != NEWEST:
         asked["opset"] = options["opset"]

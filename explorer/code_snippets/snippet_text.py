@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from lowprec import Format
 from lowprec.reference.exact_cast import Value
+from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.formats import FLOAT64
 from lowprec.spec.p3109 import has_p3109_shape
 
@@ -28,7 +29,7 @@ __all__ = [
     "onnx_node",
     "python_arguments",
     "python_array",
-    "python_cast",
+    "python_explained_cast",
     "python_explain",
     "takes_saturate",
     "why_no_node",
@@ -158,14 +159,19 @@ def onnx_node(operator: str, /, *, opset: int | None = None, source: Format = WI
 def python_explain(x: str, fmt: Format, **options: object) -> str:
     """Return the Python that explains how a number is rounded, and that casts it."""
     lines, texts = made_formats(fmt=fmt)
-    call = f"{texts[fmt]}{python_arguments(options)}"
-    return f"{NUMPY}{lines}print(lp.explain({x!r}, {call}))\n{python_cast(x, call)}".rstrip()
+    return f"{NUMPY}{lines}{python_explained_cast(x, fmt, f'{texts[fmt]}{python_arguments(options)}')}"
 
 
-def python_cast(x: str, call: str) -> str:
-    """Return the line that casts a number with the arguments of `call`; nothing where float64 does not come near it."""
+def python_explained_cast(x: str, fmt: Format, call: str) -> str:
+    """Return the lines that explain the rounding of a number and cast it, with the arguments of `call`.
+
+    Nothing is cast where float64 does not come near the number, or lowprec only explains the format.
+    """
+    explained = f"print(lp.explain({x!r}, {call}))"
     array, remark = python_array(x)
-    return f"print(lp.cast({array}, {call})){remark}" if array else ""
+    return (
+        f"{explained}\nprint(lp.cast({array}, {call})){remark}" if array and not why_not_converted(fmt) else explained
+    )
 
 
 def python_array(x: str) -> tuple[str, str]:

@@ -6,25 +6,28 @@ Its fields are those of `url_query`, which reads them from a link.
 from __future__ import annotations
 
 from .anatomy import ANATOMY_SHOWS, Anatomy
-from .arithmetic import Arithmetic
+from .arithmetic import ARITHMETIC_SHOWS, Arithmetic
 from .compare import COMPARED_NAMES, MAX_COMPARED, Compare
 from .conversion import PACKABLE_NAMES, Conversion
-from .describe import Describe
+from .describe import DESCRIBABLE_NAMES, Describe
 from .errors import Errors
 from .options import FLOATS, FORMAT_NAMES, OPSETS
 from .quantize import MOST_SIDE_BY_SIDE, ORIGINS, SCHEMES, SHOWS, TARGET_NAMES, Quantize
 from .rounding import LINES, Rounding
-from .saturation import Saturation
+from .saturation import MOST_OTHERS, Saturation
 from .selection import PageState, Selection, at_an_opset
 from .start import Start
 
 __all__ = [
     "ANATOMY_SHOWS",
+    "ARITHMETIC_SHOWS",
     "COMPARED_NAMES",
+    "DESCRIBABLE_NAMES",
     "FLOATS",
     "FORMAT_NAMES",
     "LINES",
     "MAX_COMPARED",
+    "MOST_OTHERS",
     "MOST_SIDE_BY_SIDE",
     "OPSETS",
     "ORIGINS",

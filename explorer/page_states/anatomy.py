@@ -19,7 +19,7 @@ ANATOMY_SHOWS = ("decimal", "hex-float", "exact")
 class Anatomy(PageState):
     """One format; a code (``0x7e``, ``0b0111_1110``) or a number (``0.3``); what the code table shows."""
 
-    fmt: str = format_name(FIRST, FORMAT_NAMES)
+    fmt: str = format_name(FIRST, FORMAT_NAMES, converted=False)
     at: str = text("0x2a")
     show: str = choice("decimal", ANATOMY_SHOWS)
 

@@ -29,7 +29,7 @@ _COMPARED = tuple(
 class Compare(PageState):
     """Some formats, one number that is cast to all of them, the options of Cast or a rounding beyond it."""
 
-    fmts: tuple[str, ...] = format_names(_COMPARED, COMPARED_NAMES, MAX_COMPARED)
+    fmts: tuple[str, ...] = format_names(_COMPARED, COMPARED_NAMES, MAX_COMPARED, converted=False)
     x: str = text("0.3")
     saturate: bool = flag(True)
     round_mode: str = choice("up", ROUND_MODES)

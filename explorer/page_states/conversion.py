@@ -13,7 +13,7 @@ from ..views.anatomy import portable_text
 from ..views.cast_options import BY_WIDTH, ONNX, OVERFLOW_CHOICES, ROUNDING_CHOICES
 from ..views.conversion import PACKABLE, packing_problem
 from .options import FIRST, FLOAT, FORMAT_NAMES, NARROW, OPSETS
-from .selection import PageState, Selection, at_an_opset, number_or_none
+from .selection import PageState, Selection, at_an_opset, has_field_value, number_or_none
 
 __all__ = ["NO_FORMAT", "PACKABLE_NAMES", "VIA_NAMES", "Conversion"]
 
@@ -54,5 +54,6 @@ class Conversion(PageState):
         return Selection(number_or_none(portable_text(self.at, format_named(self.source))), self.target)
 
     def with_selection(self, number: str | None, name: str | None) -> Conversion:
-        """Return the state with a number and a target."""
-        return at_an_opset(replace(self, at=number or self.at, target=name or self.target))
+        """Return the state with a number, and with a target if arrays are converted to it."""
+        target = name if name is not None and has_field_value(self, "target", name) else self.target
+        return at_an_opset(replace(self, at=number or self.at, target=target))

@@ -23,18 +23,19 @@ from ..views.scales import (
     SCHEMES,
     TARGETS,
     Settings,
+    mx_problem,
     mx_settings,
     nvfp4_settings,
     target_problem,
 )
-from ..views.tensor import DISTRIBUTIONS
+from ..views.tensor import DISTRIBUTIONS, MOST_ELEMENTS
 from .options import FLOAT, NARROW
 from .selection import PageState, Selection, at_an_opset, has_field_value
 
 __all__ = ["MOST_SIDE_BY_SIDE", "ORIGINS", "SCHEMES", "SHOWS", "TARGET_NAMES", "Quantize"]
 
 TARGET_NAMES = tuple(fmt.name for fmt in TARGETS)
-ORIGINS = ("sampled", "typed", "file")
+ORIGINS = ("sampled", "typed", "file", "folder")
 """Where a tensor to quantize comes from."""
 
 SHOWS = ("result", "side-by-side", "sweep", "block")
@@ -49,7 +50,10 @@ def _checked_settings(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quantize(PageState):
-    """A small tensor and how it is quantized; a link holds the name of a file's tensor, not the file."""
+    """A small tensor and how it is quantized; a link holds the name of a file's tensor, not the file.
+
+    `folder` is the path of a checkpoint on the machine that runs the explorer.
+    """
 
     origin: str = choice("sampled", ORIGINS)
     x: str = text("0.1 -0.7 3 0.25; 5 -9 0.5 0; 0.01 0.02 -0.03 1", 3000)
@@ -73,9 +77,12 @@ class Quantize(PageState):
     rounding: str = choice(ROUNDINGS[0], ROUNDINGS)
     rounding_seed: int = integer(0, range(10_000))
     show: str = choice(SHOWS[0], SHOWS)
+    compared: tuple[str, ...] = texts(SUGGESTED[:MOST_SIDE_BY_SIDE], _checked_settings, MOST_SIDE_BY_SIDE)
     sweep_formats: tuple[str, ...] = choices(("mxfp4", NVFP4), tuple(BLOCK_FORMATS))
     sweep_rules: tuple[str, ...] = choices(SCALE_RULES, SWEEP_RULES)
-    compared: tuple[str, ...] = texts(SUGGESTED[:MOST_SIDE_BY_SIDE], _checked_settings, MOST_SIDE_BY_SIDE)
+    block_index: int = integer(0, range(MOST_ELEMENTS))
+    without_largest: bool = flag(False)
+    folder: str = text("", 1000)
 
     def settings(self) -> Settings:
         """Return how the tensor is quantized in the sections of one setting; NVFP4 has blocks of 16."""
@@ -100,11 +107,13 @@ class Quantize(PageState):
         )
 
     def selection(self) -> Selection:
-        """Return the format."""
-        return Selection(None, self.fmt)
+        """Return the format; that of NVFP4 is not chosen."""
+        return Selection(None, self.settings().fmt.name)
 
     def with_selection(self, number: str | None, name: str | None) -> Quantize:
         """Return the state with a format, if tensors are quantized to it."""
         if name is None or not has_field_value(self, "fmt", name):
+            return self
+        if self.scheme == MX and mx_problem(format_named(name)):
             return self
         return at_an_opset(replace(self, fmt=name))

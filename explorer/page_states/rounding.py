@@ -21,7 +21,7 @@ class Rounding(PageState):
     """One number, one format, the options of Cast; the number line; the rounding that is drawn, the overflow rule."""
 
     x: str = text("0.3")
-    fmt: str = format_name(FIRST, FORMAT_NAMES)
+    fmt: str = format_name(FIRST, FORMAT_NAMES, converted=False)
     saturate: bool = flag(True)
     opset: int = integer(NEWEST, OPSETS)
     line: str = choice("linear", LINES)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from importlib import import_module
 
-import streamlit as st
-
 from ..controls import Controls
 from ..page_states import SHOWS, Quantize
 from ..views.tensor import Tensor
@@ -22,10 +20,6 @@ LABELS = dict(zip(SHOWS, ("One setting", "Side by side", "Sweep", "One block"), 
 
 def show_section(page: Controls[Quantize], tensor: Tensor) -> tuple[str, str]:
     """Draw the section that the page shows; return the Python and ONNX code that repeat it."""
-    try:
-        section = import_module(f".{page.state.show.replace('-', '_')}", __name__)
-    except ModuleNotFoundError:
-        st.info("This section is not there yet.")
-        return "", ""
+    section = import_module(f".{page.state.show.replace('-', '_')}", __name__)
     python, onnx = section.show_section(page, tensor)
     return python, onnx

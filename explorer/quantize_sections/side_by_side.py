@@ -1,4 +1,4 @@
-"""Side by side: two to four settings on the tensor, which one loses least, and how their errors are spread."""
+"""Side by side: two to four settings on the tensor, which one loses least, and their errors by the size of x."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from .. import charts, code_snippets, page_layout
-from ..charts.side_by_side import error_spread
+from ..charts.side_by_side import errors_by_size
 from ..controls import Controls
 from ..page_states import MOST_SIDE_BY_SIDE, Quantize
 from ..views.quantization_settings import SUGGESTED, parse_settings, settings_text
@@ -17,6 +17,8 @@ from ..views.side_by_side import Row, compare, measure, verdict
 from ..views.tensor import Tensor
 
 __all__ = ["show_section"]
+
+_FULL = f"{MOST_SIDE_BY_SIDE} settings are the most: remove one to add it."
 
 _REMEMBERED = 64
 """Rows, each for one setting on one tensor."""
@@ -40,8 +42,9 @@ def show_section(page: Controls[Quantize], tensor: Tensor) -> tuple[str, str]:
         return "", ""
     if any(row.not_finite for row in rows):
         st.caption("SQNR and errors are those of elements that are finite before and after.")
-    st.header("Spread of the errors", anchor=False)
-    charts.show(error_spread(rows), "The size of the errors of each setting, from the smallest to the largest")
+    st.header("Errors by the size of the element", anchor=False)
+    charts.show(errors_by_size(rows), "The error of each setting, for elements from the smallest to the largest")
+    st.caption("Each step is a group of equally many elements: the root of the mean of their squared errors.")
     chosen = {row.text: parse_settings(row.text) for row in rows}
     return code_snippets.of_comparison_of_settings(page.state, tensor, chosen)
 
@@ -65,10 +68,10 @@ def _show_controls(page: Controls[Quantize]) -> None:
     own = page.state.settings()
     if own.scheme == MX and mx_problem(own.fmt):
         return
-    text = settings_text(own)
+    text, is_full = settings_text(own), len(chosen) == MOST_SIDE_BY_SIDE
     button.button(
         f"Add {text}",
-        help="The setting of the section One setting.",
-        disabled=text in chosen or len(chosen) == MOST_SIDE_BY_SIDE,
+        help=f"The setting of the section One setting. {_FULL if is_full else ''}",
+        disabled=text in chosen or is_full,
         on_click=lambda: page.set(compared=(*chosen, text)),
     )

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from lowprec import Format, as_format, reference
+from lowprec import Format, as_format, explain, reference
 from lowprec.reference.exact_cast import Value, decode, ulp
 from lowprec.reference.explanation import hex_float
+from lowprec.reference.losses import Loss
 from lowprec.spec.formats import Kind, NaNRule
 
+from .losses import losses_of
 from .numbers import Place, apart, code_text, digits_of, exact, exact_text, place, power_form, short
 
 __all__ = [
@@ -81,7 +83,8 @@ class Anatomy:
     """All about one code.
 
     `typed` is the number in the text, `error` how far `value` lies above it, `ulps` the same in units of the last place
-    (`lowprec.reference.ulp` of the number): all None where the text is a code or there is no such number.
+    (`lowprec.reference.ulp` of the number): all None where the text is a code or there is no such number. `losses` say
+    where the number saturated, wrapped or lost its NaN, Inf or sign.
     """
 
     format: Format
@@ -95,6 +98,7 @@ class Anatomy:
     typed: Value | None
     error: Fraction | None
     ulps: Fraction | None
+    losses: tuple[Loss, ...] = ()
 
     @property
     def is_exact(self) -> bool:
@@ -195,6 +199,7 @@ def anatomy(text: str, fmt: object) -> Anatomy:
         typed,
         error,
         None if error is None or typed is None else error / ulp(typed, row),
+        losses_of(None if typed is None else explain(typed, row)),
     )
 
 

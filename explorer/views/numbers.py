@@ -74,12 +74,15 @@ def short(number: Value | Fraction, room: int = 14, digits: int = 6) -> str:
 
 def digits_of(fmt: Format) -> int:
     """Return how many digits tell a float format's values apart."""
-    return 6 if fmt.bits < 32 or not fmt.is_float else 9 if fmt.bits == 32 else 17
+    if not fmt.is_float or fmt.mantissa_bits < 16:
+        return 6
+    return 9 if fmt.mantissa_bits < 24 else 17
 
 
 def apart(value: Value, fmt: Format) -> str:
     """Return a value of a format as text that no other value of it has; between two of them, as near as that."""
-    return short(value, 14 if fmt.bits < 32 else 18 if fmt.bits == 32 else 26, digits_of(fmt))
+    digits = digits_of(fmt)
+    return short(value, {6: 14, 9: 18, 17: 26}[digits] if fmt.is_float else 26, digits)
 
 
 def exact_text(value: Value) -> str:

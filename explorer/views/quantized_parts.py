@@ -42,6 +42,14 @@ class Slice:
     saturated: int
     sqnr_db: float
 
+    @property
+    def power(self) -> str:
+        """The scale as a power of two, which it is; NaN stays NaN."""
+        if self.scale.special:
+            return str(self.scale)
+        top, bottom = self.scale.magnitude.as_integer_ratio()
+        return f"2^{top.bit_length() - bottom.bit_length()}"
+
 
 def slices(quantized: Quantized, most: int = 256) -> tuple[Slice, ...]:
     """Return the first scales, each with its zero point and the errors of the elements that share it."""

@@ -1,4 +1,4 @@
-"""Saturation: the tables of ONNX's Cast for special and large values, computed by the kernels."""
+"""Saturation: the tables of ONNX's Cast for special and large values, by the kernels; other formats by the oracle."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from lowprec import Format, encode
+from lowprec import Format, encode, reference
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.spec.formats import FLOAT8_E8M0FNU, NUMERIC, Kind
 from lowprec.spec.opset_rules import ATTRIBUTE_SINCE, NEWEST, first_opset
@@ -18,12 +18,12 @@ from lowprec.spec.round_modes import ROUND_MODES
 from .anatomy import classify
 from .numbers import short
 
-__all__ = ["Cell", "Row", "Table", "edges", "floats", "integers", "powers"]
+__all__ = ["Cell", "OtherColumns", "Row", "Table", "floats", "integers", "powers"]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The code that the kernel gives for a number, `input`; `changed` if it is another one at the newest opset."""
+    """The code that a conversion gives for a number, `input`; `changed` if it is another one at the newest opset."""
 
     format: Format
     input: str
@@ -31,6 +31,22 @@ class Cell:
     value: Value
     kind: str
     changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OtherColumns:
+    """Formats with rules beyond ONNX, a column each; `overflow` is None where the width of a format decides."""
+
+    formats: tuple[Format, ...] = ()
+    rounding: str = "nearest_even"
+    overflow: str | None = None
+    nan: str = "signed"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The heads of the columns."""
+        marks = {True: "not in ONNX", False: "not by ONNX's rules"}
+        return tuple(f"{fmt.name} ({marks[fmt.onnx_enum is None]})" for fmt in self.formats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +65,7 @@ class Table:
     rows: tuple[Row, ...]
 
 
+_NO_OTHERS = OtherColumns()
 _NEGATIVE_NAN = math.copysign(math.nan, -1)
 _SPECIAL = (
     ("0", 0.0),
@@ -60,19 +77,24 @@ _SPECIAL = (
 )
 
 
-def edges(fmt: Format) -> tuple[float, float]:
-    """Return the last float64 that rounds to the largest value of a float format, and the next one."""
-    half = math.ldexp(1.0, fmt.emax - fmt.mantissa_bits - 1)
-    tie = float(fmt.max) + half
-    # a tie goes to the even code: to the largest one where that is even
-    return (tie, math.nextafter(tie, math.inf)) if fmt.max_code % 2 == 0 else (math.nextafter(tie, 0.0), tie)
+def _edges(fmt: Format, rounding: str | None = None) -> tuple[tuple[str, Fraction], ...]:
+    """Return the last number that fits and the first beyond, each with its place at the edge: ``464+ε``."""
+    edge = short(reference.overflow_edge(fmt, rounding=rounding).number, 8, 3)
+    last, first = reference.overflow_edges(fmt, rounding=rounding)
+    is_beyond = reference.overflow_edge(fmt, rounding=rounding).overflows
+    return ((f"{edge}−ε", last), (edge, first)) if is_beyond else ((edge, last), (f"{edge}+ε", first))
 
 
-def _edge_text(number: float, fmt: Format) -> str:
-    """Return a number next to the edge by its distance to it: ``464+ε``."""
-    tie = Fraction(fmt.max) + Fraction(2) ** (fmt.emax - fmt.mantissa_bits - 1)
-    sign = {-1: "−ε", 0: "", 1: "+ε"}[(Fraction(number) > tie) - (Fraction(number) < tie)]
-    return f"{short(tie, 8, 3)}{sign}"
+def _others(columns: OtherColumns) -> list[tuple[Cell, ...]]:
+    """Return the cells of formats with rules beyond ONNX, by the oracle, which takes formats of any width."""
+    found = []
+    for fmt in columns.formats:
+        cells = []
+        for text, number in (*_SPECIAL, *_edges(fmt, columns.rounding), ("-2·max", -2 * Fraction(fmt.max))):
+            code = reference.encode(number, fmt, rounding=columns.rounding, overflow=columns.overflow, nan=columns.nan)
+            cells.append(Cell(fmt, text, code, decode(code, fmt), classify(code, fmt), False))
+        found.append(tuple(cells))
+    return found
 
 
 def _cells(
@@ -92,25 +114,21 @@ def _rows(labels: Iterable[str], columns: Sequence[Sequence[Cell]]) -> tuple[Row
     return tuple(Row(label, cells) for label, cells in zip(labels, zip(*columns, strict=True), strict=True))
 
 
-def floats(opset: int, saturate: bool | None) -> Table:
+def floats(opset: int, saturate: bool | None, others: OtherColumns = _NO_OTHERS) -> Table:
     """Return special values and both edges of the range in the float formats of up to 16 bits that the opset has.
 
-    With True or False: those that `saturate` concerns. With None: those that it does not.
+    With True or False: those that `saturate` concerns. With None: those that it does not. Others come last.
     """
     formats = [fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 16 and fmt.has_zero and first_opset(fmt) <= opset]
     formats = [fmt for fmt in formats if (fmt.saturates == "asked") == (saturate is not None)]
     columns = []
     for fmt in formats:
-        last, first = edges(fmt)
-        inputs = [
-            *_SPECIAL,
-            (_edge_text(last, fmt), last),
-            (_edge_text(first, fmt), first),
-            ("-2·max", -2 * float(fmt.max)),
-        ]
+        edges = ((text, float(number)) for text, number in _edges(fmt))
+        inputs = [*_SPECIAL, *edges, ("-2·max", -2 * float(fmt.max))]
         columns.append(_cells(inputs, fmt, opset, saturate is not False))
     labels = [*(label for label, _ in _SPECIAL), "last x that fits", "first x beyond", "beyond, negative"]
-    return Table(tuple(fmt.name for fmt in formats), _rows(labels, columns))
+    names = (*(fmt.name for fmt in formats), *others.names)
+    return Table(names, _rows(labels, [*columns, *_others(others)]))
 
 
 def powers(opset: int) -> Table | None:
@@ -118,7 +136,8 @@ def powers(opset: int) -> Table | None:
     if opset < ATTRIBUTE_SINCE["Cast"]["round_mode"]:
         return None
     fmt = FLOAT8_E8M0FNU
-    low, high = math.ldexp(1.0, fmt.emin), math.ldexp(1.0, fmt.emax)
+    low, high = fmt.smallest_normal, float(fmt.max)
+    beyond = float(reference.overflow_edges(fmt)[1])
     inputs = [
         ("0", 0.0),
         ("NaN", math.nan),
@@ -130,7 +149,7 @@ def powers(opset: int) -> Table | None:
         ("1.75", 1.75),
         ("-3", -3.0),
         (f"2^{fmt.emax}", high),
-        (f"2^{fmt.emax}+ε", math.nextafter(high, math.inf)),
+        (f"2^{fmt.emax}+ε", beyond),
         (f"2^{fmt.emax + 1}", 2 * high),
     ]
     choices = [(saturate, mode) for saturate in (True, False) for mode in ROUND_MODES]

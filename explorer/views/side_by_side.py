@@ -1,4 +1,4 @@
-"""Side by side: several settings on one tensor, how far each is behind the best, and how its errors are spread."""
+"""Side by side: several settings on one tensor, how far each is behind the best, and its errors by the size of x."""
 
 from __future__ import annotations
 
@@ -9,14 +9,26 @@ from typing import Any
 
 import numpy as np
 
+from lowprec.loss import error_statistics
+
 from .quantization_settings import parse_settings
 from .quantize import quantize
 
-__all__ = ["Row", "compare", "measure", "verdict"]
+__all__ = ["Group", "Row", "compare", "measure", "verdict"]
 
 Array = np.ndarray[Any, Any]
 
-_QUANTILES = 100
+_GROUPS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Elements of about one size: the ends of |x|, the root of the mean square of their errors, the largest error."""
+
+    smallest: float
+    largest: float
+    rms_error: float
+    max_abs_error: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +36,7 @@ class Row:
     """What a setting gives on the tensor, by its text.
 
     `behind_db` is how much less its SQNR is than the best, 0 for the best, None where one of them is no number.
-    `errors` are 101 of the sizes of the errors, from the smallest to the largest, evenly spread among the elements.
+    `groups` are up to 20 of equally many finite elements, from the smallest |x| to the largest.
     """
 
     text: str
@@ -34,7 +46,7 @@ class Row:
     saturated: float
     flushed: float
     not_finite: int
-    errors: tuple[float, ...]
+    groups: tuple[Group, ...]
     is_best: bool = False
     behind_db: float | None = None
 
@@ -50,7 +62,7 @@ def measure(x: Array, text: str) -> Row:
         found.saturated,
         found.flushed,
         found.not_finite,
-        _spread(np.abs(found.error[found.finite])),
+        _by_size(found.x[found.finite], found.dequantized[found.finite]) if found.finite.any() else (),
     )
 
 
@@ -76,11 +88,14 @@ def _ranked(row: Row, best: float) -> Row:
     return replace(row, is_best=row.sqnr_db == best, behind_db=best - row.sqnr_db if is_number else None)
 
 
-def _spread(errors: Array) -> tuple[float, ...]:
-    if not errors.size:
-        return ()
-    places = np.rint(np.linspace(0, errors.size - 1, _QUANTILES + 1)).astype(np.int64)
-    return tuple(np.partition(errors, np.unique(places))[places].tolist())
+def _by_size(x: Array, back: Array) -> tuple[Group, ...]:
+    """Return the errors of elements, all finite, in groups of equal number by the size of x."""
+    order = np.argsort(np.abs(x), kind="stable")
+    groups = []
+    for part in np.array_split(order, min(_GROUPS, x.size)):
+        found = error_statistics(x[part], back[part])
+        groups.append(Group(float(abs(x[part[0]])), float(abs(x[part[-1]])), found.rms_error, found.max_abs_error))
+    return tuple(groups)
 
 
 def verdict(rows: Sequence[Row]) -> str:

@@ -57,7 +57,9 @@ DISTRIBUTIONS = ("normal", "uniform", "laplace", "student-t", "outliers")
 class Tensor:
     """Elements as float32, float16 or bfloat16, at least one; `note` says what was done to them, if anything.
 
-    `names` are the tensors of the file, `name` the one that was read, `stored` the format it has there.
+    `names` are the tensors of the file, `name` the one that was read, `stored` the format it has there. Of a tensor of
+    a checkpoint, the `first` so many indices of its first axis were read, all where it is None; `is_cut` says whether
+    its rows were then taken one after the other, and only some of them.
     """
 
     values: np.ndarray[Any, Any]
@@ -65,6 +67,8 @@ class Tensor:
     name: str = ""
     names: tuple[str, ...] = ()
     stored: Format | None = None
+    first: int | None = None
+    is_cut: bool = False
 
     @property
     def format(self) -> Format:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ CHUNK = 1 << 16
 
 _UNIT = 2304
 """Sums of squares are integers in units of 2**-2304, below float64's squares: adding them rounds nothing."""
+
+_ROOT_BITS = 64
+"""Of a square root, behind the point of its unit."""
 
 
 def _beyond(values: Array, fmt: Format, *, nearest: bool) -> Array:
@@ -232,6 +236,19 @@ class ErrorStats(ElementStats):
         if self._unbounded or not self._noise:
             return -math.inf if self._unbounded else math.inf
         return 10 * (math.log10(self._signal) - math.log10(self._noise))
+
+    @property
+    @default_mode
+    def rms_error(self) -> float:
+        """The root of the mean square of the errors of finite elements.
+
+        Inf where one of them became Inf, NaN where one became NaN and where there is none.
+        """
+        finite = self.elements - self.nan - self.inf
+        if not finite or self._unbounded:
+            return abs(self._unbounded) if finite else math.nan
+        root = math.isqrt((self._noise << 2 * _ROOT_BITS) // finite)
+        return float(Fraction(root, 1 << _UNIT // 2 + _ROOT_BITS))
 
 
 @default_mode

@@ -5,10 +5,11 @@ compute the expected codes of whole arrays.
 """
 
 from .accumulation import accumulate
-from .arithmetic import operate
+from .arithmetic import operate, relative_error
 from .array_accumulation import accumulate_runs
 from .binades import Binade, binades
 from .cast_chain import CastChain, cast_chain, cast_chain_witness
+from .error_curve import ErrorCurve, ErrorPoint, LargestError, error_curve
 from .exact_blocks import mx_blocks, mx_values
 from .exact_cast import cast, encode, neighbours, ulp
 from .exact_nvfp4 import nvfp4_blocks, nvfp4_values
@@ -20,19 +21,24 @@ from .number_text import binade_of, log2
 from .overflow import OverflowEdge, overflow_edge, overflow_edges
 from .philox import random_word
 from .rounding import decide_rounded, encode_rounded
+from .scale_steps import ScaleStep, linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
 from .value_counts import values_between
 
 __all__ = [
     "Binade",
     "CastChain",
+    "ErrorCurve",
+    "ErrorPoint",
     "FormatFacts",
+    "LargestError",
     "Loss",
     "OverflowEdge",
+    "ScaleStep",
     "Value",
-    "binade_of",
-    "binades",
     "accumulate",
     "accumulate_runs",
+    "binade_of",
+    "binades",
     "cast",
     "cast_chain",
     "cast_chain_witness",
@@ -42,24 +48,29 @@ __all__ = [
     "dynamic_quantize",
     "encode",
     "encode_rounded",
+    "error_curve",
     "exact_decimal",
     "finite_count",
     "format_facts",
+    "linear_scale_steps",
     "log2",
     "losses",
     "lost",
     "magnitude_of",
     "mx_blocks",
+    "mx_scale_steps",
     "mx_values",
     "neighbours",
     "nvfp4_blocks",
+    "nvfp4_scale_steps",
     "nvfp4_values",
+    "operate",
     "overflow_edge",
     "overflow_edges",
-    "operate",
     "precision_of",
     "quantize",
     "random_word",
+    "relative_error",
     "scale_index",
     "ulp",
     "values_between",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,10 +19,13 @@ from ..spec.rounding_rules import (
     check_rounding,
     check_stream,
 )
-from .arithmetic import exact_sum, operate
-from .exact_values import Value
+from .arithmetic import exact_product, exact_sum, rounded_as
+from .exact_cast import ulp
+from .exact_values import Value, decode
+from .explanation import Explanation, explain
 from .integer_sums import Adder, Number
 from .philox import random_words
+from .rounding import decide_rounded
 
 __all__ = ["METHODS", "Accumulation", "Step", "Terms", "accumulate", "ordered", "places_of", "terms_of"]
 
@@ -49,7 +54,8 @@ class Step:
 class Accumulation:
     """A sum in a format, step by step.
 
-    `terms` are the exact terms in the order in which they were added. `length` is the number of steps.
+    `terms` are the exact terms in the order in which they were added, `exact` is their exact sum: Inf or NaN where one
+    of them is.
     """
 
     format: Format
@@ -57,6 +63,7 @@ class Accumulation:
     rounding: Rounding
     stream: Stream | None
     terms: Terms
+    exact: Value
     _adder: Adder
     _steps: Sequence[tuple[Number, Number, Number]]  # before, added, sum
 
@@ -73,20 +80,41 @@ class Accumulation:
         """The sum after the last step."""
         return self._adder.value(self._steps[-1][2])
 
-    @property
-    def exact(self) -> Value:
-        """The exact sum of the terms: Inf or NaN where one of them is."""
-        return self.exact_after(len(self.terms))
+    def exact_after(self, steps: Sequence[int]) -> tuple[Value, ...]:
+        """Return the exact sums of the first terms, for some counts of them."""
+        if any(value.special for value in self.terms):
+            sums = list(itertools.accumulate(self.terms, lambda a, b: exact_sum(a, b, "nearest_even")[0]))
+            return tuple(sums[step - 1] for step in steps)
+        whole = list(itertools.accumulate(map(self._adder.whole, self.terms)))
+        return tuple(self._adder.value(whole[step - 1]) for step in steps)
 
-    def exact_after(self, count: int) -> Value:
-        """Return the exact sum of the first terms."""
-        if any(value.special for value in self.terms[:count]):
-            total = Value(Fraction(0))
-            for value in self.terms[:count]:
-                total = exact_sum(total, value, "nearest_even")[0]
-            return total
-        whole = sum(number for number in map(self._adder.number, self.terms[:count]) if isinstance(number, int))
-        return self._adder.value(whole)
+    @property
+    def error(self) -> Fraction | None:
+        """The sum less the exact one; None where one of them is no number."""
+        exact, found = self.exact, self.sum
+        return None if exact.special or found.special else found.number - exact.number
+
+    @property
+    def error_in_ulp(self) -> Fraction | None:
+        """The error in units of the last place that the format has at the exact sum."""
+        error = self.error
+        return None if error is None else error / ulp(self.exact, self.format)
+
+    def explanation(self, index: int) -> Explanation:
+        """Return why the exact sum of a step became the rounded one."""
+        place, rules = self.place(index), self.rounding
+        exact = rounded_as(self.step(index).exact, self.format)
+        if place is None:
+            return explain(exact, self.format, rounding=rules.mode, overflow=rules.overflow)
+        return explain(
+            exact,
+            self.format,
+            rounding=rules.mode,
+            overflow=rules.overflow,
+            seed=place.seed,
+            offset=place.offset,
+            random_bits=rules.random_bits,
+        )
 
     def step(self, index: int) -> Step:
         """Return a step by its number, from 1 to `length`."""
@@ -103,6 +131,10 @@ class Accumulation:
         """Yield the sum after each step."""
         return (self._adder.value(total) for _, _, total in self._steps)
 
+    def sums_after(self, steps: Sequence[int]) -> tuple[Value, ...]:
+        """Return the sums after some steps."""
+        return tuple(self._adder.value(self._steps[step - 1][2]) for step in steps)
+
     def place(self, index: int) -> Stream | None:
         """Return the place of a step's random number in the stream; None where the rounding takes none."""
         if self.stream is None:
@@ -112,11 +144,15 @@ class Accumulation:
 
     @property
     def unchanged(self) -> tuple[int, ...]:
-        """The steps that added a number other than zero and left the sum as it was."""
+        """The steps that added a number other than zero and left the sum as it was.
+
+        By pairs, those that added two such numbers and gave one of them.
+        """
+        pairs = self.method == "pairwise"
         return tuple(
             index
             for index, (before, added, total) in enumerate(self._steps, 1)
-            if isinstance(added, int) and total == before
+            if isinstance(added, int) and (total == before or (pairs and isinstance(before, int) and total == added))
         )
 
     @property
@@ -158,20 +194,24 @@ def terms_of(terms: Any, factors: Any = None, product: object = None) -> Terms:
         others = tuple(x if isinstance(x, Value) else Value.of(x, parameter="factors") for x in factors)
         if len(others) != len(values):
             raise ValueError(f"`factors` must be as many as the terms, {len(values)}; got {len(others)}")
-        row = None if product is None else as_format(product, parameter="product")
-        known: dict[tuple[Value, Value], Value] = {}
-        values = tuple(_product(pair, row, known) for pair in zip(values, others, strict=True))
+        values = tuple(_products(zip(values, others, strict=True), product))
     for value in values:
         if value.magnitude.denominator & (value.magnitude.denominator - 1):
             raise ValueError(f"`terms` must be multiples of a power of two, as values of formats are; got {value}")
     return values
 
 
-def _product(pair: tuple[Value, Value], row: Format | None, known: dict[tuple[Value, Value], Value]) -> Value:
-    if pair not in known:
-        found = operate("multiply", pair, "float64" if row is None else row)
-        known[pair] = found.exact if row is None else found.value
-    return known[pair]
+def _products(pairs: Iterable[tuple[Value, Value]], product: object) -> Iterator[Value]:
+    row = None if product is None else as_format(product, parameter="product")
+    rules = None if row is None else check_rounding(RoundingOptions("nearest_even"), row, "product")
+    known: dict[tuple[Value, Value], Value] = {}
+    for pair in pairs:
+        if pair not in known:
+            exact = exact_product(*pair)[0]
+            if row is not None and rules is not None:
+                exact = decode(decide_rounded(rounded_as(exact, row), row, rules)[0], row)
+            known[pair] = exact
+        yield known[pair]
 
 
 def ordered(terms: Terms, method: str) -> Terms:
@@ -295,4 +335,7 @@ def accumulate(
         random = random_words(stream.seed, stream.offset, count, rules.random_bits).tolist()
     numbers = [adder.number(value) for value in values]
     how = {"pairwise": _in_pairs, "compensated": _compensated}.get(method, _in_order)
-    return Accumulation(row, method, rules, stream, values, adder, tuple(how(adder, numbers, random)))
+    exact = adder.value(sum(map(adder.whole, values)))
+    if any(value.special for value in values):
+        exact = functools.reduce(lambda a, b: exact_sum(a, b, "nearest_even")[0], values)
+    return Accumulation(row, method, rules, stream, values, exact, adder, tuple(how(adder, numbers, random)))

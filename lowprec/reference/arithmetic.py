@@ -10,7 +10,7 @@ from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .exact_values import Value
 from .explanation import Explanation, explain
 
-__all__ = ["OPERATIONS", "Operation", "exact_sum", "operate", "rounded_as"]
+__all__ = ["OPERATIONS", "Operation", "exact_product", "exact_sum", "operate", "relative_error", "rounded_as"]
 
 OPERATIONS = {"add": 2, "subtract": 2, "multiply": 2, "divide": 2, "fused_multiply_add": 3}
 """How many operands each operation has."""
@@ -83,7 +83,8 @@ def exact_sum(a: Value, b: Value, mode: str) -> Exact:
     return _zero(negative), f"operands of opposite signs cancel: {'-0 with toward_negative' if negative else '+0'}"
 
 
-def _product(a: Value, b: Value) -> Exact:
+def exact_product(a: Value, b: Value) -> Exact:
+    """Return the product of two values."""
     nan = next((value for value in (a, b) if value.special == "nan"), None)
     if nan is not None:
         return nan, "an operand is NaN"
@@ -120,10 +121,10 @@ def _exact(name: str, values: tuple[Value, ...], mode: str) -> Exact:
         a, b = values
         return exact_sum(a, b if b.special == "nan" else _with_sign(b, not b.negative), mode)
     if name == "multiply":
-        return _product(values[0], values[1])
+        return exact_product(values[0], values[1])
     if name == "divide":
         return _quotient(values[0], values[1])
-    product, why = _product(values[0], values[1])
+    product, why = exact_product(values[0], values[1])
     if product.special == "nan":
         return product, why
     return exact_sum(product, values[2], mode)
@@ -217,3 +218,17 @@ def operate(
         offset=offset,
     )
     return Operation(name, values, exact, note, explanation)
+
+
+def relative_error(value: object, exact: object) -> Fraction | None:
+    """Return |value - exact| / |exact|; None where one of them is no number, or `exact` is 0.
+
+    Examples
+    --------
+    >>> relative_error("0.28125", "0.3")
+    Fraction(1, 16)
+    """
+    found, wanted = Value.of(value, parameter="value"), Value.of(exact, parameter="exact")
+    if found.special or wanted.special or not wanted.magnitude:
+        return None
+    return abs(found.number - wanted.number) / wanted.magnitude

@@ -7,6 +7,7 @@ to at most 24 bits with at most 27 random bits, or to 11 bits with 32, lies betw
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,7 +30,7 @@ _BITS = 52  # of float64's mantissa
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Runs:
-    """The sums of all steps, a row for each seed, as float64."""
+    """The sums of all steps, a row for each seed, as float64; statistics are computed in float64."""
 
     format: Format
     seeds: tuple[int, ...]
@@ -43,16 +44,31 @@ class Runs:
     @property
     def mean(self) -> float:
         """The mean of the results."""
-        return float(self.last.mean())
+        with np.errstate(all="ignore"):  # of Inf
+            return float(self.last.mean())
 
     @property
     def deviation(self) -> float:
         """The standard deviation of the results, with one degree of freedom less than runs; 0 for one run."""
-        return float(self.last.std(ddof=1)) if len(self.seeds) > 1 else 0.0
+        with np.errstate(all="ignore"):
+            return float(self.last.std(ddof=1)) if len(self.seeds) > 1 else 0.0
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean: the standard deviation over the root of the number of runs."""
+        return self.deviation / math.sqrt(len(self.seeds))
+
+    def bias(self, exact: Value) -> float:
+        """Return how far the mean lies above an exact sum."""
+        try:
+            return self.mean - float(exact)
+        except OverflowError:  # beyond float64
+            return math.inf if exact.negative else -math.inf
 
     def mean_at(self, steps: Sequence[int]) -> Array:
         """Return the mean of the runs after some steps, which count from 1."""
-        return np.asarray(self.sums[:, np.asarray(steps) - 1].mean(axis=0))
+        with np.errstate(all="ignore"):
+            return np.asarray(self.sums[:, np.asarray(steps) - 1].mean(axis=0))
 
     def quantile_at(self, quantile: float, steps: Sequence[int]) -> Array:
         """Return a quantile of the runs after some steps, from 0, the least, to 1, the greatest."""

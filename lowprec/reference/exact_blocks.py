@@ -19,12 +19,18 @@ from .exact_values import Value, decode, finite_count, magnitude_of
 from .philox import random_words
 from .rounding import Place, encode_rounded, goes_away
 
-__all__ = ["Draws", "absmax", "decoded_blocks", "draws_for", "filled", "mx_blocks", "mx_exponent", "mx_values"]
+__all__ = [
+    "MXINT8_LARGEST", "Draws", "absmax", "decoded_blocks", "draws_for", "filled", "floor_log2", "mx_blocks",
+    "mx_exponent", "mx_values", "rounded_to_bits",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 _HALF = Fraction(1, 2)
 _UNIT = 64
 """MXINT8: the element is its integer over this."""
+
+MXINT8_LARGEST = Fraction(127, _UNIT)
+"""The largest element of MXINT8."""
 
 
 # ---- blocks of an array
@@ -87,15 +93,22 @@ def filled(codes: dict[int, int], shape: tuple[int, ...], fmt: Format) -> Array:
 # ---- scales
 
 
-def _floor_log2(number: Fraction) -> int:
+def floor_log2(number: Fraction) -> int:
+    """Return the exponent of the largest power of two up to a positive number."""
     top, bottom = number.as_integer_ratio()
     exponent = top.bit_length() - bottom.bit_length()
     return exponent if number >= Fraction(2) ** exponent else exponent - 1
 
 
 def _ceil_log2(number: Fraction) -> int:
-    exponent = _floor_log2(number)
+    exponent = floor_log2(number)
     return exponent if number == Fraction(2) ** exponent else exponent + 1
+
+
+def rounded_to_bits(number: Fraction, bits: int) -> Fraction:
+    """Return a positive number rounded to so many bits after the first one, ties away from zero."""
+    unit = Fraction(2) ** (floor_log2(number) - bits)
+    return (number / unit + _HALF) // 1 * unit
 
 
 def mx_exponent(largest: Fraction, element: object, scale_rule: str) -> int:
@@ -108,8 +121,8 @@ def mx_exponent(largest: Fraction, element: object, scale_rule: str) -> int:
     [0, 1, 1, 1, 1]
     """
     fmt = as_format(element, parameter="element")
-    end, mantissa_bits = (Fraction(127, _UNIT), 6) if fmt == INT8 else (_largest(fmt), fmt.mantissa_bits)
-    emax, exponent = _floor_log2(end), _floor_log2(largest)
+    end, mantissa_bits = (MXINT8_LARGEST, 6) if fmt == INT8 else (_largest(fmt), fmt.mantissa_bits)
+    emax, exponent = floor_log2(end), floor_log2(largest)
     if scale_rule == "floor":
         return exponent - emax
     if scale_rule == "ceil":
@@ -117,8 +130,7 @@ def mx_exponent(largest: Fraction, element: object, scale_rule: str) -> int:
     if scale_rule == "rceil":
         return _ceil_log2(largest / end)
     if scale_rule == "even":  # rounded to the mantissa bits of the element, ties away from zero
-        unit = Fraction(2) ** (exponent - mantissa_bits)
-        return _floor_log2((largest / unit + _HALF) // 1 * unit) - emax
+        return floor_log2(rounded_to_bits(largest, mantissa_bits)) - emax
     if scale_rule == "nearest":  # of the logarithm: up from the square root of 2 on
         return exponent + (largest**2 >= 2 * Fraction(4) ** exponent) - emax
     raise ValueError(f"`scale_rule` must be one of floor, ceil, rceil, even, nearest; got {shown(scale_rule)}")

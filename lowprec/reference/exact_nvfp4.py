@@ -21,7 +21,7 @@ from .exact_quantize import product, quotient, rounded
 from .exact_values import Value, decode, finite_count, magnitude_of
 from .rounding import encode_rounded
 
-__all__ = ["NVFP4_RULES", "global_scale_of", "nvfp4_blocks", "nvfp4_values"]
+__all__ = ["NVFP4_RULES", "global_scale_of", "nvfp4_blocks", "nvfp4_scale", "nvfp4_values"]
 
 Array = np.ndarray[Any, Any]
 _TENSOR_LARGEST = Value.of(6 * 448)
@@ -101,6 +101,18 @@ def _transformer_engine(largest: Value, factors: Factors) -> Scaled:
 _RULES = {None: _own, "torchao": _torchao, "modelopt": _modelopt, "transformer_engine": _transformer_engine}
 NVFP4_RULES = tuple(name for name in _RULES if name is not None)
 """Whose bits the oracle has beside lowprec's own."""
+
+
+def nvfp4_scale(largest: Value, global_scale: Value) -> int:
+    """Return the code of the scale of a block by lowprec's own rule; both are float32.
+
+    Examples
+    --------
+    >>> str(decode(nvfp4_scale(Value.of(3), Value.of(0.25)), FLOAT8_E4M3FN))
+    '2'
+    """
+    code, _ = _own(largest, Factors(global_scale, Value.of(1)))
+    return code
 
 
 def global_scale_of(largest: Fraction) -> Value:

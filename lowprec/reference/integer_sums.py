@@ -47,6 +47,11 @@ class Adder:
         size = self.integer(value.magnitude)
         return -size if value.negative else size
 
+    def whole(self, value: Value) -> int:
+        """Return a finite value in units, a zero as 0."""
+        size = self.integer(value.magnitude)
+        return -size if value.negative else size
+
     def value(self, number: Number) -> Value:
         """Return the value of a number."""
         return Value(Fraction(abs(number), 1 << self.unit), number < 0) if isinstance(number, int) else number

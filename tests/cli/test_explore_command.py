@@ -83,11 +83,11 @@ def test_port_0_is_any_free_port() -> None:
     assert not found & {0, None}
 
 
-def handshake(address: str, origin: str) -> int:
+def handshake(address: str, origin: str, host: str = "") -> int:
     """Ask for the page's WebSocket as a page of another host would, and return the status."""
     place = urllib.parse.urlsplit(address)
     request = (
-        f"GET /_stcore/stream HTTP/1.1\r\nHost: {place.netloc}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n"
+        f"GET /_stcore/stream HTTP/1.1\r\nHost: {host or place.netloc}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n"
         "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n"
     )
     with socket.create_connection((place.hostname, place.port), timeout=60) as line:
@@ -106,6 +106,7 @@ def test_a_foreign_origin_is_refused_and_no_other_host_is_asked() -> None:
         with server(environment=outside) as address:
             assert handshake(address, address) == 101
             assert handshake(address, "http://example.org") == 403
+            assert handshake(address, "http://example.org", "example.org") == 403  # a name that leads here
             with pytest.raises(TimeoutError):
                 proxy.accept()
 

@@ -255,8 +255,8 @@ def test_every_page_fits_and_is_accessible(visit: Visit, name: str) -> None:
     levels = page.locator("h1, h2, h3, h4").evaluate_all("found => found.map(heading => Number(heading.tagName[1]))")
     assert levels[0] == 1
     assert max(after - before for before, after in itertools.pairwise(levels)) <= 1
+    page.set_viewport_size({"width": page.viewport_size["width"], "height": 6000})  # axe sees no colours out of view
+    visit.settle()
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    serious = [(rule["id"], [node["html"][:120] for node in rule["nodes"]][:3])
-               for rule in found if rule["impact"] in ("serious", "critical")]  # fmt: skip
-    assert serious == []
+    assert [(rule["id"], [node["html"][:120] for node in rule["nodes"]][:3]) for rule in found] == []

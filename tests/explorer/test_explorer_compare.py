@@ -1,9 +1,8 @@
-"""The Compare page's numbers: counts against all codes of a format, errors against fractions typed by hand."""
+"""The Compare page's numbers: errors and losses against fractions and sentences typed by hand."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -12,63 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowprec as lp
-from lowprec.explorer.views.compare import COMPARABLE, Differences, checked, facts, log2, outcome, precision
-from lowprec.reference.exact_cast import Value, decode
-
-SMALL = [fmt for fmt in COMPARABLE if fmt.bits <= 16]
+from lowprec.explorer.views.compare import COMPARABLE, Differences, checked, log2, outcome
+from lowprec.reference.exact_cast import Value
 
 
 def test_every_float_and_integer_is_compared():
     assert len(COMPARABLE) == 24
     assert "bool" not in {fmt.name for fmt in COMPARABLE}
-
-
-@pytest.mark.parametrize("fmt", SMALL, ids=lambda fmt: fmt.name)
-def test_counts_are_those_of_all_codes(fmt):
-    values = [decode(code, fmt) for code in range(2**fmt.bits)]
-    finite = [value for value in values if not value.special]
-    positive = [value.magnitude for value in finite if value.magnitude and not value.negative]
-    found = facts(fmt)
-    assert found.nan_codes == sum(value.special == "nan" for value in values)
-    assert found.inf_codes == sum(value.special == "inf" for value in values)
-    assert found.finite_codes == len(finite)
-    assert found.numbers == len({value.number for value in finite})
-    assert found.largest.number == max(value.number for value in finite)
-    assert found.lowest.number == min(value.number for value in finite)
-    assert found.smallest.number == min(positive)
-    assert found.subnormal_codes == sum(
-        0 < value.magnitude < found.smallest_normal.magnitude for value in finite if value.magnitude
-    )
-    assert found.decades == pytest.approx(math.log10(max(positive) / min(positive)), abs=1e-9)
-    after_one = [value for value in positive if value > 1]
-    assert found.eps == (min(after_one) - 1 if after_one else None)
-
-
-@pytest.mark.parametrize("fmt", SMALL, ids=lambda fmt: fmt.name)
-def test_significant_bits_count_the_values_of_a_binade(fmt):
-    magnitudes = {decode(code, fmt).magnitude for code in range(2**fmt.bits)} - {Fraction(0)}
-    inside = Counter(math.frexp(magnitude)[1] - 1 for magnitude in magnitudes)
-    largest = facts(fmt).largest.magnitude
-    found = precision(fmt)
-    assert [row.exponent for row in found] == list(range(found[0].exponent, found[-1].exponent + 1))
-    for row in found:
-        low = Fraction(2) ** row.exponent
-        if low * 2 <= largest:  # the last binade may lack codes: those of Inf and NaN, or the lone lowest integer
-            assert inside[row.exponent] == 2 ** (row.bits - 1)
-        else:
-            assert 0 < inside[row.exponent] <= 2 ** (row.bits - 1)
-    assert max(row.bits for row in found) == facts(fmt).significant_bits
-
-
-def test_wide_formats():
-    double, single, long = (facts(lp.formats[name]) for name in ("float64", "float32", "uint64"))
-    assert (single.nan_codes, single.inf_codes, single.finite_codes) == (2 * (2**23 - 1), 2, 2**32 - 2**24)
-    assert (double.nan_codes, double.numbers) == (2 * (2**52 - 1), 2**64 - 2**53 - 1)
-    assert (single.subnormal_codes, single.eps, single.significant_bits) == (2**24 - 2, Fraction(1, 2**23), 24)
-    assert (double.low_log2, double.normal_log2, long.largest.number) == (-1074, -1022, 2**64 - 1)
-    assert (round(single.digits, 2), round(double.digits, 2), round(single.decades, 1)) == (7.22, 15.95, 83.4)
-    assert precision(lp.formats["uint64"])[-1].exponent == 63
-    assert [row.bits for row in precision(lp.formats["float32"])][:3] == [1, 2, 3]
 
 
 def test_a_value_through_formats_by_hand():
@@ -101,6 +50,16 @@ def test_beyond_the_range_counts_the_last_step():
     assert (nan.explanation.code, nan.differences) == (0x7F, Differences())
     assert outcome(Value.of("inf"), e4m3).differences.absolute is None
     assert outcome(Value.of(2), e4m3).differences.ulps == 0
+
+
+def test_what_was_lost_stands_with_each_outcome():
+    names = ["float8_e4m3fn", "float8_e5m2", "float4_e2m1fn", "int8"]
+    rows = [outcome(Value.of(465), lp.formats[name]) for name in names]
+    assert [[loss.kind for loss in row.losses] for row in rows] == [["saturates"], [], ["saturates"], ["wraps"]]
+    assert rows[0].losses[0].sentence == (
+        "465 rounds beyond 448, the largest value of float8_e4m3fn: saturate makes it 448."
+    )
+    assert outcome(Value.of(1), lp.formats["float4_e2m1fn"], opset=19).losses == ()
 
 
 def test_log2_of_what_a_chart_reaches():

@@ -61,6 +61,7 @@ def test_names_come_back(name: str) -> None:
     ("name", "said"),
     [("binary12p3se", "not binary12p3se, whose largest value, 8.68441e+76, is not below 2^128, as those"),
      ("e4m3,bias=300", "whose smallest value, 2^-302, is below 2^-149"),
+     ("tf32", "not tf32, which has 19 bits, more than 16"), ("e8m23", "not e8m23, which has 32 bits, more than 16"),
      ("binary16p2se", "must have 11 exponent bits or fewer"), ("binary8p9se", "must have a precision from 1 to 7"),
      ("binary99p1se", "must have 3 to 16 bits"), ("binary08p3se", "must be spelled binary8p3se"),
      ("e4m3,nan=x", "must be a description of a format: `nan` must be one of ieee,"), ("e0m3", "fixed-point format"),
@@ -69,17 +70,16 @@ def test_names_come_back(name: str) -> None:
      ("<script>", "must be one of the names in the list"), ("e4m3" + ",inf=0" * 600, "must be one of the names")],
 )  # fmt: skip
 def test_other_names_are_refused_with_the_reason(name: str, said: str) -> None:
-    for cls, field in (
-        (Anatomy, "fmt"),
-        (Rounding, "fmt"),
-        (Conversion, "source"),
-        (Conversion, "packed"),
-        (Quantize, "fmt"),
-    ):
+    converting = ((Conversion, "source"), (Conversion, "packed"), (Quantize, "fmt"))
+    explaining = ((Anatomy, "fmt"), (Rounding, "fmt"))
+    is_format = said.startswith(("not ", "whose "))  # but none that arrays are converted to
+    for cls, field in converting if is_format else (*converting, *explaining):
         found, problems = read(cls, **{field: name})
         assert found == cls()
         assert said in problems[0]
-    assert read(Compare, fmts=f"int8,{name}")[0] == Compare()
+    if is_format:
+        assert read(Anatomy, fmt=name) == (Anatomy(fmt=name), ())
+    assert (read(Compare, fmts=f"int8,{name}")[0] == Compare()) is not is_format
 
 
 def test_pages_that_need_more_say_so() -> None:
@@ -97,6 +97,8 @@ def test_the_menu_takes_them_along() -> None:
     assert with_selection(Compare(opset=20), selection).fmts[0] == E4M3
     assert with_selection(Quantize(), selection).fmt == E4M3
     assert with_selection(Quantize(), Selection(None, "e5m10")) == Quantize()  # too wide
+    assert with_selection(Conversion(), Selection("464", "tf32")) == Conversion(at="464")  # not converted
+    assert with_selection(Rounding(), Selection("464", "tf32")) == Rounding("464", "tf32")
     assert at_an_opset(Rounding(fmt="float8_e5m2", opset=23)).opset == 23
 
 
@@ -283,3 +285,22 @@ def test_what_is_copied_of_a_quantization(capsys: pytest.CaptureFixture[str]) ->
         python, onnx = code_snippets.of_quantization(state, tensor, settings)
         assert float(run(python, capsys)) == quantize(tensor.values, settings).max_abs_error
         assert onnx == f"None: ONNX has no number for {name}."
+
+
+@pytest.mark.parametrize("name", ["tf32", "e8m23,bias=100", "e4m3,bias=1000"])
+def test_formats_without_arrays_are_explained(name: str) -> None:
+    fmt = format_named(name)
+    code = reference.encode("0.3", fmt)
+    for test in (
+        page("anatomy", fmt=name, at="0.3"),
+        page("anatomy", fmt=name, at=hex(code)),
+        page("rounding", fmt=name, x="0.3", rounding="toward_zero"),
+        page("compare", fmts=name, x="0.3"),
+    ):
+        assert name in healthy(test).code[0].value
+        exec(test.code[1].value, {})
+    assert f"{code:X}" in texts(page("rounding", fmt=name, x="0.3"))
+    for path, field in (("conversion", "target"), ("conversion", "source"), ("quantize", "fmt")):
+        test = page(path, **{field: name})
+        assert not test.exception
+        assert f"must be a format that lowprec converts, not {name}, wh" in test.warning[0].value.replace("\\", "")

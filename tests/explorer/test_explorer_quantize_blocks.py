@@ -105,6 +105,11 @@ def test_a_block_with_nan_is_nan() -> None:
     rows = slices(found)
     assert [row.scale_code for row in rows if str(row.scale) == "nan"] == [0xFF, 0xFF]
     assert all(math.isnan(row.product) for row in rows if str(row.scale) == "nan")
+    assert [row.power for row in rows if math.isnan(row.product)] == ["nan", "nan"]
+    for row in rows:
+        if row.scale_code != 0xFF:
+            assert row.power == f"2^{row.scale_code - 127}"
+            assert row.product == 2.0 ** (row.scale_code - 127)
     assert math.isfinite(found.sqnr_db)
 
 

@@ -183,3 +183,11 @@ def test_the_link_of_each_scheme_comes_back() -> None:
         link = copied(test)[0] if len(test.code) == 3 else test.code[0].value
         assert f"scheme={scheme}" in link
         assert "rounding_seed=12" in link
+
+
+def test_the_format_of_a_scheme_is_carried_over() -> None:
+    assert Quantize(scheme="nvfp4", fmt="int8").selection().format == "float4_e2m1fn"
+    mx = Quantize(scheme="mx", fmt="float6_e3m2fn")
+    assert mx.selection().format == "float6_e3m2fn"
+    assert mx.with_selection(None, "uint4") == mx  # MX has no such elements
+    assert mx.with_selection(None, "float8_e5m2").fmt == "float8_e5m2"

@@ -1,12 +1,18 @@
-"""The explorer's saturation tables beside those of the Cast page, typed by hand, opset by opset."""
+"""The explorer's saturation tables beside those of the Cast page, typed by hand, by opset; formats beside ONNX's."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
+from support.explorer_pages import asked, healthy, page, texts
+from support.explorer_states.saturation import states
 
 from lowprec import as_format, reference
+from lowprec.explorer import url_query
+from lowprec.explorer.format_names import format_named
+from lowprec.explorer.page_states import Saturation
 from lowprec.explorer.views import saturation as view
 from lowprec.explorer.views.saturation import Table
 from lowprec.spec.formats import NUMERIC
@@ -89,13 +95,13 @@ def test_the_formats_that_saturate_does_not_concern(opset: int, names: tuple[str
 
 def test_the_edges() -> None:
     for name, ends in EDGES.items():
-        assert view.edges(as_format(name)) == ends
+        assert tuple(map(float, reference.overflow_edges(name))) == ends
     given = {cell.format.name: cell.input for cell in view.floats(28, True).rows[6].cells}
     assert given == {"float8_e4m3fn": "464", "float8_e4m3fnuz": "248−ε", "float8_e5m2": "61440−ε",
                      "float8_e5m2fnuz": "61440−ε"}  # fmt: skip
     for fmt in NUMERIC:
         if fmt.is_float and fmt.has_zero and fmt.bits < 32:
-            last, first = view.edges(fmt)
+            last, first = reference.overflow_edges(fmt)
             if fmt.saturates != "always":
                 over = {reference.encode(number, fmt, saturate=False) for number in (last, first)}
                 assert over == {fmt.max_code, fmt.inf_code if fmt.has_inf else fmt.nan_code}
@@ -158,3 +164,83 @@ def test_cells_say_the_value_of_their_code() -> None:
         for row in table.rows:
             for cell in row.cells:
                 assert cell.value == reference.decode(cell.code, cell.format)
+
+
+# ---- formats beside ONNX's
+
+# By hand, for 0, -0, NaN, -NaN, +Inf, -Inf, the last x that fits, the first beyond, -2 max. binary8p3se has the NaN
+# 0x80, Inf 0x7F and 49152 as 0x7E; e3m2,inf=0,nan=all-ones the NaN 0x1F and 24 as 0x1E; binary5p3uf no sign, the NaN
+# 0x1F and its largest value as 0x1E; tf32 is float32 without the lower 13 bits.
+BESIDE: tuple[tuple[str, dict[str, Any], tuple[int, ...]], ...] = (
+    ("binary8p3se", {}, (0, 0, 0x80, 0x80, 0x7E, 0xFE, 0x7E, 0x7E, 0xFE)),
+    ("binary8p3se", {"overflow": "ovf_inf"}, (0, 0, 0x80, 0x80, 0x7F, 0xFF, 0x7E, 0x7F, 0xFF)),
+    ("binary8p3se", {"overflow": "sat_propagate"}, (0, 0, 0x80, 0x80, 0x7F, 0xFF, 0x7E, 0x7E, 0xFE)),
+    ("binary8p3se", {"overflow": "ovf_inf", "rounding": "toward_zero"},
+     (0, 0, 0x80, 0x80, 0x7F, 0xFF, 0x7E, 0x7E, 0xFE)),
+    ("e3m2,inf=0,nan=all-ones", {"nan": "largest"}, (0, 0x20, 0x1E, 0x1E, 0x1E, 0x3E, 0x1E, 0x1E, 0x3E)),
+    ("e3m2,inf=0,nan=all-ones", {"overflow": "ovf_inf", "nan": "plain"},
+     (0, 0x20, 0x1F, 0x1F, 0x1F, 0x1F, 0x1E, 0x1F, 0x1F)),
+    ("binary5p3uf", {"overflow": "ovf_inf"}, (0, 0, 0x1F, 0x1F, 0x1F, 0x1F, 0x1E, 0x1F, 0x1F)),
+    ("tf32", {}, (0, 0x40000, 0x3FE00, 0x7FE00, 0x3FC00, 0x7FC00, 0x3FBFF, 0x3FC00, 0x7FC00)),
+    ("tf32", {"overflow": "sat_finite", "nan": "zero"},
+     (0, 0x40000, 0, 0, 0x3FBFF, 0x7FBFF, 0x3FBFF, 0x3FBFF, 0x7FBFF)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "rules", "expected"), BESIDE)
+def test_the_columns_beside(name: str, rules: dict[str, Any], expected: tuple[int, ...]) -> None:
+    others = view.OtherColumns((format_named(name),), **rules)
+    for opset, saturate in ((28, True), (19, False), (23, None)):
+        table = view.floats(opset, saturate, others)
+        assert table.columns == (*view.floats(opset, saturate).columns, f"{name} (not in ONNX)")
+        assert tuple(row.cells[-1].code for row in table.rows) == expected
+        assert all(row.cells[-1].value == reference.decode(row.cells[-1].code, name_of(row)) for row in table.rows)
+
+
+def name_of(row: view.Row) -> Any:
+    return row.cells[-1].format
+
+
+def test_the_edges_follow_the_rounding() -> None:
+    shown = []
+    for rounding in ("nearest_even", "nearest_away", "toward_zero", "away_from_zero"):
+        table = view.floats(28, True, view.OtherColumns((as_format("binary8p3se"),), rounding))
+        shown.append(tuple(row.cells[-1].input for row in table.rows[6:8]))
+    assert shown == [("53248", "53248+ε"), ("53248−ε", "53248"), ("57344−ε", "57344"), ("49152", "49152+ε")]
+
+
+def test_a_row_beside_is_marked() -> None:
+    others = view.OtherColumns((as_format("float8_e4m3fn"),), overflow="ovf_inf")
+    table = view.floats(28, True, others)
+    assert table.columns[-1] == "float8_e4m3fn (not by ONNX's rules)"
+    assert [row.cells[-1].code for row in table.rows[4:6]] == [0x7F, 0xFF]
+
+
+def test_which_formats_are_taken_along() -> None:
+    state = Saturation(fmts=("tf32", "e3m2", "e2m3", "e1m4"))
+    assert state.with_selection("7", "binary8p3se").fmts == ("binary8p3se", "tf32", "e3m2", "e2m3")
+    for name in ("float16", "int8", "e3m2"):
+        assert state.with_selection("7", name) == state
+    assert url_query.read(Saturation, {"fmts": ""}) == (Saturation(), ())
+    assert "at most 4" in url_query.read(Saturation, {"fmts": "e1m1,e2m1,e3m1,e4m1,e5m1"})[1][0]
+
+
+def test_the_controls_of_the_columns_beside() -> None:
+    test = healthy(page("saturation"))
+    assert not test.selectbox
+    healthy(test.multiselect[0].set_value(["binary8p3se", "E3M2"]).run())
+    assert asked(test, "fmts") == "binary8p3se,e3m2"
+    assert texts(test).count("binary8p3se (not in ONNX)") == 3
+    for index, value in enumerate(("to_odd", "ovf_inf", "largest")):
+        healthy(test.selectbox[index].set_value(value).run())
+    assert [asked(test, part) for part in ("rounding", "overflow", "nan")] == ["to_odd", "ovf_inf", "largest"]
+    exec(test.code[1].value, {})
+    healthy(test.multiselect[0].set_value([]).run())
+    assert asked(test, "fmts") == ""
+    assert "not in ONNX" not in texts(test)
+
+
+@pytest.mark.parametrize("state", [state for state in states() if state.fmts], ids=lambda state: state.fmts[0])
+def test_states_of_the_columns_beside(state: Saturation) -> None:
+    test = healthy(page("saturation", **url_query.write(state)))
+    assert all(name in texts(test) for name in state.fmts)

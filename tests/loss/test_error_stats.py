@@ -244,3 +244,26 @@ def test_what_is_no_state(value: object) -> None:
     state = ErrorStats().state() | {"elements": value}
     with pytest.raises(ValueError, match="`state` must have a number 'elements'"):
         ErrorStats.from_state(state)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("power", [0, -100, 100])
+def test_the_root_of_the_mean_square(dtype: Any, power: int) -> None:
+    unit = 2.0**power
+    x = np.array([3.0, -1.0, 0.0, np.nan, 2.0], dtype) * dtype(unit)
+    back = np.array([0.0, -5.0, 0.0, np.nan, 2.0], dtype) * dtype(unit)
+    found = error_statistics(x, back).rms_error
+    assert found == pytest.approx(2.5 * unit, rel=1e-15)  # the squares 9, 16, 0 and 0 of four finite elements
+    parts = [error_statistics(x[part], back[part]) for part in (slice(0, 2), slice(2, 5))]
+    parts[0].merge(parts[1])
+    assert parts[0].rms_error == found
+
+
+def test_the_root_of_the_mean_square_has_ends() -> None:
+    tiny = np.array([1e-200, 1e-200])
+    assert error_statistics(tiny, np.zeros(2)).rms_error == pytest.approx(1e-200, rel=1e-12)  # the square is below all
+    assert error_statistics(1 / tiny, np.zeros(2)).rms_error == pytest.approx(1e200, rel=1e-12)
+    assert error_statistics(tiny, tiny).rms_error == 0
+    assert math.isnan(error_statistics(np.array([np.nan]), np.array([np.nan])).rms_error)
+    assert error_statistics(np.array([1.0, 2.0]), np.array([1.0, np.inf])).rms_error == math.inf
+    assert math.isnan(error_statistics(np.array([1.0, 2.0]), np.array([1.0, np.nan])).rms_error)

@@ -199,3 +199,30 @@ def test_what_is_refused() -> None:
         with pytest.raises(ValueError, match=match):
             reference.accumulate_runs(terms, fmt, [0])
     assert lp.as_format("float32").mantissa_bits + 27 + 2 == 52
+
+
+def test_what_an_accumulation_says_of_itself() -> None:
+    found = reference.accumulate([2048, 1, "0.5", "-0", 4], "float16")
+    assert repr(found) == "<Accumulation in float16, sequential, 5 terms: 2052>"
+    assert [str(value) for value in found.sums()] == ["2048", "2048", "2048", "2048", "2052"]
+    assert [str(value) for value in found.sums_after([1, 5])] == ["2048", "2052"]
+    assert [str(value) for value in found.exact_after([1, 3, 5])] == ["2048", "2049.5", "2053.5"]
+    assert (found.unchanged, found.stalls_at) == ((2, 3), None)
+    assert (found.error, found.error_in_ulp) == (Fraction(-3, 2), Fraction(-3, 4))
+    assert found.explanation(2).rule == "tie: the lower neighbour is even"
+    assert found.explanation(1).rule == "exact: x is a value of the format"
+    special = reference.accumulate([1, "inf", 2, "-inf"], "float16")
+    assert [str(value) for value in special.exact_after([1, 3, 4])] == ["1", "inf", "nan"]
+    assert (special.error, special.error_in_ulp, special.unchanged) == (None, None, (3,))
+    pairs = reference.accumulate([1, 2048, 4, -4, 2048, 0], "float16", method="pairwise")
+    assert pairs.unchanged == (1,)  # 1 + 2048 is 2048; what a zero is added to stays anyway
+    chance = reference.accumulate([2048, 1, 1], "float16", rounding="stochastic", seed=3, random_bits=4)
+    for index in (2, 3):
+        assert chance.explanation(index).value == chance.step(index).sum
+        assert chance.explanation(index).random == reference.random_word(3, index - 1, 4)
+
+
+def test_relative_error() -> None:
+    assert reference.relative_error("-3", "-2") == Fraction(1, 2)
+    assert reference.relative_error(3, 0) is None
+    assert reference.relative_error("inf", 1) is None

@@ -212,3 +212,13 @@ def test_what_is_no_limit_and_no_number_is_refused() -> None:
 )  # fmt: skip
 def test_numbers_as_texts(x: str, text: str) -> None:
     assert number_text(reference.Value.of(x)) == text
+
+
+def test_logarithms() -> None:
+    single, double, e4m3 = (format_facts(name) for name in ("float32", "float64", "float8_e4m3fn"))
+    assert (round(single.digits, 2), round(double.digits, 2), round(single.decades, 1)) == (7.22, 15.95, 83.4)
+    assert (single.significant_bits, e4m3.significant_bits) == (24, 4)
+    assert round(e4m3.decades, 2) == 5.36  # 448 / 2^-9 = 229376
+    assert reference.log2(double.smallest) == -1074
+    assert [binade.significant_bits for binade in reference.binades("float32")][:3] == [1, 2, 3]
+    assert reference.binades("uint64")[-1] == (63, 64, 1, 2**63)

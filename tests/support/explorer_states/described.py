@@ -2,7 +2,7 @@
 
 DESCRIBED = (
     "binary3p1uf", "binary5p2sf", "binary7p3se", "binary9p4se", "binary12p6se", "binary16p16ue", "e4m0,nan=none",
-    "e4m3,bias=8,inf=0,nan=negative-zero",
+    "e4m3,bias=8,inf=0,nan=negative-zero", "tf32", "e4m3,bias=1000",
 )  # fmt: skip
 
 CONVERTED = (

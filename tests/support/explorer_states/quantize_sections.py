@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
-from lowprec.explorer.page_states import Quantize
+from lowprec.explorer.page_states import SCHEMES, Quantize
 from lowprec.explorer.views.block_sweep import SWEEP_RULES
+from lowprec.explorer.views.quantize import GRANULARITIES, MX_FORMATS, SCALE_FORMATS
 from lowprec.explorer.views.tensor import DISTRIBUTIONS
 from lowprec.loss import BLOCK_FORMATS
+from lowprec.spec.scale_rules import SCALE_RULES
 
 
 def section_states() -> Iterator[Quantize]:
     """Return the states of the sections that are no result."""
     yield from _sweeps()
+    yield from _blocks()
 
 
 def _sweeps() -> Iterator[Quantize]:
@@ -23,3 +27,16 @@ def _sweeps() -> Iterator[Quantize]:
     yield replace(sweep, columns=200, sweep_formats=tuple(BLOCK_FORMATS), sweep_rules=SWEEP_RULES)
     yield from (replace(sweep, sweep_rules=(rule,), axis=0) for rule in SWEEP_RULES)
     yield from (replace(sweep, origin="typed", x=text) for text in ("1 2 3", "0 0; 0 0", "nan inf 1 -0"))
+
+
+def _blocks() -> Iterator[Quantize]:
+    block = Quantize(show="block", rows=6, columns=40)
+    for index, (scheme, name) in enumerate(product(SCHEMES, [fmt.name for fmt in MX_FORMATS])):
+        yield replace(block, scheme=scheme, fmt=name, block_index=index % 3, without_largest=index % 2 == 0)
+    yield from (replace(block, per=per, scale=scale.name) for per in GRANULARITIES for scale in SCALE_FORMATS)
+    yield replace(block, fmt="uint8", zero_point=True)
+    yield replace(block, fmt="int16", without_largest=True)
+    yield from (replace(block, scheme="mx", scale_rule=rule, without_largest=True) for rule in SCALE_RULES)
+    for text in ("7", "0 0; 0 0", "nan inf 1 -0", "1 2 nan 3; inf 0 0 0"):
+        for scheme in SCHEMES:
+            yield replace(block, origin="typed", x=text, scheme=scheme, without_largest=True)

@@ -1,0 +1,143 @@
+"""Tensors of a checkpoint on this machine: a file or a folder is opened, one tensor or its first rows are read."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import lowprec as lp
+from lowprec.checkpoints import Checkpoint, TensorInfo
+from lowprec.checkpoints import open as open_checkpoint
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32, FORMATS
+
+from .tensor import MOST_ELEMENTS, Tensor
+
+__all__ = ["MOST_LISTED", "MOST_READ", "Listed", "checkpoint_path", "checkpoint_stamp", "from_checkpoint", "tensors_of"]
+
+MOST_LISTED = 10_000
+"""Tensors of a checkpoint that are listed."""
+
+MOST_READ = 1 << 25
+"""Elements of one index of the first axis: what is read at least."""
+
+_SUFFIXES = (".safetensors", ".gguf")
+_TAKEN = (FLOAT32, FLOAT16, BFLOAT16)
+
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A tensor of a checkpoint that can be read, and a text about it."""
+
+    name: str
+    text: str
+
+
+def checkpoint_path(text: str) -> Path:
+    """Return the path that a text names; ValueError where there is no checkpoint, before anything is read.
+
+    A checkpoint is a folder, or a file whose name ends with .safetensors or .gguf. A path that leads to another machine
+    is refused.
+    """
+    text = text.strip()
+    if not text or "\0" in text:
+        raise ValueError("`folder` must be the path of a .safetensors or .gguf file, or of a folder of such files")
+    if text.startswith(("\\\\", "//")):
+        raise ValueError(f"`folder` must be a path on this machine; got {text[:200]!r}")
+    try:
+        path = Path(text).expanduser()
+        if not path.exists():
+            raise ValueError(f"`folder` must be a path on this machine; there is no {text[:200]!r}")
+        if not path.is_dir() and path.suffix.lower() not in _SUFFIXES:
+            raise ValueError(f"`folder` must be a folder, or a .safetensors or .gguf file; got {text[:200]!r}")
+    except (OSError, RuntimeError) as error:  # a name that is too long, no right to look, no home
+        raise ValueError(f"`folder` must be a path that can be read; {_reason(error)}") from None
+    return path
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def checkpoint_stamp(path: Path) -> Stamp:
+    """Return names, times and sizes of the files of a checkpoint, which change where its tensors do."""
+    try:
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        kept = [one for one in files if one.suffix.lower() in (*_SUFFIXES, ".json")]
+        stats = [(one.name, one.stat()) for one in kept]
+    except OSError as error:
+        raise ValueError(f"`folder` must be a path that can be read; {_reason(error)}") from None
+    return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Checkpoint]:
+    """Open a checkpoint; what is wrong with it is a ValueError."""
+    try:
+        with open_checkpoint(path) as checkpoint:
+            yield checkpoint
+    except (FileError, OSError, KeyError) as error:
+        text = error.args[0] if isinstance(error, KeyError) else error
+        raise ValueError(f"the checkpoint: {str(text)[:400]}") from None
+
+
+def _is_number(info: TensorInfo) -> bool:
+    return math.prod(info.shape) > 0 and (info.format in FORMATS or bool(info.layout))
+
+
+def _text(info: TensorInfo) -> str:
+    shape = " × ".join(map(str, info.shape)) or "scalar"
+    return f"{info.name}  ({shape}, {info.scheme or info.format})"
+
+
+def tensors_of(path: Path) -> tuple[Listed, ...]:
+    """Return the tensors of a checkpoint that hold numbers, in its order; only headers are read.
+
+    ValueError where it cannot be read, or has none.
+    """
+    with _opened(path) as checkpoint:
+        infos = [checkpoint.info(name) for name in checkpoint]
+    found = tuple(Listed(info.name, _text(info)) for info in infos if _is_number(info))
+    if not found:
+        raise ValueError(f"the checkpoint: {os.fspath(path)[:200]!r} has no tensors of numbers")
+    return found
+
+
+def from_checkpoint(path: Path, name: str, most: int = MOST_ELEMENTS) -> Tensor:
+    """Return a tensor of a checkpoint, of a large one the first rows: at most `most` elements.
+
+    Quantized weights of known layouts are their values in bfloat16. Elements that QuantizeLinear does not take become
+    float32. ValueError where there is no such tensor, or it cannot be read.
+    """
+    with _opened(path) as checkpoint:
+        info = checkpoint.info(name)
+        if not _is_number(info):
+            raise ValueError(f"`tensor` must have elements that are numbers; {name[:60]!r} has none")
+        inner = math.prod(info.shape[1:])
+        if inner > MOST_READ:
+            raise ValueError(
+                f"`tensor` must have at most {MOST_READ} elements to an index of its first axis; has {inner}"
+            )
+        first = max(1, most // inner) if info.shape and math.prod(info.shape) > most else None
+        values = checkpoint.read(name, rows=None if first is None else slice(0, first))
+    is_cut = values.size > most
+    if is_cut:
+        rows = values.reshape(-1, values.shape[-1])
+        values = rows[: max(1, most // rows.shape[1]), :most]
+    stored = lp.as_format(values.dtype)
+    notes = [f"the values of {info.layout} ({info.scheme})"] if info.layout else []
+    if is_cut or first is not None:
+        notes.append(f"the first {values.size} of {math.prod(info.shape)} elements of shape {info.shape}")
+    if stored not in _TAKEN:
+        notes.append(f"{stored.name} became float32")
+        values = lp.cast(values, FLOAT32)
+    kept = np.atleast_1d(np.ascontiguousarray(values))
+    return Tensor(kept, "; ".join(notes), name, (), stored, first, is_cut)

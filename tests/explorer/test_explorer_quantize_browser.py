@@ -1,0 +1,48 @@
+"""Quantize in a browser: the way from the tensor to the better setting, by clicks and by keys; schemes on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.browser import Visit
+
+LINKS = ("quantize?scheme=mx&fmt=int8", "quantize?scheme=nvfp4&rounding=stochastic", "quantize?show=side-by-side")
+
+
+@pytest.fixture
+def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    found = Visit(browser, address, **getattr(request, "param", {}))
+    yield found
+    found.context.close()
+    assert found.outside() == []
+    assert found.complaints == []
+
+
+def test_which_setting_is_better_takes_one_click(visit: Visit) -> None:
+    page = visit.go("quantize?distribution=student-t")
+    page.get_by_role("radio", name="Side by side").click()
+    page.get_by_text("nvfp4 has the largest SQNR").wait_for()
+    box = page.get_by_role("combobox", name="Settings")
+    box.press("Backspace")  # takes the last one away
+    page.get_by_role("button", name="Add float4_e2m1fn,block=32").click()
+    visit.address_has("nvfp4;float4_e2m1fn,block=32")
+    page.get_by_role("rowheader", name="float4_e2m1fn,block=32").wait_for()
+    box.press("Backspace")
+    page.get_by_role("rowheader", name="float4_e2m1fn,block=32").wait_for(state="detached")
+    box.press_sequentially("MXINT8,block=8")
+    box.press("Enter")
+    visit.address_has("nvfp4;mxint8,rule=floor,block=8")
+    page.get_by_text("mxint8,rule=floor,block=8 has the largest SQNR").wait_for()
+
+
+@pytest.mark.parametrize("visit", [{"phone": True}, {"dark": True}], indirect=True, ids=["phone", "dark"])
+def test_each_scheme_fits_and_is_accessible(visit: Visit) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    for link in LINKS:
+        page = visit.go(link)
+        wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
+        assert wide <= page.viewport_size["width"]
+        found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        assert [(rule["id"], [node["html"][:120] for node in rule["nodes"]][:3]) for rule in found] == []

@@ -1,0 +1,74 @@
+"""The sweep and the block of Quantize in a browser: drawn, accessible, narrow enough; an upload that stays."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.browser import Visit
+from support.checkpoint_files import save
+
+pytest.importorskip("playwright.sync_api")
+WIDE = "Math.max(...['html', '[data-testid=stMain]'].map(name => document.querySelector(name).scrollWidth))"
+
+
+@pytest.fixture
+def visit(request: Any, browser: Any, address: str) -> Iterator[Visit]:
+    visit = Visit(browser, address, **getattr(request, "param", {}))
+    yield visit
+    visit.context.close()
+    assert not visit.complaints
+    assert all(url.startswith((address, "data:", "blob:")) for url in visit.requests)
+
+
+@pytest.mark.parametrize(
+    ("visit", "state"),
+    [({"dark": True}, "show=sweep&distribution=student-t"),
+     ({"phone": True}, "show=block&scheme=mx&without_largest=1&distribution=outliers")],
+    indirect=["visit"], ids=["sweep", "block"],
+)  # fmt: skip
+def test_a_section_is_drawn_fits_and_is_accessible(visit: Visit, state: str) -> None:
+    page = visit.go(f"quantize?{state}")
+    charts = page.locator("[data-testid=stVegaLiteChart] .marks")
+    charts.first.wait_for()
+    visit.settle()
+    assert charts.count() == 1 + ("without_largest" in state)
+    assert page.evaluate(WIDE) <= page.viewport_size["width"]
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert [(rule["id"], [node["html"][:120] for node in rule["nodes"]][:3]) for rule in found] == []
+
+
+def test_an_upload_stays_from_page_to_page(visit: Visit) -> None:
+    page = visit.page
+    page.goto(f"{visit.address}/quantize?origin=file&show=sweep")
+    page.get_by_text("Choose a file to go on").wait_for()
+    stream = io.BytesIO()
+    np.save(stream, np.arange(96, dtype=np.float32).reshape(3, 32))
+    file = {"name": "weights.npy", "mimeType": "application/octet-stream", "buffer": stream.getvalue()}
+    page.locator("input[type=file]").set_input_files(file)
+    page.get_by_text("x: float32 of shape (3, 32)").wait_for()
+    page.get_by_role("link", name="Rounding").or_(page.get_by_role("button", name="Rounding")).first.click()
+    page.get_by_role("heading", name="Rounding", exact=True).wait_for()
+    page.get_by_role("link", name="Quantize").or_(page.get_by_role("button", name="Quantize")).first.click()
+    page.get_by_text("The file is the one that was chosen before: weights.npy").wait_for()
+    page.get_by_text("x: float32 of shape (3, 32)").wait_for()
+
+
+def test_a_tensor_of_a_checkpoint_is_found_by_its_name(visit: Visit, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    names = [f"layers.{number}.weight" for number in range(12)]
+    path = save(tmp_path / "model.safetensors", {name: rng.standard_normal((4, 64), np.float32) for name in names})
+    page = visit.page
+    page.goto(f"{visit.address}/quantize?origin=folder&show=sweep")
+    box = page.get_by_role("textbox", name="Checkpoint")
+    box.fill(str(path))
+    box.press("Enter")
+    page.get_by_role("heading", name="Link and code").wait_for()
+    page.get_by_role("combobox", name="Tensor").fill("layers.7.")
+    page.get_by_role("option", name="layers.7.weight").click()
+    page.get_by_text("checkpoint.read('layers.7.weight')").wait_for()
