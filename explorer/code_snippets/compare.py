@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lowprec import Format
+from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.opset_rules import NEWEST
 
 from ..views.cast_options import CastOptions, options_for
@@ -32,8 +33,10 @@ def of_comparison(text: str, formats: Sequence[Format], options: CastOptions) ->
     calls = [f"{texts[fmt]}{python_arguments(cast_arguments(fmt, options))}" for fmt in formats]
     array, remark = python_array(text)
     lines = [f"x = {text!r}", *([f"number = {array}{remark}"] if array else [])]
-    for call in calls:
-        lines += [f"print(lp.explain(x, {call}))", *([f"print(lp.cast(number, {call}))"] if array else [])]
+    for fmt, call in zip(formats, calls, strict=True):
+        lines.append(f"print(lp.explain(x, {call}))")
+        if array and not why_not_converted(fmt):
+            lines.append(f"print(lp.cast(number, {call}))")
     castable = [fmt for fmt in formats if not why_no_node(fmt, options=options_for(fmt, options))]
     nodes = node_list(
         cast_node(fmt, cast_attributes(fmt, options_for(fmt, options)), f"y{index}")

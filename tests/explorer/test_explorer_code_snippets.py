@@ -112,7 +112,9 @@ def test_of_a_quantization(fmt, per, scale, asymmetric, capsys):
     inputs = {"x": (onnx.TensorProto.FLOAT, [4, 10]), "scale": (scale.onnx_enum, shape)}
     if settings.has_zero_point:
         inputs["zero_point"] = (fmt.onnx_enum, shape)
-    found = check(run(onnx_text, capsys)[0]["nodes"], inputs, 28)
+    names = run(onnx_text, capsys)[0]
+    assert names["opset"].version == settings.opset
+    found = check(names["nodes"], inputs, 28)
     assert found == {"y": fmt.onnx_enum, "back": FLOAT.onnx_enum if scale is E8M0 else scale.onnx_enum}
 
 
