@@ -34,8 +34,9 @@ def of_comparison(text: str, formats: Sequence[Format], options: CastOptions) ->
     array, remark = python_array(text)
     lines = [f"x = {text!r}", *([f"number = {array}{remark}"] if array else [])]
     for fmt, call in zip(formats, calls, strict=True):
-        is_cast = array and not why_not_converted(fmt)
-        lines += [f"print(lp.explain(x, {call}))", *([f"print(lp.cast(number, {call}))"] if is_cast else [])]
+        lines.append(f"print(lp.explain(x, {call}))")
+        if array and not why_not_converted(fmt):
+            lines.append(f"print(lp.cast(number, {call}))")
     castable = [fmt for fmt in formats if not why_no_node(fmt, options=options_for(fmt, options))]
     nodes = node_list(
         cast_node(fmt, cast_attributes(fmt, options_for(fmt, options)), f"y{index}")

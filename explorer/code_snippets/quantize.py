@@ -149,7 +149,7 @@ def _nodes(settings: Settings, tensor: Tensor) -> str:
         node_call("QuantizeLinear", ["x", *operands], "y", granularity | forward),
         node_call("DequantizeLinear", ["y", *operands], "back", granularity | backward),
     )
-    return node_list(nodes)
+    return node_list(nodes, settings.opset)
 
 
 def of_quantization(state: Quantize, tensor: Tensor, settings: Settings) -> Snippets:

@@ -94,10 +94,11 @@ def node_call(operator: str, inputs: Sequence[str], output: str, attributes: Arg
     return f"onnx.helper.make_node({operator!r}, {list(inputs)!r}, [{output!r}]{named})"
 
 
-def node_list(nodes: Iterable[str]) -> str:
-    """Return the Python that makes a list of nodes."""
+def node_list(nodes: Iterable[str], opset: int | None = None) -> str:
+    """Return the Python that makes a list of nodes, and the opset whose rules they follow."""
     lines = "\n".join(f"    {node}," for node in nodes)
-    return f"import onnx\n\nnodes = [\n{lines}\n]"
+    named = "" if opset is None else f"\nopset = onnx.helper.make_opsetid('', {opset})"
+    return f"import onnx\n\nnodes = [\n{lines}\n]{named}"
 
 
 def model_lines(inputs: Mapping[str, Format], outputs: Mapping[str, Format], opset: int, nodes: str = "nodes") -> str:

@@ -143,7 +143,7 @@ def test_the_page_says_the_kept_counts_and_checks_them() -> None:
     assert kept.date in texts(test)
     peer = kept.counts["float8 overflow saturate"]["ml_dtypes"]
     assert f"ml_dtypes {kept.versions['ml_dtypes']}: {peer.differ:,} of {peer.tried:,}" in texts(test)
-    assert "differ</b> from exact" not in texts(test)
+    assert "differ</strong> from exact" not in texts(test)
     healthy(next(button for button in test.button if button.label == "Check now").click().run())
     assert texts(test).count("65,536 inputs, 0 differ") == 2
 
@@ -151,11 +151,11 @@ def test_the_page_says_the_kept_counts_and_checks_them() -> None:
 @pytest.mark.parametrize(
     ("name", "query", "shown"),
     [
-        ("anatomy", {"at": "0x2a"}, "float8_e4m3fn → float64: <b>256 inputs, 0 differ"),
-        ("anatomy", {"at": "0.3"}, "bfloat16 → float8_e4m3fn: <b>65,536 inputs, 0 differ"),
-        ("compare", {"fmts": "int4,binary8p3se"}, "bfloat16 → binary8p3se: <b>65,536 inputs, 0 differ"),
-        ("conversion", {"source": "int8", "at": "3"}, "int8 → float8_e4m3fn: <b>256 inputs, 0 differ"),
-        ("saturation", {"opset": "23"}, "bfloat16 → float8_e5m2fnuz, saturate = 0: <b>65,536 inputs, 0 differ"),
+        ("anatomy", {"at": "0x2a"}, "float8_e4m3fn → float64: <strong>256 inputs, 0 differ"),
+        ("anatomy", {"at": "0.3"}, "bfloat16 → float8_e4m3fn: <strong>65,536 inputs, 0 differ"),
+        ("compare", {"fmts": "int4,binary8p3se"}, "bfloat16 → binary8p3se: <strong>65,536 inputs, 0 differ"),
+        ("conversion", {"source": "int8", "at": "3"}, "int8 → float8_e4m3fn: <strong>256 inputs, 0 differ"),
+        ("saturation", {"opset": "23"}, "bfloat16 → float8_e5m2fnuz, saturate = 0: <strong>65,536 inputs, 0 differ"),
     ],
 )
 def test_every_page_checks(name: str, query: dict[str, str], shown: str) -> None:
