@@ -102,8 +102,8 @@ def interaction(visit: Visit, index: int) -> None:
         bits.nth(index % bits.count()).click()
     elif page.get_by_role("slider").count():
         page.get_by_role("slider").first.press("ArrowRight" if index % 3 else "ArrowLeft")
-    elif page.get_by_role("textbox", name="Number").count():
-        box = page.get_by_role("textbox", name="Number")
+    elif page.get_by_role("textbox", name="number", exact=False).count():
+        box = page.get_by_role("textbox", name="number", exact=False).first
         box.fill(str(index / 7))
         box.press("Enter")
     formats = page.get_by_role("combobox", name="Format", exact=True)
