@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from lowprec.spec.arguments import shown
 
@@ -67,6 +68,8 @@ class Controls(Generic[S]):
 
     def set(self, **changes: Any) -> None:
         """Change fields, from a callback; the next run reads them from the link."""
+        if _goes_through_history():
+            return
         state, _ = read(self.cls, st.query_params)
         _write_link(dataclasses.replace(state, **changes))  # type: ignore[type-var]
 
@@ -103,7 +106,7 @@ class Controls(Generic[S]):
 
     def _changed(self, name: str, then: Callable[[S, S], S] | None) -> None:
         value = st.session_state[self.key(name)]
-        if value is None:  # a control was emptied: the value stays
+        if value is None or _goes_through_history():  # a control was emptied: the value stays
             return
         old, _ = read(self.cls, st.query_params)
         try:
@@ -119,6 +122,12 @@ class Controls(Generic[S]):
 def _plain(text: str) -> str:
     """Return a text with everything escaped that Markdown would take for markup."""
     return re.sub(r"([\\`*_{}\[\]<>()#+\-.!|$:~])", r"\\\1", text)
+
+
+def _goes_through_history() -> bool:
+    """Whether Back or Forward asked for this run: its link holds, not what the widgets still showed at that moment."""
+    context = get_script_run_ctx()
+    return context is not None and getattr(context, "is_history_navigation", False)
 
 
 def _write_link(state: Any) -> None:

@@ -37,6 +37,8 @@ def links_to_open(shown: PageState, number: str | None, name: str | None) -> lis
 
     A page that has no such format is left out.
     """
+    if number is name is None:
+        return []
     states = st.session_state.get(_STATES, {})
     found = []
     for path, title, _ in PAGES:

@@ -1,0 +1,73 @@
+"""What the pages share, without a browser: links that open a number elsewhere, no change by Back, bounded memory."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support.explorer_pages import FOLDER, AppTest, asked, healthy, page, texts
+
+from lowprec.explorer import controls
+from lowprec.explorer.menu import links_to_open
+from lowprec.explorer.page_states import PAGES, STATES, Anatomy, Rounding, Saturation
+from lowprec.explorer.url_query import read
+
+
+def by_path(links: list[tuple[str, str, dict[str, str]]]) -> dict[str, Any]:
+    found = {}
+    for _, path, query in links:
+        found[path], problems = read(STATES[path], query)
+        assert problems == ()
+    return found
+
+
+def test_a_number_opens_on_the_other_pages() -> None:
+    found = by_path(links_to_open(Rounding(), "464", "float8_e5m2"))
+    assert {"anatomy", "compare", "conversion"} <= set(found)
+    assert not {"rounding", "saturation", "quantize", "start"} & set(found)  # itself, and those without a number
+    assert found["anatomy"] == Anatomy("float8_e5m2", "464")
+    assert (found["conversion"].at, found["conversion"].target) == ("464", "float8_e5m2")
+    assert "quantize" in by_path(links_to_open(Rounding(), None, "float8_e5m2"))
+    assert links_to_open(Saturation(), None, None) == []
+
+
+@pytest.mark.parametrize(("name", "query"), [("anatomy", {"at": "448"}), ("rounding", {"x": "448"}),
+                                             ("conversion", {"at": "448"}), ("compare", {"x": "448"})])  # fmt: skip
+def test_every_result_has_the_links(name: str, query: dict[str, str]) -> None:
+    shown = texts(healthy(page(name, **query)))
+    for other, part in (("anatomy", "at=448"), ("rounding", "x=448"), ("conversion", "at=448"), ("compare", "x=448")):
+        assert (f'href="{other}?' in shown and part in shown) is (other != name) or name == "compare"
+    assert shown.count('href="rounding?') == (7 if name == "compare" else name != "rounding")
+
+
+def test_back_changes_no_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = page("anatomy", at="0x2a")
+    monkeypatch.setattr(controls, "get_script_run_ctx", lambda: SimpleNamespace(is_history_navigation=True))
+    healthy(test.button_group[0].set_value("exact").run())  # what a widget still showed when Back was pressed
+    assert "show" not in test.query_params
+    healthy(test.button(key="next").click().run())
+    assert asked(test, "at") == "0x2a"
+    monkeypatch.undo()
+    healthy(test.button(key="next").click().run())
+    assert asked(test, "at") == "0x2B"
+
+
+def test_a_long_visit_keeps_no_more_than_a_short_one() -> None:
+    test = AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run()
+
+    def turn_to(path: str) -> None:
+        test.query_params.clear()
+        healthy(test.switch_page(f"app_pages/{path}.py").run())
+
+    sizes = []
+    for turn in range(4):
+        for path, *_ in PAGES:
+            turn_to(path)
+        turn_to("anatomy")
+        for _ in range(3):
+            healthy(test.button(key="next").click().run())
+        turn_to("rounding")
+        healthy(test.text_input[0].set_value(str(turn)).run())
+        sizes.append(len(test.session_state.to_dict()))
+    assert sizes[1:] == [sizes[0]] * 3
