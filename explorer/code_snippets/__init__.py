@@ -6,6 +6,7 @@ from .anatomy import of_code
 from .block_sweep import of_sweep
 from .compare import of_comparison
 from .conversion import of_conversion
+from .errors import of_errors
 from .quantize import of_comparison_of_settings, of_quantization
 from .rounding import of_number
 from .saturation import of_opset
@@ -16,6 +17,7 @@ __all__ = [
     "of_comparison",
     "of_comparison_of_settings",
     "of_conversion",
+    "of_errors",
     "of_number",
     "of_opset",
     "of_quantization",

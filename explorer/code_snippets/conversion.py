@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from lowprec import Format
 
@@ -18,6 +19,7 @@ from .snippet_text import (
     cast_arguments,
     cast_attributes,
     made_formats,
+    model_lines,
     node_call,
     node_list,
     onnx_node,
@@ -108,14 +110,16 @@ def _nodes(conversion: Conversion, options: CastOptions, bitcast: BitCasting, st
             node_call("Cast", [names[index]], names[index + 1], {"to": fmt, **_as_integers(fmt, asked[fmt])})
             for index, fmt in enumerate(formats[1:])
         ]
-        return f"{node_list(nodes)}\nopset = onnx.helper.make_opsetid('', {options['opset']})"
-    onnx = onnx_node("Cast", to=target, **_as_integers(target, asked[target]))
+        return node_list(nodes) + model_lines({"x": source}, {"y": target}, asked[target]["opset"])
+    onnx = onnx_node(
+        "Cast", opset=asked[target]["opset"], source=source, to=target, **_as_integers(target, asked[target])
+    )
     if bitcast.value is not None and not bitcast.note:
         onnx += f"\nbits = {node_call('BitCast', ['x'], 'y', {'to': target})}"
     return onnx
 
 
-def _as_integers(fmt: Format, options: CastOptions) -> dict[str, object]:
+def _as_integers(fmt: Format, options: CastOptions) -> dict[str, Any]:
     """Return the attributes of a Cast, with flags as integers."""
     attributes = cast_attributes(fmt, options)
     return {name: int(value) if isinstance(value, bool) else value for name, value in attributes.items()}

@@ -27,7 +27,9 @@ class Adder:
     def __init__(self, fmt: Format, rounding: Rounding, terms: Sequence[Value]) -> None:
         self.fmt, self.rounding = fmt, rounding
         step = 1 - fmt.bias - fmt.mantissa_bits  # of the first binade, which is that of subnormals too
-        self.unit = max(-step if fmt.has_zero else 1 - step, *(value.magnitude.denominator.bit_length() - 1 for value in terms), 0)
+        self.unit = max(
+            -step if fmt.has_zero else 1 - step, *(value.magnitude.denominator.bit_length() - 1 for value in terms), 0
+        )
         self.first = self.unit + step
         self.largest = self.integer(magnitude_of(finite_count(fmt) - 1, fmt))
         self.smallest = 0 if fmt.has_zero else 1 << self.first - 1
