@@ -35,6 +35,7 @@ page_layout.heading(
     "The error is 0 at every value of the format, and jumps where the result changes.",
     "Cast's rounding",
 )
+page.compute_or_reset(lambda state: view.checked_roundings(state.roundings), roundings=Errors().roundings)
 state = page.state
 st.multiselect(
     "Formats",
@@ -63,7 +64,6 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         if not all(fmt.has_zero or not fmt.is_float for fmt in formats):
             st.selectbox("round_mode", ROUND_MODES, **page.bind("round_mode"), width=120)
 
-page.compute_or_reset(lambda state: view.checked_roundings(state.roundings), roundings=Errors().roundings)
 page.compute_or_reset(lambda state: Value.of(state.x, parameter="number"), x=Errors().x)
 default = Errors()
 page.compute_or_reset(
