@@ -1,9 +1,99 @@
-"""The page Errors."""
+"""The page Errors: the rounding error of some formats against the number, and where it is largest."""
 
-from lowprec.explorer import page_layout
+from itertools import product
+
+import streamlit as st
+
+from lowprec.explorer import charts, code_snippets, page_layout
+from lowprec.explorer.charts.errors import error_chart
 from lowprec.explorer.controls import Controls
-from lowprec.explorer.page_states import Errors
+from lowprec.explorer.format_names import HELP, format_named
+from lowprec.explorer.page_states import FORMAT_NAMES, Errors
+from lowprec.explorer.rounding_controls import overflow_box
+from lowprec.explorer.views import errors as view
+from lowprec.explorer.views.cast_options import ONNX
+from lowprec.reference.error_curve import MEASURES
+from lowprec.reference.exact_cast import Value
+from lowprec.spec.round_modes import ROUND_MODES
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def curves_of(state: Errors) -> list[view.Curve]:
+    """Return the curves of a state."""
+    ends = view.range_of(state.low, state.high, state.scale)
+    pairs = [(format_named(name), rounding) for name, rounding in product(state.fmts, state.roundings)]
+    distinct = dict.fromkeys((fmt, rounding if fmt.is_float else ONNX) for fmt, rounding in pairs)
+    options = {"saturate": state.saturate, "round_mode": state.round_mode, "overflow": state.overflow}
+    x, count = Value.of(state.x), len(distinct)
+    return [view.curve(*pair, ends, state.measure, x, count, **options) for pair in distinct]
+
 
 page = Controls(Errors)
-page_layout.heading("Errors", "See the rounding error of a format against the value.", "ONNX on its formats")
-page_layout.copy_section(page, "errors", "import lowprec as lp", "None: there is no such node.")
+page_layout.heading(
+    "Errors",
+    "See how far the result of a cast is from the number, for all numbers of a range. "
+    "The error is 0 at every value of the format, and jumps where the result changes.",
+    "Cast's rounding",
+)
+page.compute_or_reset(lambda state: view.checked_roundings(state.roundings), roundings=Errors().roundings)
+state = page.state
+st.multiselect(
+    "Formats",
+    dict.fromkeys((*FORMAT_NAMES, *state.fmts)),
+    max_selections=view.MOST_FORMATS,
+    **page.bind("fmts"),
+    accept_new_options=True,
+    help=HELP,
+)
+formats = [format_named(name) for name in state.fmts]
+st.multiselect("Roundings", view.ROUNDINGS, max_selections=view.MOST_ROUNDINGS, **page.bind("roundings"))
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    st.text_input("From", **page.bind("low"), max_chars=1000, width=150)
+    st.text_input("To", **page.bind("high"), max_chars=1000, width=150)
+    st.segmented_control("Error", MEASURES, required=True, **page.bind("measure"))
+    st.segmented_control("Scale of x", ("linear", "log"), required=True, **page.bind("scale"))
+    st.text_input("Number", **page.bind("x"), max_chars=1000, width=150, help="Marked on the curves.")
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    for preset in view.presets(formats):
+        st.button(preset.label, key=f"range {preset.label}", on_click=page.set, kwargs=preset.fields)
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    if set(state.roundings) != {ONNX}:
+        overflow_box(page, formats)
+    if ONNX in state.roundings:
+        st.toggle("saturate", **page.bind("saturate"), help="Up to 8 bits: too large numbers become the largest value.")
+        if not all(fmt.has_zero or not fmt.is_float for fmt in formats):
+            st.selectbox("round_mode", ROUND_MODES, **page.bind("round_mode"), width=120)
+
+page.compute_or_reset(lambda state: Value.of(state.x, parameter="number"), x=Errors().x)
+default = Errors()
+page.compute_or_reset(
+    lambda state: view.range_of(state.low, state.high, state.scale), low=default.low, high=default.high, scale="linear"
+)
+state = page.state
+curves = curves_of(state)
+x = Value.of(state.x)
+ends = view.range_of(state.low, state.high, state.scale)
+is_inside = not x.special and ends.low <= x.number <= ends.high
+page_layout.show("error_sentences", sentences=[view.sentence(curve, state.measure) for curve in curves])
+spec, is_cut = error_chart(curves, state.measure, state.scale, float(x) if is_inside else None)
+charts.show(spec, "The error of rounding against the number, a line for each format and rounding", "errors")
+for text in filter(None, (view.without_result_text(curve) for curve in curves)):
+    st.caption(text)
+if is_cut:
+    st.caption("Errors beyond 110 % of the number are cut off.")
+if any(not curve.curve.is_complete for curve in curves):
+    st.caption("A band without a line inside: the range has too many values to draw each. The errors fill the band.")
+if any(curve.curve.is_stochastic for curve in curves):
+    st.caption("Stochastic: the band has the possible errors, the line inside is the expected error.")
+st.caption(f"The dashed rule is x = {x}." if is_inside else f"x = {x} is not in the range.")
+st.header("Largest errors", anchor=False)
+page_layout.show("largest_errors", curves=curves, measure=state.measure, in_measure=view.in_measure)
+st.caption(
+    "A > or < stands for just above or just below: there the error comes as near to this as one likes. "
+    "≈ marks rounded decimals."
+)
+options = {"saturate": state.saturate, "round_mode": state.round_mode, "overflow": state.overflow}
+drawn = [
+    (curve.curve.format, view.rounding_arguments(curve.curve.format, curve.rounding, **options)) for curve in curves
+]
+page_layout.copy_section(page, "errors", *code_snippets.of_errors(drawn, state.low, state.high, state.x, state.measure))

@@ -8,6 +8,7 @@ from .block_sweep import of_sweep
 from .compare import of_comparison
 from .conversion import of_conversion
 from .describe import of_description
+from .errors import of_errors
 from .quantize import of_comparison_of_settings, of_quantization
 from .rounding import of_number
 from .saturation import of_opset
@@ -19,6 +20,7 @@ __all__ = [
     "of_comparison_of_settings",
     "of_conversion",
     "of_description",
+    "of_errors",
     "of_number",
     "of_operation",
     "of_opset",

@@ -91,7 +91,7 @@ def test_every_number_of_a_grid_has_the_error_of_its_piece(name: str, rounding: 
         return
     options: dict[str, Any] = {} if rounding is None else {"rounding": rounding, "overflow": "ovf_inf"}
     curve = error_curve(name, Fraction(-17, 3), Fraction(29, 3), **options)
-    grid = [Fraction(number, 37) for number in range(-209, 357)]
+    grid = [Fraction(number, 19) for number in range(-107, 183)]
     codes = lp.encode(np.array([float(x) for x in grid]), name, **options)
     largest: dict[str, Fraction] = dict.fromkeys(MEASURES, Fraction(0))
     for x, code in zip(grid, codes.tolist(), strict=True):
@@ -120,7 +120,7 @@ def test_every_number_of_a_grid_has_the_error_of_its_piece(name: str, rounding: 
 
 
 @pytest.mark.parametrize("name", ["binary10p4se", "binary9p4ue", "float8_e4m3fn", "float8_e8m0fnu", "int8"])
-@pytest.mark.parametrize(("low", "high"), [(0, 2), (Fraction(-5, 7), Fraction(1, 3)), (1, 1000), (-70, 300)])
+@pytest.mark.parametrize(("low", "high"), [(Fraction(-5, 7), Fraction(1, 3)), (1, 1000), (-70, 300)])
 def test_some_cells_of_each_binade_have_the_largest_error(name: str, low: Any, high: Any) -> None:
     rng = random.Random(f"{name}{low}")
     for rounding in (None, rng.choice(DETERMINISTIC)) if lp.as_format(name).is_float else (None,):
