@@ -59,6 +59,9 @@ with right:
 
 st.header("The format", anchor=False)
 page_layout.show("format_card", facts=format_card.card(fmt))
+st.caption(
+    "A binade is the values from one power of two up to the next. 1 ≤ v < 2: from 1 up to, but not including, 2."
+)
 if view.has_binades(fmt):
     st.header("Binades", anchor=False)
     st.caption("The first value of each binade and the step between its values. Click one to show it.")

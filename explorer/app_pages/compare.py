@@ -50,7 +50,8 @@ st.header("Facts", anchor=False)
 page_layout.show("format_facts", formats=formats, facts=comparison(formats))
 st.caption(
     "≠ marks the facts in which two or three formats differ. A binade is the values from one power of two up to the "
-    "next. Different numbers: finite ones, −0 being 0. Digits: bits of precision · log₁₀ 2."
+    "next. 1 ≤ v < 2: from 1 up to, but not including, 2. Different numbers: finite ones, −0 being 0. Decimal digits: "
+    "bits of precision · log₁₀ 2."
 )
 st.header("Range", anchor=False)
 charts.show(ranges(facts, view.log2(x)), "Positive range of each format on a scale of powers of two")

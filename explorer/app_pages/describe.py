@@ -34,7 +34,8 @@ def go(code: int) -> None:
 
 page_layout.show("described_format", fmt=fmt)
 page_layout.show("facts", facts=view.facts(fmt))
-page_layout.show("other_pages", links=pages_with(fmt.name, page.state.selection().number, "describe"))
+if not st.context.is_embedded:
+    page_layout.show("other_pages", links=pages_with(fmt.name, page.state.selection().number, "describe"))
 
 st.header("Formats with a name", anchor=False)
 with st.container(horizontal=True, gap="xsmall"):

@@ -51,7 +51,7 @@ def ranges(facts: Sequence[FormatFacts], mark: float | None) -> Spec:
         "axis": {"labelLimit": 140, "ticks": False, "domain": False},
     }
     spec: Spec = {
-        "height": 30 * len(facts) + 90,
+        "height": 34 * len(facts) + 115,
         "layer": [{"data": {"values": rows}, "encoding": {"y": names}, "layer": [bars, largest]}],
     }
     if mark is not None:

@@ -30,7 +30,7 @@ class Arithmetic(PageState):
     """
 
     show: str = choice("sum", ARITHMETIC_SHOWS)
-    fmt: str = format_name(BFLOAT16.name, FLOATS)
+    fmt: str = format_name(BFLOAT16.name, FLOATS, converted=False)
     rounding: str = choice("nearest_even", ROUNDED)
     overflow: str = choice(BY_WIDTH, OVERFLOW_CHOICES)
     seed: int = integer(0, _SEEDS)

@@ -17,15 +17,27 @@ from lowprec.checkpoints import open as open_checkpoint
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32, FORMATS
 
-from .tensor import MOST_ELEMENTS, Tensor
+from .tensor import Tensor
 
-__all__ = ["MOST_LISTED", "MOST_READ", "Listed", "checkpoint_path", "checkpoint_stamp", "from_checkpoint", "tensors_of"]
+__all__ = [
+    "MOST_LISTED",
+    "MOST_READ",
+    "MOST_TAKEN",
+    "Listed",
+    "checkpoint_path",
+    "checkpoint_stamp",
+    "from_checkpoint",
+    "tensors_of",
+]
 
 MOST_LISTED = 10_000
 """Tensors of a checkpoint that are listed."""
 
 MOST_READ = 1 << 25
 """Elements of one index of the first axis: what is read at least."""
+
+MOST_TAKEN = 1 << 18
+"""Elements that are taken of a tensor: as many as a sweep takes."""
 
 _SUFFIXES = (".safetensors", ".gguf")
 _TAKEN = (FLOAT32, FLOAT16, BFLOAT16)
@@ -111,7 +123,7 @@ def tensors_of(path: Path) -> tuple[Listed, ...]:
     return found
 
 
-def from_checkpoint(path: Path, name: str, most: int = MOST_ELEMENTS) -> Tensor:
+def from_checkpoint(path: Path, name: str, most: int = MOST_TAKEN) -> Tensor:
     """Return a tensor of a checkpoint, of a large one the first rows: at most `most` elements.
 
     Quantized weights of known layouts are their values in bfloat16. Elements that QuantizeLinear does not take become

@@ -63,10 +63,10 @@ def _texts(facts: FormatFacts) -> dict[str, str]:
     fmt = facts.format
     eps = None if facts.eps is None else Value.of(facts.eps)
     return {
-        "bits": _layout(facts),
-        "bias": _or_dash(facts.bias),
         "largest": _end(facts.largest),
         "why it ends there": facts.why_it_ends,
+        "bits": _layout(facts),
+        "bias": _or_dash(facts.bias),
         "lowest": _end(facts.lowest),
         "smallest normal": _power(facts.smallest_normal),
         "smallest > 0": _power(facts.smallest),

@@ -16,7 +16,7 @@ from lowprec.reference.exact_quantize import product, quotient
 from .quantized import Quantized, per_element
 from .scales import MX, NVFP4, Settings
 
-__all__ = ["MOST_LINES", "MOST_SHOWN", "Block", "Member", "block", "grid_lines", "largest_index", "without"]
+__all__ = ["MOST_LINES", "MOST_SHOWN", "Block", "Member", "block", "grid_lines", "without"]
 
 Array = np.ndarray[Any, Any]
 
@@ -86,12 +86,6 @@ def _largest(quantized: Quantized, members: Array) -> int | None:
     x = quantized.x.reshape(-1)[members]
     magnitude = np.where(np.isfinite(x), np.abs(x), 0)
     return int(members[magnitude.argmax()]) if magnitude.any() else None
-
-
-def largest_index(quantized: Quantized, place: int) -> tuple[int, ...] | None:
-    """Return the index of the largest finite element of a block; None where all are zero."""
-    found = _largest(quantized, _members(quantized, place))
-    return None if found is None else _index(found, quantized.x.shape)
 
 
 def _index(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:

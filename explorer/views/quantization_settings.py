@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from lowprec import Format, as_format
-from lowprec.spec import formats
+from lowprec.loss import BLOCK_FORMATS
 from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.format_spelling import float_format_spelled, has_spelled_shape
 from lowprec.spec.opset_rules import NEWEST
@@ -45,14 +45,7 @@ SUGGESTED = (
 )
 """Texts to begin with; the first four are compared by default."""
 
-_MX_NAMES = {
-    "mxfp8_e4m3": formats.FLOAT8_E4M3FN,
-    "mxfp8_e5m2": formats.FLOAT8_E5M2,
-    "mxfp6_e2m3": formats.FLOAT6_E2M3FN,
-    "mxfp6_e3m2": formats.FLOAT6_E3M2FN,
-    "mxfp4": formats.FLOAT4_E2M1FN,
-    "mxint8": formats.INT8,
-}
+_MX_NAMES = {name: fmt for name, fmt in BLOCK_FORMATS.items() if name != NVFP4}
 _MX_PREFIX = "mx:"
 _OF_A_DESCRIPTION = ("bias", "signed", "inf", "zero", "nan")
 _LONGEST = 120
@@ -214,7 +207,7 @@ def settings_text(settings: Settings) -> str:
 
     Examples
     --------
-    >>> settings_text(mx_settings(formats.FLOAT4_E2M1FN))
+    >>> settings_text(mx_settings(BLOCK_FORMATS["mxfp4"]))
     'mxfp4,rule=floor,block=32'
     """
     names = {fmt: name for name, fmt in _MX_NAMES.items()}

@@ -72,12 +72,12 @@ def test_options_go_along() -> None:
     known = carry_over({}, "rounding", chosen)
     assert (known["compare"].saturate, known["compare"].rounding) == (False, "to_odd")
     assert (known["conversion"].opset, known["conversion"].overflow) == (24, "sat_propagate")
-    assert known["saturation"] == Saturation(24)
+    assert known["saturation"] == Saturation(24, rounding="to_odd", overflow="sat_propagate")
     assert known["quantize"].saturate is False
     known = carry_over(known, "conversion", replace(known["conversion"], round_mode="down", opset=28))
     assert (known["compare"].round_mode, known["rounding"].opset) == ("down", 28)
     assert known["rounding"].saturate is False  # what was not changed stays
-    known = carry_over(known, "saturation", Saturation(28))  # a visit changes nothing
+    known = carry_over(known, "saturation", known["saturation"])  # a visit changes nothing
     assert known["compare"].round_mode == "down"
 
 

@@ -16,7 +16,7 @@ from lowprec.explorer import code_snippets, url_query
 from lowprec.explorer.carry_over import with_selection
 from lowprec.explorer.format_names import checked_name, format_named
 from lowprec.explorer.page_states import Anatomy, Compare, Conversion, Quantize, Rounding, Selection, at_an_opset
-from lowprec.explorer.views import anatomy, compare, number_line, rounding
+from lowprec.explorer.views import anatomy, number_line, rounding
 from lowprec.explorer.views.cast_options import cast_options
 from lowprec.explorer.views.conversion import bitcasting, bitcastings, conversion, packing
 from lowprec.explorer.views.quantize import Settings, quantize
@@ -144,17 +144,17 @@ def value_of(formula: tuple[anatomy.Part, ...]) -> Fraction:
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in FORMATS if fmt.bits <= 8], **BY_NAME)
 def test_the_facts_are_those_of_the_codes(fmt: lp.Format) -> None:
-    found, kinds = compare.facts(fmt), [anatomy.classify(code, fmt) for code in range(1 << fmt.bits)]
+    found, kinds = reference.format_facts(fmt), [anatomy.classify(code, fmt) for code in range(1 << fmt.bits)]
     values = [reference.decode(code, fmt) for code in range(1 << fmt.bits)]
     finite = sorted({value.number for value in values if not value.special})
     assert found.numbers == len(finite)
-    assert (found.nan_codes, found.inf_codes) == (kinds.count("nan"), kinds.count("inf"))
+    assert (found.nan_count, found.inf_count) == (kinds.count("nan"), kinds.count("inf"))
     assert found.subnormal_codes == kinds.count("subnormal")
     assert (found.largest.number, found.smallest.number) == (finite[-1], min(number for number in finite if number > 0))
     after = [number for number in finite if number > 1]
     assert found.eps == (after[0] - 1 if 1 in finite and after else None)
     assert (found.smallest_normal is None) == ("normal" not in kinds)
-    assert {step.bits for step in compare.precision(fmt)} <= set(range(1, fmt.mantissa_bits + 2))
+    assert {binade.significant_bits for binade in reference.binades(fmt)} <= set(range(1, fmt.mantissa_bits + 2))
 
 
 @pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)

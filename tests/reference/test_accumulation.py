@@ -35,8 +35,9 @@ def numbers(seed: int, count: int = 24) -> list[Any]:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_step_is_an_addition(name: str, method: str) -> None:
     fmt, terms = format_named(name), numbers(3)
-    for index, rounding in enumerate(ROUNDINGS):
-        rules: dict[str, Any] = {"rounding": rounding, "overflow": OVERFLOWS[index % 3]}
+    turn = NAMES.index(name) + METHODS.index(method)
+    for index, rounding in enumerate(ROUNDINGS[turn % 3 :: 3]):
+        rules: dict[str, Any] = {"rounding": rounding, "overflow": OVERFLOWS[(turn + index) % 3]}
         seed = 9 if rounding in STOCHASTIC else None
         found = reference.accumulate(terms, fmt, method=method, seed=seed, **rules)
         assert found.length == (len(terms) - 1 if method == "pairwise" else len(terms))
@@ -140,29 +141,30 @@ def test_signs_of_zero() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_runs_are_those_of_their_seeds(name: str, method: str) -> None:
     fmt = format_named(name)
+    turn = NAMES.index(name) + METHODS.index(method)
     for index, rounding in enumerate(STOCHASTIC):
         rules: dict[str, Any] = {"rounding": rounding, "overflow": (None, *OVERFLOWS)[index]}
-        for bits, scale in ((16, 1), (3, 2.0**100), (27, 2.0**-20)):
-            terms = [float(str(x)) * scale for x in numbers(index + 11)]
-            runs = reference.accumulate_runs(terms, fmt, (2, 3), method=method, random_bits=bits, **rules)
-            for seed, sums in zip((2, 3), runs.sums, strict=True):
-                one = reference.accumulate(terms, fmt, method=method, seed=seed, random_bits=bits, **rules)
-                expected = np.array([float(value) for value in one.sums()])
-                assert np.array_equal(sums, expected, equal_nan=True)
-                assert (np.signbit(sums) == np.signbit(expected))[~np.isnan(sums)].all()
+        bits, scale = ((3, 1.0), (16, 2.0**100), (27, 2.0**-20))[(turn + index) % 3]
+        terms = [float(str(x)) * scale for x in numbers(index + 11)]
+        runs = reference.accumulate_runs(terms, fmt, (2, 3), method=method, random_bits=bits, **rules)
+        for seed, sums in zip((2, 3), runs.sums, strict=True):
+            one = reference.accumulate(terms, fmt, method=method, seed=seed, random_bits=bits, **rules)
+            expected = np.array([float(value) for value in one.sums()])
+            assert np.array_equal(sums, expected, equal_nan=True)
+            assert (np.signbit(sums) == np.signbit(expected))[~np.isnan(sums)].all()
 
 
 def test_a_float64_sum_that_is_not_exact_is_no_problem() -> None:
-    """The tiny term lies below float64's last bit of the sum, and decides a rounding at a tie of 3 random bits."""
-    tie = Fraction(1, 128) * Fraction(1, 8) / 2  # half of one of 2^3 parts of a step of bfloat16
-    for tiny in (Fraction(1, 2**100), -Fraction(1, 2**100)):
-        terms = [1, tie, tiny]
-        product = [Fraction(1), Fraction(1), Fraction(1)]
+    """1 + 2^-11 is where the largest of 2^3 random numbers rounds up; a little less rounds up with none of them."""
+    for last, goes_up in ((Fraction(1, 2**11) - Fraction(1, 2**64), False), (Fraction(1, 2**11), True)):
         rules: dict[str, Any] = {"rounding": "stochastic_b", "random_bits": 3}
-        runs = reference.accumulate_runs(terms, "bfloat16", range(40), factors=product, method="descending", **rules)
-        for seed in range(40):
-            one = reference.accumulate(terms, "bfloat16", method="descending", seed=seed, **rules)
-            assert float(one.sum) == runs.last[seed]
+        runs = reference.accumulate_runs([1, last], "bfloat16", range(80), **rules)
+        assert float(1 + last) == 1 + 2.0**-11  # as float64 rounds it
+        exact = [reference.accumulate([1, last], "bfloat16", seed=seed, **rules).sum for seed in range(80)]
+        assert runs.last.tolist() == [float(value) for value in exact]
+        largest = sum(reference.random_word(seed, 1, 3) == 7 for seed in range(80))
+        assert largest > 0
+        assert (runs.last > 1).sum() == (largest if goes_up else 0)
 
 
 def test_statistics_of_runs() -> None:

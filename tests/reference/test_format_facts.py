@@ -52,6 +52,7 @@ WHY = {
     "is -9223372036854775808.",
     "uint64": "18446744073709551615 = 2^64 - 1: all 64 bits are 1.",
     "bool": "There are two values: the code 0 is False, every other one is True.",
+    "tf32": "2^128 would be 0x3FC00, which is Inf.",
     "binary8p3se": "57344 would be 0x7F, which is Inf.",
     "binary8p3sf": f"0x7F {LAST} 65536 would need the next one, 0x80, which is NaN.",
     "binary8p3ue": "3221225472 would be 0xFE, which is Inf.",

@@ -6,10 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from lowprec.explorer.page_states import (
-    ORIGINS,
-    Quantize,
-)
+from lowprec.explorer.page_states import ORIGINS, Quantize
 from lowprec.explorer.views.quantization_settings import SUGGESTED
 from lowprec.explorer.views.quantize import GRANULARITIES, MX_FORMATS, SCALE_FORMATS, TARGETS
 from lowprec.explorer.views.tensor import DISTRIBUTIONS
