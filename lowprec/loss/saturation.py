@@ -104,7 +104,7 @@ def saturates(
     rules = check_rounding(options, FLOAT64 if row.is_integer else row, "fmt")
     random = None if stream is None else random_numbers_of(rules, stream, x.size).reshape(x.shape)
     beyond = _beyond(quotient, row, zero_point, rules, random, is_symmetric)
-    return np.asarray(beyond & np.isfinite(values) & ~np.isnan(quotient))
+    return np.asarray(beyond & np.isfinite(values))
 
 
 def _beyond(

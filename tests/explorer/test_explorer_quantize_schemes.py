@@ -15,7 +15,7 @@ from lowprec.explorer import code_snippets
 from lowprec.explorer.page_states import Quantize
 from lowprec.explorer.views.quantize import MX_FORMATS, Settings, mx_settings, nvfp4_settings, quantize
 from lowprec.explorer.views.scale_sentences import scale_sentences
-from lowprec.explorer.views.tensor import sampled, typed
+from lowprec.explorer.views.tensor import Tensor, sampled, typed
 from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E5M2, FLOAT8_E8M0FNU, INT4, INT8, UINT4
 from lowprec.spec.rounding_rules import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
@@ -152,6 +152,14 @@ def test_what_is_copied_of_mx(name: str, rule: str, capsys: pytest.CaptureFixtur
         assert same.view(settings.fmt.code_dtype).tolist() == found.codes.tolist()
         attributes = {one.name: onnx.helper.get_attribute_value(one) for one in names["nodes"][1].attribute}
         assert lp.dequantize_linear(same, scale, **attributes).tolist() == found.dequantized.tolist()
+
+
+def test_the_nodes_of_mx_give_the_type_that_is_shown() -> None:
+    half = Tensor(TENSOR.values.astype(np.float16))
+    settings, names = mx_settings(FLOAT4_E2M1FN, 8), dict[str, Any]()
+    exec(code_snippets.of_quantization(STATE, half, settings)[1], names)
+    attributes = {one.name: onnx.helper.get_attribute_value(one) for one in names["nodes"][1].attribute}
+    assert attributes["output_dtype"] == onnx.TensorProto.FLOAT  # what mx_dequantize returns, also for float16
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
