@@ -1,0 +1,141 @@
+"""Ten questions, each answered by the app alone in at most three actions from its bare address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.browser import Visit
+
+MOST_ACTIONS = 3
+
+
+class Walk:
+    """A visitor who begins at the bare address and counts every click and every text that is typed."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit, self.page, self.actions = visit, visit.go(""), 0
+
+    def _act(self) -> None:
+        self.actions += 1
+        assert self.actions <= MOST_ACTIONS
+
+    def link(self, name: str) -> None:
+        """Click a link, of an example or of the menu."""
+        self._act()
+        self.page.get_by_role("link", name=name, exact=True).click()
+        self.page.wait_for_url(re.compile("/(?!start)[a-z]+"))
+        self.page.get_by_role("heading", name="Link", exact=False).wait_for()
+        self.visit.settle()
+
+    def press(self, name: str, role: str = "button") -> None:
+        """Click a button, or a switch."""
+        self._act()
+        self.page.get_by_role(role, name=name, exact=True).first.click()
+        self.visit.settle()
+
+    def toggle(self, label: str) -> None:
+        """Turn a switch by its label."""
+        self._act()
+        self.page.get_by_text(label, exact=True).first.click()
+        self.visit.settle()
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose from a list."""
+        self._act()
+        self.page.get_by_role("combobox", name=label).first.click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+        self.visit.settle()
+
+    def type(self, label: str, text: str) -> None:
+        """Type into a field."""
+        self._act()
+        field = self.page.get_by_label(label, exact=True).first
+        field.fill(text)
+        field.press("Enter")
+        self.visit.settle()
+
+    def says(self, text: str) -> None:
+        """Wait until the page shows a text, as a visitor reads it: blanks and line ends are one."""
+        self.page.wait_for_function(
+            """text => document.querySelector('[data-testid=stMain]').innerText.replace(/\\s+/g, ' ').includes(text)""",
+            arg=text,
+            timeout=20_000,
+        )
+
+
+@pytest.fixture
+def walk(browser: Any, address: str) -> Iterator[Walk]:
+    visit = Visit(browser, address)
+    yield Walk(visit)
+    visit.context.close()
+    assert visit.outside() == []
+    assert visit.complaints == []
+
+
+def test_why_448_and_not_480(walk: Walk) -> None:
+    walk.link("Why 448 and not 480")
+    walk.says("480 would be 0x7F, which is NaN.")
+
+
+def test_why_465_becomes_448_or_nan(walk: Walk) -> None:
+    walk.link("465 becomes 448, or NaN")
+    walk.says("465 rounds beyond 448, the largest value of float8_e4m3fn: saturate makes it 448.")
+    walk.toggle("saturate")
+    walk.says("465 → nan")
+    walk.says("465 rounds beyond 448")
+    walk.says("no Inf")
+
+
+def test_e4m3fn_against_e4m3fnuz(walk: Walk) -> None:
+    walk.link("Two float8 that look alike")
+    for fact in ("bias ≠ 7 8", "largest ≠ 448 240", "NaN codes ≠ 0x7F, 0xFF 0x80", "code of −0 ≠ 0x80 none"):
+        walk.says(fact)
+
+
+def test_what_e8m0_up_does_to_3(walk: Walk) -> None:
+    walk.link("A format of powers of two")
+    walk.says("round_mode up 4 yes")
+    walk.says("round_mode down 2 yes")
+
+
+def test_why_a_cast_through_float32_differs(walk: Walk) -> None:
+    walk.link("Rounded twice")
+    walk.says("Through float32 the result is 1 (0x3F80), directly 1.0078125 (0x3F81)")
+    walk.says("float32 rounds x to 1.00390625, the midpoint of two bfloat16 values, and the tie goes to the even code.")
+
+
+def test_which_block_size_and_format(walk: Walk) -> None:
+    walk.link("MXFP4 or NVFP4")
+    walk.says(
+        "NVFP4 (blocks of 16, 4.516 bits per value): ≈20.46 dB, ≈2.02 dB more than MXFP4 (blocks of 32, rule floor"
+    )
+    walk.says("Of all block sizes, NVFP4 loses least with blocks of 8")
+    walk.choose("Distribution", "student-t")
+    walk.says("≈20.79 dB, ≈3.42 dB more than MXFP4 (blocks of 32, rule floor")
+
+
+def test_how_many_values_lie_between_1_and_2(walk: Walk) -> None:
+    walk.link("Anatomy")
+    walk.says("values v, 1 ≤ v < 2 8, 7 of them above 1")
+
+
+def test_which_byte_two_int4_make(walk: Walk) -> None:
+    walk.link("Two int4 in a byte")
+    walk.says("0x2 0x3 → byte 0x32")
+    walk.type("Codes or numbers", "0x7 0xA")
+    walk.says("0x7 0xA → byte 0xA7")
+
+
+def test_4096_ones_in_bfloat16(walk: Walk) -> None:
+    walk.link("Arithmetic")
+    walk.says("From step 257 on nothing that is added changes the sum: it stays 256.")
+    walk.says("256 + 1 = 257; the neighbours are 256 and 258; tie: the lower neighbour is even")
+
+
+def test_what_stochastic_rounding_does_to_that(walk: Walk) -> None:
+    walk.link("Arithmetic")
+    walk.says("bfloat16, stochastic: mean of 32 runs 4106.5")
+    walk.says("exact 4096")
