@@ -74,6 +74,7 @@ def test_formats_of_the_same_codes(fmt: lp.Format) -> None:
 def test_equal_formats_by_hand() -> None:
     for name, other in (("e4m3,inf=0,nan=all-ones", "float8_e4m3fn"), ("e8m10", "tf32"), ("e8m7", "bfloat16"),
                         ("e5m2,bias=16,nan=negative-zero", "binary8p3se"), ("e3m1,nan=all-ones,signed=0", ""),
+                        ("e4m3,inf=0", ""),
                         ("e4m1,bias=8,signed=0,nan=ieee,inf=0", "binary5p2uf")):  # fmt: skip
         assert [found.name for found in view.same_codes(format_named(name))] == [other] * bool(other)
 
