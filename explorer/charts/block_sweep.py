@@ -43,7 +43,7 @@ def sqnr_by_block_size(found: Sweep) -> Spec:
     legend = {
         "title": "format",
         "orient": "top",
-        "columns": 4,
+        "columns": 3,
         "symbolType": "stroke",
         "symbolSize": 400,
         "symbolStrokeWidth": 2,
@@ -89,4 +89,5 @@ def sqnr_by_block_size(found: Sweep) -> Spec:
         "mark": {"type": "point", "size": 70, "filled": True},
         "encoding": {**shared, "shape": shape},
     }
-    return {"height": 400, "layer": [lines, points]}
+    below_each_other = {"legend": {"layout": {"top": {"direction": "vertical", "anchor": "start"}}}}  # for a phone
+    return {"height": 400, "layer": [lines, points], "config": below_each_other}

@@ -1,4 +1,4 @@
-"""Every format in every mode of every page, in a browser: no complaint of page or console, no empty chart, one code.
+"""Every format and every mode of every page, in a browser: no complaint of page or console, no empty chart, one code.
 
 One page is loaded for each page of the explorer; its states are then shown one after the other, as Back and Forward do.
 """
@@ -77,12 +77,12 @@ def wrong_code(visit: Visit, state: Anatomy) -> list[str]:
     return [f"shows the code {shown}, not {expected}"]
 
 
-@pytest.mark.parametrize("path", STATES)
-def test_every_state(browser: Any, address: str, path: str) -> None:
-    wrong = []
+@pytest.mark.parametrize("name", STATES)
+def test_every_state(browser: Any, address: str, name: str) -> None:
+    wrong, path = [], name.partition("_")[0]
     visit = Visit(browser, address)
     visit.go(path)
-    for state in STATES[path]():
+    for state in STATES[name]():
         link, before = f"{path}?{query_text(write(state))}", len(visit.complaints)
         try:
             visit.turn_to(link)

@@ -1,4 +1,4 @@
-"""The format card and the sentences on losses in a browser: in sight at 390 px, dark and light, without a violation."""
+"""The format card and the sentences on losses in a browser: in sight at 390 px, dark and light."""
 
 from __future__ import annotations
 
@@ -39,17 +39,13 @@ def width_beyond(page: Any) -> float:
 @pytest.mark.parametrize(
     ("visit", "paths"), [({}, [TWO]), (PHONE, list(PAGES))], ids=["light", "dark-phone"], indirect=["visit"]
 )
-def test_losses_and_facts_are_in_sight_and_have_no_violation(visit: Visit, paths: list[str]) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+def test_losses_and_facts_are_in_sight(visit: Visit, paths: list[str]) -> None:
     for path in paths:
         page = visit.go(path)
         sentence = page.locator(".lp-loss").first
         sentence.scroll_into_view_if_needed()
         assert PAGES[path] in sentence.text_content()
         assert width_beyond(page) <= 0
-        found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        ours = [(rule["id"], node["html"][:100]) for rule in found for node in rule["nodes"] if "lp-" in node["html"]]
-        assert ours == []
 
 
 @pytest.mark.parametrize("visit", [PHONE], ids=["phone"], indirect=True)

@@ -1,4 +1,4 @@
-"""The sweep and the block of Quantize in a browser: drawn, accessible, narrow enough; an upload that stays."""
+"""The sweep and the block of Quantize in a browser: drawn; an upload that stays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from support.browser import Visit
 from support.checkpoint_files import save
 
 pytest.importorskip("playwright.sync_api")
-WIDE = "Math.max(...['html', '[data-testid=stMain]'].map(name => document.querySelector(name).scrollWidth))"
 
 
 @pytest.fixture
@@ -31,16 +30,12 @@ def visit(request: Any, browser: Any, address: str) -> Iterator[Visit]:
      ({"phone": True}, "show=block&scheme=mx&without_largest=1&distribution=outliers")],
     indirect=["visit"], ids=["sweep", "block"],
 )  # fmt: skip
-def test_a_section_is_drawn_fits_and_is_accessible(visit: Visit, state: str) -> None:
+def test_a_section_is_drawn(visit: Visit, state: str) -> None:
     page = visit.go(f"quantize?{state}")
     charts = page.locator("[data-testid=stVegaLiteChart] .marks")
     charts.first.wait_for()
     visit.settle()
     assert charts.count() == 1 + ("without_largest" in state)
-    assert page.evaluate(WIDE) <= page.viewport_size["width"]
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert [(rule["id"], [node["html"][:120] for node in rule["nodes"]][:3]) for rule in found] == []
 
 
 def test_an_upload_stays_from_page_to_page(visit: Visit) -> None:

@@ -72,15 +72,25 @@ def wait_for(address: str, process: subprocess.Popen[Any]) -> None:
 
 
 TURN = "path => { history.pushState({}, '', path); dispatchEvent(new PopStateEvent('popstate')); }"
-DRAWN = """path => {
+_QUIET = """
     const part = name => [...document.querySelectorAll(`[data-testid=${name}]`)];
-    const all = (query, root = document) => [...root.querySelectorAll(query)];
-    const link = part('stCode')[0]?.innerText.trim() ?? '';
-    return part('stApp')[0]?.dataset.testScriptState === 'notRunning'
-        && link.endsWith('/' + path) && !all('[data-stale=true]').length && !part('stSkeleton').length
+    const quiet = part('stApp')[0]?.dataset.testScriptState === 'notRunning'
+        && !document.querySelector('[data-stale=true]') && !part('stSkeleton').length
         && part('stVegaLiteChart').every(chart => chart.querySelector('.marks, .error, [role=alert]'));
-}"""
-"""Whether a page shows what its link says: no run under way, nothing left of the run before, every chart there."""
+"""
+"""Whether a page is at rest: no run under way, nothing left of the run before, every chart there."""
+DRAWN = f"""path => {{
+    {_QUIET}
+    return quiet && (part('stCode')[0]?.innerText.trim() ?? '').endsWith('/' + path);
+}}"""
+"""Whether a page is at rest and shows what its link says."""
+STILL = f"""asked => {{
+    {_QUIET}
+    const now = performance.now();
+    if (!quiet || window.still?.asked !== asked) window.still = {{ asked, since: now }};
+    return now - window.still.since >= 200;
+}}"""
+"""Whether a page has been at rest for 200 ms without a break since a question was asked: an action starts its run."""
 
 
 class Visit:
@@ -115,13 +125,13 @@ class Visit:
         self.page.wait_for_function(DRAWN, arg=path, timeout=30_000)
 
     def settle(self) -> None:
-        """Wait until the page has been still for a while."""
-        self.page.wait_for_function("!document.querySelector('[data-testid=stStatusWidget], [data-testid=stSkeleton]')")
-        self.page.wait_for_timeout(400)
+        """Wait until the page has been at rest for a while."""
+        self.page.wait_for_function(STILL, arg=time.monotonic())
 
     def address_has(self, text: str) -> None:
-        """Wait until the address holds a text."""
+        """Wait until the address holds a text, and the run that wrote it has ended: a run would undo what is typed."""
         self.page.wait_for_function("text => decodeURIComponent(location.href).includes(text)", arg=text)
+        self.settle()
 
     def outside(self) -> list[str]:
         """Return what was asked of another host."""

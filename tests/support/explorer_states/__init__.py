@@ -1,4 +1,7 @@
-"""States of every page of the explorer, by its path: what a browser looks at in turn."""
+"""States of every page of the explorer, by its path: what a browser looks at in turn.
+
+Those of Quantize are in two parts, for two processes.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 from lowprec.explorer.page_states import PAGES
 
+NAMES = (*(path for path, *_ in PAGES), "quantize_sections")
 STATES: dict[str, Callable[[], Iterator[Any]]] = {
-    path: importlib.import_module(f".{path}", __name__).states for path, *_ in PAGES
+    name: importlib.import_module(f".{name}", __name__).states for name in NAMES
 }

@@ -1,4 +1,4 @@
-"""States of Anatomy to look at: every format in every mode."""
+"""States of Anatomy to look at: every format and every mode."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from .described import DESCRIBED
 
 def states() -> Iterator[Anatomy]:
     yield from (Anatomy(name, "0.3") for name in DESCRIBED)
-    for fmt, show in product(FORMAT_NAMES, ANATOMY_SHOWS):
-        yield Anatomy(fmt, "-1.5" if show == "exact" else "0.3", show)
+    for index, fmt in enumerate(FORMAT_NAMES):
+        yield Anatomy(fmt, ("0.3", "-1.5")[index % 2], ANATOMY_SHOWS[index % 3])
+    yield from (Anatomy(fmt, "0.3", show) for fmt, show in product(("float64", "int64", "bool"), ANATOMY_SHOWS))
     yield from (Anatomy(fmt, text) for fmt in ("float64", "int64", "uint64") for text in ("1.5", "9007199254740993"))
     yield from (Anatomy(fmt, text) for fmt in ("float64", "bfloat16", "float8_e8m0fnu") for text in ("nan", "inf", "0"))

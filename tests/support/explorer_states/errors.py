@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import FORMAT_NAMES, Errors
@@ -23,7 +22,7 @@ def states() -> Iterator[Errors]:
     for index, name in enumerate((*FORMAT_NAMES, *CONVERTED)):
         ranges = presets([format_named(name)])
         yield replace(Errors((name,), measure=MEASURES[index % 3]), **ranges[index % len(ranges)].fields)
-    for measure, saturate in product(MEASURES, (True, False)):
+    for measure, saturate in zip(MEASURES, (True, False, False), strict=True):
         yield Errors(("float8_e4m3fn", "uint4", "float8_e8m0fnu"), "-20", "600", measure, saturate=saturate)
     yield Errors(("float8_e8m0fnu",), "1", "20", round_mode="nearest", x="3")
     yield Errors(x="nan")

@@ -1,10 +1,9 @@
-"""States of Quantize to look at: every format in every mode, each scheme, and settings side by side."""
+"""States of Quantize to look at: every format, every mode, each scheme, and settings side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 
 from lowprec.explorer.page_states import ORIGINS, Quantize
 from lowprec.explorer.views.quantization_settings import SUGGESTED
@@ -15,15 +14,15 @@ from lowprec.spec.rounding_rules import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
 
 from .described import CONVERTED
-from .quantize_sections import section_states
 
 
 def states() -> Iterator[Quantize]:
+    """Yield every target, each with one granularity and scale of all; then each of those with one target."""
     small = Quantize(rows=6, columns=40)
     yield from (replace(small, fmt=name) for name in CONVERTED if name != "binary12p6se")
-    for index, (fmt, per) in enumerate(product(TARGETS, GRANULARITIES)):
-        scale = SCALE_FORMATS[(index + index // 4) % 4].name
-        yield replace(small, fmt=fmt.name, per=per, scale=scale, zero_point=index % 2 == 1)
+    for index, fmt in enumerate(TARGETS):
+        per, scale = GRANULARITIES[index % 3], SCALE_FORMATS[index % 4].name
+        yield replace(small, fmt=fmt.name, per=per, scale=scale, zero_point=index // 3 % 2 == 1)
     yield from (replace(small, scale=scale.name) for scale in SCALE_FORMATS)
     yield from (replace(small, axis=axis, per=per) for axis in (0, 1) for per in GRANULARITIES[1:])
     yield from (replace(small, distribution=name) for name in DISTRIBUTIONS)
@@ -35,7 +34,6 @@ def states() -> Iterator[Quantize]:
     yield from (
         replace(typed, x=text, per=per) for text in ("1 2 3", "0 0; 0 0", "nan inf 1 -0") for per in GRANULARITIES
     )
-    yield from section_states()
 
 
 def _in_blocks(small: Quantize) -> Iterator[Quantize]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 
 from lowprec.explorer.page_states import SCHEMES, Quantize
 from lowprec.explorer.views.block_sweep import SWEEP_RULES
@@ -14,7 +13,7 @@ from lowprec.loss import BLOCK_FORMATS
 from lowprec.spec.scale_rules import SCALE_RULES
 
 
-def section_states() -> Iterator[Quantize]:
+def states() -> Iterator[Quantize]:
     """Return the states of the sections that are no result."""
     yield from _sweeps()
     yield from _blocks()
@@ -31,9 +30,12 @@ def _sweeps() -> Iterator[Quantize]:
 
 def _blocks() -> Iterator[Quantize]:
     block = Quantize(show="block", rows=6, columns=40)
-    for index, (scheme, name) in enumerate(product(SCHEMES, [fmt.name for fmt in MX_FORMATS])):
-        yield replace(block, scheme=scheme, fmt=name, block_index=index % 3, without_largest=index % 2 == 0)
-    yield from (replace(block, per=per, scale=scale.name) for per in GRANULARITIES for scale in SCALE_FORMATS)
+    for index, fmt in enumerate(MX_FORMATS * 2):  # their number is even: the two schemes change places after half
+        scheme = SCHEMES[(index + index // len(MX_FORMATS)) % 2]
+        yield replace(block, scheme=scheme, fmt=fmt.name, block_index=index % 3, without_largest=index % 2 == 0)
+    yield replace(block, scheme="nvfp4")
+    yield from (replace(block, per=per, scale=SCALE_FORMATS[0].name) for per in GRANULARITIES)
+    yield from (replace(block, per=GRANULARITIES[index % 3], scale=one.name) for index, one in enumerate(SCALE_FORMATS))
     yield replace(block, fmt="uint8", zero_point=True)
     yield replace(block, fmt="int16", without_largest=True)
     yield from (replace(block, scheme="mx", scale_rule=rule, without_largest=True) for rule in SCALE_RULES)
