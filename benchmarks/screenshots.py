@@ -23,7 +23,7 @@ QUERIES = {
     "anatomy": "at=0.3",
     "rounding": "x=465",
     "saturation": "opset=23",
-    "conversion": "source=float64&via=float32&target=bfloat16&at=0x1.01000004p%2B0",
+    "conversion": "source=float64&via=float32&target=bfloat16&at=1.0039063",
     "quantize": "show=sweep",
 }
 """The states of pages that are not shown as they begin."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ def render_text(name: str, **values: Any) -> str:
     return _ENVIRONMENT.get_template(f"{name}.html.j2").render(**values)
 
 
+@functools.cache
 def render_styles() -> str:
     """Return the style element of a page: the colours, then every file of styles/."""
     return _ENVIRONMENT.get_template("page_styles.html.j2").render(style_sheets=_STYLE_SHEETS)

@@ -7,7 +7,8 @@ import streamlit as st
 from .checkpoint_controls import tensor_of_checkpoint
 from .controls import Controls
 from .page_states import Quantize
-from .views.tensor import DISTRIBUTIONS, MOST_BYTES, Tensor, from_file, names_in, sampled, typed
+from .views.tensor import DISTRIBUTIONS, Tensor, sampled, typed
+from .views.uploaded_tensor import MOST_BYTES, from_file, names_in
 
 __all__ = ["tensor_from"]
 

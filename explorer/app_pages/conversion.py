@@ -15,6 +15,7 @@ from lowprec.explorer.views import conversion as view
 from lowprec.explorer.views import evidence
 from lowprec.explorer.views.anatomy import anatomy
 from lowprec.explorer.views.cast_options import CastOptions
+from lowprec.explorer.views.losses import losses_of
 from lowprec.explorer.views.numbers import code_text, place
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.counted_text import count_text
@@ -40,10 +41,13 @@ def witness(source: str, formats: tuple[str, ...], options: CastOptions) -> str:
     return found
 
 
-def show_steps(cast: view.Conversion, typed: Value | None = None) -> None:
-    """Show the steps of one Cast."""
+def show_steps(cast: view.Conversion, typed: Value | None = None, name: str = "cast") -> None:
+    """Show the steps of one Cast, what it lost, and the buttons that save its picture, by a name."""
     text, loss = code_text(cast.code, cast.source), view.loss_text(cast)
     page_layout.show("cast_steps", conversion=cast, typed=typed, anatomy=anatomy(text, cast.source), loss=loss)
+    page_layout.show("loss_sentence", losses=losses_of(cast.explanation))
+    detail = f"{cast.source.name} {cast.code:#x} to {cast.target.name}"
+    page_layout.save_picture(pictures.cast_steps(cast, charts.is_dark()), name, detail)
 
 
 page = Controls(Conversion)
@@ -80,6 +84,9 @@ conversion, chain, options = page.compute_or_reset(compute, opset=NEWEST)
 if chain is not None:
     names = chain_view.names_in_words(through)
     page_layout.show("cast_chain", view=chain)
+    if chain.picture is not None:
+        detail = f"{source.name} {named.code:#x} through {names} to {target.name}"
+        page_layout.save_picture(pictures.cast_chain(chain, charts.is_dark()), "casts", detail)
     found = witness(state.source, (*state.between, state.target), options)
     if found:
         st.button(f"A number that {names} takes elsewhere: {found}", on_click=page.set, kwargs={"at": found})
@@ -98,9 +105,7 @@ with left:
         st.header(f"Through {names}", anchor=False)
         for index, step in enumerate(chain.steps):
             st.subheader(f"Cast {index + 1}: {step.source.name} to {step.target.name}", anchor=False)
-            show_steps(step, None if index else named.typed)
-    detail = f"{source.name} {named.code:#x} to {target.name}"
-    page_layout.save_picture(pictures.cast_steps(conversion, charts.is_dark()), "cast", detail)
+            show_steps(step, None if index else named.typed, f"cast {index + 1}")
     page_layout.open_in(page.state)
 with right:
     if chain is not None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .bit_row import bit_row
+from .cast_chain import cast_chain
 from .cast_steps import cast_steps
 from .code_table import code_table
 from .interval import interval
 from .packed_bytes import packed_bytes
 
-__all__ = ["bit_row", "cast_steps", "code_table", "interval", "packed_bytes"]
+__all__ = ["bit_row", "cast_chain", "cast_steps", "code_table", "interval", "packed_bytes"]

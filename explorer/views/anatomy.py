@@ -262,9 +262,14 @@ def _window(code: int, fmt: Format) -> range:
 
 def table(code: int, fmt: Format, notation: str) -> tuple[tuple[str, str, str, int], ...]:
     """Return (code, value, class, code as a number) of the codes around one, values in a notation of the page."""
+    return _cells(_window(code, fmt), fmt, notation)
+
+
+@functools.lru_cache(maxsize=16)  # a step to the next code shows the same table
+def _cells(codes: range, fmt: Format, notation: str) -> tuple[tuple[str, str, str, int], ...]:
     return tuple(
-        (code_text(near, fmt, ""), _value_text(decode(near, fmt), fmt, notation), classify(near, fmt), near)
-        for near in _window(code, fmt)
+        (code_text(code, fmt, ""), _value_text(decode(code, fmt), fmt, notation), classify(code, fmt), code)
+        for code in codes
     )
 
 

@@ -63,10 +63,10 @@ EXAMPLES: tuple[Example, ...] = (
         "double rounding",
         "Rounded twice",
         "conversion",
-        "1 + 2^-8 + 2^-30 is above the midpoint of two bfloat16 values, so that it rounds up to 1.0078125. "
+        "1.0039063 is above 1.00390625, the midpoint of two bfloat16 values, so that it rounds up to 1.0078125. "
         "float32 rounds it to the midpoint itself, and the tie then goes to the even code: 1.",
         "remove the format between, or choose float16 as the target.",
-        {"source": "float64", "via": "float32", "target": "bfloat16", "at": "0x1.01000004p+0"},
+        {"source": "float64", "via": "float32", "target": "bfloat16", "at": "1.0039063"},
     ),
     Example(
         "packing",

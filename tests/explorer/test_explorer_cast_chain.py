@@ -203,3 +203,15 @@ def test_texts_are_in_the_link() -> None:
     found, problems = read(Conversion, {"via": "float9"})
     assert found == Conversion()
     assert problems[0].startswith("via must be")
+
+
+def test_each_cast_says_what_it_lost_and_is_saved() -> None:
+    """1.0039063 is rounded only; 1e6 overflows float8 on the way and directly, and float32 keeps it."""
+    shown = texts(healthy(page("conversion", source="float64", via="float32", target="float8_e4m3fn", at="1e6")))
+    assert shown.count('class="lp-loss"') == 2  # the second cast of the chain, and the direct one
+    assert shown.count("</span>saturates</span>") == 2
+    assert 'class="lp-loss"' not in texts(healthy(page("conversion", **WITNESS)))
+    copied_bits = texts(healthy(page("conversion", source="int8", target="int8", at="3")))
+    assert 'class="lp-loss"' not in copied_bits
+    direct = texts(healthy(page("conversion", source="float32", target="float8_e4m3fn", at="1e6")))
+    assert direct.count("</span>saturates</span>") == 1

@@ -17,7 +17,8 @@ from lowprec.explorer.views.cast_options import cast_options
 from lowprec.explorer.views.compare import COMPARABLE
 from lowprec.explorer.views.conversion import CASTABLE, bitcasting, conversion
 from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, quantize
-from lowprec.explorer.views.tensor import DISTRIBUTIONS, Tensor, from_file, sampled, typed
+from lowprec.explorer.views.tensor import DISTRIBUTIONS, Tensor, sampled, typed
+from lowprec.explorer.views.uploaded_tensor import from_file
 
 E2M1, E8M0, UINT8, INT4, FLOAT = (lp.as_format(number) for number in (23, 24, 2, 22, 1))
 

@@ -6,6 +6,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from support.explorer_states.conversion import chains
 
 import lowprec as lp
 from lowprec import reference
@@ -14,6 +15,9 @@ from lowprec.explorer.components.save_picture import file_name
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.views import anatomy as anatomy_view
 from lowprec.explorer.views import conversion as conversion_view
+from lowprec.explorer.views.cast_chain import chain_of
+from lowprec.explorer.views.cast_options import cast_options
+from lowprec.explorer.views.numbers import place
 from lowprec.explorer.views.rounding import rounding
 from lowprec.spec.formats import NUMERIC, Format
 
@@ -126,6 +130,35 @@ def test_the_steps_of_a_cast(target: Format) -> None:
     bits = "".join(text for text in texts if text in ("0", "1"))
     assert bits == f"{0x3E99999A:032b}{found.result:0{target.bits}b}"
     assert found.rule in texts
+
+
+def test_the_drawing_of_a_chain() -> None:
+    """float32 rounds 1.0039063 to the midpoint of 1 and 1.0078125, two values of bfloat16; the tie goes to 1."""
+    drawn = 0
+    for state in chains():
+        formats = [format_named(name) for name in (state.source, *state.between, state.target)]
+        options = cast_options(True, "up", 28)
+        found = chain_of(place(state.at, formats[0]).code, formats[0], formats[1:], **options)
+        if found.picture is None:
+            with pytest.raises(ValueError, match="no drawing"):
+                pictures.cast_chain(found)
+            continue
+        drawn += 1
+        _, texts = parsed(pictures.cast_chain(found, dark=bool(drawn % 2)))
+        assert found.sentence in " ".join(texts)
+        assert found.picture.name in texts
+        assert {text.split(", steps")[0] for text in texts} >= {found.picture.above.format.name}
+    assert drawn > 10
+    fmt = lp.as_format("float64")
+    code = reference.encode(1.0039063, fmt)
+    found = chain_of(code, fmt, [lp.as_format("float32"), lp.as_format("bfloat16")], **cast_options(True, "up", 28))
+    _, texts = parsed(pictures.cast_chain(found))
+    ends = ["1", "0x3F80", "through float32", "1.0078125", "0x3F81", "directly"]
+    names = ["bfloat16, steps of 2^-7", "float32, steps of 2^-23", "after float32", "midpoint of bfloat16"]
+    assert {*ends, *names, "midpoint of bfloat16: 1.00390625"} <= {*texts}
+    long = [format_named(f"e7m{wide},bias=100,signed=0,inf=0,nan=all-ones") for wide in (8, 7)]
+    found = chain_of(code, fmt, [*long, lp.as_format("bfloat16")], **cast_options(True, "up", 28))
+    assert "through others" in parsed(pictures.cast_chain(found))[1]
 
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits < 8], **BY_NAME)

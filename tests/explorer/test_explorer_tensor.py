@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowprec as lp
-from lowprec.explorer.views import tensor
-from lowprec.explorer.views.tensor import DISTRIBUTIONS, MOST_BYTES, MOST_TYPED, from_file, names_in, sampled, typed
+from lowprec.explorer.views.tensor import DISTRIBUTIONS, MOST_ELEMENTS, MOST_TYPED, sampled, typed
+from lowprec.explorer.views.uploaded_tensor import MOST_BYTES, from_file, names_in
 
 
 def npy(values):
@@ -216,4 +216,4 @@ def test_any_bytes_are_a_tensor_or_a_message(noise, name, kept):
             size = from_file(name, content).values.size
         except ValueError as error:
             message, size = str(error), 0
-        assert 1 <= size <= tensor.MOST_ELEMENTS or message
+        assert 1 <= size <= MOST_ELEMENTS or message
