@@ -6,7 +6,7 @@ import streamlit as st
 
 from lowprec.spec.opset_rules import NEWEST
 
-from .. import charts, code_snippets, page_layout
+from .. import charts, code_snippets, page_layout, pictures
 from ..charts.one_block import has_elements, members_over_grid
 from ..controls import Controls
 from ..page_states import Quantize
@@ -58,6 +58,7 @@ def _without(tensor: Tensor, quantized: Quantized, block: view.Block) -> view.Bl
 def _show_block(block: view.Block, title: str) -> None:
     st.header(title, anchor=False)
     page_layout.show("one_block_scale", block=block, title=title)
+    page_layout.save_picture(pictures.one_block(block, charts.is_dark()), title, f"{block.format.name} {block.place}")
     if has_elements(block):
         charts.show(members_over_grid(block), f"{title}: each element as a bar, and the value that it becomes")
         lines = "Each line is a value that an element can become. " if view.grid_lines(block) else ""
