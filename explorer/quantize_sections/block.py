@@ -15,6 +15,7 @@ from ..views import one_block as view
 from ..views.quantize import Quantized, quantize
 from ..views.scale_sentences import scale_sentences
 from ..views.tensor import Tensor
+from .evidence import show_evidence
 
 __all__ = ["show_section"]
 
@@ -44,6 +45,7 @@ def show_section(page: Controls[Quantize], tensor: Tensor) -> tuple[str, str]:
             _show_block(block, "The block")
         with right:
             _show_block(changed, "Without its largest element")
+    show_evidence(tensor, quantized)
     return code_snippets.of_quantization(page.state, tensor, quantized.settings)
 
 
