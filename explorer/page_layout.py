@@ -23,6 +23,7 @@ __all__ = [
     "evidence_section",
     "heading",
     "open_in",
+    "oracle_section",
     "save_picture",
     "show",
 ]
@@ -32,6 +33,11 @@ OPERATOR_PAGES = {
     for name in ("Cast", "BitCast", "QuantizeLinear", "DequantizeLinear")
 }
 """The address of each operator's page."""
+
+
+_ABOUT_CASTS = (
+    "Casts every code of the source formats, or those at every edge, and compares them with exact arithmetic."
+)
 
 
 def apply_styles() -> None:
@@ -63,20 +69,32 @@ def save_picture(svg: str, name: str, detail: str = "") -> None:
 
 
 def evidence_section(
-    rows: Sequence[Evidence | None], check: Callable[[], Sequence[Checked]], subject: str = "format"
+    rows: Sequence[Evidence | None],
+    check: Callable[[], Sequence[Checked]],
+    subject: str = "format",
+    about: str = _ABOUT_CASTS,
 ) -> None:
     """Show which rules decide what the page shows and what speaks for them, and a button that checks them now.
 
-    `rows` has the evidence of each subject, None where the kept results have no rule; `check` is called by the button.
-    Embedded pages have none.
+    `rows` has the evidence of each subject, None where the kept results have no rule; `check` is called by the button,
+    and `about` says what it does. Embedded pages have none.
     """
     if st.context.is_embedded:
         return
     st.header("Evidence", anchor=False)
     show("evidence", rows=[row for row in rows if row is not None], run=run(), subject=subject)
-    help_ = "Casts every code of the source formats, or those at every edge, and compares them with exact arithmetic."
-    if st.button("Check now", help=help_, icon=":material/fact_check:"):
+    if st.button("Check now", help=about, icon=":material/fact_check:"):
         show("evidence_check", checked=check())
+
+
+def oracle_section(subject: str, tests: Sequence[str]) -> None:
+    """Say that what the page shows is computed in exact arithmetic, and which tests compare that with other libraries.
+
+    Embedded pages have none.
+    """
+    if not st.context.is_embedded:
+        st.header("Evidence", anchor=False)
+        show("evidence_oracle", subject=subject, tests=tests)
 
 
 def open_in(state: PageState, number: str | None = None, fmt: str | None = None) -> None:

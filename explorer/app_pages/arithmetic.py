@@ -139,4 +139,9 @@ def show_operation() -> Snippets:
     )
 
 
-page_layout.copy_section(page, "arithmetic", *(show_sum() if page.state.show == "sum" else show_operation()))
+snippets = show_sum() if page.state.show == "sum" else show_operation()
+page_layout.oracle_section(
+    "lowprec.reference calculates every number of this page",
+    ("tests/reference/test_accumulation.py",) if page.state.show == "sum" else ("tests/reference/test_arithmetic.py",),
+)
+page_layout.copy_section(page, "arithmetic", *snippets)

@@ -10,7 +10,8 @@ from lowprec.explorer.other_pages import pages_with
 from lowprec.explorer.page_states import DESCRIBABLE_NAMES, Describe
 from lowprec.explorer.views import anatomy as codes_view
 from lowprec.explorer.views import described as view
-from lowprec.explorer.views import numbers
+from lowprec.explorer.views import evidence, numbers
+from lowprec.reference.exact_cast import decode
 
 page = Controls(Describe)
 page_layout.heading(
@@ -57,4 +58,8 @@ page_layout.show("legend", names=[kind for kind in theme.CLASSES if any(cell[2] 
 with st.container(height=480 if len(cells) > 256 else "content", border=False):
     components.code_grid(fmt, components.Grid("Codes", cells, columns, selected), key="codes", on_change=go)
 number = numbers.exact_text(anatomy.typed or anatomy.value)
+one = numbers.place("1", fmt).code
+page_layout.evidence_section(
+    [evidence.evidence("1", fmt, {}), evidence.of_code(decode(one, fmt), fmt)], lambda: evidence.check_both_ways(fmt)
+)
 page_layout.copy_section(page, "describe", *code_snippets.of_description(fmt, number, view.same_codes(fmt)))

@@ -11,9 +11,11 @@ from lowprec.explorer.format_names import HELP, format_named
 from lowprec.explorer.page_states import FORMAT_NAMES, Errors
 from lowprec.explorer.rounding_controls import overflow_box
 from lowprec.explorer.views import errors as view
+from lowprec.explorer.views import evidence
 from lowprec.explorer.views.cast_options import ONNX
 from lowprec.reference.error_curve import MEASURES
 from lowprec.reference.exact_cast import Value
+from lowprec.spec.formats import BFLOAT16
 from lowprec.spec.round_modes import ROUND_MODES
 
 
@@ -96,4 +98,8 @@ options = {"saturate": state.saturate, "round_mode": state.round_mode, "overflow
 drawn = [
     (curve.curve.format, view.rounding_arguments(curve.curve.format, curve.rounding, **options)) for curve in curves
 ]
+proofs = [row for fmt, cast in drawn for row in evidence.of_range(str(ends.low), str(ends.high), x, fmt, cast)]
+page_layout.evidence_section(
+    list(dict.fromkeys(proofs)), lambda: [evidence.check(fmt, cast, [BFLOAT16]) for fmt, cast in drawn]
+)
 page_layout.copy_section(page, "errors", *code_snippets.of_errors(drawn, state.low, state.high, state.x, state.measure))

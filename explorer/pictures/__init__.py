@@ -7,6 +7,7 @@ from .cast_chain import cast_chain
 from .cast_steps import cast_steps
 from .code_table import code_table
 from .interval import interval
+from .one_block import one_block
 from .packed_bytes import packed_bytes
 
-__all__ = ["bit_row", "cast_chain", "cast_steps", "code_table", "interval", "packed_bytes"]
+__all__ = ["bit_row", "cast_chain", "cast_steps", "code_table", "interval", "one_block", "packed_bytes"]

@@ -1,7 +1,8 @@
 """The sections of Quantize: one setting, several side by side, a sweep, one block; a module for each.
 
-Each module has `show_section`, which draws the section for a tensor and returns the Python and ONNX that repeat it. It
-is called for the section that the page's `show` names: ``side-by-side`` is `side_by_side.py`.
+Each of these modules has `show_section`, which draws the section for a tensor and returns the Python and ONNX that
+repeat it. It is called for the section that the page's `show` names: ``side-by-side`` is `side_by_side.py`. Two of them
+end with `evidence.py`.
 """
 
 from __future__ import annotations

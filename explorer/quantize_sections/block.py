@@ -6,7 +6,7 @@ import streamlit as st
 
 from lowprec.spec.opset_rules import NEWEST
 
-from .. import charts, code_snippets, page_layout
+from .. import charts, code_snippets, page_layout, pictures
 from ..charts.one_block import has_elements, members_over_grid
 from ..controls import Controls
 from ..page_states import Quantize
@@ -15,6 +15,7 @@ from ..views import one_block as view
 from ..views.quantize import Quantized, quantize
 from ..views.scale_sentences import scale_sentences
 from ..views.tensor import Tensor
+from .evidence import show_evidence
 
 __all__ = ["show_section"]
 
@@ -44,6 +45,7 @@ def show_section(page: Controls[Quantize], tensor: Tensor) -> tuple[str, str]:
             _show_block(block, "The block")
         with right:
             _show_block(changed, "Without its largest element")
+    show_evidence(tensor, quantized)
     return code_snippets.of_quantization(page.state, tensor, quantized.settings)
 
 
@@ -58,6 +60,7 @@ def _without(tensor: Tensor, quantized: Quantized, block: view.Block) -> view.Bl
 def _show_block(block: view.Block, title: str) -> None:
     st.header(title, anchor=False)
     page_layout.show("one_block_scale", block=block, title=title)
+    page_layout.save_picture(pictures.one_block(block, charts.is_dark()), title, f"{block.format.name} {block.place}")
     if has_elements(block):
         charts.show(members_over_grid(block), f"{title}: each element as a bar, and the value that it becomes")
         lines = "Each line is a value that an element can become. " if view.grid_lines(block) else ""

@@ -16,6 +16,7 @@ from ..template_filters import decibels, number
 from ..views import quantize as view
 from ..views.scale_sentences import scale_sentences
 from ..views.tensor import Tensor
+from .evidence import show_evidence
 
 __all__ = ["show_section"]
 
@@ -46,6 +47,7 @@ def show_section(page: Controls[Quantize], tensor: Tensor) -> tuple[str, str]:
         rows = view.elements(quantized, _ROWS)
         page_layout.show("quantization_elements", fmt=quantized.settings.fmt, elements=rows)
         st.caption(f"{min(_ROWS, quantized.x.size)} of {quantized.x.size}")
+    show_evidence(tensor, quantized)
     return code_snippets.of_quantization(page.state, tensor, quantized.settings)
 
 

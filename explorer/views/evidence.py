@@ -9,9 +9,12 @@ from typing import Any
 from lowprec import Format
 from lowprec.conformance.cast_check import CastCheck, check_cast, rule_of_cast
 from lowprec.conformance.results import kept_results
+from lowprec.conformance.rounding_cases import FAMILIES
 from lowprec.conformance.rules import DECIDED, DISPUTED, ONNX, RULES
+from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT64, NUMERIC
 from lowprec.spec.opset_rules import INF_IS_NAN
+from lowprec.spec.rounding_rules import STOCHASTIC
 
 from .cast_options import CastOptions, options_for
 
@@ -21,10 +24,14 @@ __all__ = [
     "Peer",
     "Run",
     "check",
+    "check_both_ways",
     "check_overflow",
     "evidence",
     "of_code",
     "of_overflow",
+    "of_range",
+    "of_rounding",
+    "of_rule",
     "run",
 ]
 
@@ -98,12 +105,36 @@ def run() -> Run:
 def evidence(x: object, fmt: Format, options: CastOptions, source: Format = FLOAT64) -> Evidence | None:
     """Return the evidence for what a number becomes in a format; None where no rule of the table decides that."""
     name = rule_of_cast(x, fmt, source, **options_for(fmt, options))
-    return None if name is None else _of_rule(name, fmt.name)
+    return None if name is None else of_rule(name, fmt.name)
 
 
 def of_code(value: object, fmt: Format) -> Evidence | None:
     """Return the evidence for the value of a code: its cast to float64, which has every value of a narrow float."""
     return evidence(value, FLOAT64, {}, fmt)
+
+
+def of_rounding(fmt: Format, rounding: str, subject: str) -> Evidence | None:
+    """Return the evidence for the rounding of numbers in a format's range; None where the kept results have none."""
+    family = next((name for name, targets in FAMILIES.items() if fmt in targets), None)
+    name = f"round {family} {rounding}"
+    return of_rule(name, subject) if name in RULES else None
+
+
+def of_range(low: object, high: object, x: object, fmt: Format, options: CastOptions) -> tuple[Evidence, ...]:
+    """Return the evidence for what the ends of a range and a number of it become in a format, each rule once."""
+    rounding = options.get("rounding")
+    if rounding in STOCHASTIC:
+        found = [of_rounding(fmt, rounding, fmt.name)]
+    else:
+        found = [evidence(number, fmt, options) for number in (x, low, high)]
+    return tuple(dict.fromkeys(row for row in found if row is not None))
+
+
+def check_both_ways(fmt: Format) -> tuple[Checked, ...]:
+    """Check the casts to a float and back, or say why there are none."""
+    if reason := why_not_converted(fmt):
+        return (Checked(fmt, (), f"no kernel converts it, {reason}: what is shown is computed in fractions"),)
+    return check(fmt, {}), check(FLOAT64, {}, [fmt])
 
 
 def of_overflow(opset: int) -> tuple[Evidence, ...]:
@@ -113,7 +144,7 @@ def of_overflow(opset: int) -> tuple[Evidence, ...]:
         for name in RULES
         if name.startswith(_OVERFLOW) and not name.startswith("round") and (name != "FNUZ Inf" or opset in INF_IS_NAN)
     ]
-    return tuple(_of_rule(name, RULES[name].group) for name in names)
+    return tuple(of_rule(name, RULES[name].group) for name in names)
 
 
 def check_overflow(opset: int) -> tuple[Checked, ...]:
@@ -126,7 +157,8 @@ def check_overflow(opset: int) -> tuple[Checked, ...]:
     )
 
 
-def _of_rule(name: str, subject: str) -> Evidence:
+def of_rule(name: str, subject: str) -> Evidence:
+    """Return the evidence of a rule, a key of `lowprec.conformance.rules.RULES`, for what it decides on the page."""
     rule, kept = RULES[name], kept_results()
     counts = kept.counts[name]
     peers = tuple(
@@ -142,6 +174,8 @@ def _of_rule(name: str, subject: str) -> Evidence:
 def check(fmt: Format, options: CastOptions, sources: Sequence[Format] = _SOURCES) -> Checked:
     """Compare the kernels with exact arithmetic now, from some sources to a format."""
     asked: dict[str, Any] = dict(options_for(fmt, options))
+    if asked.get("rounding") in STOCHASTIC:
+        return Checked(fmt, (), "a stochastic rounding has no single result to compare with")
     try:
         checks = tuple(check_cast(source, fmt, **asked) for source in sources if len(sources) == 1 or source is not fmt)
     except ValueError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from support.explorer_states.conversion import chains
 
@@ -15,15 +16,18 @@ from lowprec.explorer.components.save_picture import file_name
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.views import anatomy as anatomy_view
 from lowprec.explorer.views import conversion as conversion_view
+from lowprec.explorer.views import one_block
 from lowprec.explorer.views.cast_chain import chain_of
 from lowprec.explorer.views.cast_options import cast_options
 from lowprec.explorer.views.numbers import place
+from lowprec.explorer.views.quantize import Settings, mx_settings, nvfp4_settings, quantize
 from lowprec.explorer.views.rounding import rounding
 from lowprec.spec.formats import NUMERIC, Format
 
 SVG = "{http://www.w3.org/2000/svg}"
 DESCRIBED = [format_named(name) for name in ("binary8p3se", "binary6p4uf", "e1m1,nan=none,inf=0", "e4m3,signed=0")]
 FORMATS = [*NUMERIC, *DESCRIBED]
+E2M1, UINT8 = lp.as_format("float4_e2m1fn"), lp.as_format("uint8")
 BY_NAME = {"ids": lambda fmt: fmt.name}
 
 
@@ -174,6 +178,30 @@ def test_packed_bytes(fmt: Format, count: int) -> None:
     assert [text for text in texts if re.fullmatch(r"\d+: [01]+", text)] == [
         f"{index}: {code:0{fmt.bits}b}" for index, code in enumerate(codes)
     ]
+
+
+@pytest.mark.parametrize("name", ["float4_e2m1fn", "int8", "float8_e4m3fn"])
+def test_one_block_in_proportion(name: str) -> None:
+    """By OCP MX the scale of a block whose largest element is 12 is 2^(3 - emax); a bar is as long as |x|."""
+    fmt, x = lp.as_format(name), np.array([12, -6, 3, 0], np.float32)
+    exponent = 3 - {"float4_e2m1fn": 2, "int8": 0, "float8_e4m3fn": 8}[name]
+    block = one_block.block(quantize(x, mx_settings(fmt, 4)), 0)
+    root, texts = parsed(pictures.one_block(block))
+    assert f"scale: float8_e8m0fnu 0x{exponent + 127:02X} = 2^{exponent}" in texts
+    bars = [element for element in root.iter(f"{SVG}rect") if element.get("fill-opacity")]
+    heights = [float(bar.get("height")) for bar in bars]
+    assert heights == pytest.approx([120, 60, 30, 0], abs=0.02)  # 180 pixels from 12 to -6
+    tops = [float(bar.get("y")) for bar in bars]
+    assert tops[1] == pytest.approx(tops[0] + heights[0], abs=0.02)  # below zero
+
+
+def test_blocks_of_any_numbers_have_a_picture() -> None:
+    for text in ([3e38, -3e38], [np.nan, 1, 2], [0, 0], [1e-45, 0], [np.inf, -np.inf]):
+        x = np.array(text, np.float32)
+        for settings in (mx_settings(E2M1, 2), nvfp4_settings(), Settings(E2M1), Settings(UINT8, asymmetric=True)):
+            found = quantize(x, settings)
+            for place_ in range(found.scale.size):
+                parsed(pictures.one_block(one_block.block(found, place_), dark=True))
 
 
 def test_the_colours_are_those_of_the_scheme() -> None:
