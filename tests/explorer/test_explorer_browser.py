@@ -184,7 +184,7 @@ def test_the_menu_takes_the_number_and_the_format_along(visit: Visit) -> None:
 def test_the_table_is_downloaded_at_every_click(visit: Visit) -> None:
     page = visit.go("anatomy?fmt=float4_e2m1fn&at=0x1")
     for _ in range(12):
-        with page.expect_download(timeout=20_000) as caught:
+        with page.expect_download() as caught:
             page.get_by_role("button", name="CSV").click()
         lines = caught.value.path().read_text(encoding="utf-8").splitlines()
         assert lines[0] == "code,bits,class,value,hex_float"

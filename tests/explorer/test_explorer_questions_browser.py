@@ -62,7 +62,6 @@ class Walk:
         self.page.wait_for_function(
             """text => document.querySelector('[data-testid=stMain]').innerText.replace(/\\s+/g, ' ').includes(text)""",
             arg=text,
-            timeout=20_000,
         )
 
 

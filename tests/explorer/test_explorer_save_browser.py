@@ -46,7 +46,7 @@ PAGES = [
 
 def saved(page: Any, name: str, kind: str) -> Path:
     button = page.get_by_role("button", name=f"{kind.upper()}: save {name}", exact=True)
-    with page.expect_download(timeout=20_000) as caught:
+    with page.expect_download() as caught:
         button.press("Enter")
     assert caught.value.suggested_filename == f"{name}.{kind}"
     return Path(caught.value.path())

@@ -122,7 +122,7 @@ class Visit:
     def turn_to(self, path: str) -> None:
         """Show another link without loading the app again, as Back and Forward do, and wait until it is drawn."""
         self.page.evaluate(TURN, path)
-        self.page.wait_for_function(DRAWN, arg=path, timeout=30_000)
+        self.page.wait_for_function(DRAWN, arg=path)
 
     def settle(self) -> None:
         """Wait until the page has been at rest for a while."""
