@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from .carry_over import carry_over, with_selection
 from .page_states import PAGES, STATES, PageState, Selection
-from .url_query import read, write
+from .url_query import checked, read, write
 
-__all__ = ["follow", "links_to_open", "menu"]
+__all__ = ["Refusal", "follow", "links_to_open", "menu", "refusals"]
 
 _STATES = "states of the pages"
 
@@ -32,21 +33,54 @@ def menu(pages: Mapping[str, Any], path: str, states: Mapping[str, Any]) -> None
                 st.page_link(page, query_params=write(states[other]))
 
 
-def links_to_open(shown: PageState, number: str | None, name: str | None) -> list[tuple[str, str, dict[str, str]]]:
-    """Return title, path and query of each other page that takes over the number, or without one the format.
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The title of a page that does not take a format, and why."""
 
-    A page that has no such format is left out.
-    """
-    if number is name is None:
-        return []
-    states = st.session_state.get(_STATES, {})
+    title: str
+    problem: str
+
+
+def links_to_open(shown: PageState, number: str | None, name: str | None) -> list[tuple[str, str, dict[str, str]]]:
+    """Return title, path and query of each other page that takes over the number, the format, or both."""
     found = []
-    for path, title, _ in PAGES:
-        if STATES[path] is type(shown):
-            continue
-        state = with_selection(states.get(path, STATES[path]()), Selection(number, name))
-        taken = state.selection()
-        takes_number = number is not None and taken.number == number
-        if (takes_number or number is None) and taken.format in ((name, None) if takes_number else (name,)):
-            found.append((title, path, write(state)))
+    for path, title, state in _others(shown):
+        opened = with_selection(state, Selection(number, name))
+        if (number is not None and opened.selection().number == number) or name in _format_names(opened):
+            found.append((title, path, write(opened)))
     return found
+
+
+def refusals(shown: PageState, name: str | None) -> list[Refusal]:
+    """Return the other pages with formats that do not take one, each with the reason."""
+    found = []
+    for _, title, state in _others(shown) if name is not None else ():
+        opened = with_selection(state, Selection(None, name))
+        names = _format_names(opened)
+        if names and name not in names:
+            found.append(Refusal(title, _problem(opened, name)))
+    return found
+
+
+def _others(shown: PageState) -> list[tuple[str, str, Any]]:
+    """Return path, title and present state of every page but one."""
+    states = st.session_state.get(_STATES, {})
+    pages = [(path, title) for path, title, _ in PAGES if STATES[path] is not type(shown)]
+    return [(path, title, states.get(path, STATES[path]())) for path, title in pages]
+
+
+def _format_names(state: Any) -> tuple[str, ...]:
+    """Return the formats that a page shows; none where a page has none to choose."""
+    several = tuple(getattr(state, "fmts", ()))
+    chosen = state.selection().format
+    return several if chosen is None else (*several, chosen)
+
+
+def _problem(state: Any, name: str | None) -> str:
+    """Return why a page does not take a format, as the check of its field says it."""
+    field = next(field for field in ("fmts", "fmt", "target") if hasattr(state, field))
+    try:
+        checked(type(state), field, (name,) if field == "fmts" else name)
+    except ValueError as error:
+        return str(error)
+    return "does not go with the other settings of that page"

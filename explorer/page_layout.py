@@ -11,7 +11,7 @@ import streamlit as st
 from . import templates
 from .components import save_picture as saving
 from .controls import Controls
-from .menu import links_to_open
+from .menu import links_to_open, refusals
 from .page_states import PageState, Selection
 from .url_query import query_text
 from .views.evidence import Checked, Evidence, run
@@ -98,14 +98,14 @@ def oracle_section(subject: str, tests: Sequence[str]) -> None:
 
 
 def open_in(state: PageState, number: str | None = None, fmt: str | None = None) -> None:
-    """Show links to the other pages that take over a number and a format, by its name; without them, those of a state.
+    """Show links to the other pages that take over a number or a format, by its name; without them, those of a state.
 
-    Embedded pages have none.
+    A page that cannot take the format is named with the reason. Embedded pages have none.
     """
     chosen = state.selection() if number is fmt is None else Selection(number, fmt)
     links = links_to_open(state, chosen.number, chosen.format)
     if links and not st.context.is_embedded:
-        show("open_in", links=links)
+        show("open_in", links=links, refusals=refusals(state, chosen.format))
 
 
 def copy_section(page: Controls[Any], path: str, python: str = "", onnx: str = "") -> None:

@@ -139,6 +139,7 @@ def show_operation() -> Snippets:
     )
 
 
+page_layout.open_in(page.state)
 snippets = show_sum() if page.state.show == "sum" else show_operation()
 page_layout.oracle_section(
     "lowprec.reference calculates every number of this page",

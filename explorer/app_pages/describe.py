@@ -6,11 +6,10 @@ from lowprec.explorer import code_snippets, components, page_layout, theme
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.description_controls import p3109_controls, part_controls, same_number, use
 from lowprec.explorer.format_names import format_named
-from lowprec.explorer.other_pages import pages_with
 from lowprec.explorer.page_states import DESCRIBABLE_NAMES, Describe
 from lowprec.explorer.views import anatomy as codes_view
 from lowprec.explorer.views import described as view
-from lowprec.explorer.views import evidence, numbers
+from lowprec.explorer.views import evidence, format_card, numbers
 from lowprec.reference.exact_cast import decode
 
 page = Controls(Describe)
@@ -35,8 +34,9 @@ def go(code: int) -> None:
 
 page_layout.show("described_format", fmt=fmt)
 page_layout.show("facts", facts=view.facts(fmt))
-if not st.context.is_embedded:
-    page_layout.show("other_pages", links=pages_with(fmt.name, page.state.selection().number, "describe"))
+page_layout.open_in(page.state)
+st.header("The format", anchor=False)
+page_layout.show("format_card", facts=format_card.card(fmt))
 
 st.header("Formats with a name", anchor=False)
 with st.container(horizontal=True, gap="xsmall"):

@@ -88,6 +88,7 @@ if any(not curve.curve.is_complete for curve in curves):
 if any(curve.curve.is_stochastic for curve in curves):
     st.caption("Stochastic: the band has the possible errors, the line inside is the expected error.")
 st.caption(f"The dashed rule is x = {x}." if is_inside else f"x = {x} is not in the range.")
+page_layout.open_in(state)
 st.header("Largest errors", anchor=False)
 page_layout.show("largest_errors", curves=curves, measure=state.measure, in_measure=view.in_measure)
 st.caption(

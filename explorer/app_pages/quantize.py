@@ -19,4 +19,6 @@ page_layout.heading(
 st.segmented_control("Tensor", ORIGINS, required=True, **page.bind("origin", forget_tensor))
 tensor = tensor_from(page)
 st.segmented_control("Show", SHOWS, required=True, **page.bind("show"), format_func=lambda show: LABELS[show])
-page_layout.copy_section(page, "quantize", *show_section(page, tensor))
+snippets = show_section(page, tensor)
+page_layout.open_in(page.state)
+page_layout.copy_section(page, "quantize", *snippets)

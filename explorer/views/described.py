@@ -14,7 +14,6 @@ from lowprec.spec.format_text import MOST_BITS
 from lowprec.spec.formats import NUMERIC, NaNRule
 
 from .anatomy import has_binades
-from .numbers import code_text, exact
 
 __all__ = [
     "DESCRIBABLE",
@@ -156,37 +155,18 @@ def same_codes(fmt: Format) -> tuple[Format, ...]:
 
 
 def facts(fmt: Format) -> tuple[tuple[str, str], ...]:
-    """Return (name, text) of the facts of a float."""
-    info = lp.finfo(fmt)
-    normal = exact(lp.reference.Value.of(info.smallest_normal), 20)
-    rows = [
-        ("description", spelling_of(fmt)),
-        ("largest value", f"{exact(lp.reference.Value.of(info.max), 20)}, code {code_text(info.max_code, fmt)}"),
-        ("smallest normal", normal if info.smallest_normal <= info.max else "none: every value is 0 or subnormal"),
-        ("smallest above zero", exact(lp.reference.Value.of(info.smallest_subnormal), 20)),
-        ("zero", "+0 and −0" if info.has_negative_zero else "one, without a sign" if fmt.has_zero else "none"),
-        ("Inf", "none" if info.inf_code is None else f"code {code_text(info.inf_code, fmt)}{_also_negative(fmt)}"),
-        ("NaN", _nan_text(fmt)),
-    ]
+    """Return (name, text) of what a float's card lacks: its description, whether it is converted, what it is like."""
     reason = why_not_converted(fmt)
     arrays = f"not converted: {fmt.name}, {reason}" if reason else "converted by lp.cast, lp.encode and lp.decode"
     same = same_codes(fmt)
     names = "; ".join(f"{other.name} ({'not ' if other.onnx_enum is None else ''}in ONNX)" for other in same)
-    return (*rows, ("arrays", arrays), ("same codes and values", names or "no other format with a name"))
+    return (
+        ("description", spelling_of(fmt)),
+        ("arrays", arrays),
+        ("same codes and values", names or "no other format with a name"),
+    )
 
 
 def shows_binades(fmt: Format) -> bool:
     """Whether a format has too many codes to show them all, and few enough binades."""
     return has_binades(fmt) and 1 << (fmt.bits - fmt.mantissa_bits) <= _MOST_BINADES
-
-
-def _also_negative(fmt: Format) -> str:
-    return ", with the sign bit −Inf" if fmt.signed else ""
-
-
-def _nan_text(fmt: Format) -> str:
-    info = lp.finfo(fmt)
-    if info.nan_code is None:
-        return "none"
-    rule = NAN_HELP[fmt.nan.value]
-    return f"{rule}{': code' if fmt.nan_count < 2 else ', such as code'} {code_text(info.nan_code, fmt)}"

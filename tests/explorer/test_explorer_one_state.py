@@ -9,7 +9,7 @@ import pytest
 from support.explorer_pages import FOLDER, AppTest, asked, healthy, page, texts
 
 from lowprec.explorer import controls
-from lowprec.explorer.menu import links_to_open
+from lowprec.explorer.menu import links_to_open, refusals
 from lowprec.explorer.page_states import PAGES, STATES, Anatomy, Rounding, Saturation
 from lowprec.explorer.url_query import read
 
@@ -24,12 +24,38 @@ def by_path(links: list[tuple[str, str, dict[str, str]]]) -> dict[str, Any]:
 
 def test_a_number_opens_on_the_other_pages() -> None:
     found = by_path(links_to_open(Rounding(), "464", "float8_e5m2"))
-    assert {"anatomy", "compare", "conversion"} <= set(found)
-    assert not {"rounding", "saturation", "quantize", "start"} & set(found)  # itself, and those without a number
+    assert {"anatomy", "compare", "conversion", "errors", "quantize", "arithmetic", "describe"} == set(found)
+    assert found["quantize"].fmt == found["arithmetic"].fmt == "float8_e5m2"  # which have no number
     assert found["anatomy"] == Anatomy("float8_e5m2", "464")
     assert (found["conversion"].at, found["conversion"].target) == ("464", "float8_e5m2")
     assert "quantize" in by_path(links_to_open(Rounding(), None, "float8_e5m2"))
     assert links_to_open(Saturation(), None, None) == []
+    whole = by_path(links_to_open(Rounding(), "464", "int8"))
+    assert (whole["describe"].at, whole["describe"].fmt) == ("464", "e4m3")  # a float's page takes the number
+    assert "arithmetic" not in whole
+    assert {one.title for one in refusals(Rounding(), "int8")} == {"Arithmetic", "Describe a format"}
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "links"),
+    [
+        (
+            "errors",
+            {"fmts": "float8_e5m2", "x": "0.7"},
+            ("rounding?fmt=float8_e5m2&amp;x=0.7", "quantize?fmt=float8_e5m2"),
+        ),
+        ("arithmetic", {"fmt": "float8_e5m2"}, ("anatomy?fmt=float8_e5m2", "quantize?fmt=float8_e5m2")),
+        ("quantize", {"fmt": "float8_e5m2"}, ("anatomy?fmt=float8_e5m2", "arithmetic?fmt=float8_e5m2")),
+    ],
+)
+def test_more_pages_open_a_format_elsewhere(name: str, query: dict[str, str], links: tuple[str, ...]) -> None:
+    hrefs = texts(healthy(page(name, **query))).split('href="')
+    for link in links:
+        path, first, *rest = link.replace("&amp;", "?").split("?")
+        assert any(
+            href.startswith(f"{path}?") and all(part in href.partition('"')[0] for part in (first, *rest))
+            for href in hrefs
+        ), link
 
 
 @pytest.mark.parametrize(("name", "query"), [("anatomy", {"at": "448"}), ("rounding", {"x": "448"}),
