@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, field
 from typing import Unpack
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.reference.exact_cast import Value, ulp
+from lowprec.reference import ResultError
+from lowprec.reference.exact_cast import Value
 from lowprec.reference.explanation import Explanation
 from lowprec.reference.losses import Loss
 from lowprec.spec.formats import NUMERIC, Format
@@ -19,10 +19,8 @@ from .losses import losses_of
 
 __all__ = [
     "COMPARABLE",
-    "Differences",
     "Outcome",
     "checked",
-    "differences",
     "log2",
     "outcome",
 ]
@@ -35,35 +33,14 @@ _FARTHEST = 1100
 
 
 @dataclass(frozen=True, slots=True)
-class Differences:
-    """How far a result is from x: exact, None where either is no number; `relative` also where x is 0.
-
-    `ulps` are units in the last place of x in the format (`lowprec.reference.ulp`).
-    """
-
-    absolute: Fraction | None = None
-    relative: Fraction | None = None
-    ulps: Fraction | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """The Cast of one value to a format, its error and what was lost, or why it cannot be cast (`problem`)."""
 
     format: Format
     explanation: Explanation | None = None
-    differences: Differences = Differences()
+    differences: ResultError = field(default_factory=ResultError)
     losses: tuple[Loss, ...] = ()
     problem: str = ""
-
-
-def differences(x: Value, result: Value, fmt: Format) -> Differences:
-    """Return how far a result in a format is from x."""
-    if x.special or result.special:
-        return Differences()
-    absolute = abs(result.number - x.number)
-    relative = absolute / x.magnitude if x.magnitude else None
-    return Differences(absolute, relative, absolute / ulp(x, fmt))
 
 
 def outcome(x: Value, fmt: Format, **options: Unpack[CastOptions]) -> Outcome:
@@ -72,7 +49,7 @@ def outcome(x: Value, fmt: Format, **options: Unpack[CastOptions]) -> Outcome:
     if first_opset(fmt) > (opset := asked.get("opset", NEWEST)):
         return Outcome(fmt, problem=f"no type of Cast at opset {opset}: it is one since opset {first_opset(fmt)}")
     explanation = lp.explain(x, fmt, **asked)
-    return Outcome(fmt, explanation, differences(x, explanation.value, fmt), losses_of(explanation))
+    return Outcome(fmt, explanation, reference.error_of(x, explanation.value, fmt), losses_of(explanation))
 
 
 def checked(text: str) -> str:

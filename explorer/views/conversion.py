@@ -12,6 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 import lowprec as lp
+from lowprec import reference
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.reference.explanation import Explanation
 from lowprec.spec.formats import NUMERIC, Format
@@ -19,7 +20,6 @@ from lowprec.spec.opset_rules import NEWEST, Caller, cast_rules
 from lowprec.spec.packing import packed_bytes
 
 from .cast_options import CastOptions, options_for
-from .compare import differences
 from .numbers import code_text, place, short
 
 __all__ = [
@@ -138,7 +138,7 @@ def loss_text(conversion: Conversion) -> str:
     """Return what a Cast lost, as text."""
     if conversion.exact:
         return "the same value: nothing was lost"
-    errors = differences(conversion.value, conversion.result_value, conversion.target)
+    errors = reference.error_of(conversion.value, conversion.result_value, conversion.target)
     if not errors.absolute or errors.ulps is None:
         return "not the same value"
     return f"error {short(errors.absolute)}, {short(errors.ulps)} ulp of {conversion.target.name}"

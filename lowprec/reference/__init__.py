@@ -20,6 +20,7 @@ from .losses import Loss, losses, lost
 from .number_text import binade_of, log2
 from .overflow import OverflowEdge, overflow_edge, overflow_edges
 from .philox import random_word
+from .result_error import ResultError, error_of
 from .rounding import decide_rounded, encode_rounded
 from .scale_steps import ScaleStep, linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
 from .value_counts import values_between
@@ -33,6 +34,7 @@ __all__ = [
     "LargestError",
     "Loss",
     "OverflowEdge",
+    "ResultError",
     "ScaleStep",
     "Value",
     "accumulate",
@@ -49,6 +51,7 @@ __all__ = [
     "encode",
     "encode_rounded",
     "error_curve",
+    "error_of",
     "exact_decimal",
     "finite_count",
     "format_facts",

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowprec as lp
-from lowprec.explorer.views.compare import COMPARABLE, Differences, checked, log2, outcome
+from lowprec.explorer.views.compare import COMPARABLE, checked, log2, outcome
+from lowprec.reference import ResultError
 from lowprec.reference.exact_cast import Value
 
 
@@ -35,7 +36,7 @@ def test_a_value_through_formats_by_hand():
         row = found[name]
         assert row.explanation is not None
         assert row.explanation.code == code
-        assert row.differences == Differences(absolute, relative, ulps)
+        assert row.differences == ResultError(absolute, relative, ulps)
 
 
 def test_beyond_the_range_counts_the_last_step():
@@ -47,7 +48,7 @@ def test_beyond_the_range_counts_the_last_step():
     assert outcome(Value.of(200), int8).differences.absolute == 256
     nan = outcome(Value.of(1000), e4m3, saturate=False)
     assert nan.explanation is not None
-    assert (nan.explanation.code, nan.differences) == (0x7F, Differences())
+    assert (nan.explanation.code, nan.differences) == (0x7F, ResultError())
     assert outcome(Value.of("inf"), e4m3).differences.absolute is None
     assert outcome(Value.of(2), e4m3).differences.ulps == 0
 
