@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.browser import CHROMIUM, FLAGS, server
+from support.browser import CHROMIUM, FLAGS, Visit, server
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +26,13 @@ def address(browser: Any) -> Iterator[str]:
     pytest.importorskip("streamlit")
     with server() as found:
         yield found
+
+
+@pytest.fixture
+def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    """Give a page in a browser of its own, with the options of `Visit` as parameter; it must end without complaint."""
+    found = Visit(browser, address, **getattr(request, "param", {}))
+    yield found
+    found.context.close()
+    assert found.outside() == []
+    assert found.complaints == []

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from support.browser import Visit
 
 from lowprec.explorer.page_states import PAGES
-
-
-@pytest.fixture
-def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    found = Visit(browser, address, **getattr(request, "param", {}))
-    yield found
-    found.context.close()
-    assert found.outside() == []
-    assert found.complaints == []
 
 
 def bits(page: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,15 +14,6 @@ PAGES = {
     "rounding?x=300&fmt=int8": "wraps",
 }
 PHONE = {"phone": True, "dark": True}
-
-
-@pytest.fixture
-def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    found = Visit(browser, address, **getattr(request, "param", {}))
-    yield found
-    found.context.close()
-    assert found.outside() == []
-    assert found.complaints == []
 
 
 def width_beyond(page: Any) -> float:

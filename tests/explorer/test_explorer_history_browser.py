@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from support.browser import Visit
-
-
-@pytest.fixture
-def visit(browser: Any, address: str) -> Iterator[Visit]:
-    found = Visit(browser, address)
-    yield found
-    found.context.close()
-    assert found.outside() == []
-    assert found.complaints == []
 
 
 def bits(page: Any) -> str:

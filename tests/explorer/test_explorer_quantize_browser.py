@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-import pytest
 from support.browser import Visit
-
-
-@pytest.fixture
-def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    found = Visit(browser, address, **getattr(request, "param", {}))
-    yield found
-    found.context.close()
-    assert found.outside() == []
-    assert found.complaints == []
 
 
 def test_which_setting_is_better_takes_one_click(visit: Visit) -> None:

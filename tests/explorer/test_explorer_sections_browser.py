@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,15 +11,6 @@ from support.browser import Visit
 from support.checkpoint_files import save
 
 pytest.importorskip("playwright.sync_api")
-
-
-@pytest.fixture
-def visit(request: Any, browser: Any, address: str) -> Iterator[Visit]:
-    visit = Visit(browser, address, **getattr(request, "param", {}))
-    yield visit
-    visit.context.close()
-    assert not visit.complaints
-    assert all(url.startswith((address, "data:", "blob:")) for url in visit.requests)
 
 
 @pytest.mark.parametrize(
