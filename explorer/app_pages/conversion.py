@@ -36,7 +36,7 @@ def without_gap(_: Conversion, new: Conversion) -> Conversion:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def witness(source: str, formats: tuple[str, ...], options: CastOptions) -> str:
-    """Return a number that a chain takes elsewhere than the direct cast, or nothing."""
+    """Return a number whose result a chain changes, or nothing."""
     found: str = chain_view.witness_text(format_named(source), [format_named(name) for name in formats], **options)
     return found
 
@@ -89,10 +89,10 @@ if chain is not None:
         page_layout.save_picture(pictures.cast_chain(chain, charts.is_dark()), "casts", detail)
     found = witness(state.source, (*state.between, state.target), options)
     if found:
-        st.button(f"A number that {names} takes elsewhere: {found}", on_click=page.set, kwargs={"at": found})
+        st.button(f"A number whose result {names} changes: {found}", on_click=page.set, kwargs={"at": found})
     else:
         st.caption(
-            f"No number of {source.name} was found that {names} takes elsewhere, among the values of {target.name}, "
+            f"No number of {source.name} was found whose result {names} changes, among the values of {target.name}, "
             "their midpoints, the edges of all formats, and what lies next to them."
         )
 bitcast = view.bitcasting(named.code, source, target, opset=page.state.opset)

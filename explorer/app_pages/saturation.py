@@ -1,4 +1,4 @@
-"""The page Saturation: the tables of the Cast page, computed live, and formats that ONNX lacks beside them."""
+"""The page Saturation: the tables of the Cast page, computed live, and formats that ONNX lacks next to them."""
 
 import streamlit as st
 
@@ -15,14 +15,14 @@ from lowprec.spec.rounding_rules import NAN_RULES
 page = Controls(Saturation)
 page_layout.heading(
     "Saturation",
-    "Choose an opset, and other formats beside ONNX's, to see how special and too large values are cast. "
+    "Choose an opset, and other formats next to ONNX's, to see how special and too large values are cast. "
     "Click a cell to open it in Anatomy.",
     "The tables of Cast",
 )
 st.segmented_control("Opset", OPSETS, required=True, **page.bind("opset"))
 state = page.state
 st.multiselect(
-    "Formats beside ONNX's",
+    "Formats next to ONNX's",
     dict.fromkeys(("tf32", "binary8p3se", "binary8p4se", "e4m3", *FLOATS, *state.fmts)),
     max_selections=MOST_OTHERS,
     **page.bind("fmts"),

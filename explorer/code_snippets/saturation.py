@@ -14,7 +14,7 @@ _NO_OTHERS = OtherColumns()
 
 
 def of_opset(opset: int, others: OtherColumns = _NO_OTHERS) -> Snippets:
-    """Return the Python and ONNX code of the table of float8 formats, and the Python of the formats beside them."""
+    """Return the Python and ONNX code of the table of float8 formats, and the Python of the formats next to them."""
     names = [fmt.name for fmt in NUMERIC if takes_saturate(fmt) and fmt.has_zero]
     python = (
         f"{NUMPY}x = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1e6, -1e6])\n"

@@ -1,4 +1,4 @@
-// Two buttons that save a picture as a file: the SVG text that the server sent, or else the chart beside them.
+// Two buttons that save a picture as a file: the SVG text that the server sent, or else the chart next to them.
 // A PNG is the same picture, drawn by the browser on a canvas. Nothing is fetched.
 const PIXELS = 16e6; // of a canvas: browsers draw nothing on a larger one
 

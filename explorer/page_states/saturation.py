@@ -16,12 +16,12 @@ from .selection import PageState, has_field_value
 __all__ = ["MOST_OTHERS", "Saturation"]
 
 MOST_OTHERS = 4
-"""Formats that are shown beside those of ONNX's tables."""
+"""Formats that are shown next to those of ONNX's tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saturation(PageState):
-    """The opset of the tables; formats beside ONNX's, and the rules beyond ONNX that they follow."""
+    """The opset of the tables; formats next to ONNX's, and the rules beyond ONNX that they follow."""
 
     opset: int = integer(NEWEST, OPSETS)
     fmts: tuple[str, ...] = format_names((), FLOATS, MOST_OTHERS, converted=False, fewest=0)

@@ -1,4 +1,4 @@
-"""The picture of one block: the bits of its scale, the steps to it, and each element beside what it becomes."""
+"""The picture of one block: the bits of its scale, the steps to it, and each element next to what it becomes."""
 
 from __future__ import annotations
 

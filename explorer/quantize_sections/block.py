@@ -30,7 +30,7 @@ def show_section(page: Controls[Quantize], tensor: Tensor) -> tuple[str, str]:
         if last:
             help_ = f"0 to {last}, in C order."
             st.number_input("Block", 0, last, step=1, **page.bind("block_index"), width=190, help=help_)
-        help_ = "Shows the block beside it once more: the tensor with a zero in that place, quantized anew."
+        help_ = "Shows the block a second time: the tensor with a zero in that place, quantized anew."
         st.toggle("Leave out the largest element", **page.bind("without_largest"), help=help_)
     changed = _without(tensor, quantized, block)
     note = f"; {tensor.note}" if tensor.note else ""

@@ -1,4 +1,4 @@
-"""Sums and dot products in a format: their terms, the sum beside float32 and the exact one, other orders, many runs."""
+"""Sums and dot products in a format: their terms; the sum, in float32 too and exact; other orders; many runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cast & BitCast: a code cast through other formats, beside the direct cast, and where the picture has each number."""
+"""Cast & BitCast: a code cast through other formats, and directly, and where the picture has each number."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _sentence(chain: CastChain) -> str:
 
 
 def witness_text(source: Format, formats: Sequence[Format], **options: Unpack[CastOptions]) -> str:
-    """Return a number of the source that the chain takes elsewhere than the direct cast, as a text; nothing if none."""
+    """Return a number of the source whose result the chain changes, as a text; nothing if none."""
     found = cast_chain_witness(formats, source, **_asked((source, *formats), options))
     return exact_text(found.x) if found else ""
 

@@ -78,7 +78,7 @@ class P3109Parts:
 
 @dataclass(frozen=True, slots=True)
 class WellKnown:
-    """A format that is met elsewhere: its name here, a label, and where it comes from."""
+    """A format that is known by another name: its name here, a label, and where it comes from."""
 
     name: str
     label: str

@@ -1,4 +1,4 @@
-"""What a conversion lost, for the sentences beside its result."""
+"""What a conversion lost, for the sentences next to its result."""
 
 from __future__ import annotations
 

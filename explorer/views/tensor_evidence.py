@@ -1,4 +1,4 @@
-"""Evidence of Quantize: the rows of the conformance table for a setting, and its codes beside the exact oracle now."""
+"""Evidence of Quantize: the rows of the conformance table for a setting; its codes compared with the oracle."""
 
 from __future__ import annotations
 

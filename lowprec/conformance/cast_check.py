@@ -1,4 +1,4 @@
-"""Cast beside exact arithmetic for one source and one target, on the spot; and the rule that decides one number."""
+"""Cast compared with exact arithmetic for one source and one target; and the rule that decides one number."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def cast_chain(
     overflow: str | None = None,
     nan: str | None = None,
 ) -> CastChain:
-    """Return what a number becomes when it is cast to formats in turn, beside the direct cast to the last of them.
+    """Return what a number becomes when it is cast to formats in turn, and by the direct cast to the last of them.
 
     Rounding twice is not rounding once: the first format may round x to a tie of the second one, whose rule then
     decides without knowing on which side x was. A format between may also lack the range, a sign or NaN.

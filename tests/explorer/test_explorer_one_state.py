@@ -1,4 +1,4 @@
-"""What the pages share, without a browser: links that open a number elsewhere, no change by Back, bounded memory."""
+"""What the pages share, without a browser: links to other pages, no change by Back, bounded memory."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_number_opens_on_the_other_pages() -> None:
         ("quantize", {"fmt": "float8_e5m2"}, ("anatomy?fmt=float8_e5m2", "arithmetic?fmt=float8_e5m2")),
     ],
 )
-def test_more_pages_open_a_format_elsewhere(name: str, query: dict[str, str], links: tuple[str, ...]) -> None:
+def test_more_pages_open_a_format(name: str, query: dict[str, str], links: tuple[str, ...]) -> None:
     hrefs = texts(healthy(page(name, **query))).split('href="')
     for link in links:
         path, first, *rest = link.replace("&amp;", "?").split("?")

@@ -1,4 +1,4 @@
-"""The explorer's saturation tables beside those of the Cast page, typed by hand, by opset; formats beside ONNX's."""
+"""The explorer's saturation tables next to those of the Cast page, typed by hand, by opset; formats next to ONNX's."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_cells_say_the_value_of_their_code() -> None:
                 assert cell.value == reference.decode(cell.code, cell.format)
 
 
-# ---- formats beside ONNX's
+# ---- formats next to ONNX's
 
 # By hand, for 0, -0, NaN, -NaN, +Inf, -Inf, the last x that fits, the first beyond, -2 max. binary8p3se has the NaN
 # 0x80, Inf 0x7F and 49152 as 0x7E; e3m2,inf=0,nan=all-ones the NaN 0x1F and 24 as 0x1E; binary5p3uf no sign, the NaN

@@ -146,7 +146,7 @@ ROUNDINGS = (None, "nearest_away", "toward_zero", "toward_positive", "to_odd")
 
 
 def any_difference(source: lp.Format, formats: list[lp.Format], **options: str) -> bool:
-    """Whether the kernels take any number of a source elsewhere through the formats than directly."""
+    """Whether the formats between change the result of any number of a source, by the kernels."""
     codes = np.arange(2**source.bits).astype(source.code_dtype)
 
     def step(codes: np.ndarray, old: lp.Format, new: lp.Format) -> np.ndarray:

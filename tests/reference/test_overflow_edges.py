@@ -40,7 +40,7 @@ def test_edges_by_hand(name: str, rounding: str | None) -> None:
 
 @pytest.mark.parametrize("fmt", FORMATS, ids=lambda fmt: fmt.name)
 def test_both_sides(fmt: lp.Format) -> None:
-    """An overflow without saturation is told by its result where the format has Inf or NaN for it."""
+    """An overflow without saturation is named by its result where the format has Inf or NaN for it."""
     outward = [None, *(name for name in FIXED if name not in ("toward_zero", "toward_negative"))]
     for rounding in outward if fmt.has_inf or fmt.nan_code is not None else ():
         last, first = overflow_edges(fmt, rounding=rounding)
