@@ -137,7 +137,7 @@ HELD = np.arange(6, dtype=np.uint8).reshape(2, 3)
     [
         ({"exponent_bits": 0}, "describes no format for tensor 'w'; `exponent_bits` must be 1 to 11"),
         ({"exponent_bits": 10**12}, "describes no format for tensor 'w'; `exponent_bits` must be 1 to 11"),
-        ({"mantissa_bits": 15}, "describes no format for tensor 'w'; `exponent_bits` and `mantissa_bits` must make"),
+        ({"mantissa_bits": 28}, "describes no format for tensor 'w'; `exponent_bits` and `mantissa_bits` must make"),
         ({"bias": 10**80}, "describes no format for tensor 'w'; `bias` must be such that float64 holds every value"),
         ({"bias": "7"}, "describes no format for tensor 'w'; `bias` must be of type int"),
         ({"name": "float16"}, "describes no format for tensor 'w'; `name` must be no name of a row"),

@@ -11,7 +11,7 @@ import pytest
 from lowprec import as_format
 from lowprec.explorer import template_filters, url_query
 from lowprec.explorer.page_states import FORMAT_NAMES, Anatomy, Compare, Quantize, Rounding
-from lowprec.explorer.views import anatomy, conversion, number_line, numbers, tensor
+from lowprec.explorer.views import anatomy, conversion, number_line, numbers, tensor, uploaded_tensor
 from lowprec.explorer.views.quantize import Settings, elements, quantize, slices
 from lowprec.reference.exact_cast import Value, decode, encode
 from lowprec.spec.formats import NUMERIC, Format
@@ -161,11 +161,11 @@ def test_the_largest_tensors() -> None:
     assert tensor.sampled("uniform", 1024, 1024, 0).values.size == 1 << 20
     with pytest.raises(ValueError, match="1 to 1048576 elements"):
         tensor.sampled("uniform", 1, (1 << 20) + 1, 0)
-    header = f'{{"w":{{"dtype":"U8","shape":[{tensor.MOST_BYTES}],"data_offsets":[0,1]}}}}'.encode()
-    content = (len(header).to_bytes(8, "little") + header).ljust(tensor.MOST_BYTES, b"x")
+    header = f'{{"w":{{"dtype":"U8","shape":[{uploaded_tensor.MOST_BYTES}],"data_offsets":[0,1]}}}}'.encode()
+    content = (len(header).to_bytes(8, "little") + header).ljust(uploaded_tensor.MOST_BYTES, b"x")
     for size, said in ((0, "readable .safetensors"), (1, "at most 4 MB; it has 4000001 bytes")):
         with pytest.raises(ValueError, match=said):
-            tensor.from_file("w.safetensors", content + b"x" * size)
+            uploaded_tensor.from_file("w.safetensors", content + b"x" * size)
 
 
 def test_the_most_points_of_a_line() -> None:
