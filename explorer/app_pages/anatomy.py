@@ -73,8 +73,7 @@ title = "All codes" if fmt.bits <= 8 else "Codes nearby"
 st.header(title, anchor=False)
 bar = st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute")
 bar.segmented_control("Show values as", ANATOMY_SHOWS, required=True, **page.bind("show"))
-csv = view.csv_text(anatomy.code, fmt)  # a download changes nothing on the page: no run
-bar.download_button("CSV", csv, f"{fmt.name}.csv", "text/csv", icon=":material/download:", on_click="ignore")
+bar.download_button("CSV", view.csv_text(anatomy.code, fmt), f"{fmt.name}.csv", "text/csv", icon=":material/download:")
 cells = view.table(anatomy.code, fmt, page.state.show)
 page_layout.show("legend", names=[kind for kind in theme.CLASSES if any(cell[2] == kind for cell in cells)])
 with st.container(height=480 if len(cells) > 256 else "content", border=False):

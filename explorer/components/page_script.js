@@ -67,7 +67,7 @@ function followLinks(embedded) {
   window.addEventListener("click", (event) => {
     const link = event.composedPath().find((part) => part instanceof HTMLAnchorElement && part.href);
     const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
-    if (!link || !plain || event.defaultPrevented || link.target === "_blank" || link.download) return;
+    if (!link || !plain || event.defaultPrevented || link.target === "_blank" || link.hasAttribute("download")) return;
     if (link.origin !== location.origin) return;
     event.preventDefault();
     if (embedded) {
