@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from .carry_over import carry_over, with_selection
-from .page_states import PAGES, STATES, PageState, Selection
+from .page_states import FORMAT_NAMES, PAGES, STATES, PageState, Selection
 from .url_query import checked, read, write
 
 __all__ = ["Refusal", "follow", "links_to_open", "menu", "refusals"]
@@ -77,10 +77,10 @@ def _format_names(state: Any) -> tuple[str, ...]:
 
 
 def _problem(state: Any, name: str | None) -> str:
-    """Return why a page does not take a format, as the check of its field says it."""
+    """Return why a page does not take a format: a row is not in its list; of another, what the check says."""
     field = next(field for field in ("fmts", "fmt", "target") if hasattr(state, field))
     try:
         checked(type(state), field, (name,) if field == "fmts" else name)
     except ValueError as error:
-        return str(error)
+        return "is not in its list" if name in FORMAT_NAMES else str(error)
     return "does not go with the other settings of that page"

@@ -163,6 +163,8 @@ def test_the_page_has_the_card_and_links() -> None:
     tf32 = texts(page("describe", fmt="tf32"))
     assert "Quantize keeps its format: this one must be a format that lowprec converts" in tf32
     assert "19 bits, more than 16" in tf32
+    row = texts(page("arithmetic", fmt="bfloat16"))
+    assert "Quantize keeps its format: this one is not in its list." in row
 
 
 @pytest.mark.parametrize("state", list(states()), ids=lambda state: state.fmt)
