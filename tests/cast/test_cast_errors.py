@@ -8,10 +8,12 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-import torch
+from support.optional import optional
 
 import lowprec as lp
 from lowprec.spec.opset_rules import VERSIONS
+
+torch: Any = optional("torch")
 
 X = np.zeros((2, 3), np.float32)
 

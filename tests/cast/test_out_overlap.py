@@ -9,12 +9,14 @@ import array_api_strict as strict
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from numpy.lib.stride_tricks import as_strided
+from support.optional import optional
 
 import lowprec as lp
 from lowprec.arrays.overlap import overlaps_itself
+
+torch: Any = optional("torch")
 
 X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
 BYTES = np.zeros(64, np.uint8)

@@ -7,17 +7,21 @@ import struct
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from onnx import helper, numpy_helper
 from support.checkpoint_files import leftovers, save, values
+from support.optional import optional
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
+
+onnx: Any = optional("onnx")
+helper: Any = optional("onnx:helper")
+numpy_helper: Any = optional("onnx:numpy_helper")
 
 BOUNDED = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

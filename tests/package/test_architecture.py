@@ -11,11 +11,12 @@ import tomllib
 from graphlib import TopologicalSorter
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnx
 import pytest
+from support.optional import optional
 from support.paths import ROOT
 
 import lowprec as lp
@@ -23,6 +24,8 @@ from lowprec import reference
 from lowprec.backends import cuda_source
 from lowprec.cli import tables
 from lowprec.spec.formats import NUMERIC
+
+onnx: Any = optional("onnx")
 
 PACKAGE = Path(lp.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import array_api_strict as strict
-import dask.array as da
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
+from support.optional import optional
 
 import lowprec as lp
+
+da: Any = optional("dask.array")
+jax: Any = optional("jax")
+jnp: Any = optional("jax.numpy")
+torch: Any = optional("torch")
 
 X = (np.random.default_rng(1).standard_normal((40, 96)) * np.exp2(np.arange(40)[:, None] - 20)).astype(np.float32)
 Z = np.zeros((4, 8), np.float32)

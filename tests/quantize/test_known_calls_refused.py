@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from support.known_calls import CODES, SCALE, ZERO, X
+from support.optional import optional
 
 import lowprec as lp
 from lowprec.backends.linear_calls import QUANTIZED
 from lowprec.spec.formats import as_format
+
+torch: Any = optional("torch")
 
 INTEGERS = X.astype(np.int32)
 

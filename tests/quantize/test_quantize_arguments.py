@@ -8,12 +8,15 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from support.optional import optional
 
 import lowprec as lp
-from lowprec.onnx import Evaluator
 from lowprec.ops import scale_arguments
 from lowprec.spec.arguments import as_flag, as_integer, shown
+
+Evaluator: Any = optional("lowprec.onnx:Evaluator")
+TensorProto: Any = optional("onnx:TensorProto")
+helper: Any = optional("onnx:helper")
 
 X = np.array([[1, 2, 3, 4], [-5, 6, -7, 8]], np.float32)
 CODES = np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.uint8)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from torchao.prototype.mx_formats.config import ScaleCalculationMode
-from torchao.prototype.mx_formats.constants import DTYPE_FP6_E2M3, DTYPE_FP6_E3M2
-from torchao.prototype.mx_formats.mx_tensor import to_mx
+from support.optional import optional
 
 from lowprec.reference.exact_blocks import mx_blocks, mx_exponent, mx_values
 from lowprec.reference.philox import random_word
 from lowprec.reference.rounding import encode_rounded
 from lowprec.spec.formats import FORMATS
 from lowprec.spec.rounding_rules import Rounding
+
+torch: Any = optional("torch")
+ScaleCalculationMode: Any = optional("torchao.prototype.mx_formats.config:ScaleCalculationMode")
+DTYPE_FP6_E2M3: Any = optional("torchao.prototype.mx_formats.constants:DTYPE_FP6_E2M3")
+DTYPE_FP6_E3M2: Any = optional("torchao.prototype.mx_formats.constants:DTYPE_FP6_E3M2")
+to_mx: Any = optional("torchao.prototype.mx_formats.mx_tensor:to_mx")
 
 RULES = ("floor", "ceil", "rceil", "even", "nearest")
 

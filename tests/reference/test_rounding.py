@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
-import gfloat
 import numpy as np
 import pytest
-from gfloat.formats import format_info_p3109
 from support.custom_formats import BY_NAME, float_format, p3109
+from support.optional import optional
 
 from lowprec import reference
 from lowprec.reference.exact_cast import decode, encode
@@ -16,6 +16,9 @@ from lowprec.reference.exact_values import Value, finite_count, magnitude_of, si
 from lowprec.reference.rounding import encode_rounded, lots_for_upper, place_of
 from lowprec.spec.formats import FLOAT16, FORMATS, Format, NaNRule, as_format
 from lowprec.spec.rounding_rules import ROUNDINGS, Rounding
+
+gfloat: Any = optional("gfloat")
+format_info_p3109: Any = optional("gfloat.formats:format_info_p3109")
 
 DETERMINISTIC = [name for name in ROUNDINGS if not name.startswith("stochastic")]
 STOCHASTIC = ["stochastic_a", "stochastic_b", "stochastic_c"]
