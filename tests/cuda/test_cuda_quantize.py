@@ -92,6 +92,7 @@ def _dequantize(
     return _run(quantize_kernels, plan, x, (scale, types.scale, zero_point, types.x), options).reshape(x.shape)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("y", TARGETS, **BY_NAME)
 def test_quantize_every_type_and_precision(quantize_kernels: CpuBuild, y: Format, tally: Counter[str]) -> None:
     for types in (found for found in QUANTIZED if found.y is y):

@@ -22,6 +22,7 @@ def groups(formats: Iterable[Format] = NUMERIC) -> list[list[Format]]:
     return [[fmt for fmt in formats if (fmt.bits == 64) is wide] for wide in (False, True)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("source", NUMERIC, **BY_NAME)
 def test_cast(xp: Library, source: Format) -> None:
     codes = codes_of(source)
@@ -38,6 +39,7 @@ def test_cast(xp: Library, source: Format) -> None:
                 assert np.array_equal(xp.codes(got, target), lp.encode(codes, target, source=source)), target.name
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("source", NUMERIC, **BY_NAME)
 def test_encode_and_decode(xp: Library, source: Format) -> None:
     codes = codes_of(source)
