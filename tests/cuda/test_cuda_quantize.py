@@ -125,6 +125,7 @@ def test_dequantize_every_type(quantize_kernels: CpuBuild, source: Format, tally
                 compare(tally, "CUDA on the host, DequantizeLinear", got, expected, f"{types}, {options}", x)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("y", ["int8", "uint4", "float8_e5m2", "float4_e2m1fn"])
 def test_every_granularity(quantize_kernels: CpuBuild, y: str, shape: tuple[int, ...], tally: Counter[str]) -> None:

@@ -68,6 +68,7 @@ def test_of_a_comparison(saturate, mode, opset, capsys):
     assert list(found.values()) == [fmt.onnx_enum for fmt in formats]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("target", CASTABLE, ids=lambda fmt: fmt.name)
 def test_of_a_conversion(target, capsys):
     for source in (FLOAT, target, INT4):

@@ -99,6 +99,7 @@ def test_cast_like(xp: Library, like: Format) -> None:
             assert np.array_equal(xp.codes(xp.call(lambda x, o=other: lp.cast_like(x, o), x), like), expected)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("fmt", PACKED, **BY_NAME)
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (2,), (3,), (37,), (3, 0, 2), (7, 5), (2, 3, 7)], ids=str)
 def test_packing(xp: Library, fmt: Format, shape: tuple[int, ...]) -> None:
