@@ -16,7 +16,7 @@ from lowprec.spec.formats import FORMATS, NUMERIC, Format
 BY_NAME = {"ids": lambda fmt: fmt.name}
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.one_in(17)
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("source", NARROW, **BY_NAME)
 def test_every_code(source: Format, target: Format, tally: Counter[str]) -> None:

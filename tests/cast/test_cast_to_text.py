@@ -71,6 +71,7 @@ def texts_of(row: Format, codes: np.ndarray) -> list[str]:
     return format_values(codes.astype(row.code_dtype), row).tolist()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("source", SMALL, ids=named)
 def test_every_code_of_a_small_float(source: Format) -> None:
     codes = np.arange(1 << source.bits)

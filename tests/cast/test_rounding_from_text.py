@@ -54,6 +54,7 @@ def texts_near(fmt: Format) -> list[str]:
     return [sign + decimal(number) for number in numbers for sign in ("", "-")]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "name",
     [

@@ -256,6 +256,7 @@ def finite_values(fmt: Format) -> set[tuple[Fraction, bool, str]]:
     return {(one.magnitude, one.negative and one.magnitude != 0, one.special) for one in values if one.special != "nan"}
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("fmt", "other"), list(itertools.product(FORMATS, FORMATS)), ids=lambda one: one.name)
 def test_a_format_holds_another(fmt: Format, other: Format) -> None:
     """If and only if it has all values; signs of 0 apart."""

@@ -39,6 +39,7 @@ def test_a_terminal_without_unicode() -> None:
     assert b"\\udcff.npy: float32 (2, 5)" in done.stdout
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_is_gone(unbuffered: str) -> None:
     reader, writer = os.pipe()
@@ -48,6 +49,7 @@ def test_a_reader_that_is_gone(unbuffered: str) -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_output_that_cannot_be_written(unbuffered: str) -> None:
     with open("/dev/full", "wb") as full:
@@ -76,6 +78,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("old", [False, True], ids=["new", "overwrite"])
 def test_a_full_disk_leaves_what_was_there(old: bool, capsys: pytest.CaptureFixture[str]) -> None:
     np.save("large.npy", np.ones(100_000, np.float32))

@@ -74,6 +74,7 @@ def test_options(xp: Library, target: Format) -> None:
             assert np.array_equal(xp.unwrap(got), lp.encode(codes, target, source=row, **how)), how
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("source", NUMERIC, **BY_NAME)
 def test_bitcast(xp: Library, source: Format) -> None:
     codes = codes_of(source)
@@ -89,6 +90,7 @@ def test_bitcast(xp: Library, source: Format) -> None:
             assert np.array_equal(found, wanted), target.name
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("like", [fmt for fmt in NUMERIC if fmt.bits != 6], **BY_NAME)
 def test_cast_like(xp: Library, like: Format) -> None:
     row = lp.formats["float32"]
@@ -120,6 +122,7 @@ def test_packing(xp: Library, fmt: Format, shape: tuple[int, ...]) -> None:
     assert np.array_equal(xp.unwrap(xp.call(lambda c: lp.pack(c, fmt), xp.hold(codes, fmt))), expected)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("shape", [(), (0,), (0, 3), (2, 3, 4)], ids=str)
 @pytest.mark.parametrize("target", ["bfloat16", "float4_e2m1fn", "int4", "bool", "uint16"])
 def test_shapes(xp: Library, target: str, shape: tuple[int, ...]) -> None:

@@ -125,6 +125,7 @@ def log10(number: Fraction) -> float:
     return math.log10(number / Fraction(2) ** shift) + shift * math.log10(2)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("scaled", [False, True], ids=["cast", "scaled"])
 @pytest.mark.parametrize("fmt", TARGETS, ids=lambda fmt: fmt.name)
 @pytest.mark.parametrize("name", ARRAYS)

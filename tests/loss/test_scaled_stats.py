@@ -144,6 +144,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("target", LIMITS)
 def test_every_layout_of_scales(isa: str, target: str) -> None:
     fmt = FORMATS[target]

@@ -66,6 +66,7 @@ def test_threads_variable(value: str, wanted: str) -> None:
     assert done.stdout.split()[1:] in ([wanted, "True"], ["1", "False"])
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("value", ["", *_kernels.available_isas()])
 def test_instruction_set_variable(value: str) -> None:
     done = process("-c", STATE, LOWPREC_ISA=value)
@@ -90,6 +91,7 @@ except ImportError as error:
 """
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("table", "most", "entry"),
     [("LOOPS", 96, 0), ("SCALE_LOOPS", 16, (0, 0, 0)), ("FUSED_LOOPS", 96, 0), ("FUSED_SCALE_LOOPS", 96, (0, 0, 0))],
@@ -111,6 +113,7 @@ except ImportError as error:
 """
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("table", "entry"),
     [("LOOPS", 0), ("SCALE_LOOPS", (0, 0, 0)), ("FUSED_LOOPS", 0), ("FUSED_SCALE_LOOPS", (0, 0, 0))],

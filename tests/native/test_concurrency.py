@@ -136,6 +136,7 @@ def test_processes(method: str, tmp_path: Path) -> None:
     assert done.stdout.split() == ["1" if method == "fork" or not _kernels.openmp() else "2"]
 
 
+@pytest.mark.slow
 def test_a_process_pool_whose_workers_call_from_threads(tmp_path: Path) -> None:
     path = tmp_path / "job.py"
     path.write_text(

@@ -69,6 +69,7 @@ def every_element(made: Conversion) -> np.ndarray:
     return np.arange(1 << max(source.bits, 8)).astype(source.code_dtype)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("name", FUSED_SCALED)
 def test_every_code(name: str, tally: Counter[str]) -> None:
     rng = generator("codes", name)
@@ -109,7 +110,7 @@ def test_one_unusual_scale(name: str, tally: Counter[str]) -> None:
         check_call(again, tally)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(11)
 @pytest.mark.parametrize("name", FUSED_SCALED)
 def test_lengths_and_starts(name: str) -> None:
     """Every length around the lanes and groups of a loop, from elements that begin no vector."""

@@ -82,6 +82,7 @@ def rules_of(mode: str) -> list[tuple[str, str]]:
     )
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("target", TARGETS, **BY_NAME)
 def test_edges_from_float32(target: Format, mode: str) -> None:
@@ -93,6 +94,7 @@ def test_edges_from_float32(target: Format, mode: str) -> None:
         check(x, FORMATS["float32"], target, RoundingOptions(mode, overflow, nan, bits))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("target", [*TARGETS[::2], FORMATS["float32"], FORMATS["float64"]], **BY_NAME)
 def test_edges_from_float64(target: Format, mode: str) -> None:

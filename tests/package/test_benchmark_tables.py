@@ -104,6 +104,7 @@ def test_a_store_replaces_one_size_and_keeps_the_others(bench: Any, tmp_path: Pa
     assert run["loops"] == _kernels.isa()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("gcc"), reason="needs gcc")
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_rooflines_read_and_write_every_byte(bench: Any, tmp_path: Path, threads: int) -> None:

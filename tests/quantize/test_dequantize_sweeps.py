@@ -60,6 +60,7 @@ def _scales(fmt: Format, count: int) -> np.ndarray:
     return np.concatenate([known, anywhere, near_one])
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("scale_format", SCALES, **BY_NAME)
 @pytest.mark.parametrize("x_format", [fmt for fmt in SOURCES if fmt.bits <= 8], **BY_NAME)
 def test_every_code(x_format: Format, scale_format: Format, tally: Counter[str]) -> None:
@@ -136,6 +137,7 @@ def test_the_product_is_rounded_to_float32_then_to_the_output() -> None:
             assert np.array_equal(got, twice), who
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("x_format", SOURCES, **BY_NAME)
 def test_large_arrays_on_many_threads(x_format: Format, tally: Counter[str]) -> None:
     rng = generator("large", x_format)

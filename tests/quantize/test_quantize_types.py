@@ -76,6 +76,7 @@ def test_every_combination(version: int, y: Format, tally: Counter[str]) -> None
             _check(tally, rng, types, shape, scale_shape, options, with_zero_point=not without)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("shape", [(9,), (1,), (4, 6), (6, 1), (2, 3, 5), (2, 3, 2, 4), (2, 1, 3, 2, 2)])
 @pytest.mark.parametrize("y", ["uint8", "int4", "float8_e4m3fn", "float4_e2m1fn"])
 def test_every_granularity(shape: tuple[int, ...], y: str, tally: Counter[str]) -> None:
@@ -86,6 +87,7 @@ def test_every_granularity(shape: tuple[int, ...], y: str, tally: Counter[str]) 
             _check(tally, rng, types, shape, scale_shape, options, with_zero_point=with_zero_point)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("precision", PRECISIONS, **BY_NAME)
 @pytest.mark.parametrize("y", ["int8", "uint16", "int2", "float8_e5m2", "float6_e3m2fn"])
 def test_precision(precision: Format, y: str, tally: Counter[str]) -> None:

@@ -131,6 +131,7 @@ def test_quantize(
     _compare(QUANTIZE, x, (scale, zero_point), options, expected)
 
 
+@pytest.mark.slow
 @SOME
 @given(**CALLS)
 def test_dequantize(

@@ -31,6 +31,7 @@ def numbers(seed: int, count: int = 24) -> list[Any]:
     return [*some.astype(np.float32).tolist(), "-0", "0", 1, -1]
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_step_is_an_addition(name: str, method: str) -> None:
@@ -137,6 +138,7 @@ def test_signs_of_zero() -> None:
     assert str(reference.accumulate([1, -1], "float16", rounding="toward_negative").sum) == "-0"
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "float64"])
 @pytest.mark.parametrize("method", METHODS)
 def test_runs_are_those_of_their_seeds(name: str, method: str) -> None:

@@ -35,6 +35,7 @@ def codes_of(fmt: Format, count: int) -> list[int]:
     return [code & fmt.code_mask for code in with_sign + chance.tolist()]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("operation", PYTHON)
 def test_nearest_even_is_numpys(name: str, operation: str) -> None:
@@ -85,6 +86,7 @@ def by_search(number: Fraction, values: list[Fraction], rounding: str) -> Fracti
     }[rounding]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["float4_e2m1fn", "float6_e2m3fn", "binary5p2sf", "float8_e5m2fnuz"])
 def test_every_rounding_by_search(name: str) -> None:
     fmt = lp.as_format(name)

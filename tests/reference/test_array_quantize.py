@@ -40,6 +40,7 @@ def _unsigned(array: np.ndarray, fmt: Format) -> list[int]:
     return (array.view(fmt.code_dtype).astype(np.uint64) & np.uint64(fmt.code_mask)).tolist()
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("y", sorted({t.y.name for t in QUANTIZE}))
 def test_quantized(y: str) -> None:
     for types in QUANTIZE:
@@ -72,6 +73,7 @@ def test_quantized(y: str) -> None:
             assert found[i] == wanted, (_name(types), options, x[i], scale[i], z)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("x", sorted({t.x.name for t in DEQUANTIZE}))
 def test_dequantized(x: str) -> None:
     for types in DEQUANTIZE:

@@ -61,6 +61,7 @@ def test_into_a_new_format(fmt: Format, saturate: bool) -> None:
     )
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
 @pytest.mark.parametrize(
     "target", ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "int8", "bool", "float8_e8m0fnu"]
