@@ -12,6 +12,7 @@ from importlib import resources
 from typing import Any
 
 from .comparison import Report
+from .report_rows import report_html
 
 __all__ = ["Count", "Results", "kept_results", "summary"]
 
@@ -32,6 +33,10 @@ class Results:
     machine: str
     versions: Mapping[str, str]
     counts: Mapping[str, Mapping[str, Count]]
+
+    def _repr_html_(self) -> str:
+        """Return the table of rules and libraries for notebooks."""
+        return report_html(self.versions, self.counts, f"conformance, {self.date}, {self.machine}")
 
 
 def summary(report: Report) -> dict[str, Any]:
