@@ -12,7 +12,7 @@ from .. import __version__
 from ..backends.build_info import build_info
 from ..backends.environment import problems
 from ..checkpoints.files.errors import FileError
-from . import cast, check, conformance, convert, explain, explore, formats, loss, recipes
+from . import cast, check, conformance, convert, demo, explain, explore, formats, loss, recipes
 from .format_arguments import cast_rules
 from .rounding_arguments import rounding_rules
 
@@ -28,6 +28,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     rules, beyond = cast_rules(), rounding_rules()
+    demo.add_command(commands)
     formats.add_command(commands)
     explain.add_command(commands, rules)
     cast.add_command(commands, rules, beyond)
