@@ -138,7 +138,7 @@ def test_out_over_a_strided_tensor(shift: int) -> None:
     assert np.array_equal(lp.cast(x, "int32", out=out).numpy(), np.arange(0, 2 * N, 2))
 
 
-@pytest.mark.parametrize("wrap", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
+@pytest.mark.parametrize("wrap", [np.asarray, lambda x: torch.from_numpy(x)], ids=["numpy", "torch"])
 @pytest.mark.parametrize("what", ["scale", "zero_point"])
 def test_out_over_operands(wrap: Any, what: str) -> None:
     # Eight rows of 5000: row r is 2 * (r + 1) over a scale of 2, plus a zero point of 3.

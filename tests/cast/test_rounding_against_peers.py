@@ -6,23 +6,18 @@ import functools
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import pytest
-from support.optional import optional
+
+pytest.importorskip("gfloat")
+
+import numpy as np
+from gfloat import RoundMode, encode_float, encode_ndarray, round_float, round_ndarray
+from gfloat import formats as theirs
+from gfloat.types import Domain, FormatInfo, Signedness
 
 import lowprec as lp
 from lowprec.conformance.cast_inputs import landmarks, sweep_float32
 from lowprec.spec.formats import Format
-
-RoundMode: Any = optional("gfloat:RoundMode")
-encode_float: Any = optional("gfloat:encode_float")
-encode_ndarray: Any = optional("gfloat:encode_ndarray")
-round_float: Any = optional("gfloat:round_float")
-round_ndarray: Any = optional("gfloat:round_ndarray")
-theirs: Any = optional("gfloat.formats")
-Domain: Any = optional("gfloat.types:Domain")
-FormatInfo: Any = optional("gfloat.types:FormatInfo")
-Signedness: Any = optional("gfloat.types:Signedness")
 
 SEED = 0x9E3779B97F4A7C15
 

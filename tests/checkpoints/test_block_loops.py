@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
-from support.optional import optional
+
+pytest.importorskip("gguf")
+
+import gguf
+import numpy as np
 
 from lowprec import _kernels
 from lowprec.backends.blocks import decode_blocks, encode_blocks
 from lowprec.loss.block_stats import PART, add_blocks
 from lowprec.loss.error_stats import ErrorStats
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32
-
-gguf: Any = optional("gguf")
 
 Array = np.ndarray[Any, Any]
 NBYTES = {name: gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[name]][1] for name in ("Q8_0", "Q4_0", "MXFP4")}

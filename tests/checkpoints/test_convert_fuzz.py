@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.checkpoint_files import leftovers, save, values
-from support.optional import optional
+from support.optional import Missing, optional
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
@@ -34,9 +34,10 @@ def whole_files() -> dict[str, bytes]:
         np.savez(folder / "a.npz", **tensors)
         np.savez_compressed(folder / "c.npz", **tensors)
         np.save(folder / "a.npy", tensors["w"])
-        made = [numpy_helper.from_array(x, key) for key, x in tensors.items()]
-        graph = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "g", [], [], made)
-        onnx.save(helper.make_model(graph), folder / "a.onnx")
+        if not isinstance(onnx, Missing):
+            made = [numpy_helper.from_array(x, key) for key, x in tensors.items()]
+            graph = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "g", [], [], made)
+            onnx.save(helper.make_model(graph), folder / "a.onnx")
         convert(folder / "a.safetensors", folder / "q.safetensors", to="int4", scale="block:4")
         return {path.name: path.read_bytes() for path in folder.iterdir()}
 

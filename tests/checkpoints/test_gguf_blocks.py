@@ -5,18 +5,19 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import pytest
+
+pytest.importorskip("gguf")
+
+import gguf
 import ml_dtypes
 import numpy as np
-import pytest
-from support.optional import optional
 
 from lowprec.checkpoints.containers.gguf_types import TYPES
 from lowprec.checkpoints.layouts.gguf import scheme_of
 from lowprec.checkpoints.schemes.block_type import BlockType
 from lowprec.checkpoints.schemes.ggml import BLOCK_TYPES, TOOL, WHOLE_TYPES
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32
-
-gguf: Any = optional("gguf")
 
 Array = np.ndarray[Any, Any]
 Type = gguf.GGMLQuantizationType

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+
+import pytest
+
+pytest.importorskip("gguf")
 
 import numpy as np
-import pytest
+from gguf import quants
 from support.command_line import run
 from support.gguf_files import Type, write
-from support.optional import optional
 
 import lowprec as lp
 from lowprec.checkpoints import value_reader
-
-quants: Any = optional("gguf:quants")
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 

@@ -8,10 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+
+pytest.importorskip("torch")
+
+import numpy as np
+import torch
 from support.checkpoint_files import leftovers
-from support.optional import optional
 from support.typed_tensors import BF16, Tensors, read_tensors, write_model
 
 from lowprec import reference
@@ -20,8 +23,6 @@ from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.schemes import deep_gemm
 from lowprec.checkpoints.schemes.scheme import Grid, Packing, Scheme
 from lowprec.spec.formats import BFLOAT16, FLOAT8_E4M3FN, FLOAT16, FLOAT32, Format
-
-torch: Any = optional("torch")
 
 Array = np.ndarray[Any, Any]
 BLOCKS = Scheme(FLOAT8_E4M3FN, Packing.NONE, FLOAT32, Grid(128, 128))

@@ -7,10 +7,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+
+pytest.importorskip("torch")
+
+import numpy as np
+import torch
 from support.checkpoint_files import leftovers
-from support.optional import optional
 from support.typed_tensors import BF16, FP4, read_tensors, write_model
 
 from lowprec import reference
@@ -19,8 +22,6 @@ from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.schemes import triton_kernels
 from lowprec.checkpoints.schemes.scheme import Grid, Packing, Scheme
 from lowprec.spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E8M0FNU, FLOAT16, FLOAT32, Format
-
-torch: Any = optional("torch")
 
 Array = np.ndarray[Any, Any]
 GROUPS = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, FLOAT8_E8M0FNU, Grid(1, 32))

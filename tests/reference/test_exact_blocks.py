@@ -17,8 +17,6 @@ from lowprec.spec.rounding_rules import Rounding
 
 torch: Any = optional("torch")
 ScaleCalculationMode: Any = optional("torchao.prototype.mx_formats.config:ScaleCalculationMode")
-DTYPE_FP6_E2M3: Any = optional("torchao.prototype.mx_formats.constants:DTYPE_FP6_E2M3")
-DTYPE_FP6_E3M2: Any = optional("torchao.prototype.mx_formats.constants:DTYPE_FP6_E3M2")
 to_mx: Any = optional("torchao.prototype.mx_formats.mx_tensor:to_mx")
 
 RULES = ("floor", "ceil", "rceil", "even", "nearest")
@@ -135,11 +133,11 @@ def test_blocks_along_an_axis_are_those_of_the_moved_array() -> None:
 # ---- torchao 0.18.0
 
 TORCHAO = {
-    "float8_e4m3fn": torch.float8_e4m3fn,
-    "float8_e5m2": torch.float8_e5m2,
-    "float6_e2m3fn": DTYPE_FP6_E2M3,
-    "float6_e3m2fn": DTYPE_FP6_E3M2,
-    "float4_e2m1fn": torch.float4_e2m1fn_x2,
+    "float8_e4m3fn": optional("torch:float8_e4m3fn"),
+    "float8_e5m2": optional("torch:float8_e5m2"),
+    "float6_e2m3fn": optional("torchao.prototype.mx_formats.constants:DTYPE_FP6_E2M3"),
+    "float6_e3m2fn": optional("torchao.prototype.mx_formats.constants:DTYPE_FP6_E3M2"),
+    "float4_e2m1fn": optional("torch:float4_e2m1fn_x2"),
 }
 
 
