@@ -12,7 +12,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-Type = gguf.GGMLQuantizationType
+Type: Any = gguf.GGMLQuantizationType
 
 
 def write(path: Path, tensors: dict[str, Any], alignment: int = 32, **numbers: int) -> Path:
