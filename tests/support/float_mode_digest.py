@@ -232,7 +232,7 @@ def scales() -> Part:
         yield lp.dequantize_linear(np.arange(256).astype(np.uint8), scale, 1).tobytes().hex()
         for name in (None, "float16", "bfloat16", "float32", "float8_e8m0fnu"):
             yield np.asarray(scale_argument(scale, values, None, name)[0]).tobytes().hex()
-        if values.dtype in (np.float32, np.int32):
+        if values.dtype in (np.float32, np.int32):  # type: ignore[attr-defined]
             yield np.asarray(scale_argument(scale, strict.asarray(values), None, None)[0]).tobytes().hex()
     for zero in (0.0, -0.0, 0.1, 5e-324, 1e-310, -1e-40, 0.25):
         for target in ("float4_e2m1fn", "float6_e2m3fn", "int4", "float8_e5m2"):
