@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..reference.array_cast import Codes
+from ..spec.counted_text import count_text
 from ..spec.formats import Kind
 from .cases import Call, Case, Tensor
 from .libraries import Library
@@ -47,7 +48,7 @@ class Cell:
     differences: dict[Any, Difference] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Report:
     """The table, by rule and library; what was declined has no cell."""
 
@@ -66,6 +67,9 @@ class Report:
         """What is to be said of libraries: remarks on them, and which ones are not installed."""
         lines = [f"{title}: {remark}." for title, remark in self.remarks.items()]
         return [*lines, *([f"Not installed: {', '.join(self.missing)}."] if self.missing else [])]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {count_text(len(self.cells), 'rule')} with {', '.join(self.versions)}>"
 
     def _repr_html_(self) -> str:
         """Return the table of rules and libraries for notebooks."""

@@ -8,16 +8,21 @@ from typing import Protocol
 
 from ..spec.counted_text import count_text
 from ..spec.notebook_html import html_block, html_lines, html_table
-from .rules import DECIDED, DISPUTED, P3109, RULES
+from .rules import DECIDED, DISPUTED, ONNX, P3109, RULES
 
 __all__ = ["LEGEND", "Counts", "agrees", "report_html", "row_groups"]
 
-LEGEND = (
-    "differ / tried: how many inputs come out otherwise than the rule says, of how many. -: not offered. "
-    f"{DECIDED}: ONNX is silent, docs/semantics.md decides. {DISPUTED}: ONNX's text and its own data disagree. "
-    f"{P3109}: IEEE P3109, interim report 4.0. v: the part of the way to the neighbour farther from zero; R: a random "
-    "number of N bits. a: the largest magnitude of a block; M: that of its elements, emax its exponent."
-)
+_LEGENDS = {
+    ONNX: "differ / tried: how many inputs come out otherwise than the rule says, of how many. -: not offered.",
+    DECIDED: f"{DECIDED}: ONNX is silent, docs/semantics.md decides.",
+    DISPUTED: f"{DISPUTED}: ONNX's text and its own data disagree.",
+    P3109: f"{P3109}: IEEE P3109, interim report 4.0. v: the part of the way to the neighbour farther from zero; R: a "
+    "random number of N bits.",
+    "": "a: the largest magnitude of a block; M: that of its elements, emax its exponent.",
+}
+"""What is said of the table, by who says the rules; the first sentence always, the last one of scale rules."""
+
+LEGEND = " ".join(_LEGENDS.values())
 
 Group = tuple[str, list[list[str]]]
 """The title of a group, and the cells of each of its rows: the rule, who says so, and one for each library."""
@@ -100,4 +105,6 @@ def report_html(
         table = html_table([header, *rows], f"{caption}: {what}", right=range(2, len(header)))
         if n:
             parts.append(table if differs else f"<details><summary>{what}</summary>\n{table}\n</details>")
-    return html_block(*parts, html_lines([LEGEND, *remarks]))
+    bases = {line[1] if line[1] in _LEGENDS else "" for _, lines in groups for line in lines} | {ONNX}
+    legend = " ".join(text for basis, text in _LEGENDS.items() if basis in bases)
+    return html_block(*parts, html_lines([legend, *remarks]))

@@ -12,7 +12,7 @@ import numpy as np
 from .. import _kernels
 from ..spec.float_mode import default_mode
 from ..spec.formats import Format
-from ..spec.notebook_html import fact_text, facts_html
+from ..spec.notebook_html import fact_name, fact_text, facts_html
 
 __all__ = ["CHUNK", "ElementStats", "ErrorStats", "count_beyond", "error_statistics", "is_within"]
 
@@ -122,8 +122,8 @@ class ElementStats:
 
 
 _SHOWN = (
-    "elements", "nan", "inf", "low", "high", "saturated", "flushed", "inexact", "max_abs_error", "max_rel_error",
-    "rms_error", "sqnr_db",
+    "elements", "nan", "inf", "low", "high", "saturated", "flushed", "max_abs_error", "max_rel_error", "rms_error",
+    "sqnr_db",
 )  # fmt: skip
 """What `ErrorStats` shows of itself."""
 
@@ -217,7 +217,7 @@ class ErrorStats(ElementStats):
             self._unbounded += other._unbounded
 
     def __repr__(self) -> str:
-        texts = (f"{name.replace('_', ' ')} {fact_text(getattr(self, name))}" for name in _SHOWN)
+        texts = (f"{fact_name(name)} {fact_text(getattr(self, name))}" for name in _SHOWN)
         return f"<ErrorStats: {', '.join(texts)}>"
 
     def _repr_html_(self) -> str:

@@ -16,7 +16,7 @@ from .exact_cast import decide, rules_for
 from .exact_values import Value, bracket, decode, finite_count, magnitude_of, signed_code
 from .explained_cast import ExplainedCast
 from .losses import lost
-from .number_text import number_text
+from .number_text import number_text, number_texts
 from .philox import random_word
 from .rounding import Place, lots_for_upper, place_of
 
@@ -77,7 +77,7 @@ class Explanation(ExplainedCast):
         low, high = self.lower[1], self.upper[1]
         number = self.x.number if low.number <= self.x.number <= high.number else self.x.magnitude  # a float: no sign
         place = (number - low.number) / (high.number - low.number)
-        ends = number_text(low), number_text(high)
+        ends = number_texts(low, high)
         where = f"x lies {float(place):.6g} of the way from {ends[0]} to {ends[1]}"
         results = [one == self.value for one in (low, high)]
         became = f"; it becomes {number_text(self.value)}" if any(results) else ""

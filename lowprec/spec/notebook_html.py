@@ -10,10 +10,21 @@ from typing import Any
 from .format_text import fields_of
 from .text_tables import Rows
 
-__all__ = ["bit_row", "code_row", "fact_text", "facts_html", "html_block", "html_lines", "html_table", "interval"]
+__all__ = [
+    "bit_row",
+    "code_row",
+    "fact_name",
+    "fact_text",
+    "facts_html",
+    "html_block",
+    "html_lines",
+    "html_table",
+    "interval",
+]
 
-_TABLE = "font-family:monospace;border-collapse:collapse"
-_CAPTION = "caption-side:top;text-align:left;font-weight:bold"
+_TABLE = "font:.9em monospace;border-collapse:collapse;margin:.3em 0"
+_CAPTION = "caption-side:top;text-align:left;font-weight:bold;color:inherit;padding:0 .5em"
+_CELL = "padding:.1em .5em;text-align"
 _HEADER = "border-bottom:1px solid"
 
 
@@ -38,16 +49,16 @@ def html_table(rows: Rows, caption: str = "", right: Collection[int] = ()) -> st
     Examples
     --------
     >>> print(html_table([("", "max"), ("int4", "<8")], "integers", right=[1]))
-    <table style="font-family:monospace;border-collapse:collapse">
-    <caption style="caption-side:top;text-align:left;font-weight:bold">integers</caption>
-    <thead><tr style="border-bottom:1px solid"><td></td><th scope="col" style="text-align:right">max</th></tr></thead>
+    <table class="dataframe"...>
+    <caption ...>integers</caption>
+    <thead><tr ...><td></td><th scope="col" ...right">max</th></tr></thead>
     <tbody>
-    <tr><th scope="row" style="text-align:left">int4</th><td style="text-align:right">&lt;8</td></tr>
+    <tr><th scope="row" ...left">int4</th><td ...nowrap">&lt;8</td></tr>
     </tbody>
     </table>
     """
     header, *body = rows
-    lines = [f'<table style="{_TABLE}">']
+    lines = [f'<table class="dataframe" style="{_TABLE}">']  # the class by which dark themes know what has no colours
     if caption:
         lines.append(f'<caption style="{_CAPTION}">{html.escape(caption)}</caption>')
     if header:
@@ -70,8 +81,8 @@ def _cell(text: str, scope: str, is_number: bool, columns: int = 1) -> str:
         return "<td></td>"
     tag, attributes = ("th", f' scope="{scope}"') if scope else ("td", "")
     attributes += f' colspan="{columns}"' if columns > 1 else ""
-    align = "right" if is_number else "left"
-    return f'<{tag}{attributes} style="text-align:{align}">{html.escape(text)}</{tag}>'
+    align = "right;white-space:nowrap" if is_number and not scope else "right" if is_number else "left"
+    return f'<{tag}{attributes} style="{_CELL}:{align}">{html.escape(text)}</{tag}>'
 
 
 def html_lines(lines: Iterable[str]) -> str:
@@ -87,7 +98,7 @@ def html_lines(lines: Iterable[str]) -> str:
 
 def html_block(*parts: str) -> str:
     """Return elements as one, those that are empty left out."""
-    return "\n".join(["<div>", *(part for part in parts if part), "</div>"])
+    return "\n".join(['<div style="overflow-x:auto">', *(part for part in parts if part), "</div>"])
 
 
 def facts_html(title: str, facts: Mapping[str, object]) -> str:
@@ -96,18 +107,32 @@ def facts_html(title: str, facts: Mapping[str, object]) -> str:
     Examples
     --------
     >>> print(facts_html("weight", {"shape": (2, 3), "max_error": 1 / 3, "why": ""}))
-    <div>
-    <table style="font-family:monospace;border-collapse:collapse">
-    <caption style="caption-side:top;text-align:left;font-weight:bold">weight</caption>
+    <div ...>
+    <table ...>
+    <caption ...>weight</caption>
     <tbody>
-    <tr><th scope="row" style="text-align:left">shape</th><td style="text-align:left">2x3</td></tr>
-    <tr><th scope="row" style="text-align:left">max error</th><td style="text-align:left">0.333333</td></tr>
+    <tr><th ...>shape</th><td ...>2x3</td></tr>
+    <tr><th ...>max error</th><td ...>0.333333</td></tr>
     </tbody>
     </table>
     </div>
     """
-    rows = [(name.replace("_", " "), fact_text(fact)) for name, fact in facts.items() if fact not in (None, "")]
+    rows = [(fact_name(name), fact_text(fact)) for name, fact in facts.items() if fact not in (None, "")]
     return html_block(html_table([(), *rows], _printable(title)))
+
+
+_NAMES = {"nan": "NaN", "inf": "Inf", "rms_error": "RMS error", "sqnr_db": "SQNR dB"}
+
+
+def fact_name(name: str) -> str:
+    """Return the name of an attribute as a table shows it.
+
+    Examples
+    --------
+    >>> fact_name("max_abs_error"), fact_name("sqnr_db")
+    ('max abs error', 'SQNR dB')
+    """
+    return _NAMES.get(name, name.replace("_", " "))
 
 
 def fact_text(fact: object) -> str:

@@ -246,16 +246,10 @@ def test_a_report_of_a_conversion(tmp_path: Path) -> None:
 def test_error_statistics() -> None:
     facts = page_of(_STATS).tables[0].facts
     squares = Fraction(1, 4) + Fraction(1, 16)  # errors 0, 1/2, 1/4
-    assert (facts["elements"], facts["nan"], facts["flushed"], facts["low"], facts["high"]) == (
-        "4",
-        "1",
-        "1",
-        "-2",
-        "1",
-    )
-    assert facts["rms error"] == f"{math.sqrt(squares / 3):.6g}"
-    assert facts["sqnr db"] == f"{10 * math.log10((5 + Fraction(1, 16)) / squares):.6g}"
-    assert repr(_STATS).startswith("<ErrorStats: elements 4, nan 1, inf 0, low -2, high 1, saturated 0, flushed 1, ")
+    assert [facts[name] for name in ("elements", "NaN", "flushed", "low", "high")] == ["4", "1", "1", "-2", "1"]
+    assert facts["RMS error"] == f"{math.sqrt(squares / 3):.6g}"
+    assert facts["SQNR dB"] == f"{10 * math.log10((5 + Fraction(1, 16)) / squares):.6g}"
+    assert repr(_STATS).startswith("<ErrorStats: elements 4, NaN 1, Inf 0, low -2, high 1, saturated 0, flushed 1, ")
     loss = page_of(_LOSS).tables[0]
     assert loss.caption == "loss, to float8_e4m3fn"
     assert (loss.facts["saturated"], loss.facts["max abs error"], loss.facts["bytes after"]) == ("1", "552", "3")
@@ -333,6 +327,9 @@ def test_a_report_on_conformance() -> None:
     assert differing.rows[2][2:] == ["0 / 1500", "12 / 1500"]
     assert differing.scopes[1] == ["rowgroup"]
     assert [row[2:] for row in others.rows[2:]] == [["0 / 123k", "0 / 7"], ["0 / 10", "-"]]
+    assert "not offered" in page.lines[-3]
+    assert "P3109" not in page.lines[-3]
+    assert repr(_CONFORMANCE) == "<Report: 4 rules with lowprec, <b>>"
     assert page.lines[-2:] == ["<b>: a <remark>.", "Not installed: gfloat."]
 
 

@@ -10,8 +10,8 @@ __all__ = ["Drawing", "Page", "Table", "page_of"]
 
 _TAGS = {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "details", "summary"}
 _DRAWING_TAGS = {"svg", "text", "rect", "path", "circle"}
-_ATTRIBUTES = {"style", "scope", "colspan"}
-_FIXED_COLOUR = re.compile(r"background|#|rgb|hsl|black|white|url", re.IGNORECASE)
+_ATTRIBUTES = {"style", "scope", "colspan", "class"}
+_FIXED_COLOUR = re.compile(r"background|#|rgb|hsl|black|white(?!-space)|url", re.IGNORECASE)
 
 
 @dataclass
@@ -59,7 +59,8 @@ class Page(HTMLParser):
         in_drawing = tag == "svg" or "svg" in self._open
         assert tag in (_DRAWING_TAGS if in_drawing else _TAGS), tag
         assert in_drawing or set(attributes) <= _ATTRIBUTES, attributes
-        assert not [name for name in attributes if name.startswith("on") or name in ("href", "id", "class")]
+        assert not [name for name in attributes if name.startswith("on") or name in ("href", "id")]
+        assert attributes.get("class", "dataframe") == "dataframe"
         assert not [value for name, value in attributes.items() if name != "xmlns" and name != "aria-label"
                     and _FIXED_COLOUR.search(value)]  # fmt: skip
         self._open.append(tag)
