@@ -57,7 +57,7 @@ def sqnr_of(original: Path, output: Path, names: list[str]) -> float:
 
 
 def row_of(text: str, name: str) -> list[str]:
-    """Return the words of a row of a conversion from the bits on: bits, size, unit, multiple, SQNR, time, unit, multiple."""
+    """Return the words of a row: of a conversion bits, size, unit, multiple, SQNR, time, unit, multiple."""
     return next(line for line in text.splitlines() if line.startswith(f"{name} ")).split()[-8:]
 
 
