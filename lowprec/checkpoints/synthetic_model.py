@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 LAYERS = 2
 
-DESCRIPTION = "Its weights have heavy tails (Student t, 4 degrees of freedom); 1 channel of 256 is 4 times as large."
+DESCRIPTION = "Weights have heavy tails (Student t, 4 degrees of freedom); 1 channel of 256 is 4 times as large."
 """What is special in the weights, for people who read a table of losses."""
 
 PARAMETERS = 32

@@ -27,7 +27,7 @@ __all__ = ["add_command"]
 _DESCRIPTION = """\
 Convert a checkpoint in a few ways, and print sizes, losses and times in a table,
 next to those of a plain copy that takes turns with the conversions. Without
-PATH, the checkpoint is a synthetic one: a Llama of two layers in bfloat16 whose
+PATH, the checkpoint is a synthetic one: a Llama of two layers whose
 weights have heavy tails and outlier channels, made from a fixed seed. PATH is a
 .safetensors, .gguf, .npy, .npz or .onnx file or a folder with .safetensors;
 nothing is written next to it. Outputs go to a temporary folder, which is removed

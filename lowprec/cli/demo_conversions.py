@@ -84,15 +84,17 @@ def _plain_conversions(readers: str, packs: bool = True) -> list[Conversion]:
     """Return conversions that need neither a configuration nor the names of a model.
 
     Where codes of 4 bits are not packed (`packs`), they take 8, and formats of 8 and 16 bits are compared instead.
+    Such files do not name the axis of scales either, which blocks leave no doubt about.
     """
     powers = {"scale": "block:32", "scale_format": FLOAT8_E8M0FNU.name}
     fp8 = Conversion("fp8", {"to": FLOAT8_E4M3FN.name}, readers)
-    int8 = Conversion("int8-rows", {"to": INT8.name, "scale": "axis:0"}, readers)
-    if packs:
-        int4 = Conversion("int4-g32", {"to": INT4.name, "scale": "block:32"}, readers)
-        return [fp8, int8, Conversion("mxfp4-g32", {"to": FLOAT4_E2M1FN.name, **powers}, readers), int4]
-    mxfp8 = Conversion("mxfp8-g32", {"to": FLOAT8_E4M3FN.name, **powers}, readers)
-    return [Conversion(BFLOAT16.name, {"to": BFLOAT16.name}, readers), fp8, int8, mxfp8]
+    if not packs:
+        bf16 = Conversion("bf16", {"to": BFLOAT16.name}, readers)
+        by_block = Conversion(f"{INT8.name}-g32", {"to": INT8.name, "scale": "block:32"}, readers)
+        return [bf16, fp8, by_block, Conversion("mxfp8-g32", {"to": FLOAT8_E4M3FN.name, **powers}, readers)]
+    by_row = Conversion(f"{INT8.name}-rows", {"to": INT8.name, "scale": "axis:0"}, readers)
+    by_block = Conversion(f"{INT4.name}-g32", {"to": INT4.name, "scale": "block:32"}, readers)
+    return [fp8, by_row, Conversion("mxfp4-g32", {"to": FLOAT4_E2M1FN.name, **powers}, readers), by_block]
 
 
 def find_checkpoint(path: Path) -> Checkpoint:
