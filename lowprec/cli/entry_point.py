@@ -22,9 +22,10 @@ __all__ = ["main"]
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lowprec", description="ONNX's low-precision conversions, bit-exact.")
     info = build_info()
+    why = f": {info['serial_reason']}" if info["serial_reason"] else ""
     parser.add_argument(
         "--version", action="version",
-        version=f"lowprec {__version__} (loops {info['isa']}, OpenMP {info['openmp']}, {info['threads']} threads)",
+        version=f"lowprec {__version__} (loops {info['isa']}, OpenMP {info['openmp']}, {info['threads']} threads{why})",
     )  # fmt: skip
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     rules, beyond = cast_rules(), rounding_rules()
