@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 __all__ = ["PAGES", "page_text", "resolved"]
 
-PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "README.md": "index.md"}
-"""Files of the repository, and the pages of docs/ that stand for them."""
+PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "README.md": "readme.md"}
+"""Files of the repository, and the pages of docs/ that stand for them and show their text."""
 
-_WHOLE = ("CHANGELOG.md", "CONTRIBUTING.md")
 _FENCE = re.compile(r"^ *(```+|~~~+)")
-_LINK = re.compile(r"(?<!!)\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^()\s]+)\)")
-_SOURCES = (".md", ".ipynb")
+_LINK = re.compile(r"(!?)\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^()\s]+)\)|`[^`\n]+`")
+"""A link or a picture, whose text may go on in the next line, or a span of code, which stays as it is."""
+
+_SHOWN = (".ipynb", ".md", ".png", ".svg")
 
 
 def _target(link: str, folder: Path, page: Path, root: Path) -> str | None:
@@ -27,7 +30,7 @@ def _target(link: str, folder: Path, page: Path, root: Path) -> str | None:
     if file.is_relative_to(docs):
         if file.is_dir() and (file / "index.md").exists():
             file /= "index.md"
-        if file.suffix not in _SOURCES:
+        if file.suffix not in _SHOWN:
             return None
     elif str(file.relative_to(root) if file.is_relative_to(root) else file) in PAGES:
         file = docs / PAGES[str(file.relative_to(root))]
@@ -36,18 +39,34 @@ def _target(link: str, folder: Path, page: Path, root: Path) -> str | None:
     return Path(os.path.relpath(file, page.parent)).as_posix() + mark + anchor
 
 
-def _line(line: str, folder: Path, page: Path, root: Path) -> str:
-    """Return one line outside code with its links resolved."""
+def _prose(prose: str, folder: Path, page: Path, root: Path) -> str:
+    """Return lines outside blocks of code with their links resolved."""
 
     def replaced(found: re.Match[str]) -> str:
-        text, link = found.groups()
+        mark, text, link = found.groups()
+        if link is None:
+            return found[0]
         target = _target(link, folder, page, root)
         if target is not None:
-            return f"[{text}]({target})"
+            return f"{mark}[{text}]({target})"
         path = Path(os.path.relpath(os.path.normpath(folder / link.partition("#")[0]), root)).as_posix()
         return text if text.strip("`") in (path, Path(path).name) and "`" in text else f"{text} (`{path}`)"
 
-    return _LINK.sub(replaced, line)
+    return _LINK.sub(replaced, prose)
+
+
+def _in_code(text: str) -> Iterator[bool]:
+    """Yield for each line whether it belongs to a block of code: a fenced one, or one indented by four spaces."""
+    fence, indented, blank = "", False, True
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        indented = not fence and line.startswith("    ") and (blank or indented)
+        blank = not line.strip()
+        yield bool(fence or found or indented)
+        if fence:
+            fence = "" if line.strip() == fence else fence
+        elif found and not indented:
+            fence = found[1]
 
 
 def resolved(text: str, folder: Path, page: Path, root: Path) -> str:
@@ -64,22 +83,14 @@ def resolved(text: str, folder: Path, page: Path, root: Path) -> str:
     root : Path
         The root of the repository.
     """
-    lines, fence = [], ""
-    for line in text.split("\n"):
-        found = _FENCE.match(line)
-        if fence:
-            fence = "" if line.strip() == fence else fence
-        elif found:
-            fence = found[1]
-        else:
-            line = _line(line, folder, page, root)
-        lines.append(line)
-    return "\n".join(lines)
+    pieces = itertools.groupby(zip(text.split("\n"), _in_code(text), strict=True), key=lambda pair: pair[1])
+    joined = ((code, "\n".join(line for line, _ in pairs)) for code, pairs in pieces)
+    return "\n".join(piece if code else _prose(piece, folder, page, root) for code, piece in joined)
 
 
 def page_text(page: Path, text: str, root: Path) -> str:
-    """Return the text of a page of docs/: of changelog.md and contributing.md it is that of the file they stand for."""
-    for name in _WHOLE:
+    """Return the text of a page of docs/: where it stands for a file, it is that of the file."""
+    for name in PAGES:
         if page == root / "docs" / PAGES[name]:
             return resolved((root / name).read_text(encoding="utf-8"), root, page, root)
     return resolved(text, page.parent, page, root)
@@ -92,7 +103,7 @@ def setup(app: Any) -> dict[str, bool]:
         page = Path(app.env.doc2path(docname))
         if page.suffix == ".md":
             content[0] = page_text(page, content[0], root)
-            for name in _WHOLE:
+            for name in PAGES:
                 app.env.note_dependency(str(root / name))
 
     root = Path(app.srcdir).resolve().parent

@@ -23,12 +23,20 @@ LINKS = [
     ("[a](formats.md#carriers)", "[a](formats.md#carriers)"),
     ("[a](#here) [b](https://onnx.ai/x.html)", "[a](#here) [b](https://onnx.ai/x.html)"),
     ("[the glossary](../CONTRIBUTING.md#glossary)", "[the glossary](contributing.md#glossary)"),
-    ("[README](../README.md)", "[README](index.md)"),
+    ("[README](../README.md)", "[README](readme.md)"),
     ("[`speed.py`](../benchmarks/speed.py)", "`speed.py`"),
     ("[`lowprec/x.py`](../lowprec/x.py)", "`lowprec/x.py`"),
     ("[the loop](../benchmarks/roof.c) ends", "the loop (`benchmarks/roof.c`) ends"),
     ("[jobs](checkpoints/)", "[jobs](checkpoints/index.md)"),
     ("![picture](screenshots/start-light.png)", "![picture](screenshots/start-light.png)"),
+    ("a [link\nof two lines](../CONTRIBUTING.md)", "a [link\nof two lines](contributing.md)"),
+    ("`[a](../setup.py)` and [`b`](../b.py)", "`[a](../setup.py)` and `b` (`b.py`)"),
+    (
+        "a\n\n    >>> rows[0](setup.py)\n    >>> b[1](c.py)\n\n[x](../x.py)",
+        "a\n\n    >>> rows[0](setup.py)\n    >>> b[1](c.py)\n\nx (`x.py`)",
+    ),
+    ("* a\n    [x](../x.py)", "* a\n    x (`x.py`)"),
+    ("[light](screenshots/a.png), [`conf.py`](conf.py)", "[light](screenshots/a.png), `conf.py`"),
     ("```python\n[a](../setup.py)\n```\n[`setup.py`](../setup.py)", "```python\n[a](../setup.py)\n```\n`setup.py`"),
 ]
 
@@ -50,9 +58,11 @@ def test_links_of_a_page_in_a_folder(extension: Any) -> None:
 def test_pages_that_stand_for_a_file_of_the_repository(extension: Any, tmp_path: Path) -> None:
     links = extension("repository_links")
     (tmp_path / "docs").mkdir()
-    (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n[a](docs/formats.md) [b](README.md)\n", encoding="utf-8")
+    (tmp_path / "CHANGELOG.md").write_text(
+        "# Changes\n\n[a](docs/formats.md) ![b](docs/x.png) [c](README.md)\n", encoding="utf-8"
+    )
     shown = links.page_text(tmp_path / "docs" / "changelog.md", "# A remark\n", tmp_path)
-    assert shown == "# Changes\n\n[a](formats.md) [b](index.md)\n"
+    assert shown == "# Changes\n\n[a](formats.md) ![b](x.png) [c](readme.md)\n"
     assert links.page_text(tmp_path / "docs" / "other.md", "# A remark\n", tmp_path) == "# A remark\n"
 
 
