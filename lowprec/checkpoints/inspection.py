@@ -105,6 +105,16 @@ def inspect(
         If the file cannot be read or is broken.
     ValueError
         If `source` is no format of numbers, or `max_memory` no size.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/x.npy", np.array([[0.5, -2.0]], np.float32))
+    ...     [entry] = inspect(f"{folder}/x.npy", stats=True)
+    >>> entry.format, entry.shape, entry.nbytes, entry.low, entry.high
+    ('float32', (1, 2), 8, -2.0, 0.5)
     """
     return _entries(_open(path, source, follow_links, max_memory), stats)
 

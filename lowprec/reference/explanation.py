@@ -50,12 +50,12 @@ class Explanation(ExplainedCast):
     """How the value `x` became a code; shown as a table, in notebooks as HTML.
 
     `lower` and `upper` are the finite values next to x with their codes, both x itself where it is exact, None where
-    there is none; those of |x| where a float has no sign. `midpoint` lies halfway (floats only); beyond the largest
+    there is none; those of ``|x|`` where a float has no sign. `midpoint` lies halfway (floats only); beyond the largest
     value it is the limit of overflow. `value` is that of the resulting `code`, `rule` is what decided.
 
-    Where a rule beyond ONNX is given, `rounding` is all of them, and `fraction` says where |x| lies: 0 at the neighbour
-    nearer to zero, 1 at the other; None for NaN, Inf, and beyond both ends. A stochastic rounding has a `stream` and of
-    it the number `random`: from `threshold` on x is rounded away from zero.
+    Where a rule beyond ONNX is given, `rounding` is all of them, and `fraction` says where ``|x|`` lies: 0 at the
+    neighbour nearer to zero, 1 at the other; None for NaN, Inf, and beyond both ends. A stochastic rounding has a
+    `stream` and of it the number `random`: from `threshold` on x is rounded away from zero.
     """
 
     def __repr__(self) -> str:
