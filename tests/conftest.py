@@ -28,6 +28,19 @@ collect_ignore_glob = ["conftest.py", "*/conftest.py", "support/*", "*/check_*.p
 _TALLY: collections.Counter[str] = collections.Counter()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow all cases but each n-th of what is marked `one_in(n)`."""
+    seen: collections.Counter[str] = collections.Counter()
+    for item in items:
+        sweep = item.get_closest_marker("one_in")
+        if sweep is not None:
+            name = item.nodeid.partition("[")[0]
+            if seen[name] % sweep.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[name] += 1
+
+
 @pytest.fixture(autouse=True)
 def _as_found() -> Iterator[None]:
     isa = _kernels.isa()

@@ -42,6 +42,7 @@ def test_encode_without_saturation_is_ml_dtypes(fmt: Format) -> None:
     assert not wrong.size, (x[wrong[0]], ours[wrong[0]], theirs[wrong[0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["float8_e4m3fn", "bfloat16", "float16"])
 def test_encode_is_torch(name: str) -> None:
     x = cast_inputs.sweep_float32(name, count=300_000)

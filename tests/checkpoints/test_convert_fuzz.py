@@ -87,6 +87,7 @@ def damaged(content: bytes, changes: list[tuple[int, str, bytes]]) -> bytes:
     return content
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", sorted(WHOLE))
 @BOUNDED
 @given(MUTATIONS)
@@ -124,6 +125,7 @@ def test_noise(content: bytes, suffix: str) -> None:
     attempt(suffix, b"\x08\x0d\x3a" + content)
 
 
+@pytest.mark.slow
 @BOUNDED
 @given(st.binary(max_size=120), st.integers(0, 2**32 - 1), st.text(max_size=8))
 def test_members_of_archives(content: bytes, claimed: int, name: str) -> None:

@@ -192,6 +192,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured as Linux counts it")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_headers_of_the_longest_length(name: str, tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ def fail(source: Path, target: Path, **options: Any) -> None:
     assert len(records(target)) == 2
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("job", JOBS)
 def test_a_killed_conversion_is_resumed(
     job: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -48,6 +48,7 @@ X: dict[str, Array] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("to", ["bfloat16", "float8_e4m3fn", "float8_e8m0fnu", "float6_e2m3fn", "float4_e2m1fn"])
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
 def test_casts(rules: dict[str, Any], to: str, cut: int, tmp_path: Path) -> None:
@@ -77,6 +78,7 @@ def quantized(x: Array, to: str, scale: str, kept: Array, rules: dict[str, Any])
     )
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(("to", "scale", "fmt"), SCALES)
 @pytest.mark.parametrize("rules", [RULES[name] for name in ("stochastic", "stochastic_a", "to_odd", "toward_positive")])
 def test_scaled(rules: dict[str, Any], to: str, scale: str, fmt: str, cut: int, tmp_path: Path) -> None:
@@ -109,6 +111,7 @@ def test_fortran_order(to: str, shape: tuple[int, ...], cut: int, tmp_path: Path
         assert found.tobytes() == expected.astype(found.dtype).tobytes()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("shape", [(70, 48), (3, 40, 17), (128, 5)])
 @pytest.mark.parametrize("scale", ["tensor", "axis:0", "axis:1", "axis:-1"])
 def test_fortran_order_with_scales(scale: str, shape: tuple[int, ...], cut: int, tmp_path: Path) -> None:

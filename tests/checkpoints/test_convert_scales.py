@@ -68,6 +68,7 @@ def scale_of(group: Array, to: Format, fmt: Format) -> int:
     return code
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", SCALE_FORMATS, ids=lambda fmt: fmt.name)
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("to", TARGETS)

@@ -29,6 +29,7 @@ def found() -> Report:
     return command.report()
 
 
+@pytest.mark.slow
 def test_every_rule_is_tried_and_lowprec_keeps_them(found: Report, tally: Counter[str]) -> None:
     assert list(found.cells) == list(RULES)
     assert set(found.missing) <= {"pychop", "APyTypes", "torchao"}  # peers of the rounding modes alone

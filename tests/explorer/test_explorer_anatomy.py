@@ -197,6 +197,7 @@ def test_the_table_holds_every_code(fmt: Format) -> None:
         assert not row["hex_float"] or reference.Value.of(row["hex_float"]) == value
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits > 8], **BY_NAME)
 @pytest.mark.parametrize("how", ["decimal", "hex-float", "exact"])
 def test_wider_formats_show_what_is_near(fmt: Format, how: str) -> None:

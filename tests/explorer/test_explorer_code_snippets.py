@@ -29,6 +29,8 @@ E2M1, E8M0, UINT8, INT4, FLOAT = (lp.as_format(number) for number in (23, 24, 2,
 def run(text, capsys):
     names = {}
     capsys.readouterr()
+    if text.startswith("import onnx"):
+        pytest.importorskip("onnx")
     exec(text, names)
     return names, capsys.readouterr().out
 
@@ -66,6 +68,7 @@ def test_of_a_comparison(saturate, mode, opset, capsys):
     assert list(found.values()) == [fmt.onnx_enum for fmt in formats]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("target", CASTABLE, ids=lambda fmt: fmt.name)
 def test_of_a_conversion(target, capsys):
     for source in (FLOAT, target, INT4):

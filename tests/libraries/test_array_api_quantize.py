@@ -87,6 +87,7 @@ def options_in(types: Types, library: Any) -> dict[str, Any]:
     return {} if _own(types.scale, library) else {"scale_format": types.scale}
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("y", TARGETS, **BY_NAME)
 def test_quantize(library: Any, y: Format, tally: Counter[str]) -> None:
     ways = list(granularities(SHAPE, 28))
@@ -118,6 +119,7 @@ def test_quantize(library: Any, y: Format, tally: Counter[str]) -> None:
                 assert np.asarray(packed).tolist() == lp.pack(expected.view(y.dtype), y).tolist()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("x_format", SOURCES, **BY_NAME)
 def test_dequantize(library: Any, x_format: Format, tally: Counter[str]) -> None:
     ways = list(granularities(SHAPE, 28))

@@ -31,6 +31,7 @@ def xp(xp: Library) -> Library:
     return xp
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
 def test_every_library_to_numpy_and_torch(xp: Library, fmt: Format) -> None:
     codes = codes_of(fmt)

@@ -124,6 +124,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_processes(method: str, tmp_path: Path) -> None:
     if method not in multiprocessing.get_all_start_methods():

@@ -47,6 +47,7 @@ def check(x: np.ndarray, source: Format, target: Format, options: RoundingOption
             )
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("target", TARGETS, **BY_NAME)
 @pytest.mark.parametrize("source", ["float16", "bfloat16"])
 def test_every_16_bit_source(source: str, target: Format) -> None:

@@ -61,6 +61,7 @@ def moved(a: np.ndarray, by: int) -> np.ndarray:
     return view
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("by", [1, 4, 6])
 @pytest.mark.parametrize("names", QUANTIZE, ids="-".join)
 def test_quantize(names: tuple[str, str, str], by: int) -> None:

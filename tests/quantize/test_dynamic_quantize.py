@@ -51,6 +51,7 @@ def _check(x: np.ndarray, got: tuple[Any, Any, Any], tally: Counter[str], what: 
     compare(tally, "DynamicQuantizeLinear", y, codes, what, x)
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 @given(numbers=st.lists(FLOATS, min_size=1, max_size=6) | st.lists(MODERATE, min_size=1, max_size=6))
 def test_random(tally: Counter[str], numbers: list[float]) -> None:

@@ -110,6 +110,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("isa", _kernels.available_isas())
 @pytest.mark.parametrize("source", SOURCES)
 def test_absmax_scales_are_those_of_fractions(source: str, isa: str) -> None:

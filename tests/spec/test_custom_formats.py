@@ -104,6 +104,7 @@ def test_nan_codes_of_a_custom_format() -> None:
 # ---- conversions
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", CUSTOM_FORMATS, **BY_NAME)
 @pytest.mark.parametrize("saturate", [True, False])
 def test_into(fmt: Format, saturate: bool) -> None:
@@ -120,6 +121,7 @@ def test_into(fmt: Format, saturate: bool) -> None:
     _same(lp.encode(whole, fmt, saturate=saturate), expected, whole, "int64")
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", CUSTOM_FORMATS, **BY_NAME)
 @pytest.mark.parametrize("target", ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "int8", "bool"])
 def test_out_of(fmt: Format, target: str) -> None:
@@ -130,6 +132,7 @@ def test_out_of(fmt: Format, target: str) -> None:
     _same(lp.encode(strict.asarray(codes), to, source=fmt), expected, codes, "api")
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", CUSTOM_FORMATS, **BY_NAME)
 def test_again(fmt: Format) -> None:
     codes = _codes(fmt)
@@ -281,6 +284,7 @@ def _programs(fmt: Format) -> Iterator[tuple[Format, Format, _kernels.Program]]:
             yield source, target, make_program(make_plan(source, target, cast_rules(source, target, saturate=False)))
 
 
+@pytest.mark.slow
 def test_cuda_text(tmp_path_factory: pytest.TempPathFactory) -> None:
     rows = [*SMALL[:8], *WIDE, E3, F3]
     conversions = [cuda_source.conversion(program) for fmt in rows for *_, program in _programs(fmt)]

@@ -142,6 +142,7 @@ def test_names_of_described_formats_are_traced() -> None:
 # ---- memory
 
 
+@pytest.mark.slow
 def test_ten_thousand_formats_leave_nothing() -> None:
     def make(first: int, count: int) -> None:
         for number in range(first, first + count):

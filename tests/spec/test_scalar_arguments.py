@@ -150,6 +150,7 @@ def _label(call: Call) -> str:
     return "-".join([call.function.__name__, type(next(iter(call.positional.values()))).__name__, *call.options])
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("call", CALLS, ids=_label)
 def test_hostile_scalars(call: Call) -> None:
