@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
-import torch
+from support.optional import optional
 
 import lowprec as lp
 from lowprec.conformance import cast_inputs
 from lowprec.spec.formats import NUMERIC, Format
+
+torch: Any = optional("torch")
 
 NARROW = [fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 16]
 BY_NAME = {"ids": lambda fmt: fmt.name}

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+pytest.importorskip("gguf")
+
 import gguf
 import numpy as np
-import pytest
 
 from lowprec import _kernels
 from lowprec.backends.blocks import decode_blocks, encode_blocks

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import pytest
+
+pytest.importorskip("gguf")
+
 import gguf
 import ml_dtypes
 import numpy as np
-import pytest
 
 from lowprec.checkpoints.containers.gguf_types import TYPES
 from lowprec.checkpoints.layouts.gguf import scheme_of

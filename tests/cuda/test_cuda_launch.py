@@ -12,7 +12,7 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-import torch
+from support.optional import optional
 
 import lowprec as lp
 from lowprec.backends import cuda, cuda_source
@@ -23,6 +23,8 @@ from lowprec.plans.granularity import Granularity
 from lowprec.spec.formats import FORMATS
 from lowprec.spec.opset_rules import cast_rules
 from lowprec.spec.rounding_rules import Stream
+
+torch: Any = optional("torch")
 
 NATIVE = Path(lp.__file__).parent / "_native"
 HEADERS = ("elementwise.h", "integer_elements.h", "scaled_elements.h", "rounding_elements.h")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
+
+pytest.importorskip("jinja2")
+
+import numpy as np
 from support.explorer_states.conversion import chains
 
 import lowprec as lp

@@ -8,8 +8,11 @@ import re
 import tomllib
 from pathlib import Path
 
-import jinja2
 import pytest
+
+pytest.importorskip("jinja2")
+
+import jinja2
 from hypothesis import given
 from hypothesis import strategies as st
 

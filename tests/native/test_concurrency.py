@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
+from support.optional import optional
 
 import lowprec as lp
 from lowprec import _kernels
 from lowprec.backends import cpu, thread_count
+
+torch: Any = optional("torch")
 
 X = np.random.default_rng(3).normal(0, 100, 1 << 21).astype(np.float32)
 OPENMP = pytest.mark.skipif(not _kernels.openmp(), reason="built without OpenMP")

@@ -7,17 +7,19 @@ from fractions import Fraction
 from typing import Any
 
 import array_api_strict as strict
-import dask.array as da
-import jax
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.optional import optional
 
 import lowprec as lp
 from lowprec import _kernels, reference
 from lowprec.ops.scales import largest_magnitudes, scale_codes
+
+da: Any = optional("dask.array")
+jax: Any = optional("jax")
+torch: Any = optional("torch")
 
 RULES = ("floor", "ceil", "rceil", "even", "nearest")
 SOURCES = ("float32", "float16", "bfloat16", "float64", "float8_e4m3fn", "float8_e5m2fnuz", "int32", "float4_e2m1fn")

@@ -19,9 +19,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
+
+pytest.importorskip("torch")
+
 import array_api_compat.torch  # imported once, not in every process
 import numpy as np
-import pytest
 import torch
 from torch._subclasses import FakeTensor, FakeTensorMode
 from torch.overrides import BaseTorchFunctionMode

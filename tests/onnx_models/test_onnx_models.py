@@ -6,11 +6,14 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
+pytest.importorskip("onnx")
+
 import ml_dtypes
 import numpy as np
 import onnx
 import onnx.parser
-import pytest
 from onnx.reference import ReferenceEvaluator
 
 import lowprec as lp
