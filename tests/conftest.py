@@ -16,7 +16,7 @@ import pytest
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import hypothesis
-import torch
+from support.optional import Missing, optional
 
 import lowprec as lp
 from lowprec import _kernels
@@ -46,7 +46,9 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 hypothesis.settings.register_profile("untimed", deadline=None)  # no test is timed: machines are busy
 hypothesis.settings.load_profile("untimed")
 
-torch.ones(1 << 20).add_(1)  # torch's threads start here: they keep the mode that the thread starting them is in
+torch: Any = optional("torch")
+if not isinstance(torch, Missing):
+    torch.ones(1 << 20).add_(1)  # torch's threads start here: they keep the mode that the thread starting them is in
 
 LIBM = ctypes.util.find_library("m")
 FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO = 0x800, 0x400, 0xC00  # x86

@@ -32,7 +32,7 @@ def value_of(text: str) -> Value:
 
 
 def options_of(target: Format) -> list[dict[str, object]]:
-    opsets = [{"opset": opset} for opset in dict.fromkeys((max(9, target.since), 28))]
+    opsets: list[dict[str, object]] = [{"opset": opset} for opset in dict.fromkeys((max(9, target.since), 28))]
     if target.kind is not Kind.FLOAT or target.bits != 8:
         return opsets
     if not target.has_zero:
@@ -300,7 +300,7 @@ def test_through_the_operators() -> None:
 
 
 def test_what_the_operators_refuse() -> None:
-    import torch
+    torch = pytest.importorskip("torch")
 
     with pytest.raises(ValueError, match=r"`x` must be a type that Cast-6 has; got string, which .* since opset 9"):
         lp.cast(np.array(["1"]), "float32", opset=8)

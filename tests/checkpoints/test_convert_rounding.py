@@ -12,8 +12,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
 from support.checkpoint_files import Array, bytes_in, codes_of, everything, save, stored_bytes, values
+from support.optional import optional
 from support.sharded_checkpoint import checkpoint
 from support.typed_tensors import nibbles, random_codes, random_scales, read_tensors, write_tensors
 
@@ -23,6 +23,8 @@ from lowprec.checkpoints import convert
 from lowprec.checkpoints.arithmetic.places import Places
 from lowprec.spec.formats import FLOAT8_E4M3FN
 from lowprec.spec.rounding_rules import Rounding
+
+load_file: Any = optional("safetensors.numpy:load_file")
 
 SEED = 0x0123_4567_89AB_CDEF
 RULES: dict[str, dict[str, Any]] = {

@@ -9,9 +9,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
 from support.checkpoint_files import leftovers
 from support.golden import GOLDEN, tensors_of
+from support.safetensors_writer import save_file
 from support.tiny_models import INDEX, llama, llama_config, write_folder
 
 from lowprec.checkpoints import convert

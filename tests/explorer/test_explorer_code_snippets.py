@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from typing import Any
 
 import numpy as np
-import onnx
 import pytest
+from support.optional import optional
 
 import lowprec as lp
 from lowprec import reference
@@ -19,6 +20,8 @@ from lowprec.explorer.views.conversion import CASTABLE, bitcasting, conversion
 from lowprec.explorer.views.quantize import GRANULARITIES, SCALE_FORMATS, TARGETS, Settings, quantize
 from lowprec.explorer.views.tensor import DISTRIBUTIONS, Tensor, sampled, typed
 from lowprec.explorer.views.uploaded_tensor import from_file
+
+onnx: Any = optional("onnx")
 
 E2M1, E8M0, UINT8, INT4, FLOAT = (lp.as_format(number) for number in (23, 24, 2, 22, 1))
 

@@ -8,7 +8,7 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-import torch
+from support.optional import optional
 from support.quantize_cases import (
     PRECISIONS,
     Types,
@@ -29,6 +29,8 @@ import lowprec as lp
 from lowprec.backends import cpu
 from lowprec.reference.array_quantize import array_values, broadcast
 from lowprec.spec.formats import Format, as_format
+
+torch: Any = optional("torch")
 
 QUANTIZE, DEQUANTIZE = type_table("QuantizeLinear", 28), type_table("DequantizeLinear", 28)
 TARGETS, SOURCES = list(dict.fromkeys(t.y for t in QUANTIZE)), list(dict.fromkeys(t.x for t in DEQUANTIZE))

@@ -11,12 +11,14 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-import torch
 from support.array_libraries import JaxCompiled, Library, codes_of, library
+from support.optional import optional
 
 import lowprec as lp
 from lowprec.checkpoints import read_array, write_array
 from lowprec.spec.formats import NUMERIC, Format
+
+torch: Any = optional("torch")
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 

@@ -8,9 +8,9 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.optional import optional
 from support.quantize_cases import compare, generator, tiers_and_threads
 
 import lowprec as lp
@@ -20,6 +20,8 @@ from lowprec.ops import dynamic_quantize as implementation
 from lowprec.reference.array_quantize import quantized
 from lowprec.reference.exact_quantize import dynamic_quantize
 from lowprec.spec.formats import as_format
+
+torch: Any = optional("torch")
 
 FLOAT32, UINT8 = as_format("float32"), as_format("uint8")
 FLOATS = st.floats(width=32)

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import array_api_strict as strict
-import gfloat
 import ml_dtypes
 import numpy as np
 import pytest
-from gfloat.formats import format_info_p3109
 from support.cast_cases import encode_by_tiers_and_threads
 from support.cuda_on_cpu import CpuBuild
 from support.custom_formats import BY_NAME, CUSTOM_FORMATS, P3109, SMALL, WIDE, float_format, p3109
+from support.optional import optional
 
 import lowprec as lp
 from lowprec import _kernels, reference
@@ -27,6 +26,9 @@ from lowprec.reference.array_quantize import code_values, dequantized, quantized
 from lowprec.spec.format_text import nan_codes
 from lowprec.spec.formats import Format, NaNRule
 from lowprec.spec.opset_rules import cast_rules
+
+gfloat: Any = optional("gfloat")
+format_info_p3109: Any = optional("gfloat.formats:format_info_p3109")
 
 E3, F3 = p3109(8, 3, "se"), p3109(8, 3, "sf")
 SPECIAL = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)
