@@ -60,7 +60,7 @@ def _demo(usage: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     if options.path is not None and options.size is not None:
         usage.error("argument --size: not allowed with argument PATH")
     source, keep = options.path, options.keep
-    checkpoint = None if source is None else find_checkpoint(source)
+    checkpoint = None if source is None else find_checkpoint(source, options.follow_links)
     with work_folder(source, keep) as folder:
         if checkpoint is None:
             checkpoint = find_checkpoint(_synthetic(folder / ORIGINAL, options.size or "64M"))
@@ -217,5 +217,6 @@ def add_command(commands: Any) -> None:
     one.add_argument(
         "--size", type=byte_size, metavar="SIZE", help="of the synthetic checkpoint, 1M to 1G (default: 64M)"
     )
+    one.add_argument("--follow-links", action="store_true", help="read files outside of PATH that links name too")
     one.add_argument("--json", action="store_true", help="print JSON")
     one.set_defaults(run=lambda options: _demo(one, options))
