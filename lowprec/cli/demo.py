@@ -1,4 +1,4 @@
-"""The command `lowprec demo`: sizes, losses and times of a few conversions of a checkpoint, next to those of a plain copy."""
+"""The command `lowprec demo`: sizes, losses and times of some conversions of a checkpoint and of a plain copy."""
 
 from __future__ import annotations
 
