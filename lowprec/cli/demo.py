@@ -1,4 +1,4 @@
-"""The command `lowprec demo`: sizes, losses and times of a few conversions of a checkpoint, beside a plain copy."""
+"""The command `lowprec demo`: sizes, losses and times of some conversions of a checkpoint and of a plain copy."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = ["add_command"]
 _DESCRIPTION = """\
 Convert a checkpoint in a few ways, and print sizes, losses and times in a table,
 next to those of a plain copy that takes turns with the conversions. Without
-PATH, the checkpoint is a synthetic one: a Llama of two layers whose
-weights have heavy tails and outlier channels, made from a fixed seed. PATH is a
-.safetensors, .gguf, .npy, .npz or .onnx file or a folder with .safetensors;
-nothing is written next to it. Outputs go to a temporary folder, which is removed
-at the end and when the command fails or is interrupted.
+PATH, the checkpoint is a synthetic one: a Llama of two layers whose weights have
+heavy tails and outlier channels, made from a fixed seed. PATH is a .safetensors,
+.gguf, .npy, .npz or .onnx file or a folder with .safetensors; nothing is written
+next to it. Outputs go to a temporary folder, which is removed at the end, and
+when the command fails or is interrupted.
 """
 
 _EXAMPLES = """\
@@ -60,7 +60,7 @@ def _demo(usage: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     if options.path is not None and options.size is not None:
         usage.error("argument --size: not allowed with argument PATH")
     source, keep = options.path, options.keep
-    checkpoint = None if source is None else find_checkpoint(source)
+    checkpoint = None if source is None else find_checkpoint(source, options.follow_links)
     with work_folder(source, keep) as folder:
         if checkpoint is None:
             checkpoint = find_checkpoint(_synthetic(folder / ORIGINAL, options.size or "64M"))
@@ -71,7 +71,11 @@ def _demo(usage: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(_as_dict(comparison, source, keep), indent=2))
     else:
-        print("\n".join(["", _table(comparison), "", *_legend(comparison), "", *_next(comparison, source, keep)]))
+        print(
+            "\n".join(
+                ["", _table(comparison), "", *_legend(comparison, source is None), "", *_next(comparison, source, keep)]
+            )
+        )
 
 
 def _synthetic(folder: Path, size: str) -> Path:
@@ -135,12 +139,13 @@ def _table(comparison: Comparison) -> str:
     return aligned_table(rows, right=range(2, len(header)))
 
 
-def _legend(comparison: Comparison) -> Iterator[str]:
+def _legend(comparison: Comparison, is_synthetic: bool) -> Iterator[str]:
     """Yield what the columns are, and what was left out."""
     tensors = comparison.results[0].report.tensors
     counts = {one.conversion.name: one.report.total.count for one in comparison.results}
     which = [str(count) if len(set(counts.values())) == 1 else f"{name} {count}" for name, count in counts.items()]
-    others = "" if set(counts.values()) == {len(tensors)} else "; the others are copied"
+    copied = "embedding, norms and lm_head are copied, as engines expect" if is_synthetic else "the others are copied"
+    others = "" if set(counts.values()) == {len(tensors)} else f"; {copied}"
     yield f"converted   {', '.join(dict.fromkeys(which))} of {count_text(len(tensors), 'tensor')}{others}"
     yield "bits        of a converted weight, with its share of the scales"
     yield "size        of all files; x copy: as a multiple of the original"
@@ -217,5 +222,6 @@ def add_command(commands: Any) -> None:
     one.add_argument(
         "--size", type=byte_size, metavar="SIZE", help="of the synthetic checkpoint, 1M to 1G (default: 64M)"
     )
+    one.add_argument("--follow-links", action="store_true", help="read files outside of PATH that links name too")
     one.add_argument("--json", action="store_true", help="print JSON")
     one.set_defaults(run=lambda options: _demo(one, options))

@@ -85,6 +85,7 @@ class Comparison:
     def __init__(self, checkpoint: Checkpoint, folder: Path, keep: bool) -> None:
         """Make a dry run of every conversion; raise FileError where none applies, or the disk has too little room."""
         self.checkpoint, self._folder, self._keep = checkpoint, folder, keep
+        self._links = checkpoint.follow_links
         self.nbytes = checkpoint.nbytes
         self.rounds = 1 if self.nbytes > LARGE else ROUNDS
         self.results: list[Result] = []
@@ -119,7 +120,9 @@ class Comparison:
     def _plan(self, conversion: Conversion) -> None:
         path = self.checkpoint.path
         try:
-            report = convert(path, self.target(conversion), **conversion.options, dry_run=True)
+            report = convert(
+                path, self.target(conversion), **conversion.options, follow_links=self._links, dry_run=True
+            )
         except (FileError, ValueError) as error:
             self._leave_out(conversion, error)
             return
@@ -159,7 +162,9 @@ class Comparison:
     def _convert(self, result: Result, keep: bool) -> None:
         target, style = self.target(result.conversion), "none" if self.nbytes <= LARGE else "auto"
         started = time.perf_counter()
-        result.report = convert(self.checkpoint.path, target, **result.conversion.options, progress=style)
+        result.report = convert(
+            self.checkpoint.path, target, **result.conversion.options, follow_links=self._links, progress=style
+        )
         result.times.append(time.perf_counter() - started)
         files = [target] if target.is_file() else [file for file in target.rglob("*") if file.is_file()]
         result.nbytes = sum(file.stat().st_size for file in files)
@@ -208,7 +213,10 @@ def work_folder(source: Path | None, keep: Path | None) -> Iterator[Path]:
     keep : Path or None
         The name that the folder gets if there is no error.
     """
-    parent = Path(tempfile.gettempdir()) if keep is None else keep.parent
+    try:
+        parent = Path(tempfile.gettempdir()) if keep is None else keep.parent
+    except OSError as error:
+        raise FileError(f"no folder for temporary files: {reason(error)}") from None
     if keep is not None and os.path.lexists(keep):
         raise FileError(f"{keep}: exists; --keep must name a new folder")
     if not parent.is_dir():

@@ -63,12 +63,15 @@ class Checkpoint:
         The first of them of which a conversion applies is the one for it.
     suffix : str
         How the name of a converted file ends; nothing for folders.
+    follow_links : bool
+        As `convert` takes it.
     """
 
     path: Path
     files: Sequence[tuple[Path, str]]
     choices: Sequence[Sequence[Conversion]]
     suffix: str
+    follow_links: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -97,12 +100,12 @@ def _plain_conversions(readers: str, packs: bool = True) -> list[Conversion]:
     return [fp8, by_row, Conversion("mxfp4-g32", {"to": FLOAT4_E2M1FN.name, **powers}, readers), by_block]
 
 
-def find_checkpoint(path: Path) -> Checkpoint:
+def find_checkpoint(path: Path, follow_links: bool = False) -> Checkpoint:
     """Return a checkpoint and what can be compared for it; raise FileError where a path is none."""
-    container = open_container(path)
+    container = open_container(path, follow_links=follow_links)
     if isinstance(container, Folder):
-        files = [(entry.path, entry.name) for entry in files_in(path)]
-        return Checkpoint(path, files, [_recipes(RECIPES), _plain_conversions("lowprec")], "")
+        files = [(entry.path, entry.name) for entry in files_in(path, follow=follow_links)]
+        return Checkpoint(path, files, [_recipes(RECIPES), _plain_conversions("lowprec")], "", follow_links)
     places = [one.location for one in container.tensors]
     paths = dict.fromkeys([path, *(place.path for place in places if not isinstance(place, InMemory))])
     files = [(file, file.name) for file in paths]
@@ -112,4 +115,4 @@ def find_checkpoint(path: Path) -> Checkpoint:
         return Checkpoint(path, files, [_recipes(GGUF_RECIPES)], container.suffixes[0])
     readers = "ONNX runtimes with its nodes" if isinstance(container, OnnxModel) else "lowprec"
     # The last suffix of .npy files is .npz: one array cannot hold codes and scales.
-    return Checkpoint(path, files, [_plain_conversions(readers, container.packs)], container.suffixes[-1])
+    return Checkpoint(path, files, [_plain_conversions(readers, container.packs)], container.suffixes[-1], follow_links)

@@ -67,7 +67,7 @@ def test_the_figures_are_those_of_the_files(temporary: Path, capsys: pytest.Capt
     assert sorted(os.listdir("kept")) == sorted([*RECIPES, "original"])
     assert os.listdir(temporary) == []
     assert f"kept has original, {', '.join(RECIPES)}." in text
-    assert "converted   14 of 21 tensors; the others are copied" in text
+    assert "converted   14 of 21 tensors; embedding, norms and lm_head are copied, as engines expect" in text
     copy = row_of(text, "plain copy")
     assert copy[-7:-4] == ["16.00", f"{nbytes_in(original) / MIB:.1f}", "MiB"]
     elements = sum(float64_of(original, name).size for name in LINEAR)
@@ -175,6 +175,44 @@ def test_a_file_of_any_kind(name: str, temporary: Path, capsys: pytest.CaptureFi
     assert os.listdir(temporary) == []
     run("demo", name, "--keep", "kept", capsys=capsys)
     assert sorted(os.listdir("kept")) == sorted(f"{one}.{suffix}" for one in names)
+
+
+def test_a_large_checkpoint_is_converted_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo_comparison, "LARGE", MIB)  # headers come on top
+    styles = []
+    converting = demo_comparison.convert
+
+    def convert(*paths: Any, **options: Any) -> Any:
+        styles.append(options.get("progress"))
+        return converting(*paths, **options)
+
+    monkeypatch.setattr(demo_comparison, "convert", convert)
+    text = run("demo", "--size", "1M", capsys=capsys)
+    assert "take turns" in text
+    assert ", once each.\n" in text
+    assert styles == [None] * 4 + ["auto"] * 4
+
+
+def test_links_out_of_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("blobs").mkdir()
+    synthetic_model.write_model(Path("blobs"), 128)
+    Path("model").mkdir()
+    for name in ("model.safetensors", "config.json"):
+        Path("model", name).symlink_to(Path("../blobs", name))
+    assert fail("demo", "model", capsys=capsys).endswith("outside of the folder; say --follow-links")
+    result = json.loads(run("demo", "model", "--follow-links", "--json", capsys=capsys))
+    assert (len(result["conversions"]), result["bytes"]) == (4, nbytes_in(Path("blobs")))
+
+
+def test_no_folder_for_temporary_files(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(temporary / "none")])
+    np.savez("x.npz", w=np.ones((64, 64), np.float32))
+    assert fail("demo", "x.npz", capsys=capsys).startswith("no folder for temporary files: No usable temporary")
 
 
 def test_what_does_not_apply_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -313,51 +351,3 @@ def test_a_full_disk(limit: int, arguments: list[str], what: str, temporary: Pat
     assert done.stderr.count("\n") == 1
     assert listing() == before
     assert os.listdir(temporary) == []
-
-
-# --- the synthetic checkpoint ---
-
-
-def test_the_synthetic_checkpoint_is_a_llama(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        synthetic_model.write_model(tmp_path / name, 256)
-    one, two = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two"))
-    assert one == two
-    entries = {entry.name: entry for entry in lp.checkpoints.inspect(tmp_path / "one")}
-    assert {entry.format for entry in entries.values()} == {"bfloat16"}
-    assert sum(entry.nbytes for entry in entries.values()) == synthetic_model.nbytes_of(256)
-    norms = [f"model.layers.{i}.{name}_layernorm.weight" for i in range(2) for name in ("input", "post_attention")]
-    ends = ["model.embed_tokens.weight", "model.norm.weight", "lm_head.weight"]
-    assert entries.keys() == {*LINEAR, *norms, *ends}
-    config = json.loads((tmp_path / "one" / "config.json").read_text())
-    width, inner = config["hidden_size"], config["intermediate_size"]
-    keys = config["num_key_value_heads"] * config["head_dim"]
-    assert config["num_attention_heads"] * config["head_dim"] == width
-    shapes = [(width, width), (keys, width), (keys, width), (width, width), (inner, width), (inner, width)]
-    assert [entries[name].shape for name in LINEAR] == [*shapes, (width, inner)] * 2
-    assert entries["lm_head.weight"].shape == entries[ends[0]].shape == (config["vocab_size"], width)
-
-
-def test_the_sizes_of_synthetic_checkpoints() -> None:
-    """64 MiB is a width of 1024: 2 (2 1024^2 + 2 1024 256 + 3 1024 3584) + 2 3072 1024 weights of 2 bytes; norms."""
-    assert synthetic_model.width_of(64 * MIB) == 1024
-    assert synthetic_model.nbytes_of(1024) == 2 * (2 * (2 * 1024**2 + 2 * 1024 * 256 + 3 * 1024 * 3584) + 6 * 1024**2
-                                                   + 5 * 1024)  # fmt: skip
-    assert [synthetic_model.width_of(size) for size in (MIB, 4 * MIB - 1, 4 * MIB, 1024 * MIB)] == [128, 128, 256, 4096]
-
-
-def test_weights_have_heavy_tails_and_outlier_channels(tmp_path: Path) -> None:
-    """Quantiles of Student's t with 4 degrees of freedom, as tables print them; its deviation is the root of 2."""
-    table = synthetic_model._quantiles()
-    for p, t in ((0.5, 0.0), (0.9, 1.533), (0.975, 2.776), (0.995, 4.604), (0.9995, 8.610)):
-        assert float(table[int(p * 65536)]) * 2**0.5 == pytest.approx(t, rel=0.003, abs=1e-4)
-    synthetic_model.write_model(tmp_path, 512)
-    for name, axis in (("self_attn.q_proj", 0), ("mlp.down_proj", 1)):
-        x = float64_of(tmp_path, f"model.layers.1.{name}.weight")
-        spread = np.abs(x).mean(axis)  # rows differ by up to 4 anyway; columns do not
-        outliers = spread[[32, 288]]
-        if axis == 0:
-            assert np.flatnonzero(spread > 2.5 * np.median(spread)).tolist() == [32, 288]
-        assert outliers.min() > 1.9 * np.median(spread)
-        assert np.abs(x).max() > 15 * x.std()
