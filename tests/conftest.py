@@ -16,7 +16,7 @@ import pytest
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import hypothesis
-import torch
+from support.optional import Missing, optional
 
 import lowprec as lp
 from lowprec import _kernels
@@ -26,6 +26,19 @@ from lowprec import _kernels
 collect_ignore_glob = ["conftest.py", "*/conftest.py", "support/*", "*/check_*.py", "*/renew_*.py"]
 
 _TALLY: collections.Counter[str] = collections.Counter()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow all cases but each n-th of what is marked `one_in(n)`."""
+    seen: collections.Counter[str] = collections.Counter()
+    for item in items:
+        sweep = item.get_closest_marker("one_in")
+        if sweep is not None:
+            name = item.nodeid.partition("[")[0]
+            if seen[name] % sweep.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[name] += 1
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +59,9 @@ def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 hypothesis.settings.register_profile("untimed", deadline=None)  # no test is timed: machines are busy
 hypothesis.settings.load_profile("untimed")
 
-torch.ones(1 << 20).add_(1)  # torch's threads start here: they keep the mode that the thread starting them is in
+torch: Any = optional("torch")
+if not isinstance(torch, Missing):
+    torch.ones(1 << 20).add_(1)  # torch's threads start here: they keep the mode that the thread starting them is in
 
 LIBM = ctypes.util.find_library("m")
 FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO = 0x800, 0x400, 0xC00  # x86

@@ -101,7 +101,7 @@ def report_html(
             chosen = [line for line in lines if agrees(line[2:]) is not differs]
             rows += [[title], *chosen] if chosen else []
         n = sum(len(row) > 1 for row in rows)
-        what = f"{count_text(n, 'rule')} that {'a library differs' if differs else 'none of them differs'} from"
+        what = f"{count_text(n, 'rule')} that {'a' if differs else 'no'} library differs from"
         table = html_table([header, *rows], f"{caption}: {what}", right=range(2, len(header)))
         if n:
             parts.append(table if differs else f"<details><summary>{what}</summary>\n{table}\n</details>")

@@ -7,20 +7,21 @@ from typing import Any
 
 import array_api_strict as strict
 import numpy as np
-import onnx
 import pytest
-import torch
-from onnx import numpy_helper
+from support.optional import Missing, optional
 
 import lowprec as lp
 
+onnx: Any = optional("onnx")
+torch: Any = optional("torch")
+numpy_helper: Any = optional("onnx:numpy_helper")
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the generators overflow on purpose
-    from onnx.backend.test.loader import load_model_tests
-
+    load_model_tests: Any = optional("onnx.backend.test.loader:load_model_tests")
     NODES = [
         case
-        for case in load_model_tests(kind="node")
+        for case in ([] if isinstance(onnx, Missing) else load_model_tests(kind="node"))
         if case.model is not None and [node.op_type for node in case.model.graph.node] in (["BitCast"], ["CastLike"])
     ]
 
@@ -40,13 +41,14 @@ def _array(fmt: lp.Format) -> np.ndarray:
 
 
 def _bytes(x: Any, fmt: lp.Format) -> bytes:
-    if isinstance(x, torch.Tensor):
+    if not isinstance(torch, Missing) and isinstance(x, torch.Tensor):
         x = x.view(torch.uint8) if x.dtype != torch.bool else x.to(torch.uint8)
     found = np.ascontiguousarray(np.asarray(x)).view(np.uint8)
     return (found & np.uint8(fmt.code_mask if fmt.bits < 8 else 255)).tobytes()
 
 
 def test_onnx_has_the_cases() -> None:
+    pytest.importorskip("onnx")
     operators = [case.model.graph.node[0].op_type for case in NODES]
     assert operators.count("BitCast") >= 10
     assert operators.count("CastLike") == 56
@@ -184,7 +186,7 @@ def test_cast_like_ignores_the_library_of_like() -> None:
 
 
 def test_versions_are_those_of_onnx() -> None:
-    from onnx import defs
+    defs = pytest.importorskip("onnx.defs")
 
     from lowprec.spec.opset_rules import VERSIONS
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
-import torch
+from support.optional import optional
 
 import lowprec as lp
 from lowprec.conformance import cast_inputs
 from lowprec.spec.formats import NUMERIC, Format
+
+torch: Any = optional("torch")
 
 NARROW = [fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 16]
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -38,12 +42,13 @@ def test_encode_without_saturation_is_ml_dtypes(fmt: Format) -> None:
     assert not wrong.size, (x[wrong[0]], ours[wrong[0]], theirs[wrong[0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["float8_e4m3fn", "bfloat16", "float16"])
 def test_encode_is_torch(name: str) -> None:
     x = cast_inputs.sweep_float32(name, count=300_000)
     x = x[np.isfinite(x)]
-    theirs = torch.from_numpy(x.copy()).to(getattr(torch, name))
-    theirs = theirs.view(getattr(torch, f"int{8 * theirs.element_size()}")).numpy().view(lp.formats[name].code_dtype)
+    cast = torch.from_numpy(x.copy()).to(getattr(torch, name))
+    theirs = cast.view(getattr(torch, f"int{8 * cast.element_size()}")).numpy().view(lp.formats[name].code_dtype)
     assert np.array_equal(lp.encode(x, name), theirs)
 
 

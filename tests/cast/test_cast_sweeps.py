@@ -16,6 +16,7 @@ from lowprec.spec.formats import FORMATS, NUMERIC, Format
 BY_NAME = {"ids": lambda fmt: fmt.name}
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("source", NARROW, **BY_NAME)
 def test_every_code(source: Format, target: Format, tally: Counter[str]) -> None:
@@ -28,6 +29,7 @@ def test_every_code(source: Format, target: Format, tally: Counter[str]) -> None
             compare(tally, "every code of 16 bits or fewer", got, expected, codes, f"{who}, {options}")
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("target", [fmt for fmt in NUMERIC if fmt.name != "float32"], **BY_NAME)
 def test_float32_sweep(target: Format, tally: Counter[str]) -> None:
     x = cast_inputs.sweep_float32(target)
@@ -49,6 +51,7 @@ def test_float64_sweep(target: Format, tally: Counter[str]) -> None:
             compare(tally, "float64 sweeps", got, expected, x, f"{who}, {options}")
 
 
+@pytest.mark.one_in(13)
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("name", ["int64", "uint64", "int32", "uint32"])
 def test_wide_integer_sweep(name: str, target: Format, tally: Counter[str]) -> None:

@@ -6,8 +6,11 @@ import functools
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import pytest
+
+pytest.importorskip("gfloat")
+
+import numpy as np
 from gfloat import RoundMode, encode_float, encode_ndarray, round_float, round_ndarray
 from gfloat import formats as theirs
 from gfloat.types import Domain, FormatInfo, Signedness

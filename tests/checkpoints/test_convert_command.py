@@ -256,6 +256,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="asks Linux")
 def test_memory_does_not_grow_with_the_file() -> None:
     peaks = []

@@ -77,6 +77,7 @@ def is_dequantized(checkpoint: Checkpoint, folder: Path) -> bool:
     return checkpoint.quantized.keys() & names <= {values} <= names and checkpoint.key not in fields
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_no_pattern_parts_them(name: str) -> None:
     """Every one and every two tensors alone: an error, or all that is quantized stays as it was, or is dequantized."""
@@ -298,6 +299,7 @@ def test_every_row_is_of_use() -> None:
         assert row.layout
 
 
+@pytest.mark.slow
 def test_many_tensors_take_no_time() -> None:
     """Nothing is quadratic: a million pairs would be."""
     tensors: Tensors = {f"m.weight_{i}": ("F8_E4M3", (1, 1)) for i in range(20_000)}

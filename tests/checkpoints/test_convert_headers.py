@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import helper, numpy_helper
 from support.checkpoint_files import codes_of, raw_file, save, stored_bytes, values
+from support.optional import optional
 from support.sharded_checkpoint import INDEX, checkpoint
 
 import lowprec as lp
@@ -24,6 +23,10 @@ from lowprec.checkpoints.files import limits
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.files.limits import Limits
 from lowprec.cli import main
+
+onnx: Any = optional("onnx")
+helper: Any = optional("onnx:helper")
+numpy_helper: Any = optional("onnx:numpy_helper")
 
 # --- JSON, entry by entry ---
 
@@ -189,6 +192,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured as Linux counts it")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_headers_of_the_longest_length(name: str, tmp_path: Path) -> None:

@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import helper, numpy_helper
 from support.checkpoint_files import everything, leftovers, raw_file, save, values
+from support.optional import optional
 
 from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.containers.safetensors_file import NOTE
 from lowprec.checkpoints.files.errors import FileError
+
+onnx: Any = optional("onnx")
+helper: Any = optional("onnx:helper")
+numpy_helper: Any = optional("onnx:numpy_helper")
 
 
 def entry(dtype: Any = "F32", shape: Any = (2,), offsets: Any = (0, 8), **more: Any) -> dict[str, Any]:
@@ -238,7 +241,7 @@ def test_paths_that_lead_to_nothing(name: str, tmp_path: Path) -> None:
         (lambda p: p.symlink_to(p.name), "symbolic links|No such file"),
         (lambda p: p.write_bytes(b"\0" * 9), "must be"),
     ):  # fmt: skip
-        build(tmp_path / name)  # type: ignore[operator]
+        build(tmp_path / name)
         with pytest.raises(FileError, match=why):
             inspect(tmp_path / name)
         if os.path.lexists(tmp_path / name):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import helper, numpy_helper
 from support.checkpoint_files import everything, leftovers, save, stored_bytes, values
+from support.optional import optional
 from support.sharded_checkpoint import INDEX, SHARD, SHARDS, checkpoint
 
 import lowprec as lp
@@ -18,6 +18,10 @@ from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.files import symbolic_links
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.cli import main
+
+onnx: Any = optional("onnx")
+helper: Any = optional("onnx:helper")
+numpy_helper: Any = optional("onnx:numpy_helper")
 
 
 @pytest.fixture

@@ -6,9 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytest.importorskip("onnx")
+
 import numpy as np
 import onnx
-import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from support.checkpoint_files import Array, bytes_in, codes_of, everything, leftovers, values

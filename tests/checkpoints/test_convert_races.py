@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import numpy_helper
 from support.checkpoint_files import everything, leftovers, stored_bytes, values
 from support.containers import SOURCES, contents
+from support.optional import optional
 
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files import renaming
 from lowprec.checkpoints.files.atomic_output import Staging
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.cli import main
+
+onnx: Any = optional("onnx")
+numpy_helper: Any = optional("onnx:numpy_helper")
 
 
 def states(kind: str, source: Path, folder: Path, *formats: str) -> list[Any]:

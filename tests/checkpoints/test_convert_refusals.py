@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 from support.checkpoint_files import save, values
 from support.command_line import fail, run
+from support.optional import optional
 from support.quantized_checkpoints import (
     LAYOUTS,
 )
 
 import lowprec as lp
-import lowprec.onnx
 from lowprec.checkpoints import convert
+
+lowprec_onnx: Any = optional("lowprec.onnx")
+onnx: Any = optional("onnx")
+TensorProto: Any = optional("onnx:TensorProto")
+helper: Any = optional("onnx:helper")
+numpy_helper: Any = optional("onnx:numpy_helper")
+ReferenceEvaluator: Any = optional("onnx.reference:ReferenceEvaluator")
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 QUIET = ("--progress", "none")
@@ -93,7 +98,7 @@ def test_codes_of_a_model_stay_right(to: str, kind: str) -> None:
     expected = codes.astype(np.float32) * scale
     (got,) = ReferenceEvaluator("y.onnx").run(None, {"X": x})
     assert np.array_equal(got, expected)
-    (ours,) = lowprec.onnx.Backend.run_model(onnx.load("y.onnx"), [x])
+    (ours,) = lowprec_onnx.Backend.run_model(onnx.load("y.onnx"), [x])
     assert np.array_equal(ours, expected)
 
 

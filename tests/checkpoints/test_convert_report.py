@@ -8,16 +8,20 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import helper, numpy_helper
 from support.checkpoint_files import everything, leftovers, save, values
 from support.command_line import fail, run
+from support.optional import optional
 from support.quantized_checkpoints import LAYOUTS, SHARDS, write_folder
 
 from lowprec.cli import main
+
+onnx: Any = optional("onnx")
+helper: Any = optional("onnx:helper")
+numpy_helper: Any = optional("onnx:numpy_helper")
 
 CONVERT = ("convert", "x.safetensors", "y.safetensors", "--to", "float16", "--progress", "none")
 

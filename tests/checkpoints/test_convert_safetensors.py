@@ -6,20 +6,25 @@ import json
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
-import torch
-from safetensors import safe_open
-from safetensors.numpy import load_file
-from safetensors.torch import load_file as load_torch
-from safetensors.torch import save_file as save_torch
+from support import safetensors_writer
 from support.checkpoint_files import FLOATS, TENSORS, bytes_in, codes_of, parse, raw_file, save, stored_bytes, values
+from support.optional import optional
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.containers.safetensors_file import SafetensorsFile, type_of
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.spec.formats import NUMERIC, Format
+
+torch: Any = optional("torch")
+safe_open: Any = optional("safetensors:safe_open")
+load_file: Any = optional("safetensors.numpy:load_file")
+load_torch: Any = optional("safetensors.torch:load_file")
+save_theirs: Any = optional("safetensors.numpy:save_file")
+save_torch: Any = optional("safetensors.torch:save_file")
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 TYPES = {
@@ -34,6 +39,16 @@ TYPES = {
 
 def test_type_names() -> None:
     assert {name: type_of(fmt) for name, fmt in lp.formats.items()} == TYPES
+
+
+@pytest.mark.parametrize("metadata", [None, {"format": "pt"}, {"é": '"\n'}])
+def test_what_the_tests_write_is_what_the_package_writes(metadata: dict[str, str] | None, tmp_path: Path) -> None:
+    dtypes = [np.dtype(getattr(ml_dtypes, name, name)) for name in reversed(safetensors_writer.NAMES)]
+    every = {f"é {dtype}\n": np.arange(3).astype(dtype) for dtype in dtypes}
+    for tensors in ({}, TENSORS, every, {"b": np.zeros((2, 0)), "a": np.ones((1, 2))}):
+        save(tmp_path / "ours", tensors, metadata)
+        save_theirs(tensors, tmp_path / "theirs", metadata)
+        assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
 
 
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)

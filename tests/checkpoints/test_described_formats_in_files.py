@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors import safe_open
 from support.checkpoint_files import packed, save, values
 from support.containers import SOURCES
+from support.optional import optional
 
 import lowprec as lp
 from lowprec.checkpoints.containers.registry import open_container
@@ -20,6 +20,8 @@ from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.job_description import describe_job
 from lowprec.reference import array_cast, exact_cast
 from lowprec.spec.formats import Format
+
+safe_open: Any = optional("safetensors:safe_open")
 
 OWN = lp.float_format("e4m4", exponent_bits=4, mantissa_bits=4, nan="all-ones", source="this test")
 FORMATS = [*map(lp.as_format, ("binary8p3se", "binary6p3se", "binary5p3sf", "binary12p6se")), OWN]

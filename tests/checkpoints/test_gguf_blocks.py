@@ -5,10 +5,13 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import pytest
+
+pytest.importorskip("gguf")
+
 import gguf
 import ml_dtypes
 import numpy as np
-import pytest
 
 from lowprec.checkpoints.containers.gguf_types import TYPES
 from lowprec.checkpoints.layouts.gguf import scheme_of
@@ -17,7 +20,7 @@ from lowprec.checkpoints.schemes.ggml import BLOCK_TYPES, TOOL, WHOLE_TYPES
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32
 
 Array = np.ndarray[Any, Any]
-Type = gguf.GGMLQuantizationType
+Type: Any = gguf.GGMLQuantizationType
 WRITTEN = {name: kind for name, kind in (BLOCK_TYPES | WHOLE_TYPES).items() if kind.is_written}
 
 

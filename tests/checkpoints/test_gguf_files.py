@@ -6,18 +6,20 @@ import struct
 from pathlib import Path
 from typing import Any
 
-import gguf
 import ml_dtypes
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
 from support.checkpoint_files import leftovers, save
 from support.gguf_files import BFLOAT16, Type, entry, number, raw_file, read, text, values_of, write
+from support.optional import optional
 
 from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.schemes.ggml import BLOCK_TYPES
 from lowprec.cli import main
+
+gguf: Any = optional("gguf")
+load_file: Any = optional("safetensors.numpy:load_file")
 
 Array = np.ndarray[Any, Any]
 RANDOM = np.random.RandomState(1)
@@ -264,7 +266,7 @@ def test_refusals(model: Path, tmp_path: Path) -> None:
         (large, "y.gguf", {"recipe": "f16"}, "'w.weight': has numbers too large for F16"),
     ):  # fmt: skip
         with pytest.raises(FileError, match=why) as caught:
-            convert(source, tmp_path / name, **options)  # type: ignore[arg-type]
+            convert(source, tmp_path / name, **options)
         assert len(str(caught.value).splitlines()) == 1
         assert leftovers(tmp_path) == []
         assert sorted(path.name for path in tmp_path.iterdir()) == before

@@ -16,9 +16,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-import torch
 from support.checkpoint_files import raw_file, save
 from support.containers import SOURCES, X
+from support.optional import optional
 from support.paths import TESTS
 from support.typed_tensors import (
     BF16,
@@ -40,6 +40,8 @@ from support.typed_tensors import (
 import lowprec as lp
 from lowprec.checkpoints import Checkpoint, value_reader
 from lowprec.checkpoints.containers.tensors import TensorReader
+
+torch: Any = optional("torch")
 
 pytestmark = pytest.mark.usefixtures("working_folder")
 
@@ -304,7 +306,7 @@ def test_a_mapping_that_cannot_be_written() -> None:
         assert checkpoint.path == folder
         assert checkpoint.get("nothing") is None
         with pytest.raises(TypeError):
-            checkpoint["new"] = np.ones(3)  # type: ignore[index]
+            checkpoint["new"] = np.ones(3)
         first, second = checkpoint[W], checkpoint[W]
         first[:] = 0
         assert second.any()

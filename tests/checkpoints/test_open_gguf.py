@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+pytest.importorskip("gguf")
+
+import numpy as np
 from gguf import quants
 from support.command_line import run
 from support.gguf_files import Type, write

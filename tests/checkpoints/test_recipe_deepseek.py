@@ -8,8 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+
+pytest.importorskip("torch")
+
+import numpy as np
 import torch
 from support.checkpoint_files import leftovers
 from support.typed_tensors import BF16, Tensors, read_tensors, write_model

@@ -104,6 +104,7 @@ def test_each_lands_in_the_shard_of_its_origin(stacked: Path, tmp_path: Path) ->
             assert name in tensors_of(tmp_path / "out", shard)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}, {"resume": True}])
 def test_the_same_bytes_in_any_cut(
     options: dict[str, Any], stacked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

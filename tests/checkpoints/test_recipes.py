@@ -9,9 +9,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
 from support.checkpoint_files import leftovers
 from support.golden import GOLDEN, tensors_of
+from support.safetensors_writer import save_file
 from support.tiny_models import INDEX, llama, llama_config, write_folder
 
 from lowprec.checkpoints import convert
@@ -58,6 +58,7 @@ def test_the_bytes_of_llm_compressor(recipe: str, title: str, model: Path, tmp_p
     assert min(one.sqnr_db for one in report.tensors if one.sqnr_db is not None) > 15
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("recipe", [recipe.name for recipe in RECIPES])
 @pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
 def test_the_same_bytes_in_any_cut(

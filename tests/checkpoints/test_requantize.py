@@ -116,6 +116,7 @@ def test_the_same_scheme_again_is_a_copy(source: str, tmp_path: Path) -> None:
     assert [(one.lossless, one.inexact, one.max_abs_error, one.sqnr_db) for one in made] == [(True, 0, 0, np.inf)] * 7
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("recipe", [*LLAMA.values(), "w4a16-g32", "deepseek-fp8", "deepseek-fp8-ue8m0"])
 @pytest.mark.parametrize("options", [{"threads": 1}, {"threads": 3, "max_memory": "110M"}])
 @pytest.mark.parametrize("source", ["W4A16", "MXFP4A16"])

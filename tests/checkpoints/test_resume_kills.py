@@ -122,6 +122,7 @@ def run_slowly(step: int, delay: float, *arguments: str) -> subprocess.Popen[byt
     return subprocess.Popen([*command, "--progress", "none"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overwrite", [False, True], ids=["new", "old"])
 def test_sigkill_at_steps_that_change_the_disk(overwrite: bool, source: Path, tmp_path: Path) -> None:
     """Each run is killed somewhat later than the one before, and resumes what that left."""
@@ -157,6 +158,7 @@ JOBS: dict[str, tuple[str, dict[str, Any]]] = {
 """A recipe that makes the source, and what is done with it."""
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("job", JOBS)
 def test_sigkill_at_random_times(job: str, source: Path, tmp_path: Path) -> None:
     """Recipes that measure all shards first, changes of codes, and changes of names and scales, as casts."""

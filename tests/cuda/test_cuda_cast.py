@@ -29,6 +29,7 @@ def _convert(
     return cast_kernels(codes, make_program(plan), codes.size)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("source", NARROW, **BY_NAME)
 def test_every_code(cast_kernels: CpuBuild, source: Format, target: Format, tally: Counter[str]) -> None:
@@ -40,6 +41,7 @@ def test_every_code(cast_kernels: CpuBuild, source: Format, target: Format, tall
             compare(tally, "CUDA on the host, every code of 16 bits or fewer", got, expected, codes, f"{options}")
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("name", ["float32", "float64"])
 def test_wide_float_sweep(cast_kernels: CpuBuild, name: str, target: Format, tally: Counter[str]) -> None:
@@ -112,6 +114,7 @@ def test_one_packed_end(cast_kernels: CpuBuild, packable: Format) -> None:
         assert np.array_equal(cast_kernels(there, make_program(plan, unpacked=True), codes.size), expected)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 def test_any_number_of_elements_and_threads_at_any_alignment(cast_kernels: CpuBuild, target: Format) -> None:
     for source in NUMERIC:

@@ -49,6 +49,7 @@ def nvrtc() -> ctypes.CDLL:
     pytest.skip("no NVRTC here: pip install nvidia-cuda-nvrtc")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_nvrtc(nvrtc: ctypes.CDLL, source: str, architecture: str) -> None:
     program = ctypes.c_void_p()
@@ -63,6 +64,7 @@ def test_nvrtc(nvrtc: ctypes.CDLL, source: str, architecture: str) -> None:
     assert (status, log.value.decode()) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_nvcc(source: str, architecture: str, tmp_path: Path) -> None:
     nvcc = shutil.which("nvcc")

@@ -7,11 +7,12 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import array_api_strict as strict
 import numpy as np
 import pytest
-import torch
+from support.optional import optional
 
 import lowprec as lp
 from lowprec.backends import cuda, cuda_source
@@ -22,6 +23,8 @@ from lowprec.plans.granularity import Granularity
 from lowprec.spec.formats import FORMATS
 from lowprec.spec.opset_rules import cast_rules
 from lowprec.spec.rounding_rules import Stream
+
+torch: Any = optional("torch")
 
 NATIVE = Path(lp.__file__).parent / "_native"
 HEADERS = ("elementwise.h", "integer_elements.h", "scaled_elements.h", "rounding_elements.h")
@@ -48,7 +51,7 @@ def test_geometry(n: int) -> None:
         assert blocks * threads * made.vector_length >= n > (blocks - 1) * threads * made.vector_length or blocks == 1
 
 
-def _program(source: str, target: str, **ends: bool) -> object:
+def _program(source: str, target: str, **ends: bool) -> Any:
     rows = FORMATS[source], FORMATS[target]
     return make_program(make_plan(*rows, cast_rules(*rows)), **ends)
 

@@ -92,6 +92,7 @@ def _dequantize(
     return _run(quantize_kernels, plan, x, (scale, types.scale, zero_point, types.x), options).reshape(x.shape)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("y", TARGETS, **BY_NAME)
 def test_quantize_every_type_and_precision(quantize_kernels: CpuBuild, y: Format, tally: Counter[str]) -> None:
     for types in (found for found in QUANTIZED if found.y is y):
@@ -124,6 +125,7 @@ def test_dequantize_every_type(quantize_kernels: CpuBuild, source: Format, tally
                 compare(tally, "CUDA on the host, DequantizeLinear", got, expected, f"{types}, {options}", x)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("y", ["int8", "uint4", "float8_e5m2", "float4_e2m1fn"])
 def test_every_granularity(quantize_kernels: CpuBuild, y: str, shape: tuple[int, ...], tally: Counter[str]) -> None:

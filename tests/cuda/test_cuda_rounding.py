@@ -36,6 +36,7 @@ def codes_for(plan: Plan) -> np.ndarray:
     return sweep(target, count=500)[::5].copy().view(source.code_dtype)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("target", sorted({plan.target.name for plan in PLANS}))
 def test_every_rule(kernels: CpuBuild, target: str) -> None:
     for plan in PLANS:

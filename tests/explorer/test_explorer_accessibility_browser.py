@@ -15,6 +15,8 @@ from support.browser import Visit
 from lowprec.explorer.page_states import STATES
 from lowprec.explorer.url_query import query_text, read, write
 
+pytestmark = pytest.mark.slow
+
 LINKS = {
     "start": [""],
     "anatomy": ["", "fmt=float64&at=1e400"],

@@ -8,8 +8,8 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnx
 import pytest
+from support.optional import optional
 
 import lowprec as lp
 from lowprec import reference
@@ -18,9 +18,11 @@ from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import FLOATS, Arithmetic, Selection
 from lowprec.explorer.views import accumulation, arithmetic
 from lowprec.explorer.views.accumulation import Settings, chosen_step, raw_terms, rows_to_show, summed
-from lowprec.onnx import Evaluator
 from lowprec.reference.accumulation import METHODS
 from lowprec.spec.rounding_rules import STOCHASTIC
+
+Evaluator: Any = optional("lowprec.onnx:Evaluator")
+onnx: Any = optional("onnx")
 
 BF16, HALF, E4M3, E5M2, DOUBLE = (lp.as_format(number) for number in (16, 10, 17, 19, 11))
 
@@ -196,6 +198,8 @@ def test_every_rounding_of_an_operation() -> None:
 def run(text: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
     names: dict[str, Any] = {}
     capsys.readouterr()
+    if text.startswith("import onnx"):
+        pytest.importorskip("onnx")
     exec(text, names)
     return names, capsys.readouterr().out
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from support.browser import Visit
+
+pytestmark = pytest.mark.slow
 
 
 def test_from_the_sum_to_an_operation(visit: Visit) -> None:

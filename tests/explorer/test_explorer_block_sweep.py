@@ -117,6 +117,7 @@ def test_names_of_formats(name: str, label: str) -> None:
     assert format_label(name) == label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distribution", ["normal", "student-t"])
 def test_a_visitor_reads_the_answer(distribution: str) -> None:
     test = healthy(page("quantize", show="sweep"))

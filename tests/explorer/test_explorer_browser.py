@@ -9,6 +9,8 @@ from support.browser import Visit
 
 from lowprec.explorer.page_states import PAGES
 
+pytestmark = pytest.mark.slow
+
 
 def bits(page: Any) -> str:
     page.get_by_role("switch").first.wait_for()

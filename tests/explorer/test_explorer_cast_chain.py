@@ -9,10 +9,10 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-import onnx
 import pytest
 from support.explorer_pages import asked, copied, healthy, page, texts
 from support.explorer_states.conversion import chains
+from support.optional import optional
 
 import lowprec as lp
 from lowprec import reference
@@ -23,6 +23,8 @@ from lowprec.explorer.views.cast_chain import chain_of, witness_text
 from lowprec.explorer.views.cast_options import cast_options
 from lowprec.explorer.views.conversion import packing, packing_sentence
 from lowprec.spec.formats import INT4, NUMERIC, UINT2
+
+onnx: Any = optional("onnx")
 
 OPTIONS = cast_options(True, "up", 28)
 WITNESS = {"source": "float64", "via": "float32", "target": "bfloat16", "at": "1.0039063"}

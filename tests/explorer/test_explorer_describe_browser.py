@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from support.browser import Visit
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_slider_by_keys_and_a_click_on_a_value(browser: Any, address: str) -> None:

@@ -6,16 +6,18 @@ import json
 from fractions import Fraction
 from typing import Any
 
-import onnx
 import pytest
 from support.explorer_pages import asked, charts, copied, healthy, page, texts
 from support.explorer_states.errors import states
+from support.optional import optional
 
 from lowprec import as_format, reference
 from lowprec.explorer.page_states import Errors
 from lowprec.explorer.url_query import read, write
 from lowprec.explorer.views import errors as view
 from lowprec.reference.exact_cast import Value
+
+onnx: Any = optional("onnx")
 
 STATES = [*states()]
 OPTIONS: dict[str, Any] = {"saturate": True, "round_mode": "up", "overflow": "default"}

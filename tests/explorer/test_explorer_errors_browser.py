@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from support.browser import Visit
 
+pytestmark = pytest.mark.slow
+
 WITNESS = "conversion?source=float64&at=1.0039063&target=bfloat16&via=float32"
 BAND = "errors?fmts=float8_e4m3fn,float16&roundings=onnx,stochastic_b&low=0.5&high=4"
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from support.browser import Visit
 
+pytestmark = pytest.mark.slow
+
 TWO = "compare?fmts=float8_e4m3fn,float8_e4m3fnuz&x=300"
 PAGES = {
     "anatomy?fmt=float64&at=1e400": "becomes Inf",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from support.browser import Visit
+
+pytestmark = pytest.mark.slow
 
 
 def bits(page: Any) -> str:

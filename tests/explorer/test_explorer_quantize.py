@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnx
 import pytest
+from support.optional import optional
 
 import lowprec as lp
 from lowprec import reference
@@ -24,6 +25,8 @@ from lowprec.explorer.views.quantize import (
     tiles,
 )
 from lowprec.spec.opset_rules import NEWEST
+
+onnx: Any = optional("onnx")
 
 E4M3, E5M2, E2M1, E8M0 = (lp.as_format(number) for number in (17, 19, 23, 24))
 FLOAT, HALF, BRAIN, _ = SCALE_FORMATS

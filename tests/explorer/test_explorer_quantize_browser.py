@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from support.browser import Visit
+
+pytestmark = pytest.mark.slow
 
 
 def test_which_setting_is_better_takes_one_click(visit: Visit) -> None:

@@ -6,9 +6,9 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 from support.explorer_pages import asked, charts, healthy, page, texts
+from support.optional import optional
 
 import lowprec as lp
 from lowprec.explorer import code_snippets
@@ -19,6 +19,8 @@ from lowprec.explorer.views.tensor import Tensor, sampled, typed
 from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E5M2, FLOAT8_E8M0FNU, INT4, INT8, UINT4
 from lowprec.spec.rounding_rules import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
+
+onnx: Any = optional("onnx")
 
 SMALL = {"rows": "6", "columns": "40"}
 E4M3 = "e4m3,bias=8,inf=0,nan=negative-zero"

@@ -7,6 +7,8 @@ import re
 import pytest
 from support.browser import Visit
 
+pytestmark = pytest.mark.slow
+
 MOST_ACTIONS = 3
 
 

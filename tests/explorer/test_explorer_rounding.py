@@ -231,6 +231,7 @@ def test_presets_show_what_they_say() -> None:
             assert twice.code == once.code - 1
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", FLOATS, **BY_NAME)
 @pytest.mark.parametrize("how", ["linear", "symlog", "binades"])
 def test_places_keep_the_order_of_the_values(fmt: Format, how: str) -> None:

@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 import pytest
 from support.browser import Visit
 
+pytestmark = pytest.mark.slow
+
 SVG = "{http://www.w3.org/2000/svg}"
 PAGES = [
     (

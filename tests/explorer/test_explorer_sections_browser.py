@@ -12,6 +12,8 @@ from support.checkpoint_files import save
 
 pytest.importorskip("playwright.sync_api")
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("visit", "state"),

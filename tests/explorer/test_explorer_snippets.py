@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
+from support.optional import optional
 
 from lowprec import as_format, reference
 from lowprec.explorer import code_snippets
@@ -14,12 +14,16 @@ from lowprec.explorer.views.anatomy import anatomy
 from lowprec.explorer.views.cast_options import cast_options
 from lowprec.spec.formats import NUMERIC, Format
 
+onnx: Any = optional("onnx")
+
 BY_NAME = {"ids": lambda fmt: fmt.name}
 
 
 def run(text: str, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
     names: dict[str, Any] = {}
     capsys.readouterr()
+    if text.startswith("import onnx"):
+        pytest.importorskip("onnx")
     exec(text, names)
     return names, capsys.readouterr().out
 

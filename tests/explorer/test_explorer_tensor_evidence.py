@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,13 +26,14 @@ def quantized(state: Quantize) -> Quantized:
     return quantize(tensor.values, state.settings())
 
 
-def press(test: object) -> str:
+def press(test: Any) -> str:
     return texts(healthy(next(button for button in test.button if button.label == "Check now").click().run()))
 
 
 STATES = [state for state in states() if state.show in ("result", "block")]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "state",
     [*STATES[::4], *(one for one in STATES if one.rounding != "nearest_even")],
@@ -55,6 +57,7 @@ def test_a_check_sees_wrong_codes(scheme: str) -> None:
     assert view.check_tensor(wrong, FLOAT32)[0].checks[0].differ == 2
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("scheme", ["linear", "mx", "nvfp4"])
 @pytest.mark.parametrize(("shape", "axis"), [((256, 256), 0), ((65536,), -1), ((3, 5, 1000), 1)])
 def test_large_tensors_are_checked_in_part(scheme: str, shape: tuple[int, ...], axis: int) -> None:

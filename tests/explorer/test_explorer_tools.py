@@ -118,6 +118,7 @@ def test_packing_of_every_format(fmt):
     healthy(page("conversion", packed=fmt.name, codes="1 0x1, 0 1"))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("index", range(len(TARGETS)), ids=lambda index: TARGETS[index].name)
 def test_quantize_to_every_format(index):
     options = {"scale": SCALE_FORMATS[index % 4].name, "per": GRANULARITIES[index % 3], "zero_point": "1"}

@@ -125,6 +125,7 @@ def check(codes: np.ndarray, values: np.ndarray, source: Format, target: Format,
             )
 
 
+@pytest.mark.one_in(11)
 @pytest.mark.parametrize("source", NARROW, ids=lambda row: row.name)
 def test_every_code_of_narrow_sources(library: str, source: Format) -> None:
     codes, values = every_code(source)
@@ -144,6 +145,7 @@ def sweep(source: Format, target: Format, count: int) -> tuple[np.ndarray, np.nd
     return x.view(source.code_dtype), x if source.bits == 64 else x.astype(np.int64)
 
 
+@pytest.mark.one_in(11)
 @pytest.mark.parametrize("target", NUMERIC, ids=lambda row: row.name)
 def test_wide_sources(library: str, target: Format) -> None:
     for source in WIDE:

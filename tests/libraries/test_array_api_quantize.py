@@ -8,7 +8,7 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-import torch
+from support.optional import optional
 from support.quantize_cases import (
     PRECISIONS,
     Types,
@@ -29,6 +29,8 @@ import lowprec as lp
 from lowprec.backends import cpu
 from lowprec.reference.array_quantize import array_values, broadcast
 from lowprec.spec.formats import Format, as_format
+
+torch: Any = optional("torch")
 
 QUANTIZE, DEQUANTIZE = type_table("QuantizeLinear", 28), type_table("DequantizeLinear", 28)
 TARGETS, SOURCES = list(dict.fromkeys(t.y for t in QUANTIZE)), list(dict.fromkeys(t.x for t in DEQUANTIZE))
@@ -85,6 +87,7 @@ def options_in(types: Types, library: Any) -> dict[str, Any]:
     return {} if _own(types.scale, library) else {"scale_format": types.scale}
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("y", TARGETS, **BY_NAME)
 def test_quantize(library: Any, y: Format, tally: Counter[str]) -> None:
     ways = list(granularities(SHAPE, 28))
@@ -116,6 +119,7 @@ def test_quantize(library: Any, y: Format, tally: Counter[str]) -> None:
                 assert np.asarray(packed).tolist() == lp.pack(expected.view(y.dtype), y).tolist()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("x_format", SOURCES, **BY_NAME)
 def test_dequantize(library: Any, x_format: Format, tally: Counter[str]) -> None:
     ways = list(granularities(SHAPE, 28))

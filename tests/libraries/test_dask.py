@@ -186,6 +186,7 @@ def _process(block: np.ndarray) -> np.ndarray:
     return np.full((1, 1), os.getpid())
 
 
+@pytest.mark.slow
 def test_processes(client: Any) -> None:
     rows, columns = 60, 64
     values = np.random.default_rng(1).normal(0, 30, (rows, columns)).astype(np.float32)

@@ -22,6 +22,7 @@ def groups(formats: Iterable[Format] = NUMERIC) -> list[list[Format]]:
     return [[fmt for fmt in formats if (fmt.bits == 64) is wide] for wide in (False, True)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("source", NUMERIC, **BY_NAME)
 def test_cast(xp: Library, source: Format) -> None:
     codes = codes_of(source)
@@ -38,6 +39,7 @@ def test_cast(xp: Library, source: Format) -> None:
                 assert np.array_equal(xp.codes(got, target), lp.encode(codes, target, source=source)), target.name
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("source", NUMERIC, **BY_NAME)
 def test_encode_and_decode(xp: Library, source: Format) -> None:
     codes = codes_of(source)
@@ -97,6 +99,7 @@ def test_cast_like(xp: Library, like: Format) -> None:
             assert np.array_equal(xp.codes(xp.call(lambda x, o=other: lp.cast_like(x, o), x), like), expected)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("fmt", PACKED, **BY_NAME)
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (2,), (3,), (37,), (3, 0, 2), (7, 5), (2, 3, 7)], ids=str)
 def test_packing(xp: Library, fmt: Format, shape: tuple[int, ...]) -> None:

@@ -59,6 +59,7 @@ def run(xp: Library, function: Any, formats: list[Format], arrays: list[np.ndarr
         return got
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("granularity", GRANULARITIES)
 @pytest.mark.parametrize("target", CODES, **BY_NAME)
 def test_quantize(xp: Library, target: Format, granularity: str) -> None:
@@ -76,6 +77,7 @@ def test_quantize(xp: Library, target: Format, granularity: str) -> None:
                 assert np.array_equal(xp.codes(got, target), expected.view(target.code_dtype)), (source, scale, count)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("granularity", GRANULARITIES)
 @pytest.mark.parametrize("source", [*CODES, lp.formats["int32"]], **BY_NAME)
 def test_dequantize(xp: Library, source: Format, granularity: str) -> None:

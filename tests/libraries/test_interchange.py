@@ -11,12 +11,14 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-import torch
 from support.array_libraries import JaxCompiled, Library, codes_of, library
+from support.optional import optional
 
 import lowprec as lp
 from lowprec.checkpoints import read_array, write_array
 from lowprec.spec.formats import NUMERIC, Format
+
+torch: Any = optional("torch")
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 
@@ -29,6 +31,7 @@ def xp(xp: Library) -> Library:
     return xp
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
 def test_every_library_to_numpy_and_torch(xp: Library, fmt: Format) -> None:
     codes = codes_of(fmt)

@@ -82,6 +82,7 @@ def rules(mode: str, number: int) -> Rounding:
     return Rounding(mode, OVERFLOWS[number % 3], NAN_RULES[number % 4], bits)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", NARROW)
 def test_every_code_of_narrow_sources(library: Any, name: str) -> None:
     source = lp.as_format(name)
@@ -115,6 +116,7 @@ def edges(target: Format, rng: np.random.Generator) -> np.ndarray:
 WIDE = (*TARGETS, "float16", "float32", "float64")
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", WIDE)
 def test_float64_at_the_edges(library: Any, name: str) -> None:
     target, source = lp.as_format(name), lp.as_format("float64")
@@ -132,6 +134,7 @@ def test_sources_of_32_bits(library: Any, name: str) -> None:
         check(codes, lp.as_format(name), lp.as_format(target), rules(MODES[number % len(MODES)], number), library)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", ["int64", "uint64"])
 def test_no_bit_of_64_bit_integers_is_lost(library: Any, name: str) -> None:
     if library is not array_api_compat.numpy and library is not strict and name == "uint64":
@@ -160,6 +163,7 @@ SIZES = {
 }
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("target", SIZES.values(), ids=SIZES)
 def test_described_targets(target: Format) -> None:
     xp = array_api_compat.numpy

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("torch")
+
 import torch
 from support.torch_calls import CALLS, bits, sample
 from torch.fx.experimental.proxy_tensor import make_fx

@@ -8,6 +8,9 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
+
+pytest.importorskip("torch")
+
 from support.paths import with_support
 from support.torch_tensor_kinds import CASES
 

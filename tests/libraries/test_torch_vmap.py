@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+pytest.importorskip("torch")
+
 import torch
 from support.torch_calls import CALLS, bits, sample
 from torch.fx.experimental.proxy_tensor import make_fx

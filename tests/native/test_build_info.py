@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import lowprec as lp
 from lowprec import _kernels
 from lowprec.backends.cpu_limits import available_cores
 
@@ -32,6 +33,7 @@ def process(*command: str, **variables: str) -> subprocess.CompletedProcess[str]
 STATE = "import lowprec as lp; found = lp.build_info(); print(found['isa'], found['threads'], found['openmp'] > 0)"
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize(("name", "value", "line"), WRONG, ids=[f"{name}={value[:5]}" for name, value, _ in WRONG])
 def test_a_wrong_variable_is_one_line(name: str, value: str, line: str) -> None:
     done = process("-c", STATE, **{name: value})
@@ -69,6 +71,13 @@ def test_threads_variable(value: str, wanted: str) -> None:
 def test_instruction_set_variable(value: str) -> None:
     done = process("-c", STATE, LOWPREC_ISA=value)
     assert (done.stdout.split()[0], done.stderr) == (value or _kernels.available_isas()[-1], "")
+
+
+def test_one_thread_has_a_reason() -> None:
+    info = lp.build_info()
+    assert (info["serial_reason"] is None) == (info["openmp"] > 0)
+    assert info["openmp"] == _kernels.openmp()
+    assert info["openmp"] or info["threads"] == 1
 
 
 def test_an_unknown_instruction_set() -> None:

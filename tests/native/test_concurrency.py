@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
+from support.optional import optional
 
 import lowprec as lp
 from lowprec import _kernels
 from lowprec.backends import cpu, thread_count
+
+torch: Any = optional("torch")
 
 X = np.random.default_rng(3).normal(0, 100, 1 << 21).astype(np.float32)
 OPENMP = pytest.mark.skipif(not _kernels.openmp(), reason="built without OpenMP")
@@ -122,6 +124,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_processes(method: str, tmp_path: Path) -> None:
     if method not in multiprocessing.get_all_start_methods():
@@ -153,7 +156,7 @@ if __name__""",
 def test_torch_forks_with_our_conversions() -> None:
     """A DataLoader forks its workers after a parallel region, and each of them converts."""
 
-    class Rows(torch.utils.data.Dataset):
+    class Rows(torch.utils.data.Dataset[Any]):
         def __len__(self) -> int:
             return 4
 

@@ -96,6 +96,7 @@ def _threads(before: str = "", **environment: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(
     ("environment", "threads"),
     [

@@ -80,6 +80,7 @@ def test_a_fused_loop_equals_its_chain(name: str, tally: Counter[str]) -> None:
             tally["Fused loops"] += n
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", FUSED)
 def test_lengths_and_starts(name: str) -> None:
     """Every length around the lanes and groups of a loop, from elements that begin no vector."""

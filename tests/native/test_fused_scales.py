@@ -49,6 +49,7 @@ def check_call(call: Call, tally: Counter[str], *, oracle: bool = False) -> None
             tally["Fused loops with scales"] += n
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FUSED_SCALED)
 def test_whatever_shares_a_scale(name: str, kind: str, tally: Counter[str]) -> None:
@@ -108,6 +109,7 @@ def test_one_unusual_scale(name: str, tally: Counter[str]) -> None:
         check_call(again, tally)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", FUSED_SCALED)
 def test_lengths_and_starts(name: str) -> None:
     """Every length around the lanes and groups of a loop, from elements that begin no vector."""

@@ -6,15 +6,18 @@ import concurrent.futures
 import os
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
-import torch
+from support.optional import optional
 
 import lowprec as lp
 from lowprec import _kernels
 from lowprec.backends import thread_count
 from lowprec.spec.formats import NUMERIC, Format
+
+torch: Any = optional("torch")
 
 X = np.random.default_rng(3).normal(0, 100, 1 << 21).astype(np.float32)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
+from support.optional import optional
 from support.quantize_cases import (
     FLOAT32,
     Types,
@@ -33,6 +33,8 @@ from lowprec.plans.granularity import Granularity
 from lowprec.reference.array_quantize import array_values, broadcast
 from lowprec.spec.formats import NUMERIC, as_format
 from lowprec.spec.opset_rules import cast_rules
+
+torch: Any = optional("torch")
 
 # One scale for a tile, one for every 16 and more, one each in order, one each that is spread over tiles.
 WAYS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
@@ -59,6 +61,7 @@ def moved(a: np.ndarray, by: int) -> np.ndarray:
     return view
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("by", [1, 4, 6])
 @pytest.mark.parametrize("names", QUANTIZE, ids="-".join)
 def test_quantize(names: tuple[str, str, str], by: int) -> None:

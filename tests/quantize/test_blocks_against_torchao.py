@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import lowprec as lp
 from lowprec.plans.block_plan import NVFP4_RULES
 
+pytest.importorskip("torch")
 pytest.importorskip("torchao", reason="the peer of these tests", exc_type=ImportError)
 
+import torch
 from torchao.prototype.mx_formats.config import ScaleCalculationMode
 from torchao.prototype.mx_formats.mx_tensor import to_mx
 from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize, per_tensor_amax_to_scale

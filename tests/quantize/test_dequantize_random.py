@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from support.quantize_cases import codes, expect_dequantized, tiers_and_threads
 from support.quantize_strategies import FEW_ELEMENTS, MANY, Call, dequantize_calls, exact_dequantize
@@ -11,6 +12,7 @@ from support.quantize_strategies import FEW_ELEMENTS, MANY, Call, dequantize_cal
 import lowprec as lp
 
 
+@pytest.mark.slow
 @MANY
 @given(call=dequantize_calls())
 def test_random_calls(tally: Counter[str], call: Call) -> None:

@@ -51,6 +51,7 @@ def _check(
         compare(tally, "DequantizeLinear, types and shapes", got, expected, what, x)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("version", "x"), SOURCES, ids=lambda part: getattr(part, "name", part))
 def test_every_combination(version: int, x: Format, tally: Counter[str]) -> None:
     shape = (3, 5, 7)
@@ -71,6 +72,7 @@ def test_every_combination(version: int, x: Format, tally: Counter[str]) -> None
                 _check(tally, rng, types, shape, scale_shape, options, with_zero_point=has_zero_point)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("shape", [(9,), (1,), (4, 6), (6, 1), (2, 3, 5), (2, 3, 2, 4), (2, 1, 3, 2, 2)])
 @pytest.mark.parametrize("x", ["uint8", "int4", "float8_e4m3fn", "float4_e2m1fn", "int32"])
 def test_every_granularity(shape: tuple[int, ...], x: str, tally: Counter[str]) -> None:

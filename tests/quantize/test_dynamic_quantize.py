@@ -8,9 +8,9 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.optional import optional
 from support.quantize_cases import compare, generator, tiers_and_threads
 
 import lowprec as lp
@@ -20,6 +20,8 @@ from lowprec.ops import dynamic_quantize as implementation
 from lowprec.reference.array_quantize import quantized
 from lowprec.reference.exact_quantize import dynamic_quantize
 from lowprec.spec.formats import as_format
+
+torch: Any = optional("torch")
 
 FLOAT32, UINT8 = as_format("float32"), as_format("uint8")
 FLOATS = st.floats(width=32)
@@ -49,6 +51,7 @@ def _check(x: np.ndarray, got: tuple[Any, Any, Any], tally: Counter[str], what: 
     compare(tally, "DynamicQuantizeLinear", y, codes, what, x)
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 @given(numbers=st.lists(FLOATS, min_size=1, max_size=6) | st.lists(MODERATE, min_size=1, max_size=6))
 def test_random(tally: Counter[str], numbers: list[float]) -> None:

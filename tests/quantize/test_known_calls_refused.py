@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from support.known_calls import CODES, SCALE, ZERO, X
+from support.optional import Missing, optional
 
 import lowprec as lp
 from lowprec.backends.linear_calls import QUANTIZED
 from lowprec.spec.formats import as_format
+
+torch: Any = optional("torch")
 
 INTEGERS = X.astype(np.int32)
 
@@ -26,7 +28,13 @@ def refusals() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str,
     read_only.flags.writeable = False
     over_itself = np.lib.stride_tricks.as_strided(np.zeros(64, np.int8), (4, 6), (1, 1))
     ones = np.ones(6, as_format("float8_e4m3fn").dtype)
-    return {
+    with_torch: dict[str, Any] = {}
+    if not isinstance(torch, Missing):
+        with_torch = {
+            "out of another class": (quantized, (X, SCALE, ZERO), {"out": torch.zeros(4, 6, dtype=torch.int8)}),
+            "scale of another library": (quantized, (X, torch.from_numpy(SCALE), ZERO), {}),
+        }
+    return with_torch | {
         "axis of bool": (quantized, (X, SCALE, ZERO), {"axis": True}),
         "axis of float": (quantized, (X, SCALE, ZERO), {"axis": 1.0}),
         "axis list": (quantized, (X, SCALE, ZERO), {"axis": [1]}),
@@ -41,12 +49,10 @@ def refusals() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str,
         "another output_dtype": (quantized, (X, SCALE, ZERO), {"output_dtype": "uint8"}),
         "out of another shape": (quantized, (X, SCALE, ZERO), {"out": np.zeros((6, 4), np.int8)}),
         "out of another dtype": (quantized, (X, SCALE, ZERO), {"out": np.zeros((4, 6), np.uint8)}),
-        "out of another class": (quantized, (X, SCALE, ZERO), {"out": torch.zeros(4, 6, dtype=torch.int8)}),
         "read-only out": (quantized, (X, SCALE, ZERO), {"out": read_only}),
         "out over itself": (quantized, (X, SCALE, ZERO), {"out": over_itself}),
         "scale list": (quantized, (X, [0.5], ZERO), {}),
         "scale tuple": (quantized, (X, (0.5, [1]), ZERO), {}),
-        "scale of another library": (quantized, (X, torch.from_numpy(SCALE), ZERO), {}),
         "scale too short": (quantized, (X, SCALE[1:], ZERO[1:]), {}),
         "masked scale": (quantized, (X, np.ma.masked_array(SCALE, SCALE > 1), ZERO), {}),
         "scale of bool": (quantized, (X, True), {"output_dtype": "int8"}),
@@ -96,7 +102,7 @@ def test_out_over_what_is_read(name: str, shift: int) -> None:
     expected = np.clip(np.rint(x / scale[:, None]) + zero[:, None], -128, 127).astype(np.int8)
     room = np.zeros(x.nbytes + 64, np.uint8)
     for _ in range(2):
-        operands = {"x": x, "scale": scale, "zero_point": zero}
+        operands: dict[str, Any] = {"x": x, "scale": scale, "zero_point": zero}
         held = operands[name]
         view = room[: held.nbytes].view(held.dtype).reshape(held.shape)
         view[...] = held

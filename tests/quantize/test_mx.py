@@ -97,6 +97,7 @@ def test_elements_are_those_of_quantize_linear(element: str, isa: str) -> None:
         _kernels.use_isa(before)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("element", LARGEST)
 @pytest.mark.parametrize("rule", RULES)
 def test_scales_at_the_boundaries_of_the_rules(rule: str, element: str) -> None:

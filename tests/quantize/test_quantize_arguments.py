@@ -8,12 +8,16 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from support.optional import Missing, optional
 
 import lowprec as lp
-from lowprec.onnx import Evaluator
 from lowprec.ops import scale_arguments
 from lowprec.spec.arguments import as_flag, as_integer, shown
+
+Evaluator: Any = optional("lowprec.onnx:Evaluator")
+TensorProto: Any = optional("onnx:TensorProto")
+UNDEFINED = [] if isinstance(TensorProto, Missing) else [int(TensorProto.UNDEFINED)]
+helper: Any = optional("onnx:helper")
 
 X = np.array([[1, 2, 3, 4], [-5, 6, -7, 8]], np.float32)
 CODES = np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.uint8)
@@ -62,7 +66,7 @@ OPERATORS, VERSIONS = ("QuantizeLinear", "DequantizeLinear"), (10, 13, 19, 21, 2
 
 
 @pytest.mark.parametrize("opset", VERSIONS)
-@pytest.mark.parametrize("undefined", [0, np.int64(0), np.uint8(0), int(TensorProto.UNDEFINED)])
+@pytest.mark.parametrize("undefined", [0, np.int64(0), np.uint8(0), *UNDEFINED])
 def test_types_that_are_undefined(opset: int, undefined: Any) -> None:
     options = {"opset": opset, "output_dtype": undefined}
     for precision in (None, undefined):

@@ -9,11 +9,13 @@ import array_api_strict as strict
 import ml_dtypes
 import numpy as np
 import pytest
-import torch
+from support.optional import optional
 from support.quantize_cases import VERSIONS, put, type_table
 
 import lowprec as lp
 from lowprec.spec.formats import NUMERIC, as_format
+
+torch: Any = optional("torch")
 
 X = np.ones((2, 6), np.float32)
 CODES = np.ones((2, 6), np.int8)

@@ -41,6 +41,7 @@ TARGETS = [*PLAIN, *((name, "any") for name in ("int8", "uint8", "int4", "float8
 SOURCES = [*PLAIN, *((name, "any") for name in ("int8", "uint4", "float8_e4m3fn", "float8_e5m2fnuz"))]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("shape", "scales", "options"), WAYS, ids=NAMES)
 @pytest.mark.parametrize(("name", "kind"), TARGETS)
 def test_quantize(
@@ -60,6 +61,7 @@ def test_quantize(
             compare(tally, "QuantizeLinear, ways", got, expected, f"{who}, {name}", x, factor)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("shape", "scales", "options"), WAYS, ids=NAMES)
 @pytest.mark.parametrize(("name", "kind"), SOURCES)
 def test_dequantize(

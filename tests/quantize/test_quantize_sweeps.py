@@ -31,6 +31,7 @@ INPUTS = list(dict.fromkeys(types.x for types in QUANTIZE))
 FLOAT32, FLOAT16, INT32 = (as_format(name) for name in ("float32", "float16", "int32"))
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("x_format", INPUTS, **BY_NAME)
 @pytest.mark.parametrize("y", TARGETS, **BY_NAME)
 def test_ties(x_format: Format, y: Format, tally: Counter[str]) -> None:
@@ -51,6 +52,7 @@ def test_ties(x_format: Format, y: Format, tally: Counter[str]) -> None:
                 compare(tally, "QuantizeLinear, ties", got, expected, what, x, *per_row)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("y", ["uint8", "int8", "int4", "uint16", "float8_e4m3fn", "float8_e5m2fnuz", "float4_e2m1fn"])
 @pytest.mark.parametrize("x_format", [fmt for fmt in INPUTS if fmt.bits == 16], **BY_NAME)
 def test_every_16_bit_input(x_format: Format, y: str, tally: Counter[str]) -> None:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import array_api_strict as strict
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.optional import optional
 
 import lowprec as lp
 from lowprec import reference
 
-torch = pytest.importorskip("torch")
-jax = pytest.importorskip("jax")
-dask_array = pytest.importorskip("dask.array")
-strict = pytest.importorskip("array_api_strict")
+dask_array: Any = optional("dask.array")
+jax: Any = optional("jax")
+torch: Any = optional("torch")
 
 AXES, BLOCKS = (0, 1), (2, 4)
 TILES: dict[str, Any] = {"axis": AXES, "block_size": BLOCKS}
@@ -125,11 +126,11 @@ def test_layouts_packed_codes_and_out() -> None:
 
 
 PUT = {
-    "torch": torch.from_numpy,
+    "torch": lambda x: torch.from_numpy(x),
     "array_api_strict": strict.asarray,
     "dask": lambda x: dask_array.from_array(x, chunks=3),
     "dask, other chunks": lambda x: dask_array.from_array(x, chunks=(1, 5)),
-    "jax": jax.numpy.asarray,
+    "jax": lambda x: jax.numpy.asarray(x),
 }
 
 

@@ -56,6 +56,7 @@ def _check(
         compare(tally, "QuantizeLinear, types and shapes", got, expected, what, x, factor)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(("version", "y"), TARGETS, ids=lambda part: getattr(part, "name", part))
 def test_every_combination(version: int, y: Format, tally: Counter[str]) -> None:
     shape = (3, 5, 7)

@@ -50,6 +50,7 @@ def test_they_are_the_hardest() -> None:
         assert abs(distance - Fraction(1, 2)) <= Fraction(15, 2 * int(scale))
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("half", [0.5, 1.5, 7.5, 86.5, 127.5, 254.5])
 def test_none_is_missing(half: float) -> None:
     """Every scale there is, with the x nearest to scale * m."""

@@ -127,6 +127,24 @@ def test_spread() -> None:
     assert broadcast(np.array([5.0]), (2, 1), 1, 0).tolist() == [[5], [5]]
 
 
+@pytest.mark.parametrize("version", [10, 13, 19, 21, 23, 24, 25, 28])
+@pytest.mark.parametrize("operator", ["QuantizeLinear", "DequantizeLinear"])
+def test_type_tables_are_those_of_onnx(operator: str, version: int) -> None:
+    (schema,) = [
+        schema
+        for schema in pytest.importorskip("onnx.defs").get_all_schemas_with_history()
+        if schema.name == operator and schema.since_version == version and not schema.domain
+    ]
+    allowed = {one.type_param_str: one.allowed_type_strs for one in schema.type_constraints}
+    x, scale = (parameter.type_str for parameter in list(schema.inputs)[:2])
+    y, wanted = schema.outputs[0].type_str, []
+    for of_x in allowed[x]:
+        for of_scale in [of_x] if scale == x else allowed.get(scale, [scale]):
+            for of_y in allowed[y] if operator == "QuantizeLinear" else [of_scale]:
+                wanted.append(tuple(name.removeprefix("tensor(")[:-1].upper() for name in (of_x, of_scale, of_y)))
+    assert [tuple(fmt.onnx_name for fmt in types) for types in type_table(operator, version)] == wanted
+
+
 def test_type_tables_are_those_of_the_specification() -> None:
     assert len(type_table("QuantizeLinear", 10)) == 4  # float32 and int32 by float32, to uint8 and int8
     names = {t.y.name for t in QUANTIZE}

@@ -161,6 +161,7 @@ def any_difference(source: lp.Format, formats: list[lp.Format], **options: str) 
     return bool((through != step(codes, source, formats[-1])).any())
 
 
+@pytest.mark.slow
 def test_a_witness_is_found_where_there_is_one() -> None:
     rng, found, none = random.Random(5), 0, 0
     for _ in range(60):

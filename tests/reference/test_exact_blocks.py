@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from torchao.prototype.mx_formats.config import ScaleCalculationMode
-from torchao.prototype.mx_formats.constants import DTYPE_FP6_E2M3, DTYPE_FP6_E3M2
-from torchao.prototype.mx_formats.mx_tensor import to_mx
+from support.optional import optional
 
 from lowprec.reference.exact_blocks import mx_blocks, mx_exponent, mx_values
 from lowprec.reference.philox import random_word
 from lowprec.reference.rounding import encode_rounded
 from lowprec.spec.formats import FORMATS
 from lowprec.spec.rounding_rules import Rounding
+
+torch: Any = optional("torch")
+ScaleCalculationMode: Any = optional("torchao.prototype.mx_formats.config:ScaleCalculationMode")
+to_mx: Any = optional("torchao.prototype.mx_formats.mx_tensor:to_mx")
 
 RULES = ("floor", "ceil", "rceil", "even", "nearest")
 
@@ -131,11 +133,11 @@ def test_blocks_along_an_axis_are_those_of_the_moved_array() -> None:
 # ---- torchao 0.18.0
 
 TORCHAO = {
-    "float8_e4m3fn": torch.float8_e4m3fn,
-    "float8_e5m2": torch.float8_e5m2,
-    "float6_e2m3fn": DTYPE_FP6_E2M3,
-    "float6_e3m2fn": DTYPE_FP6_E3M2,
-    "float4_e2m1fn": torch.float4_e2m1fn_x2,
+    "float8_e4m3fn": optional("torch:float8_e4m3fn"),
+    "float8_e5m2": optional("torch:float8_e5m2"),
+    "float6_e2m3fn": optional("torchao.prototype.mx_formats.constants:DTYPE_FP6_E2M3"),
+    "float6_e3m2fn": optional("torchao.prototype.mx_formats.constants:DTYPE_FP6_E3M2"),
+    "float4_e2m1fn": optional("torch:float4_e2m1fn_x2"),
 }
 
 

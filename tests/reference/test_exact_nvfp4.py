@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-import torch
-from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize, per_tensor_amax_to_scale
+from support.optional import optional
 
 from lowprec.reference.exact_nvfp4 import nvfp4_blocks, nvfp4_values
+
+torch: Any = optional("torch")
+nvfp4_quantize: Any = optional("torchao.prototype.mx_formats.nvfp4_tensor:nvfp4_quantize")
+per_tensor_amax_to_scale: Any = optional("torchao.prototype.mx_formats.nvfp4_tensor:per_tensor_amax_to_scale")
 
 
 def test_by_hand() -> None:

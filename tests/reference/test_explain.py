@@ -27,7 +27,7 @@ def test_explain_a_tie():
     assert explain(3.5, "float4_e2m1fn").code == 6
     assert not explain(2.4999, "float4_e2m1fn").is_tie
     with pytest.raises(dataclasses.FrozenInstanceError):
-        result.code = 1
+        result.code = 1  # type: ignore[misc]
 
 
 def test_explain_beyond_the_largest():

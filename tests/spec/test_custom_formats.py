@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import array_api_strict as strict
-import gfloat
 import ml_dtypes
 import numpy as np
 import pytest
-from gfloat.formats import format_info_p3109
 from support.cast_cases import encode_by_tiers_and_threads
 from support.cuda_on_cpu import CpuBuild
 from support.custom_formats import BY_NAME, CUSTOM_FORMATS, P3109, SMALL, WIDE, float_format, p3109
+from support.optional import optional
 
 import lowprec as lp
 from lowprec import _kernels, reference
@@ -27,6 +26,9 @@ from lowprec.reference.array_quantize import code_values, dequantized, quantized
 from lowprec.spec.format_text import nan_codes
 from lowprec.spec.formats import Format, NaNRule
 from lowprec.spec.opset_rules import cast_rules
+
+gfloat: Any = optional("gfloat")
+format_info_p3109: Any = optional("gfloat.formats:format_info_p3109")
 
 E3, F3 = p3109(8, 3, "se"), p3109(8, 3, "sf")
 SPECIAL = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)
@@ -102,6 +104,7 @@ def test_nan_codes_of_a_custom_format() -> None:
 # ---- conversions
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", CUSTOM_FORMATS, **BY_NAME)
 @pytest.mark.parametrize("saturate", [True, False])
 def test_into(fmt: Format, saturate: bool) -> None:
@@ -118,6 +121,7 @@ def test_into(fmt: Format, saturate: bool) -> None:
     _same(lp.encode(whole, fmt, saturate=saturate), expected, whole, "int64")
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", CUSTOM_FORMATS, **BY_NAME)
 @pytest.mark.parametrize("target", ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "int8", "bool"])
 def test_out_of(fmt: Format, target: str) -> None:
@@ -128,6 +132,7 @@ def test_out_of(fmt: Format, target: str) -> None:
     _same(lp.encode(strict.asarray(codes), to, source=fmt), expected, codes, "api")
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", CUSTOM_FORMATS, **BY_NAME)
 def test_again(fmt: Format) -> None:
     codes = _codes(fmt)
@@ -279,6 +284,7 @@ def _programs(fmt: Format) -> Iterator[tuple[Format, Format, _kernels.Program]]:
             yield source, target, make_program(make_plan(source, target, cast_rules(source, target, saturate=False)))
 
 
+@pytest.mark.slow
 def test_cuda_text(tmp_path_factory: pytest.TempPathFactory) -> None:
     rows = [*SMALL[:8], *WIDE, E3, F3]
     conversions = [cuda_source.conversion(program) for fmt in rows for *_, program in _programs(fmt)]

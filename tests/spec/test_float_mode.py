@@ -39,6 +39,7 @@ def nearest() -> dict[str, Any]:
     return digest("nearest")
 
 
+@pytest.mark.one_in(4)
 @glibc_only
 @pytest.mark.parametrize("mode", ODD)
 def test_nothing_depends_on_the_mode(nearest: dict[str, Any], mode: str) -> None:

@@ -249,6 +249,7 @@ def _alive() -> dict[type, int]:
     return found
 
 
+@pytest.mark.slow
 def test_formats_made_in_a_loop_do_not_stay() -> None:
     x, api = np.ones(2, np.float32), strict.asarray(np.ones(2, np.float32))
     for number in range(10_000):

@@ -40,6 +40,7 @@ ROWS = [
 BY_NAME = {"ids": lambda fmt: fmt.name}
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
 @pytest.mark.parametrize("saturate", [True, False])
 def test_into_a_new_format(fmt: Format, saturate: bool) -> None:

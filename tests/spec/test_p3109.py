@@ -9,11 +9,11 @@ import pickle
 import re
 import struct
 import zlib
+from typing import Any
 
-import gfloat
 import numpy as np
 import pytest
-from gfloat.formats import format_info_p3109
+from support.optional import optional
 from support.p3109_names import NAMES, facts_in
 
 import lowprec as lp
@@ -21,6 +21,9 @@ from lowprec import reference
 from lowprec.spec import formats
 from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.formats import Format
+
+gfloat: Any = optional("gfloat")
+format_info_p3109: Any = optional("gfloat.formats:format_info_p3109")
 
 NARROW = [name for name in NAMES if facts_in(name)[0] <= 8]
 

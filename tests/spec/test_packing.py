@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import numpy_helper
+from support.optional import optional
 
 import lowprec as lp
+
+onnx: Any = optional("onnx")
+numpy_helper: Any = optional("onnx:numpy_helper")
 
 PACKABLE = [fmt for fmt in lp.formats.values() if fmt.bits in (2, 4, 6)]
 

@@ -108,7 +108,7 @@ def test_formats_is_a_mapping() -> None:
     with pytest.raises(KeyError, match="nosuch"):
         lp.formats["nosuch"]
     with pytest.raises(TypeError):
-        lp.formats["int4"] = DESCRIBED  # type: ignore[index]
+        lp.formats["int4"] = DESCRIBED
 
 
 def test_no_module_has_the_name_of_a_public_function() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from safetensors.numpy import save_file
 
 import lowprec as lp
 from lowprec.spec.formats import Format
+from support.safetensors_writer import save_file
 
 Array = np.ndarray[Any, Any]
 F32 = lp.formats["float32"]

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import helper, numpy_helper
 
 from support import gguf_files
 from support.checkpoint_files import everything, save, values
+from support.optional import optional
 from support.sharded_checkpoint import checkpoint
+
+onnx: Any = optional("onnx")
+helper: Any = optional("onnx:helper")
+numpy_helper: Any = optional("onnx:numpy_helper")
 
 X = {"w": values((64, 64)), "i": np.arange(7)}
 

@@ -6,13 +6,16 @@ import struct
 from pathlib import Path
 from typing import Any
 
-import gguf
 import ml_dtypes
 import numpy as np
 
+from support.optional import optional
+
+gguf: Any = optional("gguf")
+Type: Any = optional("gguf:GGMLQuantizationType")
+
 Array = np.ndarray[Any, Any]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-Type = gguf.GGMLQuantizationType
 
 
 def write(path: Path, tensors: dict[str, Any], alignment: int = 32, **numbers: int) -> Path:

@@ -8,6 +8,10 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
+pytest.importorskip("onnx")
+
 import numpy as np
 import onnx
 from onnx import numpy_helper

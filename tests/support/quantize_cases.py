@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from onnx import defs
 
 import lowprec as lp
 from lowprec import _kernels
@@ -17,6 +16,7 @@ from lowprec.conformance import cast_inputs
 from lowprec.reference.array_quantize import array_values, broadcast, dequantized, quantized
 from lowprec.reference.exact_quantize import precision_of
 from lowprec.spec.formats import Format, as_format
+from support import onnx_type_tables
 
 VERSIONS = (10, 13, 19, 21, 23, 24, 25, 28)
 THREADS = (1, 2, 7)
@@ -32,26 +32,17 @@ class Types(NamedTuple):
     y: Format
 
 
-def _schemas(operator: str) -> dict[int, Any]:
-    found = [s for s in defs.get_all_schemas_with_history() if s.name == operator and not s.domain]
-    return {schema.since_version: schema for schema in found}
-
-
-def _row(text: str) -> Format:
-    return as_format(text.removeprefix("tensor(").removesuffix(")").upper())
+def _formats(names: str) -> list[Format]:
+    return [as_format(name.upper()) for name in names.split()]
 
 
 def type_table(operator: str, version: int) -> list[Types]:
     """Return every combination of types that ONNX's own schema of that version allows."""
-    schema = _schemas(operator)[version]
-    allowed = {c.type_param_str: [_row(text) for text in c.allowed_type_strs] for c in schema.type_constraints}
-    x, scale = (parameter.type_str for parameter in list(schema.inputs)[:2])
-    y = schema.outputs[0].type_str
-    scales = allowed.get(scale, [FLOAT32])  # tensor(float) in the oldest versions
     if operator == "DequantizeLinear":
-        return [Types(a, b, b) for a, b in itertools.product(allowed[x], scales)]
-    pairs = [(a, a) for a in allowed[x]] if scale == x else itertools.product(allowed[x], scales)
-    return [Types(a, b, c) for a, b in pairs for c in allowed[y]]
+        return [Types(a, b, b) for a, b in itertools.product(*map(_formats, onnx_type_tables.DEQUANTIZE[version]))]
+    x, scale, y = onnx_type_tables.QUANTIZE[version]
+    pairs = [(a, a) for a in _formats(x)] if scale is None else itertools.product(_formats(x), _formats(scale))
+    return [Types(a, b, c) for a, b in pairs for c in _formats(y)]
 
 
 def generator(*salt: object) -> np.random.Generator:

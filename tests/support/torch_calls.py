@@ -6,6 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+pytest.importorskip("torch")
+
 import torch
 
 import lowprec as lp

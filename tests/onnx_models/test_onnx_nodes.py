@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
+
+pytest.importorskip("onnx")
+
 import numpy as np
 import onnx
-import pytest
 from onnx import numpy_helper
 from support import onnx_node_cases
 

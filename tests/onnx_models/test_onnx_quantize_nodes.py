@@ -6,9 +6,12 @@ import warnings
 from collections import Counter
 from typing import Any
 
+import pytest
+
+pytest.importorskip("onnx")
+
 import numpy as np
 import onnx
-import pytest
 from onnx import numpy_helper
 from support.quantize_cases import codes, compare, tiers_and_threads
 

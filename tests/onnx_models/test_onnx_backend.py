@@ -7,12 +7,15 @@ import unittest
 from collections import Counter
 from typing import Any
 
+import pytest
+
+pytest.importorskip("onnx")
+
 import ml_dtypes
 import numpy as np
 import onnx
 import onnx.backend.base
 import onnx.parser
-import pytest
 from onnx import helper
 from onnx.backend.test import BackendTest
 from support import onnx_node_cases

@@ -1,0 +1,36 @@
+"""Doctests that need a package of the extra `test-all` are skipped where it is missing, by the import that fails."""
+
+from __future__ import annotations
+
+import doctest
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from support.optional import missing_package
+
+collect_ignore = ["conftest.py", "setup.py", "build"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Skip a page, or a docstring, at the example that cannot import."""
+    try:
+        return (yield)
+    except doctest.UnexpectedException as failure:
+        package = missing_package(failure.exc_info[1])
+        if package is None:
+            raise
+        pytest.skip(f"could not import {package!r}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    """Skip the docstrings of a module of the package that cannot be imported."""
+    report = yield
+    if report.failed and collector.path.is_relative_to(collector.config.rootpath / "lowprec"):
+        package = missing_package(report.call.excinfo.value)
+        if package is not None:
+            report.outcome = "skipped"
+            report.longrepr = str(collector.path), 0, f"Skipped: could not import {package!r}"
+    return report
