@@ -77,8 +77,8 @@ def rows(n: int, options: argparse.Namespace) -> Iterator[Row]:
             yield _mx(x, element, rule)
     yield _mx(x, ELEMENTS[-1], "floor", **STOCHASTIC)
     for global_scale in (GLOBAL_SCALE, None):
-        for rule in (None, *NVFP4_RULES):
-            yield _nvfp4(x, global_scale, rule)
+        for nvfp4_rule in (None, *NVFP4_RULES):
+            yield _nvfp4(x, global_scale, nvfp4_rule)
     yield _nvfp4(x, GLOBAL_SCALE, None, **STOCHASTIC)
 
 

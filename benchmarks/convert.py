@@ -113,7 +113,7 @@ WAYS = {
     "dequantize": lambda source, target, _: convert(source, target, to="bfloat16"),
     "copy-folder": copy_folder,
 }
-WAYS |= {one.name: lambda source, target, _, name=one.name: convert(source, target, recipe=name) for one in RECIPES}
+WAYS |= {one.name: lambda source, target, _, name=one.name: convert(source, target, recipe=name) for one in RECIPES}  # type: ignore[misc]
 GGUF = {one.name: one.scheme.code_name for one in RECIPES if GgufFile in one.containers}
 """What GGUF calls the types that recipes write."""
 
@@ -134,7 +134,7 @@ def encode_gguf(source: Path, target: Path, nbytes: int, *, name: str, peer: boo
 
 WAYS |= {name: partial(encode_gguf, name=name) for name in GGUF}
 WAYS |= {f"gguf-py {name}": partial(encode_gguf, name=name, peer=True) for name in GGUF}
-WAYS |= {title: lambda source, target, _, how=how: convert(source, target, **how) for title, how in SCALES.items()}
+WAYS |= {title: lambda source, target, _, how=how: convert(source, target, **how) for title, how in SCALES.items()}  # type: ignore[misc]
 CASTS = ("convert", "copy", "loop")
 
 

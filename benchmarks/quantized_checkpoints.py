@@ -35,7 +35,8 @@ SIZES = {"F32": 4, "BF16": 2}
 def write(folder: Path, entries: Entries, quantization: dict[str, Any] | None, model: tuple[str, str] = LLAMA) -> None:
     """Write a folder of one file and a config.json; `model` is its type and its class."""
     folder.mkdir()
-    header, end = {}, 0
+    header: dict[str, Any] = {}
+    end = 0
     for name, (dtype, shape, _) in entries.items():
         start, end = end, end + int(np.prod(shape)) * SIZES.get(dtype, 1)
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from timing import Contender
@@ -45,11 +46,11 @@ class Roof:
         return self._contender(loop, (x,), x.nbytes, threads)
 
     @staticmethod
-    def _contender(loop: object, arrays: tuple[np.ndarray, ...], nbytes: int, threads: int) -> Contender:
+    def _contender(loop: Any, arrays: tuple[np.ndarray, ...], nbytes: int, threads: int) -> Contender:
         # Addresses are taken once: a ctypes object made in each call takes as long as a loop over 64 KiB.
-        loop.argtypes = [ctypes.c_void_p] * len(arrays) + [ctypes.c_ssize_t, ctypes.c_int, ctypes.c_ssize_t]  # type: ignore[attr-defined]
+        loop.argtypes = [ctypes.c_void_p] * len(arrays) + [ctypes.c_ssize_t, ctypes.c_int, ctypes.c_ssize_t]
         addresses = (ctypes.c_void_p(array.ctypes.data) for array in arrays)
-        run = partial(loop, *addresses, nbytes, threads)  # type: ignore[arg-type]
+        run = partial(loop, *addresses, nbytes, threads)
         return Contender(run, threads=threads, keep=arrays)
 
 

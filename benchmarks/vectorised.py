@@ -15,9 +15,11 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent.parent / "lowprec"
 SETUP = ast.parse(Path(__file__).parent.parent.joinpath("setup.py").read_text(encoding="utf-8"))
 LITERALS = {
-    node.targets[0].id: ast.literal_eval(node.value)
+    target.id: ast.literal_eval(node.value)
     for node in SETUP.body
-    if isinstance(node, ast.Assign) and node.targets[0].id in ("GNU_FLAGS", "TIERS")
+    if isinstance(node, ast.Assign)
+    for target in node.targets
+    if isinstance(target, ast.Name) and target.id in ("GNU_FLAGS", "TIERS")
 }
 FLAGS, TIERS = LITERALS["GNU_FLAGS"], LITERALS["TIERS"]  # those that the build uses
 

@@ -9,6 +9,7 @@ A format is a row, a conversion is a plan, a kernel knows neither:
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from . import _kernel_choice as _kernel_choice  # the first import: it decides what `_kernels` is
 from .arrays.libraries import carrier
 from .backends.build_info import build_info
 from .backends.thread_count import get_num_threads, set_num_threads

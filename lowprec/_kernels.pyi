@@ -1,6 +1,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from typing_extensions import disjoint_base
+
 TILE_ELEMENTS: int
 
 def available_isas() -> tuple[str, ...]: ...
@@ -67,15 +69,25 @@ def quantize_blocks(
 ) -> None: ...
 def in_default_mode(function: Callable[[], Any]) -> Any: ...
 
+@disjoint_base
 class Program:
     src_bits: int
     dst_bits: int
     names: tuple[str, ...]
     params: bytes
     takes_random_numbers: bool
-    def __init__(self, names: tuple[str, ...], src_bits: int, dst_bits: int, params: dict[str, int]) -> None: ...
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        src_bits: int,
+        dst_bits: int,
+        params: dict[str, int],
+        *,
+        fused: bool = True,
+    ) -> None: ...
     def with_stream(self, seed: int, offset: int) -> Program: ...
 
+@disjoint_base
 class BlockProgram:
     def __init__(
         self,
@@ -92,6 +104,7 @@ class BlockProgram:
         group: int,
     ) -> None: ...
 
+@disjoint_base
 class Operands:
     addresses: tuple[int, int]
     def __init__(
@@ -103,6 +116,7 @@ class Operands:
         granularity: Any,
     ) -> None: ...
 
+@disjoint_base
 class LinearCall:
     dtype: Any
     shape: tuple[int, ...]
@@ -132,6 +146,7 @@ class LinearCall:
         n_threads: int,
     ) -> bool: ...
 
+@disjoint_base
 class LinearCalls:
     def __init__(self, most: int) -> None: ...
     def __len__(self) -> int: ...

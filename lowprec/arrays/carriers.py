@@ -68,7 +68,7 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     fmt : str, int, dtype or Format
         Any alias of a format.
     xp : module
-        An array library or array-API namespace: ``numpy``, ``torch``, ``array_api_strict``, …
+        An array library or array-API namespace: ``numpy``, ``torch``, ``array_api_strict`` and others.
 
     Returns
     -------

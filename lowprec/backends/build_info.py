@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Any
 
-from .. import _kernels
+from .. import _kernel_choice, _kernels
 from .environment import setting
 from .thread_count import get_num_threads
 
@@ -28,10 +28,11 @@ def build_info() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``version``; ``openmp``: the value of the macro _OPENMP, 0 where built without; ``isa``: ``"base"``, ``"v3"``
-        (AVX2) or ``"v4"`` (AVX-512), the best this machine has unless the environment variable ``LOWPREC_ISA`` names
-        one; ``isas``: those it could use; ``threads``: how many a large conversion takes; ``prefetch``: whether loops
-        request memory beyond the caches before its use, None before the first conversion of 32 MiB measures that.
+        ``version``; ``openmp``: the value of the macro _OPENMP, 0 where the kernels in use are the serial ones;
+        ``serial_reason``: why they are, in one line, else None; ``isa``: ``"base"``, ``"v3"`` (AVX2) or ``"v4"``
+        (AVX-512), the best this machine has unless the environment variable ``LOWPREC_ISA`` names one; ``isas``:
+        those it could use; ``threads``: how many a large conversion takes; ``prefetch``: whether loops request memory
+        beyond the caches before its use, None before the first conversion of 32 MiB measures that.
 
     Notes
     -----
@@ -42,11 +43,12 @@ def build_info() -> dict[str, Any]:
     --------
     >>> import lowprec as lp
     >>> sorted(lp.build_info())
-    ['isa', 'isas', 'openmp', 'prefetch', 'threads', 'version']
+    ['isa', 'isas', 'openmp', 'prefetch', 'serial_reason', 'threads', 'version']
     """
     return {
         "version": version("lowprec"),
         "openmp": _kernels.openmp(),
+        "serial_reason": _kernel_choice.serial_reason,
         "isa": _kernels.isa(),
         "isas": _kernels.available_isas(),
         "threads": get_num_threads(),

@@ -7,17 +7,17 @@ containers/ ─▶ layouts/, recipes/ ─▶ planning/ ─▶ operations/ ─▶
 """
 
 from .checking.check import check
-from .checking.finding import Finding
+from .checking.finding import Finding, Findings
 from .containers.array_files import read_array, write_array
 from .conversion import convert
-from .inspection import Entry, inspect
+from .inspection import Entries, Entry, inspect
 from .opening import Checkpoint, open
 from .report import Report, TensorReport
 from .tensor_info import TensorInfo
 
 __all__ = [
-    "Checkpoint", "Entry", "Finding", "Report", "TensorInfo", "TensorReport", "check", "convert", "inspect", "open",
-    "read_array", "write_array",
+    "Checkpoint", "Entries", "Entry", "Finding", "Findings", "Report", "TensorInfo", "TensorReport", "check", "convert",
+    "inspect", "open", "read_array", "write_array",
 ]  # fmt: skip
 
 

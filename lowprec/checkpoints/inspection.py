@@ -12,6 +12,7 @@ import numpy as np
 from ..loss.error_stats import CHUNK, ElementStats
 from ..ops.codes import decode, unpack
 from ..spec.counted_text import count_text
+from ..spec.notebook_html import html_block, html_lines, html_table
 from ..spec.text_tables import aligned_table
 from .arguments import as_number_format
 from .containers.container import Container
@@ -56,6 +57,18 @@ class Entry:
         """Return what JSON has for it."""
         return {name: plain(getattr(self, name)) for name in self.__slots__}
 
+    def _repr_html_(self) -> str:
+        """Return the facts as a table, for notebooks."""
+        return Entries([self])._repr_html_()
+
+
+class Entries(list[Entry]):
+    """What `inspect` returns: a list that notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        rows = _rows(self, stats=any(one.nan is not None for one in self))
+        return html_block(html_table(rows, "tensors", right=_numbers(rows)), html_lines([_total(self)]))
+
 
 def inspect(
     path: str | os.PathLike[str],
@@ -65,7 +78,7 @@ def inspect(
     stats: bool = False,
     follow_links: bool = False,
     max_memory: int | str = "256M",
-) -> list[Entry]:
+) -> Entries:
     """List the tensors of a checkpoint: a .safetensors, .gguf, .npy, .npz or .onnx file, or a folder of .safetensors.
 
     Parameters
@@ -83,8 +96,8 @@ def inspect(
 
     Returns
     -------
-    list of Entry
-        In the order of the file.
+    Entries
+        A list of `Entry`, in the order of the file.
 
     Raises
     ------
@@ -92,13 +105,23 @@ def inspect(
         If the file cannot be read or is broken.
     ValueError
         If `source` is no format of numbers, or `max_memory` no size.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/x.npy", np.array([[0.5, -2.0]], np.float32))
+    ...     [entry] = inspect(f"{folder}/x.npy", stats=True)
+    >>> entry.format, entry.shape, entry.nbytes, entry.low, entry.high
+    ('float32', (1, 2), 8, -2.0, 0.5)
     """
     return _entries(_open(path, source, follow_links, max_memory), stats)
 
 
 def inspect_with_headline(
     path: str | os.PathLike[str], *, source: object, stats: bool, follow_links: bool, max_memory: int | str
-) -> tuple[list[Entry], str]:
+) -> tuple[Entries, str]:
     """Return what `inspect` returns, and what the checkpoint is in a line."""
     container = _open(path, source, follow_links, max_memory)
     return _entries(container, stats), headline(container)
@@ -109,13 +132,13 @@ def _open(path: str | os.PathLike[str], source: object, follow_links: bool, max_
     return open_container(Path(path), fmt, follow_links=follow_links, limits=Limits(parse_size(max_memory)))
 
 
-def _entries(container: Container, stats: bool) -> list[Entry]:
+def _entries(container: Container, stats: bool) -> Entries:
     reader = TensorReader()
     companions = [] if container.codes_suffix else find_companions(container.tensors)
     codes = {one.tensor.name: one.codes.name for one in companions if one.row is not None}
     try:
         listed = [entry_of(tensor, reader if stats else None) for tensor in container.tensors]
-        return [replace(one, belongs_to=codes[one.name]) if one.name in codes else one for one in listed]
+        return Entries(replace(one, belongs_to=codes[one.name]) if one.name in codes else one for one in listed)
     finally:
         reader.close()
 
@@ -151,13 +174,28 @@ def _element_stats(tensor: StoredTensor, reader: TensorReader) -> ElementStats:
 
 def as_text(path: str, entries: list[Entry], headline: str, *, stats: bool) -> str:
     """Return a headline and a table for people."""
-    rows = [("tensor", "format", "bytes", *(("NaN", "Inf", "min", "max") if stats else ()), "shape")]
-    rows += [_row(one, stats) for one in entries]
-    table = aligned_table(rows, right=range(2, len(rows[0]) - 1))
-    total = sum(one.nbytes for one in entries)
+    rows = _rows(entries, stats)
+    table = aligned_table(rows, right=_numbers(rows))
+    return "\n".join([" ".join(f"{path}: {headline}".splitlines()), table, f"{path}: {_total(entries)}"])
+
+
+def _rows(entries: list[Entry], stats: bool) -> list[tuple[str, ...]]:
+    """Return the header of the table, and the cells of each tensor."""
+    header = ("tensor", "format", "bytes", *(("NaN", "Inf", "min", "max") if stats else ()), "shape")
+    return [header, *(_row(one, stats) for one in entries)]
+
+
+def _numbers(rows: list[tuple[str, ...]]) -> range:
+    """Return the columns of numbers."""
+    return range(2, len(rows[0]) - 1)
+
+
+def _total(entries: list[Entry]) -> str:
+    """Return how many tensors there are, their bytes and formats."""
     formats = sorted({one.format for one in entries})
-    last = f"{path}: {count_text(len(entries), 'tensor')}, {size_text(total)}; {', '.join(formats)}"
-    return "\n".join([" ".join(f"{path}: {headline}".splitlines()), table, last])
+    return (
+        f"{count_text(len(entries), 'tensor')}, {size_text(sum(one.nbytes for one in entries))}; {', '.join(formats)}"
+    )
 
 
 def _row(one: Entry, stats: bool) -> tuple[str, ...]:

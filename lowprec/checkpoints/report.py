@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 from ..loss.error_stats import ErrorStats
 from ..spec.counted_text import count_text
+from ..spec.notebook_html import html_block, html_lines
 from .layer_kinds import layer_kind
 from .layouts.output import SCALES
 from .planning.conversion_plan import ConversionPlan, TensorPlan
@@ -125,9 +125,10 @@ class Report:
         return "\n".join([*kept_lines(self.tensors, each), *shown, *self._remarks()])
 
     def _repr_html_(self) -> str:
+        """Return the tables and lines of `as_text` for notebooks."""
         each = len(self.tensors) <= FEW
-        lines = [f"<div>{html.escape(line)}</div>" for line in [*kept_lines(self.tensors, each), *self._remarks()]]
-        return "\n".join([*(table.html() for table in self._tables(each)), *lines])
+        tables = (table.html() for table in self._tables(each))
+        return html_block(*tables, html_lines([*kept_lines(self.tensors, each), *self._remarks()]))
 
     def _tables(self, each: bool) -> list[Table]:
         if self.dry_run:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..spec.counted_text import count_text
-from ..spec.text_tables import aligned_table, html_table
+from ..spec.notebook_html import html_table
+from ..spec.text_tables import aligned_table
 from .progress import size_text
 from .tensor_report import TensorReport, sizes_of, together
 
@@ -96,13 +97,16 @@ class Table:
 
     def text(self) -> str:
         """Return lines of text."""
-        right = [index for index, column in enumerate(self.columns) if column.is_number]
         title = f"{self.title}:\n" if self.title else ""
-        return title + aligned_table(self.rows, right=right)
+        return title + aligned_table(self.rows, right=self._numbers)
 
     def html(self) -> str:
         """Return HTML, the cells escaped."""
-        return html_table(self.rows, self.title)
+        return html_table(self.rows, self.title or f"by {self.columns[0].title}", right=self._numbers)
+
+    @property
+    def _numbers(self) -> list[int]:
+        return [index for index, column in enumerate(self.columns) if column.is_number]
 
 
 def _named(title: str) -> _Column:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..spec.formats import BFLOAT16
+from ..spec.notebook_html import facts_html
 from .containers.tensors import StoredTensor
 from .inspection import Entry, entry_of
 from .layouts.weight import Weight
@@ -42,6 +43,15 @@ class TensorInfo:
     codes: Entry | None = None
     scales: Entry | None = None
     others: tuple[Entry, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """Return the facts as a table, for notebooks."""
+        facts = {"shape": self.shape, "format": self.format, "bytes": self.nbytes}
+        stored = {"codes": self.codes and self.codes.name, "scales": self.scales and self.scales.name}
+        others = ", ".join(one.name for one in self.others)
+        return facts_html(
+            self.name, {**facts, "layout": self.layout, "scheme": self.scheme, **stored, "others": others}
+        )
 
 
 def info_of(tensor: StoredTensor | Weight) -> TensorInfo:

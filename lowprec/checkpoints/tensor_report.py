@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from ..loss.error_stats import ErrorStats
+from ..spec.notebook_html import facts_html
 
 __all__ = ["TensorReport", "sizes_of", "together"]
 
@@ -66,6 +67,10 @@ class TensorReport:
     sqnr_db: float | None = None
     seconds: float = 0.0
     bytes_per_second: float = 0.0
+
+    def _repr_html_(self) -> str:
+        """Return the facts as a table, for notebooks."""
+        return facts_html(self.name, {field.name: getattr(self, field.name) for field in fields(self)[1:]})
 
     def set_time(self, seconds: float) -> None:
         """Take over the time it took."""

@@ -12,7 +12,7 @@ from .. import __version__
 from ..backends.build_info import build_info
 from ..backends.environment import problems
 from ..checkpoints.files.errors import FileError
-from . import cast, check, conformance, convert, explain, explore, formats, loss, recipes
+from . import cast, check, conformance, convert, demo, explain, explore, formats, loss, recipes
 from .format_arguments import cast_rules
 from .rounding_arguments import rounding_rules
 
@@ -22,12 +22,14 @@ __all__ = ["main"]
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lowprec", description="ONNX's low-precision conversions, bit-exact.")
     info = build_info()
+    why = f": {info['serial_reason']}" if info["serial_reason"] else ""
     parser.add_argument(
         "--version", action="version",
-        version=f"lowprec {__version__} (loops {info['isa']}, OpenMP {info['openmp']}, {info['threads']} threads)",
+        version=f"lowprec {__version__} (loops {info['isa']}, OpenMP {info['openmp']}, {info['threads']} threads{why})",
     )  # fmt: skip
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     rules, beyond = cast_rules(), rounding_rules()
+    demo.add_command(commands)
     formats.add_command(commands)
     explain.add_command(commands, rules)
     cast.add_command(commands, rules, beyond)

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..reference.array_cast import Codes
+from ..spec.counted_text import count_text
 from ..spec.formats import Kind
 from .cases import Call, Case, Tensor
 from .libraries import Library
+from .report_rows import report_html
 from .rules import RULES
 
 __all__ = ["Cell", "Difference", "Report", "compare"]
@@ -46,7 +48,7 @@ class Cell:
     differences: dict[Any, Difference] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Report:
     """The table, by rule and library; what was declined has no cell."""
 
@@ -59,6 +61,19 @@ class Report:
     def differences(self) -> list[Difference]:
         """One for each rule, library, target and set of attributes, in the order of the rules."""
         return [one for row in self.cells.values() for cell in row.values() for one in cell.differences.values()]
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said of libraries: remarks on them, and which ones are not installed."""
+        lines = [f"{title}: {remark}." for title, remark in self.remarks.items()]
+        return [*lines, *([f"Not installed: {', '.join(self.missing)}."] if self.missing else [])]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {count_text(len(self.cells), 'rule')} with {', '.join(self.versions)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the table of rules and libraries for notebooks."""
+        return report_html(self.versions, self.cells, "conformance", self.notes)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report in the types that JSON has."""

@@ -6,48 +6,15 @@ from itertools import groupby
 from typing import Any
 
 from ..spec.formats import as_format
-from .comparison import Cell, Difference, Report
-from .rules import DECIDED, DISPUTED, P3109, RULES
+from .comparison import Difference, Report
+from .report_rows import LEGEND, Group, agrees, row_groups
+from .rules import RULES
 
 __all__ = ["as_text", "markdown_table", "text_table"]
 
-_LEGEND = (
-    "differ / tried: how many inputs come out otherwise than the rule says, of how many. -: not offered. "
-    f"{DECIDED}: ONNX is silent, docs/semantics.md decides. {DISPUTED}: ONNX's text and its own data disagree. "
-    f"{P3109}: IEEE P3109, interim report 4.0. v: the part of the way to the neighbour farther from zero; R: a random "
-    "number of N bits. a: the largest magnitude of a block; M: that of its elements, emax its exponent."
-)
 
-
-def _number(count: int) -> str:
-    """Return a count in at most four characters: 1234567 as 1.2M."""
-    if count < 10_000:
-        return str(count)
-    for unit, name in ((1e6, "M"), (1e3, "k")):
-        if count >= unit:
-            scaled = count / unit
-            return f"{scaled:.0f}{name}" if scaled >= 10 else f"{scaled:.1f}{name}"
-    raise AssertionError
-
-
-def _cell(cell: Cell | None) -> str:
-    return "-" if cell is None else f"{_number(cell.differ)} / {_number(cell.tried)}"
-
-
-def _rows(report: Report) -> list[tuple[str, list[list[str]]]]:
-    """Return the groups of the table: their title, and the cells of each row as text."""
-    groups = []
-    for group, rules in groupby((name for name in RULES if report.cells[name]), key=lambda name: RULES[name].group):
-        lines = []
-        for name in rules:
-            cells = report.cells[name]
-            lines.append([RULES[name].text, RULES[name].basis, *(_cell(cells.get(one)) for one in report.versions)])
-        groups.append((group, lines))
-    return groups
-
-
-def _agrees(cells: list[str]) -> bool:
-    return all(cell.startswith(("0 /", "-")) for cell in cells)
+def _rows(report: Report) -> list[Group]:
+    return row_groups(report.versions, report.cells)
 
 
 def markdown_table(report: Report) -> str:
@@ -56,21 +23,16 @@ def markdown_table(report: Report) -> str:
     lines = [f"| rule | says | {' | '.join(titles)} |", f"| --- | --- | {' | '.join('---:' for _ in titles)} |"]
     agreed = []
     for group, rows in _rows(report):
-        differing = [row for row in rows if not _agrees(row[2:])]
+        differing = [row for row in rows if not agrees(row[2:])]
         agreed += [f"- {group}: {'; '.join(row[0] for row in rows if row not in differing)}."] * (differing != rows)
         if differing:
             lines.append(f"| **{group}** |{' |' * (1 + len(titles))}")
         for text, basis, *cells in differing:
-            marked = [cell if _agrees([cell]) else f"**{cell}**" for cell in cells]
+            marked = [cell if agrees([cell]) else f"**{cell}**" for cell in cells]
             lines.append(f"| {text} | {basis} | {' | '.join(marked)} |")
     if agreed:
         lines += ["", "No difference in any of them:", "", *agreed]
-    return "\n".join([*lines, "", _LEGEND, *_remarks(report)])
-
-
-def _remarks(report: Report) -> list[str]:
-    lines = [f"{title}: {remark}." for title, remark in report.remarks.items()]
-    return [*lines, *([f"Not installed: {', '.join(report.missing)}."] if report.missing else [])]
+    return "\n".join([*lines, "", LEGEND, *report.notes])
 
 
 def text_table(report: Report) -> str:
@@ -84,7 +46,7 @@ def text_table(report: Report) -> str:
         lines += ["", group]
         for text, basis, *cells in rows:
             lines.append(f"{text:{width}} {basis:9}{'  '.join(map(str.rjust, cells, widths))}")
-    return "\n".join([*lines, "", _LEGEND, *_remarks(report)])
+    return "\n".join([*lines, "", LEGEND, *report.notes])
 
 
 def _input(one: dict[str, Any]) -> str:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+from ..spec.counted_text import count_text
 from .comparison import Report
+from .report_rows import report_html
 
 __all__ = ["Count", "Results", "kept_results", "summary"]
 
@@ -24,7 +26,7 @@ class Count:
     differ: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Results:
     """A run: its date and machine, the version of each library, and the counts by rule and library."""
 
@@ -32,6 +34,13 @@ class Results:
     machine: str
     versions: Mapping[str, str]
     counts: Mapping[str, Mapping[str, Count]]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {count_text(len(self.counts), 'rule')} with {', '.join(self.versions)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the table of rules and libraries for notebooks."""
+        return report_html(self.versions, self.counts, f"conformance, {self.date}, {self.machine}")
 
 
 def summary(report: Report) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What a conversion loses: error statistics, for arrays, checkpoints and the explorer."""
 
-from .block_sweep import BLOCK_FORMATS, BlockLoss, block_loss, block_sweep
+from .block_sweep import BLOCK_FORMATS, BlockLoss, BlockLosses, block_loss, block_sweep
 from .convert_and_measure import Loss, measure
 from .error_stats import CHUNK, ErrorStats, error_statistics
 from .saturation import saturates
@@ -8,6 +8,7 @@ from .saturation import saturates
 __all__ = [
     "BLOCK_FORMATS",
     "BlockLoss",
+    "BlockLosses",
     "CHUNK",
     "ErrorStats",
     "Loss",

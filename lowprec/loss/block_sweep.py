@@ -27,10 +27,11 @@ from ..spec.formats import (
     Format,
     as_format,
 )
+from ..spec.notebook_html import html_block, html_table
 from ..spec.scale_rules import SCALE_RULES
 from .error_stats import error_statistics
 
-__all__ = ["BLOCK_FORMATS", "NVFP4", "BlockLoss", "block_loss", "block_sweep"]
+__all__ = ["BLOCK_FORMATS", "NVFP4", "BlockLoss", "BlockLosses", "block_loss", "block_sweep"]
 
 Array = np.ndarray[Any, Any]
 
@@ -80,6 +81,29 @@ class BlockLoss:
     def gain_over(self, other: BlockLoss) -> float:
         """Return by how many dB the SQNR is higher than that of another one."""
         return self.sqnr_db - other.sqnr_db
+
+    def _repr_html_(self) -> str:
+        """Return the facts as a table, for notebooks."""
+        return BlockLosses([self])._repr_html_()
+
+
+class BlockLosses(tuple[BlockLoss, ...]):
+    """What `block_sweep` returns: a tuple that notebooks show as a table, a column for each block size."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        sizes = list(dict.fromkeys(one.block_size for one in self))
+        lines: dict[tuple[str, str], dict[int, str]] = {}
+        for one in self:
+            rule = one.scale_rule or "its own"
+            lines.setdefault((one.format, rule), {})[one.block_size] = f"{one.sqnr_db:.2f}"
+        for one in self:
+            lines.setdefault((one.format, "bits per value"), {})[one.block_size] = f"{one.bits_per_value:.6g}"
+        rows = [(*names, *(cells.get(size, "") for size in sizes)) for names, cells in lines.items()]
+        header = ("blocks", "scale rule", *map(str, sizes))
+        caption = "SQNR in dB by block size, and bits per value"
+        return html_block(html_table([header, *rows], caption, right=range(2, len(header))))
 
 
 def block_loss(
@@ -170,7 +194,7 @@ def block_sweep(
     axis: int = -1,
     rounding: str = "nearest_even",
     seed: int | None = None,
-) -> tuple[BlockLoss, ...]:
+) -> BlockLosses:
     """Quantize an array to every combination of block format, scale rule and block size, and say what each one loses.
 
     Parameters
@@ -189,8 +213,8 @@ def block_sweep(
 
     Returns
     -------
-    tuple of BlockLoss
-        In the order of the formats, then of the rules, then of the block sizes.
+    BlockLosses
+        A tuple of `BlockLoss`, in the order of the formats, then of the rules, then of the block sizes.
 
     Raises
     ------
@@ -219,7 +243,7 @@ def block_sweep(
         if rule not in known:
             names = ", ".join(name for name in known if name)
             raise ValueError(f"`scale_rules` must be None or of {names}; got {shown(rule)}")
-    return tuple(
+    return BlockLosses(
         block_loss(x, fmt, axis=axis, block_size=size, scale_rule=rule, rounding=rounding, seed=seed)
         for fmt in formats
         for rule in _rules_of(fmt, scale_rules)

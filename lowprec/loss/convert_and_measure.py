@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..ops.scales import largest_magnitudes, scale_codes
 from ..spec.arguments import as_flag
 from ..spec.float_mode import default_mode
 from ..spec.formats import FORMATS, Format, as_format
+from ..spec.notebook_html import facts_html
 from ..spec.packing import packed_bytes
 from .error_stats import CHUNK, ErrorStats, count_beyond
 
@@ -65,6 +66,11 @@ class Loss:
     sqnr_db: float
     bytes_before: int
     bytes_after: int
+
+    def _repr_html_(self) -> str:
+        """Return the facts as a table, for notebooks."""
+        facts = {field.name: getattr(self, field.name) for field in fields(self)[1:]}
+        return facts_html(f"loss, to {self.format}", facts)
 
 
 def _chunks(x: Array) -> Iterator[Array]:

@@ -12,6 +12,7 @@ import numpy as np
 from .. import _kernels
 from ..spec.float_mode import default_mode
 from ..spec.formats import Format
+from ..spec.notebook_html import fact_name, fact_text, facts_html
 
 __all__ = ["CHUNK", "ElementStats", "ErrorStats", "count_beyond", "error_statistics", "is_within"]
 
@@ -120,6 +121,13 @@ class ElementStats:
         self.low, self.high = min(self.low, other.low), max(self.high, other.high)
 
 
+_SHOWN = (
+    "elements", "nan", "inf", "low", "high", "saturated", "flushed", "max_abs_error", "max_rel_error", "rms_error",
+    "sqnr_db",
+)  # fmt: skip
+"""What `ErrorStats` shows of itself."""
+
+
 class ErrorStats(ElementStats):
     """What became of the elements; errors are those of finite ones, in units of the input.
 
@@ -207,6 +215,14 @@ class ErrorStats(ElementStats):
             self._signal += other._signal
             self._noise += other._noise
             self._unbounded += other._unbounded
+
+    def __repr__(self) -> str:
+        texts = (f"{fact_name(name)} {fact_text(getattr(self, name))}" for name in _SHOWN)
+        return f"<ErrorStats: {', '.join(texts)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the facts as a table, for notebooks."""
+        return facts_html("error statistics", {name: getattr(self, name) for name in _SHOWN})
 
     def state(self) -> dict[str, float | int]:
         """Return everything that was counted, exactly, as numbers by name."""

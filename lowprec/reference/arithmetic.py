@@ -221,7 +221,7 @@ def operate(
 
 
 def relative_error(value: object, exact: object) -> Fraction | None:
-    """Return |value - exact| / |exact|; None where one of them is no number, or `exact` is 0.
+    """Return ``|value - exact| / |exact|``; None where one of them is no number, or `exact` is 0.
 
     Examples
     --------

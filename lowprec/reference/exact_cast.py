@@ -196,10 +196,11 @@ def cast(
 def ulp(x: object, fmt: object) -> Fraction:
     """Return the unit in the last place of a finite number (anything `Value.of` takes) in a format.
 
-    The distance between the values of the format that enclose |x|, the step upward where x is a value itself: in
-    2**e <= |x| < 2**(e+1) it is 2**(e - mantissa bits), below the smallest normal value the step of the subnormals,
-    above the largest value the step that would follow that. 1 for integers and bool. It belongs to x, not to the
-    result: a number within the range, rounded to the nearest, moves by half of it at most. ValueError for NaN and Inf.
+    The distance between the values of the format that enclose ``|x|``, the step upward where x is a value itself:
+    in ``2**e <= |x| < 2**(e+1)`` it is ``2**(e - mantissa bits)``, below the smallest normal value the step of the
+    subnormals, above the largest value the step that would follow that. 1 for integers and bool. It belongs to x, not
+    to the result: a number within the range, rounded to the nearest, moves by half of it at most. ValueError for NaN
+    and Inf.
 
     Examples
     --------

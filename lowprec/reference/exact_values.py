@@ -39,7 +39,7 @@ _TEXT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A real number |x|, or ``"inf"`` or ``"nan"`` (its magnitude then is 0), with a sign: -0 and -NaN exist."""
+    """A real number ``|x|``, or ``"inf"`` or ``"nan"`` (its magnitude then is 0), with a sign: -0 and -NaN exist."""
 
     magnitude: Fraction
     negative: bool = False
@@ -93,7 +93,13 @@ def _parse(text: str, parameter: str) -> Value:
 
 
 def exact_decimal(number: Fraction | int) -> str:
-    """Return every digit of a number, without exponent, or the ratio (``17/23``) where the digits never end."""
+    """Return every digit of a number, without exponent, or the ratio (``17/23``) where the digits never end.
+
+    Examples
+    --------
+    >>> exact_decimal(Fraction(1, 1024)), exact_decimal(Fraction(17, 23))
+    ('0.0009765625', '17/23')
+    """
     ratio = Fraction(number)
     places = ratio.denominator.bit_length()
     scaled, remainder = divmod(abs(ratio.numerator) * 10**places, ratio.denominator)
@@ -104,7 +110,14 @@ def exact_decimal(number: Fraction | int) -> str:
 
 
 def finite_count(fmt: Format) -> int:
-    """Return how many magnitude codes (no sign bit) are finite; they come first."""
+    """Return how many magnitude codes (no sign bit) are finite; they come first.
+
+    Examples
+    --------
+    >>> from lowprec import formats
+    >>> finite_count(formats["float8_e5m2"])  # 7C is Inf
+    124
+    """
     nans = {NaNRule.IEEE: (1 << fmt.mantissa_bits) - 1, NaNRule.ALL_ONES: 1}.get(fmt.nan, 0)  # the topmost codes
     return (1 << (fmt.exponent_bits + fmt.mantissa_bits)) - nans - (1 if fmt.has_inf else 0)  # Inf comes before them
 
@@ -113,6 +126,12 @@ def magnitude_of(code: int, fmt: Format) -> Fraction:
     """Return the value of a magnitude code as if none were special and the exponent field had no end.
 
     One past the largest finite code thus stands for the value that would follow it, which decides what overflows.
+
+    Examples
+    --------
+    >>> from lowprec import formats
+    >>> magnitude_of(0x7F, formats["float8_e4m3fn"])  # the code is NaN
+    Fraction(480, 1)
     """
     field, mantissa = divmod(code, 2**fmt.mantissa_bits)
     subnormal = field == 0 and fmt.has_zero

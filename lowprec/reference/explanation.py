@@ -8,11 +8,15 @@ from fractions import Fraction
 from itertools import pairwise
 
 from ..spec.formats import Format, Kind, as_format
+from ..spec.notebook_html import code_row, html_block, html_lines, html_table, interval
 from ..spec.opset_rules import NEWEST
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, Rounding, RoundingOptions, Stream, rounding_arguments
-from ..spec.text_tables import aligned_table, html_table
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, RoundingOptions, rounding_arguments
+from ..spec.text_tables import aligned_table
 from .exact_cast import decide, rules_for
 from .exact_values import Value, bracket, decode, finite_count, magnitude_of, signed_code
+from .explained_cast import ExplainedCast
+from .losses import lost
+from .number_text import number_text, number_texts
 from .philox import random_word
 from .rounding import Place, lots_for_upper, place_of
 
@@ -42,41 +46,52 @@ def _binary(fraction: Fraction) -> str:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Explanation:
+class Explanation(ExplainedCast):
     """How the value `x` became a code; shown as a table, in notebooks as HTML.
 
     `lower` and `upper` are the finite values next to x with their codes, both x itself where it is exact, None where
-    there is none; those of |x| where a float has no sign. `midpoint` lies halfway (floats only); beyond the largest
+    there is none; those of ``|x|`` where a float has no sign. `midpoint` lies halfway (floats only); beyond the largest
     value it is the limit of overflow. `value` is that of the resulting `code`, `rule` is what decided.
 
-    Where a rule beyond ONNX is given, `rounding` is all of them, and `fraction` says where |x| lies: 0 at the neighbour
-    nearer to zero, 1 at the other; None for NaN, Inf, and beyond both ends. A stochastic rounding has a `stream` and of
-    it the number `random`: from `threshold` on x is rounded away from zero.
+    Where a rule beyond ONNX is given, `rounding` is all of them, and `fraction` says where ``|x|`` lies: 0 at the
+    neighbour nearer to zero, 1 at the other; None for NaN, Inf, and beyond both ends. A stochastic rounding has a
+    `stream` and of it the number `random`: from `threshold` on x is rounded away from zero.
     """
-
-    format: Format
-    x: Value
-    lower: tuple[int, Value] | None
-    upper: tuple[int, Value] | None
-    midpoint: Value | None
-    is_tie: bool
-    rule: str
-    code: int
-    value: Value
-    rounding: Rounding | None = None
-    fraction: Fraction | None = None
-    stream: Stream | None = None
-    random: int | None = None
-    threshold: int | None = None
 
     def __repr__(self) -> str:
         lines = [f"{self.format.name}: {self.rule}", aligned_table(self._rows())]
         return "\n".join([*lines, *(f"{label:8}  {text}" for label, text in self._details())])
 
     def _repr_html_(self) -> str:
-        """Return the tables for notebooks."""
-        found = html_table(self._rows(), f"{self.format.name}: {self.rule}")
-        return f"{found}\n{html_table([('', 'rule'), *self._details()])}" if self.rounding else found
+        """Return for notebooks the result bit by bit, the interval, tables, and what was lost."""
+        details = html_table([(), *self._details()], "rule") if self.rounding else ""
+        table = html_table(self._rows(), f"{self.format.name}: {self.rule}")
+        return html_block(
+            table, code_row(self.format, self.code), self._interval(), details, html_lines(self._losses())
+        )
+
+    def _interval(self) -> str:
+        """Return where x lies between its neighbours as a drawing; nothing where it is one of them, or has one."""
+        if self.lower is None or self.upper is None or self.x.special or self.lower[1] == self.upper[1]:
+            return ""
+        low, high = self.lower[1], self.upper[1]
+        number = self.x.number if low.number <= self.x.number <= high.number else self.x.magnitude  # a float: no sign
+        place = (number - low.number) / (high.number - low.number)
+        ends = number_texts(low, high)
+        where = f"x lies {float(place):.6g} of the way from {ends[0]} to {ends[1]}"
+        results = [one == self.value for one in (low, high)]
+        became = f"; it becomes {number_text(self.value)}" if any(results) else ""
+        return interval(ends, place, results.index(True) if any(results) else None, where + became)
+
+    def _losses(self) -> list[str]:
+        """Return the error, and in sentences what was lost but digits."""
+        lines = []
+        if not self.x.special and not self.value.special and self.format.kind is not Kind.BOOL:
+            error = abs(self.value.number - self.x.number)
+            relative = f", {number_text(Value(error / self.x.magnitude))} of x" if self.x.magnitude and error else ""
+            lines = [f"error: {number_text(Value(error))}{relative}"]
+        lost_text = lost(self)
+        return [*lines, *([f"lost: {lost_text}"] if lost_text else [])]
 
     def _details(self) -> list[tuple[str, str]]:
         """Return what a rounding beyond ONNX is decided by."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..spec.formats import Format, Kind, NaNRule
 from ..spec.rounding_rules import Rounding
 from .exact_values import Value, finite_count, magnitude_of
-from .explanation import Explanation
+from .explained_cast import ExplainedCast
 from .number_text import number_text, number_texts
 from .rounding import goes_away, place_of
 
@@ -29,7 +29,7 @@ class Loss(NamedTuple):
     sentence: str
 
 
-def losses(explanation: Explanation) -> tuple[Loss, ...]:
+def losses(explanation: ExplainedCast) -> tuple[Loss, ...]:
     """Return what a conversion lost beyond the digits that rounding takes; nothing where it only rounded.
 
     Parameters
@@ -78,7 +78,7 @@ def losses(explanation: Explanation) -> tuple[Loss, ...]:
     return tuple(found)
 
 
-def lost(explanation: Explanation) -> str:
+def lost(explanation: ExplainedCast) -> str:
     """Return the sentences of `losses`, one after the other; an empty text where the conversion only rounded.
 
     Parameters
@@ -109,7 +109,7 @@ def lost(explanation: Explanation) -> str:
 # ---- NaN and Inf
 
 
-def _of_nan(explanation: Explanation) -> tuple[Loss, ...]:
+def _of_nan(explanation: ExplainedCast) -> tuple[Loss, ...]:
     fmt, value, rules = explanation.format, explanation.value, explanation.rounding
     if value.special == "nan":
         return ()
@@ -117,7 +117,7 @@ def _of_nan(explanation: Explanation) -> tuple[Loss, ...]:
     return (Loss("loses NaN", f"{number_text(explanation.x)} becomes {_named(value, fmt)}: {why}."),)
 
 
-def _of_infinity(x: Value, explanation: Explanation) -> list[Loss]:
+def _of_infinity(x: Value, explanation: ExplainedCast) -> list[Loss]:
     fmt, value = explanation.format, explanation.value
     if value.special == "inf":
         return []
@@ -155,14 +155,14 @@ def _named(value: Value, fmt: Format) -> str:
     return f"{text}, the {'lowest' if value.negative else 'largest'} value of {fmt.name}"
 
 
-def _is_saturated(explanation: Explanation) -> bool:
+def _is_saturated(explanation: ExplainedCast) -> bool:
     """Whether it is the attribute `saturate` that made the result finite."""
     fmt, value = explanation.format, explanation.value
     is_only_cause = not value.special and fmt.saturates == "asked" and fmt.nan is not NaNRule.NONE
     return "with saturate" in explanation.rule or (is_only_cause and "without saturate" not in explanation.rule)
 
 
-def _is_unsaturated(explanation: Explanation) -> bool:
+def _is_unsaturated(explanation: ExplainedCast) -> bool:
     """Whether it is the attribute `saturate` that could have made the result finite."""
     fmt = explanation.format
     is_left_out = explanation.value.special == "inf" or "without saturate" in explanation.rule
@@ -172,7 +172,7 @@ def _is_unsaturated(explanation: Explanation) -> bool:
 # ---- numbers
 
 
-def _beyond(x: Value, explanation: Explanation) -> str:
+def _beyond(x: Value, explanation: ExplainedCast) -> str:
     """Return on which side a number rounds out of the range of a float: above, negative, below; or nothing."""
     fmt, rules, count = explanation.format, explanation.rounding, finite_count(explanation.format)
     if not fmt.has_zero and (rules is None or not x.magnitude):  # the range is tested before rounding
@@ -187,7 +187,7 @@ def _beyond(x: Value, explanation: Explanation) -> str:
     return "above" if code >= count else "below" if code < 0 else ""
 
 
-def _of_range(x: Value, side: str, explanation: Explanation) -> Loss:
+def _of_range(x: Value, side: str, explanation: ExplainedCast) -> Loss:
     fmt, value, rules = explanation.format, explanation.value, explanation.rounding
     end, which, verb = {
         "above": (Value(magnitude_of(finite_count(fmt) - 1, fmt), x.negative), "largest", "rounds beyond"),
@@ -202,7 +202,7 @@ def _of_range(x: Value, side: str, explanation: Explanation) -> Loss:
     return Loss(kind, f"{text} {verb} {limit}, the {which} value of {fmt.name}: {_cause(result, side, explanation)}.")
 
 
-def _cause(result: str, side: str, explanation: Explanation) -> str:
+def _cause(result: str, side: str, explanation: ExplainedCast) -> str:
     fmt, value, rules = explanation.format, explanation.value, explanation.rounding
     is_chosen = True
     if rules is not None:
@@ -221,13 +221,13 @@ def _cause(result: str, side: str, explanation: Explanation) -> str:
     return what
 
 
-def _of_small(x: Value, explanation: Explanation) -> Loss:
+def _of_small(x: Value, explanation: ExplainedCast) -> Loss:
     fmt = explanation.format
     least = f"the smallest value of {fmt.name} above 0 is {number_text(Value(magnitude_of(1, fmt)))}"
     return Loss("becomes 0", f"{number_text(x)} rounds to {number_text(explanation.value)}: {least}.")
 
 
-def _of_integer(explanation: Explanation) -> tuple[Loss, ...]:
+def _of_integer(explanation: ExplainedCast) -> tuple[Loss, ...]:
     fmt, x, value = explanation.format, explanation.x, explanation.value
     if x.special:
         return (Loss("loses Inf", f"{number_text(x)} becomes {_named(value, fmt)}: {fmt.name} has no Inf."),)

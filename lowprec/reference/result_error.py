@@ -39,7 +39,7 @@ def error_of(x: object, result: object, fmt: object) -> ResultError:
     Returns
     -------
     ResultError
-        |result - x|, that over |x|, and that over the unit in the last place, as fractions.
+        ``|result - x|``, that over ``|x|``, and that over the unit in the last place, as fractions.
 
     Examples
     --------

@@ -184,7 +184,16 @@ def _below(negative: bool, finite: bool, fmt: Format, rounding: Rounding) -> tup
 
 
 def decide_rounded(value: Value, fmt: Format, rounding: Rounding, random: int | None = None) -> tuple[int, str]:
-    """Return the code of a float format that a value is rounded to, and what decided; see `encode_rounded`."""
+    """Return the code of a float format that a value is rounded to, and what decided; see `encode_rounded`.
+
+    Examples
+    --------
+    >>> from lowprec import formats
+    >>> from lowprec.spec.rounding_rules import Rounding
+    >>> rule = Rounding("toward_zero", "sat_finite", "signed")
+    >>> decide_rounded(Value.of("0.3"), formats["float8_e4m3fn"], rule)
+    (41, 'the lower neighbour: it is nearer to zero')
+    """
     if value.special == "nan":
         return _nan(value.negative, fmt, rounding.nan)
     negative = value.negative and fmt.has_zero

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .formats import as_format
+from .notebook_html import bit_row, html_block, html_table
 
 __all__ = ["FInfo", "IInfo", "finfo", "iinfo"]
 
@@ -31,6 +32,14 @@ class FInfo:
     nan_code: int | None
     has_negative_zero: bool
 
+    def _repr_html_(self) -> str:
+        """Return the fields of a code as a drawing and the facts as a table, for notebooks."""
+        widths = {"exponent": self.exponent_bits, "mantissa": self.mantissa_bits}
+        widths = {"sign": self.bits - sum(widths.values()), **widths}
+        fields = [(name, name[0].upper() * width) for name, width in widths.items()]
+        label = ", ".join(f"{name} {width}" for name, width in widths.items() if width)
+        return html_block(bit_row(fields, f"bits: {label}"), _facts_table(self))
+
 
 @dataclass(frozen=True, slots=True)
 class IInfo:
@@ -40,6 +49,22 @@ class IInfo:
     max: int
     min: int
     dtype: np.dtype[Any]
+
+    def _repr_html_(self) -> str:
+        """Return the facts as a table, for notebooks."""
+        return html_block(_facts_table(self))
+
+
+def _facts_table(info: FInfo | IInfo) -> str:
+    """Return the facts as HTML: codes in hexadecimal, numbers so that Python reads them back."""
+    rows = [(field.name, _fact(field.name, getattr(info, field.name), info.bits)) for field in fields(info)]
+    return html_table([(), *rows], f"{type(info).__name__.lower()}, {info.bits} bits")
+
+
+def _fact(name: str, value: Any, bits: int) -> str:
+    if value is None:
+        return "none"
+    return f"0x{value:0{-(-bits // 4)}x}" if name.endswith("_code") else str(value)
 
 
 def finfo(fmt: object, /) -> FInfo:

@@ -12,11 +12,11 @@ import numpy as np
 
 from .float_mode import default_mode
 from .format_checks import check_fields
-from .format_text import call_text, facts_of, one_line
+from .format_text import call_text, card_of, one_line
 from .interned import CACHED, Interned
 from .kinds import NUMBERS, Kind
 from .nan_rules import NaNRule, is_nan, nan_code, nan_count
-from .text_tables import html_table
+from .notebook_html import code_row, html_block, html_table
 
 __all__ = ["NUMBERS", "Format", "Kind", "NaNRule", "own_dtype"]
 
@@ -230,8 +230,8 @@ class Format(metaclass=Interned):
         return f"<Format {self.name}: {one_line(self)}>" if self in TABLE_ROWS else call_text(self)
 
     def _repr_html_(self) -> str:
-        """Return the facts as a table, for notebooks."""
-        return html_table([("", self.name), *facts_of(self)[1:]])
+        """Return the fields as a drawing and the facts as a table, for notebooks."""
+        return html_block(code_row(self), html_table([(), *card_of(self)], self.name))
 
 
 TABLE_ROWS: set[Format] = set()

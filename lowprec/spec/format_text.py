@@ -11,7 +11,7 @@ from .named_floats import NAMED_FLOATS, NamedFloat, has_own_name
 from .nan_rules import NaNRule
 from .p3109 import P3109, has_p3109_shape, p3109_facts, p3109_problem
 
-__all__ = ["HEADER", "MOST_BITS", "call_text", "cells_of", "facts_of", "nan_codes", "one_line"]
+__all__ = ["HEADER", "MOST_BITS", "call_text", "card_of", "cells_of", "facts_of", "fields_of", "nan_codes", "one_line"]
 
 MOST_BITS = 32
 """How many bits a described format may have."""
@@ -86,6 +86,37 @@ def facts_of(fmt: Any) -> list[tuple[str, str]]:
         ]
     pairs.append(("defined by", fmt.source))
     return [(name, text) for name, text in pairs if text]
+
+
+def fields_of(fmt: Any) -> list[tuple[str, int]]:
+    """Return the fields of a code and their widths, from the highest bit down; none of texts and complex numbers.
+
+    Examples
+    --------
+    >>> from lowprec.spec.formats import FLOAT8_E4M3FN, INT4
+    >>> fields_of(FLOAT8_E4M3FN), fields_of(INT4)
+    ([('sign', 1), ('exponent', 4), ('mantissa', 3)], [("two's complement", 4)])
+    """
+    if fmt.is_float:
+        widths = {"sign": int(fmt.signed), "exponent": fmt.exponent_bits, "mantissa": fmt.mantissa_bits}
+        return [(name, width) for name, width in widths.items() if width]
+    names = {Kind.INT: "two's complement" if fmt.signed else "unsigned", Kind.BOOL: "bool"}
+    return [(names[fmt.kind], fmt.bits)] if fmt.kind in names else []
+
+
+_CARD = (
+    "ONNX", "enum", "Cast since", "bits", "s/e/m", "bias", "max", "max code", "smallest normal", "smallest",
+    "smallest subnormal", "Inf", "NaN codes", "-0", "eps", "overflow", "defined by",
+)  # fmt: skip
+"""The order of facts on a card."""
+
+
+def card_of(fmt: Any) -> list[tuple[str, str]]:
+    """Return the facts of a format in the order of a card: names, layout, range, special values, rules, source."""
+    facts = dict(facts_of(fmt))
+    if fmt.is_float and fmt.has_zero and fmt.mantissa_bits:
+        facts["smallest subnormal"] = f"{facts.pop('smallest')} = {fmt.smallest_subnormal!r}"
+    return [(name, facts[name]) for name in _CARD if name in facts]
 
 
 def one_line(fmt: Any) -> str:

@@ -14,8 +14,9 @@ from .format import NUMBERS, TABLE_ROWS, Format, Kind, NaNRule, own_dtype
 from .format_text import HEADER, cells_of
 from .interned import CACHED, reduced
 from .named_floats import NAMED_FLOATS
+from .notebook_html import html_table
 from .p3109 import has_p3109_shape, p3109_facts, p3109_problem
-from .text_tables import aligned_table, html_table
+from .text_tables import aligned_table
 
 __all__ = [
     "FORMATS",
@@ -117,11 +118,12 @@ class FormatTable(Mapping[str, Format]):
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks."""
-        return html_table([HEADER, *(cells_of(fmt, "–") for fmt in self.values())])
+        rows = [HEADER, *(cells_of(fmt, "–") for fmt in self.values())]
+        return html_table(rows, "formats", right=(2, 3, 5, 6, 7, 11))
 
 
 FORMATS = FormatTable(row for row in tuple(globals().values()) if isinstance(row, Format))
-"""Every format by name, in the order of the rows above: floats, integers, bool, string, complex."""
+"""Every format by name: floats, integers, bool, string, complex; shown as the table that ``lowprec formats`` prints."""
 
 TABLE_ROWS.update(FORMATS.values())
 

@@ -1,11 +1,10 @@
-"""Rows of cells as a table: aligned text, Markdown, HTML for notebooks."""
+"""Rows of cells as a table: aligned text, Markdown."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Collection, Sequence
 
-__all__ = ["aligned_table", "html_table", "markdown_table"]
+__all__ = ["Rows", "aligned_table", "markdown_table"]
 
 Rows = Sequence[Sequence[str]]
 """The first row is the header."""
@@ -40,21 +39,3 @@ def markdown_table(rows: Rows) -> str:
     """
     header, *body = rows
     return "\n".join("| " + " | ".join(row) + " |" for row in (header, ("---",) * len(header), *body))
-
-
-def html_table(rows: Rows, caption: str = "") -> str:
-    """Return the rows as a table in HTML; every cell is escaped.
-
-    Examples
-    --------
-    >>> print(html_table([("", "max"), ("int4", "<8")], "int4"))
-    <table style="font-family: monospace">
-    <caption>int4</caption>
-    <tr><th></th><th>max</th></tr>
-    <tr><td>int4</td><td>&lt;8</td></tr>
-    </table>
-    """
-    lines = [f"<caption>{html.escape(caption)}</caption>"] if caption else []
-    for row, tag in zip(rows, ["th", *["td"] * (len(rows) - 1)], strict=True):
-        lines.append("<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>")
-    return "\n".join(['<table style="font-family: monospace">', *lines, "</table>"])

@@ -48,8 +48,8 @@ def test_encode_without_saturation_is_ml_dtypes(fmt: Format) -> None:
 def test_encode_is_torch(name: str) -> None:
     x = cast_inputs.sweep_float32(name, count=300_000)
     x = x[np.isfinite(x)]
-    theirs = torch.from_numpy(x.copy()).to(getattr(torch, name))
-    theirs = theirs.view(getattr(torch, f"int{8 * theirs.element_size()}")).numpy().view(lp.formats[name].code_dtype)
+    cast = torch.from_numpy(x.copy()).to(getattr(torch, name))
+    theirs = cast.view(getattr(torch, f"int{8 * cast.element_size()}")).numpy().view(lp.formats[name].code_dtype)
     assert np.array_equal(lp.encode(x, name), theirs)
 
 

@@ -32,7 +32,7 @@ def value_of(text: str) -> Value:
 
 
 def options_of(target: Format) -> list[dict[str, object]]:
-    opsets = [{"opset": opset} for opset in dict.fromkeys((max(9, target.since), 28))]
+    opsets: list[dict[str, object]] = [{"opset": opset} for opset in dict.fromkeys((max(9, target.since), 28))]
     if target.kind is not Kind.FLOAT or target.bits != 8:
         return opsets
     if not target.has_zero:

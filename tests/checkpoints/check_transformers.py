@@ -244,11 +244,11 @@ def compare_recipes(folder: Path) -> bool:
             good &= compare_tensors(FP8BlockDequantizer.from_pretrained(str(quantized)), quantized)
     for recipe in ("deepseek-fp8", "deepseek-fp8-ue8m0"):
         for title, sizes in (("stacked", (128, 256)), ("edges", (192, 320))):
-            source = folder / f"{recipe}-{title}-source"
-            write_plain(source, deepseek_config(*sizes))
+            plain = folder / f"{recipe}-{title}-source"
+            write_plain(plain, deepseek_config(*sizes))
             if title == "stacked":
-                save_file(stacked(tensors_of(source), *EXPERTS), source / "model.safetensors", {"format": "pt"})
-            convert(source, folder / f"{recipe}-{title}", recipe=recipe)
+                save_file(stacked(tensors_of(plain), *EXPERTS), plain / "model.safetensors", {"format": "pt"})
+            convert(plain, folder / f"{recipe}-{title}", recipe=recipe)
             good &= compare_codes(f"{recipe}, {title}", folder / f"{recipe}-{title}")
     unfit = Model(folder / "deepseek-fp8-stacked", fp8).unfit
     print(f"{'':24} a limit of theirs: stacked experts are not dequantized, keys that do not fit: {unfit or 'none'}")

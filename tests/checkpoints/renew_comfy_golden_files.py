@@ -132,9 +132,9 @@ def main() -> None:
                 result |= made
                 digests[recipe][f"{module}weight"] = digest(values)
             save(result, f"{recipe}.safetensors")
-        result, values = others()
+        result, plain = others()
     save(result, "padded.safetensors")
-    digests["padded"] = {name: digest(one) for name, one in values.items()}
+    digests["padded"] = {name: digest(one) for name, one in plain.items()}
     (GOLDEN / "digests.json").write_text(json.dumps(digests, indent=1) + "\n")
 
 

@@ -53,7 +53,7 @@ def test_check_array_target(tmp_path: Path) -> None:
 def test_the_old_module_warns(tmp_path: Path) -> None:
     with pytest.warns(DeprecationWarning, match=r"lowprec\.checkpoints\.npy is read_array and write_array"):
         npy = lowprec.checkpoints.npy
-    assert (npy.read, npy.write) == (read, write)
+    assert (npy.read, npy.write) == (read, write)  # type: ignore[attr-defined]
     with pytest.warns(DeprecationWarning, match=r"lowprec\.npy is read_array and write_array"):
         assert lp.npy is npy
     with pytest.raises(AttributeError, match="has no attribute 'npz'"):

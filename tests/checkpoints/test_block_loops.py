@@ -197,6 +197,6 @@ def test_what_does_not_fit_is_refused() -> None:
         (lambda: decode_blocks("Q8_0", blocks, np.zeros((64, 2), np.float32)[:, 0]), "`out` must be dense"),
     ):
         with pytest.raises(ValueError, match=why):
-            call()  # type: ignore[no-untyped-call]
+            call()
     _kernels.encode_blocks("Q8_0", None, x[:0], blocks[:0], 0)
     _kernels.decode_blocks("Q8_0", blocks[:0], x[:0], 0)

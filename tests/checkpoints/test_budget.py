@@ -20,7 +20,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     seen: list[tuple[int, int]] = []
 
     def choose(*arguments: object) -> tuple[int, int]:
-        seen.append(choose_chunks(*arguments))  # type: ignore[arg-type]
+        seen.append(choose_chunks(*arguments))
         return seen[-1]
 
     monkeypatch.setattr(conversion, "choose_chunks", choose)

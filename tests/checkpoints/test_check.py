@@ -193,7 +193,7 @@ def test_it_reads_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_arguments() -> None:
     for arguments in ({"max_memory": "x"}, {"progress": "loud"}):
         with pytest.raises(ValueError, match=next(iter(arguments))):
-            check("x", **arguments)  # type: ignore[arg-type]
+            check("x", **arguments)
     for command in ("check", "check a b", "check a --max-memory x"):
         with pytest.raises(SystemExit):
             main(command.split())

@@ -241,7 +241,7 @@ def test_paths_that_lead_to_nothing(name: str, tmp_path: Path) -> None:
         (lambda p: p.symlink_to(p.name), "symbolic links|No such file"),
         (lambda p: p.write_bytes(b"\0" * 9), "must be"),
     ):  # fmt: skip
-        build(tmp_path / name)  # type: ignore[operator]
+        build(tmp_path / name)
         with pytest.raises(FileError, match=why):
             inspect(tmp_path / name)
         if os.path.lexists(tmp_path / name):

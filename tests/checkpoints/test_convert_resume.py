@@ -47,7 +47,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[set[str], set[str]]:
         read_into(self, buffer, location, at)
 
     def note_task(self: Worker, task: Task) -> TaskResult:
-        converted.add(task.operation.tensor.location.path.name)  # type: ignore[union-attr]
+        converted.add(task.operation.tensor.location.path.name)
         return convert_task(self, task)
 
     monkeypatch.setattr(TensorReader, "read_into", note_read)

@@ -135,7 +135,7 @@ def test_gptq(inputs: int, outputs: int, size: int, bits: int, act_order: bool, 
 
 def test_gptq_without_g_idx_or_group_size() -> None:
     tensors, config, values = gptq(64, 32, 16)
-    del tensors[P + "g_idx"], config["group_size"]  # type: ignore[attr-defined]
+    del tensors[P + "g_idx"], config["group_size"]
     check((tensors, config, values))
 
 
@@ -200,10 +200,10 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults(name: str) -> None:
     make, said, changes, text = FAULTS[name]
-    tensors, config, _ = make(64, 32, 32)  # type: ignore[operator]
+    tensors, config, _ = make(64, 32, 32)
     content = {**tensors, **{P + one: array for one, array in changes.items()}}  # type: ignore[attr-defined]
     source = write({one: array for one, array in content.items() if array is not None}, {**config, **said})
-    with pytest.raises(FileError, match=text):  # type: ignore[arg-type]
+    with pytest.raises(FileError, match=text):
         convert(source, "out", to="bfloat16")
     assert not Path("out").exists()
 

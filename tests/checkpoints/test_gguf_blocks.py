@@ -20,7 +20,7 @@ from lowprec.checkpoints.schemes.ggml import BLOCK_TYPES, TOOL, WHOLE_TYPES
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32
 
 Array = np.ndarray[Any, Any]
-Type = gguf.GGMLQuantizationType
+Type: Any = gguf.GGMLQuantizationType
 WRITTEN = {name: kind for name, kind in (BLOCK_TYPES | WHOLE_TYPES).items() if kind.is_written}
 
 

@@ -266,7 +266,7 @@ def test_refusals(model: Path, tmp_path: Path) -> None:
         (large, "y.gguf", {"recipe": "f16"}, "'w.weight': has numbers too large for F16"),
     ):  # fmt: skip
         with pytest.raises(FileError, match=why) as caught:
-            convert(source, tmp_path / name, **options)  # type: ignore[arg-type]
+            convert(source, tmp_path / name, **options)
         assert len(str(caught.value).splitlines()) == 1
         assert leftovers(tmp_path) == []
         assert sorted(path.name for path in tmp_path.iterdir()) == before

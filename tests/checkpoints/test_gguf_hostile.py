@@ -146,7 +146,7 @@ def test_damaged_files(changes: list[tuple[int, str, bytes]], options: dict[str,
         target = Path(name, "y.gguf" if "recipe" in options else "y.safetensors")
         said = None
         try:
-            convert(path, target, threads=1, verify=True, **options)  # type: ignore[arg-type]
+            convert(path, target, threads=1, verify=True, **options)
         except FileError as error:
             said = str(error)
         assert said is None or len(said.splitlines()) == 1

@@ -306,7 +306,7 @@ def test_a_mapping_that_cannot_be_written() -> None:
         assert checkpoint.path == folder
         assert checkpoint.get("nothing") is None
         with pytest.raises(TypeError):
-            checkpoint["new"] = np.ones(3)  # type: ignore[index]
+            checkpoint["new"] = np.ones(3)
         first, second = checkpoint[W], checkpoint[W]
         first[:] = 0
         assert second.any()

@@ -50,7 +50,7 @@ def test_names_that_are_not_there() -> None:
                 with pytest.raises(KeyError, match=text):
                     call(name)
         with pytest.raises(KeyError, match="names are texts, not int"):
-            checkpoint[3]  # type: ignore[index]
+            checkpoint[3]
         with pytest.raises(KeyError, match=r"did you mean .* or 'n\.weight'"):
             checkpoint.read("weight", raw=True)
 

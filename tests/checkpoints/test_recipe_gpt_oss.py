@@ -39,7 +39,7 @@ def downcast(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     scale = (exponents << 23).view(torch.float32)
     products = (groups * torch.where(exponents == 0, torch.zeros(()), 1 / scale)).reshape(x.shape)
     size = products.abs()
-    code = sum((size > half).to(torch.uint8) for half in (0.25, 1.25, 2.5, 5))
+    code: Any = sum((size > half).to(torch.uint8) for half in (0.25, 1.25, 2.5, 5))
     code = code + sum((size >= half).to(torch.uint8) for half in (0.75, 1.75, 3.5))
     code = code | products.signbit().to(torch.uint8) << 3
     return exponents[..., 0].to(torch.uint8), code[..., ::2] | code[..., 1::2] << 4

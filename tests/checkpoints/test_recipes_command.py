@@ -58,7 +58,7 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert header.split() == ["recipe", "layout", "what", "is", "written"]
     assert [line.split()[0] for line in lines] == [*NAMES, "fnuz", "fn"]
     for recipe, line in zip((*RECIPES, *CHANGES), lines, strict=True):
-        assert line.endswith(recipe.summary)
+        assert line.endswith(recipe.summary)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", NAMES)

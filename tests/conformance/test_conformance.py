@@ -181,7 +181,8 @@ def test_each_input_shows_its_difference_again(found: Report, tally: Counter[str
         if not any("shape" in shown for shown in one.inputs):
             assert int(got.reshape(-1)[0]) == theirs, one
         if one.operator == "Cast":
-            rules = {"saturate": bool(one.attributes.get("saturate", 1)), "opset": 23 if one.rule == "FNUZ Inf" else 28}
+            rules: dict[str, Any] = {"saturate": bool(one.attributes.get("saturate", 1))}
+            rules["opset"] = 23 if one.rule == "FNUZ Inf" else 28
             rules["round_mode"] = one.attributes.get("round_mode")
             (shown,) = one.inputs
             if shown["format"] == "string":

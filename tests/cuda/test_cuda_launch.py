@@ -51,7 +51,7 @@ def test_geometry(n: int) -> None:
         assert blocks * threads * made.vector_length >= n > (blocks - 1) * threads * made.vector_length or blocks == 1
 
 
-def _program(source: str, target: str, **ends: bool) -> object:
+def _program(source: str, target: str, **ends: bool) -> Any:
     rows = FORMATS[source], FORMATS[target]
     return make_program(make_plan(*rows, cast_rules(*rows)), **ends)
 

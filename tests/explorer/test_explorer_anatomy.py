@@ -100,8 +100,8 @@ def test_neighbours_are_the_next_values(fmt: Format) -> None:
 
 def test_minus_zero_and_fnuz() -> None:
     assert [near and near.code for near in view.neighbours(0x80, numbers_format(17))] == [0x81, 0x01]
-    assert view.neighbours(0x81, numbers_format(17))[1].code == 0x80  # type: ignore[union-attr]
-    assert view.neighbours(0x81, numbers_format(18))[1].code == 0x00  # type: ignore[union-attr]
+    assert view.neighbours(0x81, numbers_format(17))[1].code == 0x80
+    assert view.neighbours(0x81, numbers_format(18))[1].code == 0x00
 
 
 def numbers_format(onnx_enum: int) -> Format:

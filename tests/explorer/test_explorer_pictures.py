@@ -85,7 +85,7 @@ def test_the_bits_of_a_code(fmt: Format) -> None:
 def test_exponents_stand_above_the_line_and_what_follows_does_not() -> None:
     root, _ = parsed(pictures.bit_row(anatomy_view.anatomy("0x2a", "float8_e4m3fn")))
     formula = root.findall(f"{SVG}text")[-1]
-    height, heights = 0, {}
+    height, heights = 0.0, {}
     for part in formula:
         height += float(part.get("dy"))
         heights[part.text.strip()] = height

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from lowprec import explorer
 from lowprec.explorer import page_states, templates, theme, url_query
 
-FOLDER = Path(explorer.__file__).parent
+FOLDER = Path(explorer.__file__).parent  # type: ignore[attr-defined]
 STATES = tuple(page_states.STATES.values())
 NAMES = sorted({field.name for cls in STATES for field in dataclasses.fields(cls)})
 TEXTS = st.text(max_size=30) | st.sampled_from(

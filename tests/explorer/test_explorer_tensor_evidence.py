@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def quantized(state: Quantize) -> Quantized:
     return quantize(tensor.values, state.settings())
 
 
-def press(test: object) -> str:
+def press(test: Any) -> str:
     return texts(healthy(next(button for button in test.button if button.label == "Check now").click().run()))
 
 

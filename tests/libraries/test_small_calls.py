@@ -102,7 +102,7 @@ def test_options_and_other_names_are_not_taken_for_what_came_before() -> None:
             with pytest.raises((TypeError, ValueError), match="`fmt` must be"):
                 lp.encode(X, nothing)
         with pytest.raises(ValueError, match="`packed` must be"):
-            lp.encode(X, "float8_e4m3fn", packed=2)  # type: ignore[arg-type]
+            lp.encode(X, "float8_e4m3fn", packed=2)
 
 
 def test_tensors_of_odd_kinds_after_a_dense_one() -> None:

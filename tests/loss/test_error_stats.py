@@ -243,7 +243,7 @@ def test_the_state_is_exact_as_json() -> None:
 def test_what_is_no_state(value: object) -> None:
     state = ErrorStats().state() | {"elements": value}
     with pytest.raises(ValueError, match="`state` must have a number 'elements'"):
-        ErrorStats.from_state(state)  # type: ignore[arg-type]
+        ErrorStats.from_state(state)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

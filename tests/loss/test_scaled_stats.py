@@ -70,7 +70,7 @@ def elements(factors: Array, limits: Limits, dtype: Any, seed: int) -> Array:
     rng = np.random.default_rng(seed)
     shape = factors.shape
     with np.errstate(all="ignore"):
-        x = rng.standard_normal(shape).astype(np.float32) * factors * np.float32(limits.high / 3)
+        x = rng.standard_normal(shape).astype(np.float32) * factors * np.float32(limits.high / 3)  # type: ignore[attr-defined]
         kind = rng.integers(0, 12, shape)
         end = np.where(rng.integers(0, 2, shape) == 0, limits.low, limits.high).astype(np.float32) * factors
         beside = np.nextafter(end, np.where(rng.integers(0, 2, shape) == 0, np.inf, -np.inf).astype(np.float32))

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import lowprec as lp
 from lowprec import _kernels
 from lowprec.backends.cpu_limits import available_cores
 
@@ -71,6 +72,13 @@ def test_threads_variable(value: str, wanted: str) -> None:
 def test_instruction_set_variable(value: str) -> None:
     done = process("-c", STATE, LOWPREC_ISA=value)
     assert (done.stdout.split()[0], done.stderr) == (value or _kernels.available_isas()[-1], "")
+
+
+def test_one_thread_has_a_reason() -> None:
+    info = lp.build_info()
+    assert (info["serial_reason"] is None) == (info["openmp"] > 0)
+    assert info["openmp"] == _kernels.openmp()
+    assert info["openmp"] or info["threads"] == 1
 
 
 def test_an_unknown_instruction_set() -> None:

@@ -157,7 +157,7 @@ if __name__""",
 def test_torch_forks_with_our_conversions() -> None:
     """A DataLoader forks its workers after a parallel region, and each of them converts."""
 
-    class Rows(torch.utils.data.Dataset):
+    class Rows(torch.utils.data.Dataset[Any]):
         def __len__(self) -> int:
             return 4
 

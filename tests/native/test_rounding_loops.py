@@ -185,6 +185,6 @@ def test_odd_modes(odd_mode: None) -> None:
         seed = {"seed": 1} if mode in STOCHASTIC else {}
         got = lp.encode(x, target, rounding=mode, **seed)
         expected = _kernels.in_default_mode(
-            lambda mode=mode, target=target, seed=seed: lp.encode(x, target, rounding=mode, **seed)
+            lambda mode=mode, target=target, seed=seed: lp.encode(x, target, rounding=mode, **seed)  # type: ignore[misc]
         )
         np.testing.assert_array_equal(got, expected)

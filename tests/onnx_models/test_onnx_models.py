@@ -30,7 +30,7 @@ def _codes(array: np.ndarray) -> list[int]:
     return array.reshape(-1).view(f"u{array.dtype.itemsize}").tolist()
 
 
-def _both(model: onnx.ModelProto, feeds: dict[str, Any]) -> list[np.ndarray]:
+def _both(model: onnx.ModelProto, feeds: dict[str, Any]) -> Any:
     """Run a model the two ways there are; they must agree."""
     first = ReferenceEvaluator(model, new_ops=ops).run(None, feeds)
     second = Evaluator(model).run(None, feeds)

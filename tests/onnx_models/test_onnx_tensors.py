@@ -38,7 +38,7 @@ def _same(ours: np.ndarray, theirs: np.ndarray, fmt: Format, tally: Counter[str]
     assert ours.shape == theirs.shape
     found, wanted = (np.ascontiguousarray(one).reshape(-1).view(np.uint8) for one in (ours, theirs))
     if fmt.bits < 8:  # numpy_helper leaves what lies above int4 and int2 as it came
-        found, wanted = found & fmt.code_mask, wanted & fmt.code_mask
+        found, wanted = (one & np.uint8(fmt.code_mask) for one in (found, wanted))
     differ = int((found != wanted).sum())
     tally["TensorProto beside onnx.numpy_helper, elements"] += ours.size
     tally["TensorProto beside onnx.numpy_helper, elements differ"] += differ

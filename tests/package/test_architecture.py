@@ -63,18 +63,19 @@ def test_import_is_lazy() -> None:
 
 FOLDERS = {  # folder (or module) -> the folders it may import, beside the compiled module where `_kernels` is named
     "_native": set(),
+    "_kernel_choice": {"_kernels"},
     "spec": {"_kernels"},  # for the floating-point mode alone
     "reference": {"spec"},
     "arrays": {"spec"},
     "plans": {"spec", "arrays"},
-    "backends": {"spec", "arrays", "plans", "_kernels"},
+    "backends": {"spec", "arrays", "plans", "_kernels", "_kernel_choice"},
     "ops": {"spec", "arrays", "plans", "backends", "_kernels"},
     "loss": {"spec", "arrays", "plans", "backends", "ops", "_kernels"},
     "onnx": {"spec", "arrays", "ops"},
     "conformance": {"spec", "reference", "ops", "_kernels"},
     "checkpoints": {"spec", "arrays", "plans", "backends", "ops", "loss"},
     "cli": {"spec", "reference", "arrays", "backends", "ops", "loss", "checkpoints", "conformance", "__init__"},
-    "__init__": {"spec", "reference", "arrays", "backends", "ops", "checkpoints"},
+    "__init__": {"_kernel_choice", "spec", "reference", "arrays", "backends", "ops", "checkpoints"},
     "__main__": {"cli"},
     "torch_ops": {"ops"},
 }

@@ -11,6 +11,7 @@ from support.paths import ROOT
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
+_CONTENTS = re.compile(r"^```\{toctree\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.MULTILINE)
 
 
@@ -34,6 +35,14 @@ def links(page: Path) -> list[tuple[Path, str]]:
     return found
 
 
+def contents(page: Path) -> list[Path]:
+    """Return the pages in the tables of contents of a page, each a path without `.md`, or `title <path>`."""
+    lines = [line for block in _CONTENTS.findall(page.read_text(encoding="utf-8")) for line in block.splitlines()]
+    names = [re.sub(r".*<(.*)>", r"\1", line) for line in lines if line and not line.startswith(":")]
+    found = ((page.parent / f"{name}.md", page.parent / f"{name}.ipynb") for name in names)
+    return [(notebook if notebook.exists() else text).resolve() for text, notebook in found]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files_and_headings(page: Path) -> None:
     for path, anchor in links(page):
@@ -42,6 +51,14 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
             assert anchor in anchors(path), (path, anchor)
 
 
-def test_every_page_is_linked_to() -> None:
-    linked = {path.resolve() for page in PAGES for path, _ in links(page)}
-    assert [page.name for page in PAGES if page.resolve() not in linked and page.parent != ROOT] == []
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_tables_of_contents_list_pages(page: Path) -> None:
+    assert [path for path in contents(page) if not path.exists()] == []
+
+
+def test_every_page_is_in_one_table_of_contents() -> None:
+    """Every page below docs/ but the first one is reached from it, and has one place in the sidebar of the site."""
+    docs = ROOT / "docs"
+    listed = sorted(path for page in PAGES for path in contents(page))
+    pages = [*PAGES, *docs.glob("*.ipynb"), *docs.glob("[!_]*/**/*.ipynb")]
+    assert listed == sorted(page for page in pages if page.is_relative_to(docs) and page != docs / "index.md")

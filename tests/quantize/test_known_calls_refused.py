@@ -102,7 +102,7 @@ def test_out_over_what_is_read(name: str, shift: int) -> None:
     expected = np.clip(np.rint(x / scale[:, None]) + zero[:, None], -128, 127).astype(np.int8)
     room = np.zeros(x.nbytes + 64, np.uint8)
     for _ in range(2):
-        operands = {"x": x, "scale": scale, "zero_point": zero}
+        operands: dict[str, Any] = {"x": x, "scale": scale, "zero_point": zero}
         held = operands[name]
         view = room[: held.nbytes].view(held.dtype).reshape(held.shape)
         view[...] = held

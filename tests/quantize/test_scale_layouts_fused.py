@@ -102,7 +102,7 @@ def _compare(
     packed, unpacked = options.packed and operator == QUANTIZE, options.packed and operator == DEQUANTIZE
     shape = wanted.shape if unpacked else None
     n = wanted.size if unpacked else x.size
-    plan, found = resolve_operands(operator, x, *scales, options, shape)
+    plan, found = resolve_operands(operator, x, *scales, options, shape)  # type: ignore[call-arg]
     operands = cpu_operands(Job(x, plan, found, shape=shape), n, run)
     out = np.empty(wanted.nbytes, np.uint8)
     for isa in TIERS:

@@ -180,7 +180,7 @@ def test_minmax_is_dynamic_quantize_linear_with_another_range(to: str) -> None:
             part = part[np.isfinite(part)]
             low, high = np.float32(min(part.min(initial=0), 0)), np.float32(max(part.max(initial=0), 0))
             if low == high:
-                wanted = 1.0, 0
+                wanted: tuple[Any, int] = 1.0, 0
             else:  # the operator's function body, in float32
                 step = (high - low) / np.float32(int(target.max) - int(target.min))
                 wanted = (

@@ -104,5 +104,5 @@ def test_rounding_to_nearest_as_from_float64(specials: str) -> None:
             wanted = lp.mx_quantize(x.astype(np.float64), element, **options)  # composed of casts
             assert list(map(codes, lp.mx_quantize(x, element, **options))) == list(map(codes, wanted))
         options = {"rounding": rounding, "specials": specials, "global_scale": 0.3}
-        found, wanted = (lp.nvfp4_quantize(x.astype(dtype), **options) for dtype in (np.float32, np.float64))
-        assert list(map(codes, found[:2])) == list(map(codes, wanted[:2]))
+        single, double = (lp.nvfp4_quantize(x.astype(dtype), **options) for dtype in (np.float32, np.float64))
+        assert list(map(codes, single[:2])) == list(map(codes, double[:2]))

@@ -115,8 +115,8 @@ def test_every_number_of_a_grid_has_the_error_of_its_piece(name: str, rounding: 
         assert found is not None
         assert found.error is None or largest[measure] <= found.error
         if found.error is not None and found.x:  # and an error as large is there
-            near = found.x + abs(found.x) * Fraction({"at": 0, "above": 1, "below": -1}[found.side], 2**40)
-            assert abs(curve.at(near, measure).mean) == pytest.approx(float(found.error), rel=1e-6)
+            place = found.x + abs(found.x) * Fraction({"at": 0, "above": 1, "below": -1}[found.side], 2**40)
+            assert abs(curve.at(place, measure).mean) == pytest.approx(float(found.error), rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["binary10p4se", "binary9p4ue", "float8_e4m3fn", "float8_e8m0fnu", "int8"])

@@ -69,7 +69,7 @@ def test_they_are_neighbours_of_53_bits() -> None:
 
 
 def is_normal(number: float) -> bool:
-    return number >= np.finfo(np.float64).tiny
+    return bool(number >= np.finfo(np.float64).tiny)
 
 
 def test_what_is_refused() -> None:

@@ -199,7 +199,7 @@ def test_what_cannot_be_registered() -> None:
     with pytest.raises(ValueError, match="`fmt` must be a float format; got mine, which is of kind int"):
         lp.register(Format(**{**whole, "name": "mine"}))
     with pytest.raises(TypeError, match="`fmt` must be a Format; got str"):
-        lp.register("float16")  # type: ignore[arg-type]
+        lp.register("float16")
 
 
 # ---- descriptions in files

@@ -63,7 +63,7 @@ def test_opset_must_be_the_default() -> None:
 def test_conversions() -> None:
     # 0 11110 01 is the largest, 7E Inf, 7F NaN
     assert [lp.encode(X, FMT).tolist(), lp.cast(X, FMT).tolist()] == [CODES.tolist()] * 2
-    assert [reference.encode(float(value), FMT) for value in X] == CODES.tolist()
+    assert [reference.encode(float(value), FMT) for value in X] == CODES.tolist()  # type: ignore[attr-defined]
     assert lp.encode(X, FMT, saturate=False).tolist() == [0x3C, 0x80, 0x7E, 0x7F, 0xFE]
     assert np.array_equal(lp.decode(CODES, FMT), [1.0, 0.0, 81920.0, np.nan, -81920.0], equal_nan=True)
     assert np.asarray(lp.cast_like(CODES, np.float16(0), source=FMT)).dtype == np.float16
@@ -76,7 +76,7 @@ def test_conversions() -> None:
 
 def test_quantization_to_more_than_8_bits() -> None:
     fmt, x, scale = lp.as_format("binary12p6se"), np.float32([0.3, -7.7, 1e9, -1e30, np.nan, -0.0]), np.float32(0.3)
-    codes = [exact_quantize.quantize(float(value), float(scale), None, fmt, precision="float32") for value in x]
+    codes = [exact_quantize.quantize(float(value), float(scale), None, fmt, precision="float32") for value in x]  # type: ignore[attr-defined]
     for xp in (np, strict):
         got = lp.quantize_linear(xp.asarray(x), xp.asarray(scale), output_dtype=fmt)
         assert np.asarray(got).tolist() == codes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ E4M3 = {"exponent_bits": 4, "mantissa_bits": 3}
       {"exponent_bits": 8, "mantissa_bits": 0, "signed": False, "inf": False, "nan": "all-ones", "zero": False},
       "e8m0,signed=0,inf=0,nan=all-ones,zero=0")],
 )  # fmt: skip
-def test_what_a_text_describes(text: str, facts: dict, spelling: str) -> None:
+def test_what_a_text_describes(text: str, facts: dict[str, Any], spelling: str) -> None:
     fmt = float_format_spelled(text)
     assert fmt is lp.float_format(spelling, **facts)
     assert spelling_of(fmt) == spelling

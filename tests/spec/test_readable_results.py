@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from support.notebook_page import page_of
 
 import lowprec as lp
 from lowprec.cli import main
@@ -31,25 +31,6 @@ SHOWN = {  # typed from the formats' documents
 DESCRIBED = Format(
     "float8_e3m4", "FLOAT8E3M4", 1001, Kind.FLOAT, 3, 4, 3, True, True, NaNRule.IEEE, True, None, 28, "it's <here>"
 )
-
-
-class _Cells(HTMLParser):
-    """The text of every cell, row by row; the caption is a row of its own."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.rows: list[list[str]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag in ("tr", "caption"):
-            self.rows.append([])
-        if tag in ("th", "td", "caption"):
-            self.rows[-1].append("")
-
-    def handle_data(self, data: str) -> None:
-        if self.rows and self.rows[-1] and data != "\n":
-            self.rows[-1][-1] += data
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -83,9 +64,9 @@ def test_formats_with_nothing_normal_or_nothing_subnormal() -> None:
 
 
 def test_a_format_as_html() -> None:
-    rows = _Cells(DESCRIBED._repr_html_()).rows
-    assert rows[0] == ["", "float8_e3m4"]
-    assert {name: text for name, text in rows[1:] if name in ("bias", "max", "NaN codes", "defined by")} == {
+    (table,) = page_of(DESCRIBED).tables
+    assert table.caption == "float8_e3m4"
+    assert {name: table.facts[name] for name in ("bias", "max", "NaN codes", "defined by")} == {
         "bias": "3",
         "max": "15.5",
         "NaN codes": "71-7F, F1-FF",
@@ -98,7 +79,7 @@ def test_formats_lists_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["formats"]) == 0
     assert capsys.readouterr().out == f"{lp.formats!r}\n"
     assert [line.split()[0] for line in repr(lp.formats).splitlines()] == ["format", *lp.formats]
-    rows = _Cells(lp.formats._repr_html_()).rows
+    rows = page_of(lp.formats).tables[0].rows
     header = [
         "format",
         "ONNX",
@@ -127,7 +108,7 @@ def test_formats_is_a_mapping() -> None:
     with pytest.raises(KeyError, match="nosuch"):
         lp.formats["nosuch"]
     with pytest.raises(TypeError):
-        lp.formats["int4"] = DESCRIBED  # type: ignore[index]
+        lp.formats["int4"] = DESCRIBED
 
 
 def test_no_module_has_the_name_of_a_public_function() -> None:
@@ -145,8 +126,9 @@ def test_an_explanation_shows_its_table(capsys: pytest.CaptureFixture[str]) -> N
     found = lp.explain("0.3", "float8_e4m3fn")
     assert main(["explain", "0.3", "float8_e4m3fn"]) == 0
     assert capsys.readouterr().out == f"{found!r}\n" == f"{found}\n"
-    assert _Cells(found._repr_html_()).rows == [
-        ["float8_e4m3fn: nearer to the upper neighbour"],
+    (table,) = page_of(found).tables
+    assert table.caption == "float8_e4m3fn: nearer to the upper neighbour"
+    assert table.rows == [
         ["", "code", "bits", "hex-float", "decimal"],
         ["x", "", "", "", "0.3"],
         ["lower", "0x29", "0|0101|001", "0x1.2p-2", "0.28125"],

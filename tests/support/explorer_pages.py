@@ -17,7 +17,7 @@ with contextlib.suppress(ImportError, AttributeError):
     from streamlit.components.v2 import manifest_scanner
 
     manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
-FOLDER = Path(explorer.__file__).parent
+FOLDER = Path(explorer.__file__).parent  # type: ignore[attr-defined]
 
 
 def page(name: str, **query: str) -> Any:

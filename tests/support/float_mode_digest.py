@@ -114,8 +114,9 @@ ROWS = (*NUMERIC, TINY)
 def cast_plans() -> set[cast_plan.Plan]:
     """Return every plan of Cast, once."""
     found = set()
-    rules = itertools.product(opset_rules.VERSIONS["Cast"], (True, False), round_modes.ROUND_MODES)
-    for version, saturate, round_mode in rules:
+    for version, saturate, round_mode in itertools.product(
+        opset_rules.VERSIONS["Cast"], (True, False), round_modes.ROUND_MODES
+    ):
         rules = opset_rules.CastRules(version, saturate, round_mode)
         for source, target in itertools.product(ROWS, ROWS):
             if max(source.since, target.since) <= version:
@@ -207,11 +208,11 @@ def texts() -> Part:
             codes = np.arange(1 << min(fmt.bits, 16)).astype(fmt.code_dtype)
             yield fmt.name, lp.cast(codes, "string", source=fmt).tolist()
     rng = np.random.default_rng(5)
-    for fmt in (np.float32, np.float64):
-        word = np.dtype(f"u{np.dtype(fmt).itemsize}")
+    for dtype in (np.float32, np.float64):
+        word = np.dtype(f"u{np.dtype(dtype).itemsize}")
         edges = np.concatenate([np.arange(200), (1 << 8 * word.itemsize - 9) + np.arange(200)]).astype(word)
         few = rng.integers(0, np.iinfo(word).max, 2000, word, endpoint=True)
-        yield lp.cast(np.concatenate([edges, few, few >> word.type(9)]).view(fmt), "string").tolist()
+        yield lp.cast(np.concatenate([edges, few, few >> word.type(9)]).view(dtype), "string").tolist()
 
 
 _X = np.array([0.3, -2.5, 1e-40, -1e-45, 1e3, 0.0, -0.0, np.nan, np.inf, 7.5], np.float32)
@@ -231,7 +232,7 @@ def scales() -> Part:
         yield lp.dequantize_linear(np.arange(256).astype(np.uint8), scale, 1).tobytes().hex()
         for name in (None, "float16", "bfloat16", "float32", "float8_e8m0fnu"):
             yield np.asarray(scale_argument(scale, values, None, name)[0]).tobytes().hex()
-        if values.dtype in (np.float32, np.int32):
+        if values.dtype in (np.float32, np.int32):  # type: ignore[attr-defined]
             yield np.asarray(scale_argument(scale, strict.asarray(values), None, None)[0]).tobytes().hex()
     for zero in (0.0, -0.0, 0.1, 5e-324, 1e-310, -1e-40, 0.25):
         for target in ("float4_e2m1fn", "float6_e2m3fn", "int4", "float8_e5m2"):

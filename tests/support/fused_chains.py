@@ -81,9 +81,9 @@ def _quantizations() -> Iterator[tuple[Plan, dict[str, Any]]]:
             output = None if zero else code
             options = QuantizeOptions(output_dtype=output, precision=precision, saturate=saturate)
             yield quantize_plan(row, row, zero, options), {"saturate": saturate, "precision": precision}
-    for code, result, zero in itertools.product(codes, floats, (True, False)):
+    for code, result, shifted in itertools.product(codes, floats, (True, False)):
         options = QuantizeOptions(output_dtype=result)
-        yield dequantize_plan(code, result, code if zero else None, options), {"output_dtype": result}
+        yield dequantize_plan(code, result, code if shifted else None, options), {"output_dtype": result}
 
 
 @functools.cache

@@ -31,7 +31,7 @@ class Counting(torch.Tensor):
 class Opaque(torch.Tensor):
     """A subclass that sees none."""
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
 
 class Wrapper(torch.Tensor):
@@ -40,11 +40,11 @@ class Wrapper(torch.Tensor):
     @staticmethod
     def __new__(cls, inner: Any) -> Any:
         made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, strides=inner.stride(), dtype=inner.dtype)
-        made.inner = inner
+        made.inner = inner  # type: ignore[method-assign]
         return made
 
     @classmethod
-    def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
         args, kwargs = tree_map_only(cls, lambda x: x.inner, (args, kwargs or {}))
         return function(*args, **kwargs)
 
@@ -53,7 +53,7 @@ class Deaf(Wrapper):
     """A subclass without memory, that knows no operator of lowprec."""
 
     @classmethod
-    def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
         return NotImplemented if function.namespace == "lowprec" else super().__torch_dispatch__(
             function, types, args, kwargs
         )  # fmt: skip

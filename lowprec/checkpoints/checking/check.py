@@ -14,7 +14,7 @@ from ..files.limits import Limits, parse_size
 from ..progress import check_style, make_progress
 from .configuration import check_configuration, check_hf_quant_config, check_layout
 from .files import check_files
-from .finding import Finding, merged
+from .finding import Finding, Findings, merged
 from .ignored import check_ignored
 from .pairs import check_pairs
 from .subject import Subject, subject_of
@@ -34,7 +34,7 @@ def check(
     follow_links: bool = False,
     max_memory: int | str = "256M",
     progress: str = "none",
-) -> list[Finding]:
+) -> Findings:
     """Look for what an inference engine would misread in a quantized checkpoint.
 
     Codes are paired with scales; config.json and hf_quant_config.json are compared with the tensors, the list of
@@ -54,9 +54,9 @@ def check(
 
     Returns
     -------
-    list of Finding
-        The layouts first. A finding with `misread` is an error: an engine would take numbers for what they are not, or
-        refuse the checkpoint.
+    Findings
+        A list of `Finding`, the layouts first. A finding with `misread` is an error: an engine would take numbers for
+        what they are not, or refuse the checkpoint.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def check(
     except FileError as error:
         if not place.is_dir() or str(error).startswith(f"{place}: holds no"):
             raise
-        return [Finding("files", True, "", str(error))]
+        return Findings([Finding("files", True, "", str(error))])
     reader = TensorReader()
     try:
         subject = subject_of(container, reader)

@@ -7,7 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["Finding", "merged", "name_text"]
+from ...spec.counted_text import count_text
+from ...spec.notebook_html import html_block, html_table
+
+__all__ = ["Finding", "Findings", "merged", "name_text"]
 
 _NUMBER, _COUNT = re.compile(r"\d+"), re.compile(r"\b\d+\b")
 
@@ -37,13 +40,33 @@ class Finding:
     count: int = 1
 
     def __str__(self) -> str:
-        more = f" and {self.count - 1} more like it" if self.count > 1 else ""
-        about = f"{name_text(self.tensor)}{more}: " if self.tensor else ""
+        about = f"{self._about()}: " if self.tensor else ""
         return " ".join(f"{'error' if self.misread else 'note'}: {about}{self.text}".splitlines())
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON has for it."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+    def _repr_html_(self) -> str:
+        """Return the facts as a table, for notebooks."""
+        return Findings([self])._repr_html_()
+
+    def _about(self) -> str:
+        """Return which tensors it is true of."""
+        more = f" and {self.count - 1} more like it" if self.count > 1 else ""
+        return f"{name_text(self.tensor)}{more}" if self.tensor else ""
+
+
+class Findings(list[Finding]):
+    """What `check` returns: a list that notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("error" if one.misread else "note", one.kind, one._about(), " ".join(one.text.splitlines()))
+            for one in self
+        ]
+        errors = count_text(sum(one.misread for one in self), "error")
+        return html_block(html_table([("finding", "kind", "tensor", "text"), *rows], f"check: {errors}"))
 
 
 def name_text(name: str) -> str:
@@ -51,7 +74,7 @@ def name_text(name: str) -> str:
     return ascii(name)[:120]
 
 
-def merged(findings: Iterable[Finding]) -> list[Finding]:
+def merged(findings: Iterable[Finding]) -> Findings:
     """Return findings, those of one kind about names that differ in numbers alone as one, the first of them."""
     found: dict[tuple[Any, ...], Finding] = {}
     for one in findings:
@@ -59,4 +82,4 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
         key = one.kind, one.misread, _NUMBER.sub("*", one.tensor), text
         first = found.get(key)
         found[key] = one if first is None else replace(first, count=first.count + one.count)
-    return list(found.values())
+    return Findings(found.values())

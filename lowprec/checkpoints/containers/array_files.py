@@ -143,6 +143,17 @@ def write_array(path: Path, array: Array, fmt: Format, *, overwrite: bool = True
         Its format.
     overwrite : bool
         Replace an existing file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import lowprec as lp
+    >>> codes = lp.encode(np.array([0.5, -2.0]), "float6_e2m3fn")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_array(Path(folder) / "x.npz", codes, lp.formats["float6_e2m3fn"])
+    ...     [entry] = lp.checkpoints.inspect(f"{folder}/x.npz")
+    >>> entry.format, entry.shape
+    ('float6_e2m3fn', (2,))
     """
     real = Path(os.path.realpath(path))
     content = np.asarray(array, array.dtype.newbyteorder("="), order="C")

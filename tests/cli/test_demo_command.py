@@ -1,0 +1,353 @@
+"""`lowprec demo`: its figures against NumPy and the file system, what it takes, and that it leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.command_line import fail, listing, run
+
+import lowprec as lp
+from lowprec.checkpoints import synthetic_model
+from lowprec.cli import demo_comparison, main
+
+RECIPES = ["fp8-dynamic", "mxfp4a16", "nvfp4a16", "w4a16-g32"]
+PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+LINEAR = [f"model.layers.{i}.{'mlp' if j > 3 else 'self_attn'}.{name}.weight"
+          for i in range(2) for j, name in enumerate(PROJECTIONS)]  # fmt: skip
+MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def temporary(working_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a folder for temporary files, which must be empty again at the end of a command."""
+    folder = working_folder / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def nbytes_in(path: Path) -> int:
+    files = [path] if path.is_file() else [Path(at, name) for at, _, names in os.walk(path) for name in names]
+    return sum(os.stat(file).st_size for file in files)
+
+
+def float64_of(path: Path, name: str) -> Any:
+    with lp.checkpoints.open(path) as checkpoint:
+        return checkpoint.read(name, dtype="float32").astype(np.float64)
+
+
+def sqnr_of(original: Path, output: Path, names: list[str]) -> float:
+    """Return the SQNR of some tensors as NumPy computes it from their values."""
+    signal = noise = 0.0
+    for name in names:
+        x = float64_of(original, name)
+        signal += float((x**2).sum())
+        noise += float(((float64_of(output, name) - x) ** 2).sum())
+    return 10 * float(np.log10(signal / noise))
+
+
+def row_of(text: str, name: str) -> list[str]:
+    """Return the words of a row: of a conversion bits, size, unit, multiple, SQNR, time, unit, multiple."""
+    return next(line for line in text.splitlines() if line.startswith(f"{name} ")).split()[-8:]
+
+
+def test_the_figures_are_those_of_the_files(temporary: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = run("demo", "--size", "1M", "--keep", "kept", capsys=capsys)
+    original = Path("kept/original")
+    assert sorted(os.listdir("kept")) == sorted([*RECIPES, "original"])
+    assert os.listdir(temporary) == []
+    assert f"kept has original, {', '.join(RECIPES)}." in text
+    assert "converted   14 of 21 tensors; embedding, norms and lm_head are copied, as engines expect" in text
+    copy = row_of(text, "plain copy")
+    assert copy[-7:-4] == ["16.00", f"{nbytes_in(original) / MIB:.1f}", "MiB"]
+    elements = sum(float64_of(original, name).size for name in LINEAR)
+    stored = {one.name: one.nbytes for one in lp.checkpoints.inspect(original)}
+    for name in RECIPES:
+        bits, size, unit, ratio, sqnr, *_, times = row_of(text, name)
+        output = Path("kept", name)
+        nbytes = nbytes_in(output)
+        assert (size, unit) == (f"{nbytes / 1024:.1f}", "KiB")
+        assert ratio == f"{nbytes / nbytes_in(original):.2f}"
+        assert float(sqnr) == pytest.approx(sqnr_of(original, output, LINEAR), abs=0.011)
+        made = sum(one.nbytes for one in lp.checkpoints.inspect(output) if one.name not in stored.keys() - {*LINEAR})
+        assert bits == f"{8 * made / elements:.2f}"
+        assert float(times) > 0
+    assert all(len(line) <= 100 or str(temporary.parent)[:20] in line for line in text.splitlines())
+    assert text.isascii()
+
+
+def test_json_has_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    result = json.loads(run("demo", "--size", "1M", "--json", "--keep", "kept", capsys=capsys))
+    assert (result["source"], result["rounds"], result["bytes"]) == (None, 3, nbytes_in(Path("kept/original")))
+    assert [one["name"] for one in result["conversions"]] == RECIPES
+    for one in result["conversions"]:
+        assert one["bytes"] == nbytes_in(Path(one["output"]))
+        assert one["seconds_ratio"] == one["seconds"] / result["copy_seconds"]
+        assert (one["converted"], one["tensors"], one["options"]) == (14, 21, {"recipe": one["name"]})
+        assert one["sqnr_db"] == pytest.approx(sqnr_of(Path("kept/original"), Path(one["output"]), LINEAR), abs=0.01)
+
+
+def test_medians_of_turns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Calls take as long as a clock says that is set by hand: 1, 9, 2 s for copies, for conversions 4 s and more."""
+    clock, calls = [0.0], list[str]()
+    copying, converting = demo_comparison.Comparison._copy, demo_comparison.convert
+
+    def copy(self: Any, folder: Path) -> None:
+        copying(self, folder)
+        clock[0] += [1.0, 9.0, 2.0][calls.count("copy")]
+        calls.append("copy")
+
+    def convert(*paths: Any, **options: Any) -> Any:
+        if not options.get("dry_run"):
+            clock[0] += 4 + calls.count(options["recipe"])
+            calls.append(options["recipe"])
+        return converting(*paths, **options)
+
+    monkeypatch.setattr(demo_comparison.Comparison, "_copy", copy)
+    monkeypatch.setattr(demo_comparison, "convert", convert)
+    monkeypatch.setattr(demo_comparison.time, "perf_counter", lambda: clock[0])
+    result = json.loads(run("demo", "--size", "1M", "--json", capsys=capsys))
+    assert calls == ["copy", *RECIPES] * 3
+    assert result["copy_seconds"] == 2
+    assert [one["seconds"] for one in result["conversions"]] == [5] * 4
+    assert [one["seconds_ratio"] for one in result["conversions"]] == [2.5] * 4
+
+
+def test_commands_to_type_next(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those for a path are run as they stand, with a name that a shell must have quoted."""
+    np.savez("my x.npz", w=np.linspace(-1, 1, 4096, dtype=np.float32).reshape(64, 64))
+    lines = run("demo", "my x.npz", capsys=capsys).splitlines()
+    commands = [shlex.split(line.partition("  write one")[0]) for line in lines if line.startswith("  lowprec convert")]
+    assert len(commands) == 4
+    for number, (_, *arguments) in enumerate(commands):
+        run(*[f"{number}.npz" if one == "OUT.npz" else one for one in arguments], capsys=capsys)
+        table = lines[6 + number].split()
+        assert float(table[6]) == pytest.approx(sqnr_of(Path("my x.npz"), Path(f"{number}.npz"), ["w"]), abs=0.011)
+
+
+def _save_onnx(path: str, x: Any) -> None:
+    onnx = pytest.importorskip("onnx")
+    graph = onnx.helper.make_graph([], "g", [], [], [onnx.numpy_helper.from_array(x, "w")])
+    onnx.save(onnx.helper.make_model(graph), path)
+
+
+def _save_gguf(path: str, x: Any) -> None:
+    pytest.importorskip("gguf")
+    from support.gguf_files import write
+
+    write(Path(path), {"blk.0.ffn_up.weight": x})
+
+
+def _save_safetensors(path: str, x: Any) -> None:
+    fields = {"w": {"dtype": "F32", "shape": x.shape, "data_offsets": [0, x.nbytes]}}
+    text = json.dumps(fields).encode()
+    Path(path).write_bytes(len(text).to_bytes(8, "little") + text + x.tobytes())
+
+
+PATHS = {
+    "x.npy": (np.save, ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
+    "x.npz": (lambda path, x: np.savez(path, w=x), ["bf16", "fp8", "int8-g32", "mxfp8-g32"], "npz"),
+    "x.safetensors": (_save_safetensors, ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"], "safetensors"),
+    "x.onnx": (_save_onnx, ["fp8", "int8-rows", "mxfp4-g32", "int4-g32"], "onnx"),
+    "x.gguf": (_save_gguf, ["q8_0", "mxfp4", "q4_0"], "gguf"),
+}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_a_file_of_any_kind(name: str, temporary: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save, names, suffix = PATHS[name]
+    save(name, np.random.RandomState(1).standard_normal((64, 96)).astype(np.float32))
+    before = listing()
+    result = json.loads(run("demo", name, "--json", capsys=capsys))
+    assert [one["name"] for one in result["conversions"]] == names
+    assert all(one["sqnr_db"] > 15 and one["bytes"] < result["bytes"] for one in result["conversions"])
+    assert listing() == before
+    assert os.listdir(temporary) == []
+    run("demo", name, "--keep", "kept", capsys=capsys)
+    assert sorted(os.listdir("kept")) == sorted(f"{one}.{suffix}" for one in names)
+
+
+def test_a_large_checkpoint_is_converted_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo_comparison, "LARGE", MIB)  # headers come on top
+    styles = []
+    converting = demo_comparison.convert
+
+    def convert(*paths: Any, **options: Any) -> Any:
+        styles.append(options.get("progress"))
+        return converting(*paths, **options)
+
+    monkeypatch.setattr(demo_comparison, "convert", convert)
+    text = run("demo", "--size", "1M", capsys=capsys)
+    assert "take turns" in text
+    assert ", once each.\n" in text
+    assert styles == [None] * 4 + ["auto"] * 4
+
+
+def test_links_out_of_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("blobs").mkdir()
+    synthetic_model.write_model(Path("blobs"), 128)
+    Path("model").mkdir()
+    for name in ("model.safetensors", "config.json"):
+        Path("model", name).symlink_to(Path("../blobs", name))
+    assert fail("demo", "model", capsys=capsys).endswith("outside of the folder; say --follow-links")
+    result = json.loads(run("demo", "model", "--follow-links", "--json", capsys=capsys))
+    assert (len(result["conversions"]), result["bytes"]) == (4, nbytes_in(Path("blobs")))
+
+
+def test_no_folder_for_temporary_files(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(temporary / "none")])
+    np.savez("x.npz", w=np.ones((64, 64), np.float32))
+    assert fail("demo", "x.npz", capsys=capsys).startswith("no folder for temporary files: No usable temporary")
+
+
+def test_what_does_not_apply_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows of 80 columns have no groups of 32."""
+    x = np.random.RandomState(1).standard_normal((8, 80)).astype(ml_dtypes.bfloat16)
+    fields = {"m.0.up_proj.weight": {"dtype": "BF16", "shape": x.shape, "data_offsets": [0, x.nbytes]}}
+    text = json.dumps(fields).encode()
+    Path("model").mkdir()
+    Path("model/model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + x.tobytes())
+    Path("model/config.json").write_text('{"model_type": "llama"}')
+    lines = run("demo", "model", capsys=capsys).splitlines()
+    assert [line.split()[0] for line in lines[6:8]] == ["fp8-dynamic", "nvfp4a16"]
+    left_out = [line for line in lines if line.startswith("left out    ")]
+    assert left_out == [f"left out    {one}: has no weight that the recipe {one} quantizes" for one in RECIPES[1::2]]
+
+
+def test_values_that_a_recipe_refuses(temporary: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("demo", "--size", "1M", "--keep", "kept", capsys=capsys)
+    path = Path("kept/original/model.safetensors")
+    content = path.read_bytes()
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    at = len(content) - max(one["data_offsets"][1] for one in header.values() if "data_offsets" in one)
+    at += header[LINEAR[3]]["data_offsets"][0]
+    path.write_bytes(content[:at] + b"\xc0\x7f" + content[at + 2 :])  # a NaN
+    capsys.readouterr()
+    assert main(["demo", str(path)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"lowprec: {path}: no conversion of the demo applies; w4a16-g32: '{LINEAR[3]}': has a NaN")
+    assert error.count("\n") == 1
+    assert os.listdir(temporary) == []
+
+
+def test_bad_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez("n.npz", n=np.arange(3))
+    Path("text.txt").write_text("text")
+    Path("taken").mkdir()
+    assert fail("demo", "nothing", capsys=capsys) == "nothing: No such file or directory"
+    assert fail("demo", "text.txt", capsys=capsys).startswith("text.txt: must be .npy, .npz, .safetensors, .gguf")
+    assert fail("demo", "taken", capsys=capsys) == "taken: holds no safetensors file"
+    message = "n.npz: no conversion of the demo applies; mxfp8-g32: has no tensor that it converts"
+    assert fail("demo", "n.npz", capsys=capsys) == message
+    assert fail("demo", "--keep", "taken", capsys=capsys) == "taken: exists; --keep must name a new folder"
+    message = "no/such: must be a new folder in an existing one"
+    assert fail("demo", "--keep", "no/such", capsys=capsys) == message
+    message = "the size must be from 1M to 1024M; got 1023 bytes"
+    assert fail("demo", "--size", "1023", capsys=capsys) == message
+    run("demo", "--size", "1M", "--keep", "kept", capsys=capsys)
+    message = "kept/original/new: must lie outside of kept/original"
+    assert fail("demo", "kept/original", "--keep", "kept/original/new", capsys=capsys) == message
+    for arguments in (["n.npz", "--size", "1M"], ["--size", "many"]):
+        with pytest.raises(SystemExit) as caught:
+            main(["demo", *arguments])
+        assert caught.value.code == 2
+
+
+@pytest.mark.parametrize("keep", [[], ["--keep", "kept"]], ids=["removed", "kept"])
+@pytest.mark.parametrize("path", [[], ["x.npz"]], ids=["synthetic", "path"])
+def test_ctrl_c_leaves_nothing(
+    keep: list[str], path: list[str], temporary: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    np.savez("x.npz", w=np.ones((64, 64), np.float32))
+    before, calls = listing(), list[Path]()
+    converting = demo_comparison.convert
+
+    def convert(source: Path, target: Path, **options: Any) -> Any:
+        report = converting(source, target, **options)
+        calls.extend([] if options.get("dry_run") else [target])
+        if len(calls) == 10:  # in the last round, whose outputs would stay
+            raise KeyboardInterrupt
+        return report
+
+    monkeypatch.setattr(demo_comparison, "convert", convert)
+    assert main(["demo", *(path or ["--size", "1M"]), *keep]) == 130
+    assert capsys.readouterr().err == "lowprec: interrupted\n"
+    assert len(calls) == 10
+    assert listing() == before
+    assert os.listdir(temporary) == []
+
+
+@pytest.mark.parametrize("free", [MIB, 2 * MIB + 100_000], ids=["synthetic", "outputs"])
+def test_too_little_room(
+    free: int, temporary: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The checkpoint and a copy need 2 MiB; kept outputs, after the checkpoint was written, 1.9 MiB together."""
+    usage = shutil_usage(free)
+    monkeypatch.setattr("shutil.disk_usage", usage)
+    before = listing()
+    if free > 2 * MIB:
+        run("demo", "--size", "1M", capsys=capsys)
+        monkeypatch.setattr("shutil.disk_usage", shutil_usage(int(1.2 * MIB), 2 * MIB + 100_000))
+    error = fail("demo", "--size", "1M", "--keep", "kept", capsys=capsys)
+    assert error.startswith(f"{temporary.parent}: the demo needs ")
+    assert error.endswith("left; --keep, or TMPDIR, names a folder on another one")
+    assert listing() == before
+    assert os.listdir(temporary) == []
+
+
+def shutil_usage(free: int, first: int | None = None) -> Any:
+    """Return a function in the place of `shutil.disk_usage`; `first` is what its first call says is free."""
+    said = [free if first is None else first]
+
+    def usage(path: Any) -> Any:
+        return type("usage", (), {"free": said.pop() if said else free})
+
+    return usage
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+from lowprec.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+GOLDEN = Path(__file__).parents[1] / "checkpoints" / "golden" / "MXFP4A16"
+
+
+@pytest.mark.parametrize(
+    ("limit", "arguments", "what"),
+    [(MIB // 2, ["--size", "1M"], "new/original: cannot be written"), (4096, ["x.npz"], "new/copy"),
+     (60_000, [str(GOLDEN)], "new/fp8-dynamic: cannot be written"),
+     (60_000, [str(GOLDEN), "--keep", "kept"], "new/fp8-dynamic: cannot be written")],
+    ids=["synthetic", "copy", "output", "kept output"],
+)  # fmt: skip
+def test_a_full_disk(limit: int, arguments: list[str], what: str, temporary: Path) -> None:
+    np.savez("x.npz", w=np.ones((64, 64), np.float32))
+    before = listing()
+    command, environment = [sys.executable, "-c", LIMITED, str(limit), "demo"], {**os.environ, "TMPDIR": str(temporary)}
+    done = subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith("lowprec: ")
+    assert what in done.stderr
+    assert done.stderr.endswith("; File too large\n")
+    assert done.stderr.count("\n") == 1
+    assert listing() == before
+    assert os.listdir(temporary) == []

@@ -1,0 +1,63 @@
+"""The API reference: every public name is in docs/api/index.md, and every docstring passes checks of numpydoc."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from types import FunctionType, ModuleType
+from typing import Any
+
+import pytest
+from support.paths import ROOT
+
+MODULES = ("lowprec", "lowprec.checkpoints", "lowprec.loss", "lowprec.reference", "lowprec.onnx")
+CHECKS = {
+    "GL01", "GL02", "GL03", "GL05", "GL06", "GL07", "GL08", "GL09", "GL10",  # layout, sections, a docstring at all
+    "SS01", "SS02", "SS03", "SS04", "SS05", "SS06",  # the first line
+    "PR02", "PR05", "PR06", "PR07", "PR09", "PR10",  # Parameters: none unknown, each described
+    "RT03", "RT05", "YD01", "SA02", "SA03", "SA04",
+}  # fmt: skip
+FUNCTIONS = CHECKS | {"EX01"}  # an example too
+
+
+def module_of(name: str) -> ModuleType:
+    """Import a module; skip the test where a package that it needs is missing."""
+    if name == "lowprec.onnx":
+        pytest.importorskip("onnx")
+    return importlib.import_module(name)
+
+
+def listed() -> Iterator[tuple[str, str]]:
+    """Yield module and name of everything that the index lists."""
+    text = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
+    for module, block in re.findall(r"\.\. currentmodule:: (\S+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for name in re.findall(r"^   (\w+)$", block, re.MULTILINE):
+            yield module, name
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_index_lists_every_public_name_once(name: str) -> None:
+    found = sorted(one for module, one in listed() if module == name)
+    assert found == sorted(module_of(name).__all__)
+
+
+def test_the_index_lists_no_other_module() -> None:
+    assert {module for module, _ in listed()} == set(MODULES)
+
+
+def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    for name in module.__all__:
+        found = getattr(module, name)
+        if callable(found) and getattr(found, "__doc__", None):
+            yield f"{module.__name__}.{name}", found
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings_are_numpydocs(name: str) -> None:
+    validate = pytest.importorskip("numpydoc.validate").validate
+    wrong = []
+    for path, found in _public(module_of(name)):
+        checks = FUNCTIONS if isinstance(found, FunctionType) else CHECKS
+        wrong += [(path, code, text) for code, text in validate(path)["errors"] if code in checks]
+    assert wrong == []

@@ -1,0 +1,33 @@
+"""The source distribution holds what a build and the tests need: every file that git tracks, but what serves git."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from support.paths import ROOT
+
+pytest.importorskip("Cython", reason="setup.py needs Cython")
+pytest.importorskip("setuptools", reason="setup.py needs setuptools")
+FOR_GIT = (".git", ".github/", ".pre-commit")
+
+
+def test_it_holds_what_git_tracks(tmp_path: Path) -> None:
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("this is no checkout")
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    command = ["setup.py", "-q", "egg_info", "--egg-base", str(tmp_path), "sdist", "--dist-dir", str(tmp_path)]
+    subprocess.run([sys.executable, "-W", "ignore", *command], cwd=ROOT, capture_output=True, check=True, timeout=300)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    assert [
+        name for name in tracked if name not in held and not name.startswith(FOR_GIT) and (ROOT / name).exists()
+    ] == []
+    assert [name for name in held if name.startswith("lowprec/") and name.endswith((".c", ".so"))] == []
+    rendered = {name.removesuffix(".in") for name in tracked if name.endswith(".pxi.in")}
+    assert len(rendered) >= 5
+    assert not held & rendered
