@@ -13,6 +13,7 @@ import pytest
 from lowprec import _kernels
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed"),
     pytest.mark.skipif(not _kernels.openmp(), reason="the serial kernels are in use"),
 ]

@@ -16,6 +16,7 @@ pytest.importorskip("setuptools", reason="setup.py needs setuptools")
 FOR_GIT = (".git", ".github/", ".pre-commit")
 
 
+@pytest.mark.slow
 def test_it_holds_what_git_tracks(tmp_path: Path) -> None:
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("this is no checkout")
