@@ -11,7 +11,7 @@ import pytest
 from support.paths import ROOT
 
 pytest.importorskip("Cython", reason="setup.py needs Cython")
-pytest.importorskip("setuptools", reason="setup.py needs setuptools")
+pytest.importorskip("setuptools", "77", reason="setup.py needs setuptools 77")
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32" or not (ROOT / "setup.py").exists(), reason="no Unix compiler, or no setup.py"
 )

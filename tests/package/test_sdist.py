@@ -12,7 +12,7 @@ import pytest
 from support.paths import ROOT
 
 pytest.importorskip("Cython", reason="setup.py needs Cython")
-pytest.importorskip("setuptools", reason="setup.py needs setuptools")
+pytest.importorskip("setuptools", "77", reason="setup.py needs setuptools 77")
 FOR_GIT = (".git", ".github/", ".pre-commit")
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 PACKAGES = frozenset({
-    "PIL", "apytypes", "axe_playwright_python", "cupy", "dask", "distributed", "gfloat", "gguf", "jax", "jinja2",
-    "nbclient", "nbformat", "onnx", "onnxruntime", "playwright", "psutil", "pychop", "safetensors", "streamlit", "torch", "torchao", "tqdm",
+    "apytypes", "axe_playwright_python", "cupy", "dask", "distributed", "gfloat", "gguf", "jax", "jinja2", "nbclient",
+    "nbformat", "onnx", "onnxruntime", "PIL", "playwright", "psutil", "pychop", "safetensors", "streamlit", "torch",
+    "torchao", "tqdm",
 })  # fmt: skip
 """All that the tests import and the extra `test` does not install; any other import that fails is an error."""
 
