@@ -23,6 +23,7 @@ extensions = [
     "sphinx_design",
     "code_tables",
     "command_line",
+    "constants",
     "examples",
     "repository_links",
     "speed_plots",

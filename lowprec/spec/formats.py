@@ -123,7 +123,7 @@ class FormatTable(Mapping[str, Format]):
 
 
 FORMATS = FormatTable(row for row in tuple(globals().values()) if isinstance(row, Format))
-"""Every format by name, in the order of the rows above: floats, integers, bool, string, complex."""
+"""Every format by name: floats, integers, bool, string, complex; shown as the table that ``lowprec formats`` prints."""
 
 TABLE_ROWS.update(FORMATS.values())
 

@@ -142,3 +142,13 @@ def test_a_picture_has_every_name_and_number_as_text(extension: Any, tmp_path: P
         assert theme.text in drawn
         for text in (">float32 → float8_e4m3fn<", ">1.50<", ">4.00<", ">0.80<", ">torch<"):
             assert text in drawn, text
+
+
+def test_constants_have_the_docstring_of_their_module(extension: Any) -> None:
+    pytest.importorskip("sphinx")
+    import lowprec.loss
+
+    docstring_of = extension("constants").docstring_of
+    lines = docstring_of("lowprec.loss.CHUNK", lowprec.loss.CHUNK)
+    assert lines[0].startswith("Elements that are converted and compared together")
+    assert docstring_of("lowprec.loss.other", object()) == []

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from support.optional import optional
+
 __all__ = ["executed", "texts_of"]
 
 _TIMES = re.compile(r"(seconds=)[\d.e+-]+")
@@ -24,9 +26,7 @@ def _steady(text: str) -> str:
 def executed(path: Path) -> Any:
     """Return a notebook with the outputs of a new run, and no metadata but its language; an error is raised."""
     os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")
-    import nbclient
-    import nbformat
-
+    nbclient, nbformat = optional("nbclient"), optional("nbformat")
     notebook = nbformat.read(path, as_version=4)
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", record_timing=False).execute()
     notebook.metadata = {

@@ -9,7 +9,7 @@ import pytest
 
 PACKAGES = frozenset({
     "PIL", "apytypes", "axe_playwright_python", "cupy", "dask", "distributed", "gfloat", "gguf", "jax", "jinja2",
-    "onnx", "onnxruntime", "playwright", "psutil", "pychop", "safetensors", "streamlit", "torch", "torchao", "tqdm",
+    "nbclient", "nbformat", "onnx", "onnxruntime", "playwright", "psutil", "pychop", "safetensors", "streamlit", "torch", "torchao", "tqdm",
 })  # fmt: skip
 """All that the tests import and the extra `test` does not install; any other import that fails is an error."""
 
