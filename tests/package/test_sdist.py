@@ -1,4 +1,4 @@
-"""The source distribution holds what a build and the tests need: every file that git tracks, but what serves git."""
+"""What is distributed: the sources hold every file that git tracks, but what serves git; a wheel, what is read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,13 @@ def test_it_holds_what_git_tracks(tmp_path: Path) -> None:
     rendered = {name.removesuffix(".in") for name in tracked if name.endswith(".pxi.in")}
     assert len(rendered) >= 5
     assert not held & rendered
+
+
+def test_a_wheel_holds_what_the_explorer_reads() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"]
+    home = ROOT / "explorer"
+    patterns = [*listed["lowprec.explorer"], *(f"components/{each}" for each in listed["lowprec.explorer.components"])]
+    held = {path for pattern in patterns for path in home.glob(pattern)}
+    read = {path for path in home.rglob("*") if path.suffix in (".css", ".html", ".j2", ".js", ".json", ".svg")}
+    assert len(read) > 50
+    assert held == read
