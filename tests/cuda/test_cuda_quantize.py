@@ -30,6 +30,8 @@ from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quanti
 from lowprec.reference.array_quantize import array_values, broadcast, rounded
 from lowprec.spec.formats import Format, as_format
 
+pytestmark = pytest.mark.slow
+
 BY_NAME = {"ids": lambda fmt: fmt.name}
 FLOAT32 = as_format("float32")
 QUANTIZED = type_table("QuantizeLinear", 28)

@@ -46,6 +46,7 @@ def test_nothing_depends_on_the_mode(nearest: dict[str, Any], mode: str) -> None
     assert digest(mode) == nearest | {"mode": mode}
 
 
+@pytest.mark.slow
 @glibc_only
 def test_every_plan_is_there(nearest: dict[str, Any]) -> None:
     assert nearest["mode"] == "nearest"
