@@ -1,4 +1,4 @@
-"""Doctests that need a package of the extra `test-all` are skipped where it is missing, by the import that fails."""
+"""Tests that need a package of the extra `test-all` are skipped where it is missing, by the import that fails."""
 
 from __future__ import annotations
 
@@ -12,16 +12,27 @@ from support.optional import missing_package
 collect_ignore = ["conftest.py", "setup.py", "build"]
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Skip a page, or a docstring, at the example that cannot import."""
+def _skip_where_a_package_is_missing() -> Generator[None, Any, Any]:
     try:
         return (yield)
-    except doctest.UnexpectedException as failure:
-        package = missing_package(failure.exc_info[1])
+    except Exception as error:
+        failure = error.exc_info[1] if isinstance(error, doctest.UnexpectedException) else error
+        package = missing_package(failure)
         if package is None:
             raise
         pytest.skip(f"could not import {package!r}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Skip a test whose fixtures cannot import."""
+    return (yield from _skip_where_a_package_is_missing())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Skip a test, a page or a docstring at the line that cannot import."""
+    return (yield from _skip_where_a_package_is_missing())
 
 
 @pytest.hookimpl(wrapper=True)

@@ -296,6 +296,7 @@ def test_the_bar_and_the_lines_go_on_where_an_earlier_run_ended(
     lines.advance(10 << 20)
     assert capsys.readouterr().err == "resumed\nconverting: 70 % of 100.0 MiB, 10.0 MiB/s, 3 s left\n"
     monkeypatch.undo()
+    pytest.importorskip("tqdm")
     bar = progress.make_progress("bar", 100 << 20)
     bar.phase("converting")
     bar.skip(60 << 20)

@@ -42,6 +42,7 @@ def test_every_rule_is_tried_and_lowprec_keeps_them(found: Report, tally: Counte
     assert sum(row["lowprec"].tried for row in found.cells.values()) > 20_000_000
 
 
+@pytest.mark.slow
 def test_the_kept_results_are_these(found: Report) -> None:
     """The explorer quotes them; a new rule, case or version needs `lowprec conformance --summary` again."""
     kept, now = kept_results(), summary(found)
@@ -105,6 +106,7 @@ def test_known_differences_are_found(
 
 
 def test_torch_saturates_one_float8_alone(found: Report) -> None:
+    pytest.importorskip("torch")
     targets = {
         rule: {one.target for one in found.differences if (one.rule, one.library) == (rule, "torch")}
         for rule in ("float8 overflow saturate", "float8 overflow")
@@ -114,6 +116,7 @@ def test_torch_saturates_one_float8_alone(found: Report) -> None:
 
 
 def test_what_is_not_offered_is_no_difference(found: Report) -> None:
+    pytest.importorskip("onnxruntime")
     for rule in ("small nearest", "small NaN", "quantize small"):  # no float4 and no float6
         assert "ONNX Runtime" not in found.cells[rule]
     tried = found.cells["quantize precision"]
@@ -127,6 +130,7 @@ def test_what_is_not_offered_is_no_difference(found: Report) -> None:
 
 def test_rounding_is_that_of_libraries_within_the_range(found: Report) -> None:
     """gfloat, pychop and APyTypes round as the exact rules say, by every mode that they have, to every format."""
+    pytest.importorskip("gfloat")
     modes = [rule for rule in RULES if rule.startswith("round ") and "over" not in rule and "below" not in rule]
     assert len(modes) == 5 * 11
     for rule in modes:
@@ -138,6 +142,7 @@ def test_rounding_is_that_of_libraries_within_the_range(found: Report) -> None:
 
 
 def test_onnx_reference_lets_shapes_pass(found: Report) -> None:
+    pytest.importorskip("onnx")
     for rule in ("quantize refuses", "dequantize refuses"):
         passing = [one for one in found.differences if (one.rule, one.library) == (rule, "onnx.reference")]
         assert len(passing) == found.cells[rule]["onnx.reference"].differ > 0
@@ -167,6 +172,8 @@ def _again(one: Any) -> tuple[Library, Call]:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the libraries overflow on purpose
 def test_each_input_shows_its_difference_again(found: Report, tally: Counter[str]) -> None:
     """From what was printed alone; the expected code of a cast is asked of the exact oracle once more."""
+    pytest.importorskip("onnx")
+    pytest.importorskip("torch")
     for one in found.differences:
         library, call = _again(one)
         (got,) = library.results(call)
@@ -256,6 +263,7 @@ def test_lowprec_may_not_decline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("onnx")
     real = importlib.import_module
 
     def refuse(name: str, *rest: Any) -> Any:

@@ -30,6 +30,8 @@ from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quanti
 from lowprec.reference.array_quantize import array_values, broadcast, rounded
 from lowprec.spec.formats import Format, as_format
 
+pytestmark = pytest.mark.slow
+
 BY_NAME = {"ids": lambda fmt: fmt.name}
 FLOAT32 = as_format("float32")
 QUANTIZED = type_table("QuantizeLinear", 28)
@@ -108,6 +110,7 @@ def test_quantize_every_type_and_precision(quantize_kernels: CpuBuild, y: Format
                     compare(tally, "CUDA on the host, QuantizeLinear", got, expected, f"{types}, {options}", x)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("source", SOURCES, **BY_NAME)
 def test_dequantize_every_type(quantize_kernels: CpuBuild, source: Format, tally: Counter[str]) -> None:
     for types in (found for found in DEQUANTIZED if found.x is source):

@@ -15,6 +15,8 @@ from lowprec.plans.cast_plan import Plan
 from lowprec.reference.array_rounding import expected_rounded
 from lowprec.spec.rounding_rules import Stream
 
+pytestmark = pytest.mark.slow
+
 STREAM = Stream(0x1234_5678_9ABC_DEF0, (1 << 33) + 5)
 PLANS = list(rounded_plans())
 

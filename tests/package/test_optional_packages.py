@@ -68,7 +68,7 @@ def test_a_package_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("torch", "torch:float32"):
         found: Any = optional(name)
         assert isinstance(found, Missing)
-        for use in (lambda x: x.anything, lambda x: x(1)):
+        for use in (lambda x: x.anything, lambda x: x(1), lambda x: x[1]):
             with pytest.raises(pytest.skip.Exception, match=r"^could not import 'torch'$"):
                 use(found)
     assert optional("math:pi") > 3
@@ -86,7 +86,7 @@ def test_an_error_that_comes_of_a_missing_package() -> None:
     assert missing_package(None) is None
 
 
-def test_doctests_that_cannot_import(tmp_path: Path) -> None:
+def test_what_cannot_import_is_skipped(tmp_path: Path) -> None:
     shutil.copy(ROOT / "conftest.py", tmp_path)
     (tmp_path / "lowprec").mkdir()
     (tmp_path / "lowprec" / "needs_torch.py").write_text("import sys\nsys.modules['torch'] = None\nimport torch\n")
@@ -94,6 +94,11 @@ def test_doctests_that_cannot_import(tmp_path: Path) -> None:
     (tmp_path / "skipped.md").write_text(f"{hidden}>>> import torch.nn\n>>> 1 + 1\n3\n")
     (tmp_path / "passed.md").write_text(f"{hidden}>>> 1 + 1\n2\n")
     (tmp_path / "wrong.md").write_text(f"{hidden}>>> 1 + 1\n3\n>>> import torch\n")
+    (tmp_path / "test_it.py").write_text(
+        "import sys\nsys.modules['torch'] = None\n"
+        "def test_skipped():\n    import torch\n"
+        "def test_fails():\n    import toch\n"
+    )
     (tmp_path / "misspelt.md").write_text(">>> import toch\n")
     command = [
         sys.executable,
@@ -110,6 +115,6 @@ def test_doctests_that_cannot_import(tmp_path: Path) -> None:
     ]
     command += ["-o", f"pythonpath={TESTS}", "--doctest-modules", "--doctest-glob=*.md", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert "2 failed, 1 passed, 2 skipped" in done.stdout, done.stdout + done.stderr
-    assert done.stdout.count("could not import 'torch'") == 2
+    assert "3 failed, 1 passed, 3 skipped" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count("could not import 'torch'") == 2  # the lines of two skips are one
     assert "PASSED passed.md" in done.stdout

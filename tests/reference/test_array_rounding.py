@@ -43,6 +43,7 @@ def hard_values(fmt: Format, seed: int) -> np.ndarray:
     return np.concatenate([x, -x, ends, np.negative(ends)])
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("fmt", TARGETS, **BY_NAME)
 def test_arrays_are_rounded_as_single_values(fmt: Format) -> None:
     rng = np.random.default_rng(5)
@@ -98,6 +99,7 @@ def test_codes_are_decoded_and_take_the_number_of_their_place(source: str) -> No
 COUNT = 1 << 19
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("mode", ["stochastic_a", "stochastic_b", "stochastic_c"])
 def test_the_share_of_the_upper_neighbour(mode: str) -> None:
     parts = [

@@ -81,6 +81,7 @@ def test_the_largest_errors_by_hand() -> None:
     assert error_curve("float8_e8m0fnu", 1, 2).largest("relative") == (1, 1, "above")
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(
     "name", ["float8_e4m3fn", "float4_e2m1fn", "float8_e8m0fnu", "binary5p2se", "binary6p3ue", "int4"]
 )
@@ -119,6 +120,7 @@ def test_every_number_of_a_grid_has_the_error_of_its_piece(name: str, rounding: 
             assert abs(curve.at(place, measure).mean) == pytest.approx(float(found.error), rel=1e-6)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", ["binary10p4se", "binary9p4ue", "float8_e4m3fn", "float8_e8m0fnu", "int8"])
 @pytest.mark.parametrize(("low", "high"), [(Fraction(-5, 7), Fraction(1, 3)), (1, 1000), (-70, 300)])
 def test_some_cells_of_each_binade_have_the_largest_error(name: str, low: Any, high: Any) -> None:

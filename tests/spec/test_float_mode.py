@@ -39,13 +39,14 @@ def nearest() -> dict[str, Any]:
     return digest("nearest")
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @glibc_only
 @pytest.mark.parametrize("mode", ODD)
 def test_nothing_depends_on_the_mode(nearest: dict[str, Any], mode: str) -> None:
     assert digest(mode) == nearest | {"mode": mode}
 
 
+@pytest.mark.slow
 @glibc_only
 def test_every_plan_is_there(nearest: dict[str, Any]) -> None:
     assert nearest["mode"] == "nearest"
@@ -57,6 +58,7 @@ def test_every_plan_is_there(nearest: dict[str, Any]) -> None:
     assert nearest["quantize_programs"][0] > len(quantizations) > 600
 
 
+@pytest.mark.one_in(5)
 @glibc_only
 @pytest.mark.parametrize("mode", float_mode_digest.MODES)
 def test_what_the_modes_changed_once(mode: str) -> None:

@@ -95,6 +95,7 @@ def test_a_new_format_in_tables_and_explain() -> None:
     assert again is fmt
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("fmt", ROWS, **BY_NAME)
 @pytest.mark.parametrize("source", ["float16", "bfloat16", "float8_e5m2", "float8_e8m0fnu"])
 def test_narrow_sources_into_a_new_format(fmt: Format, source: str) -> None:

@@ -150,7 +150,7 @@ def _label(call: Call) -> str:
     return "-".join([call.function.__name__, type(next(iter(call.positional.values()))).__name__, *call.options])
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(7)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("call", CALLS, ids=_label)
 def test_hostile_scalars(call: Call) -> None:
@@ -177,4 +177,5 @@ def test_every_public_function_is_tried() -> None:
     functions = {name for name in lp.__all__ if inspect.isfunction(getattr(lp, name))}
     tried = {call.function.__name__ for call in CALLS}
     # `convert` works on files: tests/checkpoints/test_convert_hostile.py
-    assert functions - tried == {"build_info", "convert", "get_num_threads"}
+    untried = {"to_torch"} if isinstance(torch, Missing) else set()
+    assert functions - tried == {"build_info", "convert", "get_num_threads"} | untried

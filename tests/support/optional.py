@@ -29,6 +29,9 @@ class Missing:
             raise AttributeError(name)
         return self._skip()
 
+    def __getitem__(self, _: Any) -> Any:
+        return self._skip()
+
     def __call__(self, *_: Any, **__: Any) -> Any:
         return self._skip()
 
