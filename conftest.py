@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support.optional import missing_package
 
+pytest_plugins = ["support.passed_tests"]
 collect_ignore = ["conftest.py", "setup.py", "build"]
 
 
