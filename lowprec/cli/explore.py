@@ -21,8 +21,13 @@ SAFE: dict[str, Any] = {
     "client.toolbarMode": "minimal",
     "client.showErrorDetails": "none",
     "client.showErrorLinks": "false",
+    "global.minCachedMessageSize": 1e9,
 }
-"""Streamlit's settings: nothing but this machine may connect, nothing is sent out, uploads are small (MB)."""
+"""Streamlit's settings: nothing but this machine may connect, nothing is sent out, uploads are small (MB).
+
+Messages are sent, not looked up in the browser's cache: after runs that rapid clicks cut short, Streamlit 1.67 can refer
+to a message that the browser has dropped, and the page stops.
+"""
 
 
 def flags(port: int | None, headless: bool, theme: dict[str, str]) -> list[str]:
