@@ -25,8 +25,8 @@ SAFE: dict[str, Any] = {
 }
 """Streamlit's settings: nothing but this machine may connect, nothing is sent out, uploads are small (MB).
 
-Messages are sent, not looked up in the browser's cache: after runs that rapid clicks cut short, Streamlit 1.67 can refer
-to a message that the browser has dropped, and the page stops.
+Messages are sent, not looked up in the browser's cache: after runs that rapid clicks cut short, Streamlit 1.67 can
+refer to a message that the browser has dropped, and the page stops.
 """
 
 
