@@ -10,7 +10,6 @@ from lowprec.explorer.page_states import PAGES
 
 st.set_page_config(page_title="lowprec explorer", page_icon=str(Path(__file__).with_name("icon.svg")), layout="wide")
 page_layout.apply_styles()
-components.page_script()
 pages = {
     path: st.Page(f"app_pages/{path}.py", title=title, icon=f":material/{icon}:", url_path=path)
     for path, title, icon in PAGES
@@ -18,12 +17,12 @@ pages = {
 
 
 def home() -> None:
-    """Go to the first page: a page that is Streamlit's default could not have a path."""
-    st.switch_page(pages[PAGES[0][0]], query_params=st.query_params.to_dict())
+    """Show nothing until the script has gone to the first page: Streamlit's default page could not have a path."""
 
 
 bare = st.Page(home, title="lowprec", default=True, visibility="hidden")
 page = st.navigation([bare, *pages.values()], position="hidden")
+components.page_script(leads_to=None if page.url_path in pages else PAGES[0][0])
 if page.url_path in pages:
     states = follow(page.url_path)
     if not st.context.is_embedded:

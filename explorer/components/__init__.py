@@ -103,7 +103,7 @@ def code_grid(fmt: Format, grid: Grid, *, key: str, on_change: Callable[[int], N
     _mount(_CODE_GRID, key, payload, lambda value: code_of(value, fmt), on_change)
 
 
-def page_script() -> None:
-    """Install the script of the whole page; it shows nothing."""
+def page_script(*, leads_to: str | None = None) -> None:
+    """Install the script of the whole page; it shows nothing. An address that is no page `leads_to` a page's path."""
     with st.container(key="page-script"):
-        _PAGE_SCRIPT(key="page script")
+        _PAGE_SCRIPT(key="page script", data={"leadsTo": leads_to})

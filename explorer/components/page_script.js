@@ -2,7 +2,12 @@
 // Without it all still works: Back goes through every bit, and a link loads the app again.
 const INSTALLED = Symbol.for("lowprec.page_script");
 
-export default function () {
+export default function ({ data }) {
+  install();
+  if (data?.leadsTo) leaveBareAddress(data.leadsTo);
+}
+
+function install() {
   if (window[INSTALLED]) return;
   window[INSTALLED] = true;
   const query = new URLSearchParams(location.search);
@@ -13,6 +18,16 @@ export default function () {
   );
   keepStepsInOneEntry();
   followLinks(embedded);
+}
+
+// The bare address, and a path that is no page, become the first page's, in the same entry of the history: Streamlit's
+// own way would add an entry if it is faster than this script, and Back would never get past it.
+function leaveBareAddress(path) {
+  const first = new URL(path, location.href);
+  if (first.pathname === location.pathname) return;
+  first.search = location.search;
+  history.replaceState({}, "", first);
+  window.dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
 }
 
 // A run of steps (bits, cells of a grid, the next code, a slider) is one entry: the first step makes it, the others
@@ -37,8 +52,7 @@ function keepStepsInOneEntry() {
     const isStep = field !== null && samePage && isTheOnlyChange(field, next.searchParams);
     const entry = isStep ? { ...state, lowprecRun: field } : state;
     const isLater = isStep && history.state?.lowprecRun === field;
-    const leavesBareAddress = !samePage && location.pathname.endsWith("/");
-    if (isLater || leavesBareAddress) history.replaceState(entry, unused, url);
+    if (isLater) history.replaceState(entry, unused, url);
     else push.call(history, entry, unused, url);
   };
 }

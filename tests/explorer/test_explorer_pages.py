@@ -27,7 +27,7 @@ def test_each_page_alone(name: str) -> None:
 
 def test_the_router_leads_to_every_page() -> None:
     test = healthy(AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run())
-    assert test.title[0].value == PAGES[0][1]
+    assert not test.title  # the script of the page leads to the first
     for path, title, _ in PAGES:
         healthy(test.switch_page(f"app_pages/{path}.py").run())
         assert test.title[0].value.casefold().startswith(title.casefold()[:4])
