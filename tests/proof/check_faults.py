@@ -31,7 +31,9 @@ SHOWN = 20
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kind", choices=[*KINDS, "all"], default="all")
-    parser.add_argument("--count", type=int, help="faults of each kind (default: every call; 1000 kills; 400 of writers)")
+    parser.add_argument(
+        "--count", type=int, help="faults of each kind (default: every call; 1000 kills; 400 of writers)"
+    )
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--container", action="append", choices=[*JOBS, *BIG], help="a conversion; repeat for more")
     parser.add_argument("--case", help="one fault, as a failure prints it")

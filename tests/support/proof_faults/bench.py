@@ -20,8 +20,8 @@ __all__ = ["Bench", "problems"]
 MUST_FAIL = {"write", "truncate", "fsync"}
 """Groups in which no error may be passed over: bytes would be missing."""
 
-CLEANING = {"remove", "open", "stat", "mkdir"}
-"""Groups that removing a folder calls: where one of these fails, the folder may stay."""
+CLEANING = {"remove", "open", "stat", "mkdir", "rename", "read", "memory"}
+"""Groups that removing a folder, or the data of an old model, calls: where one of these fails, it may stay."""
 
 
 def _may_stay(job: Job, left: set[str], case: Case, outcome: Outcome) -> set[str]:
@@ -53,7 +53,9 @@ def _of_status(case: Case, outcome: Outcome) -> list[str]:
     return found
 
 
-def problems(case: Case, job: Job, outcome: Outcome, before: State, after: State, new: State, left: set[str]) -> list[str]:
+def problems(
+    case: Case, job: Job, outcome: Outcome, before: State, after: State, new: State, left: set[str]
+) -> list[str]:
     """Return what a fault has broken: nothing, if the rule holds."""
     found = _of_status(case, outcome)
     if case.action != "change":
@@ -209,5 +211,3 @@ class Bench:
             found.append(f"left: {', '.join(sorted(left))}")
         said = "".join(end.said for end in ends)
         return Outcome(max(end.status for end in ends), said, {}, 0, sum(end.seconds for end in ends)), found
-
-

@@ -88,7 +88,9 @@ def _small_disks(bench: Bench) -> Iterator[Case]:
             yield from (Case("disk-full", name, old, "tmpfs", nth=n, error="nr_inodes") for n in range(base, base + 20))
             size = sum(map(len, bench.old[name].values())) if old else 0
             first = 4096 * (len(bench.old[name]) + size // 4096 + 4 if old else 1)
-            yield from (Case("disk-full", name, old, "tmpfs", nth=first + 4096 * n, error="size") for n in range(0, 40, 2))
+            yield from (
+                Case("disk-full", name, old, "tmpfs", nth=first + 4096 * n, error="size") for n in range(0, 40, 2)
+            )
 
 
 def _writers(bench: Bench, rng: random.Random, count: int) -> list[Case]:
@@ -140,5 +142,3 @@ def cases_of(kind: str, bench: Bench, rng: random.Random, count: int | None) -> 
     else:
         found = list(_each_call(bench, kind, READING))
     return found if count is None or count >= len(found) else rng.sample(found, count)
-
-

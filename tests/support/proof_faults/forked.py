@@ -18,7 +18,7 @@ from . import shim
 
 __all__ = ["Case", "Child", "Outcome", "command", "start"]
 
-PATIENCE = 60.0
+PATIENCE = 15.0
 """Seconds after which a child hangs."""
 
 

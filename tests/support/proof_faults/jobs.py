@@ -84,7 +84,9 @@ JOBS: dict[str, Job] = {
 
 BIG: dict[str, Job] = {
     "4 MB cast": _job(_large, "y.safetensors", "--to float8_e4m3fn"),
-    "4 MB in blocks": _job(_large, "y.safetensors", "--to float4_e2m1fn --scale block:32 --scale-format float8_e8m0fnu"),
+    "4 MB in blocks": _job(
+        _large, "y.safetensors", "--to float4_e2m1fn --scale block:32 --scale-format float8_e8m0fnu"
+    ),
 }
 """Jobs whose buffers are larger than what Python allocates meanwhile."""
 
@@ -132,5 +134,3 @@ def leftovers(job: Job, folder: Path) -> set[str]:
         model = target.read_bytes()
         own |= {one.name for one in folder.iterdir() if one.name.encode() in model}
     return {one.name for one in folder.iterdir()} - own
-
-
