@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import errno
 import io
+import mmap
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from support.checkpoint_files import leftovers, values
+from support.sharded_checkpoint import checkpoint
 
 from lowprec.checkpoints import read_array
 from lowprec.checkpoints.containers.npz_archive import _Records
@@ -68,3 +71,25 @@ def test_a_lock_s_folder_that_cannot_be_renamed(tmp_path: Path, monkeypatch: pyt
     assert os.listdir(tmp_path) == ["out.tmp-resume"]
     LockedFolder(tmp_path / "out.tmp-resume").remove()
     assert leftovers(tmp_path) == []
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize(
+    ("home", "name", "error"),
+    [(threading.Thread, "start", RuntimeError("can't start new thread")), (mmap, "mmap", OSError(errno.ENOMEM, "no"))],
+)
+def test_threads_for_which_there_is_no_memory(
+    home: Any, name: str, error: Exception, resume: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    source, target = checkpoint(tmp_path / "in"), tmp_path / "out"
+
+    def refuse(*_: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(home, name, refuse)
+        assert main(["convert", str(source), str(target), "--to", "float16", *["--resume"] * resume]) == 1
+    assert capsys.readouterr() == ("", "lowprec: not enough memory\n")
+    assert os.listdir(tmp_path) == ["in"]
+    assert main(["convert", str(source), str(target), "--to", "float16", *["--resume"] * resume]) == 0

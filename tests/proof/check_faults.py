@@ -19,10 +19,13 @@ from pathlib import Path
 
 from support.long_run import circumstances
 from support.proof_faults import shim
-from support.proof_faults.bench import Bench
+from support.proof_faults.bench import Bench, is_not_ours
 from support.proof_faults.case_lists import KINDS, cases_of
 from support.proof_faults.forked import Case
 from support.proof_faults.jobs import BIG, JOBS
+
+WORDS = ("passed", "failed", "killed", "ended by CPython or glibc")
+"""How cases end."""
 
 SHOWN = 20
 """Failures of a kind that are printed in full."""
@@ -56,6 +59,8 @@ def _run(bench: Bench, case: Case, rng: random.Random) -> tuple[str, list[str]]:
         os.close(waiting)
     else:
         outcome, found = bench.run(case)
+    if is_not_ours(case, outcome):
+        return "ended by CPython or glibc", found
     word = "passed" if outcome.status == 0 else "killed" if outcome.status < 0 else "failed"
     details = [f"{one}; it said: {outcome.said[-400:]!r}" for one in found]
     return word, details
@@ -74,7 +79,7 @@ def _check(kind: str, cases: list[Case], bench: Bench, rng: random.Random) -> in
             if broken <= SHOWN:
                 print(f"BROKEN --case '{case.text}'", *found, sep="\n    ", flush=True)
     for name, count in counts.items():
-        ends = {word: count[word] for word in ("passed", "failed", "killed") if count[word]}
+        ends = {word: count[word] for word in WORDS if count[word]}
         words = ", ".join(f"{n} {word}" for word, n in ends.items())
         print(f"{kind:10} {name:20} {sum(ends.values()):6} faults: {words}; {count['broken']} broken")
     print(f"{kind}: {len(cases)} faults, {broken} broken", flush=True)

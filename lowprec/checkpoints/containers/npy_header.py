@@ -24,7 +24,7 @@ _LONGEST_HEADER = 10_000
 """As NumPy has it: `ast.literal_eval` of a stranger's megabytes may crash the interpreter."""
 
 _NESTED = 200
-"""Characters from which on MemoryError may be what Python's parser says of brackets and signs too deep in each other."""
+"""Characters from which on MemoryError may be what Python's parser says of brackets that are too deep."""
 
 
 @dataclass(frozen=True, slots=True)

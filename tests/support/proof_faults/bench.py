@@ -15,7 +15,7 @@ from . import forked, kernels
 from .forked import Case, Outcome
 from .jobs import BIG, JOBS, Job, State, leftovers, state
 
-__all__ = ["Bench", "problems"]
+__all__ = ["Bench", "is_not_ours", "problems"]
 
 MUST_FAIL = {"write", "truncate", "fsync"}
 """Groups in which no error may be passed over: bytes would be missing."""
@@ -23,11 +23,19 @@ MUST_FAIL = {"write", "truncate", "fsync"}
 CLEANING = {"remove", "open", "stat", "mkdir", "rename", "read", "memory"}
 """Groups that removing a folder, or the data of an old model, calls: where one of these fails, it may stay."""
 
+NOT_OURS = ("Exception ignored in thread started by", "cannot allocate memory for thread-local data: ABORT")
+"""What CPython says before it waits forever for a thread that got no memory to start, and glibc before it aborts."""
+
+
+def is_not_ours(case: Case, outcome: Outcome) -> bool:
+    """Whether CPython or glibc has ended a process that had no memory: as a kill does."""
+    return case.kind == "memory" and any(text in outcome.said for text in NOT_OURS)
+
 
 def _may_stay(job: Job, left: set[str], case: Case, outcome: Outcome) -> set[str]:
     """Return the names that may be left: documented ones after a kill, or where removing them failed."""
     patterns = []
-    if outcome.status < 0 or case.group in CLEANING:
+    if outcome.status < 0 or case.group in CLEANING or is_not_ours(case, outcome):
         patterns += [f"{job.target}.tmp-*", f"{job.target}.data", f"{job.target}.*.data"]
     elif outcome.status and "--resume" in job.new:
         patterns += [f"{job.target}.tmp-resume"]
@@ -45,10 +53,10 @@ def _of_status(case: Case, outcome: Outcome) -> list[str]:
         found.append("status 0 and a line")
     if status > 1:
         found.append(f"status {status}")
-    if status == 0 and outcome.hits and case.action in ("once", "from then on") and case.error != "EINTR":
-        if case.kind == "disk-full" and case.group in MUST_FAIL:
-            found.append("an error of a write was passed over")
-    if status and case.error == "EINTR" or (status and case.action == "short"):
+    must_fail = case.kind == "disk-full" and case.group in MUST_FAIL and case.error != "EINTR"
+    if must_fail and status == 0 and outcome.hits and case.action in ("once", "from then on"):
+        found.append("an error of a write was passed over")
+    if (status and case.error == "EINTR") or (status and case.action == "short"):
         found.append("fails where it must go on")
     return found
 
@@ -57,7 +65,7 @@ def problems(
     case: Case, job: Job, outcome: Outcome, before: State, after: State, new: State, left: set[str]
 ) -> list[str]:
     """Return what a fault has broken: nothing, if the rule holds."""
-    found = _of_status(case, outcome)
+    found = [] if is_not_ours(case, outcome) else _of_status(case, outcome)
     if case.action != "change":
         if outcome.status == 0 and after != new:
             found.append("status 0, and the target is not the new one")
@@ -88,8 +96,10 @@ class Bench:
             (home / folder).mkdir(parents=True)
         source = self.sources[name] = job.build(home / "x")
         shutil.copytree(home / "x", home / "source")
-        with contextlib.redirect_stdout(None):  # what is imported here, no child has to import
-            main(["convert", *map(str, self.arguments(name, overwrite=False))])
+        with contextlib.redirect_stdout(
+            None
+        ):  # what is imported here no child has to import; no thread, whose stack would stay
+            main(["convert", *map(str, self.arguments(name, overwrite=False)), "--dry-run"])
         self._undisturbed([source, home / "old" / job.target, *job.old])
         self.old[name] = state(job, home / "old")
         self.seconds[name] = self._undisturbed(self.arguments(name, overwrite=True)).seconds
@@ -115,7 +125,7 @@ class Bench:
         return [self.sources[name], target, *job.new, *["--overwrite"] * overwrite]
 
     def reset(self, name: str, *, old: bool, options: str = "") -> Path:
-        """Make the target's folder new, with the old target or without; on a disk of its own where there are options."""
+        """Make the target's folder new, with the old target or without; on its own disk where there are options."""
         home = self.home(name)
         self.unmount(name)
         shutil.rmtree(home / "y", ignore_errors=True)
@@ -157,7 +167,8 @@ class Bench:
         job, name = self.jobs[case.job], case.job
         folder = self.reset(name, old=case.old, options=f"{case.error}={case.nth}" if case.group == "tmpfs" else "")
         before = state(job, folder)
-        outcome = self.start(case).wait(case.least / 1e6 if case.group == "time" else None)
+        patience = 6.0 if case.kind == "memory" else forked.PATIENCE
+        outcome = self.start(case).wait(case.least / 1e6 if case.group == "time" else None, patience)
         after, left = state(job, folder), leftovers(job, folder)
         new = self.new[name]
         if case.action == "shrink" and outcome.status == 0:  # a file that is copied is what it was when it was copied

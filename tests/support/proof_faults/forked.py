@@ -18,7 +18,7 @@ from . import shim
 
 __all__ = ["Case", "Child", "Outcome", "command", "start"]
 
-PATIENCE = 15.0
+PATIENCE = 60.0
 """Seconds after which a child hangs."""
 
 
@@ -108,15 +108,15 @@ class Child:
             status = action()
         except SystemExit as error:
             status = int(error.code or 0)
-        except BaseException:  # noqa: BLE001 - what Python would print
+        except BaseException:
             traceback.print_exc()
             status = 98
         finally:
             os._exit(status)
 
-    def wait(self, kill_after: float | None = None) -> Outcome:
+    def wait(self, kill_after: float | None = None, patience: float = PATIENCE) -> Outcome:
         """Return how it ended; `kill_after` so many seconds, at the latest."""
-        limit = PATIENCE if kill_after is None else kill_after
+        limit = patience if kill_after is None else kill_after
         ended, status = self._poll(limit)
         if not ended:
             os.kill(self.pid, signal.SIGKILL)

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-
 from support import gguf_files
 from support.checkpoint_files import everything, save, values
-from support.containers import SOURCES
+from support.containers import SOURCES, onnx
 from support.optional import Missing
 from support.resumed_conversions import three_shards
 
@@ -113,11 +112,9 @@ def state(job: Job, folder: Path) -> State:
 
 
 def _without_names(model: bytes) -> bytes:
-    import onnx  # noqa: PLC0415 - a package of test-all
-
     try:
         proto = onnx.load_model_from_string(model)
-    except Exception as error:  # noqa: BLE001 - a torn model is a state like others
+    except Exception as error:  # a torn model is a state like others
         return repr(error).encode()
     for tensor in proto.graph.initializer:
         for entry in tensor.external_data:

@@ -15,8 +15,8 @@ __all__ = ["ACTIONS", "GROUPS", "calls", "compiler", "compile_shim", "hits", "is
 GROUPS = {
     name: 1 << bit
     for bit, name in enumerate(
-        ("read", "write", "open", "stat", "fsync", "rename", "truncate", "copy", "link", "mkdir", "remove", "chmod", "map",
-         "memory")
+        ("read", "write", "open", "stat", "fsync", "rename", "truncate", "copy", "link", "mkdir", "remove", "chmod",
+         "map", "memory")
     )
 }  # fmt: skip
 """Groups of calls, as in fault_shim.c."""
