@@ -23,6 +23,9 @@ ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _LONGEST_HEADER = 10_000
 """As NumPy has it: `ast.literal_eval` of a stranger's megabytes may crash the interpreter."""
 
+_NESTED = 200
+"""Characters from which on MemoryError may be what Python's parser says of brackets that are too deep."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Header:
@@ -37,7 +40,11 @@ def _parse(text: str) -> _Header:
             warnings.simplefilter("ignore")  # "invalid escape sequence" and the like
             # Python 2 wrote lengths such as 3L.
             fields = ast.literal_eval(re.sub(r"(?<=\d)L(?=[,)])", "", text).strip())
-    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+    except MemoryError:
+        if len(text.strip()) < _NESTED:
+            raise
+        fields = None
+    except (SyntaxError, ValueError, TypeError, RecursionError):
         fields = None
     if not isinstance(fields, dict) or fields.keys() != {"descr", "fortran_order", "shape"}:
         raise ValueError("its header is not that of an array")

@@ -172,7 +172,10 @@ class _Records(io.RawIOBase):
         if self.skips:
             self._stream.seek(len(content), io.SEEK_CUR)
             return len(content)
-        return self._stream.write(content)
+        view = memoryview(content)
+        while view.nbytes:  # a disk that is almost full takes a part
+            view = view[self._stream.write(view) :]
+        return len(content)
 
     def seekable(self) -> bool:
         return True

@@ -67,6 +67,8 @@ def _inline(tensor: onnx.TensorProto, raw: FileRegion | None, fmt: Format) -> Lo
         return raw
     try:  # in one of the typed fields
         codes = _onnx().numpy_helper.to_array(tensor)
+    except MemoryError:
+        raise
     except Exception as error:  # the package promises nothing
         raise ValueError(f"{title} cannot be read; {str(error)[:100]}") from None
     content = (pack(codes, fmt) if fmt.bits < 8 else codes).tobytes()

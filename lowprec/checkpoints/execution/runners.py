@@ -10,6 +10,7 @@ from concurrent import futures
 from typing import Any, Protocol
 
 from ..files.errors import FileError
+from ..files.thread_start import submit
 from .worker import Task, TaskResult, Worker
 
 __all__ = ["Cluster", "Runner", "Threads"]
@@ -60,6 +61,7 @@ class Threads:
         self._pool = futures.ThreadPoolExecutor(n, "lowprec")
         self._own = threading.local()
         self._workers: list[Worker] = []
+        self._submitted = 0
 
     def _execute(self, action: Action, task: Task) -> TaskResult:
         worker: Worker | None = getattr(self._own, "worker", None)
@@ -76,7 +78,8 @@ class Threads:
         waiting: set[futures.Future[TaskResult]] = set()
         try:
             for task in tasks:
-                waiting.add(self._pool.submit(self._execute, action, task))
+                self._submitted += 1
+                waiting.add(submit(self._pool, self._submitted <= self._n, self._execute, action, task))
                 if len(waiting) >= 2 * self._n:
                     done, waiting = futures.wait(waiting, return_when=futures.FIRST_COMPLETED)
                     yield from _results(done, waiting)

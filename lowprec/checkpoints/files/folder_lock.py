@@ -95,8 +95,10 @@ class LockedFolder:
         with contextlib.suppress(OSError):
             self.clear()
             aside = tempfile.mkdtemp(prefix=f"{self.path.name}-", dir=self.path.parent)
-            os.rename(self.path, aside)  # onto an empty folder
-            shutil.rmtree(aside, ignore_errors=True)
+            try:
+                os.rename(self.path, aside)  # onto an empty folder
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)
         self.close()
 
     def close(self) -> None:

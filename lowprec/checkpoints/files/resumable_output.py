@@ -17,6 +17,7 @@ from .errors import FileError, reason
 from .folder_lock import LockedFolder
 from .manifest import Finished, Job, describe_files, describe_sources, differences, digest_of, read_json, write_json
 from .output_files import OutputFiles
+from .thread_start import submit
 
 __all__ = ["ResumableStaging", "staging_name"]
 
@@ -165,7 +166,7 @@ class ResumableStaging(Staging):
         if self._output.seal is None:  # else it is complete at the end, and not before
             self._raise_errors()
             self._complete[number] = state
-            self._finishing.append(self._writer.submit(self._finish, number, state))
+            self._finishing.append(submit(self._writer, not self._finishing, self._finish, number, state))
 
     def _finish(self, number: int, state: dict[str, Any]) -> None:
         path = self.paths[number]
