@@ -21,7 +21,9 @@ from setuptools.errors import PlatformError
 GNU_FLAGS = ["-O3", "-g0", "-fno-trapping-math", "-fno-math-errno", "-ffp-contract=off"]  # strict IEEE, and vectorised
 MSVC_FLAGS = ["/O2", "/fp:strict"]
 TIERS = {"base": [], "v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"]}
-X86_64 = platform.machine().lower() in ("x86_64", "amd64") and sys.platform.startswith("linux")
+SSE_FLAGS = ["-msse2", "-mfpmath=sse"]  # x87 registers have more bits than a float32: results would be rounded twice
+X86 = platform.machine().lower() in ("x86_64", "amd64", "i386", "i586", "i686")
+X86_64 = X86 and sys.maxsize > 2**32 and sys.platform.startswith("linux")
 SERIAL = "lowprec._kernels_serial"
 NO_COMPILER = (
     "lowprec needs a C compiler, and {found}. Debian, Ubuntu: apt install gcc libc6-dev; Fedora: dnf install gcc; "
@@ -49,6 +51,8 @@ class BuildKernels(build_ext):
         self.write_sources()
         for extension in self.extensions:
             extension.extra_compile_args += MSVC_FLAGS if msvc else GNU_FLAGS
+            if X86 and sys.maxsize < 2**32 and not msvc:
+                extension.extra_compile_args += SSE_FLAGS
             if extension.name.endswith("._kernels") and wanted:
                 extension.extra_compile_args.append(openmp)
                 extension.extra_link_args += [] if msvc else [openmp]

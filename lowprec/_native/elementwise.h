@@ -18,6 +18,7 @@ typedef unsigned long long u64;
 typedef int i32;
 typedef long long i64;
 #else
+#include <float.h>
 #include <stdint.h>
 #include <string.h>
 #include "params.h"
@@ -27,6 +28,16 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int32_t i32;
 typedef int64_t i64;
+#endif
+
+/* Every operation rounds once, to the type of its operands, and NaN and Inf are numbers of their own. */
+#ifndef LP_CUDA
+#if defined(__FAST_MATH__) || defined(_M_FP_FAST) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "lowprec needs IEEE 754 arithmetic: compile it without -ffast-math, -Ofast, -ffinite-math-only and /fp:fast"
+#endif
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
+#error "lowprec needs arithmetic in the types of its operands: on 32-bit x86 compile it with -msse2 -mfpmath=sse"
+#endif
 #endif
 
 #if defined(__CUDACC__)

@@ -1,0 +1,69 @@
+"""Headers compile with gcc and clang; flags whose arithmetic would give other bits are refused, with the reason."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.paths import ROOT
+
+NATIVE = ROOT / "lowprec" / "_native"
+SOURCE = '#include "elementwise.h"\nu32 f(u32 v, const params_t *p) { return lp_encode_upper16(v, p); }\n'
+
+
+FEATURES = """#include <stdio.h>
+#include "cpu_features.h"
+int main(void) { return printf("%d %d", lp_has_v3(), lp_has_v4()) < 0; }
+"""
+NAMES = {  # of /proc/cpuinfo
+    "v3": {"avx2", "bmi1", "bmi2", "fma", "f16c", "abm", "movbe", "popcnt"},
+    "v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
+}
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_features_of_the_processor(compiler: str, tmp_path: Path) -> None:
+    info = Path("/proc/cpuinfo")
+    if shutil.which(compiler) is None or platform.machine() != "x86_64" or not info.exists():
+        pytest.skip(f"no {compiler} here, or no x86-64 Linux")
+    program, source = tmp_path / "program", tmp_path / "program.c"
+    source.write_text(FEATURES, encoding="utf-8")
+    subprocess.run([compiler, f"-I{NATIVE}", str(source), "-o", str(program)], check=True)
+    found = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
+    flags = set(re.findall(r"\w+", re.findall(r"flags\s*:(.*)", info.read_text(encoding="utf-8"))[0]))
+    has_v3 = flags >= NAMES["v3"]
+    assert found == f"{has_v3:d} {has_v3 and flags >= NAMES['v4']:d}"
+
+
+def errors(compiler: str, *flags: str) -> list[str]:
+    """Return the errors of a compiler for a file with the functions of one element."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler} here")
+    command = [compiler, *flags, f"-I{NATIVE}", "-x", "c", "-fsyntax-only", "-"]
+    done = subprocess.run(command, input=SOURCE, capture_output=True, text=True)
+    return re.findall(r"error: (?:#error )?\"?(.*?)\"?$", done.stderr, re.MULTILINE)
+
+
+@pytest.mark.parametrize("flag", ["-ffast-math", "-Ofast", "-ffinite-math-only"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_other_arithmetic(compiler: str, flag: str) -> None:
+    assert errors(compiler, "-O3") == []
+    (reason,) = errors(compiler, flag)
+    assert reason.startswith("lowprec needs IEEE 754 arithmetic: compile it without -ffast-math, -Ofast")
+
+
+def test_excess_precision() -> None:
+    assert errors("i686-linux-gnu-gcc", "-msse2", "-mfpmath=sse") == []
+    (reason,) = errors("i686-linux-gnu-gcc")
+    assert reason.endswith("on 32-bit x86 compile it with -msse2 -mfpmath=sse")
+
+
+@pytest.mark.parametrize("compiler", ["aarch64-linux-gnu-gcc", "s390x-linux-gnu-gcc"])
+def test_other_architectures(compiler: str) -> None:
+    assert errors(compiler, "-O3", "-ffp-contract=off") == []
+    (reason,) = errors(compiler, "-ffast-math")
+    assert reason.startswith("lowprec needs IEEE 754 arithmetic")
