@@ -28,6 +28,7 @@ from .execution.budget import check_least, choose_chunks
 from .execution.runners import Cluster, Runner, Threads
 from .execution.steps import Steps
 from .files.atomic_output import Staging, check_space
+from .files.errors import naming
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
 from .files.resumable_output import ResumableStaging
 from .job_description import describe_job
@@ -232,14 +233,17 @@ def convert(
     numbers = None if source is None else as_number_format(source, "source")
     rules = None if target is None else make_element_rules(target, options)
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
-    if layout is not None:
-        plan = plan_relabel(container, layout)
-    elif isinstance(chosen, CodeChange):
-        plan = plan_code_change(container, chosen, kept, added)
-    elif chosen is not None:
-        plan = plan_recipe(container, chosen, kept, added)
-    elif rules is not None:
-        plan = plan_conversion(container, rules, as_patterns(include, "include"), as_patterns(exclude, "exclude"), raw)
+    with naming(path):
+        if layout is not None:
+            plan = plan_relabel(container, layout)
+        elif isinstance(chosen, CodeChange):
+            plan = plan_code_change(container, chosen, kept, added)
+        elif chosen is not None:
+            plan = plan_recipe(container, chosen, kept, added)
+        elif rules is not None:
+            plan = plan_conversion(
+                container, rules, as_patterns(include, "include"), as_patterns(exclude, "exclude"), raw
+            )
     tensor_count = max(len(container.tensors), len(plan.tensor_plans))
     n, chunk_bytes = choose_chunks(plan, memory, n, BASE + PER_TENSOR * tensor_count)
     real = check_target(container, new, overwrite)
@@ -267,7 +271,7 @@ def convert(
         try:
             runner: Runner = Cluster(dask, n) if dask is not None else Threads(n)
             try:
-                with staging:
+                with naming(path), staging:
                     steps = Steps(plan, files, staging, runner, chunk_bytes)
                     steps.convert(display)
                     display.phase("writing to the disk")

@@ -147,8 +147,12 @@ def arrange_archive(outputs: Sequence[OutputTensor], target: Path) -> OutputFile
     """
     members, slots, at = [], [], 0
     pieces: list[tuple[int, bytes]] = []
+    taken: set[str] = set()
     for output in outputs:
         info, prefix = _member(output)
+        if info.filename in taken:  # of what is no array the whole name is that of the tensor
+            raise FileError(f"{target}: would have two members of the name {ascii(info.filename)[:80]}")
+        taken.add(info.filename)
         length = len(info.filename.encode())
         if length > _LONGEST_NAME:
             raise FileError(f"{target}: the name of a member would have {length} bytes, more than {_LONGEST_NAME}")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import zipfile
 import zlib
+from collections.abc import Iterator
+from pathlib import Path
 
 try:
     from lzma import LZMAError
 except ImportError:  # a Python built without it: zipfile then refuses such members itself
     LZMAError = zipfile.BadZipFile  # type: ignore[assignment, misc]
 
-__all__ = ["BROKEN_ZIP", "FileError", "MismatchError", "reason"]
+__all__ = ["BROKEN_ZIP", "FileError", "MismatchError", "naming", "reason"]
+
+_LONGEST_REASON = 160
+"""Characters: what zipfile says of a member has its name, which may be any 65,535 bytes of the file."""
 
 BROKEN_ZIP = (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, LZMAError)
 """What zipfile raises for an archive that is broken, encrypted or packed in a way it does not know.
@@ -29,4 +35,20 @@ class MismatchError(FileError):
 
 def reason(error: BaseException) -> str:
     """Return the text of an error, without the name of the file."""
-    return (isinstance(error, OSError) and error.strerror) or str(error)
+    return (isinstance(error, OSError) and error.strerror) or str(error)[:_LONGEST_REASON]
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Have an error that names a tensor alone, or a setting, name the checkpoint too."""
+    try:
+        yield
+    except FileError as error:
+        text = str(error)
+        if str(path) in text or not text.startswith(_PARTS):
+            raise
+        raise type(error)(f"{path}: {text}") from None
+
+
+_PARTS = ("'", '"', "AWQ: ", "GPTQ: ", "config.json: ")
+"""How errors begin that are about a part of a checkpoint: the name of a tensor, or what says how one is read."""

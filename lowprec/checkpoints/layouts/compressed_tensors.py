@@ -74,8 +74,9 @@ def _packed(source: Source, codes: StoredTensor, module: str) -> Weight:
         raise fail(scales, f"must be U8 exponents where there is no weight_global_scale; got {scales.type_name}")
     if second is not None and scales.type_name != "F8_E4M3":
         raise fail(scales, f"must be F8_E4M3 where there is a weight_global_scale; got {scales.type_name}")
+    fmt = scale_format(scales, exponents=True) if second is None else FLOAT8_E4M3FN
     scheme = Scheme(
-        FLOAT4_E2M1FN, Packing.LOW_FIRST, scale_format(scales, exponents=True), grid_of(shape, scales),
+        FLOAT4_E2M1FN, Packing.LOW_FIRST, fmt, grid_of(shape, scales),
         GlobalScale.NONE if second is None else GlobalScale.INVERSE,
     )  # fmt: skip
     return Weight(module + "weight", NAME, shape, scheme, codes, scales, second, **_optional(source, module))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ...spec.formats import Format
 from ..containers.tensors import StoredTensor
-from ..element_rules import SCALE_SUFFIX
+from ..element_rules import SCALE_FORMATS, SCALE_SUFFIX
 from ..schemes.scheme import Grid, Packing, Scheme
 from .weight import Source, Weight, fail, grid_of
 
@@ -25,7 +25,7 @@ def find(source: Source) -> Iterator[Weight]:
         scales = source.tensors.get(codes.name + SCALE_SUFFIX)
         if scales is None or codes.fmt is None or codes.fixed or codes.fortran or not _is_quantized(codes.fmt):
             continue
-        if scales.fmt is None or not scales.fmt.is_float or scales.fixed:
+        if scales.fmt not in SCALE_FORMATS or scales.fixed:
             continue
         packing = Packing.LOW_FIRST if codes.packed else Packing.NONE
         if codes.packed and codes.shape and codes.shape[-1] * codes.fmt.bits % 8:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...spec.formats import FLOAT8_E8M0FNU, Format
 from ..containers.tensors import StoredTensor
+from ..element_rules import SCALE_FORMATS
 from ..files.errors import FileError
 from ..schemes.scheme import Grid, Scheme
 
@@ -149,6 +150,9 @@ def scale_format(scales: StoredTensor, *, exponents: bool = False) -> Format:
     fmt = FLOAT8_E8M0FNU if exponents and scales.type_name == "U8" else scales.fmt
     if fmt is None or not fmt.is_float:
         raise fail(scales, f"must hold floats{', or U8 exponents' * exponents}, to be scales; got {scales.type_name}")
+    if fmt not in SCALE_FORMATS:
+        names = ", ".join(one.name for one in SCALE_FORMATS)
+        raise fail(scales, f"must hold {names}, to be scales; got {scales.type_name}")
     return fmt
 
 
