@@ -146,7 +146,7 @@ def _add_opset(rng: Rng, options: dict[str, Any], *formats: Format, first: int =
     options["opset"] = int(rng.integers(least, 29))
 
 
-def _spelled(rng: Rng, fmt: Format) -> object:
+def spelled(rng: Rng, fmt: Format) -> object:
     """Return one of the ways to name a format."""
     if fmt not in FORMATS:
         return fmt
@@ -163,8 +163,8 @@ def _conversion(rng: Rng, kind: str) -> Call:
     _add_opset(rng, options, source, target, first=15 if kind == "cast_like" else 1)
     clean = x.codes & x.codes.dtype.type(source.code_mask & (2 ** (8 * x.codes.itemsize) - 1))
     codes = expected_cast(clean, source, target, options)
-    kwargs: dict[str, Any] = {**options, **({"source": _spelled(rng, source)} if bare else {})}
-    second: Any = _spelled(rng, target)
+    kwargs: dict[str, Any] = {**options, **({"source": spelled(rng, source)} if bare else {})}
+    second: Any = spelled(rng, target)
     dtype: Any = lp.carrier(target, np)
     if kind == "cast_like":
         second = np.empty(int(rng.integers(3)), target.dtype)
@@ -207,11 +207,11 @@ def decode(rng: Rng) -> Call:
         x, _ = draw_stored(rng, source, shape, target, dirty=True)
         codes = x.codes & x.codes.dtype.type(source.code_mask)
     if rng.random() < 0.8:
-        kwargs["to"] = _spelled(rng, target)
+        kwargs["to"] = spelled(rng, target)
     else:
         target = lp.as_format("float32")
     expected = Expected(expected_cast(codes, source, target, {}), lp.carrier(target, np))
-    call = Call(lp.decode, (x.array, _spelled(rng, source)), kwargs, [x], [expected], elements=codes.size)
+    call = Call(lp.decode, (x.array, spelled(rng, source)), kwargs, [x], [expected], elements=codes.size)
     out = draw_out(rng, shape, expected.dtype, [x])
     if out is not None:
         kwargs["out"], call.outs = out.array, [out]
@@ -240,7 +240,7 @@ def bitcast(rng: Rng) -> Call:
     x, bare = draw_stored(rng, source, draw_shape(rng))
     kwargs: dict[str, Any] = {"source": source} if bare or source.bits == 6 else {}
     expected = Expected(x.codes, lp.carrier(target, np))
-    return Call(lp.bitcast, (x.array, _spelled(rng, target)), kwargs, [x], [expected], elements=x.codes.size)
+    return Call(lp.bitcast, (x.array, spelled(rng, target)), kwargs, [x], [expected], elements=x.codes.size)
 
 
 def pack(rng: Rng) -> Call:
@@ -249,7 +249,7 @@ def pack(rng: Rng) -> Call:
     x, _ = draw_stored(rng, fmt, draw_shape(rng), dirty=True)
     codes = x.codes & np.uint8(fmt.code_mask)
     expected = Expected(packed_bytes(codes, fmt.bits), np.uint8)
-    return Call(lp.pack, (x.array, _spelled(rng, fmt)), {}, [x], [expected], elements=codes.size)
+    return Call(lp.pack, (x.array, spelled(rng, fmt)), {}, [x], [expected], elements=codes.size)
 
 
 def unpack(rng: Rng) -> Call:
@@ -257,4 +257,4 @@ def unpack(rng: Rng) -> Call:
     fmt, shape = _PACKABLE[int(rng.integers(len(_PACKABLE)))], draw_shape(rng)
     codes, x = _drawn_packed(rng, fmt, shape)
     expected = Expected(codes, lp.carrier(fmt, np))
-    return Call(lp.unpack, (x.array, _spelled(rng, fmt), shape), {}, [x], [expected], elements=codes.size)
+    return Call(lp.unpack, (x.array, spelled(rng, fmt), shape), {}, [x], [expected], elements=codes.size)

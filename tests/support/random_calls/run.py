@@ -13,8 +13,10 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import _kernels
-from support.random_calls import blocks, casts, linear
+from support.float_modes import MODES, can_set, in_mode
+from support.random_calls import blocks, casts, facts, linear, scales
 from support.random_calls.calls import Call, DifferenceError, check
+from support.random_calls.refusals import make_wrong
 
 __all__ = ["GENERATORS", "Options", "Outcome", "step"]
 
@@ -24,6 +26,8 @@ GENERATORS: dict[str, Callable[[Rng], Call]] = {
     **{name: getattr(casts, name) for name in ("cast", "cast_like", "encode", "decode", "bitcast", "pack", "unpack")},
     **{name: getattr(linear, name) for name in linear.__all__},
     **{name: getattr(blocks, name) for name in blocks.__all__},
+    **{name: getattr(scales, name) for name in scales.__all__},
+    **{name: getattr(facts, name) for name in facts.__all__},
 }
 """What draws a call of each public function."""
 
@@ -48,21 +52,27 @@ class Outcome:
     failure: str = ""
 
 
-def _carry_out(call: Call) -> tuple[Any, BaseException | None]:
+def _carry_out(call: Call, mode: str) -> tuple[Any, BaseException | None]:
+    result, raised = None, None
     try:
-        return call.function(*call.args, **call.kwargs), None
-    except Exception as error:  # whatever a call raises is judged by `check`
-        return None, error
+        with in_mode(mode):
+            try:
+                result = call.function(*call.args, **call.kwargs)
+            except Exception as error:  # whatever a call raises is judged by `check`
+                raised = error
+    except AssertionError as error:  # another mode is in force after the call
+        raised = error
+    return result, raised
 
 
-def _together(calls: Sequence[Call]) -> list[tuple[Any, BaseException | None]]:
+def _together(calls: Sequence[Call], mode: str) -> list[tuple[Any, BaseException | None]]:
     """Carry out each call in a thread of its own, all at once."""
     start = threading.Barrier(len(calls))
     found: list[tuple[Any, BaseException | None]] = [(None, None)] * len(calls)
 
     def work(index: int) -> None:
         start.wait()
-        found[index] = _carry_out(calls[index])
+        found[index] = _carry_out(calls[index], mode)
 
     threads = [threading.Thread(target=work, args=(index,)) for index in range(len(calls))]
     for thread in threads:
@@ -78,16 +88,20 @@ def step(options: Options, number: int) -> Outcome:
     isa = options.isas[int(rng.integers(len(options.isas)))]
     threads = int(rng.choice(_THREADS))
     several = int(rng.integers(2, 5)) if rng.random() < 0.03 else 1
+    mode = str(rng.choice(MODES)) if rng.random() < 0.25 and can_set() else "nearest"
     names = [options.functions[int(rng.integers(len(options.functions)))] for _ in range(several)]
     outcome, calls = Outcome(Counter(names), Counter()), []
-    state = f"isa {isa}, {threads} threads, {several} calls at once"
+    state = where = f"isa {isa}, {threads} threads, {several} calls at once, mode {mode}"
     try:
         calls = [GENERATORS[name](rng) for name in names]
+        for call in calls:
+            if rng.random() < 0.08:
+                make_wrong(rng, call)
         _kernels.use_isa(isa)
         lp.set_num_threads(threads)
-        results = [_carry_out(calls[0])] if several == 1 else _together(calls)
+        results = [_carry_out(calls[0], mode)] if several == 1 else _together(calls, mode)
         for name, call, (result, error) in zip(names, calls, results, strict=True):
-            state = f"{call}; isa {isa}, {threads} threads, {several} calls at once"
+            state = f"{call}; {where}"
             outcome.elements[name] += call.elements
             check(call, result, error)
     except DifferenceError as difference:
