@@ -201,7 +201,6 @@ static inline __m512 lp_propagate_nan_vector(__m512 y, __m512 a, __m512 b) {
 }
 
 /* Classes of VFPCLASSPS: quiet NaN, +0, -0, +Inf, -Inf, signalling NaN are bits 0, 1, 2, 3, 4, 7. */
-#define LP_INF_NAN 0x99
 #define LP_ZERO_INF_NAN 0x9f
 
 /* x / scale. With scales other than 0, Inf and NaN the machine returns a NaN of x with its sign. */
@@ -285,7 +284,7 @@ static inline void lp_quantize(
     lp_store(d, n, _mm512_sub_epi8(_mm512_xor_si512(codes, r->sign), r->sign));
 }
 
-/* (x - zero) * scale. With scales other than 0, Inf and NaN the machine returns a NaN of x as it is. */
+/* (x - zero) * scale, as lp_dequantize: NaN is rare, and then loses its payload, which x has where it was not decoded. */
 static inline void lp_dequantize_group(
     int mode, const float *s, uint32_t *d, ptrdiff_t n, const float *scale, const float *zero, ptrdiff_t at, int shift
 ) {
@@ -296,8 +295,7 @@ static inline void lp_dequantize_group(
     for (int j = 0; j < 4; j++) {
         const __m512 a = _mm512_castsi512_ps(x[j]), b = _mm512_castsi512_ps(f[j]), c = _mm512_castsi512_ps(z[j]);
         __m512 y = _mm512_mul_ps(_mm512_sub_ps(a, c), b);
-        if (__builtin_expect(_mm512_fpclass_ps_mask(b, LP_ZERO_INF_NAN) | _mm512_fpclass_ps_mask(c, LP_INF_NAN), 0))
-            y = lp_propagate_nan_vector(y, a, b);
+        if (__builtin_expect(_mm512_cmp_ps_mask(y, y, _CMP_UNORD_Q), 0)) y = lp_propagate_nan_vector(y, a, b);
         if (n >= 64) _mm512_storeu_ps(d + 16 * j, y);
         else _mm512_mask_storeu_ps(d + 16 * j, lp_mask(n, j), y);
     }

@@ -33,6 +33,7 @@ def _plan(source: Format, target: Format) -> Plan:
     return make_plan(source, target, cast_rules(source, target))
 
 
+@default_mode
 def start_of(global_scale: Any, plan: BlockPlan) -> _Array:
     """Return what the rule starts from for a global scale, float32: that, or its inverse for Transformer Engine's."""
     scale = np.asarray(global_scale, np.float32)
@@ -42,6 +43,7 @@ def start_of(global_scale: Any, plan: BlockPlan) -> _Array:
         return np.asarray(np.minimum(_ONE / scale, _MOST))
 
 
+@default_mode
 def start_of_tensor(largest: Any, plan: BlockPlan) -> _Array:
     """Return what the rule starts from for the largest finite magnitude of a tensor, a float32."""
     most = np.float32(float(plan.element.max) * float(plan.scale.max))
@@ -54,6 +56,7 @@ def start_of_tensor(largest: Any, plan: BlockPlan) -> _Array:
         return np.asarray(np.maximum(largest / most, _LEAST))
 
 
+@default_mode
 def global_scale_of(start: Any, plan: BlockPlan) -> _Array:
     """Return the global scale, by which blocks are decoded, for what the rule starts from."""
     if plan.scale_rule != TRANSFORMER_ENGINE:

@@ -90,6 +90,8 @@ def _find(codes: _Array, fmt: Format, shape: tuple[int, int, int], block: int, l
 def _reduce(codes: _Array, fmt: Format, shape: tuple[int, int, int], block: int, both: bool) -> _Ends:
     """Return the ranges of blocks along the middle axis of dense codes, in float64."""
     ends = _find(codes, fmt, shape, block, fmt.max_code, both)
+    if ends.low is not None:
+        ends.low[ends.low == fmt.sign_mask] = 0  # -0, but NaN in formats without one
     return _Ends(*(None if one is None else _to_double(one.view(fmt.dtype), fmt) for one in ends))
 
 
@@ -168,7 +170,8 @@ def _on_host(x: Any, fmt: Format, groups: Groups, both: bool) -> _Ends:
     if codes.size == 0:
         empty = np.zeros(groups.shape_of(codes.shape))
         return _Ends(empty if both else None, empty)
-    if fmt.is_float and fmt.signed and fmt.has_zero:
+    top_sign = fmt.bits == fmt.storage_bits  # the loop knows the sign by the highest bit; magnitudes need none
+    if fmt.is_float and fmt.signed and fmt.has_zero and (top_sign or not both):
         return _of_codes(codes, fmt, groups, both)
     return _of_values(np.asarray(_to_double(codes.view(fmt.dtype), fmt)), groups, both, np)
 

@@ -18,7 +18,7 @@ __all__ = ["CHUNK", "ElementStats", "ErrorStats", "count_beyond", "error_statist
 
 Array = np.ndarray[Any, Any]
 
-_SINGLE = np.dtype(np.float32)
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 CHUNK = 1 << 16
 """Elements that are converted and compared together: their arrays stay in a core's cache."""
@@ -281,6 +281,13 @@ def error_statistics(values: Array, back: Array) -> ErrorStats:
     ErrorStats
         NaN and Inf among `values` are counted and left out of the errors.
 
+    Raises
+    ------
+    TypeError
+        If an argument is no NumPy array.
+    ValueError
+        If it has another dtype, or the two differ in dtype or shape.
+
     Examples
     --------
     >>> import numpy as np
@@ -288,8 +295,16 @@ def error_statistics(values: Array, back: Array) -> ErrorStats:
     >>> found.elements, found.nan, found.flushed, found.max_abs_error, found.max_rel_error
     (4, 1, 1, 0.5, 1.0)
     """
-    stats = ErrorStats()
-    flat, flat_back = np.ascontiguousarray(values).reshape(-1), np.ascontiguousarray(back).reshape(-1)
+    for name, array in (("values", values), ("back", back)):
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"`{name}` must be a NumPy array; got {type(array).__name__}")
+        if array.dtype.newbyteorder("=") not in (_SINGLE, _DOUBLE):
+            raise ValueError(f"`{name}` must be float32 or float64; got {array.dtype.name}")
+    if (values.dtype.name, values.shape) != (back.dtype.name, back.shape):
+        wanted = f"of the dtype and the shape of `values`, {values.dtype.name} {values.shape}"
+        raise ValueError(f"`back` must be {wanted}; got {back.dtype.name} {back.shape}")
+    stats, native = ErrorStats(), values.dtype.newbyteorder("=")
+    flat, flat_back = (np.ascontiguousarray(array, native).reshape(-1) for array in (values, back))
     for start in range(0, flat.size, CHUNK):
         stats.add(flat[start : start + CHUNK], flat_back[start : start + CHUNK])
     return stats

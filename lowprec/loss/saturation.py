@@ -95,6 +95,8 @@ def saturates(
     if is_symmetric and not (row.is_integer and row.signed):
         raise ValueError(f"`symmetric` must be False unless `fmt` is a signed integer; got True for {row.name}")
     values, rounded_to = np.asarray(cast(x, FLOAT64)), as_format(precision, parameter="precision")
+    if not rounded_to.is_float:
+        raise ValueError(f"`precision` must be a float format; got {rounded_to.name}")
     with np.errstate(all="ignore"):
         quotient = values / np.asarray(scale, np.float64)
     if rounded_to != FLOAT64:

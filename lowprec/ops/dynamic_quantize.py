@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import array_api_compat as compat
@@ -27,6 +28,8 @@ def _steps(x: Any, xp: Any) -> tuple[Any, Any]:
     low, high = xp.minimum(xp.min(x), zero), xp.maximum(xp.max(x), zero)
     with np.errstate(all="ignore"):
         scale = xp.asarray((high - low) / 255)
+        nan = xp.full((), math.nan, dtype=x.dtype, device=compat.device(x))
+        scale = xp.where(xp.isnan(scale), nan, scale)  # without the sign and the payload of that in x
         initial = xp.asarray(xp.round(xp.clip(zero - low / scale, 0, 255)))
     return scale, dispatch(Job(initial, make_plan(_SINGLE, _BYTE, cast_rules(_SINGLE, _BYTE))))
 

@@ -244,9 +244,10 @@ def _range_parts(low: Any, high: Any, to: Format) -> tuple[Any, Any]:
     least, most = (np.asarray(end).astype(np.float32) for end in (low, high))
     with np.errstate(all="ignore"):
         scale = np.minimum((most - least) / np.float32(int(to.max) - int(to.min)), np.finfo(np.float32).max)
-        scale = np.where(scale == 0, np.float32(1), scale)
-        zero = np.rint(np.float32(to.min) - np.where(least == most, 0, least) / scale)
-    return scale, np.where(least == most, 0, np.clip(zero, to.min, to.max))
+        vanishes = scale == 0
+        scale = np.where(vanishes, np.float32(1), scale)
+        zero = np.rint(np.float32(to.min) - np.where(vanishes, 0, least) / scale)
+    return scale, np.where(vanishes, 0, np.clip(zero, to.min, to.max))
 
 
 def _range_scale(low: Any, high: Any, *, to: Format) -> np.ndarray[Any, Any]:

@@ -267,3 +267,22 @@ def test_the_root_of_the_mean_square_has_ends() -> None:
     assert math.isnan(error_statistics(np.array([np.nan]), np.array([np.nan])).rms_error)
     assert error_statistics(np.array([1.0, 2.0]), np.array([1.0, np.inf])).rms_error == math.inf
     assert math.isnan(error_statistics(np.array([1.0, 2.0]), np.array([1.0, np.nan])).rms_error)
+
+
+def test_arrays_in_the_other_byte_order_have_the_same_statistics() -> None:
+    x, back = np.array([1.0, -3.0, 0.3], np.float32), np.array([1.0, -2.5, 0.25], np.float32)
+    wanted = error_statistics(x, back).state()
+    assert error_statistics(x.astype(">f4"), back).state() == wanted
+    assert error_statistics(x, back.astype(">f4")).state() == wanted
+
+
+def test_arguments_that_are_no_such_arrays_are_refused() -> None:
+    x = np.zeros(3, np.float32)
+    for values in (None, "1.0", [1.0, 2.0]):
+        with pytest.raises(TypeError, match="`values` must be a NumPy array"):
+            error_statistics(values, x)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="`values` must be float32 or float64; got int64"):
+        error_statistics(np.zeros(3, np.int64), x)
+    for back in (np.zeros(3), np.zeros(4, np.float32)):
+        with pytest.raises(ValueError, match="`back` must be of the dtype and the shape of `values`"):
+            error_statistics(x, back)

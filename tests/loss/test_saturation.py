@@ -106,3 +106,8 @@ def test_what_is_wrong_is_named(fmt: str, options: dict[str, object], message: s
         saturates(np.ones(2), fmt, **options)
     with pytest.raises(TypeError, match="`x`"):
         saturates([1.0], "float8_e5m2")
+
+
+def test_the_precision_is_a_float() -> None:
+    with pytest.raises(ValueError, match="`precision` must be a float format; got int8"):
+        saturates(np.zeros(2), "int4", precision="int8")

@@ -132,3 +132,11 @@ def test_libraries(library: str, name: str, tally: Counter[str], monkeypatch: py
     got = lp.dynamic_quantize_linear(array)
     assert all(type(part) is type(array) for part in got)
     _check(x, got, tally, f"{library}, {name}")
+
+
+@pytest.mark.parametrize("code", [0x7FC00001, 0xFFFFFFFF, 0x7F800001])
+def test_the_scale_of_a_range_with_nan_is_the_canonical_nan(code: int) -> None:
+    x = np.array([1.0, 0.0, -2.0], np.float32)
+    x.view(np.uint32)[1] = code
+    _, scale, zero_point = lp.dynamic_quantize_linear(x)
+    assert (int(scale.view(np.uint32)), int(zero_point)) == (0x7FC00000, 0)

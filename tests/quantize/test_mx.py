@@ -155,6 +155,21 @@ def test_against_the_oracle(element: str) -> None:
         assert np.array_equal(np.signbit(values[values == 0]), np.signbit(exact[exact == 0]))
 
 
+@pytest.mark.parametrize("block_size", [32, 33])
+def test_nan_of_float32_elements_loses_its_payload(block_size: int) -> None:
+    before, n = _kernels.isa(), 150  # whole groups of every tier, and a rest
+    elements = np.resize(np.array([0xFFC17674, 0x7F800001, 0xFFFFFFFF, 0x3F800000], np.uint32), n).view(np.float32)
+    scales = lp.cast(np.full(-(-n // block_size), 2, np.float32), "float8_e8m0fnu")
+    wanted = np.resize(np.array([0xFFC00000, 0x7FC00000, 0xFFC00000, 0x40000000], np.uint32), n)
+    try:
+        for isa in _kernels.available_isas():
+            _kernels.use_isa(isa)
+            got = lp.mx_dequantize(elements, scales, block_size=block_size)
+            assert codes_of(got).tolist() == wanted.tolist(), isa
+    finally:
+        _kernels.use_isa(before)
+
+
 def test_every_tier_has_the_same_bits() -> None:
     rng, before = np.random.default_rng(3), _kernels.isa()
     calls = []

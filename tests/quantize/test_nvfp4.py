@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lowprec as lp
-from lowprec import _kernels
+from lowprec import _kernels, reference
 
 RULES = (None, "torchao", "modelopt", "transformer_engine")
 SOURCES = (np.float32, np.float16, ml_dtypes.bfloat16, np.float64)
@@ -127,3 +127,13 @@ def test_float64_is_rounded_to_float32_first() -> None:
     x = np.random.default_rng(6).standard_normal((3, 40))
     for wide, single in zip(lp.nvfp4_quantize(x), lp.nvfp4_quantize(x.astype(np.float32)), strict=True):
         assert np.array_equal(codes_of(wide), codes_of(single))
+
+
+@pytest.mark.parametrize("rule", [None, "torchao", "modelopt", "transformer_engine"])
+def test_the_global_scale_does_not_depend_on_the_floating_point_mode(rule: str | None, odd_mode: None) -> None:
+    for n in range(1, 60):  # of a quotient that is not exact two of the four modes round another way
+        largest = np.float32(1 + n / 64)
+        x = np.array([largest, 0.5, -0.25], np.float32)
+        *_, scale = lp.nvfp4_quantize(x, scale_rule=rule)
+        _, _, wanted = reference.nvfp4_blocks(x, scale_rule=rule)
+        assert scale.view(np.uint32) == reference.encode(wanted, "float32"), n

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.exact_scales import exponent_of, finite, grouped, power_code, scale_code
 from support.optional import optional
 
 import lowprec as lp
-from lowprec import _kernels, reference
+from lowprec import _kernels
 from lowprec.ops.scales import largest_magnitudes, scale_codes
 
 da: Any = optional("dask.array")
@@ -23,68 +24,6 @@ torch: Any = optional("torch")
 
 RULES = ("floor", "ceil", "rceil", "even", "nearest")
 SOURCES = ("float32", "float16", "bfloat16", "float64", "float8_e4m3fn", "float8_e5m2fnuz", "int32", "float4_e2m1fn")
-
-
-def exponent_of(value: Fraction) -> int:
-    """Return the floor of the binary logarithm of a positive number."""
-    found = value.numerator.bit_length() - value.denominator.bit_length()
-    return found if value >= Fraction(2) ** found else found - 1
-
-
-def power_code(a: Fraction, to: lp.Format, rule: str) -> int:
-    """Return the code of an e8m0 scale by its definition."""
-    if a == 0:
-        return 0
-    largest = Fraction(to.max)
-    emax, e = exponent_of(largest), exponent_of(a)
-    mantissa_bits = to.mantissa_bits if to.is_float else emax
-    if rule == "floor":
-        found = e - emax
-    elif rule == "ceil":
-        found = e - emax + (a > Fraction(2) ** e)
-    elif rule == "rceil":
-        found = next(n for n in range(e - emax - 2, e - emax + 3) if a <= largest * Fraction(2) ** n)
-    elif rule == "even":
-        step = Fraction(2) ** (e - mantissa_bits)
-        found = exponent_of(math.floor(a / step + Fraction(1, 2)) * step) - emax
-    else:
-        found = e - emax + (a * a >= 2 * Fraction(4) ** e)
-    return min(max(found, -127), 127) + 127
-
-
-def scale_code(a: Fraction, to: lp.Format, fmt: lp.Format, rule: str) -> int:
-    """Return the code of a scale by its definition; the quotient is rounded to float64, then to the format."""
-    if not fmt.has_zero:
-        return power_code(a, to, rule)
-    if a == 0:
-        return reference.encode(1.0, fmt)
-    quotient = float(a / Fraction(to.max)) if a / Fraction(to.max) < Fraction(2) ** 1024 else math.inf
-    return reference.encode(min(max(quotient, fmt.smallest_subnormal), float(fmt.max)), fmt)
-
-
-def finite(x: np.ndarray[Any, Any], fmt: lp.Format) -> np.ndarray[Any, Any]:
-    """Return every element as a fraction, 0 for NaN and Inf."""
-    codes = np.asarray(x).view(fmt.code_dtype)
-    values = [reference.decode(int(code), fmt) for code in codes.reshape(-1)]
-    parts = [
-        0 if isinstance(v, reference.Value) and v.special else Fraction(v if isinstance(v, int) else float(v))
-        for v in values
-    ]
-    return np.array([Fraction(part) for part in parts] + [None], object)[:-1].reshape(codes.shape)
-
-
-def grouped(shape: tuple[int, ...], axis: Any, block_size: Any) -> np.ndarray[Any, Any]:
-    """Return the number of the scale of each element, in the order of the scales."""
-    if axis is None:
-        return np.zeros(shape, int)
-    axes, blocks = (one if isinstance(one, tuple) else (one,) for one in (axis, block_size))
-    index = np.indices(shape)
-    if blocks == (0,):
-        return index[axes[0]]
-    sizes, places = list(shape), list(index)
-    for one, block in zip(axes, blocks, strict=True):
-        sizes[one], places[one] = -(-shape[one] // block), index[one] // block
-    return np.ravel_multi_index(tuple(places), tuple(sizes))
 
 
 def sample(rng: np.random.Generator, fmt: lp.Format, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -192,6 +131,30 @@ def test_minmax_is_dynamic_quantize_linear_with_another_range(to: str) -> None:
     _, theirs, zero_point = lp.dynamic_quantize_linear(x)
     if to == "uint8":
         assert [one.item() for one in lp.minmax_scale(x, to)] == [theirs.item(), zero_point.item()]
+
+
+@pytest.mark.parametrize("to", ["int8", "uint8", "int4"])
+@pytest.mark.parametrize("x", [2.0**-149, -(2.0**-149), 0.0, -0.0])
+def test_a_range_whose_scale_rounds_to_zero_has_scale_1_and_zero_point_0(to: str, x: float) -> None:
+    scale, zero = lp.minmax_scale(np.array([x], np.float32), to)
+    assert (scale.item(), int(zero)) == (1.0, 0)
+
+
+@pytest.mark.parametrize("source", ["float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e4m3fnuz"])
+@pytest.mark.parametrize("granularity", [{}, {"axis": 0}, {"axis": 1, "block_size": 2}])
+def test_minmax_of_narrow_floats_with_a_sign(source: str, granularity: dict[str, Any]) -> None:
+    wide = np.array([[-1, 0.5, -1.5, 3], [-3, -0.5, -1, -2]], np.float32)
+    x = lp.cast(wide, source)
+    for got, wanted in zip(
+        lp.minmax_scale(x, "int8", **granularity), lp.minmax_scale(wide, "int8", **granularity), strict=True
+    ):
+        assert got.tolist() == wanted.tolist()
+
+
+def test_minmax_leaves_out_the_nan_of_formats_without_negative_zero() -> None:
+    x = np.array([0x80, 0x40], np.uint8).view(lp.as_format("float8_e4m3fnuz").dtype)  # NaN and 1
+    scale, zero_point = lp.minmax_scale(x, "uint8")
+    assert (scale.item(), int(zero_point)) == (np.float32(1) / np.float32(255), 0)
 
 
 @pytest.mark.parametrize(("axis", "block_size"), [(None, 0), (0, 0), (1, 0), (1, 3), ((0, 1), (2, 3))])

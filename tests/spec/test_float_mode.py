@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support import float_mode_digest
+from support.float_modes import MODES
 from support.paths import with_support
 
 import lowprec as lp
@@ -21,7 +22,7 @@ from lowprec.spec.float_mode import default_mode
 
 IS_GLIBC = os.uname().machine == "x86_64" and platform.libc_ver()[0] == "glibc"
 glibc_only = pytest.mark.skipif(not IS_GLIBC, reason="the modes are set for x86-64 and glibc")
-ODD = [mode for mode in float_mode_digest.MODES if mode != "nearest"]
+ODD = [mode for mode in MODES if mode != "nearest"]
 
 
 @functools.cache
@@ -60,7 +61,7 @@ def test_every_plan_is_there(nearest: dict[str, Any]) -> None:
 
 @pytest.mark.one_in(5)
 @glibc_only
-@pytest.mark.parametrize("mode", float_mode_digest.MODES)
+@pytest.mark.parametrize("mode", MODES)
 def test_what_the_modes_changed_once(mode: str) -> None:
     # The first overflowing magnitudes of the Cast page: > 464, >= 248, >= 61440 twice; NaN, or Inf, from there on.
     found = digest(mode)

@@ -6,8 +6,6 @@ It prints one JSON object: a part of the library, how many results that part has
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import dataclasses
 import hashlib
 import itertools
@@ -34,38 +32,9 @@ from lowprec.plans import cast_plan, quantize_plan
 from lowprec.reference import exact_quantize
 from lowprec.spec import opset_rules, round_modes
 from lowprec.spec.formats import NUMBERS, NUMERIC, Format, Kind, NaNRule
+from support.float_modes import mode_in_force, set_mode
 
-ROUNDINGS = {"nearest": 0x000, "down": 0x400, "up": 0x800, "toward zero": 0xC00}  # x87's bits; MXCSR's are 3 higher
-FLUSH, SUBNORMALS_ARE_ZERO = 0x8000, 0x0040
-MODES = (*ROUNDINGS, "flush")
-
-_FENV_BYTES, _MXCSR = 32, 28  # of glibc's fenv_t on x86-64
 Part = Iterator[object]
-
-
-def set_mode(mode: str) -> None:
-    """Set the floating-point mode of this thread, for SSE and x87; glibc on x86-64."""
-    libm = ctypes.CDLL(ctypes.util.find_library("m"))
-    memory = ctypes.create_string_buffer(_FENV_BYTES)
-    assert libm.fesetround(ROUNDINGS.get(mode, 0)) == 0
-    assert libm.fegetenv(memory) == 0
-    if mode == "flush":
-        (word,) = struct.unpack_from("<I", memory, _MXCSR)
-        struct.pack_into("<I", memory, _MXCSR, word | FLUSH | SUBNORMALS_ARE_ZERO)
-        assert libm.fesetenv(memory) == 0
-
-
-def mode_in_force() -> str:
-    """Find out the mode by arithmetic, as a program meets it."""
-    one, tiny, least = np.float64(1), np.float64(2.0**-60), np.array([1], np.uint64).view(np.float64)
-    with np.errstate(all="ignore"):
-        if (least * 1.0).view(np.uint64)[0] == 0:
-            return "flush"
-        up, down = one + tiny > 1, -one - tiny < -1
-        toward_zero = one - tiny < 1
-    return {(True, False): "up", (False, True): "down", (False, False): "toward zero" if toward_zero else "nearest"}[
-        bool(up), bool(down)
-    ]
 
 
 def bits(value: object) -> object:
