@@ -1,0 +1,91 @@
+"""Break the C and the Cython text one token at a time, and see whether the tests of the file notice.
+
+    PYTHONPATH=tests python tests/proof/check_native_mutants.py --seed 20 --draw 30
+
+All mutants that are drawn stand in one build of a copy of the repository (native_choice.py), each chosen by an
+environment variable. A mutant is killed by a test that fails, by a crash, or by tests that do not end; one that its
+file's tests let live has to outlive wider ones. The survivors are printed, and the exit status is 1 where one of them
+is not explained in `mutant_survivors.txt`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import concurrent.futures
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from support.long_run import circumstances
+from support.mutants.mutant import Mutant, describe
+from support.mutants.native_choice import places
+from support.mutants.native_mutants import find, is_cython, sources
+from support.mutants.native_runs import WIDER, Result, Runner, build, tests_of
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def draw(seed: int, count: int, only: str) -> dict[str, list[Mutant]]:
+    """Return `count` mutants of each kind of text, drawn among all of its mutants that can be chosen in one build."""
+    drawn = {}
+    for kind, paths in sources(ROOT).items():
+        mutants = [mutant for path in paths if only in path.name for mutant in find(path, ROOT)]
+        random.Random(f"{seed} {kind}").shuffle(mutants)
+        chosen: list[Mutant] = []
+        for path in paths:
+            own = [mutant for mutant in mutants if mutant.path == path.relative_to(ROOT).as_posix()]
+            chosen += places(path.read_text(encoding="utf-8"), own, is_cython(path))
+        possible = set(chosen)
+        drawn[kind] = [mutant for mutant in mutants if mutant in possible][:count]
+    return drawn
+
+
+def result_of(runner: Runner, mutant: Mutant, number: int, arguments: argparse.Namespace) -> Result:
+    """Return how the tests of a mutant end."""
+    result = runner.run(number, tests_of(mutant.path), arguments.limit)
+    if result.end != "survived" or arguments.narrow:
+        return result
+    return runner.run(number, WIDER, 10 * arguments.limit)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=20, help="of the draw; default: %(default)s")
+    parser.add_argument("--draw", type=int, default=30, help="mutants of each kind of text; default: %(default)s")
+    parser.add_argument("--only", default="", help="files whose names have this text")
+    parser.add_argument("--limit", type=int, default=60, help="seconds of a core for the tests of one mutant")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants that are tested at the same time")
+    parser.add_argument("--scratch", type=Path, default=Path("/dev/shm"), help="where the copy is built")
+    parser.add_argument("--narrow", action="store_true", help="without the wider tests")
+    arguments = parser.parse_args()
+    drawn = draw(arguments.seed, arguments.draw, arguments.only)
+    wanted = [mutant for mutants in drawn.values() for mutant in mutants]
+    counts: dict[str, collections.Counter[str]] = {kind: collections.Counter() for kind in drawn}
+    survivors = []
+    killing = set()
+    with tempfile.TemporaryDirectory(dir=arguments.scratch) as folder:
+        numbers = build(ROOT, Path(folder), wanted)
+        print(f"seed {arguments.seed}; {len(numbers)} of {len(wanted)} mutants compiled", flush=True)
+        runner = Runner(Path(folder))
+        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+            tasks = {mutant: pool.submit(result_of, runner, mutant, numbers[mutant], arguments) for mutant in numbers}
+            for kind, mutants in drawn.items():
+                for mutant in filter(numbers.__contains__, mutants):
+                    result = tasks[mutant].result()
+                    counts[kind][result.end] += 1
+                    print(f"{result.end}, {result.seconds:.1f} s {result.test}\n{describe(mutant, ROOT)}", flush=True)
+                    killing |= {result.test} if result.end == "killed" else set()
+                    survivors += [mutant] if result.end == "survived" else []
+        unchanged = runner.run(0, sorted(killing), 10 * arguments.limit)
+    for kind, ends in counts.items():
+        print(f"{kind}: {ends.total()} mutants, {ends.total() - ends['survived']} killed; {dict(ends)}")
+    print(f"without a mutant, the {len(killing)} tests that killed: {unchanged.end.replace('survived', 'pass')}")
+    print("survivors:", *(describe(mutant, ROOT) for mutant in survivors), sep="\n")
+    print(circumstances())
+    return bool(survivors) or unchanged.end != "survived"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Mutants: one change of one line each, to see whether a test notices it."""

@@ -1,0 +1,239 @@
+"""The build of a copy of the repository with mutants of C and Cython to choose from, and the tests of one of them."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+import traceback
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy
+
+from .mutant import Mutant
+from .native_choice import DECLARATION, HEADER, VARIABLE, write_choices
+
+MODULES = ("_native.tier_v4", "_native.tier_v3", "_native.tier_base", "_kernels")
+COPIED = ("lowprec", "tests", "setup.py", "conftest.py", "pyproject.toml", "README.md", "docs")
+FLAGS = ["-O1", "-include", "mutant_choice.h"]
+BUILD = f"""
+import runpy
+setup = runpy.run_path("setup.py", run_name="setup")
+setup["GNU_FLAGS"][0:1] = {FLAGS}
+modules = [module for module in setup["modules"]() if module.name.removeprefix("lowprec.") in {MODULES}]
+setup["setup"](
+    name="lowprec", py_modules=[], packages=[], cmdclass={{"build_ext": setup["BuildKernels"]}}, ext_modules=modules,
+    script_args=["build_ext", "--inplace"],
+)
+"""
+
+# The tests of a file: those of the first pattern that it matches. The quick ones come first, and the first failure ends
+# a run.
+_CASTS = [
+    "tests/cast/test_cast_layouts.py", "tests/native/test_programs.py", "tests/spec/test_packing.py",
+    "tests/cast/test_cast_sweeps.py", "tests/native/test_fused_loops.py",
+]  # fmt: skip
+_BLOCKS = ["tests/quantize/test_whole_blocks.py", "tests/quantize/test_mx.py", "tests/quantize/test_nvfp4.py"]
+_QUOTIENTS = [
+    "tests/quantize/test_quotients.py", "tests/native/test_fused_scales.py", "tests/quantize/test_quantize_layouts.py",
+]  # fmt: skip
+_ROUNDINGS = ["tests/native/test_rounding_loops.py", "tests/native/test_stochastic_loops.py"]
+_ERRORS = [
+    "tests/loss/test_error_stats.py", "tests/loss/test_scaled_stats.py", "tests/quantize/test_quantize_errors.py",
+]  # fmt: skip
+_CALLS = [
+    "tests/quantize/test_known_calls.py", "tests/quantize/test_known_calls_refused.py",
+    "tests/quantize/test_scale_layouts_fused.py",
+]  # fmt: skip
+_THREADS = [
+    "tests/native/test_threads.py",
+    "tests/native/test_stream_output.py",
+    "tests/native/test_prefetch_choice.py",
+]
+TESTS = {
+    "*/avx512_mx.h": [*_BLOCKS, "tests/checkpoints/test_block_loops.py"],
+    "*/avx512_blocks.h": [*_QUOTIENTS, *_BLOCKS],
+    "*/avx512_scales.h": _QUOTIENTS,
+    "*/avx512_stats.h": _ERRORS,
+    "*/avx512_rounding.h": [*_ROUNDINGS, "tests/cast/test_rounding_against_peers.py"],
+    "*/avx2_rounding.h": _ROUNDINGS,
+    "*/philox.h": ["tests/reference/test_philox.py", *_ROUNDINGS, *_BLOCKS],
+    "*rounding*": _ROUNDINGS,
+    "*/integer_elements.h": [*_CASTS, "tests/spec/test_convertible_formats.py"],
+    "*/block_elements.h": _BLOCKS,
+    "*/block_*.pxi": [*_BLOCKS, "tests/quantize/test_block_arguments.py"],
+    "*/ggml_*": ["tests/checkpoints/test_block_loops.py"],
+    "*/error_*": _ERRORS,
+    "*/scaled_stats.pxi": _ERRORS,
+    "*/range*": ["tests/quantize/test_scales.py", "tests/quantize/test_dynamic_quantize.py"],
+    "*/known_calls.pxi": _CALLS,
+    "*/linear_calls.pxi": [*_CALLS, *_QUOTIENTS],
+    "*/scale*": [*_QUOTIENTS, *_CALLS],
+    "*/repeat_scales.pxi": [*_QUOTIENTS, *_CALLS],
+    "*/stream_*": [*_THREADS, *_CASTS],
+    "*/run_*.pxi": [*_THREADS, *_CASTS, *_QUOTIENTS],
+    "*/random_numbers.pxi": ["tests/reference/test_philox.py", *_ROUNDINGS],
+    "*": [*_CASTS, *_QUOTIENTS, *_ROUNDINGS],
+}
+# What a mutant that outlives those has to outlive too.
+WIDER = ["tests/native", "tests/cast", "tests/quantize", "tests/loss", "tests/spec/test_convertible_formats.py"]
+
+
+class Result(NamedTuple):
+    """How the tests of a mutant ended: `killed`, `killed by a signal`, `killed by time` or `survived`."""
+
+    end: str
+    seconds: float
+    test: str  # that failed first
+
+
+def tests_of(path: str) -> list[str]:
+    """Return the tests of a file."""
+    return next(tests for pattern, tests in TESTS.items() if fnmatch.fnmatch(path, pattern))
+
+
+def copy_repository(root: Path, folder: Path) -> None:
+    """Copy what a build and the tests need."""
+    ignored = shutil.ignore_patterns("__pycache__", "explorer", "*.so.debug")
+    for name in COPIED:
+        if (root / name).is_dir():
+            shutil.copytree(root / name, folder / name, ignore=None if name == "lowprec" else ignored)
+        else:
+            shutil.copy(root / name, folder / name)
+
+
+def _numbers_in_message(message: str, folder: Path) -> set[int]:
+    """Return the numbers of the mutants in the lines that a compiler names."""
+    numbers: set[int] = set()
+    for name, line in set(re.findall(r"(?m)([\w./-]+\.(?:h|pxi|pyx|pxd|c)):(\d+)", message)):
+        path = Path(name) if name.startswith("/") else folder / name
+        if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+            continue
+        lines = path.read_text(encoding="utf-8").splitlines()
+        near = lines[int(line) - 1 : int(line)] if path.suffix == ".c" else lines[max(0, int(line) - 3) : int(line) + 2]
+        numbers |= {int(number, 0) for number in re.findall(rf"{VARIABLE} == (\w+)", " ".join(near))}
+    return numbers
+
+
+def build(root: Path, folder: Path, mutants: list[Mutant]) -> dict[Mutant, int]:
+    """Build a copy in an empty folder; return the numbers of the mutants that it has.
+
+    Those whose choice does not compile are left out, as are those of text that no module has here.
+    """
+    numbers = {mutant: number for number, mutant in enumerate(mutants, 1)}
+    copy_repository(root, folder)
+    (folder / "lowprec/_native/mutant_choice.h").write_text(HEADER, encoding="utf-8")
+    while True:
+        for name in {mutant.path for mutant in mutants}:
+            shutil.copy(root / name, folder / name)
+        write_choices(folder, numbers)
+        for module in MODULES:
+            path = folder / f"lowprec/{module.replace('.', '/')}.pyx"
+            text = path.read_text(encoding="utf-8")
+            first = text.index("\n", text.index('"""', 3)) + 1
+            if DECLARATION not in text:
+                path.write_text(text[:first] + DECLARATION + text[first:], encoding="utf-8")
+        # cythonize() compares times, and a copy keeps those of the files it is made from
+        for written in [*folder.glob("lowprec/**/tier_*.c"), folder / "lowprec/_kernels.c"]:
+            written.unlink(missing_ok=True)
+        done = subprocess.run([sys.executable, "-c", BUILD], cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            break
+        refused = _numbers_in_message(done.stdout + done.stderr, folder) & set(numbers.values())
+        if not refused:
+            raise RuntimeError(f"the build with mutants failed:\n{(done.stdout + done.stderr)[-4000:]}")
+        print(f"left out, since their choice does not compile: {sorted(refused)}", flush=True)
+        numbers = {mutant: number for mutant, number in numbers.items() if number not in refused}
+    compiled = _compiled_numbers(folder)
+    return {mutant: number for mutant, number in numbers.items() if number in compiled}
+
+
+def _compiled_numbers(folder: Path) -> set[int]:
+    """Return the numbers that are left after the preprocessor: other platforms' text has gone."""
+    numbers: set[int] = set()
+    flags = {"_native.tier_v4": ["-march=x86-64-v4"], "_native.tier_v3": ["-march=x86-64-v3"], "_kernels": ["-fopenmp"]}
+    for module in MODULES:
+        folders = ["-Ilowprec/_native", f"-I{numpy.get_include()}", f"-I{sysconfig.get_path('include')}"]
+        source = f"lowprec/{module.replace('.', '/')}.c"
+        text = subprocess.run(
+            ["gcc", "-E", "-P", "-O1", *folders, *flags.get(module, []), source],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        numbers |= {int(number.rstrip("uUlL"), 0) for number in re.findall(rf"{VARIABLE} == (\w+)", text)}
+    return numbers
+
+
+class Runner:
+    """Runs tests in the copy: each mutant in a process of its own, forked from one that has the test's packages."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        os.chdir(folder)
+        import hypothesis  # noqa: F401  the packages that are slow to import, and none of lowprec
+        import ml_dtypes  # noqa: F401
+        import pytest  # noqa: F401
+
+    def run(self, number: int, tests: list[str], limit: int) -> Result:
+        """Return how the tests end; `number` 0 is the text without a change.
+
+        The limit is in seconds of a core, so that a busy machine kills no mutant; tests that only wait get ten times as
+        much.
+        """
+        log = self.folder / f"mutant-{number}.log"
+        began = time.monotonic()
+        child = os.fork()
+        if child == 0:
+            self._test(number, tests, limit, log)
+        while True:
+            done, status = os.waitpid(child, os.WNOHANG)
+            seconds = time.monotonic() - began
+            if done:
+                break
+            if seconds > 10 * limit:
+                os.killpg(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return Result("killed by time", seconds, "")
+            time.sleep(0.02)
+        text = log.read_text(encoding="utf-8", errors="replace")
+        failed = re.search(r"(?m)^(?:FAILED|ERROR) (\S+)", text)
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+            return Result("killed by time", seconds, "")
+        if os.WIFSIGNALED(status):
+            return Result("killed by a signal", seconds, str(os.WTERMSIG(status)))
+        if os.WEXITSTATUS(status) == 0:
+            return Result("survived", seconds, "")
+        return Result("killed", seconds, failed.group(1) if failed else text[-200:])
+
+    def _test(self, number: int, tests: list[str], limit: int, log: Path) -> None:
+        status = 2
+        try:
+            os.setpgid(0, 0)
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+            os.environ["LOWPREC_MUTANT"] = str(number)
+            file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(file, 1)
+            os.dup2(file, 2)
+            for name in [name for name in sys.modules if name.partition(".")[0] in ("support", "lowprec")]:
+                del sys.modules[name]  # the copy has its own
+            sys.path[:0] = [str(self.folder), str(self.folder / "tests")]
+            import pytest
+
+            quiet = ["-q", "--tb=line", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+            status = int(pytest.main(["-x", *quiet, *tests]))
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
