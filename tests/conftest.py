@@ -16,6 +16,7 @@ import pytest
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import hypothesis
+from support.daily_share import in_share
 from support.optional import Missing, optional
 
 import lowprec as lp
@@ -29,16 +30,21 @@ _TALLY: collections.Counter[str] = collections.Counter()
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow all cases but each n-th of what is marked `one_in(n)`."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark as slow all cases but each n-th of what is marked `one_in(n)`; keep this run's share of them."""
     seen: collections.Counter[str] = collections.Counter()
+    left_out = set()
     for item in items:
         sweep = item.get_closest_marker("one_in")
         if sweep is not None:
             name = item.nodeid.partition("[")[0]
             if seen[name] % sweep.args[0]:
                 item.add_marker(pytest.mark.slow)
+                if not in_share(seen[name]):
+                    left_out.add(item)
             seen[name] += 1
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(autouse=True)

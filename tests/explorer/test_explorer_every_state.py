@@ -1,17 +1,16 @@
 """Every format and every mode of every page, in a browser: no complaint of page or console, no empty chart, one code.
 
 One page is loaded for each page of the explorer; its states are then shown one after the other, as Back and Forward do.
-All states are shown; with LOWPREC_STATES=today, as in .ci/run, a third of them: another one each day.
+All states are shown; with LOWPREC_SHARE=today, as in .ci/run, a third of them: another one each day.
 """
 
 from __future__ import annotations
 
-import os
-from datetime import date
 from typing import Any
 
 import pytest
 from support.browser import Visit
+from support.daily_share import shared
 from support.explorer_states import STATES
 
 from lowprec import reference
@@ -58,16 +57,6 @@ CODE = """() => {
 }"""
 
 
-THIRDS = 3
-
-
-def chosen(states: list[Any]) -> list[Any]:
-    """Return the states to show."""
-    if os.environ.get("LOWPREC_STATES") != "today":
-        return states
-    return states[date.today().toordinal() % THIRDS :: THIRDS]
-
-
 def problems_of(visit: Visit) -> list[str]:
     """Return what is wrong with a page; components and charts have a moment to draw themselves."""
     found: list[str] = []
@@ -97,7 +86,7 @@ def test_every_state(browser: Any, address: str, name: str) -> None:
     wrong, path = [], name.partition("_")[0]
     visit = Visit(browser, address)
     visit.go(path)
-    for state in chosen(list(STATES[name]())):
+    for state in shared(list(STATES[name]())):
         link, before = f"{path}?{query_text(write(state))}", len(visit.complaints)
         try:
             visit.turn_to(link)
