@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from . import exhaustive
+
 __all__ = ["add_command", "report"]
 
 
@@ -37,6 +39,9 @@ def _rule_lines(summary: dict[str, Any]) -> str:
 def _run(options: argparse.Namespace) -> None:
     from ..conformance import report_text, results
 
+    if options.exhaustive:
+        return exhaustive.run(options)
+    exhaustive.check_absent(options)
     result = report()
     if options.summary:
         print(_rule_lines(results.summary(result)))
@@ -44,6 +49,7 @@ def _run(options: argparse.Namespace) -> None:
         print(json.dumps(result.as_json(), indent=1))
     else:
         print(report_text.markdown_table(result) if options.markdown else report_text.as_text(result))
+    return None
 
 
 def add_command(commands: Any) -> None:
@@ -60,4 +66,10 @@ def add_command(commands: Any) -> None:
     form.add_argument("--json", action="store_true", help="print everything as JSON")
     form.add_argument("--summary", action="store_true", help="print the counts alone, as lowprec keeps them")
     form.add_argument("--markdown", action="store_true", help="print the table alone, as Markdown")
+    form.add_argument(
+        "--exhaustive", action="store_true",
+        help="convert all 2^32 float32 inputs instead, by lowprec alone, and compare with exact arithmetic; it takes "
+        "hours",
+    )  # fmt: skip
+    exhaustive.add_options(one)
     one.set_defaults(run=_run)

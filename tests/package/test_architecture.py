@@ -72,7 +72,7 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
     "ops": {"spec", "arrays", "plans", "backends", "_kernels"},
     "loss": {"spec", "arrays", "plans", "backends", "ops", "_kernels"},
     "onnx": {"spec", "arrays", "ops"},
-    "conformance": {"spec", "reference", "ops", "_kernels"},
+    "conformance": {"spec", "reference", "plans", "backends", "ops", "_kernels"},
     "checkpoints": {"spec", "arrays", "plans", "backends", "ops", "loss"},
     "cli": {"spec", "reference", "arrays", "backends", "ops", "loss", "checkpoints", "conformance", "__init__"},
     "__init__": {"_kernel_choice", "spec", "reference", "arrays", "backends", "ops", "checkpoints"},
