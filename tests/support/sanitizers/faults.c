@@ -34,6 +34,11 @@ void uninitialised(int32_t n) {
     free((void *)data);
 }
 
+void leak(int32_t n) {
+    for (int32_t i = 0; i < n; i++)
+        *(uint8_t *volatile)malloc(10) = 1;
+}
+
 void read_at(const volatile uint8_t *data) { sink = *data; }
 
 static int32_t shared;
