@@ -159,6 +159,10 @@ ONNX: dict[str, tuple[Callable[[Path], object], str]] = {
     "no opset": (_onnx(lambda m: m.ClearField("opset_import")), "names no version"),
     "bytes": (_onnx(lambda m: setattr(_first(m), "raw_data", b"123")), "has 3 bytes, its shape asks for 64"),
     "dims": (_onnx(lambda m: _first(m).dims.append(2**62)), "its shape asks for"),
+    "negative text": (
+        _onnx(lambda m: m.graph.initializer.add(name="t", data_type=8, dims=[-1])),
+        "tensor 't' has a negative length",
+    ),
     "negative": (_onnx(lambda m: _first(m).dims.append(-1)), "has a negative length"),
     "type": (_onnx(lambda m: setattr(_first(m), "data_type", 99)), "has the unknown type 99"),
     "no data": (_onnx(lambda m: _first(m).ClearField("raw_data")), "cannot be read|asks for 64"),

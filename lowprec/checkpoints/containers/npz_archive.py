@@ -100,7 +100,7 @@ def _read_member(path: Path, index: int, archive: zipfile.ZipFile, source: Forma
 
 
 def _check_size(info: zipfile.ZipInfo, size: int) -> None:
-    """Raise ValueError where a member claims more bytes than an archive of so many can hold: they would be allocated."""
+    """Raise ValueError where a member claims what an archive of so many bytes cannot hold: it would be allocated."""
     title = f"member {ascii(info.filename)[:80]}"
     if info.compress_size > size:
         raise ValueError(f"{title} ends {info.compress_size - size} bytes past the end of the file or more")
