@@ -244,8 +244,8 @@ def convert(
             plan = plan_conversion(
                 container, rules, as_patterns(include, "include"), as_patterns(exclude, "exclude"), raw
             )
-    tensor_count = max(len(container.tensors), len(plan.tensor_plans))
-    n, chunk_bytes = choose_chunks(plan, memory, n, BASE + PER_TENSOR * tensor_count)
+        tensor_count = max(len(container.tensors), len(plan.tensor_plans))
+        n, chunk_bytes = choose_chunks(plan, memory, n, BASE + PER_TENSOR * tensor_count)
     real = check_target(container, new, overwrite)
     remove_descriptions(container, plan.misfits)
     if plan.dtype:

@@ -26,7 +26,7 @@ from .layouts.weight_reader import WeightReader
 from .planning.companions import find_companions
 from .planning.quantized_weights import VALUES, quantized_weights
 from .tensor_info import TensorInfo, info_of
-from .value_reader import read_plain, read_values, values_format
+from .value_reader import check_shape, read_plain, read_values, values_format
 
 __all__ = ["Checkpoint", "open"]
 
@@ -197,6 +197,7 @@ class Checkpoint(Mapping[str, Array]):
 
     def _array(self, one: StoredTensor | Weight, rows: range | None, to: Format | None, raw: bool) -> Array:
         try:
+            check_shape(one, one.plain_shape if isinstance(one, Weight) else one.shape)
             if isinstance(one, Weight):
                 if self._last is None or self._last.weight is not one:
                     self._last = WeightReader(one, self._reader)

@@ -14,15 +14,27 @@ from ..spec.format import own_dtype
 from ..spec.formats import FLOAT32, Format, is_in_table
 from ..spec.packing import group, packed_bytes
 from .containers.tensors import StoredTensor, TensorReader
-from .layouts.weight import fail
+from .layouts.weight import Weight, fail
 from .layouts.weight_reader import WeightReader
 
-__all__ = ["read_plain", "read_values", "values_format"]
+__all__ = ["check_shape", "read_plain", "read_values", "values_format"]
 
 Array = np.ndarray[Any, Any]
 
 CHUNK = 1 << 21
 """Elements that are read at once where they do not go straight into the result."""
+
+
+_MOST_AXES = 64
+_MOST_ELEMENTS = np.iinfo(np.intp).max // 16
+"""NumPy counts the bytes of an array with axes of length 0 taken for 1; the widest elements have 16."""
+
+
+def check_shape(one: StoredTensor | Weight, shape: tuple[int, ...]) -> None:
+    """Raise FileError for a shape that NumPy has not: with more axes, or, without elements, with too long ones."""
+    if len(shape) > _MOST_AXES or math.prod(length for length in shape if length) > _MOST_ELEMENTS:
+        tensor = one if isinstance(one, StoredTensor) else one.codes
+        raise fail(tensor, f"has the shape {str(list(shape))[:200]}, which no array can have")
 
 
 def values_format(tensor: StoredTensor, wanted: Format | None) -> Format | None:

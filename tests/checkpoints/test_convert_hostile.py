@@ -159,6 +159,10 @@ ONNX: dict[str, tuple[Callable[[Path], object], str]] = {
     "no opset": (_onnx(lambda m: m.ClearField("opset_import")), "names no version"),
     "bytes": (_onnx(lambda m: setattr(_first(m), "raw_data", b"123")), "has 3 bytes, its shape asks for 64"),
     "dims": (_onnx(lambda m: _first(m).dims.append(2**62)), "its shape asks for"),
+    "negative text": (
+        _onnx(lambda m: m.graph.initializer.add(name="t", data_type=8, dims=[-1])),
+        "tensor 't' has a negative length",
+    ),
     "negative": (_onnx(lambda m: _first(m).dims.append(-1)), "has a negative length"),
     "type": (_onnx(lambda m: setattr(_first(m), "data_type", 99)), "has the unknown type 99"),
     "no data": (_onnx(lambda m: _first(m).ClearField("raw_data")), "cannot be read|asks for 64"),
@@ -225,13 +229,28 @@ def test_archives(name: str, tmp_path: Path) -> None:
     assert everything(tmp_path) == before
 
 
-def test_an_archive_that_claims_more_than_the_disk_has(tmp_path: Path) -> None:
-    _zip(size=(24, "<L", 0xFFFF_FFF0), packed=(20, "<L", 0xFFFF_FFF0))(tmp_path / "x.npz")
-    report = convert(tmp_path / "x.npz", tmp_path / "y.npz", to="int8", dry_run=True)
-    assert report.tensors[0].action == "kept"
-    with pytest.raises(FileError, match=r"cannot be read|needs \d+ bytes"):
-        convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float16")
+@pytest.mark.parametrize(
+    ("sizes", "why"),
+    [
+        ({"size": (24, "<L", 0xFFFF_FFF0), "packed": (20, "<L", 0xFFFF_FFF0)}, r"ends \d+ bytes past the end"),
+        ({"size": (24, "<L", 0xFFFF_FFF0)}, "has 192 bytes, which cannot become the 4294967280 that it claims"),
+        ({"size": (24, "<L", 0xFFFF_FFF0), "method": (10, "<H", 8)}, "has 192 bytes, which cannot become"),
+    ],
+)  # fmt: skip
+def test_an_archive_that_claims_more_than_it_can_hold(sizes: dict[str, Any], why: str, tmp_path: Path) -> None:
+    """Before memory is allocated for what it claims, and before the disk is asked for room."""
+    _zip(**sizes)(tmp_path / "x.npz")
+    with pytest.raises(FileError, match=why):
+        convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float16", dry_run=True)
+    with pytest.raises(FileError, match=why):
+        inspect(tmp_path / "x.npz")
     assert os.listdir(tmp_path) == ["x.npz"]
+
+
+def test_an_archive_whose_member_ends_early(tmp_path: Path) -> None:
+    _zip(size=(24, "<L", 0x2000), method=(10, "<H", 8))(tmp_path / "x.npz")
+    with pytest.raises(FileError, match=r"must be a readable \.npz archive; [^;]+$"):
+        inspect(tmp_path / "x.npz")
 
 
 @pytest.mark.parametrize("name", ["x.safetensors", "x.npy", "x.npz", "x.onnx", "x.bin", "folder"])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.checkpoint_files import everything, save
+from support.checkpoint_files import everything, raw_file, save
 from support.quantized_checkpoints import LAYOUTS, P, write, write_folder
 
 from lowprec.checkpoints import convert, inspect
@@ -94,3 +95,25 @@ def test_an_error_while_values_are_read_names_the_checkpoint(tmp_path: Path) -> 
     shard.write_bytes(content)
     with pytest.raises(FileError, match=rf"^{folder}: '.*weight_scale_inv': has a scale that is NaN"):
         convert(folder, tmp_path / "out", to="bfloat16")
+
+
+@pytest.mark.parametrize("shape", [[0, 2**62], [2**40, 2**40, 0], [2**63 - 1, 0]])
+def test_axes_that_no_array_can_have(shape: list[int], tmp_path: Path) -> None:
+    """NumPy's ValueError came out of `read`."""
+    path = raw_file(tmp_path / "x.safetensors", {"w": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}})
+    assert inspect(path)[0].shape == tuple(shape)
+    with (
+        open_checkpoint(path) as checkpoint,
+        pytest.raises(FileError, match=f"^{path}: 'w': has the shape .* no array"),
+    ):
+        checkpoint["w"]
+
+
+def test_more_axes_than_an_array_can_have(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    fields = {"descr": "<f4", "fortran_order": False, "shape": (1,) * 65}
+    np.lib.format.write_array_header_1_0(stream, fields)
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("w.npy", stream.getvalue() + bytes(4))
+    with open_checkpoint(tmp_path / "x.npz") as checkpoint, pytest.raises(FileError, match="which no array can have"):
+        checkpoint["w"]

@@ -21,7 +21,7 @@ DIFFERENT = [one for one in FOUND if isinstance(one, Difference)]
 
 
 def test_every_difference_is_a_decided_one() -> None:
-    """The counts of the release, of which --list of check_onnx_releases.py has the elements, less expanded functions."""
+    """In the numbers that the release has outside of expanded functions."""
     assert Counter(decision(one) for one in DIFFERENT) == {
         "bfloat16 cut off": 10, "FNUZ and Inf": 22, "NaN in float8_e5m2": 5, "NaN from FNUZ": 8,
         "int4 and uint4 clamped": 36, "NaN in float4_e2m1fn": 2,

@@ -30,6 +30,14 @@ from .tensors import ArchiveMember, StoredTensor
 __all__ = ["NpzArchive", "arrange_archive", "member_format", "numpy_has"]
 
 _COMMENT = "format="
+_MOST_OF_A_BYTE = {
+    zipfile.ZIP_STORED: 1,
+    zipfile.ZIP_DEFLATED: 1032,
+    zipfile.ZIP_LZMA: 1 << 14,
+    zipfile.ZIP_BZIP2: 1 << 21,
+}
+"""How many bytes one packed byte can become, or more: a member that claims to be larger ends early."""
+
 _LONGEST_NAME = 0xFFFF
 _BUFFER = 1 << 20
 _HEADER = 30 + 20
@@ -91,6 +99,17 @@ def _read_member(path: Path, index: int, archive: zipfile.ZipFile, source: Forma
     )  # fmt: skip
 
 
+def _check_size(info: zipfile.ZipInfo, size: int) -> None:
+    """Raise ValueError where a member claims what an archive of so many bytes cannot hold: it would be allocated."""
+    title = f"member {ascii(info.filename)[:80]}"
+    if info.compress_size > size:
+        raise ValueError(f"{title} ends {info.compress_size - size} bytes past the end of the file or more")
+    if info.file_size > info.compress_size * _MOST_OF_A_BYTE.get(info.compress_type, 1):
+        raise ValueError(
+            f"{title} has {info.compress_size} bytes, which cannot become the {info.file_size} that it claims"
+        )
+
+
 class NpzArchive:
     """An .npz archive."""
 
@@ -104,12 +123,14 @@ class NpzArchive:
         """Read the directory and every header; `source` is the format of codes whose header does not name it."""
         self.path = path
         try:
+            size = path.stat().st_size
             with zipfile.ZipFile(path) as archive:
                 infos = archive.infolist()
                 limits.check_tensors(len(infos))
                 for info in infos:
                     if info.flag_bits & 1:
                         raise ValueError(f"member {ascii(info.filename)[:80]} is encrypted")
+                    _check_size(info, size)
                 self.tensors = [_read_member(path, index, archive, source) for index in range(len(infos))]
         except BROKEN_ZIP as error:
             raise FileError(f"{path}: must be a readable .npz archive; {reason(error)}") from None

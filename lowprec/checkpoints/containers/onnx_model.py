@@ -140,6 +140,8 @@ class OnnxModel:
             raise ValueError(f"tensor {ascii(tensor.name)[:80]} has the unknown type {tensor.data_type}")
         shape = tuple(tensor.dims)
         if fmt.kind is Kind.STRING:
+            if min(shape, default=0) < 0:
+                raise ValueError(f"tensor {ascii(tensor.name)[:80]} has a negative length")
             return StoredTensor(tensor.name, shape, None, str(fmt.onnx_name), InMemory(b""), fixed="it holds text")
         location = self._region(tensor, fmt) if is_external(tensor) else _inline(tensor, raw, fmt)
         fixed = ""

@@ -35,7 +35,9 @@ class MismatchError(FileError):
 
 def reason(error: BaseException) -> str:
     """Return the text of an error, without the name of the file."""
-    return (isinstance(error, OSError) and error.strerror) or str(error)[:_LONGEST_REASON]
+    if isinstance(error, EOFError) and not str(error):  # zipfile's, for packed bytes that are not there
+        return "it ended early"
+    return (isinstance(error, OSError) and error.strerror) or str(error)[:_LONGEST_REASON].rstrip()
 
 
 @contextlib.contextmanager
