@@ -50,6 +50,7 @@ def _from_arrays(*arrays: Any, task: Callable[..., _Array]) -> _Array:
     return task(*(to_host(np.asarray(array)) for array in arrays))
 
 
+@default_mode
 def _integer_steps(codes: _Array) -> _Array:
     """Return 2**E / 64 for codes of 2**E: float32 numbers all of them, subnormal ones too."""
     steps = np.ldexp(np.float64(1), codes.astype(np.int32) - FLOAT8_E8M0FNU.bias - _INTEGER_STEP)

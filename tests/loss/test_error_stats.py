@@ -280,7 +280,7 @@ def test_arguments_that_are_no_such_arrays_are_refused() -> None:
     x = np.zeros(3, np.float32)
     for values in (None, "1.0", [1.0, 2.0]):
         with pytest.raises(TypeError, match="`values` must be a NumPy array"):
-            error_statistics(values, x)  # type: ignore[arg-type]
+            error_statistics(values, x)
     with pytest.raises(ValueError, match="`values` must be float32 or float64; got int64"):
         error_statistics(np.zeros(3, np.int64), x)
     for back in (np.zeros(3), np.zeros(4, np.float32)):

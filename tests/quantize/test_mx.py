@@ -155,6 +155,12 @@ def test_against_the_oracle(element: str) -> None:
         assert np.array_equal(np.signbit(values[values == 0]), np.signbit(exact[exact == 0]))
 
 
+def test_the_scales_of_mxint8_do_not_depend_on_the_floating_point_mode(odd_mode: None) -> None:
+    elements, scales = np.array([64, -64, 127, 1], np.int8), np.array([0, 1], np.uint8)  # 2**-127, 2**-126
+    values = lp.mx_dequantize(elements, scales, block_size=2)
+    assert codes_of(values).tolist() == [0x00400000, 0x80400000, 0x00FE0000, 0x00020000]
+
+
 @pytest.mark.parametrize("block_size", [32, 33])
 def test_nan_of_float32_elements_loses_its_payload(block_size: int) -> None:
     before, n = _kernels.isa(), 150  # whole groups of every tier, and a rest
