@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import concurrent.futures
 import random
 import sys
 import tempfile
@@ -22,7 +21,8 @@ from support.long_run import circumstances
 from support.mutants.mutant import Mutant, describe
 from support.mutants.native_choice import places
 from support.mutants.native_mutants import find, is_cython, sources
-from support.mutants.native_runs import WIDER, Result, Runner, build, tests_of
+from support.mutants.native_processes import Result, Task, run_tasks
+from support.mutants.native_runs import WIDER, build, tests_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,14 +42,6 @@ def draw(seed: int, count: int, only: str) -> dict[str, list[Mutant]]:
     return drawn
 
 
-def result_of(runner: Runner, mutant: Mutant, number: int, arguments: argparse.Namespace) -> Result:
-    """Return how the tests of a mutant end."""
-    result = runner.run(number, tests_of(mutant.path), arguments.limit)
-    if result.end != "survived" or arguments.narrow:
-        return result
-    return runner.run(number, WIDER, 10 * arguments.limit)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=20, help="of the draw; default: %(default)s")
@@ -62,29 +54,38 @@ def main() -> int:
     arguments = parser.parse_args()
     drawn = draw(arguments.seed, arguments.draw, arguments.only)
     wanted = [mutant for mutants in drawn.values() for mutant in mutants]
-    counts: dict[str, collections.Counter[str]] = {kind: collections.Counter() for kind in drawn}
-    survivors = []
-    killing = set()
-    with tempfile.TemporaryDirectory(dir=arguments.scratch) as folder:
-        numbers = build(ROOT, Path(folder), wanted)
+    results: dict[Mutant, Result] = {}
+    with tempfile.TemporaryDirectory(dir=arguments.scratch) as name:
+        folder = Path(name)
+        numbers = build(ROOT, folder, wanted)
         print(f"seed {arguments.seed}; {len(numbers)} of {len(wanted)} mutants compiled", flush=True)
-        runner = Runner(Path(folder))
-        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            tasks = {mutant: pool.submit(result_of, runner, mutant, numbers[mutant], arguments) for mutant in numbers}
-            for kind, mutants in drawn.items():
-                for mutant in filter(numbers.__contains__, mutants):
-                    result = tasks[mutant].result()
-                    counts[kind][result.end] += 1
-                    print(f"{result.end}, {result.seconds:.1f} s {result.test}\n{describe(mutant, ROOT)}", flush=True)
-                    killing |= {result.test} if result.end == "killed" else set()
-                    survivors += [mutant] if result.end == "survived" else []
-        unchanged = runner.run(0, sorted(killing), 10 * arguments.limit)
+        by_number = {number: mutant for mutant, number in numbers.items()}
+
+        def report(task: Task, result: Result) -> None:
+            mutant = by_number[task.number]
+            results[mutant] = result
+            print(f"{result.end}, {result.seconds:.1f} s {result.test}\n{describe(mutant, ROOT)}", flush=True)
+
+        own = [Task(number, tests_of(mutant.path)) for mutant, number in numbers.items()]
+        run_tasks(folder, own, arguments.limit, arguments.jobs, report)
+        alive = [numbers[mutant] for mutant, result in results.items() if result.end == "survived"]
+        if alive and not arguments.narrow:
+            wider = [Task(number, WIDER) for number in alive]
+            run_tasks(folder, wider, 10 * arguments.limit, arguments.jobs, report)
+        killing = sorted({result.test for result in results.values() if result.end == "killed"})
+        unchanged: list[Result] = []
+        run_tasks(folder, [Task(0, killing)], 10 * arguments.limit, 1, lambda _, result: unchanged.append(result))
+    survivors = [mutant for mutant, result in results.items() if result.end == "survived"]
+    counts = {
+        kind: collections.Counter(results[mutant].end for mutant in mutants if mutant in results)
+        for kind, mutants in drawn.items()
+    }
     for kind, ends in counts.items():
         print(f"{kind}: {ends.total()} mutants, {ends.total() - ends['survived']} killed; {dict(ends)}")
-    print(f"without a mutant, the {len(killing)} tests that killed: {unchanged.end.replace('survived', 'pass')}")
+    print(f"without a mutant, the {len(killing)} tests that killed: {unchanged[0].end.replace('survived', 'pass')}")
     print("survivors:", *(describe(mutant, ROOT) for mutant in survivors), sep="\n")
     print(circumstances())
-    return bool(survivors) or unchanged.end != "survived"
+    return bool(survivors) or unchanged[0].end != "survived"
 
 
 if __name__ == "__main__":
