@@ -8,24 +8,10 @@ from pathlib import Path
 
 import pytest
 from support.paths import ROOT, TESTS
+from support.test_folders import FOLDERS
 
 import lowprec as lp
 
-FOLDERS = {  # folder of the package -> the folders of tests that test it
-    "_native": {"native", "cuda"},
-    "spec": {"spec"},
-    "reference": {"reference"},
-    "arrays": {"libraries"},
-    "plans": {"spec", "cast", "quantize"},
-    "backends": {"native", "cuda", "libraries"},
-    "ops": {"cast", "quantize", "libraries"},
-    "loss": {"loss"},
-    "onnx": {"onnx_models"},  # a folder `onnx` would be imported where ONNX's package is missing
-    "conformance": {"conformance"},
-    "checkpoints": {"checkpoints"},
-    "cli": {"cli"},
-    "explorer": {"explorer"},
-}
 MODULES = sorted(TESTS.rglob("*.py"))
 NAMES = [path.stem for path in MODULES if path.stem.startswith("test_")]
 
