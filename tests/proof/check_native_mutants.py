@@ -5,7 +5,7 @@
 All mutants that are drawn stand in one build of a copy of the repository (native_choice.py), each chosen by an
 environment variable. A mutant is killed by a test that fails, by a crash, or by tests that do not end; one that its
 file's tests let live has to outlive wider ones. The survivors are printed, and the exit status is 1 where one of them
-is not explained in `mutant_survivors.txt`.
+is not explained in `mutant_survivors.toml`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from support.mutants.native_choice import places
 from support.mutants.native_mutants import find, is_cython, sources
 from support.mutants.native_processes import Result, Task, run_tasks
 from support.mutants.native_runs import WIDER, build, tests_of
-
-ROOT = Path(__file__).resolve().parents[2]
+from support.mutants.survivors import explanation
+from support.paths import ROOT
 
 
 def draw(seed: int, count: int, only: str) -> dict[str, list[Mutant]]:
@@ -50,31 +50,32 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=60, help="seconds of a core for the tests of one mutant")
     parser.add_argument("--jobs", type=int, default=1, help="mutants that are tested at the same time")
     parser.add_argument("--scratch", type=Path, default=Path("/dev/shm"), help="where the copy is built")
-    parser.add_argument("--narrow", action="store_true", help="without the wider tests")
     arguments = parser.parse_args()
     drawn = draw(arguments.seed, arguments.draw, arguments.only)
     wanted = [mutant for mutants in drawn.values() for mutant in mutants]
     results: dict[Mutant, Result] = {}
+    unchanged: list[Result] = []
     with tempfile.TemporaryDirectory(dir=arguments.scratch) as name:
-        folder = Path(name)
-        numbers = build(ROOT, folder, wanted)
+        numbers = build(ROOT, Path(name), wanted)
         print(f"seed {arguments.seed}; {len(numbers)} of {len(wanted)} mutants compiled", flush=True)
         by_number = {number: mutant for mutant, number in numbers.items()}
 
-        def report(task: Task, result: Result) -> None:
+        def report(task: Task, result: Result) -> list[Task]:
+            if task.number == 0:
+                unchanged.append(result)
+                return []
             mutant = by_number[task.number]
+            if result.end == "survived" and not set(WIDER) <= set(task.tests):
+                return [Task(task.number, [*task.tests, *WIDER], 10 * arguments.limit)]
             results[mutant] = result
             print(f"{result.end}, {result.seconds:.1f} s {result.test}\n{describe(mutant, ROOT)}", flush=True)
+            if len(results) < len(numbers):
+                return []
+            killing = {result.test for result in results.values() if result.end == "killed"}
+            return [Task(0, sorted(killing), 10 * arguments.limit)]
 
-        own = [Task(number, tests_of(mutant.path)) for mutant, number in numbers.items()]
-        run_tasks(folder, own, arguments.limit, arguments.jobs, report)
-        alive = [numbers[mutant] for mutant, result in results.items() if result.end == "survived"]
-        if alive and not arguments.narrow:
-            wider = [Task(number, WIDER) for number in alive]
-            run_tasks(folder, wider, 10 * arguments.limit, arguments.jobs, report)
-        killing = sorted({result.test for result in results.values() if result.end == "killed"})
-        unchanged: list[Result] = []
-        run_tasks(folder, [Task(0, killing)], 10 * arguments.limit, 1, lambda _, result: unchanged.append(result))
+        tasks = [Task(number, tests_of(mutant.path), arguments.limit) for mutant, number in numbers.items()]
+        run_tasks(Path(name), WIDER, tasks, arguments.jobs, report)
     survivors = [mutant for mutant, result in results.items() if result.end == "survived"]
     counts = {
         kind: collections.Counter(results[mutant].end for mutant in mutants if mutant in results)
@@ -82,10 +83,12 @@ def main() -> int:
     }
     for kind, ends in counts.items():
         print(f"{kind}: {ends.total()} mutants, {ends.total() - ends['survived']} killed; {dict(ends)}")
-    print(f"without a mutant, the {len(killing)} tests that killed: {unchanged[0].end.replace('survived', 'pass')}")
-    print("survivors:", *(describe(mutant, ROOT) for mutant in survivors), sep="\n")
+    print(f"without a mutant, the tests that killed: {unchanged[0].end.replace('survived', 'pass')}")
+    unexplained = [mutant for mutant in survivors if not explanation(mutant, ROOT)]
+    for mutant in survivors:
+        print(f"survived: {describe(mutant, ROOT)}\n  {explanation(mutant, ROOT) or 'not explained'}")
     print(circumstances())
-    return bool(survivors) or unchanged[0].end != "survived"
+    return bool(unexplained) or unchanged[0].end != "survived"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The tests of mutants that stand in one build: collected once, then run in a process for each, forked from that one."""
+"""The tests of mutants in one build: collected once, then run for each in a process that is forked from that one."""
 
 from __future__ import annotations
 
@@ -19,10 +19,15 @@ from .native_choice import VARIABLE
 
 
 class Task(NamedTuple):
-    """The number of a mutant, 0 for none, and the files, folders or tests that are to notice it, in their order."""
+    """A mutant and its tests.
 
-    number: int
-    tests: list[str]
+    The limit is in seconds of a core, so that a busy machine kills no mutant; tests that only wait get ten times as
+    much.
+    """
+
+    number: int  # 0: none
+    tests: list[str]  # folders, files or tests, in their order
+    limit: int
 
 
 class Result(NamedTuple):
@@ -33,6 +38,10 @@ class Result(NamedTuple):
     test: str  # that failed
 
 
+Report = Callable[[Task, Result], list[Task]]
+"""What is called with each result; it returns the tasks that follow from it."""
+
+
 class _Child(NamedTuple):
     task: Task
     began: float
@@ -40,14 +49,10 @@ class _Child(NamedTuple):
 
 
 class ForkedRuns:
-    """A plugin of pytest: where its tests would run, it runs those of each task in a process of its own.
+    """A plugin of pytest: where its tests would run, it runs those of each task in a process of its own."""
 
-    The limit is in seconds of a core, so that a busy machine kills no mutant; tests that only wait get ten times as
-    much.
-    """
-
-    def __init__(self, folder: Path, tasks: list[Task], limit: int, jobs: int, report: Callable[[Task, Result], None]):
-        self.folder, self.tasks, self.limit, self.jobs, self.report = folder, tasks, limit, jobs, report
+    def __init__(self, folder: Path, tasks: list[Task], jobs: int, report: Report):
+        self.folder, self.tasks, self.jobs, self.report = folder, tasks, jobs, report
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run every task."""
@@ -66,7 +71,7 @@ class ForkedRuns:
             for child in list(running):
                 result = self._result(child, running[child])
                 if result is not None:
-                    self.report(running.pop(child).task, result)
+                    waiting += self.report(running.pop(child).task, result)
             time.sleep(0.02)
         return True
 
@@ -74,7 +79,7 @@ class ForkedRuns:
         done, status = os.waitpid(process, os.WNOHANG)
         seconds = time.monotonic() - child.began
         if not done:
-            if seconds < 10 * self.limit:
+            if seconds < 10 * child.task.limit:
                 return None
             os.killpg(process, signal.SIGKILL)
             os.waitpid(process, 0)
@@ -93,12 +98,13 @@ class ForkedRuns:
         status = 2
         try:
             os.setpgid(0, 0)
-            resource.setrlimit(resource.RLIMIT_CPU, (self.limit, self.limit + 5))
+            resource.setrlimit(resource.RLIMIT_CPU, (task.limit, task.limit + 5))
             file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(file, 1)
             os.dup2(file, 2)
             choose(task.number)
-            items = [item for test in task.tests for item in session.items if belongs(item.nodeid, test)]
+            found = [item for test in task.tests for item in session.items if belongs(item.nodeid, test)]
+            items = list(dict.fromkeys(found))
             session.config.pluginmanager.register(_FirstFailure())
             for at, item in enumerate(items):
                 following = items[at + 1] if at + 1 < len(items) else None
@@ -138,14 +144,13 @@ def choose(number: int) -> None:
                 ctypes.c_int.in_dll(library, VARIABLE).value = number
 
 
-def run_tasks(folder: Path, tasks: list[Task], limit: int, jobs: int, report: Callable[[Task, Result], None]) -> None:
-    """Collect the tests of the tasks in the copy of the repository, and report how those of each task end."""
-    names = sorted({test.partition("::")[0] for task in tasks for test in task.tests})
+def run_tasks(folder: Path, tests: list[str], tasks: list[Task], jobs: int, report: Report) -> None:
+    """Collect tests in the copy of the repository, and report how those of each task end; once in a process."""
     os.chdir(folder)
     for name in [name for name in sys.modules if name.partition(".")[0] in ("support", "lowprec")]:
         del sys.modules[name]  # the copy has its own
     sys.path[:0] = [str(folder), str(folder / "tests")]
     options = ["-q", "-q", "-s", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    ended = pytest.main([*options, *names], plugins=[ForkedRuns(folder, tasks, limit, jobs, report)])
+    ended = pytest.main([*options, *tests], plugins=[ForkedRuns(folder, tasks, jobs, report)])
     if ended not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise RuntimeError(f"the tests of the copy cannot be collected: {ended!r}")
