@@ -5,14 +5,13 @@
 All mutants that are drawn stand in one build of a copy of the repository (native_choice.py), each chosen by an
 environment variable. A mutant is killed by a test that fails, by a crash, or by tests that do not end; one that its
 file's tests let live has to outlive wider ones. The survivors are printed, and the exit status is 1 where one of them
-is not explained in `mutant_survivors.txt`.
+is not explained in `mutant_survivors.toml`.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
-import concurrent.futures
 import random
 import sys
 import tempfile
@@ -22,9 +21,10 @@ from support.long_run import circumstances
 from support.mutants.mutant import Mutant, describe
 from support.mutants.native_choice import places
 from support.mutants.native_mutants import find, is_cython, sources
-from support.mutants.native_runs import WIDER, Result, Runner, build, tests_of
-
-ROOT = Path(__file__).resolve().parents[2]
+from support.mutants.native_processes import Result, Task, run_tasks
+from support.mutants.native_runs import WIDER, build, tests_of
+from support.mutants.survivors import explanation
+from support.paths import ROOT
 
 
 def draw(seed: int, count: int, only: str) -> dict[str, list[Mutant]]:
@@ -42,14 +42,6 @@ def draw(seed: int, count: int, only: str) -> dict[str, list[Mutant]]:
     return drawn
 
 
-def result_of(runner: Runner, mutant: Mutant, number: int, arguments: argparse.Namespace) -> Result:
-    """Return how the tests of a mutant end."""
-    result = runner.run(number, tests_of(mutant.path), arguments.limit)
-    if result.end != "survived" or arguments.narrow:
-        return result
-    return runner.run(number, WIDER, 10 * arguments.limit)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=20, help="of the draw; default: %(default)s")
@@ -58,33 +50,45 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=60, help="seconds of a core for the tests of one mutant")
     parser.add_argument("--jobs", type=int, default=1, help="mutants that are tested at the same time")
     parser.add_argument("--scratch", type=Path, default=Path("/dev/shm"), help="where the copy is built")
-    parser.add_argument("--narrow", action="store_true", help="without the wider tests")
     arguments = parser.parse_args()
     drawn = draw(arguments.seed, arguments.draw, arguments.only)
     wanted = [mutant for mutants in drawn.values() for mutant in mutants]
-    counts: dict[str, collections.Counter[str]] = {kind: collections.Counter() for kind in drawn}
-    survivors = []
-    killing = set()
-    with tempfile.TemporaryDirectory(dir=arguments.scratch) as folder:
-        numbers = build(ROOT, Path(folder), wanted)
+    results: dict[Mutant, Result] = {}
+    unchanged: list[Result] = []
+    with tempfile.TemporaryDirectory(dir=arguments.scratch) as name:
+        numbers = build(ROOT, Path(name), wanted)
         print(f"seed {arguments.seed}; {len(numbers)} of {len(wanted)} mutants compiled", flush=True)
-        runner = Runner(Path(folder))
-        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            tasks = {mutant: pool.submit(result_of, runner, mutant, numbers[mutant], arguments) for mutant in numbers}
-            for kind, mutants in drawn.items():
-                for mutant in filter(numbers.__contains__, mutants):
-                    result = tasks[mutant].result()
-                    counts[kind][result.end] += 1
-                    print(f"{result.end}, {result.seconds:.1f} s {result.test}\n{describe(mutant, ROOT)}", flush=True)
-                    killing |= {result.test} if result.end == "killed" else set()
-                    survivors += [mutant] if result.end == "survived" else []
-        unchanged = runner.run(0, sorted(killing), 10 * arguments.limit)
+        by_number = {number: mutant for mutant, number in numbers.items()}
+
+        def report(task: Task, result: Result) -> list[Task]:
+            if task.number == 0:
+                unchanged.append(result)
+                return []
+            mutant = by_number[task.number]
+            if result.end == "survived" and not set(WIDER) <= set(task.tests):
+                return [Task(task.number, [*task.tests, *WIDER], 10 * arguments.limit)]
+            results[mutant] = result
+            print(f"{result.end}, {result.seconds:.1f} s {result.test}\n{describe(mutant, ROOT)}", flush=True)
+            if len(results) < len(numbers):
+                return []
+            killing = {result.test for result in results.values() if result.end == "killed"}
+            return [Task(0, sorted(killing), 10 * arguments.limit)]
+
+        tasks = [Task(number, tests_of(mutant.path), arguments.limit) for mutant, number in numbers.items()]
+        run_tasks(Path(name), WIDER, tasks, arguments.jobs, report)
+    survivors = [mutant for mutant, result in results.items() if result.end == "survived"]
+    counts = {
+        kind: collections.Counter(results[mutant].end for mutant in mutants if mutant in results)
+        for kind, mutants in drawn.items()
+    }
     for kind, ends in counts.items():
         print(f"{kind}: {ends.total()} mutants, {ends.total() - ends['survived']} killed; {dict(ends)}")
-    print(f"without a mutant, the {len(killing)} tests that killed: {unchanged.end.replace('survived', 'pass')}")
-    print("survivors:", *(describe(mutant, ROOT) for mutant in survivors), sep="\n")
+    print(f"without a mutant, the tests that killed: {unchanged[0].end.replace('survived', 'pass')}")
+    unexplained = [mutant for mutant in survivors if not explanation(mutant, ROOT)]
+    for mutant in survivors:
+        print(f"survived: {describe(mutant, ROOT)}\n  {explanation(mutant, ROOT) or 'not explained'}")
     print(circumstances())
-    return bool(survivors) or unchanged.end != "survived"
+    return bool(unexplained) or unchanged[0].end != "survived"
 
 
 if __name__ == "__main__":

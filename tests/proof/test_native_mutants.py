@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from support.mutants import native_runs
 from support.mutants.mutant import Mutant, mutated_text
 from support.mutants.native_choice import VARIABLE, text_with_choices
 from support.mutants.native_mutants import changed_number, find, is_cython, sources
-from support.paths import ROOT
+from support.paths import ROOT, with_support
 
 C = """/* a < b */
 #define LIMIT 8
@@ -142,3 +143,49 @@ def test_every_file_has_mutants_and_tests() -> None:
 def test_the_tests_of_the_table_are_there() -> None:
     named = {name for tests in native_runs.TESTS.values() for name in tests} | set(native_runs.WIDER)
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+RUNS = """
+import sys
+from pathlib import Path
+from support.mutants.native_processes import Task, run_tasks
+
+folder = Path(sys.argv[1])
+
+
+def report(task, result):
+    print(task.number, result.end, result.test, sep="|", flush=True)
+    return [Task(0, [result.test], 1)] if task.number == 1 else []
+
+
+run_tasks(folder, ["test_a.py"], [Task(number, ["test_a.py"], 1) for number in (1, 2, 3, 4)], 2, report)
+"""
+TESTS_OF_A_COPY = """
+import os
+
+
+def test_quick():
+    assert 1
+
+
+def test_number():
+    number = os.environ["LOWPREC_MUTANT"]
+    assert number != "1"
+    if number == "2":
+        os.abort()
+    while number == "3":
+        pass
+"""
+
+
+def test_a_mutant_ends_by_a_failure_a_crash_or_time(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(TESTS_OF_A_COPY, encoding="utf-8")
+    command = [sys.executable, "-c", RUNS, str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, env=with_support(), capture_output=True, text=True, check=True)
+    assert {line for line in done.stdout.splitlines() if "|" in line} == {
+        "0|survived|",
+        "1|killed|test_a.py::test_number",
+        "2|killed by a signal|SIGABRT",
+        "3|killed by time|",
+        "4|survived|",
+    }

@@ -16,13 +16,13 @@ from .native_mutants import Token, is_cython, tokens_of
 VARIABLE = "lowprec_mutant"
 HEADER = f"""/* The number of the mutant in use, from the environment, when a module is loaded. */
 #include <stdlib.h>
-static int {VARIABLE};
+int {VARIABLE}; /* found by its name where a process chooses another (native_processes.py) */
 __attribute__((constructor)) static void {VARIABLE}_chosen(void) {{
     const char *number = getenv("LOWPREC_MUTANT");
     {VARIABLE} = number ? atoi(number) : 0;
 }}
 """
-DECLARATION = f"cdef extern from * nogil:\n    const int {VARIABLE}\n"
+DECLARATION = f"cdef extern from * nogil:\n    int {VARIABLE}\n"
 
 _ASSIGNMENT = re.compile(r"(?:[-+*/%&|^]|//|<<|>>)?=\Z")
 _CONSTANT_ARGUMENTS = re.compile(r"_mm|_MM|LP_|__builtin|[A-Z][A-Z0-9_]+\Z")

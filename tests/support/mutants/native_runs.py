@@ -1,20 +1,14 @@
-"""The build of a copy of the repository with mutants of C and Cython to choose from, and the tests of one of them."""
+"""The build of a copy of the repository with mutants of C and Cython to choose from, and the tests of each file."""
 
 from __future__ import annotations
 
 import fnmatch
-import os
 import re
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
-import time
-import traceback
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy
 
@@ -84,15 +78,7 @@ TESTS = {
     "*": [*_CASTS, *_QUOTIENTS, *_ROUNDINGS],
 }
 # What a mutant that outlives those has to outlive too.
-WIDER = ["tests/native", "tests/cast", "tests/quantize", "tests/loss", "tests/spec/test_convertible_formats.py"]
-
-
-class Result(NamedTuple):
-    """How the tests of a mutant ended: `killed`, `killed by a signal`, `killed by time` or `survived`."""
-
-    end: str
-    seconds: float
-    test: str  # that failed first
+WIDER = sorted({name for tests in TESTS.values() for name in tests})
 
 
 def tests_of(path: str) -> list[str]:
@@ -172,68 +158,3 @@ def _compiled_numbers(folder: Path) -> set[int]:
         ).stdout
         numbers |= {int(number.rstrip("uUlL"), 0) for number in re.findall(rf"{VARIABLE} == (\w+)", text)}
     return numbers
-
-
-class Runner:
-    """Runs tests in the copy: each mutant in a process of its own, forked from one that has the test's packages."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        os.chdir(folder)
-        import hypothesis  # noqa: F401  the packages that are slow to import, and none of lowprec
-        import ml_dtypes  # noqa: F401
-        import pytest  # noqa: F401
-
-    def run(self, number: int, tests: list[str], limit: int) -> Result:
-        """Return how the tests end; `number` 0 is the text without a change.
-
-        The limit is in seconds of a core, so that a busy machine kills no mutant; tests that only wait get ten times as
-        much.
-        """
-        log = self.folder / f"mutant-{number}.log"
-        began = time.monotonic()
-        child = os.fork()
-        if child == 0:
-            self._test(number, tests, limit, log)
-        while True:
-            done, status = os.waitpid(child, os.WNOHANG)
-            seconds = time.monotonic() - began
-            if done:
-                break
-            if seconds > 10 * limit:
-                os.killpg(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-                return Result("killed by time", seconds, "")
-            time.sleep(0.02)
-        text = log.read_text(encoding="utf-8", errors="replace")
-        failed = re.search(r"(?m)^(?:FAILED|ERROR) (\S+)", text)
-        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-            return Result("killed by time", seconds, "")
-        if os.WIFSIGNALED(status):
-            return Result("killed by a signal", seconds, str(os.WTERMSIG(status)))
-        if os.WEXITSTATUS(status) == 0:
-            return Result("survived", seconds, "")
-        return Result("killed", seconds, failed.group(1) if failed else text[-200:])
-
-    def _test(self, number: int, tests: list[str], limit: int, log: Path) -> None:
-        status = 2
-        try:
-            os.setpgid(0, 0)
-            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
-            os.environ["LOWPREC_MUTANT"] = str(number)
-            file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            os.dup2(file, 1)
-            os.dup2(file, 2)
-            for name in [name for name in sys.modules if name.partition(".")[0] in ("support", "lowprec")]:
-                del sys.modules[name]  # the copy has its own
-            sys.path[:0] = [str(self.folder), str(self.folder / "tests")]
-            import pytest
-
-            quiet = ["-q", "--tb=line", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-            status = int(pytest.main(["-x", *quiet, *tests]))
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
