@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
@@ -22,11 +23,19 @@ def steps(name: str) -> list[dict[str, Any]]:
     return [step for job in WORKFLOWS[name]["jobs"].values() for step in job["steps"]]
 
 
-def test_the_three_workflows() -> None:
-    assert set(WORKFLOWS) == {"ci", "wheels", "docs"}
+def test_the_workflows() -> None:
+    assert set(WORKFLOWS) == {"ci", "wheels", "docs", "proof"}
 
 
-@pytest.mark.parametrize("name", ["ci", "wheels", "docs"])
+def test_every_long_run_is_in_one_schedule() -> None:
+    job = WORKFLOWS["proof"]["jobs"]["run"]
+    named = [json.loads(text) for text in re.findall(r"'(\[.*?\])'", job["strategy"]["matrix"]["name"])]
+    script = (ROOT / ".ci" / "proof").read_text(encoding="utf-8")
+    assert sorted(named[0] + named[1]) == sorted(re.findall(r"^all=\((.*)\)$", script, re.M)[0].split())
+    assert sorted(named[0] + named[1]) == sorted(re.findall(r"^    ([\w-]+)\) \S", script, re.M)[-12:])
+
+
+@pytest.mark.parametrize("name", ["ci", "wheels", "docs", "proof"])
 def test_what_a_workflow_calls_exists(name: str) -> None:
     commands = [step["run"] for step in steps(name) if "run" in step]
     assert commands
@@ -42,7 +51,7 @@ def test_what_a_workflow_calls_exists(name: str) -> None:
             assert (ROOT / path).exists(), path
 
 
-@pytest.mark.parametrize("name", ["ci", "wheels", "docs"])
+@pytest.mark.parametrize("name", ["ci", "wheels", "docs", "proof"])
 def test_permissions_are_minimal(name: str) -> None:
     workflow = WORKFLOWS[name]
     assert workflow["permissions"] == {"contents": "read"}
