@@ -68,8 +68,8 @@ def add_command(commands: Any) -> None:
     form.add_argument("--markdown", action="store_true", help="print the table alone, as Markdown")
     form.add_argument(
         "--exhaustive", action="store_true",
-        help="convert all 2^32 float32 inputs instead, by lowprec alone, and compare with exact arithmetic; it takes "
-        "hours",
+        help="convert all 2^32 float32 inputs instead, by lowprec alone, and compare with exact arithmetic: 40 minutes "
+        "of one core, or 6 hours in array-API calls",
     )  # fmt: skip
     exhaustive.add_options(one)
     one.set_defaults(run=_run)

@@ -15,7 +15,7 @@ from .exhaustive_variants import SLICE, SLICES, Variant, slice_name
 __all__ = ["CHUNK", "expected_runs", "file_text", "kept_digests", "pieces", "read_digests", "slice_digest", "total"]
 
 CHUNK = 1 << 19
-"""How many inputs are converted at a time: few enough for one thread, unless more are asked for."""
+"""How many inputs are converted at a time: few enough for one thread, unless `set_num_threads` asked for more."""
 
 _HEADER = """\
 # SHA-256 of what float32 inputs become, by `lowprec conformance --exhaustive --write-digests`, from exact arithmetic.

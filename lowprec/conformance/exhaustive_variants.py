@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..reference import encode
 from ..reference.array_cast import is_power
 from ..reference.cast_runs import CODES
-from ..spec.formats import FORMATS, Format
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E5M2, NUMERIC, Format
 from ..spec.opset_rules import NEWEST
 from ..spec.packing import is_packable
 from ..spec.round_modes import ROUND_MODES
@@ -23,11 +23,8 @@ SLICE = 1 << 24
 SLICES = CODES // SLICE
 """A slice is the inputs whose codes have the same upper 8 bits, which number it."""
 
-TARGETS = (
-    "float16", "bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
-    "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
-)  # fmt: skip
-ROUNDED_TARGETS = ("float8_e4m3fn", "float8_e5m2", "float4_e2m1fn")
+TARGETS = tuple(row for row in NUMERIC if row.is_float and row.bits <= 16)
+ROUNDED_TARGETS = (FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT4_E2M1FN)
 """The targets of every rounding beyond ONNX."""
 
 OPSETS = (NEWEST, 23)
@@ -85,8 +82,8 @@ def variants() -> Mapping[str, Variant]:
     >>> variants()["float8_e8m0fnu-down-no_saturate"].options
     mappingproxy({'saturate': False, 'round_mode': 'down'})
     """
-    every = [one for name in TARGETS for one in _by_onnx(FORMATS[name])]
-    every += [one for name in ROUNDED_TARGETS for one in _by_rounding(FORMATS[name])]
+    every = [one for target in TARGETS for one in _by_onnx(target)]
+    every += [one for target in ROUNDED_TARGETS for one in _by_rounding(target)]
     return MappingProxyType({one.name: one for one in every})
 
 
@@ -101,9 +98,10 @@ def chosen(names: list[str] | None) -> list[Variant]:
     every = variants().values()
     if names is None:
         return list(every)
+    targets = [target.name for target in TARGETS]
     for name in names:
-        if name not in variants() and name not in TARGETS:
-            wanted = f"one of {', '.join(TARGETS)}, or a variant such as {next(iter(variants()))}"
+        if name not in variants() and name not in targets:
+            wanted = f"one of {', '.join(targets)}, or a variant such as {next(iter(variants()))}"
             raise ValueError(f"`--target` must be {wanted}; got {name!r}")
     return [one for one in every if one.name in names or one.target.name in names]
 
