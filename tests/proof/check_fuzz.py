@@ -163,7 +163,13 @@ def fuzz(reader: str, inputs: int, minutes: float, seed: int, work: Path) -> Non
         "-verbosity=0",
         "-len_control=0",
     ]
-    options += [f"-artifact_prefix={defects}/{reader}-{seed}-", "-use_value_profile=0", "-detect_leaks=0", "-reload=0"]
+    options += [
+        f"-artifact_prefix={defects}/{reader}-{seed}-",
+        "-report_slow_units=100000",
+        "-use_value_profile=0",
+        "-detect_leaks=0",
+        "-reload=0",
+    ]
     kept = CORPUS / reader
     folders = [str(grown), *([str(kept)] if kept.is_dir() else [])]
     atheris.Setup([sys.argv[0], *folders, *options], one, custom_mutator=change)

@@ -142,10 +142,12 @@ def differences(case: Case) -> Iterator[Difference | int]:
             got_codes, stored = codes_of(made).reshape(-1), codes_of(wanted).reshape(-1)
             yield stored.size
             given = codes_of(tensor_of(inputs[0])).reshape(-1)
-            kinds = [onnx.TensorProto.DataType.Name(one.data_type) for one in (inputs[0], wanted)]
+            before, after = (onnx.TensorProto.DataType.Name(one.data_type) for one in (inputs[0], wanted))
             for place in np.flatnonzero(got_codes != stored).tolist():
                 source = int(given[place]) if given.size == stored.size else -1
-                yield Difference(case.name, opset_of(case), *kinds, source, int(stored[place]), int(got_codes[place]))
+                yield Difference(
+                    case.name, opset_of(case), before, after, source, int(stored[place]), int(got_codes[place])
+                )
 
 
 def _number(code: int, type_name: str) -> float:

@@ -9,6 +9,7 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,9 +109,9 @@ class Examiner:
         with checkpoints.open(path) as opened:
             for name in list(opened)[:32]:
                 opened.info(name)
-                said.append(self._call(path, "read", lambda name=name: opened.read(name))[1])
+                said.append(self._call(path, "read", partial(opened.read, name))[1])
                 rows = slice(0, 1) if opened.info(name).shape else None
-                said.append(self._call(path, "read", lambda name=name, rows=rows: opened.read(name, rows=rows))[1])
+                said.append(self._call(path, "read", partial(opened.read, name, rows=rows))[1])
         return said
 
     def _convert(self, path: Path, number: int) -> str:
