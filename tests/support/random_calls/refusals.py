@@ -26,14 +26,14 @@ WRONG: dict[str, tuple[object, ...]] = {
     "offset": (-1, 2**63, "0", None, 0.5),
     "source": ("float33", 999, object(), 1.5, "string"),
     "axis": (7, -9, "0", 0.5, (0, 0), (0, 1, 2)),
-    "block_size": (-1, "32", 1.5, (1,)),
+    "block_size": (-1, "32", 1.5, (1, 2, 3)),
     "precision": ("int8", 99),
     "output_dtype": ("float33", 99, "string", 1.5),
     "packed": (2, "yes", None),
     "scale_rule": ("ceiling", 1, ()),
     "specials": ("keep", None, 1),
     "swizzled": (2, "no", None),
-    "scale_format": ("float33", "int8", 99),
+    "scale_format": ("float33", 99),
 }
 """Values that a parameter never takes, whatever the others are."""
 

@@ -1,0 +1,138 @@
+"""Random calls of QuantizeLinear and DequantizeLinear beyond ONNX: tiles, roundings, scales that are numbers, codes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import lowprec as lp
+from lowprec import reference
+from lowprec.reference.array_quantize import array_values, dequantized, quantized, quotient, rounded
+from lowprec.reference.array_rounding import rounded_from_float64
+from lowprec.reference.philox import random_words
+from lowprec.spec.formats import FLOAT32, Format, as_format
+from lowprec.spec.rounding_rules import STOCHASTIC, Rounding
+from support import quantize_cases
+from support.random_calls.calls import Call, Expected, draw_out
+from support.random_calls.casts import draw_rules
+from support.random_calls.memory import Array, Placed, place
+from support.random_calls.values import FORMATS, draw_codes, draw_shape
+
+__all__ = ["dequantize_beyond_onnx", "quantize_beyond_onnx"]
+
+Rng = np.random.Generator
+_FLOATS = tuple(as_format(name) for name in ("float32", "float16", "bfloat16"))
+_CODES = tuple(
+    fmt for fmt in FORMATS if fmt.name != "bool" and fmt.bits <= 16 and fmt not in _FLOATS and fmt.has_zero
+)  # fmt: skip
+_NUMBERS = (1, 2, 0.5, 0.1, -3.0, 1e-6, 300.0, 2.0**-20)
+
+
+def _held(rng: Rng, fmt: Format, codes: Array, name: str, kwargs: dict[str, Any]) -> tuple[Placed, Array]:
+    """Place codes as the dtype of the format, or as unsigned integers that the option `name` explains."""
+    bare = rng.random() < 0.3
+    placed = place(rng, codes, fmt.code_dtype if bare else fmt.dtype)
+    if bare:
+        kwargs[name] = fmt
+    return placed, array_values(placed.codes, fmt)
+
+
+def _tiles(rng: Rng, shape: tuple[int, ...], kwargs: dict[str, Any]) -> tuple[tuple[int, ...], list[tuple[int, int]]]:
+    """Return the shape of the scales, and how often they are repeated along each axis of tiles."""
+    if len(shape) < 2 or 0 in shape or rng.random() < 0.3:
+        return (), []
+    axes = [int(axis) for axis in rng.permutation(len(shape))[:2]]
+    blocks = [int(rng.choice([1, 2, 3, 16, 32, 128])) for _ in axes]
+    counts = list(shape)
+    for axis, block in zip(axes, blocks, strict=True):
+        counts[axis] = -(-shape[axis] // block)
+    kwargs |= {"axis": tuple(axes), "block_size": tuple(blocks)}
+    return tuple(counts), list(zip(axes, blocks, strict=True))
+
+
+def _spread(scale: Array, tiles: list[tuple[int, int]], shape: tuple[int, ...]) -> Array:
+    """Return the scale of every element."""
+    for axis, block in tiles:
+        scale = np.repeat(scale, block, axis).take(range(shape[axis]), axis)
+    return np.broadcast_to(scale, shape)
+
+
+def _scale(
+    rng: Rng, fmt: Format, counts: tuple[int, ...], kwargs: dict[str, Any]
+) -> tuple[object, list[Placed], Array, Format]:
+    """Return the argument, its memory, its values and its format; a number takes the format `fmt` of the values."""
+    if not counts and rng.random() < 0.4:
+        number = _NUMBERS[int(rng.integers(len(_NUMBERS)))]
+        value = float(reference.decode(reference.encode(number, fmt), fmt))
+        return number, [], np.asarray(value), fmt
+    row = _FLOATS[int(rng.integers(3))] if rng.random() < 0.8 else as_format("float8_e8m0fnu")
+    drawn = quantize_cases.draw_scale(rng, row, counts)
+    placed, values = _held(rng, row, np.asarray(drawn).view(row.code_dtype), "scale_format", kwargs)
+    return placed.array, [placed], values, row
+
+
+def _rounding(options: dict[str, Any], fmt: Format) -> Rounding:
+    mode = options.get("rounding") or "nearest_even"
+    overflow = options.get("overflow") or ("sat_finite" if fmt.bits <= 8 else "ovf_inf")
+    bits = options.get("random_bits", 16) if mode in STOCHASTIC else 0
+    return Rounding("stochastic_b" if mode == "stochastic" else mode, overflow, options.get("nan") or "signed", bits)
+
+
+def _finish(rng: Rng, call: Call) -> Call:
+    expected = call.expected[0]
+    out = draw_out(rng, expected.codes.shape, expected.dtype, call.placed)
+    if out is not None:
+        call.kwargs["out"], call.outs = out.array, [out]
+    return call
+
+
+def quantize_beyond_onnx(rng: Rng) -> Call:
+    """Draw a call of `quantize_linear` without a zero point."""
+    source, target = _FLOATS[int(rng.integers(3))], _CODES[int(rng.integers(len(_CODES)))]
+    shape, kwargs = draw_shape(rng, most=5000), {"output_dtype": target}
+    counts, tiles = _tiles(rng, shape, kwargs)
+    scale, placed, values, row = _scale(rng, source, counts, kwargs)
+    factor = _spread(values, tiles, shape)
+    drawn = quantize_cases.draw_x(rng, source, np.asarray(factor), target)
+    x, numbers = _held(rng, source, np.asarray(drawn).view(source.code_dtype), "source", kwargs)
+    working = FLOAT32 if not row.has_zero else row
+    if rng.random() < 0.3:
+        working = kwargs["precision"] = quantize_cases.PRECISIONS[int(rng.integers(4))]
+    options = draw_rules(rng, target, beyond=0.7)
+    options.pop("round_mode", None)
+    kwargs |= options
+    if {"rounding", "overflow", "nan"} & set(options):
+        found = quotient(rounded(numbers, working), rounded(factor, working), working)
+        random = None
+        if "seed" in options:
+            bits = options.get("random_bits", 16)
+            random = random_words(options["seed"], options.get("offset", 0), math.prod(shape), bits).reshape(shape)
+        codes = rounded_from_float64(found.reshape(-1), target, _rounding(options, target), _flat(random))
+        codes = codes.reshape(shape)
+    else:
+        saturate = options.get("saturate", True)
+        codes = quantized(numbers, factor, None, target, precision=working, saturate=saturate)
+    expected = [Expected(codes, lp.carrier(target, np))]
+    call = Call(lp.quantize_linear, (x.array, scale), kwargs, [x, *placed], expected, elements=codes.size)
+    return _finish(rng, call)
+
+
+def _flat(random: Array | None) -> Array | None:
+    return None if random is None else random.reshape(-1)
+
+
+def dequantize_beyond_onnx(rng: Rng) -> Call:
+    """Draw a call of `dequantize_linear` without a zero point."""
+    source, shape, kwargs = _CODES[int(rng.integers(len(_CODES)))], draw_shape(rng, most=5000), dict[str, Any]()
+    counts, tiles = _tiles(rng, shape, kwargs)
+    scale, placed, values, row = _scale(rng, FLOAT32, counts, kwargs)
+    x, _ = _held(rng, source, draw_codes(rng, source, shape), "source", kwargs)
+    result = row
+    if not row.has_zero or rng.random() < 0.4:
+        result = kwargs["output_dtype"] = _FLOATS[int(rng.integers(3))]
+    codes = dequantized(x.codes, _spread(values, tiles, shape), None, source, output_dtype=result)
+    expected = [Expected(codes, result.dtype)]
+    call = Call(lp.dequantize_linear, (x.array, scale), kwargs, [x, *placed], expected, elements=codes.size)
+    return _finish(rng, call)
