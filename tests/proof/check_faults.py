@@ -70,7 +70,9 @@ def _check(kind: str, cases: list[Case], bench: Bench, rng: random.Random) -> in
     """Run cases, print counts for each conversion, and return how many break the rule."""
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     broken = 0
-    for case in cases:
+    for number, case in enumerate(cases):
+        if number and number % 200 == 0:
+            print(f"{kind}: {number} of {len(cases)}, {broken} broken", flush=True)
         word, found = _run(bench, case, rng)
         counts[case.job][word] += 1
         if found:
