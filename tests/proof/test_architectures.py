@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 from typing import Any
 
-import check_architectures
 import numpy as np
 import pytest
 from support.proof_architectures import programs, targets
 
 from lowprec import _kernels
 
+check_architectures = importlib.import_module("check_architectures")
 PROGRAM = ("encode8",), 32, 8, False, bytes(range(sum(programs.WIDTHS) % 256))
 
 
