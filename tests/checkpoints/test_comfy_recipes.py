@@ -180,7 +180,7 @@ def test_numbers_without_a_scale(number: float, capsys: pytest.CaptureFixture[st
         text = fail(
             "convert", "x.safetensors", "y.safetensors", "--recipe", recipe, "--progress", "none", capsys=capsys
         )
-        assert text == "'blocks.0.q.weight': has a NaN or an infinity, which has no scale"
+        assert text == "x.safetensors: 'blocks.0.q.weight': has a NaN or an infinity, which has no scale"
 
 
 def test_names_may_be_kept(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytest.importorskip("onnx")
+
 import numpy as np
 import onnx
 
