@@ -126,6 +126,7 @@ def test_a_program_with_choices_does_what_each_mutant_does(tmp_path: Path) -> No
     assert len(set(alone.values())) > 2
 
 
+@pytest.mark.slow
 def test_every_file_has_mutants_and_tests() -> None:
     found = {kind: [mutant for path in paths for mutant in find(path, ROOT)] for kind, paths in sources(ROOT).items()}
     assert all(len(mutants) >= 50 for mutants in found.values())
@@ -178,6 +179,7 @@ def test_number():
 """
 
 
+@pytest.mark.slow  # a second of a core is the limit that one mutant reaches
 def test_a_mutant_ends_by_a_failure_a_crash_or_time(tmp_path: Path) -> None:
     (tmp_path / "test_a.py").write_text(TESTS_OF_A_COPY, encoding="utf-8")
     command = [sys.executable, "-c", RUNS, str(tmp_path)]

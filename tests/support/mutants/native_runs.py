@@ -75,6 +75,7 @@ TESTS = {
     "*/stream_*": [*_THREADS, *_CASTS],
     "*/run_*.pxi": [*_THREADS, *_CASTS, *_QUOTIENTS],
     "*/random_numbers.pxi": ["tests/reference/test_philox.py", *_ROUNDINGS],
+    "*/_kernels.pyx": ["tests/native/test_entry_points.py", *_CASTS, "tests/native/test_build_info.py"],
     "*": [*_CASTS, *_QUOTIENTS, *_ROUNDINGS],
 }
 # What a mutant that outlives those has to outlive too.

@@ -1,0 +1,75 @@
+"""What the compiled entry points refuse, and which arrays they take: their callers rely on both."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowprec import _kernels
+from lowprec._kernels import Program
+
+PACK = Program(("pack4",), 8, 4, {})
+SWAP = Program(("byteswap16",), 16, 16, {})
+SCALED = Program(("dequantize",), 32, 32, {})
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "n"), [(3, 2, 4), (4, 1, 4), (4, 2, -1), (3, 1, 3), (20, 9, 20), (19, 10, 20), (0, 1, 1), (1, 0, 1)]
+)
+def test_memory_that_does_not_hold_the_elements(src: int, dst: int, n: int) -> None:
+    message = f"`src` and `dst` must hold {n} elements; got {src} and {dst} bytes"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        _kernels.run(PACK, bytes(src), bytearray(dst), n, None, 1)
+
+
+@pytest.mark.parametrize(("src", "dst", "n"), [(0, 0, 0), (1, 1, 1), (4, 2, 4), (3, 2, 3), (20, 10, 20)])
+def test_memory_that_just_holds_the_elements(src: int, dst: int, n: int) -> None:
+    codes = bytearray(dst)
+    _kernels.run(PACK, bytes([5]) * src, codes, n, None, 1)
+    assert codes == bytes([0x55]) * (n // 2) + bytes([5]) * (n % 2)
+
+
+def test_a_program_with_scales_needs_them() -> None:
+    with pytest.raises(ValueError, match=r"^`operands` must be there where, and only where, the program has loops"):
+        _kernels.run(SCALED, bytes(8), bytearray(8), 2, None, 1)
+
+
+def test_same_shape_takes_dense_arrays_alone() -> None:
+    x = np.arange(6, dtype=np.uint16).reshape(2, 3)
+    result: Any = _kernels.run_same_shape(SWAP, x, x.dtype, None, 1)
+    np.testing.assert_array_equal(result, x << 8)
+    out = np.empty_like(x)
+    assert _kernels.run_same_shape(SWAP, x, x.dtype, out, 1) is out
+    np.testing.assert_array_equal(out, x << 8)
+    strided = np.empty((2, 6), np.uint16)[:, ::2]
+    for other in (np.empty((2, 3), np.int16), np.empty((3, 2), np.uint16), np.empty(6, np.uint16), [], strided):
+        assert _kernels.run_same_shape(SWAP, x, x.dtype, other, 1) is None
+    assert _kernels.run_same_shape(SWAP, x.T, x.dtype, None, 1) is None
+
+
+def test_arrays_may_follow_each_other_but_not_overlap() -> None:
+    memory = np.zeros(9, np.uint16)
+    assert _kernels.run_arrays(SWAP, memory[:4], memory[4:8], 4, None, 1)
+    assert _kernels.run_arrays(SWAP, memory[4:8], memory[:4], 4, None, 1)
+    assert not _kernels.run_arrays(SWAP, memory[:4], memory[3:7], 4, None, 1)
+    assert not _kernels.run_arrays(SWAP, memory[3:7], memory[:4], 4, None, 1)
+
+
+MORE = """
+from lowprec import _kernels
+from lowprec._native import tier_base
+tier_base.LOOPS.update((f"more{i}", 0) for i in range(97 - len(tier_base.LOOPS)))
+try:
+    _kernels.use_isa("base")
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_an_instruction_set_with_too_many_loops_is_refused() -> None:
+    done = subprocess.run([sys.executable, "-c", MORE], capture_output=True, text=True, check=True)
+    assert done.stdout == "lowprec._native.tier_base must have at most 96 loops in LOOPS; got 97\n"
