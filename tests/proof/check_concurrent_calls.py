@@ -25,7 +25,7 @@ Call = Callable[[], np.ndarray]
 def draw(rng: np.random.Generator) -> Call:
     """Return a call whose arguments are arrays that all callers share."""
     shape = (int(rng.integers(1, 60)), int(rng.integers(1, 1500)))
-    x = rng.normal(0, 50, shape).astype(rng.choice(["f2", "f4", "f8"]))
+    x = np.asarray(rng.normal(0, 50, shape)).astype(rng.choice(["f2", "f4", "f8"]))
     if rng.random() < 0.3:
         x = x[:, ::2]
     target = str(rng.choice(TARGETS))
