@@ -21,6 +21,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from support.folders_of_tests import FOLDERS
 from support.long_run import circumstances
 from support.mutants import python_mutants
 from support.mutants.line_map import GROUPS, LineMap, function_lines, make
@@ -28,7 +29,6 @@ from support.mutants.mutant import Mutant, changed_lines, describe
 from support.mutants.python_runs import Result, Runner, chosen
 from support.mutants.survivors import explanation
 from support.paths import ROOT
-from support.test_folders import FOLDERS
 
 FIRST = 1 / 8  # of the seconds of tests of a mutant: those that it meets first
 LEFT_OUT = ("lowprec/_native",)  # its Python text writes loops when the package is built
@@ -76,8 +76,9 @@ class Tests:
         if not found:  # executed in a process of its own, or as the module is imported
             found = self._map.tests_of_groups(groups)
         found = {name: seconds for name, seconds in found.items() if name not in self.refused}
-        first = chosen(found, groups, FIRST * self._seconds)
-        return first, [name for name in chosen(found, groups, self._seconds) if name not in set(first)]
+        belonging = [*(f"tests/{group}/" for group in groups), mutant.path]  # its own doctests too
+        first = chosen(found, belonging, FIRST * self._seconds)
+        return first, [name for name in chosen(found, belonging, self._seconds) if name not in set(first)]
 
 
 def tried(mutant: Mutant, tests: Tests, runner: Runner, options: argparse.Namespace) -> Result:

@@ -198,9 +198,9 @@ def _serve(folder: Path, packages: list[str]) -> None:
 
 
 def chosen(found: dict[str, float], first: Iterable[str], limit: float) -> list[str]:
-    """Return tests, the fastest first, up to a sum of seconds; those of the folders of tests `first` come first."""
-    folders = tuple(f"tests/{name}/" for name in first)
-    order = sorted(found, key=lambda name: (not name.startswith(folders), found[name], name))
+    """Return tests, the fastest first, up to a sum of seconds; those whose names begin as `first` says come first."""
+    beginnings = tuple(first)
+    order = sorted(found, key=lambda name: (not name.startswith(beginnings), found[name], name))
     taken, seconds = [], 0.0
     for name in order:
         seconds += found[name] + 0.005
