@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+from support.folders_of_tests import FOLDERS
 from support.paths import ROOT, TESTS
-from support.test_folders import FOLDERS
 
 import lowprec as lp
 

@@ -21,6 +21,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from support.folders_of_tests import FOLDERS
 from support.long_run import circumstances
 from support.mutants import python_mutants
 from support.mutants.line_map import GROUPS, LineMap, function_lines, make
@@ -28,9 +29,8 @@ from support.mutants.mutant import Mutant, changed_lines, describe
 from support.mutants.python_runs import Result, Runner, chosen
 from support.mutants.survivors import explanation
 from support.paths import ROOT
-from support.test_folders import FOLDERS
 
-FIRST, ALL = 10.0, 60.0  # seconds of the tests that a mutant meets first, and of all
+FIRST = 1 / 8  # of the seconds of tests of a mutant: those that it meets first
 LEFT_OUT = ("lowprec/_native",)  # its Python text writes loops when the package is built
 
 
@@ -61,8 +61,9 @@ def test_groups(path: str) -> set[str]:
 class Tests:
     """The tests of a mutant, in two parts: most mutants die in the first."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
         self._map = LineMap()
+        self._seconds = seconds
         self.refused: set[str] = set()  # tests that fail without a change too
 
     def of(self, mutant: Mutant) -> tuple[list[str], list[str]]:
@@ -75,16 +76,18 @@ class Tests:
         if not found:  # executed in a process of its own, or as the module is imported
             found = self._map.tests_of_groups(groups)
         found = {name: seconds for name, seconds in found.items() if name not in self.refused}
-        first = chosen(found, groups, FIRST)
-        return first, [name for name in chosen(found, groups, ALL) if name not in set(first)]
+        belonging = [*(f"tests/{group}/" for group in groups), mutant.path]  # its own doctests too
+        first = chosen(found, belonging, FIRST * self._seconds)
+        return first, [name for name in chosen(found, belonging, self._seconds) if name not in set(first)]
 
 
-def tried(mutant: Mutant, tests: Tests, runner: Runner, patience: float) -> Result:
+def tried(mutant: Mutant, tests: Tests, runner: Runner, options: argparse.Namespace) -> Result:
     """Run the tests of a mutant until one fails."""
+    patience = options.patience + options.seconds
     parts = tests.of(mutant)
     result = runner.run(mutant, parts[0], patience)
     if result.end == "survived" and parts[1]:
-        more = runner.run(mutant, parts[1], 2 * patience)
+        more = runner.run(mutant, parts[1], patience)
         result = more._replace(seconds=result.seconds + more.seconds, ran=result.ran + more.ran)
     return result
 
@@ -106,7 +109,7 @@ def run_all(mutants: list[Mutant], tests: Tests, stored: dict[str, Any], options
         try:
             while not waiting.empty():
                 mutant = waiting.get()
-                result = tried(mutant, tests, runner, options.patience)
+                result = tried(mutant, tests, runner, options)
                 stored[key(mutant)] = [mutant, *result]
                 print(f"{result.end}: {describe(mutant, ROOT)}\n  {result.seconds:.1f} s, {result.test}", flush=True)
                 if options.json:
@@ -178,7 +181,8 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="where results are kept, and taken from")
     parser.add_argument("--again", action="store_true", help="try those anew that survived")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
-    parser.add_argument("--patience", type=float, default=120, help="seconds until a mutant counts as killed by time")
+    parser.add_argument("--seconds", type=float, default=60, help="of the tests of a mutant, as the map measured them")
+    parser.add_argument("--patience", type=float, default=120, help="seconds beyond those: then it is killed by time")
     parser.add_argument("--map", nargs="*", metavar="GROUP", help="run groups under coverage")
     parser.add_argument("--marks", default="not slow", help="pytest's -m of --map")
     options = parser.parse_args()
@@ -194,7 +198,7 @@ def main() -> int:
     mutants = {folder: drawn(folder, options.seed, options.count) for folder in options.folder or folders()}
     flat = [mutant for of_folder in mutants.values() for mutant in of_folder]
     print(f"seed {options.seed}: {len(flat)} mutants of {len(mutants)} folders", flush=True)
-    tests = Tests()
+    tests = Tests(options.seconds)
     run_all(flat, tests, stored, options)
     if tests.refused:
         print("these fail without a change too, so their mutants ran again without them:", *sorted(tests.refused))

@@ -60,6 +60,24 @@ def test_arrays_are_rounded_as_single_values(fmt: Format) -> None:
             assert convert(values, fmt, rounding, random).tolist() == expected, rounding
 
 
+@pytest.mark.parametrize("bits", [1, 8, 16, 32])
+@pytest.mark.parametrize("mode", ["stochastic_a", "stochastic_b", "stochastic_c"])
+def test_random_numbers_that_decide(mode: str, bits: int) -> None:
+    rounding = Rounding(mode, "sat_finite", "signed", bits)
+    lots = sorted(lot for lot in {0, 1, 2, 3, 2**bits - 2, 2**bits - 1} if lot < 2**bits)
+    quarters = [4 * lot + quarter for lot in lots for quarter in (1, 2, 3)]  # 2: a tie between two counts of lots
+    x = np.array([float(1 + Fraction(quarter, 2 ** (bits + 4))) for quarter in quarters])  # steps of e5m2 are 1/4
+    for change in (-1, 0, 1):
+        random = np.array(
+            [min(max(2**bits - quarter // 4 + change, 0), 2**bits - 1) for quarter in quarters], np.uint64
+        )
+        expected = [
+            decide_rounded(Value.of(value), as_format("float8_e5m2"), rounding, r)[0]
+            for value, r in zip(x.tolist(), random.tolist(), strict=True)
+        ]
+        assert rounded_from_float64(x, as_format("float8_e5m2"), rounding, random).tolist() == expected
+
+
 @pytest.mark.parametrize("fmt", TARGETS, **BY_NAME)
 def test_the_ends_of_every_rule(fmt: Format) -> None:
     x = np.array([0.0, 1e308, 5e-324, np.inf, np.nan])

@@ -167,6 +167,17 @@ def test_the_points_of_a_stochastic_curve() -> None:
     assert curve.largest("ulp").error <= 1
 
 
+def test_a_point_for_a_cell_has_the_extremes_of_the_cell() -> None:
+    curve = error_curve("float8_e4m3fn", -300, 300, most=12)
+    assert not curve.is_complete
+    for point, cell in zip(curve.points(), curve.cells, strict=True):
+        low, high = cell[0].low, cell[-1].high
+        inside = [low + (high - low) * number / 64 for number in range(65)]
+        errors = [reference.decode(reference.encode(x, "float8_e4m3fn"), "float8_e4m3fn").number - x for x in inside]
+        assert point.least <= min(errors) < max(errors) <= point.greatest
+        assert point.greatest - point.least <= max(piece.ulp for piece in cell)
+
+
 def test_what_is_refused() -> None:
     for arguments, words in (((1, 1), "`high` must be"), ((0, "nan"), "`high` must be a finite"), (("x", 1), "`low`")):
         with pytest.raises(ValueError, match=words):

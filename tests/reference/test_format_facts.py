@@ -151,6 +151,9 @@ def test_counts_are_those_of_all_codes(fmt: Format) -> None:
     if fmt.is_float:
         full = [count for power, count in counts[:-1] if facts.emin is not None and power >= facts.emin]
         assert set(full) <= {facts.values_per_binade}
+        size = 2**fmt.mantissa_bits
+        has_full = any(count == size for power, count in counts if facts.emin is not None and power >= facts.emin)
+        assert facts.values_per_binade == (size if has_full else None)
         fields = [code >> fmt.mantissa_bits & (1 << fmt.exponent_bits) - 1 for code in range(2**fmt.bits)]
         subnormal = sum(
             not field and bool(value.magnitude) and fmt.has_zero for field, value in zip(fields, values, strict=True)

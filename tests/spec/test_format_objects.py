@@ -44,6 +44,8 @@ def test_valid_fields() -> None:
     ("changes", "message"),
     [
         ({"exponent_bits": 0}, "`exponent_bits` must be 1 to 11 for a float .without exponent .* integer.; got 0"),
+        ({"onnx_name": None}, "`onnx_enum` must be None, as `onnx_name` is; got 1001"),
+        ({"since": None}, "`since` must be a number, as there is an `onnx_name`; got None"),
         ({"exponent_bits": 12}, "`exponent_bits` must be 1 to 11 for a float .*; got 12"),
         ({"mantissa_bits": -1}, "`mantissa_bits` must be 0 to 52 for a float; got -1"),
         ({"mantissa_bits": 53}, "`mantissa_bits` must be 0 to 52 for a float; got 53"),

@@ -15,7 +15,7 @@ import time
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .mutant import Mutant, mutated_text
 
@@ -50,7 +50,7 @@ def copy_repository(root: Path, folder: Path) -> None:
 class Runner:
     """A copy of the repository and a process that forks others: `run` answers what becomes of a mutant."""
 
-    def __init__(self, root: Path, folder: Path) -> None:
+    def __init__(self, root: Path, folder: Path, packages: Iterable[str] = PACKAGES) -> None:
         self.root, self.folder = root, folder
         self._changes = 0
         self._began = int(time.time()) - 100_000_000  # no two texts of a file have the same time: see _write
@@ -58,7 +58,7 @@ class Runner:
         paths = [str(folder), str(folder / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "support.mutants.python_runs", str(folder)],
+            [sys.executable, "-m", "support.mutants.python_runs", str(folder), *packages],
             cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 
@@ -95,7 +95,10 @@ class Runner:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        for folder in (self.folder, self.folder.with_name(self.folder.name + "-reports")):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Chosen:
@@ -107,17 +110,18 @@ class _Chosen:
         self._failed: list[str] = []
         self._ran = 0
 
-    def pytest_collection_modifyitems(self, items: list) -> None:
-        items[:] = sorted(
-            (item for item in items if item.nodeid in self._order), key=lambda item: self._order[item.nodeid]
-        )
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        def place(item: Any) -> int:  # a name may be that of a whole file
+            return self._order.get(item.nodeid, self._order.get(item.nodeid.partition("::")[0], -1))
 
-    def pytest_runtest_logreport(self, report: object) -> None:
+        items[:] = sorted((item for item in items if place(item) >= 0), key=place)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
         self._ran += report.when == "call"
         if report.failed:
             self._failed.append(report.nodeid)
 
-    def pytest_collectreport(self, report: object) -> None:
+    def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
             self._failed.append(report.nodeid)
 
@@ -173,13 +177,13 @@ def _forked(tests: list[str], limit: float, every: bool, report: Path, temporary
         return ["killed", seconds, " ".join(failed), ran]
     text = report.with_suffix(".log").read_text(encoding="utf-8", errors="replace")
     if "while loading conftest" in text or os.WIFSIGNALED(ended[1]):
-        return ["killed", seconds, text.strip()[-100:], ran]
+        return ["killed", seconds, "as the package is imported" if not os.WIFSIGNALED(ended[1]) else "by a signal", ran]
     raise RuntimeError(f"pytest ended without a test that failed:\n{text[-2000:]}")
 
 
-def _serve(folder: Path) -> None:
+def _serve(folder: Path, packages: list[str]) -> None:
     """Answer requests of `Runner.run`, a line each."""
-    for name in PACKAGES:
+    for name in packages:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     for name in [name for name in sys.modules if name.partition(".")[0] == "support" and name != __name__]:
@@ -194,9 +198,9 @@ def _serve(folder: Path) -> None:
 
 
 def chosen(found: dict[str, float], first: Iterable[str], limit: float) -> list[str]:
-    """Return tests, the fastest first, up to a sum of seconds; those of the folders of tests `first` come first."""
-    folders = tuple(f"tests/{name}/" for name in first)
-    order = sorted(found, key=lambda name: (not name.startswith(folders), found[name], name))
+    """Return tests, the fastest first, up to a sum of seconds; those whose names begin as `first` says come first."""
+    beginnings = tuple(first)
+    order = sorted(found, key=lambda name: (not name.startswith(beginnings), found[name], name))
     taken, seconds = [], 0.0
     for name in order:
         seconds += found[name] + 0.005
@@ -207,4 +211,4 @@ def chosen(found: dict[str, float], first: Iterable[str], limit: float) -> list[
 
 
 if __name__ == "__main__":
-    _serve(Path(sys.argv[1]))
+    _serve(Path(sys.argv[1]), sys.argv[2:])
