@@ -91,8 +91,10 @@ class ForkedRuns:
             return Result("killed by a signal", seconds, signal.Signals(number).name)
         if os.WEXITSTATUS(status) == 0:
             return Result("survived", seconds, "")
-        lines = child.log.read_text(encoding="utf-8", errors="replace").split("FAILED ")
-        return Result("killed", seconds, lines[-1].strip())
+        text = child.log.read_text(encoding="utf-8", errors="replace")
+        if os.WEXITSTATUS(status) != 1:  # no test failed: the run itself did
+            raise RuntimeError(f"the tests of mutant {child.task.number} did not run:\n{text[-2000:]}")
+        return Result("killed", seconds, text.rpartition("FAILED ")[2].strip())
 
     def _run(self, session: pytest.Session, task: Task, log: Path) -> NoReturn:
         status = 2
@@ -136,9 +138,9 @@ def belongs(test: str, wanted: str) -> bool:
 def choose(number: int) -> None:
     """Choose a mutant in the modules that are loaded, and, by the environment, in those of processes of the tests."""
     os.environ["LOWPREC_MUTANT"] = str(number)
-    for module in list(sys.modules.values()):
+    for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None) or ""
-        if module.__name__.startswith("lowprec.") and file.endswith(".so"):
+        if name.startswith("lowprec.") and file.endswith(".so"):
             library = ctypes.CDLL(file)
             if hasattr(library, VARIABLE):
                 ctypes.c_int.in_dll(library, VARIABLE).value = number
