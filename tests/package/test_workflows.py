@@ -47,7 +47,7 @@ def test_what_a_workflow_calls_exists(name: str) -> None:
     if name == "ci":
         assert ".ci/run" in commands
     for trigger in WORKFLOWS[name][True].values():  # YAML 1.1 reads `on` as true
-        for path in (trigger or {}).get("paths", []):
+        for path in trigger.get("paths", []) if isinstance(trigger, dict) else []:
             assert (ROOT / path).exists(), path
 
 

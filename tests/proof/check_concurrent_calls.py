@@ -35,7 +35,7 @@ def draw(rng: np.random.Generator) -> Call:
     if kind == 1:
         return lambda: np.asarray(lp.encode(x, target, packed=lp.as_format(target).bits in (4, 6)))
     x = x.astype(np.float32)
-    scale = rng.uniform(0.1, 3, x.shape[1]).astype(np.float32)
+    scale = np.asarray(rng.uniform(0.1, 3, x.shape[1]), np.float32)
     name = str(rng.choice(["int8", "int4", "float8_e4m3fn", "uint16"]))
     if kind == 2:
         return lambda: np.asarray(lp.quantize_linear(x, scale, output_dtype=name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import os
 import subprocess
@@ -62,8 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def make(group: str, marks: str = "not slow", processes: int = 2) -> None:
     """Run the tests of a group under coverage and store what it shows."""
-    import coverage
-
+    coverage = importlib.import_module("coverage")  # of the extra `lint`
     STORE.mkdir(exist_ok=True)
     settings, durations = STORE / f"{group}.coveragerc", STORE / f"{group}.durations"
     settings.write_text(CONFIGURATION.format(root=ROOT, store=STORE, group=group), encoding="utf-8")
