@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -58,6 +59,7 @@ class ForkedRuns:
         """Run every task."""
         if session.testsfailed:
             raise session.Interrupted("the tests cannot be collected")
+        _end_idle_threads()
         waiting = list(self.tasks)
         running: dict[int, _Child] = {}
         while waiting or running:
@@ -105,6 +107,8 @@ class ForkedRuns:
             os.dup2(file, 1)
             os.dup2(file, 2)
             choose(task.number)
+            if "lowprec.backends.thread_count" in sys.modules:  # _end_idle_threads() has made OpenMP fit to start anew
+                sys.modules["lowprec.backends.thread_count"].__dict__["_forked"] = False
             found = [item for test in task.tests for item in session.items if belongs(item.nodeid, test)]
             items = list(dict.fromkeys(found))
             session.config.pluginmanager.register(_FirstFailure())
@@ -130,6 +134,12 @@ class _FirstFailure:
             os._exit(1)
 
 
+def _end_idle_threads() -> None:
+    """End the threads that GCC's OpenMP keeps: after fork() they would not be there, and be waited for."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL("libgomp.so.1").omp_pause_resource_all(2)  # omp_pause_hard
+
+
 def belongs(test: str, wanted: str) -> bool:
     """Whether a test is, or is in, what has a name: a folder, a file or a test."""
     return test == wanted or (test.startswith(wanted) and test[len(wanted)] in "/:")
@@ -149,8 +159,6 @@ def choose(number: int) -> None:
 def run_tasks(folder: Path, tests: list[str], tasks: list[Task], jobs: int, report: Report) -> None:
     """Collect tests in the copy of the repository, and report how those of each task end; once in a process."""
     os.chdir(folder)
-    # A thread of OpenMP's would not be there after fork(), and be waited for; tests of threads name their number.
-    os.environ.update(LOWPREC_NUM_THREADS="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     for name in [name for name in sys.modules if name.partition(".")[0] in ("support", "lowprec")]:
         del sys.modules[name]  # the copy has its own
     sys.path[:0] = [str(folder), str(folder / "tests")]
