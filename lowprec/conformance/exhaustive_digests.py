@@ -24,8 +24,8 @@ _HEADER = """\
 # for slices that have the same digest.
 """
 
-_known: dict[tuple[bytes, bytes, bool], str] = {}
-"""The digests of slices that are one run, by that: most slices of narrow formats are alike."""
+_known: dict[tuple[bytes, bytes, int], str] = {}
+"""The digests of slices that are one run, by that and the packed bits: most slices of narrow formats are alike."""
 
 
 def expected_runs(variant: Variant, index: int) -> Runs:
@@ -43,7 +43,7 @@ def pieces(variant: Variant, runs: Runs) -> Iterator[tuple[int, Codes]]:
 
 def slice_digest(variant: Variant, runs: Runs) -> str:
     """Return the digest of a slice."""
-    key = *runs.key, variant.packed
+    key = *runs.key, variant.target.bits if variant.packed else 0
     if key in _known:
         return _known[key]
     digest = hashlib.sha256()

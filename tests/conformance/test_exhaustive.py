@@ -75,6 +75,17 @@ def test_digests_are_those_of_other_libraries(name: str, index: int, dtype: Any)
     assert slice_digest(variant, expected_runs(variant, index)) == wanted
 
 
+def test_slices_of_zeros_that_are_packed_otherwise_have_digests_of_their_own() -> None:
+    sizes = {
+        "float6_e2m3fn-saturate-packed": SLICE * 6 // 8,
+        "float4_e2m1fn-saturate-packed": SLICE // 2,
+        FLOAT4: SLICE,
+    }
+    for name, size in sizes.items():
+        variant = variants()[name]
+        assert slice_digest(variant, expected_runs(variant, 0)) == hashlib.sha256(bytes(size)).hexdigest()
+
+
 def test_variants() -> None:
     """Counted from the formats: saturate or not, FNUZ's Inf in two opsets, three modes, packed, eight roundings."""
     assert len(variants()) == 2 * 2 + 2 * 2 + 2 * 3 + 2 * 3 + 2 * 4 + 4 + 3 * 8 * 3
