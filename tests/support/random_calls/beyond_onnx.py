@@ -15,8 +15,9 @@ from lowprec.reference.philox import random_words
 from lowprec.spec.formats import FLOAT32, Format, as_format
 from lowprec.spec.rounding_rules import STOCHASTIC, Rounding
 from support import quantize_cases
-from support.random_calls.calls import Call, Expected, draw_out
+from support.random_calls.calls import Call, Expected
 from support.random_calls.casts import draw_rules
+from support.random_calls.linear import with_out
 from support.random_calls.memory import Array, Placed, place
 from support.random_calls.values import FORMATS, draw_codes, draw_shape
 
@@ -80,14 +81,6 @@ def _rounding(options: dict[str, Any], fmt: Format) -> Rounding:
     return Rounding("stochastic_b" if mode == "stochastic" else mode, overflow, options.get("nan") or "signed", bits)
 
 
-def _finish(rng: Rng, call: Call) -> Call:
-    expected = call.expected[0]
-    out = draw_out(rng, expected.codes.shape, expected.dtype, call.placed)
-    if out is not None:
-        call.kwargs["out"], call.outs = out.array, [out]
-    return call
-
-
 def quantize_beyond_onnx(rng: Rng) -> Call:
     """Draw a call of `quantize_linear` without a zero point."""
     source, target = _FLOATS[int(rng.integers(3))], _CODES[int(rng.integers(len(_CODES)))]
@@ -116,7 +109,7 @@ def quantize_beyond_onnx(rng: Rng) -> Call:
         codes = quantized(numbers, factor, None, target, precision=working, saturate=saturate)
     expected = [Expected(codes, lp.carrier(target, np))]
     call = Call(lp.quantize_linear, (x.array, scale), kwargs, [x, *placed], expected, elements=codes.size)
-    return _finish(rng, call)
+    return with_out(rng, call)
 
 
 def _flat(random: Array | None) -> Array | None:
@@ -135,4 +128,4 @@ def dequantize_beyond_onnx(rng: Rng) -> Call:
     codes = dequantized(x.codes, _spread(values, tiles, shape), None, source, output_dtype=result)
     expected = [Expected(codes, result.dtype)]
     call = Call(lp.dequantize_linear, (x.array, scale), kwargs, [x, *placed], expected, elements=codes.size)
-    return _finish(rng, call)
+    return with_out(rng, call)

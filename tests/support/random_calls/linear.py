@@ -15,7 +15,7 @@ from support.random_calls.calls import Call, Expected, draw_out
 from support.random_calls.memory import Array, Placed, place
 from support.random_calls.values import draw_codes, draw_shape, packed_bytes
 
-__all__ = ["dequantize_linear", "quantize_linear"]
+__all__ = ["dequantize_linear", "quantize_linear", "with_out"]
 
 Rng = np.random.Generator
 _TABLES = {
@@ -45,7 +45,8 @@ def _zero_point(rng: Rng, fmt: Format, shape: tuple[int, ...]) -> tuple[Placed, 
     return _put(rng, quantize_cases.draw_zero_point(rng, fmt, shape), fmt)
 
 
-def _finish(rng: Rng, call: Call) -> Call:
+def with_out(rng: Rng, call: Call) -> Call:
+    """Give a call `out` where one is drawn."""
     expected = call.expected[0]
     out = draw_out(rng, expected.codes.shape, expected.dtype, call.placed)
     if out is not None:
@@ -83,7 +84,7 @@ def quantize_linear(rng: Rng) -> Call:
     placed = [one for one in (x, scale, zero) if one is not None]
     args = (x.array, scale.array, *(() if zero is None else (zero.array,)))
     call = Call(lp.quantize_linear, args, kwargs, placed, [Expected(codes, dtype)], elements=x.codes.size)
-    return _finish(rng, call)
+    return with_out(rng, call)
 
 
 def dequantize_linear(rng: Rng) -> Call:
@@ -105,4 +106,4 @@ def dequantize_linear(rng: Rng) -> Call:
     args = (x.array, scale.array, *(() if zero is None else (zero.array,)))
     result = options.get("output_dtype") or types.scale
     call = Call(lp.dequantize_linear, args, kwargs, placed, [Expected(codes, result.dtype)], elements=codes.size)
-    return _finish(rng, call)
+    return with_out(rng, call)
