@@ -62,6 +62,15 @@ def test_excess_precision() -> None:
     assert reason.endswith("on 32-bit x86 compile it with -msse2 -mfpmath=sse")
 
 
+@pytest.mark.parametrize(
+    ("compiler", "flag"), [("gcc", "-march=sapphirerapids"), ("aarch64-linux-gnu-gcc", "-march=armv8.2-a+fp16")]
+)
+def test_processors_with_half_precision(compiler: str, flag: str) -> None:
+    if compiler == "gcc" and platform.machine() != "x86_64":
+        pytest.skip("the flag is that of x86-64")
+    assert errors(compiler, flag) == []
+
+
 @pytest.mark.parametrize("compiler", ["aarch64-linux-gnu-gcc", "s390x-linux-gnu-gcc"])
 def test_other_architectures(compiler: str) -> None:
     assert errors(compiler, "-O3", "-ffp-contract=off") == []
