@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.exact_scales import exponent_of, scale_exponent
 
 import lowprec as lp
 from lowprec import _kernels
@@ -42,28 +43,11 @@ def bits_of(results: tuple[Any, ...]) -> list[bytes]:
     return [codes_of(result).tobytes() for result in results]
 
 
-def floor_log2(value: Fraction) -> int:
-    """Return the floor of the binary logarithm."""
-    found = value.numerator.bit_length() - value.denominator.bit_length()
-    return found if value >= Fraction(2) ** found else found - 1
-
-
-def exponent_of(a: Fraction, element: str, rule: str) -> int:
+def exponent_of_block(a: Fraction, element: str, rule: str) -> int:
     """Return E of the scale 2**E by the definition of a rule."""
     emax, mantissa_bits, largest = LARGEST[element]
-    e = floor_log2(a)
-    if rule == "floor":
-        found = e - emax
-    elif rule == "ceil":
-        found = e - emax + (a > Fraction(2) ** e)
-    elif rule == "rceil":
-        found = next(n for n in range(e - emax - 2, e - emax + 3) if a <= largest * Fraction(2) ** n)
-    elif rule == "even":
-        step = Fraction(2) ** (e - mantissa_bits)
-        found = floor_log2(math.floor(a / step + Fraction(1, 2)) * step) - emax
-    else:
-        found = e - emax + (a * a >= 2 * Fraction(4) ** e)
-    return min(max(found, -127), 127)
+    assert emax == exponent_of(Fraction(largest))
+    return scale_exponent(a, Fraction(largest), mantissa_bits, rule)
 
 
 def wild(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any, specials: bool = False) -> np.ndarray[Any, Any]:
@@ -111,7 +95,7 @@ def test_scales_at_the_boundaries_of_the_rules(rule: str, element: str) -> None:
         [x[np.isfinite(x) & (x > 0)], np.array([2.0**-149, 2.0**127, np.finfo(np.float32).max], np.float32)]
     )
     _, scales = lp.mx_quantize(np.stack([x, -x / 2], 1), element, scale_rule=rule)
-    wanted = [exponent_of(Fraction(float(a)), element, rule) + 127 for a in x]
+    wanted = [exponent_of_block(Fraction(float(a)), element, rule) + 127 for a in x]
     assert codes_of(scales)[:, 0].tolist() == wanted
     _, scales = lp.mx_quantize(x[:, None].astype(np.float64), element, scale_rule=rule)  # composed of casts
     assert codes_of(scales)[:, 0].tolist() == wanted
@@ -120,7 +104,7 @@ def test_scales_at_the_boundaries_of_the_rules(rule: str, element: str) -> None:
 def test_scales_of_float64_are_exact() -> None:
     x = np.array([2.0**10, np.nextafter(2.0**10, np.inf), np.nextafter(2.0**10, 0), 2.0**-1074, 1.5 * 2.0**1000])
     for rule in RULES:
-        wanted = [exponent_of(Fraction(float(a)), "float4_e2m1fn", rule) + 127 for a in x]
+        wanted = [exponent_of_block(Fraction(float(a)), "float4_e2m1fn", rule) + 127 for a in x]
         elements, scales = lp.mx_quantize(x[:, None], scale_rule=rule)
         assert codes_of(scales)[:, 0].tolist() == wanted
         assert codes_of(elements)[4, 0] == 7

@@ -11,7 +11,7 @@ import numpy as np
 import lowprec as lp
 from lowprec import reference
 
-__all__ = ["exponent_of", "finite", "grouped", "power_code", "scale_code"]
+__all__ = ["exponent_of", "finite", "grouped", "power_code", "scale_code", "scale_exponent"]
 
 
 def exponent_of(value: Fraction) -> int:
@@ -20,13 +20,9 @@ def exponent_of(value: Fraction) -> int:
     return found if value >= Fraction(2) ** found else found - 1
 
 
-def power_code(a: Fraction, to: lp.Format, rule: str) -> int:
-    """Return the code of an e8m0 scale by its definition."""
-    if a == 0:
-        return 0
-    largest = Fraction(to.max)
+def scale_exponent(a: Fraction, largest: Fraction, mantissa_bits: int, rule: str) -> int:
+    """Return E of the scale 2**E by the definition of a rule, for elements of this largest value."""
     emax, e = exponent_of(largest), exponent_of(a)
-    mantissa_bits = to.mantissa_bits if to.is_float else emax
     if rule == "floor":
         found = e - emax
     elif rule == "ceil":
@@ -38,7 +34,15 @@ def power_code(a: Fraction, to: lp.Format, rule: str) -> int:
         found = exponent_of(math.floor(a / step + Fraction(1, 2)) * step) - emax
     else:
         found = e - emax + (a * a >= 2 * Fraction(4) ** e)
-    return min(max(found, -127), 127) + 127
+    return min(max(found, -127), 127)
+
+
+def power_code(a: Fraction, to: lp.Format, rule: str) -> int:
+    """Return the code of an e8m0 scale by its definition."""
+    if a == 0:
+        return 0
+    largest = Fraction(to.max)
+    return scale_exponent(a, largest, to.mantissa_bits if to.is_float else exponent_of(largest), rule) + 127
 
 
 def scale_code(a: Fraction, to: lp.Format, fmt: lp.Format, rule: str) -> int:
