@@ -115,6 +115,26 @@ def test_loss_leaves_a_broken_member_out(
     assert out.splitlines()[-1].startswith("x.npz:bad: left out; ")
 
 
+def test_an_lzma_dictionary_beyond_the_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A few bytes of a file may ask for 4 GiB."""
+    path = tmp_path / "x.npz"
+    np.save(tmp_path / "w.npy", X)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.write(tmp_path / "w.npy", "w.npy")
+    content = bytearray(path.read_bytes())
+    asked = slice(30 + len("w.npy") + 5, 30 + len("w.npy") + 9)
+    for nbytes, accepted in ((1 << 26, True), ((1 << 26) + 1, False), (0xFFFFFFFF, False)):
+        content[asked] = nbytes.to_bytes(4, "little")
+        path.write_bytes(content)
+        assert main(["inspect", str(path)]) == (not accepted)
+        error = (
+            f"lowprec: {path}: must be a readable .npz archive; the LZMA dictionary of member 'w.npy' has {nbytes} "
+            f"bytes: `max_memory` must be at least {-(-nbytes >> 18)}M\n"
+        )
+        assert capsys.readouterr().err == ("" if accepted else error)
+    assert main(["inspect", str(path), "--max-memory", "16384M"]) == 0
+
+
 def test_a_broken_lzma_header(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What describes the packing, before the packed bytes, is read with the .npy header."""
     np.save(tmp_path / "bad.npy", X)

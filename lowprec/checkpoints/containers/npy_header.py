@@ -84,7 +84,8 @@ def _carrier(descr: object) -> tuple[np.dtype[Any], bool]:
     void = re.fullmatch(r"([<>|]?)V([12])", text)
     if void:
         return np.dtype(f"{void[1].replace('|', '')}u{void[2]}"), True
-    with contextlib.suppress(TypeError, ValueError, SyntaxError):
+    with contextlib.suppress(TypeError, ValueError, SyntaxError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # old names of types, such as "a4"
         dtype = np.dtype(text or object)
         format_of(dtype)
         return dtype, False

@@ -99,7 +99,16 @@ def _read_member(path: Path, index: int, archive: zipfile.ZipFile, source: Forma
     )  # fmt: skip
 
 
-def _check_size(info: zipfile.ZipInfo, size: int) -> None:
+def _dictionary_bytes(path: Path, info: zipfile.ZipInfo) -> int:
+    """Return how much memory liblzma allocates to unpack a member: what the five bytes before its content ask for."""
+    with path.open("rb") as stream:
+        stream.seek(info.header_offset + 26)
+        names = stream.read(4)
+        stream.seek(int.from_bytes(names[:2], "little") + int.from_bytes(names[2:], "little"), io.SEEK_CUR)
+        return int.from_bytes(stream.read(9)[5:], "little")
+
+
+def _check_size(path: Path, info: zipfile.ZipInfo, size: int, limits: Limits) -> None:
     """Raise ValueError where a member claims what an archive of so many bytes cannot hold: it would be allocated."""
     title = f"member {ascii(info.filename)[:80]}"
     if info.compress_size > size:
@@ -108,6 +117,8 @@ def _check_size(info: zipfile.ZipInfo, size: int) -> None:
         raise ValueError(
             f"{title} has {info.compress_size} bytes, which cannot become the {info.file_size} that it claims"
         )
+    if info.compress_type == zipfile.ZIP_LZMA:
+        limits.check_bytes(_dictionary_bytes(path, info), f"the LZMA dictionary of {title}", share=4)
 
 
 class NpzArchive:
@@ -130,7 +141,7 @@ class NpzArchive:
                 for info in infos:
                     if info.flag_bits & 1:
                         raise ValueError(f"member {ascii(info.filename)[:80]} is encrypted")
-                    _check_size(info, size)
+                    _check_size(path, info, size, limits)
                 self.tensors = [_read_member(path, index, archive, source) for index in range(len(infos))]
         except BROKEN_ZIP as error:
             raise FileError(f"{path}: must be a readable .npz archive; {reason(error)}") from None

@@ -70,7 +70,7 @@ def _inline(tensor: onnx.TensorProto, raw: FileRegion | None, fmt: Format) -> Lo
     except MemoryError:
         raise
     except Exception as error:  # the package promises nothing
-        raise ValueError(f"{title} cannot be read; {str(error)[:100]}") from None
+        raise ValueError(f"{title} cannot be read; {reason(error)}") from None
     content = (pack(codes, fmt) if fmt.bits < 8 else codes).tobytes()
     if len(content) != nbytes_of(tensor, fmt):
         raise ValueError(f"{title} has {len(content)} bytes, its shape asks for {nbytes_of(tensor, fmt)}")
@@ -127,7 +127,7 @@ class OnnxModel:
         except Exception as error:  # what protobuf raises has no public name in every version
             if "protobuf" not in type(error).__module__:
                 raise
-            raise FileError(f"{path}: must be a readable .onnx model; {str(error)[:80]}") from None
+            raise FileError(f"{path}: must be a readable .onnx model; {reason(error)}") from None
 
     def _region(self, tensor: onnx.TensorProto, fmt: Format) -> FileRegion:
         return region_of(tensor, fmt, self.path, follow_links=self._follow_links)
