@@ -63,6 +63,7 @@ HEADERS: dict[str, tuple[dict[str, Any], str]] = {
     "scalar block": ({"tensors": [entry(axes=(), kind=12)]}, r"rows of 1 elements, which are no blocks of 256"),
     "past the end": ({"tensors": [entry(axes=(17,))]}, "tensor 'a' ends 4 bytes past the end of the file"),
     "far past": ({"tensors": [entry(offset=2**60)]}, r"tensor 'a' ends \d+ bytes past the end of the file"),
+    "empty far past": ({"tensors": [entry(axes=(0,), offset=2**63)]}, r"tensor 'a' ends \d+ bytes past the end of"),
     "offset": ({"tensors": [entry(offset=8)]}, "tensor 'a' starts at 8, which is no multiple of the alignment 32"),
     "overlap": ({"tensors": [entry(axes=(16,)), entry("b", offset=32)]}, "tensor 'b' overlaps the one before it"),
     "same place": ({"tensors": [entry(), entry("b")]}, "tensor 'b' overlaps the one before it"),

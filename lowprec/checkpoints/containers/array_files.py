@@ -18,7 +18,7 @@ from ..files.renaming import rename_file
 from .container import OutputTensor
 from .npy_file import arrange_npy, find_array
 from .npy_header import ZIP_MAGICS, find_elements
-from .npz_archive import arrange_archive, member_format
+from .npz_archive import arrange_archive, check_size, member_format
 from .tensors import InMemory, StoredTensor
 
 __all__ = ["is_archive", "read_array", "read_members", "read_npy", "write_array"]
@@ -122,6 +122,7 @@ def read_members(path: Path, source: Format | None = None) -> Iterator[tuple[str
         for info in archive.infolist():
             name = info.filename.removesuffix(".npy")
             try:
+                check_size(path, info)
                 member: tuple[str, Array | None, Format | str] = (name, *_read_member(archive, info, source))
             except (*BROKEN_ZIP, TypeError) as error:
                 member = name, None, reason(error)

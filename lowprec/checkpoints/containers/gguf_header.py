@@ -200,7 +200,8 @@ def _placed(tensors: Sequence[TensorEntry], start: int, alignment: int, size: in
         what = f"tensor {ascii(one.name)[:80]}"
         if one.offset % alignment:
             raise ValueError(f"{what} starts at {one.offset}, which is no multiple of the alignment {alignment}")
-        if one.nbytes and (beyond := start + one.offset + one.nbytes - size) > 0:
+        beyond = start + one.offset + one.nbytes - size
+        if beyond > (0 if one.nbytes else alignment):  # where the bytes before an empty one are not padded
             raise ValueError(f"{what} ends {beyond} bytes past the end of the file")
         placed.append(TensorEntry(one.name, one.shape, one.type, start + one.offset))
     at = start

@@ -27,7 +27,7 @@ from .json_header import decode
 from .npy_header import Elements, find_elements, header
 from .tensors import ArchiveMember, StoredTensor
 
-__all__ = ["NpzArchive", "arrange_archive", "member_format", "numpy_has"]
+__all__ = ["NpzArchive", "arrange_archive", "check_size", "member_format", "numpy_has"]
 
 _COMMENT = "format="
 _MOST_OF_A_BYTE = {
@@ -37,6 +37,9 @@ _MOST_OF_A_BYTE = {
     zipfile.ZIP_BZIP2: 1 << 21,
 }
 """How many bytes one packed byte can become, or more: a member that claims to be larger ends early."""
+
+_LARGEST_DICTIONARY = 1 << 26
+"""Bytes that liblzma may allocate for a member, as `xz -9` asks for: a few bytes of a file can ask for 4 GiB."""
 
 _LONGEST_NAME = 0xFFFF
 _BUFFER = 1 << 20
@@ -100,7 +103,7 @@ def _read_member(path: Path, index: int, archive: zipfile.ZipFile, source: Forma
 
 
 def _dictionary_bytes(path: Path, info: zipfile.ZipInfo) -> int:
-    """Return how much memory liblzma allocates to unpack a member: what the five bytes before its content ask for."""
+    """Return how much memory liblzma allocates to unpack a member: what the last four bytes before its content say."""
     with path.open("rb") as stream:
         stream.seek(info.header_offset + 26)
         names = stream.read(4)
@@ -108,8 +111,9 @@ def _dictionary_bytes(path: Path, info: zipfile.ZipInfo) -> int:
         return int.from_bytes(stream.read(9)[5:], "little")
 
 
-def _check_size(path: Path, info: zipfile.ZipInfo, size: int, limits: Limits) -> None:
-    """Raise ValueError where a member claims what an archive of so many bytes cannot hold: it would be allocated."""
+def check_size(path: Path, info: zipfile.ZipInfo) -> None:
+    """Raise ValueError where a member claims what its archive cannot hold, or asks for much: it would be allocated."""
+    size = path.stat().st_size
     title = f"member {ascii(info.filename)[:80]}"
     if info.compress_size > size:
         raise ValueError(f"{title} ends {info.compress_size - size} bytes past the end of the file or more")
@@ -118,7 +122,9 @@ def _check_size(path: Path, info: zipfile.ZipInfo, size: int, limits: Limits) ->
             f"{title} has {info.compress_size} bytes, which cannot become the {info.file_size} that it claims"
         )
     if info.compress_type == zipfile.ZIP_LZMA:
-        limits.check_bytes(_dictionary_bytes(path, info), f"the LZMA dictionary of {title}", share=4)
+        asked = _dictionary_bytes(path, info)
+        if asked > _LARGEST_DICTIONARY:
+            raise ValueError(f"{title} asks for an LZMA dictionary of {asked} bytes, more than {_LARGEST_DICTIONARY}")
 
 
 class NpzArchive:
@@ -134,14 +140,13 @@ class NpzArchive:
         """Read the directory and every header; `source` is the format of codes whose header does not name it."""
         self.path = path
         try:
-            size = path.stat().st_size
             with zipfile.ZipFile(path) as archive:
                 infos = archive.infolist()
                 limits.check_tensors(len(infos))
                 for info in infos:
                     if info.flag_bits & 1:
                         raise ValueError(f"member {ascii(info.filename)[:80]} is encrypted")
-                    _check_size(path, info, size, limits)
+                    check_size(path, info)
                 self.tensors = [_read_member(path, index, archive, source) for index in range(len(infos))]
         except BROKEN_ZIP as error:
             raise FileError(f"{path}: must be a readable .npz archive; {reason(error)}") from None

@@ -74,7 +74,8 @@ class Grid:
         period = self.period or rows
         number, inside = np.divmod(np.arange(first, first + count), period)
         high = -(-period // self.rows) if self.rows else 1
-        index: Array = inside // self.rows if self.rows else np.zeros_like(inside)
+        height = min(self.rows, max(rows, 1))  # a configuration may say any integer
+        index: Array = inside // height if height else np.zeros_like(inside)
         return index if self.repeats else index + number * high
 
 
