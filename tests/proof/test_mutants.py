@@ -54,6 +54,8 @@ LEFT_ALONE = [
     "update(a)",
 ]
 
+LOOKS = ["f(width=190)", "{'grid': False}", "f(horizontal=True)", "{'strokeDash': [6, -3]}", "st.columns([3, 2])"]
+
 KILLED = [  # a file, a line before and after a change, and a test that notices it
     ("lowprec/spec/finfo.py", "if not row.is_float:", "if row.is_float:", "tests/spec/test_p3109.py"),
     ("lowprec/spec/format.py", "check_fields(self)", "pass", "tests/spec/test_format_objects.py"),
@@ -76,6 +78,17 @@ KILLED = [  # a file, a line before and after a change, and a test that notices 
 @pytest.mark.parametrize("text", CHANGES)
 def test_what_an_operator_changes(text: str) -> None:
     assert {mutated_text(text, mutant) for mutant in find_in_text(text, "a.py")} == CHANGES[text]
+
+
+@pytest.mark.parametrize("text", LOOKS)
+def test_looks_of_the_explorer_are_left_alone(text: str) -> None:
+    assert not find_in_text(text, "explorer/a.py")
+    assert find_in_text(text, "lowprec/a.py")
+
+
+@pytest.mark.parametrize("text", ["f(width=a + 9)", "{'grid': f(True)}", "f(3, horizontal=True)", "st.tabs([3])"])
+def test_what_is_no_look_is_changed(text: str) -> None:
+    assert find_in_text(text, "explorer/a.py")
 
 
 @pytest.mark.parametrize("text", LEFT_ALONE)

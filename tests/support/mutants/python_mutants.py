@@ -20,6 +20,13 @@ COMPARISONS = {  # "is not" and "not in" are written with one blank
 ARITHMETIC = {"+": "-", "-": "+", "<<": ">>", ">>": "<<", "*": "//", "//": "*", "&": "|", "|": "&"}
 NAMES = {"min": "max", "max": "min", "all": "any", "any": "all"}
 CHECK = re.compile(r"_?(check|require|refuse|reject|validate|verify|ensure|forbid|raise)(_|$)")
+LOOKS = {
+    "anchor", "border", "columns", "filled", "gap", "gradientLength", "grid", "height", "horizontal", "labelAngle",
+    "labelLimit", "labelOverlap", "labelSeparation", "minBandSize", "opacity", "padding", "paddingInner", "range",
+    "show_spinner", "size", "strokeDash", "strokeWidth", "symbolOpacity", "symbolSize", "symbolStrokeWidth",
+    "thickness", "tickCount", "ticks", "width", "wrap_lines", "yOffset",
+}  # fmt: skip
+"""Constants of the explorer with these names are left alone: how a page looks is for people to judge."""
 NOT_CODE = {"TYPE_CHECKING", "__name__"}  # `if` with one of these is left alone
 
 
@@ -96,17 +103,30 @@ class _Finder:
     def _of_node(self, node: ast.AST) -> Iterator[Mutant]:
         if _is_no_code(node):
             return
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if not self._is_look(getattr(key, "value", None), value):
+                    yield from self._of_node(value)
+            return
+        if isinstance(node, ast.keyword) and self._is_look(node.arg, node.value):
+            return
         of_kind = getattr(self, f"_of_{type(node).__name__.lower()}", None)
         if of_kind is not None:
             yield from of_kind(node)
+        widths = node.args[:1] if getattr(getattr(node, "func", None), "attr", "") == "columns" else []
         for field, value in ast.iter_fields(node):
             if field in ("annotation", "returns", "decorator_list", "exc", "cause", "bases", "type_params", "msg"):
                 continue
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.arg):
                     continue
-                if isinstance(child, ast.AST):
+                if isinstance(child, ast.AST) and not (child in widths and self._is_look("columns", child)):
                     yield from self._of_node(child)
+
+    def _is_look(self, name: object, value: ast.AST) -> bool:
+        """Whether a named value says, in constants alone, how a page of the explorer looks."""
+        is_named = isinstance(name, str) and name in LOOKS and self._path.startswith("explorer/")
+        return is_named and not any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(value))
 
     def _of_compare(self, node: ast.Compare) -> Iterator[Mutant]:
         for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):

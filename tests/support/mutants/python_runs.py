@@ -38,7 +38,7 @@ class Result(NamedTuple):
 def copy_repository(root: Path, folder: Path) -> None:
     """Copy what the tests need, the compiled modules too; `lowprec.explorer` becomes a link, as the wheel has it."""
     folder.mkdir(parents=True)
-    ignored = shutil.ignore_patterns("*.c", "_build", "*.html", ".mypy_cache", ".hypothesis")
+    ignored = shutil.ignore_patterns("*.c", "_build", ".mypy_cache", ".hypothesis")
     for name in COPIED:
         if (root / name).is_dir():
             shutil.copytree(root / name, folder / name, ignore=ignored)
