@@ -47,7 +47,8 @@ def test_fewer_threads_for_large_matrices(tmp_path: Path, chosen: list[tuple[int
 
 def test_rows_that_are_quantized_together(tmp_path: Path, chosen: list[tuple[int, int]]) -> None:
     """128 rows share scales, and are read together."""
-    source = write_tensors(tmp_path / "x.safetensors", {"a.0.q.weight": np.ones((128, 40_000), BF16)})
+    tensors = {"a.0.o.weight": np.ones((2, 40), BF16), "a.0.q.weight": np.ones((128, 40_000), BF16)}
+    source = write_tensors(tmp_path / "x.safetensors", tensors)
     with pytest.raises(FileError, match=r"'a.0.q.weight': cannot be converted within `max_memory`"):
         convert(source, tmp_path / "y.safetensors", recipe="fp8-block", max_memory="108M")
     convert(source, tmp_path / "y.safetensors", recipe="fp8-block", max_memory="128M", threads=8)
@@ -62,6 +63,20 @@ def test_rows_that_are_quantized_alone(tmp_path: Path, chosen: list[tuple[int, i
     assert chosen == [(6, 512 << 10)]
     scales = read_tensors(tmp_path / "y.safetensors")["a.0.q.weight_scale"]
     assert scales.tobytes() == (x[:, :1].astype(np.float32) / np.float32(448)).astype(BF16).tobytes()
+
+
+def test_scales_that_are_held(tmp_path: Path) -> None:
+    """They may take an eighth of the memory, 16 bytes each; rows of 64 elements and more have theirs in each chunk."""
+    most = (98 << 20) // 8 // 16
+    for rows in (most, most + 1):
+        tensors = {"x": np.ones((4, 64), np.float32), "y": np.ones((rows, 1), np.float32)}
+        source, options = write_tensors(tmp_path / "x.safetensors", tensors), {"to": "int8", "scale": "axis:0"}
+        if rows == most:
+            convert(source, tmp_path / "y.safetensors", max_memory="98M", **options)
+            continue
+        why = r"x\.safetensors: 'y': cannot be converted within `max_memory`: it has scales that need 99M"
+        with pytest.raises(FileError, match=why):
+            convert(source, tmp_path / "z.safetensors", max_memory="98M", **options)
 
 
 def test_small_tensors_leave_all_threads(tmp_path: Path, chosen: list[tuple[int, int]]) -> None:

@@ -18,7 +18,7 @@ from support.tiny_models import write_folder as write_llama
 from support.typed_tensors import Array, write_tensors
 
 import lowprec as lp
-from lowprec.checkpoints import Finding, check
+from lowprec.checkpoints import Finding, check, progress
 from lowprec.checkpoints.checking import values
 from lowprec.checkpoints.checking.finding import merged
 from lowprec.checkpoints.containers.tensors import TensorReader
@@ -188,6 +188,17 @@ def test_it_reads_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     tensors[f"{UP}.weight"][191, 255] = np.nan
     assert [one.text for one in errors(write(tensors, config))] == [f"has 1 NaN among {192 * 256} codes"]
     assert max(sizes) <= 4096
+
+
+def test_the_progress_reaches_its_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of four weights, 192 x 256 codes and 2 x 2 scales of 4 bytes are read."""
+    monkeypatch.setattr(progress, "INTERVAL", -1.0)  # a line each time
+    write(*deepseek())
+    assert main(["check", "model", "--progress", "plain"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 8
+    assert lines[0].startswith("reading: 25 % of 192.1 KiB, ")
+    assert lines[-1].startswith("reading: 100 % of 192.1 KiB, ")
 
 
 def test_arguments() -> None:

@@ -151,6 +151,14 @@ def test_there_and_back(recipe: str, least: float, capsys: pytest.CaptureFixture
         assert loss <= np.abs(expected.astype(np.float64)).max() / 6
 
 
+def test_rows_longer_than_what_is_quantized_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tensors(Path("x.safetensors"), model())
+    convert("x.safetensors", "y.safetensors", recipe="comfy-nvfp4")
+    monkeypatch.setattr("lowprec.checkpoints.operations.quantize.PART", 16)
+    convert("x.safetensors", "z.safetensors", recipe="comfy-nvfp4")
+    assert Path("z.safetensors").read_bytes() == Path("y.safetensors").read_bytes()
+
+
 def test_a_folder_of_files() -> None:
     """Files of a folder need no config.json; what they describe stands in themselves."""
     Path("in").mkdir()

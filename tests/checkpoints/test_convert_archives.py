@@ -14,6 +14,7 @@ from support.checkpoint_files import leftovers, values
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect, read_array
 from lowprec.checkpoints.arithmetic.chunks import Chunk
+from lowprec.checkpoints.containers.array_files import read_members
 from lowprec.checkpoints.containers.tensors import ArchiveMember, StoredTensor
 from lowprec.checkpoints.execution import runners
 from lowprec.checkpoints.execution.worker import OutputPosition, Task, TaskResult
@@ -114,6 +115,17 @@ def test_loss_leaves_a_broken_member_out(
     assert err == ""
     assert "x.npz:good: float32 (3,), 12 bytes" in out
     assert out.splitlines()[-1].startswith("x.npz:bad: left out; ")
+
+
+def test_the_reason_for_a_broken_member_is_cut(tmp_path: Path) -> None:
+    """A name may have 65,535 bytes: 160 characters of the reason are shown, 24 of which come before the name."""
+    name = "a" * 300
+    np.savez(tmp_path / "x.npz", **{name: X})
+    content = (tmp_path / "x.npz").read_bytes()
+    (tmp_path / "x.npz").write_bytes(content.replace(name.encode(), b"b" + name[1:].encode(), 1))
+    [(found, array, why)] = read_members(tmp_path / "x.npz")
+    assert (found, array) == (name, None)
+    assert why == "File name in directory '" + "a" * 136
 
 
 def test_an_lzma_dictionary_beyond_the_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -143,6 +143,17 @@ def test_a_folder_of_links_to_folders_ends(source: Path, monkeypatch: pytest.Mon
         convert(source, source.parent / "out", to="int8", raw=True)
 
 
+def test_as_many_files_as_there_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symbolic_links, "MOST_FILES", 3)
+    (tmp_path / "sub").mkdir()
+    for name in ("a", "sub/b"):
+        (tmp_path / name).touch()
+    assert [one.name for one in symbolic_links.files_in(tmp_path)] == ["a", "sub/b"]
+    (tmp_path / "sub" / "c").touch()
+    with pytest.raises(FileError, match="has more than 3 files and folders"):
+        list(symbolic_links.files_in(tmp_path))
+
+
 def cache(tmp_path: Path, repository: str = "models--org--name") -> Path:
     """Return a snapshot as Hugging Face's caches have it."""
     folder = tmp_path / "hub" / repository

@@ -12,6 +12,7 @@ import pytest
 from support import safetensors_writer
 from support.checkpoint_files import FLOATS, TENSORS, bytes_in, codes_of, parse, raw_file, save, stored_bytes, values
 from support.optional import optional
+from support.typed_tensors import FP4, nibbles, write_tensors
 
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect
@@ -49,6 +50,15 @@ def test_what_the_tests_write_is_what_the_package_writes(metadata: dict[str, str
         save(tmp_path / "ours", tensors, metadata)
         save_theirs(tensors, tmp_path / "theirs", metadata)
         assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+def test_packed_codes_in_chunks(tmp_path: Path) -> None:
+    """400,001 numbers are four chunks of 512 KiB: each starts at a whole byte."""
+    codes = np.random.default_rng(3).integers(0, 16, 400_002, np.uint8)
+    codes[-1] = 0
+    source = write_tensors(tmp_path / "x.safetensors", {"x": FP4[codes[:-1]]})
+    convert(source, tmp_path / "y.safetensors", to="float4_e2m1fn", max_memory="98M", threads=1)
+    assert parse(tmp_path / "y.safetensors")[1][: codes.size // 2] == nibbles(codes).tobytes()
 
 
 @pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)

@@ -279,6 +279,15 @@ def test_fp4_of_compressed_tensors() -> None:
     check(expected, tensors, ct(4))
 
 
+def test_a_weight_that_is_not_quantized_next_to_a_scale() -> None:
+    """Compressed-tensors has no codes in BF16: it keeps its values, and the scale too."""
+    plain, scales = "model.layers.0.mlp.gate_proj.weight", random_scales((6, 1), BF16)
+    codes, x = np.arange(240, dtype=np.int8).reshape(6, 40), random_scales((6, 40), BF16)
+    kept = {plain: x.astype(np.float32), plain + "_scale": scales.astype(np.float32)}
+    expected = {W: codes * scales.astype(np.float32), **kept}
+    check(expected, {W: codes, W + "_scale": scales, plain: x, plain + "_scale": scales}, ct(8))
+
+
 def test_mxfp8() -> None:
     codes, exponents = random_codes((5, 96)), np.random.default_rng(9).integers(110, 140, (5, 3), np.uint8)
     expected = codes.astype(np.float32) * np.repeat(np.exp2(exponents.astype(np.float32) - 127), 32, 1)

@@ -98,6 +98,20 @@ def test_weights_are_dequantized_together() -> None:
     assert not Path("out").exists()
 
 
+def test_patterns_fit_codes_or_values() -> None:
+    """Codes in words have another name than their values."""
+    codes = np.random.default_rng(4).integers(0, 16, (2, 6, 64))
+    tensors = {"norm.weight": np.ones(64, np.float32)}
+    for name, one in zip("ab", codes, strict=True):
+        tensors[f"{name}.weight_packed"] = words(one, 4)
+        tensors |= {f"{name}.weight_shape": np.array([6, 64]), f"{name}.weight_scale": random_scales((6, 2), BF16)}
+    config = {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4}}}}
+    write_model(Path("in"), {"a.safetensors": tensors}, {"quantization_config": config})
+    for out, include in (("packed", "*_packed"), ("weight", "*.weight")):
+        convert("in", out, to="bfloat16", include=include)
+        assert read_tensors(Path(out)).keys() == {"norm.weight", "a.weight", "b.weight"}
+
+
 PIECES = {
     "lowprec.checkpoints.execution.budget.LARGEST_CHUNK": 1 << 12,
     "lowprec.checkpoints.operations.dequantize.PART": 300,

@@ -69,6 +69,12 @@ def test_two_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     assert headline("model", capsys) == text
 
 
+def test_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    """3 * 5 codes and 5 scales of 4 bytes; 3 * 5 numbers of 2."""
+    np.savez("x.npz", w=np.zeros((3, 5), np.int8), w_scale=np.ones(5, np.float32))
+    assert headline("x.npz", capsys) == "lowprec int8 per column: 35 B; to bfloat16 30 B"
+
+
 def test_plain(capsys: pytest.CaptureFixture[str]) -> None:
     tensors = {f"model.layers.{i}.w": np.zeros((32, 100), BF16) for i in range(32)}
     write_tensors(Path("x.safetensors"), {**tensors, "norm": np.ones(8, np.float32)})

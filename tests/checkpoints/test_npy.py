@@ -350,3 +350,4 @@ def test_a_member_is_not_unpacked_further_than_its_header_asks(tmp_path: Path) -
 def test_is_archive_of_what_is_none(build: Callable[[Path], object], tmp_path: Path) -> None:
     build(tmp_path / "x")
     assert not is_archive(tmp_path / "x")
+    assert is_archive(tmp_path / ("x" * 300)) is False  # longer than names may be

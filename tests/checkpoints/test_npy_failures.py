@@ -21,7 +21,7 @@ from lowprec.checkpoints.files import renaming
 from lowprec.checkpoints.files.errors import FileError
 
 NEW = {"x.npz": "float8_e4m3fn", "x.npy": "int8"}
-STEPS = ["fsync 1", "fsync 2", "fsync 3", "replace 1", "mkdtemp 1", "_renameat2 1"]
+STEPS = ["fsync 1", "fsync 2", "fsync 3", "replace 1", "mkdtemp 1", "_renameat2 1", "open 1", "open 2"]
 OLD = codes_of(UINT8, (7,))
 
 
@@ -41,10 +41,10 @@ def test_a_failed_write_leaves_the_old_file(
         write_array(path, OLD, UINT8)
     before, codes = content(tmp_path), codes_of(fmt, (9,))
     function, _, number = step.partition(" ")
-    home: Any = {"mkdtemp": sys.modules["tempfile"], "_renameat2": renaming}.get(function, os)
+    home: Any = {"mkdtemp": sys.modules["tempfile"], "_renameat2": renaming, "open": Path}.get(function, os)
     original, calls = getattr(home, function), []
 
-    def fails(*arguments: Any, **options: Any) -> Any:
+    def fails(*arguments: Any, **options: Any) -> Any:  # the new file is opened to be made, and to be written
         calls.append(arguments)
         if len(calls) == int(number):
             raise error

@@ -81,6 +81,7 @@ def test_what_has_the_name_of_the_folder_is_not_touched(source: Path, tmp_path: 
 
 
 def test_names_that_are_long_differ() -> None:
+    assert staging_name(Path("in", "x" * 200)) == "x" * 200 + ".tmp-resume"
     names = {staging_name(Path("x" * 240 + end)) for end in "ab"} | {staging_name(Path("x" * 200))}
     assert len(names) == 3
     assert all(len(name) < 230 and name.endswith(".tmp-resume") for name in names)

@@ -158,7 +158,7 @@ class ResumableStaging(Staging):
                 path = Path(folder, name)
                 if path.is_symlink():
                     path.unlink()
-                elif not any(path in one.parents for one in kept):
+                else:  # files that are kept lie in no folder in it
                     shutil.rmtree(path)
 
     def finish(self, number: int, state: dict[str, Any]) -> None:

@@ -1,0 +1,49 @@
+"""Tasks on threads: what came of those that were begun, when one of them fails."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowprec.checkpoints.arithmetic.chunks import Chunk
+from lowprec.checkpoints.containers.tensors import FileRegion, StoredTensor
+from lowprec.checkpoints.execution.runners import Threads
+from lowprec.checkpoints.execution.worker import Task, TaskResult
+from lowprec.checkpoints.operations.copy import Copy
+from lowprec.spec.formats import INT8
+
+STORED = StoredTensor("x", (1,), INT8, "I8", FileRegion(Path("x"), 0, 1))
+
+
+def test_what_was_begun_before_an_error_is_done_and_yielded() -> None:
+    """Task 1 fails when task 0 is done and task 2 is begun."""
+    begun, failed = threading.Event(), threading.Event()
+
+    def execute(_: Any, task: Task) -> TaskResult:
+        if task.number == 1:
+            failed.set()
+            raise ValueError("no room")
+        if task.number == 2:
+            begun.set()
+            time.sleep(0.1)
+        return TaskResult(task.number)
+
+    def tasks() -> Iterator[Task]:
+        for number in range(3):
+            yield Task(number, Copy(STORED), (Chunk(0, (1, 1, 1), 0),), ())
+        assert begun.wait(10)
+        assert failed.wait(10)
+
+    threads = Threads(3)
+    done: list[int] = []
+    try:
+        with pytest.raises(ValueError, match="no room"):
+            done.extend(one.number for one in threads.run(execute, tasks()))
+    finally:
+        threads.close()
+    assert sorted(done) == [0, 2]
