@@ -175,6 +175,14 @@ FAULTS = {
     "exllama": (awq, {"version": "exllama"}, {}, "version gemm, the only one read; got 'exllama'"),
     "group size": (awq, {"group_size": "x"}, {}, "group_size must be a positive integer or -1; got 'x'"),
     "another group size": (awq, {"group_size": 16}, {}, r"scales': must have the shape \[4, 32\]; got \[2, 32\]"),
+    "no group size, no scales": (
+        awq, {"group_size": None}, {"scales": np.ones((0, 32), np.float16)},
+        r"scales': has the shape \[0, 32\], which fits no groups of 64 inputs",
+    ),
+    "no group size, 3 scales": (
+        gptq, {"group_size": None}, {"scales": np.ones((3, 32), np.float16)},
+        r"scales': has the shape \[3, 32\], which fits no groups of 64 inputs",
+    ),
     "zero points": (awq, {}, {"qzeros": None}, "qweight': has no zero points: '.*qzeros' is missing"),
     "scales": (awq, {}, {"scales": None}, "qweight': has no scales: '.*scales' is missing"),
     "shape of zero points": (

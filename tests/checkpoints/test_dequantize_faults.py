@@ -154,6 +154,16 @@ def test_tensors_that_do_not_fit(
     assert not leftovers(Path())
 
 
+@pytest.mark.parametrize("words_of", [np.ones((6, 8), np.float32), np.ones((1, 6, 8), np.int32)], ids=["F32", "I32"])
+def test_words_of_another_type_or_rank(words_of: Array, capsys: pytest.CaptureFixture[str]) -> None:
+    tensors, config = pack()
+    content = {P + one: array for one, array in {**tensors, "weight_packed": words_of}.items()}
+    write_model(Path("in"), {"a.safetensors": content}, {"quantization_config": config})
+    text = fail("convert", "in", "out", "--to", "bfloat16", "--progress", "none", capsys=capsys)
+    got = {"float32": "F32 [6, 8]", "int32": "I32 [1, 6, 8]"}[words_of.dtype.name]
+    assert text == f"in: '{P}weight_packed': must be U8, or I32 of two axes; got {got}"
+
+
 @pytest.mark.parametrize(
     ("source", "scales", "named"),
     [(channel, "weight_scale", "weight"), (experts, "scale", "weight"), (gpt_oss, "w_scales", "w_blocks")],

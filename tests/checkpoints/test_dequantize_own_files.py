@@ -20,6 +20,7 @@ from support.typed_tensors import (
     write_tensors,
 )
 
+import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
 
@@ -127,6 +128,16 @@ def test_an_axis_that_does_not_fit() -> None:
     write_tensors(Path("x.safetensors"), tensors, {"lowprec": '{"W_scale": {"axis": 1}}'})
     with pytest.raises(FileError, match=r"'W_scale': .*fits no axis"):
         convert("x.safetensors", "y.safetensors", to="float32")
+
+
+@pytest.mark.parametrize("shape", [(0, 8), (0, 2, 8)])
+def test_an_empty_weight_with_one_scale(shape: tuple[int, ...]) -> None:
+    """One scale for all elements is one scale where there are none."""
+    tensors = {"W": np.zeros(shape, np.int8), "W_scale": np.ones((), np.float32)}
+    write_tensors(Path("x.safetensors"), tensors)
+    with lp.checkpoints.open("x.safetensors") as opened:
+        assert opened["W"].shape == shape
+    assert not [str(one) for one in lp.checkpoints.check("x.safetensors") if one.misread]
 
 
 PIECES = {

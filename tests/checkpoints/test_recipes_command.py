@@ -121,7 +121,7 @@ def test_gguf(capsys: pytest.CaptureFixture[str]) -> None:
     """14336 x 4096 elements in blocks of 32, of 34 or 18 bytes."""
     for name, kind, nbytes in (("q8_0", "Q8_0", 34), ("q4_0", "Q4_0", 18)):
         out = run("recipes", name, capsys=capsys)
-        assert f"{kind}: {nbytes} bytes to 32 columns" in out
+        assert f"scheme      {kind}: {nbytes} bytes to 32 columns\n" in out
         assert f"{kind}  14336x4096  {14336 * 128 * nbytes / (1 << 20):.1f} MiB\n" in out
         assert "formula     scale  = " in out
 

@@ -67,7 +67,7 @@ class Grid:
         wide = -(-columns // self.columns) if self.columns else 1
         period = self.period or rows
         high = -(-period // self.rows) if self.rows else 1
-        return high if self.repeats else high * (rows // period if period else 0), wide
+        return high if self.repeats or not self.period else high * (rows // self.period), wide
 
     def indices(self, first: int, count: int, rows: int) -> Array:
         """Return the row of scales of each of `count` rows from `first` on."""
