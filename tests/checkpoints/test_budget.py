@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.checkpoint_files import parse
 from support.typed_tensors import BF16, nibbles, random_codes, random_scales, read_tensors, write_tensors
 
 from lowprec.checkpoints import conversion, convert
+from lowprec.checkpoints.containers.tensors import TensorReader
 from lowprec.checkpoints.execution.budget import choose_chunks
 from lowprec.checkpoints.files.errors import FileError
 
@@ -83,6 +85,28 @@ def test_small_tensors_leave_all_threads(tmp_path: Path, chosen: list[tuple[int,
     tensors = {"w.weight": random_codes((300, 260)), "w.weight_scale_inv": random_scales((3, 3))}
     convert(write_tensors(tmp_path / "x.safetensors", tensors), tmp_path / "y.safetensors", to="bfloat16", threads=16)
     assert chosen == [(16, (160 << 20) // 64)]
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [(np.ones(400_001, np.float32), b"\x22" * 200_000 + b"\x02"), (np.ones(1_600_001, np.int8), b"\x01" * 1_600_001)],
+    ids=["packed", "copied"],
+)
+def test_numbers_of_elements_that_are_no_multiple_of_eight(
+    x: np.ndarray, expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """98M of memory have room for chunks of 512 KiB: no more is read at once. In FP4 the code of 1 is 2."""
+    sizes, read_into = [], TensorReader.read_into
+
+    def counted(self: TensorReader, buffer: np.ndarray, location: Any, at: int) -> None:
+        sizes.append(buffer.size)
+        read_into(self, buffer, location, at)
+
+    monkeypatch.setattr(TensorReader, "read_into", counted)
+    source = write_tensors(tmp_path / "x.safetensors", {"x": x})
+    convert(source, tmp_path / "y.safetensors", to="float4_e2m1fn", max_memory="98M")
+    assert parse(tmp_path / "y.safetensors")[1][: len(expected)] == expected
+    assert max(sizes) <= 512 << 10
 
 
 FLOATS = {"a.0.q.weight": np.ones((256, 512), np.float32)}

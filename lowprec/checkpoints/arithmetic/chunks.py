@@ -37,11 +37,11 @@ def split_chunks(shape: tuple[int, int, int], most: int, unit: int = 1, align: i
     if slab == 0 or outer == 0:
         return
     row = _step(max(1, most // inner), math.lcm(unit, align // math.gcd(inner, align)))
-    if slab <= most or slab % align or (row >= length and inner <= most):
+    if slab <= most or (outer > 1 and slab % align) or (row >= length and inner <= most):
         step = _step(max(1, most // slab), align // math.gcd(slab, align))
         for o in range(0, outer, step):
             yield Chunk(o * slab, (min(step, outer - o), length, inner), 0)
-    elif inner <= most or unit > 1 or inner % align:
+    elif inner <= most or unit > 1 or (length > 1 and inner % align):
         for o in range(outer):
             for d in range(0, length, row):
                 yield Chunk(o * slab + d * inner, (1, min(row, length - d), inner), d)
