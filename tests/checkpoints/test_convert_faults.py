@@ -89,7 +89,8 @@ def test_threads_for_which_there_is_no_memory(
 
     with monkeypatch.context() as patch:
         patch.setattr(home, name, refuse)
-        assert main(["convert", str(source), str(target), "--to", "float16", *["--resume"] * resume]) == 1
+        options = ["--threads", "1", *["--resume"] * resume]
+        assert main(["convert", str(source), str(target), "--to", "float16", *options]) == 1
     assert capsys.readouterr() == ("", "lowprec: not enough memory\n")
     assert os.listdir(tmp_path) == ["in"]
     assert main(["convert", str(source), str(target), "--to", "float16", *["--resume"] * resume]) == 0
