@@ -120,6 +120,14 @@ def test_controls() -> None:
     assert len(far.error) == 2
 
 
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [("1", "The dashed rule is x = 1."), ("2", "The dashed rule is x = 2."), ("2.5", "x = 2.5 is not in the range.")],
+)
+def test_the_ends_are_in_the_range(x: str, said: str) -> None:
+    assert said in [caption.value for caption in healthy(page("errors", low="1", high="2", x=x)).caption]
+
+
 def test_what_is_copied(capsys: pytest.CaptureFixture[str]) -> None:
     for query in (
         {"fmts": "float8_e4m3fn,float8_e8m0fnu", "round_mode": "nearest", "saturate": "0", "low": "1", "x": "3/2"},

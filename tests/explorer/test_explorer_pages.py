@@ -50,6 +50,11 @@ def test_anatomy_and_rounding_of_every_format(fmt: str) -> None:
     healthy(page("rounding", fmt=fmt, x="0.3", line=lines[FORMAT_NAMES.index(fmt) % 3]))
 
 
+@pytest.mark.parametrize(("fmt", "title"), [("float8_e5m2", "All codes"), ("float16", "Codes nearby")])
+def test_anatomy_says_whether_all_codes_are_there(fmt: str, title: str) -> None:
+    assert title in [header.value for header in healthy(page("anatomy", fmt=fmt)).header]
+
+
 def test_anatomy_follows_its_controls() -> None:
     test = healthy(page("anatomy"))
     assert "0x2A = 42" in texts(test)

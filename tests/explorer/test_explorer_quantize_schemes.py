@@ -77,6 +77,15 @@ def test_controls_change_the_scheme() -> None:
     assert not labels(test) & {"opset", "saturate"}
 
 
+@pytest.mark.parametrize("scheme", ["linear", "mx"])
+def test_block_sizes_and_axes_that_can_be_chosen(scheme: str) -> None:
+    test = healthy(page("quantize", scheme=scheme, fmt="float8_e5m2", per="block", block="256", **SMALL))
+    slider = next(slider for slider in test.slider if slider.label == "Block size")
+    assert (slider.min, slider.max, slider.value) == (1, 256, 256)
+    box = next(box for box in test.selectbox if box.label == "axis")
+    assert box.options == ["-1 (the last)", "0", "1"]
+
+
 def copied_python(test: Any) -> str:
     return str(test.code[1].value)
 

@@ -240,6 +240,17 @@ def test_the_controls_of_the_columns_beside() -> None:
     assert "not in ONNX" not in texts(test)
 
 
+def test_the_rule_of_overflow_is_shown() -> None:
+    """Beyond the range of binary8p3se and at Inf, all three tables have its Inf, 0x7F, or its largest value."""
+    shown = {
+        rule: texts(healthy(page("saturation", fmts="binary8p3se", overflow=rule))).count("0x7F")
+        for rule in ("ovf_inf", "sat_propagate", "sat_finite")
+    }
+    assert shown["ovf_inf"] - shown["sat_finite"] == 6
+    assert shown["sat_propagate"] - shown["sat_finite"] == 3
+    assert texts(healthy(page("saturation", fmts="binary8p3se"))).count("0x7F") == shown["sat_finite"]
+
+
 @pytest.mark.parametrize("state", [state for state in states() if state.fmts], ids=lambda state: state.fmts[0])
 def test_states_of_the_columns_beside(state: Saturation) -> None:
     test = healthy(page("saturation", **url_query.write(state)))

@@ -233,3 +233,9 @@ def test_quantize_lets_choose_a_tensor():
     assert "one of the file's 2 names" in test.error[0].value.replace("\\", "")
     assert any("(2, 3)" in caption.value for caption in test.caption)
     assert by_label(test.selectbox, "Tensor").value == "a"
+    test.query_params["tensor"] = ""
+    content = save({"a": np.ones((4, 5), np.float32)})
+    test.file_uploader[0].set_value(("w.safetensors", content, "application/octet-stream"))
+    healthy(test.run())
+    assert any("(4, 5)" in caption.value for caption in test.caption)
+    assert "Tensor" not in [box.label for box in test.selectbox]
