@@ -96,6 +96,9 @@ def test_many_values_and_large_relative_errors() -> None:
     assert len(charts(test)[0]) < 400_000
     few = healthy(page("errors", fmts="float8_e4m3fn", measure="relative", roundings="away_from_zero"))
     assert any("cut off" in text.value for text in few.caption)
+    for test in (few, healthy(page("errors", fmts="float8_e4m3fn", measure="relative", roundings="stochastic_a"))):
+        marks = [layer["mark"] for layer in json.loads(charts(test)[0])["layer"]]
+        assert all(mark["clip"] for mark in marks if mark["type"] != "rule")
 
 
 def test_controls() -> None:
@@ -126,6 +129,24 @@ def test_controls() -> None:
 )
 def test_the_ends_are_in_the_range(x: str, said: str) -> None:
     assert said in [caption.value for caption in healthy(page("errors", low="1", high="2", x=x)).caption]
+
+
+def test_captions_say_what_some_curves_have() -> None:
+    many = "A band without a line inside: the range has too many values to draw each. The errors fill the band."
+    chance = "Stochastic: the band has the possible errors, the line inside is the expected error."
+    query = {"fmts": "float16,float4_e2m1fn", "low": "0", "high": "2", "roundings": "nearest_even,stochastic_a"}
+    assert {many, chance} <= {caption.value for caption in healthy(page("errors", **query)).caption}
+    shown = {caption.value for caption in healthy(page("errors", fmts="float4_e2m1fn")).caption}
+    assert not {many, chance} & shown
+
+
+@pytest.mark.parametrize(
+    ("roundings", "labels"),
+    [("onnx", {"saturate"}), ("nearest_even", {"Overflow"}), ("onnx,nearest_even", {"saturate", "Overflow"})],
+)
+def test_the_options_are_those_of_the_roundings(roundings: str, labels: set[str]) -> None:
+    test = healthy(page("errors", fmts="float8_e4m3fn", roundings=roundings))
+    assert {box.label for kind in (test.toggle, test.selectbox) for box in kind} == labels
 
 
 def test_what_is_copied(capsys: pytest.CaptureFixture[str]) -> None:

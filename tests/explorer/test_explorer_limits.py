@@ -10,7 +10,7 @@ import pytest
 
 from lowprec import as_format
 from lowprec.explorer import template_filters, url_query
-from lowprec.explorer.page_states import FORMAT_NAMES, Anatomy, Compare, Quantize, Rounding
+from lowprec.explorer.page_states import FORMAT_NAMES, Anatomy, Arithmetic, Compare, Quantize, Rounding, Saturation
 from lowprec.explorer.views import anatomy, conversion, number_line, numbers, tensor, uploaded_tensor
 from lowprec.explorer.views.quantize import Settings, elements, quantize, slices
 from lowprec.reference.exact_cast import Value, decode, encode
@@ -28,14 +28,41 @@ def read(cls: type, **query: str) -> tuple[Any, tuple[str, ...]]:
 
 @pytest.mark.parametrize(
     ("cls", "name", "longest"),
-    [(Anatomy, "at", 1000), (Rounding, "x", 1000), (Quantize, "x", 3000), (Quantize, "tensor", 200)],
-)
+    [(Anatomy, "at", 1000), (Rounding, "x", 1000), (Quantize, "x", 3000), (Quantize, "tensor", 200),
+     (Quantize, "folder", 1000)],
+)  # fmt: skip
 def test_the_longest_text_of_a_link(cls: type, name: str, longest: int) -> None:
     found, problems = read(cls, **{name: "7" * longest})
     assert (getattr(found, name), problems) == ("7" * longest, ())
     found, problems = read(cls, **{name: "7" * (longest + 1)})
     assert getattr(found, name) == getattr(cls(), name)
     assert f"at most {longest} characters" in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "low", "high"),
+    [(Quantize, "rows", 1, 256), (Quantize, "columns", 1, 256), (Quantize, "seed", 0, 9999), (Quantize, "block", 1, 256),
+     (Quantize, "axis", -8, 7), (Quantize, "opset", 21, 28), (Rounding, "opset", 19, 28), (Arithmetic, "n", 1, 4096),
+     (Arithmetic, "sample", 0, 9999), (Arithmetic, "runs", 0, 256)],
+)  # fmt: skip
+def test_the_ends_of_a_number_of_a_link(cls: type, name: str, low: int, high: int) -> None:
+    for number in (low, high):
+        found, problems = read(cls, **{name: str(number)})
+        assert (getattr(found, name), problems) == (number, ())
+    for number in (low - 1, high + 1):
+        found, problems = read(cls, **{name: str(number)})
+        assert found == cls()
+        assert f"from {low} to {high}" in problems[0]
+
+
+def test_what_a_link_without_fields_shows() -> None:
+    shown = read(Quantize)[0]
+    assert (shown.rows, shown.columns, shown.spread, shown.seed) == (32, 64, 1.0, 0)
+    assert (shown.per, shown.axis, shown.block, shown.saturate) == ("block", -1, 32, True)
+    assert (shown.rounding, shown.scale_rule, shown.block_index) == ("nearest_even", "floor", 0)
+    assert (read(Saturation)[0].rounding, read(Rounding)[0].saturate) == ("nearest_even", True)
+    shown = read(Arithmetic)[0]
+    assert (shown.n, shown.sample, shown.seed) == (4096, 0, 0)
 
 
 def test_the_longest_query_that_is_read() -> None:

@@ -178,6 +178,33 @@ def test_quantize_tells_what_does_not_fit():
         assert "block_size=32" in copied(test)[1]  # what the controls say is what is shown
 
 
+def test_the_ends_of_what_can_be_typed():
+    """Those of a link: test_explorer_limits.py."""
+    test = healthy(page("quantize"))
+    ends = {box.label: (box.min, box.max) for box in test.number_input}
+    assert ends == {"Rows": (1, 256), "Columns": (1, 256), "Scale factor": (1e-30, 1e30), "Seed": (0, 9999)}
+    assert by_label(healthy(page("quantize", origin="typed")).text_area, "Numbers").proto.max_chars == 3000
+
+
+@pytest.mark.parametrize("name", ["anatomy", "rounding", "compare", "conversion", "describe", "errors"])
+def test_the_longest_texts_that_can_be_typed(name):
+    boxes = healthy(page(name)).text_input
+    assert boxes
+    assert {box.proto.max_chars for box in boxes} == {1000}
+
+
+@pytest.mark.parametrize(("name", "label"), [("compare", "Formats"), ("errors", "Formats"), ("saturation", "Formats ")])
+def test_names_of_formats_can_be_typed(name, label):
+    boxes = [box for box in page(name).multiselect if box.label.startswith(label)]
+    assert [box.proto.accept_new_options for box in boxes] == [True]
+
+
+def test_the_names_of_roundings():
+    box = by_label(healthy(page("rounding")).selectbox, "Rounding")
+    assert box.options[:2] == ["ONNX (Cast)", "nearest_even"]
+    assert box.options.count("ONNX (Cast)") == 1
+
+
 def test_one_dimension_has_blocks_too():
     test = healthy(page("quantize", origin="typed", x="1 2 3 4", fmt="int8", block="2"))
     assert asked_or_default(test, "axis") == "-1"
