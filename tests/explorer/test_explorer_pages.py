@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.explorer_pages import FOLDER, AppTest, copied, healthy, page, texts
+from support.explorer_pages import FOLDER, AppTest, copied, healthy, page, sent, texts
 
 from lowprec.explorer.page_states import FORMAT_NAMES, PAGES
 
@@ -53,6 +53,22 @@ def test_anatomy_and_rounding_of_every_format(fmt: str) -> None:
 @pytest.mark.parametrize(("fmt", "title"), [("float8_e5m2", "All codes"), ("float16", "Codes nearby")])
 def test_anatomy_says_whether_all_codes_are_there(fmt: str, title: str) -> None:
     assert title in [header.value for header in healthy(page("anatomy", fmt=fmt)).header]
+
+
+@pytest.mark.parametrize("name", ["anatomy", "describe"])
+@pytest.mark.parametrize(("at", "first"), [("0x0", "0"), ("0x3bff", "3800"), ("0x3c00", "3c00"), ("0x3c01", "3c00")])
+def test_the_binade_of_a_code_is_marked(name: str, at: str, first: str) -> None:
+    """In float16, 0x3c00 is 1, the first value of its binade, and 0x3800 is 0.5."""
+    grid = sent(healthy(page(name, fmt="float16", at=at)), "code_grid")[0]
+    assert (grid["selected"], grid["columns"]) == (first, 8)
+    assert first in [code for *_, code in grid["cells"]]
+
+
+def test_a_saved_chart_has_a_name() -> None:
+    """Its own, or what its description begins with: words of up to 60 characters."""
+    assert "errors" in [one["name"] for one in sent(healthy(page("errors")), "save_picture")]
+    names = [one["name"] for one in sent(healthy(page("quantize", show="side-by-side")), "save_picture")]
+    assert names == ["the-error-of-each-setting-for-elements-from-the-smallest-to"]
 
 
 def test_anatomy_follows_its_controls() -> None:

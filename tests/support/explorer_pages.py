@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,12 @@ def texts(test: Any) -> str:
 def charts(test: Any) -> list[str]:
     """Return the specifications of a page's charts."""
     return [element.proto.spec for element in test.get("vega_lite_chart")]
+
+
+def sent(test: Any, component: str) -> list[dict[str, Any]]:
+    """Return the data that a page sends to its components of a name."""
+    found = [element.proto for element in test.get("bidi_component")]
+    return [json.loads(proto.json) for proto in found if proto.component_name == f"lowprec_{component}"]
 
 
 def asked(test: Any, part: str) -> str:
