@@ -56,6 +56,7 @@ def test_terms() -> None:
     assert terms(terms="count") == ["1", "2", "3", "4", "5"]
     assert terms(terms="big and small", value="-0x1p9") == ["-512", "1", "512", "1", "-512"]
     assert terms(terms="typed", typed=" 1, 0.5;-inf\n1/3 ") == ["1", "0.5", "-inf", "1/3"]
+    assert terms(terms="normal") == texts(np.random.default_rng(0).standard_normal(5))
     assert terms(terms="normal", sample=3) == texts(np.random.default_rng(3).standard_normal(5))
     for wrong, message in (("1 x", "`typed` must be a decimal"), ("", "`typed` must be"), ("1 " * 257, "at most 256")):
         with pytest.raises(ValueError, match=message):

@@ -35,6 +35,7 @@ def test_it_opens_with_4096_ones_in_bfloat16() -> None:
     assert len(test.get("vega_lite_chart")) == 1
     layers = json.loads(charts(test)[0])["layer"]
     assert [layer["mark"]["type"] for layer in layers] == ["area", "line"]
+    assert [one["step"] for one in layers[0]["data"]["values"]][-1] == 4096
 
 
 def test_it_is_quick() -> None:

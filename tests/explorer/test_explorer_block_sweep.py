@@ -141,11 +141,22 @@ def test_formats_and_rules_are_chosen_and_stay_in_the_link() -> None:
     shown = texts(healthy(test))
     assert "torchao" in shown
     assert "MXFP6" not in shown
+    points = json.loads(charts(test)[0])["layer"][1]
+    rules = list(dict.fromkeys(one["rule"] for one in points["data"]["values"]))
+    assert len(rules) == 2
+    assert sorted(points["encoding"]["shape"]["scale"]["domain"]) == sorted(rules)
     healthy(test.multiselect(key="quantize.sweep_formats").select("mxfp6_e2m3").run())
     assert asked(test, "sweep_formats") == "nvfp4,mxfp6_e2m3"
     assert "MXFP6 E2M3" in texts(test)
     healthy(test.multiselect(key="quantize.sweep_rules").set_value([]).run())  # emptied: it stays
     assert "torchao" in texts(test)
+
+
+@pytest.mark.parametrize(("columns", "said"), [(40, True), (127, True), (128, False)])
+def test_blocks_longer_than_the_axis(columns: int, said: bool) -> None:
+    test = healthy(page("quantize", show="sweep", rows="1", columns=str(columns), sweep_formats="mxfp4"))
+    text = f"The axis has {columns} elements; longer blocks would be the same."
+    assert (text in [caption.value for caption in test.caption]) == said
 
 
 def test_bad_links_and_odd_tensors() -> None:

@@ -41,9 +41,10 @@ def test_the_longest_text_of_a_link(cls: type, name: str, longest: int) -> None:
 
 @pytest.mark.parametrize(
     ("cls", "name", "low", "high"),
-    [(Quantize, "rows", 1, 256), (Quantize, "columns", 1, 256), (Quantize, "seed", 0, 9999), (Quantize, "block", 1, 256),
-     (Quantize, "axis", -8, 7), (Quantize, "opset", 21, 28), (Rounding, "opset", 19, 28), (Arithmetic, "n", 1, 4096),
-     (Arithmetic, "sample", 0, 9999), (Arithmetic, "runs", 0, 256)],
+    [(Quantize, "rows", 1, 256), (Quantize, "columns", 1, 256), (Quantize, "seed", 0, 9999),
+     (Quantize, "block", 1, 256), (Quantize, "axis", -8, 7), (Quantize, "opset", 21, 28),
+     (Rounding, "opset", 19, 28), (Arithmetic, "n", 1, 4096), (Arithmetic, "sample", 0, 9999),
+     (Arithmetic, "runs", 0, 256)],
 )  # fmt: skip
 def test_the_ends_of_a_number_of_a_link(cls: type, name: str, low: int, high: int) -> None:
     for number in (low, high):

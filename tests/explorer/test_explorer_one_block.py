@@ -147,6 +147,13 @@ def test_a_visitor_sees_what_the_largest_element_does() -> None:
     healthy(test.number_input(key="quantize.block_index").set_value(1).run())
     assert asked(test, "block_index") == "1"
     assert "The largest element of block (1, 0) is at (1, 3)." in shown(test)
+    assert test.number_input(key="quantize.block_index").max == 1
+    assert not [caption.value for caption in test.caption if "of 4 elements" in caption.value]  # all are shown
+
+
+def test_one_block_is_not_chosen() -> None:
+    test = healthy(page("quantize", show="block", scheme="mx", origin="typed", x="1 2 3"))
+    assert not test.number_input
 
 
 @pytest.mark.parametrize("scheme", ["linear", "mx", "nvfp4"])

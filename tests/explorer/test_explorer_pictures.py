@@ -230,6 +230,8 @@ def test_texts_are_escaped() -> None:
         ("interval e4m3,bias=8 -0.3", "interval-e4m3-bias-8-0.3"),
         ("../../etc/passwd", "etc-passwd"),
         ("word " * 30, "-".join(["word"] * 12)),
+        ("a" * 60, "a" * 60),
+        ("a" * 61, "a" * 60),
         ("1" * 100, "1" * 60),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from fractions import Fraction
 from typing import Any
@@ -191,6 +192,7 @@ def row(text: str, ratio: float, behind: float | None = None, bits: float = 4.25
 def test_verdicts() -> None:
     rows = [row("a", 18.2, 1.9), row("nvfp4", 20.1, 0.0, 4.5), row("b", 3, 17.1)]
     assert verdict(rows) == ("nvfp4 has the largest SQNR, 20.10 dB at 4.5 bits per value: 1.90 dB more than a at 4.25.")
+    assert verdict(rows[::-1]) == verdict(rows)
     assert (
         verdict([row("a", 9, 0.0), row("b", 9, 0.0)])
         == "a and b have an SQNR of 9.00 dB at 4.25 and 4.25 bits per value."
@@ -223,6 +225,29 @@ def test_the_page_shows_them() -> None:
     assert not test.exception
     assert "mxfp7" in test.error[0].value
     assert asked(test, "compared") == "nvfp4;mxint8,rule=floor,block=8;float4_e2m1fn,block=32"
+
+
+def test_the_chart_has_the_groups_by_size() -> None:
+    """20 groups of 12 elements: each step begins where the one before ends, the last one ends at 100 %."""
+    test = healthy(page("quantize", rows="6", columns="40", show="side-by-side", compared="nvfp4"))
+    values = json.loads(charts(test)[0])["layer"][0]["data"]["values"]
+    assert [one["from"] for one in values] == [*range(0, 100, 5), 100]
+    assert [one["to"] for one in values] == [*range(5, 105, 5), 100]
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "disabled"),
+    [
+        ({"fmt": "uint8"}, "uint8,block=32", True),  # four are the most
+        ({"fmt": "uint8", "compared": "nvfp4"}, "uint8,block=32", False),
+        ({"fmt": "uint8", "compared": "uint8,block=32"}, "uint8,block=32", True),
+        ({"fmt": "float8_e5m2", "scheme": "mx", "compared": "nvfp4"}, "mxfp8_e5m2,rule=floor,block=32", False),
+    ],
+)
+def test_the_setting_that_can_be_added(query: dict[str, str], text: str, disabled: bool) -> None:
+    test = healthy(page("quantize", rows="6", columns="40", show="side-by-side", **query))
+    (add,) = (button for button in test.button if button.label.startswith("Add"))
+    assert (add.label, add.proto.disabled) == (f"Add {text}", disabled)
 
 
 def test_what_is_copied_prints_the_same(capsys: pytest.CaptureFixture[str]) -> None:

@@ -195,6 +195,7 @@ def test_questions_answer() -> None:
     wrap = next(radio for radio in test.radio if "int8" in radio.label)
     healthy(wrap.set_value("0").run())
     assert asked(test, "wrap") == "0"
+    assert [radio.value for radio in test.radio if "int8" in radio.label] == ["0"]
     assert re.search(r"No: 44\.</b>\s*Integers wrap", texts(test))
     wrap = next(radio for radio in test.radio if "int8" in radio.label)
     healthy(wrap.set_value("1").run())

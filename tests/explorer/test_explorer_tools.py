@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -205,6 +206,20 @@ def test_the_names_of_roundings():
     assert box.options.count("ONNX (Cast)") == 1
 
 
+def test_quantize_shows_the_first_rows():
+    """64 scales, one to 32 of 32 x 64 elements: of both tables the first 24 rows."""
+    test = healthy(page("quantize", fmt="float8_e4m3fn"))
+    assert {"24 of 64", "24 of 2048"} <= {caption.value for caption in test.caption}
+    assert "0.00195" in charts(test)[0]  # 2^-9 in three digits
+    assert "no error" not in texts(test)
+    assert "No element has an error." not in [caption.value for caption in test.caption]
+    assert (page_colours(test) & {"#6d28d9", "#b79cff"}) == {"#6d28d9"}  # the light scheme's accent
+
+
+def page_colours(test):
+    return set(re.findall("#[0-9a-f]{6}", "".join(charts(test))))
+
+
 def test_one_dimension_has_blocks_too():
     test = healthy(page("quantize", origin="typed", x="1 2 3 4", fmt="int8", block="2"))
     assert asked_or_default(test, "axis") == "-1"
@@ -236,6 +251,8 @@ def test_quantize_waits_for_a_file_and_reads_it():
     test.file_uploader[0].set_value(("w.npy", stream.getvalue(), "application/octet-stream"))
     healthy(test.run())
     assert any("(3, 4); float64 became float32" in caption.value for caption in test.caption)
+    test.file_uploader[0].set_value(None)
+    assert "Choose a file" in healthy(test.run()).info[0].value
     test.file_uploader[0].set_value(("w.npy", stream.getvalue()[:-1], "application/octet-stream"))
     test.run()
     assert not test.exception
