@@ -75,15 +75,24 @@ def _x_label(drawn: DoubleRounding, scale: Scale, y: float) -> list[tuple[str, f
 
 
 def _tick_labels(scale: Scale, y: float) -> list[tuple[str, float, float, bool]]:
-    """Return value, code and what becomes it below each tick; every second one lower where there are many."""
+    """Return value, code and what becomes it below each tick, in rows.
+
+    Every second tick is one row lower where there are many, and each as many rows as it takes to be free of others.
+    """
     labels, deepest = [], max(len(tick.names) for tick in scale.ticks) + 2
+    taken: dict[int, list[tuple[float, float]]] = {}
     for index, tick in enumerate(scale.ticks):
-        row = y + 32 + (_LINE * deepest + 6) * (index % 2 and len(scale.ticks) > 2)
-        texts = (apart(tick.value, scale.format), code_text(tick.code, scale.format))
-        labels += [_label(text, tick.place, row + _LINE * line) for line, text in enumerate(texts)]
-        for line, name in enumerate(tick.names):
-            fits = text_width(len(name), _SIZE) <= _BAR  # two long descriptions do not; the sentence names them
-            labels.append(_label(name if fits else "through others", tick.place, row + _LINE * (2 + line), True))
+        # Two long descriptions do not fit; the sentence names them.
+        fitting = [name if text_width(len(name), _SIZE) <= _BAR else "through others" for name in tick.names]
+        texts = [apart(tick.value, scale.format), code_text(tick.code, scale.format), *fitting]
+        placed = [_label(text, tick.place, y + 32 + _LINE * line, line > 1) for line, text in enumerate(texts)]
+        left = min(x - text_width(len(text), _SIZE) / 2 for text, x, *_ in placed)
+        right = max(x + text_width(len(text), _SIZE) / 2 for text, x, *_ in placed)
+        row = int(index % 2 and len(scale.ticks) > 2)
+        while any(left < end and start < right for start, end in taken.get(row, [])):
+            row += 1
+        taken.setdefault(row, []).append((left, right))
+        labels += [(text, x, at + (_LINE * deepest + 6) * row, is_result) for text, x, at, is_result in placed]
     return labels
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from xml.etree import ElementTree
 
@@ -35,7 +36,7 @@ BY_NAME = {"ids": lambda fmt: fmt.name}
 
 
 def parsed(svg: str) -> tuple[ElementTree.Element, list[str]]:
-    """Return a picture's root and the texts in it, each a line; everything drawn lies inside the picture."""
+    """Return a picture's root and the texts in it, each a line; all lies inside the picture, and no text on another."""
     root = ElementTree.fromstring(svg)
     assert root.tag == f"{SVG}svg"
     width, height = float(root.get("width")), float(root.get("height"))
@@ -49,16 +50,21 @@ def parsed(svg: str) -> tuple[ElementTree.Element, list[str]]:
         x, y = float(element.get("x", "0")), float(element.get("y", "0"))
         assert 0 <= x <= x + float(element.get("width")) <= width + 1
         assert 0 <= y <= y + float(element.get("height")) <= height
-    found = []
+    found, boxes = [], []
     for parent in root.iter():
         for element in parent.findall(f"{SVG}text"):
             line = "".join(element.itertext()).strip()
             anchor = element.get("text-anchor") or parent.get("text-anchor") or root_anchor(root, parent)
-            reach = 0.6 * float(element.get("font-size") or parent.get("font-size")) * len(line)
+            size = float(element.get("font-size") or parent.get("font-size"))
+            reach = 0.6 * size * len(line)
             start = float(element.get("x")) - {"start": 0, "middle": 0.5, "end": 1}[anchor] * reach
             assert -0.5 <= start <= start + reach <= width + 0.5, line
             assert 0 <= float(element.get("y")) <= height
             found.append(line)
+            boxes.append((start, start + reach, float(element.get("y")) - 0.7 * size, float(element.get("y")), line))
+    for one, other in itertools.combinations(sorted(boxes, key=lambda box: box[2]), 2):
+        beside = one[1] <= other[0] + 0.5 or other[1] <= one[0] + 0.5
+        assert beside or one[3] <= other[2] or other[3] <= one[2], (one, other)
     return root, found
 
 
@@ -159,10 +165,16 @@ def test_the_drawing_of_a_chain() -> None:
     fmt = lp.as_format("float64")
     code = reference.encode(1.0039063, fmt)
     found = chain_of(code, fmt, [lp.as_format("float32"), lp.as_format("bfloat16")], **cast_options(True, "up", 28))
-    _, texts = parsed(pictures.cast_chain(found))
+    root, texts = parsed(pictures.cast_chain(found))
     ends = ["1", "0x3F80", "through float32", "1.0078125", "0x3F81", "directly"]
     names = ["bfloat16, steps of 2^-7", "float32, steps of 2^-23", "after float32", "midpoint of bfloat16"]
     assert {*ends, *names, "midpoint of bfloat16: 1.00390625"} <= {*texts}
+    labels = [element for group in root.iter(f"{SVG}g") for element in group.findall(f"{SVG}text")]
+    assert {one.text for one in labels if one.get("font-weight") == "bold"} == {"through float32", "directly"}
+    height = {element.text: float(element.get("y")) for element in root.iter(f"{SVG}text")}
+    beam = next(element.get("d") for element in root.findall(f"{SVG}path"))  # from the upper bar to the lower one
+    top, bottom = (float(re.findall(r"[-\d.]+", beam)[place]) for place in (1, 5))
+    assert max(height[end] for end in ends) < top < bottom < height["float32, steps of 2^-23"]
     long = [format_named(f"e7m{wide},bias=100,signed=0,inf=0,nan=all-ones") for wide in (8, 7)]
     found = chain_of(code, fmt, [*long, lp.as_format("bfloat16")], **cast_options(True, "up", 28))
     assert "through others" in parsed(pictures.cast_chain(found))[1]
@@ -214,6 +226,11 @@ def test_the_colours_are_those_of_the_scheme() -> None:
         colours = {pairs[side] for pairs in (theme.FIELDS[name][dark] for name in theme.FIELDS) for side in (0, 1)}
         page = theme.OPTIONS[f"theme.{('light', 'dark')[dark]}.backgroundColor"]
         assert colours | {page} <= set(re.findall("#[0-9a-f]{6}", svg))
+
+
+def test_the_scheme_is_light_unless_it_is_asked_for() -> None:
+    found = conversion_view.conversion(0x3E99999A, lp.as_format("float32"), E2M1)
+    assert pictures.cast_steps(found) == pictures.cast_steps(found, False) != pictures.cast_steps(found, True)
 
 
 def test_texts_are_escaped() -> None:
