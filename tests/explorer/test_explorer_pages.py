@@ -71,6 +71,12 @@ def test_a_saved_chart_has_a_name() -> None:
     assert names == ["the-error-of-each-setting-for-elements-from-the-smallest-to"]
 
 
+@pytest.mark.parametrize(("fmt", "said"), [("float8_e4m3fn", False), ("float16", True)])
+def test_a_number_line_says_that_it_has_some_values(fmt: str, said: bool) -> None:
+    shown = [caption.value for caption in healthy(page("rounding", fmt=fmt)).caption]
+    assert ("The values around x: the format has too many to show them all." in shown) == said
+
+
 def test_anatomy_follows_its_controls() -> None:
     test = healthy(page("anatomy"))
     assert "0x2A = 42" in texts(test)

@@ -145,6 +145,14 @@ def test_the_steps_of_a_cast(target: Format) -> None:
     assert found.rule in texts
 
 
+def test_the_longest_value_that_is_written_in_full() -> None:
+    """2^-24 has 26 characters, 2^-25 one more."""
+    for code, text in ((0x33800000, "0.000000059604644775390625"), (0x33000000, "≈2.98023")):
+        found = conversion_view.conversion(code, lp.as_format("float32"), lp.as_format("bfloat16"))
+        _, texts = parsed(pictures.cast_steps(found))
+        assert sum(text in line for line in texts) == 2
+
+
 def test_the_drawing_of_a_chain() -> None:
     """float32 rounds 1.0039063 to the midpoint of 1 and 1.0078125, two values of bfloat16; the tie goes to 1."""
     drawn = 0
@@ -231,6 +239,9 @@ def test_the_colours_are_those_of_the_scheme() -> None:
 def test_the_scheme_is_light_unless_it_is_asked_for() -> None:
     found = conversion_view.conversion(0x3E99999A, lp.as_format("float32"), E2M1)
     assert pictures.cast_steps(found) == pictures.cast_steps(found, False) != pictures.cast_steps(found, True)
+    rounded = rounding("0.3", E2M1)
+    drawn = [pictures.interval(rounded.explanation, rounded.interval, *dark) for dark in ((), (False,), (True,))]
+    assert drawn[0] == drawn[1] != drawn[2]
 
 
 def test_texts_are_escaped() -> None:
