@@ -153,6 +153,12 @@ def test_the_longest_value_that_is_written_in_full() -> None:
         assert sum(text in line for line in texts) == 2
 
 
+def test_a_cast_from_a_format_with_a_long_name() -> None:
+    fmt = format_named("e7m8,bias=100,signed=0,inf=0,nan=all-ones")
+    _, texts = parsed(pictures.cast_steps(conversion_view.conversion(0x0101, fmt, E2M1)))
+    assert texts[0].startswith(f"{fmt.name} 0x0101 = ")
+
+
 def test_the_drawing_of_a_chain() -> None:
     """float32 rounds 1.0039063 to the midpoint of 1 and 1.0078125, two values of bfloat16; the tie goes to 1."""
     drawn = 0
@@ -183,6 +189,7 @@ def test_the_drawing_of_a_chain() -> None:
     beam = next(element.get("d") for element in root.findall(f"{SVG}path"))  # from the upper bar to the lower one
     top, bottom = (float(re.findall(r"[-\d.]+", beam)[place]) for place in (1, 5))
     assert max(height[end] for end in ends) < top < bottom < height["float32, steps of 2^-23"]
+    assert height["float32, steps of 2^-23"] < height["after float32"] < height["midpoint of bfloat16"]
     long = [format_named(f"e7m{wide},bias=100,signed=0,inf=0,nan=all-ones") for wide in (8, 7)]
     found = chain_of(code, fmt, [*long, lp.as_format("bfloat16")], **cast_options(True, "up", 28))
     assert "through others" in parsed(pictures.cast_chain(found))[1]
