@@ -99,6 +99,14 @@ def test_the_step_that_decides_is_drawn() -> None:
     assert chain("float64", 1e300, "float32", "bfloat16").picture is None
 
 
+@pytest.mark.parametrize(("at", "rows"), [("1e6", 2), ("7.3", 1)])
+def test_labels_of_two_ticks_are_not_drawn_on_each_other(at: str, rows: int) -> None:
+    """1e6 is far beyond 254 and 255, which lie at one place then; 7 and 8 are the ends of the bar."""
+    shown = texts(healthy(page("conversion", source="float32", via="int64", target="uint8", at=at)))
+    assert shown.count("lp-tick-labels") == 1
+    assert shown.count("lp-two-rows") == shown.count("lp-lower-row") == rows - 1
+
+
 def test_the_witness_button() -> None:
     test = healthy(page("conversion", **{**WITNESS, "at": "0.5"}))
     assert "directly the same" in texts(test)

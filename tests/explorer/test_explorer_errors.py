@@ -78,6 +78,14 @@ def test_the_chart_has_the_saw_tooth() -> None:
     assert mark["x"] == pytest.approx(1.2)
 
 
+@pytest.mark.parametrize(("scale", "expected"), [("linear", {"zero": False, "nice": False}), ("log", {"type": "log"})])
+def test_the_scale_and_the_rule_of_the_chart(scale: str, expected: dict[str, Any]) -> None:
+    """The rule at x has the colour of texts about NaN, a dark red in the light scheme."""
+    layers = json.loads(charts(healthy(page("errors", low="1", high="2", x="1.5", scale=scale)))[0])["layer"]
+    assert [layer["encoding"]["x"]["scale"] for layer in layers] == [expected] * len(layers)
+    assert [layer["mark"]["color"] for layer in layers if layer["mark"]["type"] == "rule"] == ["#8c1230"]
+
+
 def test_a_stochastic_band() -> None:
     test = healthy(page("errors", fmts="float4_e2m1fn", low="1", high="1.5", roundings="stochastic_b"))
     layers = json.loads(charts(test)[0])["layer"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import urllib.parse
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.explorer_pages import FOLDER, AppTest, copied, healthy, page, sent, texts
+from support.explorer_pages import FOLDER, AppTest, charts, copied, healthy, page, sent, texts
 
 from lowprec.explorer.page_states import FORMAT_NAMES, PAGES
 
@@ -75,6 +76,12 @@ def test_a_saved_chart_has_a_name() -> None:
 def test_a_number_line_says_that_it_has_some_values(fmt: str, said: bool) -> None:
     shown = [caption.value for caption in healthy(page("rounding", fmt=fmt)).caption]
     assert ("The values around x: the format has too many to show them all." in shown) == said
+
+
+def test_a_number_line_has_a_colour_for_each_class() -> None:
+    colour = json.loads(charts(healthy(page("rounding")))[0])["layer"][0]["encoding"]["color"]
+    assert colour["scale"]["domain"] == ["zero", "subnormal", "normal"]
+    assert len(set(colour["scale"]["range"])) == 3
 
 
 def test_anatomy_follows_its_controls() -> None:
