@@ -86,6 +86,15 @@ def test_block_sizes_and_axes_that_can_be_chosen(scheme: str) -> None:
     assert box.options == ["-1 (the last)", "0", "1"]
 
 
+@pytest.mark.parametrize(("scheme", "count", "said"), [("linear", "1", False), ("mx", "4", True)])
+def test_what_nan_does_to_its_block(scheme: str, count: str, said: bool) -> None:
+    query = {"origin": "typed", "x": "nan 1 2 3", "fmt": "float4_e2m1fn", "block": "4"}
+    test = healthy(page("quantize", scheme=scheme, **query))
+    (metric,) = (metric for metric in test.metric if metric.label == "NaN or Inf")
+    assert metric.value == count
+    assert ("NaN or Inf in a block makes the whole block NaN." in metric.help) == said
+
+
 def copied_python(test: Any) -> str:
     return str(test.code[1].value)
 
