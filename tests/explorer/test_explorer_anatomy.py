@@ -208,6 +208,15 @@ def test_wider_formats_show_what_is_near(fmt: Format, how: str) -> None:
     assert all(code in view._window(code, fmt) for code in some_codes(fmt))
 
 
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [("0x2a", {}), ("nan", {"typed": "nan"}), ("0.3125", {"typed": "0.3125", "error of the code": "none: exact"})],
+)
+def test_facts_about_what_was_typed(text: str, typed: dict[str, str]) -> None:
+    facts = dict(view.facts(view.anatomy(text, "float8_e4m3fn")))
+    assert {name: facts[name] for name in ("typed", "error of the code") if name in facts} == typed
+
+
 def test_binades_of_16_bits() -> None:
     rows = view.binades(numbers_format(10))
     assert len(rows) == 64

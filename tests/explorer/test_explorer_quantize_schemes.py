@@ -51,6 +51,13 @@ def test_mx_in_every_format(index: int) -> None:
     assert f"<td>0x{found.scale_codes[0, 0]:02X}</td>" in texts(test)
 
 
+def test_scales_of_mx_are_shown_as_powers() -> None:
+    """By OCP MX the scale of a block whose largest element is 12 is 2^(3 - 2) in FP4."""
+    test = healthy(page("quantize", scheme="mx", fmt="float4_e2m1fn", block="4", origin="typed", x="12 -6 3 0"))
+    assert "<td>2^1</td>" in texts(test)
+    assert "<td>0x80</td>" in texts(test)
+
+
 def test_nvfp4_shows_its_global_scale() -> None:
     test = healthy(page("quantize", scheme="nvfp4", origin="typed", x="2688 6 3 1.5"))
     assert metrics(test)["global scale"] == "1"
