@@ -36,6 +36,8 @@ def test_what_a_page_takes_over() -> None:
     selection = Selection("464", "float8_e5m2fnuz")
     assert with_selection(Anatomy(show="exact"), selection) == Anatomy("float8_e5m2fnuz", "464", "exact")
     assert with_selection(Anatomy("float8_e4m3fn", "0x7e"), Selection(None, "int8")) == Anatomy("int8", "448")
+    assert with_selection(Anatomy("int8", "0x2a", "exact"), Selection("7")) == Anatomy("int8", "7", "exact")
+    assert Anatomy("int8", "0x2a").with_selection(None, None) == Anatomy("int8", "0x2a")
     assert with_selection(Rounding(line="symlog"), selection) == Rounding("464", "float8_e5m2fnuz", line="symlog")
     assert with_selection(Saturation(21), selection) == Saturation(21)
     assert with_selection(Conversion(), selection) == Conversion("float32", "464", "float8_e5m2fnuz")
