@@ -15,16 +15,16 @@ from lowprec.spec.scale_rules import SCALE_RULES
 from .controls import Controls
 from .format_names import format_named, is_described
 from .page_states import SCHEMES, TARGET_NAMES, Quantize
-from .views.scales import GRANULARITIES, LINEAR, MX, MX_FORMATS, NVFP4, SCALE_FORMATS, Settings, axis_of, mx_problem
+from .views.scales import GRANULARITIES, LINEAR, MX, MX_FORMATS, NVFP4, SCALE_FORMATS, axis_of, mx_problem
 
-__all__ = ["setting_from"]
+__all__ = ["show_setting"]
 
 _LABELS = {LINEAR: "ONNX QuantizeLinear", MX: "OCP MX", NVFP4: "NVFP4"}
 _WIDTH = 190
 
 
-def setting_from(page: Controls[Quantize], rank: int) -> Settings:
-    """Show the controls of the chosen scheme and return the settings, for a tensor of so many dimensions."""
+def show_setting(page: Controls[Quantize], rank: int) -> None:
+    """Show the controls of the chosen scheme, for a tensor of so many dimensions; the page's state is the setting."""
     st.segmented_control(
         "Scheme", SCHEMES, required=True, **page.bind("scheme", _with_a_format), format_func=lambda name: _LABELS[name]
     )
@@ -32,7 +32,6 @@ def setting_from(page: Controls[Quantize], rank: int) -> Settings:
     {LINEAR: _linear, MX: _mx, NVFP4: _nvfp4}[page.state.scheme](page, rank)
     if page.state.settings().granularity != "tensor":
         page.compute_or_reset(lambda state: axis_of(state.settings(), rank), axis=-1)
-    return page.state.settings()
 
 
 def _check_element(state: Quantize) -> None:

@@ -10,7 +10,7 @@ from .. import charts, code_snippets, page_layout, pictures
 from ..charts.one_block import has_elements, members_over_grid
 from ..controls import Controls
 from ..page_states import Quantize
-from ..setting_controls import setting_from
+from ..setting_controls import show_setting
 from ..views import one_block as view
 from ..views.quantize import Quantized, quantize
 from ..views.scale_sentences import scale_sentences
@@ -22,7 +22,7 @@ __all__ = ["show_section"]
 
 def show_section(page: Controls[Quantize], tensor: Tensor) -> tuple[str, str]:
     """Draw the controls of a setting and one block of the tensor; return the Python and ONNX of the whole tensor."""
-    setting_from(page, tensor.values.ndim)
+    show_setting(page, tensor.values.ndim)
     quantized = page.compute_or_reset(lambda state: quantize(tensor.values, state.settings()), opset=NEWEST)
     block = page.compute_or_reset(lambda state: view.block(quantized, state.block_index), block_index=0)
     with st.container(horizontal=True, vertical_alignment="bottom"):

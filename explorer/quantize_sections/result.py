@@ -11,7 +11,7 @@ from .. import charts, code_snippets, page_layout
 from ..charts.quantization import code_counts, error_map
 from ..controls import Controls
 from ..page_states import Quantize
-from ..setting_controls import setting_from
+from ..setting_controls import show_setting
 from ..template_filters import decibels, number
 from ..views import quantize as view
 from ..views.scale_sentences import scale_sentences
@@ -25,7 +25,7 @@ _ROWS = 24
 
 def show_section(page: Controls[Quantize], tensor: Tensor) -> tuple[str, str]:
     """Draw the controls of a setting and what it gives; return the Python and ONNX code that repeat it."""
-    setting_from(page, tensor.values.ndim)
+    show_setting(page, tensor.values.ndim)
     quantized = page.compute_or_reset(lambda state: view.quantize(tensor.values, state.settings()), opset=NEWEST)
     _show_figures(quantized)
     note = f"; {tensor.note}" if tensor.note else ""
