@@ -129,6 +129,12 @@ def test_out() -> None:
     places = torch.zeros((40, 96), dtype=torch.float8_e5m2), torch.zeros((40, 3), dtype=torch.float8_e8m0fnu)
     assert lp.mx_quantize(tensor, "float8_e5m2", out=places)[0] is places[0]
     assert np.array_equal(codes_of(places[0]), codes_of(lp.mx_quantize(X, "float8_e5m2")[0]))
+    integers = lp.mx_quantize(X, "int8")
+    of_torch = torch.zeros((40, 96), dtype=torch.int8), torch.zeros((40, 3), dtype=torch.float8_e8m0fnu)
+    for x, out in ((X, tuple(map(np.zeros_like, integers))), (tensor, of_torch)):
+        results = lp.mx_quantize(x, "int8", out=out)
+        assert all(a is b for a, b in zip(results, out, strict=True))
+        assert all(np.array_equal(codes_of(a), codes_of(b)) for a, b in zip(out, integers, strict=True))
 
 
 @pytest.mark.parametrize(("shape", "axis"), [((130, 5 * 32), 1), ((3, 70, 40), 1), ((64, 200), 0), ((20,), 0)])
