@@ -131,7 +131,10 @@ def test_out() -> None:
     assert np.array_equal(codes_of(places[0]), codes_of(lp.mx_quantize(X, "float8_e5m2")[0]))
     integers = lp.mx_quantize(X, "int8")
     of_torch = torch.zeros((40, 96), dtype=torch.int8), torch.zeros((40, 3), dtype=torch.float8_e8m0fnu)
-    for x, out in ((X, tuple(map(np.zeros_like, integers))), (tensor, of_torch)):
+    of_strict = strict.zeros((40, 96), dtype=strict.int8), strict.zeros((40, 3), dtype=strict.uint8)
+    for x, out in (
+        (X, tuple(map(np.zeros_like, integers))), (tensor, of_torch), (strict.asarray(X), of_strict),
+    ):  # fmt: skip
         results = lp.mx_quantize(x, "int8", out=out)
         assert all(a is b for a, b in zip(results, out, strict=True))
         assert all(np.array_equal(codes_of(a), codes_of(b)) for a, b in zip(out, integers, strict=True))
