@@ -179,7 +179,7 @@ class Held(np.ndarray):
     """An array that says where its memory is as CuPy's do."""
 
     @property
-    def data(self) -> Any:  # type: ignore[override]
+    def data(self) -> Any:
         return SimpleNamespace(ptr=self.ctypes.data)
 
 
