@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 import warnings
 from typing import Any
 
@@ -133,6 +134,34 @@ def test_strict(source: str, target: str) -> None:
     got = lp.bitcast(x, target)
     assert got.dtype == lp.carrier(target, strict)
     assert _bytes(got, lp.formats[target]) == codes.tobytes()
+
+
+class Viewed:
+    """An array of a library that has views and gives its memory to no other, as some on devices do."""
+
+    device = "a device"
+
+    def __init__(self, held: np.ndarray) -> None:
+        self.held, self.dtype, self.shape = held, held.dtype, held.shape
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return VIEWING
+
+    def view(self, dtype: Any) -> Viewed:
+        return Viewed(self.held.view(dtype))
+
+
+VIEWING = types.ModuleType("viewing")
+for name in ("uint32", "int32", "float32"):
+    setattr(VIEWING, name, np.dtype(name))
+
+
+def test_libraries_with_views() -> None:
+    memory = np.array([1.0, -2.5], np.float32)
+    got = lp.bitcast(Viewed(memory), "int32")
+    assert isinstance(got, Viewed)
+    assert got.held.tolist() == [0x3F800000, -0x3FE00000]
+    assert np.shares_memory(got.held, memory)
 
 
 def test_special_bits() -> None:

@@ -72,6 +72,8 @@ def test_not_a_number_format(x: Any) -> None:
         ({"source": "nope"}, "`source` must be one of .*; got 'nope'"),
         ({"source": "float16"}, "`x` must hold codes of `source` float16 in float16 or uint16; got dtype float32"),
         ({"source": "int4"}, "`x` must hold codes of `(source|fmt)` int4 in int4 or int8 or uint8; got"),
+        ({"x": X.astype(np.int8), "source": "uint8"}, "`x` must hold codes of `source` uint8 in uint8; got dtype int8"),
+        ({"x": X.astype(np.int16), "source": "uint16"}, "`x` must hold codes of `source` uint16 in uint16; got dtype"),
         ({"saturate": "no"}, "`saturate` must be True or False; got 'no'"),
         ({"saturate": None}, "`saturate` must be True or False; got None"),
         ({"saturate": []}, r"`saturate` must be True or False; got \[\]"),
@@ -90,11 +92,11 @@ def test_not_a_number_format(x: Any) -> None:
     ],
 )  # fmt: skip
 def test_values(options: dict[str, Any], message: str) -> None:
-    options = {"to": "float16", **options}
-    to = options.pop("to")
+    options = {"x": X, "to": "float16", **options}
+    x, to = options.pop("x"), options.pop("to")
     for _ in range(2):  # the second call finds whatever the first one left in a cache
         with pytest.raises(ValueError, match=message):
-            lp.cast(X, to, **options)
+            lp.cast(x, to, **options)
     lp.cast(X, 1)  # enum 1 is float32, and equal to True
     lp.cast(X, "float16", opset=1)
 

@@ -51,10 +51,11 @@ def test_check_array_target(tmp_path: Path) -> None:
 
 
 def test_the_old_module_warns(tmp_path: Path) -> None:
-    with pytest.warns(DeprecationWarning, match=r"lowprec\.checkpoints\.npy is read_array and write_array"):
+    with pytest.warns(DeprecationWarning, match=r"lowprec\.checkpoints\.npy is read_array and write_array") as old:
         npy = lowprec.checkpoints.npy
     assert (npy.read, npy.write) == (read, write)  # type: ignore[attr-defined]
-    with pytest.warns(DeprecationWarning, match=r"lowprec\.npy is read_array and write_array"):
+    with pytest.warns(DeprecationWarning, match=r"lowprec\.npy is read_array and write_array") as older:
         assert lp.npy is npy
+    assert [one.filename for one in (*old, *older)] == [__file__] * 2  # the line that must be changed
     with pytest.raises(AttributeError, match="has no attribute 'npz'"):
         lowprec.checkpoints.npz  # noqa: B018

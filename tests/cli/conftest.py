@@ -1,7 +1,8 @@
-"""A folder with an array in it, for the commands that read one."""
+"""A folder with an array in it, for the commands that read one; a folder for temporary files."""
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -12,3 +13,12 @@ from support.command_line import X
 @pytest.fixture
 def folder_with_array(working_folder: Path) -> None:
     np.save("x.npy", X)
+
+
+@pytest.fixture
+def temporary(working_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a folder for temporary files, which must be empty again at the end of a command."""
+    folder = working_folder / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import array_api_strict as strict
@@ -16,15 +18,17 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec.backends import cuda, cuda_source
-from lowprec.backends.job import Job
+from lowprec.backends.job import Job, Scales
 from lowprec.backends.program import make_program
 from lowprec.plans.cast_plan import copy_plan, make_plan
-from lowprec.plans.granularity import Granularity
+from lowprec.plans.granularity import Granularity, granularity_of
+from lowprec.plans.quantize_plan import QuantizeOptions, quantize_plan
 from lowprec.spec.formats import FORMATS
 from lowprec.spec.opset_rules import cast_rules
 from lowprec.spec.rounding_rules import Stream
 
 torch: Any = optional("torch")
+FLOAT32 = FORMATS["float32"]
 
 NATIVE = Path(lp.__file__).parent / "_native"
 HEADERS = ("elementwise.h", "integer_elements.h", "scaled_elements.h", "rounding_elements.h")
@@ -169,6 +173,46 @@ def test_order_of_dense_memory(view: object) -> None:
 def test_memory_with_gaps_or_overlaps_has_no_order(view: object) -> None:
     array = view(np.arange(24, dtype=np.uint16).reshape(2, 3, 4))
     assert cuda.memory_order(array.shape, array.strides, array.itemsize) is None
+
+
+class Held(np.ndarray):
+    """An array that says where its memory is as CuPy's do."""
+
+    @property
+    def data(self) -> Any:
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)])
+@pytest.mark.parametrize(
+    ("axis", "block", "shape"),
+    [(0, 0, (4,)), (1, 0, (5,)), (2, 0, (6,)), (0, 3, (2, 5, 6)), (1, 2, (4, 3, 6)), (2, 4, (4, 5, 2)), (1, 0, ())],
+)
+def test_scales_follow_the_memory(axis: int, block: int, shape: tuple[int, ...], order: tuple[int, ...]) -> None:
+    """Read as the kernels do, by the formula of `Granularity`; the other side is NumPy's repetition."""
+    scale = np.arange(1, math.prod(shape) + 1, dtype=np.float32).reshape(shape)
+    by_axis = scale if block or not shape else np.expand_dims(scale, tuple({0, 1, 2} - {axis}))
+    every = np.repeat(by_axis, block, axis)[tuple(map(slice, (4, 5, 6)))] if block else by_axis
+    every = np.broadcast_to(every, (4, 5, 6)).transpose(order)
+    kept: list[Any] = []
+
+    def ascontiguousarray(array: Any) -> Any:
+        kept.append(np.ascontiguousarray(array).view(Held))
+        return kept[-1]
+
+    plan = quantize_plan(FLOAT32, FLOAT32, None, QuantizeOptions(output_dtype=FORMATS["int8"]))
+    x = np.zeros(every.shape, np.float32).transpose(np.argsort(order))
+    axes = cuda.memory_order(x.shape, x.strides, x.itemsize)
+    assert axes == order
+    scales = Scales(scale, FLOAT32, None, granularity_of(x.shape, shape, axis, block, True, True))
+    cupy = SimpleNamespace(ascontiguousarray=ascontiguousarray)
+    packed = cuda._operands(Job(x, plan, scales=scales), scales, axes, every.shape, cupy)
+    (held,) = kept
+    where, zero, inner, length, of_block, outer_step, width, *_ = np.frombuffer(packed, np.uint64).tolist()
+    assert (where, zero) == (held.ctypes.data, 0)
+    outer, position, within = np.unravel_index(np.arange(x.size), (x.size // (inner * length), length, inner))
+    numbers = (outer * outer_step + position // of_block) * width + (within if width > 1 else 0)
+    assert np.array_equal(held.view(np.float32).ravel()[numbers], every.ravel())
 
 
 def test_other_arrays_stay_where_they_were() -> None:

@@ -41,6 +41,17 @@ def test_nothing_is_computed_before(x: Any, monkeypatch: pytest.MonkeyPatch) -> 
     assert not seen
 
 
+def test_a_global_scale_is_computed_with_the_rest(x: Any) -> None:
+    seen = []
+    scale = da.from_array(np.float32([0.5]), chunks=1)
+    scale = scale.map_blocks(lambda block: seen.append(block) or block, meta=np.empty(0, np.float32))
+    lazy = lp.nvfp4_quantize(x, global_scale=scale[0])
+    assert not seen
+    for one, wanted in zip(lazy, lp.nvfp4_quantize(X, global_scale=0.5), strict=True):
+        assert np.asarray(one.compute()).tobytes() == wanted.tobytes()
+    assert seen
+
+
 def test_two_formats_never_share_a_key(x: Any) -> None:
     bytes_ = da.from_array(X.astype(np.uint8), chunks=(5, 7))
     options = [{"saturate": False}, {"opset": 19}, {}]

@@ -114,6 +114,20 @@ def test_arrays_in_parts() -> None:
     assert lp.encode(x, "int4", packed=True).tolist() == lp.encode(np.asarray(x), "int4", packed=True).tolist()
 
 
+def test_operands_on_another_device() -> None:
+    here, there = jax.devices()
+    x, ones = jax.device_put(np.ones((2, 3), np.float32), here), jax.device_put(np.ones(3, np.float32), there)
+    codes = jax.device_put(np.ones((2, 3), np.uint8), here)
+    where = r"must be on .*cpu:0, as `x` is; got .*cpu:1"
+    for call in (lp.quantize_linear, lp.dequantize_linear):
+        with pytest.raises(ValueError, match=f"`scale` {where}"):
+            call(x if call is lp.quantize_linear else codes, ones)
+    with pytest.raises(ValueError, match=f"`zero_point` {where}"):
+        lp.quantize_linear(x, jax.device_put(ones, here), jax.device_put(np.zeros(3, np.uint8), there))
+    with pytest.raises(ValueError, match=f"`global_scale` {where}"):
+        lp.nvfp4_quantize(x, global_scale=ones[0])
+
+
 def test_deleted_arrays() -> None:
     x = jnp.ones(3)
     x.delete()

@@ -186,6 +186,8 @@ def test_results_without_a_batch() -> None:
         (lambda x: lp.quantize_linear(x, 1.0, axis=2), "`axis` must be from -1 to 0 for `x` of 1 dimensions; got 2"),
         (lambda x: lp.quantize_linear(x, torch.ones(4), torch.zeros(2, dtype=torch.uint8)), "`zero_point` must have"),
         (lambda x: lp.unpack(lp.cast(x, "uint8"), "int4", 9), "packed codes must be 1-D uint8 of 5 bytes for shape"),
+        (lambda x: lp.decode(lp.cast(x, "uint8"), "int4", shape=9), "`shape` must be None"),
+        (lambda x: lp.decode(lp.cast(x, "uint8"), "int4", packed=True), "`shape` must be"),
         (lambda x: lp.encode(x, "int8", packed=True), "`fmt` must be a 2-, 4- or 6-bit format"),
         (lambda x: lp.quantize_linear(x, 1.0, packed=True), "`output_dtype` must be a 2-, 4- or 6-bit format"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import array_api_strict as strict
 import ml_dtypes
 import numpy as np
 import pytest
@@ -108,5 +109,7 @@ def test_what_is_wrong_is_named(arguments, options, message: str) -> None:
 def test_a_rule_of_no_format_and_no_array() -> None:
     with pytest.raises(ValueError, match="`scale_rules` must be None or of floor, ceil"):
         block_sweep(X, scale_rules=["floor", "flor"])
-    with pytest.raises(TypeError, match="`x` must be a"):
+    with pytest.raises(TypeError, match="`x` must be an array"):
         block_loss([1.0, 2.0])
+    with pytest.raises(TypeError, match=r"`x` must be a NumPy array; got one of array_api_strict"):
+        block_loss(strict.asarray(X))

@@ -57,6 +57,14 @@ def test_every_16_bit_source(source: str, target: Format) -> None:
         check(x, FORMATS[source], target, RoundingOptions(mode, overflow, nan, (16, 8, 3, 17)[index % 4]))
 
 
+@pytest.mark.parametrize("target", TARGETS, **BY_NAME)
+def test_nothing_but_what_becomes_zero(target: Format) -> None:
+    """Vectors without any other code: a zero of the sign, where the format has one."""
+    tiny = np.float32(max(float(target.smallest_subnormal) / 8, 1e-45))
+    for mode, value in itertools.product(MODES, (-0.0, -tiny, tiny)):
+        check(np.full(150, value, np.float32), FORMATS["float32"], target, RoundingOptions(mode, None, None, 16))
+
+
 @functools.cache
 def edges(target: Format) -> np.ndarray:
     """Return float64 values of a target, ties and quarters between them, and what is far from all, of both signs."""

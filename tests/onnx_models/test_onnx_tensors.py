@@ -184,6 +184,8 @@ def test_refused(tensor: TensorProto, message: str) -> None:
         (np.array(["\ud800"], object), {}, ValueError, "UTF-8"),
         (np.zeros(1, np.uint16), {"source": "int4"}, ValueError, "`array` must hold codes of `source` int4"),
         (np.zeros(1, np.uint8), {"source": "fp8"}, ValueError, "`source` must be one of"),
+        (np.zeros(1), {"name": 3}, TypeError, "`name` must be a str or None; got int"),
+        (np.zeros(1), {"name": b"w"}, TypeError, "`name` must be a str or None; got bytes"),
     ],
 )  # fmt: skip
 def test_from_array_refused(array: object, options: dict[str, object], kind: type[Exception], message: str) -> None:

@@ -129,6 +129,16 @@ def test_out() -> None:
     places = torch.zeros((40, 96), dtype=torch.float8_e5m2), torch.zeros((40, 3), dtype=torch.float8_e8m0fnu)
     assert lp.mx_quantize(tensor, "float8_e5m2", out=places)[0] is places[0]
     assert np.array_equal(codes_of(places[0]), codes_of(lp.mx_quantize(X, "float8_e5m2")[0]))
+    integers = lp.mx_quantize(X, "int8")
+    of_torch = torch.zeros((40, 96), dtype=torch.int8), torch.zeros((40, 3), dtype=torch.float8_e8m0fnu)
+    of_strict = strict.zeros((40, 96), dtype=strict.int8), strict.zeros((40, 3), dtype=strict.uint8)
+    cases: list[tuple[Any, Any]] = [
+        (X, tuple(map(np.zeros_like, integers))), (tensor, of_torch), (strict.asarray(X), of_strict),
+    ]  # fmt: skip
+    for array, given in cases:
+        pair = lp.mx_quantize(array, "int8", out=given)
+        assert all(a is b for a, b in zip(pair, given, strict=True))
+        assert all(np.array_equal(codes_of(a), codes_of(b)) for a, b in zip(given, integers, strict=True))
 
 
 @pytest.mark.parametrize(("shape", "axis"), [((130, 5 * 32), 1), ((3, 70, 40), 1), ((64, 200), 0), ((20,), 0)])

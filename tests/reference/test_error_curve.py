@@ -79,6 +79,8 @@ def test_the_largest_errors_by_hand() -> None:
     assert toward_zero.largest() == (Fraction(1, 8), Fraction(9, 8), "below")
     assert error_curve("float8_e4m3fn", 0, 1, rounding="away_from_zero").largest("relative") == (None, 0, "above")
     assert error_curve("float8_e8m0fnu", 1, 2).largest("relative") == (1, 1, "above")
+    by_quarters = error_curve("float4_e2m1fn", 4, "4.9", rounding="stochastic_a", random_bits=2)
+    assert by_quarters.largest() == (Fraction(3, 2), Fraction(9, 2), "at")  # from 4.5 on, 6 has a chance
 
 
 @pytest.mark.one_in(7)
@@ -172,6 +174,9 @@ def test_a_point_for_a_cell_has_the_extremes_of_the_cell() -> None:
     assert not curve.is_complete
     for point, cell in zip(curve.points(), curve.cells, strict=True):
         low, high = cell[0].low, cell[-1].high
+        middle = (low + high) / 2
+        assert point.x == middle
+        assert point.mean == curve.at(middle).mean
         inside = [low + (high - low) * number / 64 for number in range(65)]
         errors = [reference.decode(reference.encode(x, "float8_e4m3fn"), "float8_e4m3fn").number - x for x in inside]
         assert point.least <= min(errors) < max(errors) <= point.greatest

@@ -117,6 +117,16 @@ def test_limits_are_those_of_the_documents(name: str) -> None:
     assert (facts.values_from_one_to_two, facts.subnormal_codes, facts.negative_zero) == LIMITS[name][7:]
 
 
+def test_fields_of_a_code() -> None:
+    fields = {  # bits, of the sign, of the exponent, of the mantissa
+        "float16": (16, 1, 5, 10), "float8_e8m0fnu": (8, 0, 8, 0), "float6_e3m2fn": (6, 1, 3, 2),
+        "int8": (8, 1, 0, 7), "uint4": (4, 0, 0, 4), "int64": (64, 1, 0, 63), "bool": (8, 0, 0, 1),
+    }  # fmt: skip
+    for name, expected in fields.items():
+        facts = format_facts(name)
+        assert (facts.bits, facts.sign_bits, facts.exponent_bits, facts.mantissa_bits) == expected, name
+
+
 @pytest.mark.parametrize("name", CODES)
 def test_special_codes_are_those_of_the_documents(name: str) -> None:
     facts = format_facts(name)

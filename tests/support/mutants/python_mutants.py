@@ -113,7 +113,9 @@ class _Finder:
         of_kind = getattr(self, f"_of_{type(node).__name__.lower()}", None)
         if of_kind is not None:
             yield from of_kind(node)
-        widths = node.args[:1] if getattr(getattr(node, "func", None), "attr", "") == "columns" else []
+        widths = []
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "columns":
+            widths = node.args[:1]
         for field, value in ast.iter_fields(node):
             if field in ("annotation", "returns", "decorator_list", "exc", "cause", "bases", "type_params", "msg"):
                 continue
