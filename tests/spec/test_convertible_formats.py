@@ -77,6 +77,29 @@ def test_both_ways(piece: int) -> None:
                 np.testing.assert_array_equal(got, expected, f"{isa} {fmt.name} {saturate}")
 
 
+# The smallest and the largest bias of each that float32 holds.
+@pytest.mark.parametrize(
+    ("exponent_bits", "mantissa_bits", "least", "most"),
+    [(4, 3, -112, 147), (5, 2, -96, 148), (3, 4, -120, 146), (2, 5, -124, 145), (4, 2, -112, 148), (2, 1, -124, 149)],
+)
+def test_every_bias_near_the_ends_of_float32(exponent_bits: int, mantissa_bits: int, least: int, most: int) -> None:
+    """Loops differ in what they take: some read float16 of a multiple of the value, some round in 16 bits."""
+    for bias in (*range(least, least + 4), *range(most - 24, most + 1)):
+        fmt = lp.float_format(
+            f"e{exponent_bits}m{mantissa_bits}b{bias}", exponent_bits=exponent_bits, mantissa_bits=mantissa_bits,
+            bias=bias, inf=False, nan="all-ones",
+        )  # fmt: skip
+        codes = np.resize(_codes(fmt), 512)
+        for isa in _kernels.available_isas():
+            _kernels.use_isa(isa)
+            values = _decode(codes, fmt).astype(np.float32)
+            with np.errstate(over="ignore"):
+                near = np.concatenate([values, np.nextafter(values, np.float32(np.inf)), values * np.float32(1.25)])
+            rounding = check_rounding(RoundingOptions("nearest_even", "sat_finite"), fmt, "to")
+            expected = expected_rounded(near.view(np.uint32), "float32", fmt, rounding)
+            np.testing.assert_array_equal(lp.encode(near, fmt), expected, f"{isa} {fmt.name}")
+
+
 @pytest.mark.parametrize("fmt", POWERS, ids=lambda fmt: fmt.name)
 def test_powers_of_two(fmt: Format) -> None:
     """Formats without zero follow float8_e8m0fnu, whatever their exponents."""
