@@ -63,8 +63,8 @@ def parsed(svg: str) -> tuple[ElementTree.Element, list[str]]:
             found.append(line)
             boxes.append((start, start + reach, float(element.get("y")) - 0.7 * size, float(element.get("y")), line))
     for one, other in itertools.combinations(sorted(boxes, key=lambda box: box[2]), 2):
-        beside = one[1] <= other[0] + 0.5 or other[1] <= one[0] + 0.5
-        assert beside or one[3] <= other[2] or other[3] <= one[2], (one, other)
+        apart = one[1] <= other[0] + 0.5 or other[1] <= one[0] + 0.5
+        assert apart or one[3] <= other[2] or other[3] <= one[2], (one, other)
     return root, found
 
 
