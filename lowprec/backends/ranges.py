@@ -120,7 +120,7 @@ def largest_codes(rows: _Array, fmt: Format, block: int) -> _Array:
 
 def _of_codes(codes: _Array, fmt: Format, groups: Groups, both: bool) -> _Ends:
     """Return the ranges of codes in host memory: floats with a sign and a zero, whose codes have an order."""
-    shape, codes = codes.shape, np.ascontiguousarray(codes)
+    shape, codes = codes.shape, np.require(codes, requirements=["C", "ALIGNED"])
     if not groups.axes:
         return _reduce(codes, fmt, (1, codes.size, 1), _PART, both).over((0, 1, 2))
     axis = groups.axes[-1]

@@ -51,7 +51,9 @@ def draw_geometry(rng: np.random.Generator, shape: tuple[int, ...], itemsize: in
     elif layout == "sub-view":
         start += itemsize * int(rng.integers(0, 70))
     extent = start + above if math.prod(shape) else start
-    if layout == "sub-view":
+    if layout == "unaligned":  # memory that ends before a page without access starts where its last byte says
+        extent += int(rng.integers(0, 2))
+    elif layout == "sub-view":
         extent += itemsize * int(rng.integers(0, 70))
     return Geometry(shape, tuple(strides), start, extent, layout)
 
