@@ -72,9 +72,13 @@ def test_both_ways(piece: int) -> None:
             for saturate in (True, False) if fmt.saturates == "asked" else (True,):
                 saturates = {"never": False, "always": True, "asked": saturate}[fmt.saturates]
                 options = RoundingOptions("nearest_even", "sat_finite" if saturates else "ovf_inf")
-                expected = expected_rounded(near.view(np.uint32), "float32", fmt, check_rounding(options, fmt, "to"))
-                got = lp.encode(near, fmt, saturate=saturate)
-                np.testing.assert_array_equal(got, expected, f"{isa} {fmt.name} {saturate}")
+                for source in ("float32", "float16", "float64"):
+                    with np.errstate(over="ignore"):
+                        x = near.astype(as_format(source).dtype)
+                    rounding = check_rounding(options, fmt, "to")
+                    expected = expected_rounded(x.view(as_format(source).code_dtype), source, fmt, rounding)
+                    got = lp.encode(x, fmt, saturate=saturate)
+                    np.testing.assert_array_equal(got, expected, f"{isa} {source} {fmt.name} {saturate}")
 
 
 # The smallest and the largest bias of each that float32 holds.
