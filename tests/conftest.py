@@ -22,6 +22,10 @@ from support.optional import Missing, optional
 import lowprec as lp
 from lowprec import _kernels
 
+_BUILD = os.environ.get("LOWPREC_TEST_BUILD", "")
+if _BUILD and not Path(lp.__file__).is_relative_to(_BUILD):
+    raise RuntimeError(f"the tests of the build in {_BUILD} have imported {lp.__file__}")
+
 # None holds doctests; of several conftest.py only one can be the module `conftest`, and scripts that check with other
 # packages, or renew what those made, are for environments of their own.
 collect_ignore_glob = ["conftest.py", "*/conftest.py", "support/*", "*/check_*.py", "*/renew_*.py"]

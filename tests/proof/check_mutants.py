@@ -55,7 +55,7 @@ def drawn(folder: str, seed: int, count: int) -> list[Mutant]:
 def test_groups(path: str) -> set[str]:
     """Return the groups of tests that belong to a file."""
     parts = path.split("/")
-    return FOLDERS.get(parts[1] if parts[0] == "lowprec" else parts[0], {"native"})  # else: it chooses the kernels
+    return FOLDERS.get(parts[1] if parts[0] == "lowprec" else parts[0], {"native"})  # the last: files of lowprec itself
 
 
 class Tests:
