@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import gguf_files
 from support.checkpoint_files import everything, raw_file, save
 from support.quantized_checkpoints import LAYOUTS, P, write, write_folder
 
-from lowprec.checkpoints import convert, inspect
+from lowprec.checkpoints import check, convert, inspect
 from lowprec.checkpoints import open as open_checkpoint
 from lowprec.checkpoints.files.errors import FileError
 
@@ -107,6 +108,17 @@ def test_axes_that_no_array_can_have(shape: list[int], tmp_path: Path) -> None:
         pytest.raises(FileError, match=f"^{path}: 'w': has the shape .* no array"),
     ):
         checkpoint["w"]
+
+
+def test_blocks_in_axes_that_no_array_can_have(tmp_path: Path) -> None:
+    """`check` ended with NumPy's ValueError: it made an array of no scales for each row."""
+    path = gguf_files.raw_file(tmp_path / "x.gguf", [], [gguf_files.entry("w", (0, 2**62), kind=3)])
+    assert inspect(path)[0].shape == (2**62, 0)
+    assert [finding.text for finding in check(path, values=True) if finding.misread] == []
+    with open_checkpoint(path) as checkpoint, pytest.raises(FileError, match="which no array can have"):
+        checkpoint["w"]
+    convert(path, tmp_path / "x.safetensors", to="bfloat16")
+    assert inspect(tmp_path / "x.safetensors")[0].shape == (2**62, 0)
 
 
 def test_more_axes_than_an_array_can_have(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ class WeightReader:
     def _are_small(scales: StoredTensor | None) -> bool:
         """Whether scales are read once: where they are few, or can only be read from the first to the last."""
         location = None if scales is None else scales.location
-        return location is None or isinstance(location, ArchiveMember) or location.nbytes <= SMALL
+        return location is not None and (isinstance(location, ArchiveMember) or location.nbytes <= SMALL)
 
     def _scale_rows(self, first: int, count: int) -> Array:
         """Return some rows of scales; where they are in tiles, whole tiles are read."""
