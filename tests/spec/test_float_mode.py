@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support import float_mode_digest
-from support.float_modes import MODES
+from support.float_modes import MODES, can_set
 from support.paths import with_support
 
 import lowprec as lp
@@ -32,6 +32,11 @@ def digest(mode: str) -> dict[str, Any]:
     done = subprocess.run(command, env=with_support(), capture_output=True, check=True, text=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
+
+
+@glibc_only
+def test_random_calls_draw_modes() -> None:
+    assert can_set()  # False under valgrind alone, whose arithmetic knows no modes
 
 
 @pytest.fixture

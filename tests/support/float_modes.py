@@ -29,8 +29,15 @@ def _libm() -> Any:
 
 @functools.cache
 def can_set() -> bool:
-    """Whether modes are set on this machine: x86-64 with glibc."""
-    return os.uname().machine == "x86_64" and ctypes.util.find_library("m") is not None
+    """Whether modes that are set are in force on this machine: x86-64 with glibc, but not under valgrind."""
+    if os.uname().machine != "x86_64" or ctypes.util.find_library("m") is None:
+        return False
+    in_force = []
+    for mode in MODES:
+        set_mode(mode)
+        in_force.append(mode_in_force())
+    set_mode("nearest")
+    return in_force == list(MODES)
 
 
 def set_mode(mode: str) -> None:
