@@ -113,6 +113,7 @@ def test_a_mutant_is_written_and_described(tmp_path: Path) -> None:
 def test_fast_tests_and_those_that_belong_come_first() -> None:
     found = {"tests/cast/a": 1.0, "tests/spec/b": 3.0, "tests/spec/c": 2.0, "tests/cli/d": 50.0}
     assert chosen(found, ["tests/spec/"], 30) == ["tests/spec/c", "tests/spec/b", "tests/cast/a"]
+    assert chosen(found, ["tests/spec/"], 100, "d") == ["tests/cli/d", "tests/spec/c", "tests/spec/b", "tests/cast/a"]
     assert chosen({"a": 50.0}, [], 30) == ["a"]
 
 
