@@ -84,6 +84,13 @@ def test_the_most_names_of_a_link() -> None:
     assert "at most 12 names" in problems[0]
 
 
+def test_formats_that_are_not_converted_are_compared() -> None:
+    """Compare casts one number by the oracle: formats wider than the kernels take have a column too."""
+    assert read(Compare, fmts="e8m10") == (Compare(fmts=("e8m10",)), ())
+    assert read(Saturation, fmts="e8m10") == (Saturation(fmts=("e8m10",)), ())
+    assert "must be a format that lowprec converts" in read(Quantize, fmt="e8m10")[1][0]
+
+
 def test_the_longest_number_of_a_link() -> None:
     assert read(Quantize, spread="1." + "0" * 35 + "e30")[0].spread == 1e30  # 40 characters
     found, problems = read(Quantize, spread="1." + "0" * 36 + "e30")  # not 1e3, which its first 40 would be

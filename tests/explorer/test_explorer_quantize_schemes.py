@@ -51,6 +51,16 @@ def test_mx_in_every_format(index: int) -> None:
     assert f"<td>0x{found.scale_codes[0, 0]:02X}</td>" in texts(test)
 
 
+def test_round_mode_is_asked_of_scales_that_are_rounded_to_powers() -> None:
+    """Scales with zero points become powers of two by Cast's round_mode; others by the scale rule."""
+    for scale, zero_point, is_asked in (
+        ("float8_e8m0fnu", "1", True), ("float32", "1", False), ("float8_e8m0fnu", "0", False),
+    ):  # fmt: skip
+        test = healthy(page("quantize", fmt="int8", scale=scale, zero_point=zero_point, **SMALL))
+        assert ("round_mode" in labels(test)) == is_asked, scale
+        assert ("Scale rule" in labels(test)) == (scale == "float8_e8m0fnu" and not is_asked)
+
+
 def test_scales_of_mx_are_shown_as_powers() -> None:
     """By OCP MX the scale of a block whose largest element is 12 is 2^(3 - 2) in FP4."""
     test = healthy(page("quantize", scheme="mx", fmt="float4_e2m1fn", block="4", origin="typed", x="12 -6 3 0"))

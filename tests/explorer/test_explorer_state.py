@@ -88,6 +88,7 @@ def test_texts_stand_out(scheme: int) -> None:
         assert contrast(page, text) >= 4.5, text  # labels and charts use it on the page itself
     for colour in (theme.ACCENT[scheme], theme.QUIET[scheme]):
         assert contrast(page, colour) >= 4.5
+    assert theme.OPTIONS[f"theme.{name}.primaryColor"] == theme.ACCENT[scheme]
     assert contrast(page, theme.OPTIONS[f"theme.{name}.textColor"]) >= 7
 
 

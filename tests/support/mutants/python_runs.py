@@ -200,12 +200,15 @@ def _serve(folder: Path, packages: list[str]) -> None:
 def chosen(found: dict[str, float], first: Iterable[str], limit: float, word: str = "") -> list[str]:
     """Return tests, the fastest first, up to a sum of seconds.
 
-    Those whose names begin as `first` says come before others, and before all those that have the word in their names.
+    Those with the word in their names, in any case, come first, then those whose names begin as `first` says.
     """
     beginnings = tuple(first)
-    order = sorted(found, key=lambda name: (word not in name, not name.startswith(beginnings), found[name], name))
+
+    def place(name: str) -> tuple[bool, bool, float, str]:
+        return word not in name.lower(), not name.startswith(beginnings), found[name], name
+
     taken, seconds = [], 0.0
-    for name in order:
+    for name in sorted(found, key=place):
         seconds += found[name] + 0.005
         if seconds > limit and taken:
             break
