@@ -130,14 +130,18 @@ def test_an_axis_that_does_not_fit() -> None:
         convert("x.safetensors", "y.safetensors", to="float32")
 
 
-@pytest.mark.parametrize("shape", [(0, 8), (0, 2, 8)])
-def test_an_empty_weight_with_one_scale(shape: tuple[int, ...]) -> None:
-    """One scale for all elements is one scale where there are none."""
-    tensors = {"W": np.zeros(shape, np.int8), "W_scale": np.ones((), np.float32)}
+@pytest.mark.parametrize(
+    ("shape", "scales"), [((0, 8), ()), ((0, 2, 8), ()), ((2, 0, 8), (2,)), ((2, 3, 0), (2,)), ((0, 2, 8), (0,))]
+)
+def test_an_empty_weight_with_scales(shape: tuple[int, ...], scales: tuple[int, ...]) -> None:
+    """One scale for all elements, or for each index of an axis, is one where there are none."""
+    tensors = {"W": np.zeros(shape, np.int8), "W_scale": np.ones(scales, np.float32)}
     write_tensors(Path("x.safetensors"), tensors)
     with lp.checkpoints.open("x.safetensors") as opened:
         assert opened["W"].shape == shape
-    assert not [str(one) for one in lp.checkpoints.check("x.safetensors") if one.misread]
+    assert not [str(one) for one in lp.checkpoints.check("x.safetensors", values=True) if one.misread]
+    convert("x.safetensors", "y.safetensors", to="float32")
+    assert lp.checkpoints.inspect("y.safetensors")[0].shape == shape
 
 
 PIECES = {

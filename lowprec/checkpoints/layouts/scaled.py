@@ -52,5 +52,5 @@ def _grid(codes: StoredTensor, scales: StoredTensor) -> Grid:
     axis = axes[0]
     if axis == len(shape) - 1:
         return Grid(0, 1, 0, repeats=True)
-    inner = math.prod(shape[axis + 1 : -1])
+    inner = math.prod(shape[axis + 1 : -1]) or 1  # a weight without elements has its scales too
     return Grid(inner, 0, shape[axis] * inner, repeats=True)
