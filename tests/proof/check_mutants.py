@@ -81,10 +81,9 @@ class Tests:
         word = path.parent.name if path.stem == "__init__" else path.stem
         first = chosen(found, belonging, FIRST * self._seconds, word)
         order = chosen(found, belonging, self._seconds, word)
-        if around is None or len(found) < 5:  # what it gives may be read in other files alone
-            others = {name: seconds for name, seconds in self._map.tests_of_groups(groups).items() if name not in found}
-            more = chosen(others, belonging, self._seconds / 2, word)
-            order += [name for name in more if name not in self.refused]
+        others = {name: seconds for name, seconds in self._map.tests_of_groups(groups).items() if name not in found}
+        more = chosen(others, belonging, self._seconds / 2, word)  # its value may be read in others
+        order += [name for name in more if name not in self.refused]
         return first, [name for name in order if name not in set(first)]
 
 

@@ -115,6 +115,7 @@ def test_fast_tests_and_those_that_belong_come_first() -> None:
     assert chosen(found, ["tests/spec/"], 30) == ["tests/spec/c", "tests/spec/b", "tests/cast/a"]
     assert chosen(found, ["tests/spec/"], 100, "d") == ["tests/cli/d", "tests/spec/c", "tests/spec/b", "tests/cast/a"]
     assert chosen({"a": 50.0}, [], 30) == ["a"]
+    assert chosen({"a[1]": 1.0, "a[2]": 2.0, "b[1]": 8.0, "b[2]": 9.0}, [], 30) == ["a[1]", "b[1]", "a[2]", "b[2]"]
 
 
 def test_every_survivor_is_a_mutant_of_today() -> None:

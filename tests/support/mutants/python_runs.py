@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -198,17 +199,19 @@ def _serve(folder: Path, packages: list[str]) -> None:
 
 
 def chosen(found: dict[str, float], first: Iterable[str], limit: float, word: str = "") -> list[str]:
-    """Return tests, the fastest first, up to a sum of seconds.
+    """Return tests up to a sum of seconds: the fastest case of each function, then the second fastest, and so on.
 
     Those with the word in their names, in any case, come first, then those whose names begin as `first` says.
     """
     beginnings = tuple(first)
-
-    def place(name: str) -> tuple[bool, bool, float, str]:
-        return word not in name.lower(), not name.startswith(beginnings), found[name], name
-
+    cases: Counter[str] = Counter()
+    place: dict[str, tuple[bool, bool, int]] = {}
+    for name in sorted(found, key=lambda name: (found[name], name)):
+        function = name.partition("[")[0]
+        cases[function] += 1
+        place[name] = word not in name.lower(), not name.startswith(beginnings), cases[function]
     taken, seconds = [], 0.0
-    for name in sorted(found, key=place):
+    for name in sorted(found, key=lambda name: (*place[name], found[name], name)):
         seconds += found[name] + 0.005
         if seconds > limit and taken:
             break
