@@ -110,6 +110,18 @@ def test_axes_that_no_array_can_have(shape: list[int], tmp_path: Path) -> None:
         checkpoint["w"]
 
 
+@pytest.mark.parametrize("layout", ["modelopt", "compressed-tensors"])
+def test_pairs_of_codes_without_axes(layout: str, tmp_path: Path) -> None:
+    """`open`, `check` and `convert` ended with an IndexError: a byte of two codes was taken for a row of bytes."""
+    names = ("weight", "weight_scale_2") if layout == "modelopt" else ("weight_packed", "weight_global_scale")
+    tensors = {f"{P}.{names[0]}": ("U8", ()), f"{P}.weight_scale": ("F8_E4M3", (1, 1)), f"{P}.{names[1]}": ("F32", ())}
+    path = write(tmp_path / "x.safetensors", tensors)
+    assert any("must have axes" in finding.text for finding in check(path))
+    for read in (open_checkpoint, lambda path: convert(path, tmp_path / "y.safetensors", to="bfloat16")):
+        with pytest.raises(FileError, match=rf"^{path}: '.*{names[0]}': must have axes"):
+            read(path)
+
+
 def test_blocks_in_axes_that_no_array_can_have(tmp_path: Path) -> None:
     """`check` ended with NumPy's ValueError: it made an array of no scales for each row."""
     path = gguf_files.raw_file(tmp_path / "x.gguf", [], [gguf_files.entry("w", (0, 2**62), kind=3)])

@@ -8,7 +8,7 @@ from typing import Any
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E4M3FNUZ, INT8, UINT8
 from ..containers.tensors import StoredTensor
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
-from .weight import Source, Weight, block_of, fail, grid_of, scale_format, take
+from .weight import Source, Weight, block_of, fail, grid_of, scale_format, shape_of_pairs, take
 
 __all__ = ["METHODS", "NAME", "find"]
 
@@ -68,7 +68,7 @@ def _packed(source: Source, codes: StoredTensor, module: str) -> Weight:
         raise fail(codes, f"has no scales: {ascii(module + 'weight_scale')[:80]} is missing")
     if codes.type_name != "U8":
         return _words(source, codes, scales, module)
-    shape = (*codes.shape[:-1], 2 * codes.shape[-1])
+    shape = shape_of_pairs(codes)
     second = source.tensors.get(module + "weight_global_scale")
     if second is None and scales.type_name not in ("U8", "F8_E8M0"):
         raise fail(scales, f"must be U8 exponents where there is no weight_global_scale; got {scales.type_name}")

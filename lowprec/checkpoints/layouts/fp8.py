@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...spec.formats import FLOAT4_E2M1FN
 from ..containers.tensors import StoredTensor
 from ..schemes.scheme import Grid, Packing, Scheme
-from .weight import Source, Weight, block_of, fail, grid_of, scale_format, split, take
+from .weight import Source, Weight, block_of, fail, grid_of, scale_format, shape_of_pairs, split, take
 
 __all__ = ["METHODS", "NAME", "find"]
 
@@ -57,7 +57,7 @@ def find(source: Source) -> Iterator[Weight]:
             scheme = Scheme(codes.fmt, Packing.NONE, scale_format(scales), grid, powers_of_two=powers)
             yield Weight(codes.name, NAME, codes.shape, scheme, codes, scales, unused=unused)
         elif codes.type_name == "I8" and scales.type_name == "F8_E8M0" and len(codes.shape) > 1:
-            shape = (*codes.shape[:-1], 2 * codes.shape[-1])
+            shape = shape_of_pairs(codes)
             if scales.shape != (*shape[:-1], -(-shape[-1] // MX_GROUP)):
                 raise fail(
                     scales, f"must have a scale to {MX_GROUP} FP4 codes of {list(shape)}; got {list(scales.shape)}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E4M3FNUZ
 from ..containers.tensors import StoredTensor
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
-from .weight import Source, Weight, fail, grid_of, scale_format, split, take
+from .weight import Source, Weight, fail, grid_of, scale_format, shape_of_pairs, split, take
 
 __all__ = ["METHODS", "NAME", "find"]
 
@@ -30,7 +30,7 @@ def find(source: Source) -> Iterator[Weight]:
             raise fail(source.tensors[f"{module}pre_quant_scale"], "is a scale of columns, which is not supported")
         unused = tuple(take(source, module, "input_scale"))
         if second is not None and codes.type_name == "U8":
-            shape = (*codes.shape[:-1], 2 * codes.shape[-1])
+            shape = shape_of_pairs(codes)
             if scales.type_name != "F8_E4M3":
                 raise fail(scales, f"must be F8_E4M3 where there is a {last}_scale_2; got {scales.type_name}")
             grid = grid_of(shape, scales)

@@ -13,7 +13,7 @@ from ..element_rules import SCALE_FORMATS
 from ..files.errors import FileError
 from ..schemes.scheme import Grid, Scheme
 
-__all__ = ["Source", "Weight", "block_of", "fail", "grid_of", "scale_format", "split", "take"]
+__all__ = ["Source", "Weight", "block_of", "fail", "grid_of", "scale_format", "shape_of_pairs", "split", "take"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +154,13 @@ def scale_format(scales: StoredTensor, *, exponents: bool = False) -> Format:
         names = ", ".join(one.name for one in SCALE_FORMATS)
         raise fail(scales, f"must hold {names}, to be scales; got {scales.type_name}")
     return fmt
+
+
+def shape_of_pairs(codes: StoredTensor) -> tuple[int, ...]:
+    """Return the shape of a weight whose bytes hold two codes each; raise FileError where it has no axes."""
+    if not codes.shape:
+        raise fail(codes, "must have axes, the last one of bytes that hold two codes; got a single byte")
+    return (*codes.shape[:-1], 2 * codes.shape[-1])
 
 
 def block_of(value: object) -> tuple[int, int] | None:
