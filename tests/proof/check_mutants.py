@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from support.mutants import python_mutants
 from support.mutants.line_map import GROUPS, LineMap, function_lines, make
 from support.mutants.mutant import Mutant, changed_lines, describe
 from support.mutants.python_runs import Result, Runner, chosen
+from support.mutants.recent_tests import recent_tests
 from support.mutants.survivors import explanation
 from support.paths import ROOT
 
@@ -61,9 +63,10 @@ def test_groups(path: str) -> set[str]:
 class Tests:
     """The tests of a mutant, in two parts: most mutants die in the first."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, recent: Sequence[str] = ()) -> None:
         self._map = LineMap()
         self._seconds = seconds
+        self._recent = recent
         self.refused: set[str] = set()  # tests that fail without a change too
 
     def of(self, mutant: Mutant) -> tuple[list[str], list[str]]:
@@ -83,8 +86,15 @@ class Tests:
         order = chosen(found, belonging, self._seconds, word)
         others = {name: seconds for name, seconds in self._map.tests_of_groups(groups).items() if name not in found}
         more = chosen(others, belonging, self._seconds / 2, word)  # its value may be read in others
-        order += [name for name in more if name not in self.refused]
-        return first, [name for name in order if name not in set(first)]
+        left_out = {*first, *self.refused}
+        return first, [*self._recent_of(belonging, found), *(name for name in (*order, *more) if name not in left_out)]
+
+    def _recent_of(self, belonging: Sequence[str], found: Iterable[str]) -> list[str]:
+        """Return the recent tests of the folders that belong to a file, or in files that execute the line."""
+        files = {name.partition("::")[0] for name in found}
+        refused = {name.partition("[")[0] for name in self.refused}
+        names = [name for name in self._recent if name not in refused]
+        return [name for name in names if name.startswith(tuple(belonging)) or name.partition("::")[0] in files]
 
 
 def tried(mutant: Mutant, tests: Tests, runner: Runner, options: argparse.Namespace) -> Result:
@@ -189,6 +199,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
     parser.add_argument("--seconds", type=float, default=60, help="of the tests of a mutant, as the map measured them")
     parser.add_argument("--patience", type=float, default=120, help="seconds beyond those: then it is killed by time")
+    parser.add_argument("--since", metavar="COMMIT", help="tests written or changed since then come early")
     parser.add_argument("--map", nargs="*", metavar="GROUP", help="run groups under coverage")
     parser.add_argument("--marks", default="not slow", help="pytest's -m of --map")
     options = parser.parse_args()
@@ -204,7 +215,7 @@ def main() -> int:
     mutants = {folder: drawn(folder, options.seed, options.count) for folder in options.folder or folders()}
     flat = [mutant for of_folder in mutants.values() for mutant in of_folder]
     print(f"seed {options.seed}: {len(flat)} mutants of {len(mutants)} folders", flush=True)
-    tests = Tests(options.seconds)
+    tests = Tests(options.seconds, recent_tests(options.since) if options.since else ())
     run_all(flat, tests, stored, options)
     if tests.refused:
         print("these fail without a change too, so their mutants ran again without them:", *sorted(tests.refused))

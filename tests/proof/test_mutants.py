@@ -9,6 +9,7 @@ import pytest
 from support.mutants.mutant import Mutant, apply, changed_lines, describe, mutated_text
 from support.mutants.python_mutants import find, find_in_text
 from support.mutants.python_runs import Runner, chosen
+from support.mutants.recent_tests import functions_with
 from support.mutants.survivors import survivors
 from support.paths import ROOT
 
@@ -116,6 +117,13 @@ def test_fast_tests_and_those_that_belong_come_first() -> None:
     assert chosen(found, ["tests/spec/"], 100, "d") == ["tests/cli/d", "tests/spec/c", "tests/spec/b", "tests/cast/a"]
     assert chosen({"a": 50.0}, [], 30) == ["a"]
     assert chosen({"a[1]": 1.0, "a[2]": 2.0, "b[1]": 8.0, "b[2]": 9.0}, [], 30) == ["a[1]", "b[1]", "a[2]", "b[2]"]
+
+
+def test_functions_that_changed_lines_belong_to() -> None:
+    text = "import a\n\n@b\n@c\ndef test_one():\n    pass\n\ndef two():\n    pass\n\ndef test_three():\n    pass\n"
+    for line, names in ((1, []), (3, ["test_one"]), (6, ["test_one"]), (7, []), (9, []), (12, ["test_three"])):
+        assert functions_with({line}, text) == names
+    assert functions_with({5, 11}, text) == ["test_one", "test_three"]
 
 
 def test_every_survivor_is_a_mutant_of_today() -> None:
