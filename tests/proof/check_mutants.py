@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,14 +87,19 @@ class Tests:
         others = {name: seconds for name, seconds in self._map.tests_of_groups(groups).items() if name not in found}
         more = chosen(others, belonging, self._seconds / 2, word)  # its value may be read in others
         left_out = {*first, *self.refused}
-        return first, [*self._recent_of(belonging, found), *(name for name in (*order, *more) if name not in left_out)]
+        return first, [
+            *self._recent_of(mutant.path, belonging),
+            *(name for name in (*order, *more) if name not in left_out),
+        ]
 
-    def _recent_of(self, belonging: Sequence[str], found: Iterable[str]) -> list[str]:
-        """Return the recent tests of the folders that belong to a file, or in files that execute the line."""
-        files = {name.partition("::")[0] for name in found}
+    def _recent_of(self, path: str, belonging: Sequence[str]) -> list[str]:
+        """Return the recent tests of the part of the repository that a file is in, those that belong to it first."""
+        is_explorer = path.startswith("explorer/")
         refused = {name.partition("[")[0] for name in self.refused}
-        names = [name for name in self._recent if name not in refused]
-        return [name for name in names if name.startswith(tuple(belonging)) or name.partition("::")[0] in files]
+        names = [name for name in self._recent if name.startswith("tests/explorer/") == is_explorer]
+        return sorted(
+            (name for name in names if name not in refused), key=lambda name: not name.startswith(tuple(belonging))
+        )
 
 
 def tried(mutant: Mutant, tests: Tests, runner: Runner, options: argparse.Namespace) -> Result:
