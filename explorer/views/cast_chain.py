@@ -26,6 +26,9 @@ _STEPS_ASIDE = 2
 _FARTHEST = 4
 """How many widths of its interval away a result of the target is still drawn."""
 
+_APART = 20
+"""Percent of a scale that the label of a value needs."""
+
 _MARGIN = 6
 """Percent of a scale on each side of what is drawn."""
 
@@ -54,6 +57,17 @@ class Scale:
     midpoint: float | None
     step: str
     window: tuple[float, float]
+
+    def label_rows(self) -> tuple[int, ...]:
+        """Return a row for the label of each tick, 0 the first: labels in one row are apart."""
+        apart = _APART if len(self.ticks) == 2 else 3 * _APART  # of more ticks every second is lower
+        last: list[float] = []  # place of the last label in each row
+        rows = []
+        for tick in self.ticks:
+            row = next((row for row, place in enumerate(last) if tick.place - place >= apart), len(last))
+            last[row : row + 1] = [tick.place]
+            rows.append(row)
+        return tuple(rows)
 
 
 @dataclass(frozen=True, slots=True)

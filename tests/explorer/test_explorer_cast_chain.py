@@ -6,10 +6,12 @@ import dataclasses
 import random
 import re
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.explorer_pages import asked, copied, healthy, page, texts
 from support.explorer_states.conversion import chains
 from support.optional import optional
@@ -19,7 +21,7 @@ from lowprec import reference
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import FORMAT_NAMES, Conversion
 from lowprec.explorer.url_query import read, write
-from lowprec.explorer.views.cast_chain import chain_of, witness_text
+from lowprec.explorer.views.cast_chain import Scale, Tick, chain_of, witness_text
 from lowprec.explorer.views.cast_options import cast_options
 from lowprec.explorer.views.conversion import packing, packing_sentence
 from lowprec.spec.formats import INT4, NUMERIC, UINT2
@@ -99,12 +101,26 @@ def test_the_step_that_decides_is_drawn() -> None:
     assert chain("float64", 1e300, "float32", "bfloat16").picture is None
 
 
-@pytest.mark.parametrize(("at", "rows"), [("1e6", 2), ("7.3", 1)])
-def test_labels_of_two_ticks_are_not_drawn_on_each_other(at: str, rows: int) -> None:
-    """1e6 is far beyond 254 and 255, which lie at one place then; 7 and 8 are the ends of the bar."""
-    shown = texts(healthy(page("conversion", source="float32", via="int64", target="uint8", at=at)))
-    assert shown.count("lp-tick-labels") == 1
-    assert shown.count("lp-two-rows") == shown.count("lp-lower-row") == rows - 1
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [({"at": "1e6"}, [0, 1]), ({"at": "7.3"}, [0, 0]), ({"via": "int16", "target": "uint2", "at": "1e6"}, [0, 1, 2])],
+)
+def test_labels_of_ticks_are_not_drawn_on_each_other(query: dict[str, str], rows: list[int]) -> None:
+    """1e6 is far beyond 254 and 255, or the values of uint2, which lie at one place then; 7 and 8 are the ends."""
+    asked_for = {"source": "float32", "via": "int64", "target": "uint8", **query}
+    shown = texts(healthy(page("conversion", **asked_for)))
+    assert [int(row) for row in re.findall(r"--row:(\d)", shown)] == rows
+    assert f"--rows:{max(rows) + 1}" in shown
+
+
+@given(places=st.lists(st.floats(-50, 150), min_size=1, max_size=5).map(sorted))
+def test_labels_in_one_row_are_apart(places: list[float]) -> None:
+    value, fmt = reference.Value.of(1), lp.as_format("float16")
+    scale = Scale(fmt, tuple(Tick(place, value, 0) for place in places), None, None, None, "1", (0, 1))
+    rows = scale.label_rows()
+    for (first, row), (second, other) in combinations(zip(places, rows, strict=True), 2):
+        assert row != other or abs(first - second) >= 20
+    assert sorted(set(rows)) == list(range(max(rows) + 1))
 
 
 def test_the_witness_button() -> None:

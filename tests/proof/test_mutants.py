@@ -153,5 +153,11 @@ def test_a_change_is_noticed(runner: Runner, path: str, line: str, changed: str,
 
 
 @pytest.mark.slow
+def test_a_function_is_the_name_of_all_its_cases(runner: Runner) -> None:
+    tests = ["tests/cast/test_cast_errors.py::test_values"]
+    assert runner.run(None, tests, 300).ran > 10
+
+
+@pytest.mark.slow
 def test_the_text_without_a_change_survives(runner: Runner) -> None:
     assert runner.run(None, ["tests/spec/test_p3109.py"], 300).end == "survived"

@@ -112,8 +112,9 @@ class _Chosen:
         self._ran = 0
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        def place(item: Any) -> int:  # a name may be that of a whole file
-            return self._order.get(item.nodeid, self._order.get(item.nodeid.partition("::")[0], -1))
+        def place(item: Any) -> int:  # a name may be that of all cases of a function, or of a whole file
+            names = (item.nodeid, item.nodeid.partition("[")[0], item.nodeid.partition("::")[0])
+            return min((self._order[name] for name in names if name in self._order), default=-1)
 
         items[:] = sorted((item for item in items if place(item) >= 0), key=place)
 
