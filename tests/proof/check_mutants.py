@@ -148,7 +148,7 @@ def run_all(mutants: list[Mutant], tests: Tests, stored: dict[str, Any], options
             thread.start()
         for thread in threads:
             thread.join()
-        killers = sorted({stored[key(mutant)][3] for mutant in left if stored.get(key(mutant), " ")[1] == "killed"})
+        killers = sorted({row[3] for mutant in left if (row := stored.get(key(mutant))) and row[1] == "killed"})
         if killers:
             runner = Runner(ROOT, Path(temporary) / "unchanged")
             result = runner.run(None, [name for name in killers if "::" in name], 1800, every=True)

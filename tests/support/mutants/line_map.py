@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,6 +102,24 @@ class Test(tuple[float, str]):
     __slots__ = ()
 
 
+def _of_today(stored: dict[str, Any]) -> dict[str, Any]:
+    """Return what is stored of a group, without tests that are no longer there."""
+    texts: dict[str, str] = {}
+    gone = set()
+    for number, name in enumerate(stored["tests"]):
+        path, _, function = name.partition("[")[0].partition("::")
+        if path not in texts:
+            texts[path] = (ROOT / path).read_text(encoding="utf-8") if (ROOT / path).is_file() else ""
+        if path.startswith("tests/") and f"def {function.rpartition('::')[2]}(" not in texts[path]:
+            gone.add(number)
+    if gone:
+        for of_file in stored["lines"].values():
+            for line, numbers in of_file.items():
+                of_file[line] = [number for number in numbers if number not in gone]
+    kept = [number for number in range(len(stored["tests"])) if number not in gone]
+    return {**stored, "kept": kept}
+
+
 class LineMap:
     """What is stored of all groups that have been run."""
 
@@ -109,7 +128,7 @@ class LineMap:
         for group in groups:
             path = STORE / f"{group}.json"
             if path.is_file():
-                self._groups[group] = json.loads(path.read_text(encoding="utf-8"))
+                self._groups[group] = _of_today(json.loads(path.read_text(encoding="utf-8")))
 
     def tests_of_lines(self, path: str, lines: Iterable[int] | None) -> dict[str, float]:
         """Return the tests that execute one of the lines (None: any line of a function of the file), with seconds."""
@@ -126,7 +145,8 @@ class LineMap:
         found: dict[str, float] = {}
         for group in groups:
             if group in self._groups:
-                found.update(zip(self._groups[group]["tests"], self._groups[group]["seconds"], strict=True))
+                stored = self._groups[group]
+                found.update((stored["tests"][number], stored["seconds"][number]) for number in stored["kept"])
         return found
 
 

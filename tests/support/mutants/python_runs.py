@@ -135,7 +135,8 @@ def _test(tests: list[str], every: bool, report: Path, temporary: Path) -> int:
     import pytest
 
     files = list(dict.fromkeys(name.partition("::")[0] for name in tests))
-    names = tests if len(tests) <= 40 else files
+    functions = list(dict.fromkeys(name.partition("[")[0] for name in tests))  # cases may have other names today
+    names = functions if len(functions) <= 40 else files
     quiet = ["-q", "--tb=line", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "", "-o", "addopts="]
     quiet += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # hypothesis is loaded already
     quiet += ["--strict-markers", "--doctest-modules", "--doctest-glob=*.md", f"--basetemp={temporary}"]
