@@ -11,7 +11,7 @@ import pytest
 from lowprec import as_format
 from lowprec.explorer import template_filters, url_query
 from lowprec.explorer.page_states import FORMAT_NAMES, Anatomy, Arithmetic, Compare, Quantize, Rounding, Saturation
-from lowprec.explorer.views import anatomy, conversion, number_line, numbers, tensor, uploaded_tensor
+from lowprec.explorer.views import anatomy, conversion, errors, number_line, numbers, tensor, uploaded_tensor
 from lowprec.explorer.views.quantize import Settings, elements, quantize, slices
 from lowprec.reference.exact_cast import Value, decode, encode
 from lowprec.spec.formats import NUMERIC, Format
@@ -216,8 +216,20 @@ def test_the_most_points_of_a_line() -> None:
     assert len(rows) == 32
 
 
+def test_wide_formats_have_fewer_cells_of_an_error_curve() -> None:
+    """A curve alone has about 320 distances of a format of 16 bits, and 60 of a wider one."""
+    ends = errors.Range(Fraction(0), Fraction(1))
+    arguments: dict[str, Any] = {"saturate": True, "round_mode": "up", "overflow": "default"}
+    cells = {}
+    for name in ("float16", "tf32"):
+        fmt = as_format(name)
+        cells[name] = len(errors.curve(fmt, "toward_zero", ends, "absolute", Value.of(0), 1, **arguments).curve.cells)
+    assert cells["float16"] > 3 * cells["tf32"]
+
+
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.is_float], ids=lambda fmt: fmt.name)
 def test_the_most_marks_of_an_axis(fmt: Format) -> None:
     marks = number_line.line(fmt, "0.3", fmt.max_code // 2, "symlog").marks
+    assert all(text == "0" or text.lstrip("-").startswith("2^") for _, text in marks)
     assert 2 <= len(marks) <= 14
     assert len({place for place, _ in marks}) == len(marks)

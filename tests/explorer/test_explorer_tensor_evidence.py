@@ -67,7 +67,8 @@ def test_large_tensors_are_checked_in_part(scheme: str, shape: tuple[int, ...], 
     checked = view.check_tensor(found, FLOAT32)
     assert time.process_time() - start < 2
     assert [check.differ for one in checked for check in one.checks] == [0] * len(checked)
-    assert 4000 < checked[0].checks[0].tried <= view.MOST_CHECKED
+    assert 4000 < checked[0].checks[0].tried <= 4096
+    assert checked[0].checks[0].tried == 4096 or len(shape) > 1  # whole rows of blocks
     chance = quantize(x, Quantize(scheme=scheme, fmt="float4_e2m1fn", axis=axis, rounding="stochastic_a").settings())
     assert "random numbers" in view.check_tensor(chance, FLOAT32)[0].problem
 
