@@ -11,7 +11,7 @@ FOLDERS = {  # folder of the package -> the folders of tests that test it
     "loss": {"loss"},
     "onnx": {"onnx_models"},  # a folder `onnx` would be imported where ONNX's package is missing
     "conformance": {"conformance"},
-    "checkpoints": {"checkpoints"},
+    "checkpoints": {"checkpoints", "proof"},
     "cli": {"cli"},
     "explorer": {"explorer"},
 }
