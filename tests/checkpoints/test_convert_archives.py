@@ -161,3 +161,14 @@ def test_a_broken_lzma_header(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     for command, *options in (["inspect"], ["convert", str(tmp_path / "y.npz"), "--to", "float16"]):
         assert main([command, str(tmp_path / "x.npz"), *options]) == 1
         assert capsys.readouterr().err.startswith(f"lowprec: {tmp_path / 'x.npz'}: must be a readable .npz archive; ")
+
+
+def test_a_member_that_is_not_named_as_an_array(tmp_path: Path) -> None:
+    """NumPy's `load` takes members by the ending .npy; another one is copied, whatever it holds."""
+    np.savez(tmp_path / "x.npz", w=np.ones(3, np.float32))
+    with zipfile.ZipFile(tmp_path / "x.npz", "a") as archive:
+        archive.writestr("notes", archive.read("w.npy"))
+    assert {one.name: one.format for one in inspect(tmp_path / "x.npz")} == {"w": "float32", "notes": "bytes"}
+    convert(tmp_path / "x.npz", tmp_path / "y.npz", to="bfloat16", raw=True)
+    with zipfile.ZipFile(tmp_path / "x.npz") as before, zipfile.ZipFile(tmp_path / "y.npz") as after:
+        assert after.read("notes") == before.read("notes")

@@ -17,6 +17,7 @@ import lowprec as lp
 from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.files import symbolic_links
 from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.files.symbolic_links import files_in
 from lowprec.cli import main
 
 onnx: Any = optional("onnx")
@@ -282,3 +283,13 @@ def test_a_target_that_is_deep(source: Path, tmp_path: Path) -> None:
         assert leftovers(tmp_path) == []
     finally:
         _flatten(tmp_path / "out")
+
+
+def test_files_in_a_folder_do_not_follow_links_that_lead_out(tmp_path: Path) -> None:
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "x").write_bytes(b"")
+    (tmp_path / "inside" / "link").symlink_to(tmp_path / "outside")
+    (entry,) = files_in(tmp_path / "inside")
+    assert "outside of the folder" in entry.problem
+    assert [entry.name for entry in files_in(tmp_path / "inside", follow=True)] == ["link/x"]

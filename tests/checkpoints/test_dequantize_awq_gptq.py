@@ -219,3 +219,10 @@ def test_faults(name: str) -> None:
 def test_modules_that_are_not_quantized() -> None:
     tensors, config, values = gptq(64, 32, 32)
     check((tensors, {**config, "dynamic": {"-:.*norm.*": {}}}, values))
+
+
+@pytest.mark.parametrize("make", [awq, gptq])
+def test_groups_of_one_input_that_the_shapes_say(make: Any) -> None:
+    tensors, config, expected = make(32, 32, 1)
+    tensors.pop(P + "g_idx", None)
+    check((tensors, {name: value for name, value in config.items() if name != "group_size"}, expected))

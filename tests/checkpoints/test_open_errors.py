@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.quantized_checkpoints import LAYOUTS, READ, REFUSED, name_of_values, tensors_of, write_folder
+from support.quantized_checkpoints import LAYOUTS, READ, REFUSED, name_of_values, tensors_of, write, write_folder
 from support.typed_tensors import (
     BF16,
     F8,
@@ -173,3 +173,12 @@ def test_layouts_that_are_not_read(name: str) -> None:
             assert found[name_of_values(checkpoint)].dtype == BF16
         assert found.read(checkpoint.codes, raw=True).shape == checkpoint.quantized[checkpoint.codes][1]
         assert found["lm_head.weight"].shape == (4, 8)
+
+
+def test_scales_of_columns(tmp_path: Path) -> None:
+    """ModelOpt's AWQ multiplies the inputs by them: without, the values would be others."""
+    names = ("weight", "weight_scale", "weight_scale_2", "pre_quant_scale")
+    types = (("U8", (4, 8)), ("F8_E4M3", (4, 1)), ("F32", ()), ("BF16", (16,)))
+    path = write(tmp_path / "x.safetensors", {f"a.{name}": one for name, one in zip(names, types, strict=True)})
+    with pytest.raises(FileError, match=r"'a\.pre_quant_scale': is a scale of columns, which is not supported"):
+        lp.checkpoints.open(path)

@@ -237,3 +237,16 @@ def test_experts_that_share_scales_are_kept(tmp_path: Path) -> None:
         convert(source, tmp_path / "out", recipe="fp8-dynamic")
     convert(source, tmp_path / "out", to="bfloat16")
     assert read_tensors(tmp_path / "out")[GATE_UP].tobytes() == values.tobytes()
+
+
+def test_also_names_stacks_as_they_are_stored(tmp_path: Path) -> None:
+    """What engines keep for its name, such as a vision tower, is quantized where `also` names the stored tensor."""
+    tower = {name.replace("model.", "model.visual.", 1): one for name, one in experts().items() if "experts" in name}
+    folder = write_folder(tmp_path / "in", {**experts(), **tower}, experts_config())
+
+    def converted(**options: Any) -> int:
+        report = convert(folder, tmp_path / "out", recipe="fp8-dynamic", dry_run=True, **options)
+        return sum(one.action == "converted" and "visual" in one.name for one in report.tensors)
+
+    assert converted() == 0
+    assert converted(also=sorted(tower)) == len(SINGLE)

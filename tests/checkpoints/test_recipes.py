@@ -235,3 +235,12 @@ def test_on_a_cluster(model: Path, tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     convert(model, tmp_path / "out", recipe="nvfp4a16", dask="local", threads=2)
     assert tensors_of(tmp_path / "out") == tensors_of(GOLDEN / "NVFP4A16")
+
+
+def test_the_second_scale_of_zeros(tmp_path: Path) -> None:
+    """llm-compressor divides by the largest magnitude; where that is no finite number the scale is 1."""
+    zeros = {"model.layers.0.mlp.up_proj.weight": np.zeros((16, 32), np.float32)}
+    model = write_folder(tmp_path / "zeros", zeros, {"model_type": "x"}, shards=1)
+    convert(model, tmp_path / "out", recipe="nvfp4a16")
+    (scale,) = (one for name, one in tensors_of(tmp_path / "out").items() if name.endswith("weight_global_scale"))
+    assert np.frombuffer(scale[2], np.float32).tolist() == [1]
