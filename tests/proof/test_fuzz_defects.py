@@ -133,6 +133,17 @@ def test_blocks_in_axes_that_no_array_can_have(tmp_path: Path) -> None:
     assert inspect(tmp_path / "x.safetensors")[0].shape == (2**62, 0)
 
 
+@pytest.mark.parametrize("length", range(50, 70))
+def test_a_value_that_is_cut_at_a_blank(length: int, tmp_path: Path) -> None:
+    """The error ended with blanks, as if a reason were missing."""
+    header = {"descr": f"<{' ' * length}i8", "fortran_order": False, "shape": (3,)}
+    with (tmp_path / "x.npy").open("wb") as stream:
+        stream.write(b"\x93NUMPY\x01\x00" + len(str(header)).to_bytes(2, "little") + str(header).encode() + bytes(24))
+    with pytest.raises(FileError, match=r"must be bools, integers or real floats; got .*\S$"):
+        inspect(tmp_path / "x.npy")
+    assert not str(FileError("got [1, ")).endswith(" ")
+
+
 def test_more_axes_than_an_array_can_have(tmp_path: Path) -> None:
     stream = io.BytesIO()
     fields = {"descr": "<f4", "fortran_order": False, "shape": (1,) * 65}
