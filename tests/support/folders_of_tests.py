@@ -2,12 +2,12 @@
 
 FOLDERS = {  # folder of the package -> the folders of tests that test it
     "_native": {"native", "cuda"},
-    "spec": {"spec"},
+    "spec": {"spec", "quantize"},
     "reference": {"reference"},
-    "arrays": {"libraries"},
+    "arrays": {"libraries", "spec"},
     "plans": {"spec", "cast", "quantize"},
     "backends": {"native", "cuda", "libraries"},
-    "ops": {"cast", "quantize", "libraries"},
+    "ops": {"cast", "quantize", "libraries", "spec"},
     "loss": {"loss"},
     "onnx": {"onnx_models"},  # a folder `onnx` would be imported where ONNX's package is missing
     "conformance": {"conformance"},
