@@ -151,7 +151,7 @@ class Examiner:
     def _check_text(self, path: Path, what: str, text: str) -> None:
         if not text.isprintable():
             raise DefectError(f"{what}: the error is not one line that can be printed: {text[:300]!a}")
-        if text.endswith((" ", "; ", ": ")):
+        if text.endswith((" ", ";", ":")):
             raise DefectError(f"{what}: the error does not say why: {text[:300]}")
         if len(text) > LONGEST_LINE:
             raise DefectError(f"{what}: the error has {len(text)} characters: {text[:300]}")
