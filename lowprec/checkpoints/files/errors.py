@@ -28,7 +28,7 @@ RuntimeError stands for the last two: for a password, and (a subclass of it) for
 class FileError(Exception):
     """A file that cannot be read or written; the message is one line that names it."""
 
-    def __init__(self, message: str = "") -> None:
+    def __init__(self, message: str) -> None:
         super().__init__(message.rstrip())  # a name or a value in it may be cut at a blank
 
 
