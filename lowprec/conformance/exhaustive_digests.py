@@ -14,8 +14,9 @@ from .exhaustive_variants import SLICE, SLICES, Variant, slice_name
 
 __all__ = ["CHUNK", "expected_runs", "file_text", "kept_digests", "pieces", "read_digests", "slice_digest", "total"]
 
-CHUNK = 1 << 19
-"""How many inputs are converted at a time: few enough for one thread, unless `set_num_threads` asked for more."""
+CHUNK = 1 << 17
+"""How many inputs are converted at a time: few enough for one thread, unless `set_num_threads` asked for more, and for
+what array-API calls keep between two steps to stay in the processor's cache."""
 
 _HEADER = """\
 # SHA-256 of what float32 inputs become, by `lowprec conformance --exhaustive --write-digests`, from exact arithmetic.
