@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import collections
-import ctypes
-import ctypes.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +15,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import hypothesis
 from support.daily_share import in_share
+from support.float_modes import MODES, can_set, in_mode
 from support.optional import Missing, optional
 
 import lowprec as lp
@@ -73,9 +72,6 @@ torch: Any = optional("torch")
 if not isinstance(torch, Missing):
     torch.ones(1 << 20).add_(1)  # torch's threads start here: they keep the mode that the thread starting them is in
 
-LIBM = ctypes.util.find_library("m")
-FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO = 0x800, 0x400, 0xC00  # x86
-
 
 @pytest.fixture(params=["whole", "pieces"])
 def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -89,22 +85,13 @@ def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     return 3
 
 
-@pytest.fixture(params=["flush to zero", "upward", "downward", "toward zero"])
+@pytest.fixture(params=MODES[1:])
 def odd_mode(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Leave the calling thread in a floating-point mode that would change the bits."""
-    if os.uname().machine != "x86_64" or LIBM is None:
-        pytest.skip("the modes are set for x86-64")
-    libm = ctypes.CDLL(LIBM)
-    if request.param == "flush to zero":
-        assert torch.set_flush_denormal(True)
+    """Leave the calling thread in a floating-point mode that would change the bits; it must be put back after calls."""
+    if not can_set():
+        pytest.skip("the modes are set for x86-64 and aarch64 with glibc")
+    with in_mode(request.param):
         yield
-        torch.set_flush_denormal(False)
-        return
-    mode = {"upward": FE_UPWARD, "downward": FE_DOWNWARD, "toward zero": FE_TOWARDZERO}[request.param]
-    assert libm.fesetround(mode) == 0
-    yield
-    assert libm.fegetround() == mode  # the caller's mode is put back
-    libm.fesetround(0)
 
 
 @pytest.fixture

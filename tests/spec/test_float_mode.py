@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 from support import float_mode_digest
-from support.float_modes import MODES, can_set
+from support.float_modes import MODES, PROCESSORS, can_set
 from support.paths import with_support
 
 import lowprec as lp
 from lowprec.plans import cast_plan
 from lowprec.spec.float_mode import default_mode
 
-IS_GLIBC = os.uname().machine == "x86_64" and platform.libc_ver()[0] == "glibc"
-glibc_only = pytest.mark.skipif(not IS_GLIBC, reason="the modes are set for x86-64 and glibc")
+IS_KNOWN = os.uname().machine in PROCESSORS and platform.libc_ver()[0] == "glibc"
+known_only = pytest.mark.skipif(not IS_KNOWN, reason="the modes are set for x86-64 and aarch64 with glibc")
 ODD = [mode for mode in MODES if mode != "nearest"]
 
 
@@ -34,7 +34,7 @@ def digest(mode: str) -> dict[str, Any]:
     return found
 
 
-@glibc_only
+@known_only
 def test_random_calls_draw_modes() -> None:
     assert can_set()  # False under valgrind alone, whose arithmetic knows no modes
 
@@ -46,14 +46,14 @@ def nearest() -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@glibc_only
+@known_only
 @pytest.mark.parametrize("mode", ODD)
 def test_nothing_depends_on_the_mode(nearest: dict[str, Any], mode: str) -> None:
     assert digest(mode) == nearest | {"mode": mode}
 
 
 @pytest.mark.slow
-@glibc_only
+@known_only
 def test_every_plan_is_there(nearest: dict[str, Any]) -> None:
     assert nearest["mode"] == "nearest"
     casts = float_mode_digest.cast_plans()
@@ -65,7 +65,7 @@ def test_every_plan_is_there(nearest: dict[str, Any]) -> None:
 
 
 @pytest.mark.one_in(5)
-@glibc_only
+@known_only
 @pytest.mark.parametrize("mode", MODES)
 def test_what_the_modes_changed_once(mode: str) -> None:
     # The first overflowing magnitudes of the Cast page: > 464, >= 248, >= 61440 twice; NaN, or Inf, from there on.

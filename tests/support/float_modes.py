@@ -7,30 +7,48 @@ import ctypes
 import ctypes.util
 import functools
 import os
+import platform
 import struct
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["MODES", "can_set", "in_mode", "mode_in_force", "set_mode"]
+__all__ = ["MODES", "PROCESSORS", "can_set", "in_mode", "mode_in_force", "set_mode"]
 
-ROUNDINGS = {"nearest": 0x000, "down": 0x400, "up": 0x800, "toward zero": 0xC00}  # x87's bits; MXCSR's are 3 higher
-FLUSH, SUBNORMALS_ARE_ZERO = 0x8000, 0x0040
-MODES = (*ROUNDINGS, "flush")
+MODES = ("nearest", "down", "up", "toward zero", "flush")
 
-_FENV_BYTES, _MXCSR = 32, 28  # of glibc's fenv_t on x86-64
+
+class Processor(NamedTuple):
+    """How glibc and the control register of a processor hold the modes."""
+
+    roundings: dict[str, int]
+    """Arguments of fesetround."""
+    fenv_bytes: int
+    """The size of fenv_t."""
+    control: int
+    """Where fenv_t has the 32 bits of the control register."""
+    flush: int
+    """The bits of that register that take subnormals as zero, as results and as operands."""
+
+
+PROCESSORS = {
+    # x87's bits; those of MXCSR, to which `flush` belongs, are 3 higher, and glibc sets both
+    "x86_64": Processor({"nearest": 0, "down": 0x400, "up": 0x800, "toward zero": 0xC00}, 32, 28, 0x8040),
+    # RMode and FZ of FPCR
+    "aarch64": Processor({"nearest": 0, "up": 1 << 22, "down": 2 << 22, "toward zero": 3 << 22}, 8, 0, 1 << 24),
+}
 
 
 @functools.cache
 def _libm() -> Any:
-    return ctypes.CDLL(ctypes.util.find_library("m"))
+    return ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
 
 
 @functools.cache
 def can_set() -> bool:
-    """Whether modes that are set are in force on this machine: x86-64 with glibc, but not under valgrind."""
-    if os.uname().machine != "x86_64" or ctypes.util.find_library("m") is None:
+    """Whether modes that are set are in force here: on a known processor with glibc, but not under valgrind."""
+    if os.uname().machine not in PROCESSORS or platform.libc_ver()[0] != "glibc":
         return False
     in_force = []
     for mode in MODES:
@@ -41,14 +59,14 @@ def can_set() -> bool:
 
 
 def set_mode(mode: str) -> None:
-    """Set the floating-point mode of this thread, for SSE and x87; glibc on x86-64."""
-    libm = _libm()
-    memory = ctypes.create_string_buffer(_FENV_BYTES)
-    assert libm.fesetround(ROUNDINGS.get(mode, 0)) == 0
+    """Set the floating-point mode of this thread, where `can_set`; on x86-64 that of SSE and of x87."""
+    libm, processor = _libm(), PROCESSORS[os.uname().machine]
+    memory = ctypes.create_string_buffer(processor.fenv_bytes)
+    assert libm.fesetround(processor.roundings.get(mode, 0)) == 0
     assert libm.fegetenv(memory) == 0
-    (word,) = struct.unpack_from("<I", memory, _MXCSR)
-    flags = FLUSH | SUBNORMALS_ARE_ZERO
-    struct.pack_into("<I", memory, _MXCSR, word | flags if mode == "flush" else word & ~flags)
+    (word,) = struct.unpack_from("<I", memory, processor.control)
+    word = word | processor.flush if mode == "flush" else word & ~processor.flush
+    struct.pack_into("<I", memory, processor.control, word)
     assert libm.fesetenv(memory) == 0
 
 
