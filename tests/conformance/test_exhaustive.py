@@ -48,8 +48,8 @@ def test_a_difference_is_named() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda codes: codes.astype(np.uint16), "give uint16 of shape (524288,), expected uint8 of shape (524288,)"),
-        (lambda codes: codes[1:], "give uint8 of shape (524287,), expected uint8 of shape (524288,)"),
+        (lambda codes: codes.astype(np.uint16), "give uint16 of shape (131072,), expected uint8 of shape (131072,)"),
+        (lambda codes: codes[1:], "give uint8 of shape (131071,), expected uint8 of shape (131072,)"),
     ],
 )
 def test_a_result_of_another_kind_is_named(change: Any, said: str) -> None:
