@@ -31,7 +31,7 @@ def test_every_long_run_is_in_one_schedule() -> None:
     job = WORKFLOWS["proof"]["jobs"]["run"]
     named = [json.loads(text) for text in re.findall(r"'(\[.*?\])'", job["strategy"]["matrix"]["name"])]
     script = (ROOT / ".ci" / "proof").read_text(encoding="utf-8")
-    # GitHub's runners for x86-64 are Ubuntu, whose apt has no packages for aarch64: ci.yml has a runner of that processor.
+    # The runners for x86-64 are Ubuntu, whose apt has no packages for aarch64: ci.yml has a runner of that processor.
     runs = sorted([*named[0], *named[1], "aarch64"])
     assert "ubuntu-24.04-arm" in WORKFLOWS["ci"]["jobs"]["quick"]["strategy"]["matrix"]["os"]
     assert runs == sorted(re.findall(r"^all=\((.*)\)$", script, re.M)[0].split())
