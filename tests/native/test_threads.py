@@ -129,11 +129,12 @@ CALLS = [
     lambda: measure(x, lp.as_format("float8_e4m3fn")).sqnr_db,
 ]
 done = []
+least = os.sysconf("SC_THREAD_STACK_MIN") if hasattr(os, "sysconf") else 0
 for isa in _kernels.available_isas():
     _kernels.use_isa(isa)
     for call in CALLS:
         expected = np.asarray(call()).tobytes()  # what is made once, programs and modules, is there now
-        threading.stack_size(max(32 * 1024, os.sysconf("SC_THREAD_STACK_MIN")))
+        threading.stack_size(max(32 * 1024, least))
         thread = threading.Thread(target=lambda: done.append(np.asarray(call()).tobytes() == expected))
         thread.start()
         thread.join()
