@@ -80,6 +80,7 @@ def convert(
     dask: str | None = None,
     follow_links: bool = False,
     resume: bool = False,
+    part: bool = False,
 ) -> Report:
     """Convert the floating-point tensors of a checkpoint to another format, chunk by chunk, in bounded memory.
 
@@ -155,6 +156,10 @@ def convert(
         interrupted or killed; continue with those that an earlier call kept, if its arguments, its version of lowprec
         and its source were the same, and start over otherwise. `threads`, `max_memory`, `overwrite`, `verify`,
         `progress` and `dask` may differ. Only one call at a time can write to `dst` so.
+    part : bool
+        Take a part of a model without the others, which is an error otherwise: one file of several, or a folder that
+        lacks shards. The first file of a split GGUF model stands for all of them, with `part` for itself. An index that
+        names missing shards is not written; codes whose scales are in other parts are an error.
 
     Returns
     -------
@@ -225,14 +230,14 @@ def convert(
             raise ValueError(text)
     raw, dry_run, overwrite = as_flag(raw, "raw"), as_flag(dry_run, "dry_run"), as_flag(overwrite, "overwrite")
     verify, follow_links = as_flag(verify, "verify"), as_flag(follow_links, "follow_links")
-    resume = as_flag(resume, "resume")
+    resume, part = as_flag(resume, "resume"), as_flag(part, "part")
     check_style(progress)
     memory, n = parse_size(max_memory), as_thread_count(threads)
     check_least(memory)
     path, new = Path(src), Path(dst)
     numbers = None if source is None else as_number_format(source, "source")
     rules = None if target is None else make_element_rules(target, options)
-    container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory))
+    container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory), part=part)
     with naming(path):
         if layout is not None:
             plan = plan_relabel(container, layout)
@@ -246,6 +251,9 @@ def convert(
             )
         tensor_count = max(len(container.tensors), len(plan.tensor_plans))
         n, chunk_bytes = choose_chunks(plan, memory, n, BASE + PER_TENSOR * tensor_count)
+    plan.remarks += container.remarks
+    if container.part and plan.descriptions:
+        plan.remarks.append("what config.json says of modules that are not quantized is true of this part alone")
     real = check_target(container, new, overwrite)
     remove_descriptions(container, plan.misfits)
     if plan.dtype:

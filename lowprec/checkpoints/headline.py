@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..spec.formats import BFLOAT16
 from ..spec.opset_rules import NEWEST
 from .containers.container import Container
+from .containers.gguf_file import GgufFile
+from .containers.gguf_types import UNKNOWN
 from .containers.tensors import StoredTensor
 from .element_rules import ElementRules
 from .files.errors import FileError
-from .layouts import fp8
+from .layouts import fp8, gguf
 from .layouts.weight import Weight
 from .operations.dequantize import Dequantize
 from .planning.companions import find_companions
@@ -59,19 +61,25 @@ def grouped_scheme(weight: Weight) -> Scheme:
     return scheme
 
 
-def _kinds(tensors: Sequence[StoredTensor], weights: Sequence[Weight], method: str) -> str:
-    """Return what most of the bytes are."""
+def _kinds(container: Container, weights: Sequence[Weight], method: str) -> str:
+    """Return what most of the bytes are: of GGUF, whose tensors have a type each, types without values too."""
     nbytes: Counter[str] = Counter()
-    plain = {one.name: one for one in tensors}
+    plain = {one.name: one for one in container.tensors}
+    total = sum(one.location.nbytes for one in container.tensors)
     for weight in weights:
         for part in weight.tensors:
             nbytes[kind_text(weight)] += part.location.nbytes
             plain.pop(part.name, None)
-    if weights:
-        return " and ".join(name for name, _ in nbytes.most_common())
+    for name, found in gguf.types_without_values(container).items():
+        for one in found:
+            nbytes[f"{gguf.NAME} {name}"] += plain.pop(one.name).location.nbytes
+    others: Counter[str] = Counter()
     for one in plain.values():
-        nbytes[one.fmt.name if one.fmt else one.type_name] += one.location.nbytes
-    total = nbytes.total()
+        others[one.fmt.name if one.fmt else one.type_name] += one.location.nbytes
+    if nbytes:
+        most = {name: n for name, n in others.items() if 2 * n >= total} if isinstance(container, GgufFile) else {}
+        return " and ".join(name for name, _ in (nbytes + Counter(most)).most_common())
+    nbytes = others
     formats = " and ".join(name for name, n in nbytes.most_common() if n >= SMALL * total) or "no tensors"
     return f"{method}, in {formats}" if method else formats
 
@@ -106,7 +114,9 @@ def _size(nbytes: int) -> str:
 def contents_text(container: Container, weights: Sequence[Weight], method: str = "") -> str:
     """Return what the tensors of a container are, how many layers they make, and their bytes."""
     nbytes = sum(one.location.nbytes for one in container.tensors)
-    return f"{_kinds(container.tensors, weights, method)}{_layers(container.tensors)}: {_size(nbytes)}"
+    files = container.file_count if isinstance(container, GgufFile) else 1
+    place = f", {container.part}" if container.part else f", {files} files" if files > 1 else ""
+    return f"{_kinds(container, weights, method)}{_layers(container.tensors)}{place}: {_size(nbytes)}"
 
 
 def headline(container: Container) -> str:
@@ -120,7 +130,10 @@ def headline(container: Container) -> str:
     try:
         described = quantization_of(container)
         method = str(described.get("quant_method", "quantized"))[:40] if described else ""
-        if not container.codes_suffix:
+        unread = gguf.types_without_values(container)
+        if unread:
+            weights, why = quantized_weights(container), _why_unread(unread)
+        elif not container.codes_suffix:
             plan = plan_conversion(container, _RULES, NamePatterns("include"), NamePatterns("exclude"))
             nbytes = sum(one.nbytes for one in plan.outputs)
             weights = [one.operation.weight for one in plan.tensor_plans if isinstance(one.operation, Dequantize)]
@@ -130,6 +143,12 @@ def headline(container: Container) -> str:
     if why:
         return f"{text}; cannot be dequantized: {why}"
     return f"{text}; to {BFLOAT16.name} {_size(nbytes)}" if weights else text
+
+
+def _why_unread(unread: Mapping[str, Sequence[StoredTensor]]) -> str:
+    """Return which types have no values, and what can be done with them."""
+    copied = "" if any(name.startswith(UNKNOWN) for name in unread) else "; a recipe copies them"
+    return f"no values are known of {gguf.types_text(unread)}{copied}"
 
 
 def _why_not(container: Container, error: str) -> tuple[str, list[Weight]]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..loss.error_stats import CHUNK, ElementStats
 from ..ops.codes import decode, unpack
+from ..spec.arguments import as_flag
 from ..spec.counted_text import count_text
 from ..spec.notebook_html import html_block, html_lines, html_table
 from ..spec.text_tables import aligned_table
@@ -34,7 +35,8 @@ class Entry:
     Attributes
     ----------
     name, format, shape, nbytes : str, str, tuple of int, int
-        The format is what the file calls it where it holds no numbers.
+        The format is what the file calls it where it holds no numbers. Of a type of GGUF that is not known, the bytes
+        up to the next tensor.
     nan, inf : int or None
         How many elements are NaN, how many infinite; None without `stats`.
     low, high : float, int or None
@@ -78,6 +80,7 @@ def inspect(
     stats: bool = False,
     follow_links: bool = False,
     max_memory: int | str = "256M",
+    part: bool = False,
 ) -> Entries:
     """List the tensors of a checkpoint: a .safetensors, .gguf, .npy, .npz or .onnx file, or a folder of .safetensors.
 
@@ -93,6 +96,8 @@ def inspect(
         As in `convert`; only the links of files with tensors matter here.
     max_memory : int or str
         As in `convert`: how much memory the names, shapes and places of tensors may take.
+    part : bool
+        As in `convert`: list a part of a model without the others.
 
     Returns
     -------
@@ -116,20 +121,29 @@ def inspect(
     >>> entry.format, entry.shape, entry.nbytes, entry.low, entry.high
     ('float32', (1, 2), 8, -2.0, 0.5)
     """
-    return _entries(_open(path, source, follow_links, max_memory), stats)
+    return _entries(_open(path, source, follow_links, max_memory, part), stats)
 
 
 def inspect_with_headline(
-    path: str | os.PathLike[str], *, source: object, stats: bool, follow_links: bool, max_memory: int | str
+    path: str | os.PathLike[str],
+    *,
+    source: object,
+    stats: bool,
+    follow_links: bool,
+    max_memory: int | str,
+    part: bool = False,
 ) -> tuple[Entries, str]:
     """Return what `inspect` returns, and what the checkpoint is in a line."""
-    container = _open(path, source, follow_links, max_memory)
+    container = _open(path, source, follow_links, max_memory, part)
     return _entries(container, stats), headline(container)
 
 
-def _open(path: str | os.PathLike[str], source: object, follow_links: bool, max_memory: int | str) -> Container:
+def _open(
+    path: str | os.PathLike[str], source: object, follow_links: bool, max_memory: int | str, part: bool
+) -> Container:
     fmt = None if source is None else as_number_format(source, "source")
-    return open_container(Path(path), fmt, follow_links=follow_links, limits=Limits(parse_size(max_memory)))
+    limits, part = Limits(parse_size(max_memory)), as_flag(part, "part")
+    return open_container(Path(path), fmt, follow_links=follow_links, limits=limits, part=part)
 
 
 def _entries(container: Container, stats: bool) -> Entries:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..ops.interchange import to_torch
+from ..spec.arguments import as_flag
 from ..spec.formats import BFLOAT16, Format, as_format
 from .arguments import as_number_format
 from .containers.container import Container
@@ -23,7 +24,7 @@ from .files.limits import Limits, parse_size
 from .headline import contents_text
 from .layouts.weight import Weight
 from .layouts.weight_reader import WeightReader
-from .planning.companions import find_companions
+from .planning.companions import check_part, find_companions
 from .planning.quantized_weights import VALUES, quantized_weights
 from .tensor_info import TensorInfo, info_of
 from .value_reader import check_shape, read_plain, read_values, values_format
@@ -254,6 +255,10 @@ class Checkpoint(Mapping[str, Array]):
         text = self._companions.get(tensor.name)
         if text is not None:
             raise FileError(f"{self.path}: {text}; it would not be applied (raw=True reads the codes all the same)")
+        try:
+            check_part(self._container, [tensor], " (raw=True reads the codes)")
+        except FileError as error:
+            raise self._named(error) from None
 
 
 def _rows(rows: slice, shape: tuple[int, ...]) -> range:
@@ -275,6 +280,7 @@ def open(
     source: object = None,
     follow_links: bool = False,
     max_memory: int | str = "256M",
+    part: bool = False,
 ) -> Checkpoint:
     """Open a checkpoint as a mapping from names to arrays: quantized weights as their values, all else as it is.
 
@@ -292,6 +298,8 @@ def open(
         .npy and .npz: the format of codes whose header does not name it.
     follow_links, max_memory : bool, int or str
         As in `convert`; the memory is that of names, shapes and places, and not that of arrays.
+    part : bool
+        As in `convert`: open a part of a model without the others.
 
     Returns
     -------
@@ -331,5 +339,5 @@ def open(
     >>> folder.cleanup()
     """
     fmt = None if source is None else as_number_format(source, "source")
-    limits = Limits(parse_size(max_memory))
-    return Checkpoint(open_container(Path(path), fmt, follow_links=follow_links, limits=limits))
+    limits, part = Limits(parse_size(max_memory)), as_flag(part, "part")
+    return Checkpoint(open_container(Path(path), fmt, follow_links=follow_links, limits=limits, part=part))

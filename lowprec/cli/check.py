@@ -9,6 +9,7 @@ from typing import Any
 
 from ..checkpoints.checking.check import check
 from ..checkpoints.progress import STYLES
+from ..spec.counted_text import count_text
 from .format_arguments import byte_size
 
 __all__ = ["add_command"]
@@ -31,6 +32,7 @@ def _run(options: argparse.Namespace) -> int:
         follow_links=options.follow_links,
         max_memory=options.max_memory,
         progress=options.progress,
+        part=options.part,
     )
     errors = sum(one.misread for one in findings)
     if options.json:
@@ -38,7 +40,8 @@ def _run(options: argparse.Namespace) -> int:
     else:
         for one in findings:
             print(one)
-        print(f"{options.folder}: {f'{errors} errors' if errors != 1 else '1 error'}")
+        incomplete = "; not all was checked" if any(one.kind == "unchecked" for one in findings) else ""
+        print(f"{options.folder}: {count_text(errors, 'error')}{incomplete}")
     return 1 if errors else 0
 
 
@@ -53,5 +56,8 @@ def add_command(commands: Any) -> None:
     one.add_argument("--json", action="store_true", help="print JSON")
     one.add_argument("--max-memory", type=byte_size, default="256M", metavar="SIZE", help="default: %(default)s")
     one.add_argument("--follow-links", action="store_true", help="read files outside of FOLDER that links name too")
+    one.add_argument(
+        "--part", action="store_true", help="check a part of a model without the others: one file, or some shards"
+    )
     one.add_argument("--progress", choices=STYLES, default="auto", help="on standard error (default: %(default)s)")
     one.set_defaults(run=_run)

@@ -48,6 +48,8 @@ exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted
 
 _FOLLOW_LINKS = "read files that symbolic links name outside of the checkpoint's folder too"
 
+_PART = "take a part of a model without the others: one file of several, or a folder that lacks shards"
+
 _SOURCE = ".npy, .npz: the format of codes that the file does not name"
 
 
@@ -102,12 +104,14 @@ def _report(options: argparse.Namespace) -> Report:
         dask=options.dask,
         follow_links=options.follow_links,
         resume=options.resume,
+        part=options.part,
     )
 
 
 def _inspect(options: argparse.Namespace) -> None:
     source = source_format(options)
     how = {"source": source, "stats": options.stats, "follow_links": options.follow_links}
+    how["part"] = options.part
     if options.json:
         entries = inspect(options.file, **how, max_memory=options.max_memory)
         print(json.dumps([one.as_dict() for one in entries], indent=2))
@@ -170,6 +174,7 @@ def add_commands(commands: Any, *rules: argparse.ArgumentParser) -> None:
     run.add_argument("--threads", type=int, metavar="N", help="default: the cores this process may use")
     run.add_argument("--max-memory", type=byte_size, default="256M", metavar="SIZE", help="default: %(default)s")
     run.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
+    run.add_argument("--part", action="store_true", help=_PART)
     run.add_argument("--dask", metavar="ADDRESS", help="work on a Dask cluster: tcp://host:port, or local")
     run.add_argument("--progress", choices=STYLES, default="auto", help="on standard error (default: %(default)s)")
     run.add_argument(
@@ -190,4 +195,5 @@ def add_commands(commands: Any, *rules: argparse.ArgumentParser) -> None:
     one.add_argument("--max-memory", type=byte_size, default="256M", metavar="SIZE", help="default: %(default)s")
     one.add_argument("--json", action="store_true", help="print JSON")
     one.add_argument("--follow-links", action="store_true", help=_FOLLOW_LINKS)
+    one.add_argument("--part", action="store_true", help=_PART)
     one.set_defaults(run=_inspect)

@@ -53,8 +53,38 @@ HEADERS: dict[str, tuple[dict[str, Any], str]] = {
     "alignment array": (
         {"keys": [value(9, struct.pack("<IQI", 4, 1, 32), b"general.alignment")]}, "must be an unsigned number",
     ),
-    "unknown type": ({"tensors": [entry(kind=5)]}, "tensor 'a' has the type 5, which is unknown"),
-    "type 2**32-1": ({"tensors": [entry(kind=2**32 - 1)]}, "tensor 'a' has the type 4294967295, which is unknown"),
+    "unknown type past the end": (
+        {"tensors": [entry(kind=42, offset=96)]}, "tensor 'a' ends 32 bytes past the end of the file",
+    ),
+    "unknown type far past": (
+        {"tensors": [entry(kind=42, offset=2**63)]}, r"tensor 'a' ends \d+ bytes past the end of the file",
+    ),
+    "unknown type without bytes": (
+        {"tensors": [entry(kind=42), entry("b", kind=42)]}, "tensor 'a' has unknown type 42 and no bytes",
+    ),
+    "unknown type at the end": ({"tensors": [entry(kind=2**32 - 1, offset=64)]}, "has unknown type 4294967295 and no"),
+    "unknown type before another": (
+        {"tensors": [entry("b", axes=(4,)), entry(kind=42)]}, "tensor 'a' overlaps the one before it",
+    ),
+    "unknown type inside another": (
+        {"tensors": [entry("b", axes=(16,)), entry(kind=42, offset=32)]}, "tensor 'a' overlaps the one before it",
+    ),
+    "unknown type, offset": (
+        {"tensors": [entry(kind=42, offset=8)]}, "tensor 'a' starts at 8, which is no multiple of the alignment 32",
+    ),
+    "unknown type, product": (
+        {"tensors": [entry(axes=(2**32, 2**32), kind=42)]}, "tensor 'a' has far too many elements",
+    ),
+    "split.count text": (
+        {"keys": [value(8, text(b"3"), b"split.count")]}, "its split.count must be an integer",
+    ),
+    "split.no too large": (
+        {"keys": [number("split.count", 3), number("split.no", 3)]}, "split.no must be less than .*, 3; got 3",
+    ),
+    "split.no missing": ({"keys": [number("split.count", 3)]}, "split.no must be less than its split.count, 3; got -1"),
+    "split.no negative": (
+        {"keys": [number("split.count", 3), value(5, struct.pack("<i", -2), b"split.no")]}, "count, 3; got -2",
+    ),
     "five axes": ({"tensors": [entry(axes=(1, 1, 1, 1, 8))]}, "tensor 'a' has 5 axes, more than 4"),
     "many axes": ({"tensors": [text(b"a") + struct.pack("<I", 2**32 - 1)]}, "tensor 'a' has 4294967295 axes"),
     "product": ({"tensors": [entry(axes=(2**32, 2**32))]}, "tensor 'a' has far too many elements"),

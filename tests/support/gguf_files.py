@@ -18,9 +18,14 @@ Array = np.ndarray[Any, Any]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
-def write(path: Path, tensors: dict[str, Any], alignment: int = 32, **numbers: int) -> Path:
-    """Write a model with gguf-py: arrays, or pairs of a type and the bytes of blocks, rows along the last axis."""
-    writer = gguf.GGUFWriter(path, "llama")
+def write(
+    path: Path, tensors: dict[str, Any], alignment: int = 32, split: dict[str, Any] | None = None, **numbers: int
+) -> Path:
+    """Write a model with gguf-py: arrays, or pairs of a type and the bytes of blocks, rows along the last axis.
+
+    `split` are gguf-py's arguments that split it: NAME.gguf becomes NAME-00001-of-00003.gguf and its like.
+    """
+    writer = gguf.GGUFWriter(path, "llama", **(split or {}))
     if alignment != 32:
         writer.add_custom_alignment(alignment)
     writer.add_name("tiny")

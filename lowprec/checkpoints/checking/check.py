@@ -34,6 +34,7 @@ def check(
     follow_links: bool = False,
     max_memory: int | str = "256M",
     progress: str = "none",
+    part: bool = False,
 ) -> Findings:
     """Look for what an inference engine would misread in a quantized checkpoint.
 
@@ -51,6 +52,8 @@ def check(
         As in `convert`; the memory is that of names, shapes and places.
     progress : {"none", "auto", "bar", "plain"}
         As in `convert`: what is shown on standard error meanwhile.
+    part : bool
+        As in `convert`: look at a part of a model without the others.
 
     Returns
     -------
@@ -86,9 +89,10 @@ def check(
     limits = Limits(parse_size(max_memory))
     check_style(progress)
     values, follow_links = as_flag(values, "values"), as_flag(follow_links, "follow_links")
+    part = as_flag(part, "part")
     place = Path(path)
     try:
-        container = open_container(place, follow_links=follow_links, limits=limits)
+        container = open_container(place, follow_links=follow_links, limits=limits, part=part)
     except FileError as error:
         if not place.is_dir() or str(error).startswith(f"{place}: holds no"):
             raise

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...spec.counted_text import count_text
+from ..containers.gguf_types import UNKNOWN
 from ..headline import grouped_scheme, kind_text
 from ..layouts import scaled
 from ..layouts.compressed_tensors_output import describe
+from ..layouts.gguf import types_text, types_without_values
 from ..layouts.registry import LAYOUTS
 from ..layouts.weight import Weight, block_of
 from ..planning.quantization_config import HF_QUANT_CONFIG, find_descriptions, read_description
@@ -44,7 +46,13 @@ def check_layout(subject: Subject) -> Iterator[Finding]:
             text = f"belongs with {name_text(one.tensor.name)}, {one.row.role}, in a layout that lowprec does not read"
             said = f" ({one.row.layout}); {CONFIG} does not say so" if undescribed else f" ({one.row.layout})"
             yield Finding("layout", undescribed, one.codes.name, text + said)
-    if not subject.is_quantized and not subject.description:
+    unread = types_without_values(subject.container)
+    for name, tensors in unread.items():
+        unknown = name.startswith(UNKNOWN)
+        why = "engines that do not know it refuse the file" if unknown else "lowprec has no values for this type"
+        text = f"{types_text({name: tensors})}, {name_text(tensors[0].name)} first: not checked, {why}"
+        yield Finding("unchecked", unknown, "", text)
+    if not subject.is_quantized and not subject.description and not unread:
         yield Finding("layout", False, "", "nothing is quantized")
 
 

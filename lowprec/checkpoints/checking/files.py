@@ -18,6 +18,8 @@ __all__ = ["check_files"]
 def check_files(subject: Subject) -> Iterator[Finding]:
     """Look at the index and the shards; that they agree on names is known when they are open."""
     container = subject.container
+    if container.part:
+        yield Finding("unchecked", False, "", f"{container.part} of a model: the others are not checked")
     if isinstance(container, Folder):
         yield from _index(container, subject.is_model)
         if subject.is_model and not read_description(container, CONFIG):
@@ -48,6 +50,6 @@ def _index(folder: Folder, is_model: bool) -> Iterator[Finding]:
         for name in folder.others:
             if name.endswith(SUFFIX):
                 yield Finding("files", False, "", f"{name} is in no index: its tensors are not part of the model")
-    elif len(folder.files) > 1:
+    elif len(folder.files) > 1 and not folder.part:
         text = f"has {len(folder.files)} {SUFFIX} files and no index: transformers loads none or one of them"
         yield Finding("files", is_model, "", text)

@@ -22,7 +22,8 @@ class Finding:
     Attributes
     ----------
     kind : str
-        What was looked at: ``"layout"``, ``"files"``, ``"scales"``, ``"configuration"``, ``"values"``, ``"types"``.
+        What was looked at: ``"layout"``, ``"files"``, ``"scales"``, ``"configuration"``, ``"values"``, ``"types"``,
+        ``"unchecked"``.
     misread : bool
         Whether an engine would misread or refuse the checkpoint.
     tensor : str

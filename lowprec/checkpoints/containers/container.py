@@ -72,6 +72,10 @@ class Container(Protocol):
         Text that is added to the name of a tensor when it is converted.
     names_formats : bool
         Whether it names the format of every tensor itself.
+    part : str
+        Which part of a model it is, where it is not the whole: ``"part 1 of 3"``.
+    remarks : sequence of str
+        What the report of its conversion says of it.
     """
 
     path: Path
@@ -80,6 +84,8 @@ class Container(Protocol):
     packs: bool
     codes_suffix: str
     names_formats: bool
+    part: str
+    remarks: Sequence[str]
 
     def arrange(self, outputs: Sequence[OutputTensor], target: Path, overwrite: bool = False) -> OutputFiles:
         """Return the files of a container of the same kind named `target`, which may exist and be replaced."""

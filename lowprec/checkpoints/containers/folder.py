@@ -19,6 +19,7 @@ from ..files.renaming import rename_new
 from ..files.symbolic_links import files_in
 from .container import OutputTensor
 from .json_header import LONGEST_ENTRY, decode, entries
+from .parts import are_missing, missing_parts, part_name
 from .safetensors_file import SUFFIX, SafetensorsFile
 from .tensors import FileRegion, StoredTensor
 
@@ -74,9 +75,14 @@ class Folder:
     packs = True
     codes_suffix = ""
     names_formats = True
+    part = ""
+    remarks: Sequence[str] = ()
 
-    def __init__(self, path: Path, *, follow_links: bool = False, limits: Limits = DEFAULT) -> None:
-        """Read every header; raise FileError unless the index, the shards and their tensors agree."""
+    def __init__(self, path: Path, *, follow_links: bool = False, limits: Limits = DEFAULT, part: bool = False) -> None:
+        """Read every header; raise FileError unless the index, the shards and their tensors agree.
+
+        With `part` shards may be missing. An index that names such is not written again: it would not be true.
+        """
         self.path = path
         try:
             self._files = {entry.name: entry for entry in files_in(path, follow=follow_links)}
@@ -87,10 +93,19 @@ class Folder:
         self._check_links(name for name in top if name.endswith(INDEX))
         self._indexes = {name: _index(path / name, limits) for name in top if name.endswith(INDEX)}
         shards = {name for fields in self._indexes.values() for name in fields["weight_map"].values()}
+        missing = sorted(shards.difference(top))
+        self._incomplete: set[str] = set()
         for name, fields in self._indexes.items():
-            self._check_shards(name, fields["weight_map"], set(top))
+            self._check_shards(name, fields["weight_map"], set(top), part)
+        shards.intersection_update(top)
+        lost = len(missing)
         if not self._indexes:
             shards = {name for name in top if name.endswith(SUFFIX)}
+            missing, lost = missing_parts(filter(None, map(part_name, sorted(shards))), shards)
+            if lost and not part:
+                raise FileError(f"{path}: {are_missing(missing, lost)}; --part takes the shards that are there")
+        if lost and shards:
+            self._take_part(len(shards), len(shards) + lost)
         if not shards:
             raise FileError(f"{path}: holds no safetensors file")
         self._check_links(sorted(shards))
@@ -114,13 +129,25 @@ class Folder:
             if self._files[name].problem:
                 raise FileError(f"{self.path / name}: {self._files[name].problem}")
 
-    def _check_shards(self, index: str, places: dict[str, str], top: set[str]) -> None:
-        for tensor, shard in places.items():
+    def _take_part(self, count: int, total: int) -> None:
+        """Note that some shards are there alone."""
+        self.part = f"{count} of {total} shards"
+        left_out = "".join(f"; {name} is left out, since it names all shards" for name in sorted(self._incomplete))
+        self.remarks = [f"{self.part} of a model were taken without the others{left_out}"]
+
+    def _check_shards(self, index: str, places: dict[str, str], top: set[str], part: bool) -> None:
+        """Raise FileError for an index that names what is no shard here; with `part` leave out what is missing."""
+        missing = sorted(set(places.values()) - top)
+        for tensor, shard in list(places.items()):
             where = f"{self.path / index}: places {ascii(tensor)[:80]} in {ascii(shard)[:80]}"
             if shard != os.path.basename(shard) or shard in ("", ".", "..") or "\\" in shard:
                 raise FileError(f"{where}, which is no file name in this folder")
+            if shard not in top and not part:
+                others = f"; {are_missing(missing, len(missing))}" if len(missing) > 1 else ""
+                raise FileError(f"{where}, which is missing{others} (--part takes the shards that are there)")
             if shard not in top:
-                raise FileError(f"{where}, which is missing")
+                del places[tensor]
+                self._incomplete.add(index)
 
     def _check_tensors(self, index: str, places: dict[str, str]) -> None:
         for shard in sorted(set(places.values())):
@@ -144,8 +171,8 @@ class Folder:
 
     @property
     def indexes(self) -> dict[str, dict[str, Any]]:
-        """The fields of the indexes, by the names of their files."""
-        return self._indexes
+        """The fields of the indexes that are written again, by the names of their files."""
+        return {name: fields for name, fields in self._indexes.items() if name not in self._incomplete}
 
     def replace(self, name: str, text: bytes | None) -> None:
         """Have one of the other files arranged with another text, or left out."""
@@ -165,7 +192,7 @@ class Folder:
             for index, slot in zip(members, layout.slots, strict=True):
                 slots[index] = Slot(len(files), slot.offset)
             files.append(dataclasses.replace(layout.files[0], name=shard))
-        for name, fields in self._indexes.items():
+        for name, fields in self.indexes.items():
             text = self._new_index(fields, outputs, shard_of)
             files.append(OutputFile(name, len(text), ((0, text),)))
         files += [OutputFile(name, len(text), ((0, text),)) for name, text in self.replaced.items()]

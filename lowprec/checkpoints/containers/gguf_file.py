@@ -1,4 +1,8 @@
-"""GGUF files: keys and tensors keep their bytes and their order; converted to GGUF by recipes, or to safetensors."""
+"""GGUF files: keys and tensors keep their bytes and their order; converted to GGUF by recipes, or to safetensors.
+
+The files of a split model are named by llama.cpp's rule, and say which part they are in the keys split.no and
+split.count. The first one stands for all.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,11 @@ from ..files.errors import FileError, reason
 from ..files.limits import DEFAULT, Limits
 from ..files.output_files import OutputFile, OutputFiles, Slot
 from ..files.renaming import rename_file
+from ..files.symbolic_links import file_in
 from .container import OutputTensor
 from .gguf_header import Header, TensorEntry, read_header
 from .gguf_types import GgufType, type_of
+from .parts import PartName, are_missing, missing_parts, part_name
 from .safetensors_file import SUFFIX as SAFETENSORS
 from .safetensors_file import arrange_safetensors
 from .tensors import FileRegion, StoredTensor
@@ -32,31 +38,115 @@ QUANTIZATION_VERSION = 2
 """Of ggml's blocks, as llama.cpp writes it."""
 
 
+NUMBER, COUNT, TENSORS = b"split.no", b"split.count", b"split.tensors.count"
+"""The keys of a split model: which part a file is, from 0 on, of how many, and how many tensors all have."""
+
+
 def _stored(path: Path, one: TensorEntry) -> StoredTensor:
     region = FileRegion(path, one.offset, one.nbytes)
     return StoredTensor(one.name, one.shape, one.type.fmt, one.type.name, region)
 
 
+def _read(path: Path, limits: Limits, used: int = 0, others: int = 0) -> Header:
+    """Read the header of a file, after others of so many bytes and tensors."""
+    try:
+        with path.open("rb") as stream:
+            header = read_header(stream, os.fstat(stream.fileno()).st_size, limits, used, others)
+        number, count = _place(header)
+        if count > 1 and not 0 <= number < count:
+            raise ValueError(f"its split.no must be less than its split.count, {count}; got {number}")
+    except OSError as error:
+        raise FileError(f"{path}: {reason(error)}") from None
+    except ValueError as error:
+        raise FileError(f"{path}: must be a readable .gguf file; {error}") from None
+    return header
+
+
+def _place(header: Header) -> tuple[int, int]:
+    """Return which part of a split model a file is, from 0 on, and how many there are; 1 where it is not split."""
+    count = header.integer(COUNT) or 1
+    number = header.integer(NUMBER) if count > 1 else 0
+    return -1 if number is None else number, count
+
+
 class GgufFile:
-    """A .gguf file."""
+    """A .gguf file, or all files of a split model, whose first one it is.
+
+    Attributes
+    ----------
+    file_count : int
+        How many files it is.
+    """
 
     suffixes: tuple[str, ...] = (SUFFIX, SAFETENSORS)
     packs = True
     codes_suffix = ""
     names_formats = True
+    part = ""
+    remarks: Sequence[str] = ()
     publish = staticmethod(rename_file)
 
-    def __init__(self, path: Path, limits: Limits = DEFAULT) -> None:
-        """Read the header."""
-        self.path = path
-        try:
-            with path.open("rb") as stream:
-                self._header = read_header(stream, os.fstat(stream.fileno()).st_size, limits)
-        except OSError as error:
-            raise FileError(f"{path}: {reason(error)}") from None
-        except ValueError as error:
-            raise FileError(f"{path}: must be a readable .gguf file; {error}") from None
+    def __init__(self, path: Path, limits: Limits = DEFAULT, *, part: bool = False, follow_links: bool = False) -> None:
+        """Read the header, and those of the other files of a split model unless a `part` is wanted."""
+        self.path, self.file_count = path, 1
+        self._header = _read(path, limits)
         self.tensors = [_stored(path, one) for one in self._header.tensors]
+        number, count = _place(self._header)
+        if count == 1:
+            return
+        title = f"part {number + 1} of {count}"
+        if part:
+            self.part = title
+            self.remarks = [f"{title} of a model was taken alone; general.file_type of a .gguf file says what it is"]
+            if any(one.type_name == "NVFP4" for one in self.tensors):
+                self.remarks.append("factors of NVFP4 tensors that are in other parts are not applied")
+            return
+        name = part_name(path.name)
+        if name is None or (name.number, name.count) != (number + 1, count):
+            expected = f"NAME-{number + 1:05}-of-{count:05}.gguf"
+            raise FileError(
+                f"{path}: says that it is {title} of a split model, and is not named {expected}: rename all parts so, "
+                "or say --part to take it alone"
+            )
+        if number:
+            first = name.of_number(1)
+            there = "" if path.with_name(first).exists() else " (missing)"
+            raise FileError(
+                f"{path}: is {title} of a split model; give its first part, {first}{there}, which stands for all, or "
+                "--part to take it alone"
+            )
+        self._add_parts(name, limits, follow_links)
+
+    def _add_parts(self, name: PartName, limits: Limits, follow_links: bool) -> None:
+        """Read the headers of the other parts, and have all tensors in one."""
+        path = self.path
+        missing, total = missing_parts([name], {path.name, *os.listdir(path.parent)})
+        if total:
+            raise FileError(
+                f"{path}: is {name} of a split model, and {are_missing(missing, total)} in its folder; "
+                "--part takes it alone"
+            )
+        used, names = self._header.nbytes, {one.name for one in self.tensors}
+        for number in range(2, name.count + 1):
+            entry = file_in(path.parent, name.of_number(number), follow=follow_links)
+            other = path.with_name(entry.name)
+            if entry.problem:
+                raise FileError(f"{other}: {entry.problem}")
+            header = _read(other, limits, used, len(names))
+            if _place(header) != (number - 1, name.count):
+                raise FileError(f"{other}: must be part {number} of {name.count}, as its name says; its keys differ")
+            used += header.nbytes
+            for one in header.tensors:
+                if one.name in names:
+                    raise FileError(f"{other}: has tensor {ascii(one.name)[:80]}, which an earlier part has too")
+                names.add(one.name)
+                self.tensors.append(_stored(other, one))
+        expected = self._header.integer(TENSORS)
+        if expected is not None and expected != len(names):
+            raise FileError(f"{path}: its split.tensors.count is {expected}; its {name.count} parts have {len(names)}")
+        self._header = self._header.without(NUMBER, COUNT, TENSORS)
+        self.file_count = name.count
+        self.remarks = [f"the {name.count} files of the split model become one"]
 
     def arrange(self, outputs: Sequence[OutputTensor], target: Path, overwrite: bool = False) -> OutputFiles:
         """Return a .gguf file with the same keys, or a .safetensors file.
@@ -67,6 +157,11 @@ class GgufFile:
             return arrange_safetensors(outputs, target)
         if any(output.rules is not None for output in outputs):
             raise FileError(f"{target}: a .gguf file is converted by a recipe, which keeps norms and the like in F32")
+        if self.part and len(outputs) != len(self.tensors):
+            raise FileError(
+                f"{target}: {self.part} would have {len(outputs)} tensors in place of {len(self.tensors)}, and the "
+                "split.tensors.count of the model would be wrong; convert the whole model"
+            )
         return _arrange(self._header, outputs, target)
 
     def name_scope(self, tensor: StoredTensor) -> str:

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from ...spec.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, Format
 
-__all__ = ["TYPES", "GgufType", "type_of"]
+__all__ = ["TYPES", "UNKNOWN", "GgufType", "type_of", "unknown_type"]
+
+UNKNOWN = "unknown type "
+"""How the name of a type starts whose number is not in the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,8 @@ class GgufType:
         How many elements a block has, and how many bytes; an element is a block of its own unless it is quantized.
     fmt : Format or None
         The format of its elements; None for blocks.
+
+    Of a type that is not in the table `size` is 1, and `nbytes` 0.
     """
 
     number: int
@@ -71,6 +76,11 @@ _TABLE = (
 
 TYPES = {one.number: one for one in _TABLE}
 """All types, by their numbers."""
+
+
+def unknown_type(number: int) -> GgufType:
+    """Return what stands for a type that is not in the table."""
+    return GgufType(number, f"{UNKNOWN}{number}", 1, 0)
 
 
 def type_of(fmt: Format | None, name: str = "") -> GgufType | None:

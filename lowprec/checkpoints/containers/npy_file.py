@@ -113,6 +113,8 @@ class NpyFile:
     packs = False
     codes_suffix = ""
     names_formats = False
+    part = ""
+    remarks: Sequence[str] = ()
     publish = staticmethod(rename_file)
 
     def __init__(self, path: Path, source: Format | None) -> None:

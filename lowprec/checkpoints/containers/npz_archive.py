@@ -134,6 +134,8 @@ class NpzArchive:
     packs = False
     codes_suffix = ""
     names_formats = False
+    part = ""
+    remarks: Sequence[str] = ()
     publish = staticmethod(rename_file)
 
     def __init__(self, path: Path, source: Format | None, limits: Limits = DEFAULT) -> None:

@@ -106,6 +106,8 @@ class OnnxModel:
     packs = True
     codes_suffix = CODES
     names_formats = True
+    part = ""
+    remarks: Sequence[str] = ()
 
     def __init__(self, path: Path, *, follow_links: bool = False, limits: Limits = DEFAULT) -> None:
         """Read all but the weights; raise FileError if anything does not fit."""

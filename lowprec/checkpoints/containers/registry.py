@@ -34,11 +34,14 @@ class OpenOptions:
         Whether links that lead out of the container's folder are followed.
     limits : Limits
         How much memory headers may take.
+    part : bool
+        Whether a part of a model is taken without the others.
     """
 
     source: Format | None
     follow_links: bool
     limits: Limits
+    part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,10 @@ FILE_TYPES = (
     FileType(".npy", lambda start: start.startswith(NPY_MAGIC), True, lambda path, o: NpyFile(path, o.source)),
     FileType(".npz", lambda start: start.startswith(ZIP_MAGICS), True,
              lambda path, o: NpzArchive(path, o.source, o.limits)),
-    FileType(".safetensors", lambda start: start[8:9] == b"{", True, lambda path, o: SafetensorsFile(path, o.limits)),
-    FileType(".gguf", lambda start: start.startswith(GGUF_MAGIC), True, lambda path, o: GgufFile(path, o.limits)),
+    FileType(".safetensors", lambda start: start[8:9] == b"{", True,
+             lambda path, o: SafetensorsFile.alone(path, o.limits, part=o.part)),
+    FileType(".gguf", lambda start: start.startswith(GGUF_MAGIC), True,
+             lambda path, o: GgufFile(path, o.limits, part=o.part, follow_links=o.follow_links)),
     # Field 1, the version, comes first in what everyone writes.
     FileType(".onnx", lambda start: start[:1] == b"\x08", False,
              lambda path, o: OnnxModel(path, follow_links=o.follow_links, limits=o.limits)),
@@ -89,13 +94,18 @@ def _type_of(path: Path) -> FileType:
 
 
 def open_container(
-    path: Path, source: Format | None = None, *, follow_links: bool = False, limits: Limits = DEFAULT
+    path: Path,
+    source: Format | None = None,
+    *,
+    follow_links: bool = False,
+    limits: Limits = DEFAULT,
+    part: bool = False,
 ) -> Container:
     """Open a file or a folder for reading; the parameters are those of `OpenOptions`."""
-    options = OpenOptions(source, follow_links, limits)
+    options = OpenOptions(source, follow_links, limits, part)
     try:
         if path.is_dir():
-            container: Container = Folder(path, follow_links=follow_links, limits=limits)
+            container: Container = Folder(path, follow_links=follow_links, limits=limits, part=part)
         elif not path.exists():
             path.stat()
             raise FileError(f"{path}: No such file or directory")

@@ -23,6 +23,7 @@ from ..files.output_files import OutputFile, OutputFiles, Slot
 from ..files.renaming import rename_file
 from .container import OutputTensor
 from .json_header import LONGEST_ENTRY, decode, entries
+from .parts import are_missing, missing_parts, part_name
 from .tensors import FileRegion, StoredTensor
 
 __all__ = ["SUFFIX", "SafetensorsFile", "arrange_safetensors", "type_of"]
@@ -223,6 +224,8 @@ class SafetensorsFile:
     packs = True
     codes_suffix = ""
     names_formats = True
+    part = ""
+    remarks: Sequence[str] = ()
     publish = staticmethod(rename_file)
 
     def __init__(self, path: Path, limits: Limits = DEFAULT) -> None:
@@ -234,6 +237,20 @@ class SafetensorsFile:
             raise FileError(f"{path}: {reason(error)}") from None
         except (_RefusedError, ValueError) as error:
             raise FileError(f"{path}: must be a readable .safetensors file; {error}") from None
+
+    @classmethod
+    def alone(cls, path: Path, limits: Limits = DEFAULT, *, part: bool = False) -> SafetensorsFile:
+        """Open a file that is given by itself; one that its name says is a part of a model only if `part` says so."""
+        file, name = cls(path, limits), part_name(path.name)
+        if name is None:
+            return file
+        missing, total = missing_parts([name], {path.name, *os.listdir(path.parent)})
+        if not part:
+            lost = f", and {are_missing(missing, total)}" if total else ""
+            raise FileError(f"{path}: is {name} of a model{lost}; give the whole folder, or --part to take it alone")
+        file.part = str(name)
+        file.remarks = [f"{name} of a model was taken alone"]
+        return file
 
     def arrange(self, outputs: Sequence[OutputTensor], target: Path, overwrite: bool = False) -> OutputFiles:
         """Return a file with the same metadata."""

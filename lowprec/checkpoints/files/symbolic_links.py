@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .errors import FileError
 
-__all__ = ["FolderEntry", "files_in", "stays_in"]
+__all__ = ["FolderEntry", "file_in", "files_in", "stays_in"]
 
 DEEPEST = 100
 """Folders inside each other; Python's own functions for whole trees fail at some 900."""
@@ -72,6 +72,12 @@ def _resolve(path: Path, name: str, folder: Path, follow: bool) -> FolderEntry:
     if not real.is_dir() and not real.is_file():
         return FolderEntry(name, real, "must be a regular file")
     return FolderEntry(name, real)
+
+
+def file_in(folder: Path, name: str, *, follow: bool = False) -> FolderEntry:
+    """Return a file of a folder, judged as `files_in` does."""
+    top = Path(os.path.realpath(folder))
+    return _resolve(top / name, name, top, follow)
 
 
 def files_in(folder: Path, *, follow: bool = False) -> Iterator[FolderEntry]:

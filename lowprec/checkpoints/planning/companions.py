@@ -13,10 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...spec.formats import Format
+from ..containers.container import Container
 from ..containers.tensors import StoredTensor
+from ..files.errors import FileError
 from ..layouts.weight import split
 
-__all__ = ["ORDINARY", "TABLE", "Companion", "Row", "affects_quantization", "find_companions", "is_codes", "is_weight"]
+__all__ = [
+    "ORDINARY", "TABLE", "Companion", "Row", "affects_quantization", "check_part", "find_companions", "is_codes",
+    "is_weight",
+]  # fmt: skip
 
 MODULE, EVERYTHING = "..", "**"
 """In a row: the tensor that has the module's own name, and all narrow floats in the module and below it."""
@@ -183,6 +188,17 @@ def is_weight(tensor: StoredTensor) -> bool:
     if not is_codes(tensor) or tensor.fmt is None or len(tensor.shape) < 2:
         return False
     return tensor.fmt.is_float or (tensor.fmt.bits <= 32 and bool(_NAMES_CODES.search(split(tensor.name)[1])))
+
+
+def check_part(container: Container, unscaled: Iterable[StoredTensor], otherwise: str = "") -> None:
+    """Raise FileError where a part of a model has codes without scales; `otherwise` says what else can be done."""
+    if not container.part:
+        return
+    for tensor in filter(is_weight, unscaled):
+        name = ascii(tensor.name)[:80]
+        raise FileError(
+            f"{name}: has codes ({_type(tensor)}) and no scales in this part; take the whole model{otherwise}"
+        )
 
 
 def _recognised(tensors: Sequence[StoredTensor], codes: Mapping[str, StoredTensor]) -> Iterator[Companion]:

@@ -19,13 +19,14 @@ from ..containers.container import Container
 from ..containers.tensors import StoredTensor
 from ..element_rules import ElementRules, ScaleLayout
 from ..files.errors import FileError
+from ..layouts import gguf
 from ..layouts.weight import Weight
 from ..operations.cast import Cast
 from ..operations.copy import Copy
 from ..operations.dequantize import Dequantize
 from ..operations.operation import Operation
 from ..operations.scale import Scale
-from .companions import affects_quantization, find_companions, is_weight
+from .companions import affects_quantization, check_part, find_companions, is_weight
 from .conversion_plan import ConversionPlan, check_names
 from .name_patterns import NamePatterns
 from .quantization_config import Description, find_descriptions
@@ -191,6 +192,7 @@ def plan_conversion(
     name, or, unless `raw`, codes would part with their scales; ValueError, unless `raw`, for integers without scales;
     and what `lowprec.encode` and `lowprec.quantize_linear` raise for what they cannot do.
     """
+    gguf.check_types(container, copied=False)
     for patterns in (include, exclude):
         patterns.check(container.path, (one.name for one in container.tensors))
     rules = replace(rules, packs=container.packs and is_packable(rules.to))
@@ -231,6 +233,8 @@ def plan_conversion(
         _check_integers(rules)
     others = [tensor for tensor in container.tensors if tensor.name not in applied]
     plan.notes = _check_companions(container, others, converted, chosen, raw)
+    if not raw:
+        check_part(container, [tensor for tensor in others if tensor.name in chosen], f" {_RAW}")
     if weights:
         plan.misfits = find_descriptions(container)
         plan.remarks = _check_unscaled(others, chosen)

@@ -13,6 +13,7 @@ from ..containers.gguf_file import GgufFile
 from ..containers.safetensors_file import SafetensorsFile
 from ..element_rules import ElementRules
 from ..files.errors import FileError
+from ..layouts import gguf
 from ..layouts.weight import Weight
 from ..operations.cast import Cast
 from ..operations.copy import Copy
@@ -24,7 +25,7 @@ from ..operations.rows import Rows, StoredRows, WeightRows
 from ..recipes.recipe import Recipe
 from ..schemes.fnuz import FNUZ
 from ..schemes.scheme import Scheme
-from .companions import find_companions
+from .companions import check_part, find_companions
 from .conversion_plan import ConversionPlan, check_names
 from .name_patterns import NamePatterns
 from .plan_casts import plan_conversion
@@ -81,7 +82,9 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
         plan.add(step or Quantize(rows, scheme, recipe.tool, layout, recipe.fused(tensor.name)))
         modules.add(module)
     if not modules:
-        raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes")
+        found = gguf.types_without_values(container)
+        why = f"; the values of {gguf.types_text(found)} are not known" if found else ""
+        raise FileError(f"{container.path}: has no weight that the recipe {recipe.name} quantizes{why}")
     ignored.discard("")
     for module in sorted(ignored & modules):
         raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
@@ -128,6 +131,7 @@ def _plain_model(container: Container) -> ConversionPlan:
     if described or companions:
         why = described[0].text() if described else companions[0].text()
         raise FileError(f"{container.path}: is quantized already, in a way that is not known ({why})")
+    check_part(container, container.tensors)
     for tensor in container.tensors:
         plan.add(Copy(tensor))
     return plan
@@ -135,6 +139,7 @@ def _plain_model(container: Container) -> ConversionPlan:
 
 def _plain_weights(container: Container) -> ConversionPlan:
     """Return the values of quantized weights in float32, and copies of all other tensors."""
+    gguf.check_types(container, copied=True)
     plan, rules = ConversionPlan(), ElementRules(FLOAT32, True, None, NEWEST)
     weights = {weight.codes.name: weight for weight in quantized_weights(container)}
     companions = {tensor.name for weight in weights.values() for tensor in weight.tensors} - weights.keys()

@@ -28,6 +28,7 @@ from ..operations.copy import Copy, CopyScales
 from ..operations.operation import Operation
 from ..recipes.selection import linear_module
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
+from .companions import check_part
 from .conversion_plan import ConversionPlan, check_names
 from .quantization_config import find_descriptions, quantization_of
 from .quantized_weights import quantized_weights
@@ -132,6 +133,8 @@ def plan_relabel(container: Container, name: str) -> ConversionPlan:
             relabelled.add(weight)
     finally:
         reader.close()
+    known = {tensor.name for weight in weights for tensor in weight.tensors}
+    check_part(container, (tensor for tensor in container.tensors if tensor.name not in known))
     plan, ignore = ConversionPlan(), set(_ignored(description, name))
     for tensor in (one for one in container.tensors if one.name not in relabelled.left_out):
         operation = relabelled.operations.get(tensor.name)
