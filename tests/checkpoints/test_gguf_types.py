@@ -77,7 +77,7 @@ def test_every_type_without_values(kind: str, capsys: pytest.CaptureFixture[str]
     )
     for options in ({"exclude": "w.weight"}, {"raw": True}, {"include": "n.weight"}, {"dry_run": True}):
         with pytest.raises(FileError, match="which lowprec can copy but not read"):
-            convert(path, "y.safetensors", to="float16", **options)  # type: ignore[arg-type]
+            convert(path, "y.safetensors", to="float16", **options)
     with lp.checkpoints.open(path) as checkpoint, pytest.raises(FileError, match=rf"no numbers .* \({kind}\)"):
         checkpoint.read("w.weight")
     convert(path, "y.gguf", recipe="q8_0", verify=True)
