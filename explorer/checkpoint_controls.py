@@ -62,8 +62,7 @@ def tensor_of_checkpoint(page: Controls[Quantize]) -> Tensor:
     key, chosen = page.key("tensor"), page.state.tensor or names[0]
     if chosen not in names:
         names.append(chosen)
-    if st.session_state.get(key) != chosen:
-        st.session_state[key] = chosen
+    page.give(key, chosen, texts[chosen])
     choose: dict[str, Any] = {"key": key, "on_change": lambda: page.set(tensor=st.session_state[key])}
     st.selectbox("Tensor", names, format_func=texts.__getitem__, **choose)
     if len(texts) > len(names):

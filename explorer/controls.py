@@ -16,12 +16,36 @@ from .format_names import HELP
 from .page_states.selection import at_an_opset
 from .url_query import checked, read, write
 
-__all__ = ["Controls"]
+__all__ = ["Controls", "end_of_run"]
 
 _REFUSED = "refused"
+_SHOWN = "controls that are shown"
+"""The key in the session of what the last run showed."""
 
 S = TypeVar("S")
 T = TypeVar("T")
+
+
+_ABSENT = object()
+
+
+@dataclasses.dataclass(slots=True)
+class _Shown:
+    """The keys of the widgets that a run showed, with the text that stood for the value where that depends on more.
+
+    `given` are those to which it gave a value, with what the browser had before. `is_complete` is whether the run came
+    to its end: else what it gave may not have reached the browser.
+    """
+
+    texts: dict[str, str] = dataclasses.field(default_factory=dict)
+    given: dict[str, Any] = dataclasses.field(default_factory=dict)
+    is_complete: bool = False
+
+
+def end_of_run() -> None:
+    """Note that the whole page was drawn."""
+    if _SHOWN in st.session_state:
+        st.session_state[_SHOWN].is_complete = True
 
 
 class Controls(Generic[S]):
@@ -33,6 +57,8 @@ class Controls(Generic[S]):
 
     def __init__(self, cls: type[S]) -> None:
         self.cls = cls
+        self._before: _Shown = st.session_state.get(_SHOWN) or _Shown()
+        self._now = st.session_state[_SHOWN] = _Shown()
         self.state, problems = read(cls, st.query_params)
         for problem in problems:
             st.warning(_plain(problem), icon=":material/link_off:")
@@ -43,13 +69,33 @@ class Controls(Generic[S]):
         """Return the key in the session of the field's widget."""
         return f"{self.cls.__name__}.{name}".lower()
 
-    def bind(self, name: str, then: Callable[[S, S], S] | None = None) -> dict[str, Any]:
-        """Return the arguments that bind a widget to a field; after a change `then` may correct (old, new) states."""
+    def bind(
+        self, name: str, then: Callable[[S, S], S] | None = None, *, nothing: object = _ABSENT, text: str = ""
+    ) -> dict[str, Any]:
+        """Return the arguments that bind a widget to a field; after a change `then` may correct (old, new) states.
+
+        In a widget of which nothing need be chosen, `nothing` is the field's value for that; `text` as in `give`.
+        """
         value = getattr(self.state, name)
-        current = list(value) if isinstance(value, tuple) else value
-        if st.session_state.get(self.key(name)) != current:  # else a click during the run would be lost
-            st.session_state[self.key(name)] = current
+        shown_value = None if value == nothing else list(value) if isinstance(value, tuple) else value
+        self.give(self.key(name), shown_value, text)
         return {"key": self.key(name), "on_change": self._changed, "args": (name, then)}
+
+    def give(self, key: str, value: Any, text: str = "") -> None:
+        """Give the widget of a key a value, unless the browser is known to show it: that undoes a click in the run.
+
+        The browser forgets a widget that a run did not show, and then shows a default of the widget; Streamlit's
+        session remembers its value where the run was stopped, so that it cannot say what the browser shows. `text`
+        is what stands for the value in a list, if that changes with other fields: the browser knows texts alone.
+        """
+        has = st.session_state.get(key, _ABSENT) if self._before.texts.get(key) == text else _ABSENT
+        # a value given in the last run may still be on its way, to arrive after the browser sent the one it replaces
+        before, is_complete = self._before.given.get(key, _ABSENT), self._before.is_complete
+        is_known = key not in self._before.given or (is_complete and before != value)
+        self._now.texts[key] = text
+        if has != value or not is_known:
+            self._now.given[key] = has
+            st.session_state[key] = value
 
     def format_box(
         self, place: Any, label: str, name: str, rows: Sequence[str], then: Callable[[S, S], S] | None = None

@@ -78,8 +78,7 @@ def _uploaded(page: Controls[Quantize]) -> Tensor:
     if len(names) > 1:
         page.compute_or_reset(lambda state: _check_tensor_name(state.tensor, names), tensor="")
         key, chosen = page.key("tensor"), page.state.tensor or names[0]
-        if st.session_state.get(key) != chosen:
-            st.session_state[key] = chosen
+        page.give(key, chosen)
         st.selectbox("Tensor", names, key=key, on_change=lambda: page.set(tensor=st.session_state[key]))
     return page.compute_or_stop(lambda state: from_file(name, content, state.tensor if len(names) > 1 else ""))
 
