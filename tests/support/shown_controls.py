@@ -110,7 +110,8 @@ def operate(visit: Visit, control: Control, option: str, texts: Mapping[str, str
         thumb.focus()
         thumb.press("ArrowRight")
     elif control.kind == "stNumberInput":
-        _type(place.locator("input"), texts.get(control.key) or f"{float(control.shown) + 1:g}")
+        box, value = place.locator("input"), float(control.shown)
+        _type(box, f"{value - 1 if float(box.get_attribute('max')) == value else value + 1:g}")
     elif control.kind in ("stTextInput", "stTextArea"):
         _type(place.locator("input, textarea"), texts[control.key])
     elif control.kind == "stSelectbox":
@@ -131,13 +132,12 @@ def _type(box: Any, text: str) -> None:
 
 
 def _choose(visit: Visit, box: Any, but: Any) -> None:
-    box.scroll_into_view_if_needed()  # a list closes when the page scrolls
-    visit.settle()
+    box.evaluate("box => box.scrollIntoView({ block: 'center', behavior: 'instant' })")  # a scroll closes a list
     box.click()
     options = visit.page.get_by_role("option")
     options.first.wait_for()
     for option in options.all():
-        if option.inner_text().strip() not in (*but, "Select all"):
+        if option.inner_text().split() not in [text.split() for text in (*but, "Select all")]:
             option.click()
             return
     raise AssertionError("the list has no other option")
