@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from .controls import Controls
+from .controls import Controls, stop
 from .page_states import Quantize
 from .views.checkpoint_tensor import (
     MOST_LISTED,
@@ -52,7 +52,7 @@ def tensor_of_checkpoint(page: Controls[Quantize]) -> Tensor:
     )
     if not page.state.folder.strip():
         st.info("Type the path of a checkpoint to go on. Headers are read, and then the tensor that is chosen.")
-        st.stop()
+        stop()
     path = page.compute_or_stop(lambda state: checkpoint_path(state.folder))
     stamp = page.compute_or_stop(lambda _: checkpoint_stamp(path))
     listed = page.compute_or_stop(lambda _: _tensors(path, stamp))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import time
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -16,36 +17,52 @@ from .format_names import HELP
 from .page_states.selection import at_an_opset
 from .url_query import checked, read, write
 
-__all__ = ["Controls", "end_of_run"]
+__all__ = ["Controls", "end_of_run", "stop"]
 
 _REFUSED = "refused"
 _SHOWN = "controls that are shown"
-"""The key in the session of what the last run showed."""
+"""The key in the session of what the browser is known to show."""
+
+_ON_ITS_WAY = 3.0
+"""Seconds after which the browser has surely taken a value that it was given."""
+
+_ABSENT = object()
 
 S = TypeVar("S")
 T = TypeVar("T")
 
 
-_ABSENT = object()
-
-
 @dataclasses.dataclass(slots=True)
 class _Shown:
-    """The keys of the widgets that a run showed, with the text that stood for the value where that depends on more.
+    """What the browser is known to show: by the key of a widget, the text that stands for the value; see `give`.
 
-    `given` are those to which it gave a value, with what the browser had before. `is_complete` is whether the run came
-    to its end: else what it gave may not have reached the browser.
+    `given` has the values that were sent to the browser, each with the time until when it may send another that it had
+    before. `bound` has the keys of this run, and `is_complete` says whether the last one came to its end: else what it
+    gave may not have been sent at all.
     """
 
     texts: dict[str, str] = dataclasses.field(default_factory=dict)
-    given: dict[str, Any] = dataclasses.field(default_factory=dict)
-    is_complete: bool = False
+    given: dict[str, tuple[Any, float]] = dataclasses.field(default_factory=dict)
+    bound: set[str] = dataclasses.field(default_factory=set)
+    is_complete: bool = True
 
 
 def end_of_run() -> None:
-    """Note that the whole page was drawn."""
-    if _SHOWN in st.session_state:
-        st.session_state[_SHOWN].is_complete = True
+    """Note that a run drew all that the page has: the browser now forgets the widgets that were not among it.
+
+    A run that another one breaks off does not come here: the browser then keeps what was not drawn again.
+    """
+    shown: _Shown | None = st.session_state.get(_SHOWN)
+    if shown is not None:
+        shown.texts = {key: text for key, text in shown.texts.items() if key in shown.bound}
+        shown.given = {key: given for key, given in shown.given.items() if key in shown.bound}
+        shown.is_complete = True
+
+
+def stop() -> NoReturn:
+    """End the page here."""
+    end_of_run()
+    st.stop()
 
 
 class Controls(Generic[S]):
@@ -57,8 +74,9 @@ class Controls(Generic[S]):
 
     def __init__(self, cls: type[S]) -> None:
         self.cls = cls
-        self._before: _Shown = st.session_state.get(_SHOWN) or _Shown()
-        self._now = st.session_state[_SHOWN] = _Shown()
+        self._shown: _Shown = st.session_state.setdefault(_SHOWN, _Shown())
+        self._all_sent, self._shown.is_complete = self._shown.is_complete, False
+        self._shown.bound = set()
         self.state, problems = read(cls, st.query_params)
         for problem in problems:
             st.warning(_plain(problem), icon=":material/link_off:")
@@ -88,14 +106,15 @@ class Controls(Generic[S]):
         session remembers its value where the run was stopped, so that it cannot say what the browser shows. `text`
         is what stands for the value in a list, if that changes with other fields: the browser knows texts alone.
         """
-        has = st.session_state.get(key, _ABSENT) if self._before.texts.get(key) == text else _ABSENT
-        # a value given in the last run may still be on its way, to arrive after the browser sent the one it replaces
-        before, is_complete = self._before.given.get(key, _ABSENT), self._before.is_complete
-        is_known = key not in self._before.given or (is_complete and before != value)
-        self._now.texts[key] = text
-        if has != value or not is_known:
-            self._now.given[key] = has
+        shown, now = self._shown, time.monotonic()
+        has = st.session_state.get(key, _ABSENT) if shown.texts.get(key) == text else _ABSENT
+        given, until = shown.given.pop(key, (_ABSENT, now))
+        is_unsure = given is not _ABSENT and not (self._all_sent and (given == value or until < now))
+        if has != value or is_unsure:
+            shown.given[key] = value, now + _ON_ITS_WAY
             st.session_state[key] = value
+        shown.texts[key] = text
+        shown.bound.add(key)
 
     def format_box(
         self, place: Any, label: str, name: str, rows: Sequence[str], then: Callable[[S, S], S] | None = None
@@ -144,7 +163,7 @@ class Controls(Generic[S]):
             return compute(self.state)
         except ValueError as error:
             st.error(_plain(str(error)), icon=":material/error:")
-            st.stop()
+            stop()
 
     def query(self) -> dict[str, str]:
         """Return the parts of a query string that restore this page."""

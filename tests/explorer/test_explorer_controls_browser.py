@@ -37,6 +37,7 @@ TEXTS = {
 }  # fmt: skip
 """What is typed in the boxes for texts."""
 
+CLICK = "name => [...document.querySelectorAll('[role=radio]')].find(one => one.innerText === name)?.click()"
 CAST = {"onnx": "ONNX (Cast)"}
 LABELS = {
     "rounding-rounding": CAST,
@@ -182,15 +183,23 @@ def test_files_change_no_control(visit: Visit) -> None:
         assert "32" in python
 
 
+def test_the_text_of_a_default_follows_the_format(visit: Visit) -> None:
+    page = enter(visit, "rounding")
+    for key, overflow in (("fmt", "default: ovf_inf"), ("saturate", "default: ovf_inf")):
+        (control,) = (one for one in controls_of(visit) if one.key == f"rounding-{key}")
+        with visit.answer():
+            operate(visit, control, "", {})
+        assert page.locator("[data-testid=stAlertContentError]").count() == 0
+        assert page.get_by_role("combobox", name="Overflow").input_value() == overflow
+    assert wrong_in(visit) == []
+
+
 def test_quick_clicks_leave_no_control_behind(visit: Visit) -> None:
     """Runs are broken off, and what they send crosses what the browser sends: the controls and the page still agree."""
     page = enter(visit, "quantize")
     for pause in (0, 30, 60, 120, 240):
         for name in ("Sweep", "One setting", "OCP MX", "typed", "Side by side", "sampled", "One block", "One setting"):
-            page.evaluate(
-                """name => [...document.querySelectorAll('[role=radio]')].find(one => one.innerText === name)?.click()""",
-                name,
-            )
+            page.evaluate(CLICK, name)  # if there is such a button now
             page.wait_for_timeout(pause)
         visit.settle()
         assert wrong_in(visit) == []

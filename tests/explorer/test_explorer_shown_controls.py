@@ -8,6 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from support.explorer_pages import FOLDER, AppTest, healthy, page
 
+from lowprec.explorer import controls
+
 REFUSED = [
     ("errors", {"scale": "log"}, {"scale": "linear"}),  # one click: the range begins at 0
     ("errors", {"scale": "log", "low": "one"}, {"scale": "log", "low": "0.5"}),
@@ -53,8 +55,9 @@ def given(test: Any) -> dict[str, Any]:
     return {control.label: control.value for kind in kinds for control in kind if control.proto.set_value}
 
 
-def test_controls_get_their_values_again_after_a_run_that_was_stopped() -> None:
-    """The browser has forgotten them; it says nothing of them when a file is chosen, or "forgotten" as a default."""
+def test_controls_get_their_values_again_after_a_run_that_was_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser has forgotten them, and would show defaults of its own."""
+    monkeypatch.setattr(controls, "_ON_ITS_WAY", 0)  # a test is faster than a browser
     test = AppTest.from_file(str(FOLDER / "app.py"), default_timeout=60).run()
     healthy(test.switch_page("app_pages/quantize.py").run())
     first = given(test)
