@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from lowprec.explorer import components, page_layout
+from lowprec.explorer.controls import end_of_run
 from lowprec.explorer.menu import follow, menu
 from lowprec.explorer.page_states import PAGES
 
@@ -28,3 +29,4 @@ if page.url_path in pages:
     if not st.context.is_embedded:
         menu(pages, page.url_path, states)
 page.run()
+end_of_run()

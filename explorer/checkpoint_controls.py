@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from .controls import Controls
+from .controls import Controls, stop
 from .page_states import Quantize
 from .views.checkpoint_tensor import (
     MOST_LISTED,
@@ -52,7 +52,7 @@ def tensor_of_checkpoint(page: Controls[Quantize]) -> Tensor:
     )
     if not page.state.folder.strip():
         st.info("Type the path of a checkpoint to go on. Headers are read, and then the tensor that is chosen.")
-        st.stop()
+        stop()
     path = page.compute_or_stop(lambda state: checkpoint_path(state.folder))
     stamp = page.compute_or_stop(lambda _: checkpoint_stamp(path))
     listed = page.compute_or_stop(lambda _: _tensors(path, stamp))
@@ -62,8 +62,7 @@ def tensor_of_checkpoint(page: Controls[Quantize]) -> Tensor:
     key, chosen = page.key("tensor"), page.state.tensor or names[0]
     if chosen not in names:
         names.append(chosen)
-    if st.session_state.get(key) != chosen:
-        st.session_state[key] = chosen
+    page.give(key, chosen, texts[chosen])
     choose: dict[str, Any] = {"key": key, "on_change": lambda: page.set(tensor=st.session_state[key])}
     st.selectbox("Tensor", names, format_func=texts.__getitem__, **choose)
     if len(texts) > len(names):

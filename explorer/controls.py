@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import time
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -16,12 +17,52 @@ from .format_names import HELP
 from .page_states.selection import at_an_opset
 from .url_query import checked, read, write
 
-__all__ = ["Controls"]
+__all__ = ["Controls", "end_of_run", "stop"]
 
 _REFUSED = "refused"
+_SHOWN = "controls that are shown"
+"""The key in the session of what the browser is known to show."""
+
+_ON_ITS_WAY = 3.0
+"""Seconds after which the browser has surely taken a value that it was given."""
+
+_ABSENT = object()
 
 S = TypeVar("S")
 T = TypeVar("T")
+
+
+@dataclasses.dataclass(slots=True)
+class _Shown:
+    """What the browser is known to show: by the key of a widget, the text that stands for the value; see `give`.
+
+    `given` has the values that were sent to the browser, each with the time until when it may send another that it had
+    before. `bound` has the keys of this run, and `is_complete` says whether the last one came to its end: else what it
+    gave may not have been sent at all.
+    """
+
+    texts: dict[str, str] = dataclasses.field(default_factory=dict)
+    given: dict[str, tuple[Any, float]] = dataclasses.field(default_factory=dict)
+    bound: set[str] = dataclasses.field(default_factory=set)
+    is_complete: bool = True
+
+
+def end_of_run() -> None:
+    """Note that a run drew all that the page has: the browser now forgets the widgets that were not among it.
+
+    A run that another one breaks off does not come here: the browser then keeps what was not drawn again.
+    """
+    shown: _Shown | None = st.session_state.get(_SHOWN)
+    if shown is not None:
+        shown.texts = {key: text for key, text in shown.texts.items() if key in shown.bound}
+        shown.given = {key: given for key, given in shown.given.items() if key in shown.bound}
+        shown.is_complete = True
+
+
+def stop() -> NoReturn:
+    """End the page here."""
+    end_of_run()
+    st.stop()
 
 
 class Controls(Generic[S]):
@@ -33,6 +74,9 @@ class Controls(Generic[S]):
 
     def __init__(self, cls: type[S]) -> None:
         self.cls = cls
+        self._shown: _Shown = st.session_state.setdefault(_SHOWN, _Shown())
+        self._all_sent, self._shown.is_complete = self._shown.is_complete, False
+        self._shown.bound = set()
         self.state, problems = read(cls, st.query_params)
         for problem in problems:
             st.warning(_plain(problem), icon=":material/link_off:")
@@ -43,13 +87,34 @@ class Controls(Generic[S]):
         """Return the key in the session of the field's widget."""
         return f"{self.cls.__name__}.{name}".lower()
 
-    def bind(self, name: str, then: Callable[[S, S], S] | None = None) -> dict[str, Any]:
-        """Return the arguments that bind a widget to a field; after a change `then` may correct (old, new) states."""
+    def bind(
+        self, name: str, then: Callable[[S, S], S] | None = None, *, nothing: object = _ABSENT, text: str = ""
+    ) -> dict[str, Any]:
+        """Return the arguments that bind a widget to a field; after a change `then` may correct (old, new) states.
+
+        In a widget of which nothing need be chosen, `nothing` is the field's value for that; `text` as in `give`.
+        """
         value = getattr(self.state, name)
-        current = list(value) if isinstance(value, tuple) else value
-        if st.session_state.get(self.key(name)) != current:  # else a click during the run would be lost
-            st.session_state[self.key(name)] = current
+        shown_value = None if value == nothing else list(value) if isinstance(value, tuple) else value
+        self.give(self.key(name), shown_value, text)
         return {"key": self.key(name), "on_change": self._changed, "args": (name, then)}
+
+    def give(self, key: str, value: Any, text: str = "") -> None:
+        """Give the widget of a key a value, unless the browser is known to show it: that undoes a click in the run.
+
+        The browser forgets a widget that a run did not show, and then shows a default of the widget; Streamlit's
+        session remembers its value where the run was stopped, so that it cannot say what the browser shows. `text`
+        is what stands for the value in a list, if that changes with other fields: the browser knows texts alone.
+        """
+        shown, now = self._shown, time.monotonic()
+        has = st.session_state.get(key, _ABSENT) if shown.texts.get(key) == text else _ABSENT
+        given, until = shown.given.pop(key, (_ABSENT, now))
+        is_unsure = given is not _ABSENT and not (self._all_sent and (given == value or until < now))
+        if has != value or is_unsure:
+            shown.given[key] = value, now + _ON_ITS_WAY
+            st.session_state[key] = value
+        shown.texts[key] = text
+        shown.bound.add(key)
 
     def format_box(
         self, place: Any, label: str, name: str, rows: Sequence[str], then: Callable[[S, S], S] | None = None
@@ -98,7 +163,7 @@ class Controls(Generic[S]):
             return compute(self.state)
         except ValueError as error:
             st.error(_plain(str(error)), icon=":material/error:")
-            st.stop()
+            stop()
 
     def query(self) -> dict[str, str]:
         """Return the parts of a query string that restore this page."""

@@ -57,8 +57,7 @@ def _bound(page: Controls[Describe], parts: Any, name_with: Callable[[Format, st
     found = {}
     for field in fields(parts):
         key, value = page.key(f"{type(parts).__name__}.{field.name}"), getattr(parts, field.name)
-        if st.session_state.get(key) != value:
-            st.session_state[key] = value
+        page.give(key, value)
         found[field.name] = {"key": key, "on_change": _changed, "args": (page, key, field.name, name_with)}
     return found
 

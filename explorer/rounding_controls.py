@@ -44,11 +44,12 @@ def overflow_box(page: Controls[Any], formats: Sequence[Format]) -> None:
     usual = " or ".join(sorted({overflow_of(fmt, BY_WIDTH) for fmt in formats if fmt.is_float}))
     if not usual:
         return
+    texts = {name: f"default: {usual}" if name == BY_WIDTH else name for name in OVERFLOW_CHOICES}
     st.selectbox(
         "Overflow",
         OVERFLOW_CHOICES,
-        **page.bind("overflow"),
-        format_func=lambda name: f"default: {usual}" if name == BY_WIDTH else name,
+        **page.bind("overflow", text=texts[page.state.overflow]),
+        format_func=texts.__getitem__,
         width=_WIDTH + 40,
         help="What becomes of Inf, and of what rounds beyond the largest value: `overflow` of lowprec.cast.",
     )

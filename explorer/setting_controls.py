@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from lowprec.spec.opset_rules import NEWEST
@@ -15,6 +16,7 @@ from lowprec.spec.scale_rules import SCALE_RULES
 from .controls import Controls
 from .format_names import format_named, is_described
 from .page_states import SCHEMES, TARGET_NAMES, Quantize
+from .views.quantize import Quantized, quantize
 from .views.scales import GRANULARITIES, LINEAR, MX, MX_FORMATS, NVFP4, SCALE_FORMATS, axis_of, mx_problem
 
 __all__ = ["show_setting"]
@@ -23,15 +25,17 @@ _LABELS = {LINEAR: "ONNX QuantizeLinear", MX: "OCP MX", NVFP4: "NVFP4"}
 _WIDTH = 190
 
 
-def show_setting(page: Controls[Quantize], rank: int) -> None:
-    """Show the controls of the chosen scheme, for a tensor of so many dimensions; the page's state is the setting."""
+def show_setting(page: Controls[Quantize], values: np.ndarray[Any, Any]) -> Quantized:
+    """Show the controls of the chosen scheme and return what it makes of a tensor; the page's state is the setting."""
+    page.compute_or_reset(_check_element, fmt=Quantize().fmt)
+    if page.state.settings().granularity != "tensor":
+        page.compute_or_reset(lambda state: axis_of(state.settings(), values.ndim), axis=-1)
+    quantized = page.compute_or_reset(lambda state: quantize(values, state.settings()), opset=NEWEST)
     st.segmented_control(
         "Scheme", SCHEMES, required=True, **page.bind("scheme", _with_a_format), format_func=lambda name: _LABELS[name]
     )
-    page.compute_or_reset(_check_element, fmt=Quantize().fmt)
-    {LINEAR: _linear, MX: _mx, NVFP4: _nvfp4}[page.state.scheme](page, rank)
-    if page.state.settings().granularity != "tensor":
-        page.compute_or_reset(lambda state: axis_of(state.settings(), rank), axis=-1)
+    {LINEAR: _linear, MX: _mx, NVFP4: _nvfp4}[page.state.scheme](page, values.ndim)
+    return quantized
 
 
 def _check_element(state: Quantize) -> None:

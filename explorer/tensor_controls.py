@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from .checkpoint_controls import tensor_of_checkpoint
-from .controls import Controls
+from .controls import Controls, stop
 from .page_states import Quantize
 from .views.tensor import DISTRIBUTIONS, Tensor, sampled, typed
 from .views.uploaded_tensor import MOST_BYTES, from_file, names_in
@@ -68,7 +68,7 @@ def _uploaded(page: Controls[Quantize]) -> Tensor:
         st.session_state[_KEPT] = (file.name, file.getvalue())
     if _KEPT not in st.session_state:
         st.info("Choose a file to go on. It is read on this machine; a link does not hold it.")
-        st.stop()
+        stop()
     name, content = st.session_state[_KEPT]
     if file is None:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -78,8 +78,7 @@ def _uploaded(page: Controls[Quantize]) -> Tensor:
     if len(names) > 1:
         page.compute_or_reset(lambda state: _check_tensor_name(state.tensor, names), tensor="")
         key, chosen = page.key("tensor"), page.state.tensor or names[0]
-        if st.session_state.get(key) != chosen:
-            st.session_state[key] = chosen
+        page.give(key, chosen)
         st.selectbox("Tensor", names, key=key, on_change=lambda: page.set(tensor=st.session_state[key]))
     return page.compute_or_stop(lambda state: from_file(name, content, state.tensor if len(names) > 1 else ""))
 

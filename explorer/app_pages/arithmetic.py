@@ -65,7 +65,8 @@ def show_sum() -> Snippets:
             **{wrong: getattr(DEFAULT, wrong)},
         )
         page.compute_or_reset(
-            lambda state: accumulation.raw_factors(settings_of(state), len(terms)), factor=DEFAULT.factor
+            lambda state: accumulation.raw_factors(settings_of(state), len(terms)),
+            factors=" ".join(["1"] * len(terms)),
         )
     result = accumulation.summed(settings_of(page.state))
     found = result.found

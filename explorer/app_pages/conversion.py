@@ -57,6 +57,18 @@ page_layout.heading(
     "Cast keeps the value as far as it can; BitCast keeps the bits.",
     "Cast's rules",
 )
+source, target = format_named(page.state.source), format_named(page.state.target)
+through = [format_named(name) for name in page.state.between]
+
+
+def compute(state: Conversion, code: int) -> tuple[view.Conversion, chain_view.Chain | None, CastOptions]:
+    """Return the views of a state with a code, and the options of Cast; ValueError where the opset lacks a type."""
+    options = options_of(state)
+    chain = chain_view.chain_of(code, source, [*through, target], **options) if through else None
+    return view.conversion(code, source, target, **options), chain, options
+
+
+page.compute_or_reset(lambda state: compute(state, 0), opset=NEWEST)
 state = page.state
 first, number, *between, second = st.columns([2, 3, 2, 2, 2] if state.between else [2, 3, 2, 2])
 page.format_box(first, "From", "source", FORMAT_NAMES)
@@ -65,22 +77,11 @@ number.text_input("Code or number", **page.bind("at"), max_chars=1000, help=help
 for place_, label, field in zip(between, ("Through", "then through"), ("via", "then"), strict=False):
     page.format_box(place_, label, field, VIA_NAMES, without_gap)
 page.format_box(second, "To", "target", FORMAT_NAMES)
-source, target = format_named(state.source), format_named(state.target)
-through = [format_named(name) for name in state.between]
 cast_controls(
     page, [*through, target], has_opset=not any(map(is_described, (state.source, *state.between, state.target)))
 )
 named = page.compute_or_reset(lambda state: place(state.at, source), at="0x0")
-
-
-def compute(state: Conversion) -> tuple[view.Conversion, chain_view.Chain | None, CastOptions]:
-    """Return the views of a state and the options of Cast; ValueError where the opset lacks a type."""
-    options = options_of(state)
-    chain = chain_view.chain_of(named.code, source, [*through, target], **options) if through else None
-    return view.conversion(named.code, source, target, **options), chain, options
-
-
-conversion, chain, options = page.compute_or_reset(compute, opset=NEWEST)
+conversion, chain, options = compute(page.state, named.code)
 if chain is not None:
     names = chain_view.names_in_words(through)
     page_layout.show("cast_chain", view=chain)

@@ -37,7 +37,9 @@ page_layout.heading(
     "The error is 0 at every value of the format, and jumps where the result changes.",
     "Cast's rounding",
 )
-page.compute_or_reset(lambda state: view.checked_roundings(state.roundings), roundings=Errors().roundings)
+default = Errors()
+page.compute_or_reset(lambda state: view.checked_roundings(state.roundings), roundings=default.roundings)
+page.compute_or_reset(lambda state: view.check_scale(state.low, state.high, state.scale), scale=default.scale)
 state = page.state
 st.multiselect(
     "Formats",
@@ -66,10 +68,11 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         if not all(fmt.has_zero or not fmt.is_float for fmt in formats):
             st.selectbox("round_mode", ROUND_MODES, **page.bind("round_mode"), width=120)
 
-page.compute_or_reset(lambda state: Value.of(state.x, parameter="number"), x=Errors().x)
-default = Errors()
+page.compute_or_reset(lambda state: Value.of(state.x, parameter="number"), x=default.x)
 page.compute_or_reset(
-    lambda state: view.range_of(state.low, state.high, state.scale), low=default.low, high=default.high, scale="linear"
+    lambda state: view.range_of(state.low, state.high, state.scale),
+    low="0.5" if state.scale == "log" else default.low,
+    high=default.high,
 )
 state = page.state
 curves = curves_of(state)

@@ -25,8 +25,17 @@ page_layout.heading(
     "Type any real number, or choose an example, to see the two values it lies between and which of them it becomes.",
     "The rule of Cast",
 )
+fmt = format_named(page.state.fmt)
+
+
+def compute(state: Rounding, x: str) -> view.Rounding:
+    """Return the view of a state with a number; ValueError where the opset lacks the format."""
+    options = {"saturate": state.saturate, "opset": state.opset}
+    return view.rounding(x, fmt, **options, rounding=state.rounding, overflow=state.overflow)
+
+
+page.compute_or_reset(lambda state: compute(state, "0"), opset=NEWEST)
 state = page.state
-fmt = format_named(state.fmt)
 number, name, options = st.columns([3, 3, 5], vertical_alignment="bottom")
 number.text_input("Number", **page.bind("x"), max_chars=1000, help="0.3, 17/23, 0x1.2p-2, 1e6, -0, inf, nan")
 page.format_box(name, "Format", "fmt", FORMAT_NAMES)
@@ -41,16 +50,9 @@ with st.container(horizontal=True, gap="xsmall"):
         st.button(preset.label, key=f"preset {preset.label}", help=preset.x, on_click=page.set, kwargs={"x": preset.x})
 
 
-def compute(state: Rounding) -> view.Rounding:
-    """Return the view of a state."""
-    return view.rounding(
-        state.x, fmt, saturate=state.saturate, opset=state.opset, rounding=state.rounding, overflow=state.overflow
-    )
-
-
 page.compute_or_reset(lambda state: Value.of(state.x, parameter="number"), x=Rounding().x)
-rounding = page.compute_or_reset(compute, opset=NEWEST)
 state = page.state
+rounding = compute(state, state.x)
 explanation = rounding.explanation
 page_layout.show("rounding_result", explanation=explanation)
 if losses := losses_of(explanation):

@@ -21,10 +21,7 @@ page_layout.show("examples", examples=EXAMPLES)
 
 def ask(question: Question) -> None:
     """Show a question, and after an answer whether it is right, and why."""
-    arguments = page.bind(question.name)
     answer = getattr(page.state, question.name)
-    if answer == UNANSWERED:
-        st.session_state[arguments["key"]] = None
     choices = [str(index) for index in range(len(question.choices))]
     st.radio(
         question.text,
@@ -32,7 +29,7 @@ def ask(question: Question) -> None:
         index=None,
         horizontal=True,
         format_func=lambda index: question.choices[int(index)],
-        **arguments,
+        **page.bind(question.name, nothing=UNANSWERED),
     )
     right = verdict(question, answer)
     if right is not None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from lowprec.spec.opset_rules import NEWEST
-
 from .. import charts, code_snippets, page_layout, pictures
 from ..charts.one_block import has_elements, members_over_grid
 from ..controls import Controls
@@ -22,8 +20,7 @@ __all__ = ["show_section"]
 
 def show_section(page: Controls[Quantize], tensor: Tensor) -> tuple[str, str]:
     """Draw the controls of a setting and one block of the tensor; return the Python and ONNX of the whole tensor."""
-    show_setting(page, tensor.values.ndim)
-    quantized = page.compute_or_reset(lambda state: quantize(tensor.values, state.settings()), opset=NEWEST)
+    quantized = show_setting(page, tensor.values)
     block = page.compute_or_reset(lambda state: view.block(quantized, state.block_index), block_index=0)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         last = quantized.scale.size - 1

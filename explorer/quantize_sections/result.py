@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from lowprec.spec.opset_rules import NEWEST
-
 from .. import charts, code_snippets, page_layout
 from ..charts.quantization import code_counts, error_map
 from ..controls import Controls
@@ -25,8 +23,7 @@ _ROWS = 24
 
 def show_section(page: Controls[Quantize], tensor: Tensor) -> tuple[str, str]:
     """Draw the controls of a setting and what it gives; return the Python and ONNX code that repeat it."""
-    show_setting(page, tensor.values.ndim)
-    quantized = page.compute_or_reset(lambda state: view.quantize(tensor.values, state.settings()), opset=NEWEST)
+    quantized = show_setting(page, tensor.values)
     _show_figures(quantized)
     note = f"; {tensor.note}" if tensor.note else ""
     about = f"x: {tensor.format.name} of shape {tensor.values.shape}{note}."

@@ -24,6 +24,7 @@ __all__ = [
     "Curve",
     "Preset",
     "Range",
+    "check_scale",
     "checked_roundings",
     "curve",
     "in_measure",
@@ -96,6 +97,15 @@ def range_of(low: str, high: str, scale: str) -> Range:
     if scale == "log" and ends[0] <= 0:
         raise ValueError(f"`from` must be positive on a log scale; got {low[:40]!r}")
     return Range(*ends)
+
+
+def check_scale(low: str, high: str, scale: str) -> None:
+    """Raise ValueError if a range cannot be drawn on its scale; not if its texts are wrong whatever the scale."""
+    try:
+        range_of(low, high, "linear")
+    except ValueError:
+        return
+    range_of(low, high, scale)
 
 
 def checked_roundings(roundings: Sequence[str]) -> Sequence[str]:

@@ -93,6 +93,17 @@ STILL = f"""asked => {{
 """Whether a page has been at rest for 200 ms without a break since a question was asked: an action starts its run."""
 
 
+ANSWERS = """() => JSON.stringify([
+    location.href, document.querySelector('[data-testid=stCode]')?.innerText ?? null,
+    ...[...document.querySelectorAll('[data-testid=stAlertContentError]')].map(alert => alert.innerText),
+])"""
+"""Where the answer to an action is seen: the address, the link that the page offers, and what it refuses."""
+ANSWERED = f"""before => {{
+    {_QUIET}
+    return quiet && ({ANSWERS})() !== before;
+}}"""
+
+
 class Visit:
     """One page in a browser of its own: what it asked for and what it complained about is kept."""
 
@@ -127,6 +138,13 @@ class Visit:
     def settle(self) -> None:
         """Wait until the page has been at rest for a while."""
         self.page.wait_for_function(STILL, arg=time.monotonic())
+
+    @contextlib.contextmanager
+    def answer(self) -> Iterator[None]:
+        """Wait after an action until the page has answered it and is at rest; fail where nothing comes of it."""
+        before = self.page.evaluate(ANSWERS)
+        yield
+        self.page.wait_for_function(ANSWERED, arg=before)
 
     def address_has(self, text: str) -> None:
         """Wait until the address holds a text, and the run that wrote it has ended: a run would undo what is typed."""

@@ -1,0 +1,231 @@
+"""Controls say what the page computes: from the bare address by clicks alone, every control read after every change.
+
+All pages are walked; with LOWPREC_SHARE=today, as in .ci/run, a third of them: another one each day.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.browser import Visit
+from support.checkpoint_files import save
+from support.daily_share import shared
+from support.shown_controls import Control, controls_of, fields_in, link_of, operate, untried
+
+import lowprec as lp
+from lowprec.explorer.format_names import format_named
+from lowprec.explorer.page_states import PAGES
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+pytestmark = pytest.mark.slow
+
+TITLES = {path: title for path, title, _ in PAGES}
+EVERY_OPTION = ("arithmetic-show", "quantize-origin", "quantize-show", "quantize-scheme", "quantize-per")
+"""The switches that show other controls."""
+
+TEXTS = {
+    "anatomy-at": "0.7", "rounding-x": "0.7", "errors-low": "0.25", "errors-high": "1.5", "errors-x": "0.7",
+    "compare-x": "0.7", "conversion-at": "0.7", "conversion-codes": "0x1 0x3", "arithmetic-value": "0.2",
+    "arithmetic-by": "0.25", "arithmetic-a": "0.7", "arithmetic-b": "0.7", "arithmetic-c": "0.7",
+    "describe-at": "0.7", "quantize-x": "1 2; 3 4",
+}  # fmt: skip
+"""What is typed in the boxes for texts."""
+
+CLICK = "name => [...document.querySelectorAll('[role=radio]')].find(one => one.innerText === name)?.click()"
+CAST = {"onnx": "ONNX (Cast)"}
+LABELS = {
+    "rounding-rounding": CAST,
+    "compare-rounding": CAST,
+    "conversion-rounding": CAST,
+    "arithmetic-show": {"sum": "Sum and dot product", "operation": "One operation"},
+    "arithmetic-terms": {"ones": "n ones", "value": "n times a value"},
+    "arithmetic-factor": {"none": "none: a sum", "value": "a value"},
+    "arithmetic-product": {"exact": "not at all", "terms": "to the format of the terms"},
+    "arithmetic-op": {
+        "add": "add: a + b",
+        "subtract": "subtract: a − b",
+        "fused_multiply_add": "fused multiply add: a × b + c",
+    },
+    "quantize-show": {
+        "result": "One setting",
+        "side-by-side": "Side by side",
+        "sweep": "Sweep",
+        "block": "One block",
+    },
+    "quantize-scheme": {"linear": "ONNX QuantizeLinear", "mx": "OCP MX", "nvfp4": "NVFP4"},
+    "quantize-axis": {"-1": "-1 (the last)"},
+    "quantize-sweep_formats": {"mxfp4": "MXFP4", "nvfp4": "NVFP4"},
+}
+"""What stands for a value in a control, where that is not the text of a link."""
+
+TENSORS = {"first": (2, 32), "second": (4, 64)}
+
+
+def of_description(key: str, name: str) -> Any:
+    """Return what a control of a part of a described format must show."""
+    fmt = format_named(name)
+    parts = {
+        "exponent_bits": str(fmt.exponent_bits),
+        "mantissa_bits": str(fmt.mantissa_bits),
+        "bias": str(fmt.bias),
+        "signed": fmt.signed,
+        "inf": fmt.has_inf,
+        "nan": fmt.nan.value,
+        "zero": fmt.has_zero,
+    }
+    _, kind, part = key.split("-")
+    if kind == "parts":
+        return parts[part]
+    width, precision, signed, extended = fmt.bits, fmt.mantissa_bits + 1, fmt.signed, fmt.has_inf
+    try:
+        lp.as_format(f"binary{width}p{precision}{'su'[not signed]}{'ef'[not extended]}")
+    except ValueError:
+        width, precision, signed, extended = 8, 3, True, True  # IEEE P3109 has no such format
+    return {
+        "width": str(width),
+        "precision": str(precision),
+        "signed": "signed" if signed else "unsigned",
+        "extended": "extended: with Inf" if extended else "finite",
+    }[part]
+
+
+def expected(control: Control, link: dict[str, str]) -> Any:
+    """Return what a control must show by the link that the page offers."""
+    page, _, field = control.key.partition("-")
+    if "-" in field:
+        return of_description(control.key, link["fmt"])
+    value, labels = link[field], LABELS.get(control.key, {})
+    if control.kind == "stCheckbox":
+        return value == "1"
+    if control.kind == "stMultiSelect":
+        return [labels.get(part, part) for part in value.split(";" if field == "compared" else ",") if part]
+    if control.kind == "stNumberInput":
+        return f"{float(value):g}"
+    if control.kind == "stRadio":
+        return None if value == "none" else value
+    if (page, field) == ("quantize", "tensor"):
+        name = value or "first"
+        rows, columns = TENSORS[name]
+        return f"{name}  ({rows} × {columns}, float32)"
+    return labels.get(value, value)
+
+
+def wrong_in(visit: Visit) -> list[str]:
+    """Return what a page shows that is not what it computes."""
+    found: list[str] = []
+    for _ in range(20):
+        link, found = link_of(visit), []
+        for control in controls_of(visit) if link else []:
+            if control.kind == "stButton":
+                continue
+            value = expected(control, link or {})
+            if control.key.endswith("-overflow") and value == "default":
+                is_right = str(control.shown).startswith("default: ")
+            else:
+                is_right = control.shown == value
+            if not is_right:
+                found.append(f"{control.key} shows {control.shown!r}, the page computes {value!r}")
+        if link and not visit.page.locator("[data-testid=stAlertContentError]").count():
+            asked = fields_in(visit.page.url)
+            found += [f"the address has {name}={asked[name]}" for name in asked if asked[name] != link[name]]
+        if not found:
+            break
+        time.sleep(0.1)
+    return found
+
+
+def turn_to(visit: Visit, path: str) -> None:
+    """Go to a page by the menu."""
+    visit.page.get_by_role("link", name=TITLES[path], exact=True).first.click()
+    visit.page.get_by_role("heading", level=1, name=TITLES[path], exact=True).wait_for()
+    visit.settle()
+
+
+def enter(visit: Visit, path: str) -> Any:
+    """Go to a page as a person does: from the bare address by the menu."""
+    page = visit.go("")
+    if path != "start":
+        turn_to(visit, path)
+    return page
+
+
+def upload(visit: Visit, seed: int) -> None:
+    stream = io.BytesIO()
+    np.save(stream, np.random.default_rng(seed).standard_normal((4 + seed, 64), np.float32))
+    file = {"name": f"{seed}.npy", "mimeType": "application/octet-stream", "buffer": stream.getvalue()}
+    visit.page.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]
+    visit.page.get_by_text(f"x: float32 of shape ({4 + seed}, 64)").wait_for()
+    visit.settle()
+
+
+def test_files_change_no_control(visit: Visit) -> None:
+    page = enter(visit, "quantize")
+    before = {control.key: control.shown for control in controls_of(visit)}
+    assert (before["quantize-fmt"], before["quantize-block"]) == ("float4_e2m1fn", "32")
+    with visit.answer():
+        page.get_by_role("radio", name="file", exact=True).click()
+    page.get_by_text("Choose a file to go on").wait_for()
+    for seed in (0, 1, 2):
+        upload(visit, seed)
+        assert wrong_in(visit) == []
+        shown = {control.key: control.shown for control in controls_of(visit)}
+        kept = set(shown) & set(before) - {"quantize-origin"}
+        assert len(kept) == 9
+        assert {key: shown[key] for key in kept} == {key: before[key] for key in kept}
+        python = page.locator("[data-testid=stCode]").nth(1).inner_text()
+        assert "float4_e2m1fn" in python
+        assert "32" in python
+
+
+def test_the_text_of_a_default_follows_the_format(visit: Visit) -> None:
+    page = enter(visit, "rounding")
+    for key, overflow in (("fmt", "default: ovf_inf"), ("saturate", "default: ovf_inf")):
+        (control,) = (one for one in controls_of(visit) if one.key == f"rounding-{key}")
+        with visit.answer():
+            operate(visit, control, "", {})
+        assert page.locator("[data-testid=stAlertContentError]").count() == 0
+        assert page.get_by_role("combobox", name="Overflow").input_value() == overflow
+    assert wrong_in(visit) == []
+
+
+def test_quick_clicks_leave_no_control_behind(visit: Visit) -> None:
+    """Runs are broken off, and what they send crosses what the browser sends: the controls and the page still agree."""
+    page = enter(visit, "quantize")
+    for pause in (0, 30, 60, 120, 240):
+        for name in ("Sweep", "One setting", "OCP MX", "typed", "Side by side", "sampled", "One block", "One setting"):
+            page.evaluate(CLICK, name)  # if there is such a button now
+            page.wait_for_timeout(pause)
+        visit.settle()
+        assert wrong_in(visit) == []
+
+
+@pytest.mark.parametrize("path", shared(list(TITLES)))
+def test_controls_say_what_the_page_computes(visit: Visit, path: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    tensors = {name: rng.standard_normal(shape, np.float32) for name, shape in TENSORS.items()}
+    texts = {**TEXTS, "quantize-folder": str(save(tmp_path / "model.safetensors", tensors))}
+    page = enter(visit, path)
+    assert wrong_in(visit) == []
+    tried = {(control.key, control.shown) for control in controls_of(visit) if control.key in EVERY_OPTION}
+    wrong, count = [], 0
+    while (step := untried(controls_of(visit), tried, EVERY_OPTION)) is not None and count < 100:
+        control, option = step
+        count += 1
+        with visit.answer():
+            operate(visit, control, option, texts)
+        if link_of(visit) is None and page.locator("input[type=file]").count():
+            upload(visit, 0)
+        wrong += [f"after {control.key} {option}: {text}" for text in wrong_in(visit)]
+    assert wrong == []
+    assert len(tried) > 3
+    link = link_of(visit)
+    for other in ("start" if path != "start" else "anatomy", path):  # leave, and come back
+        turn_to(visit, other)
+    assert link_of(visit) == link
+    assert wrong_in(visit) == []
