@@ -175,7 +175,8 @@ LAYOUTS = {
     ),
     "parts in parts": Checkpoint(
         f"{P}._data._data._data",
-        {f"{P}._data._data._data": ("I32", (4, 8)), f"{P}._data._shift": ("F32", (4, 1))}, None,
+        {f"{P}._data._data._data": ("I32", (4, 8)), f"{P}._data._shift": ("F32", (4, 1))},
+        {"quant_method": "new"}, BIAS,
     ),
     "lowprec": Checkpoint(
         f"{P}.weight", {f"{P}.weight": ("F8_E4M3", (4, 8)), f"{P}.weight_scale": ("F32", (4,))}, None, BIAS
