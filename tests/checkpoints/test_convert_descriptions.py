@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.checkpoint_files import everything, parse, raw_file
+from support.checkpoint_files import everything, parse, raw_file, save
 from support.command_line import fail, run
 from support.quantized_checkpoints import LAYOUTS, SHARDS, Tensors, write, write_folder
 
@@ -205,6 +205,16 @@ def test_an_entry_that_is_no_description(described: object) -> None:
     assert "quantization_config must be an object" in found.text
     (source / "config.json").write_text('{"quantization_config": null}')
     convert(source, "out", to="float16")
+
+
+@pytest.mark.parametrize("text", ["fp8", "[]", "1", '{"quant_method": 1}', "{", "[" * 100_000])
+def test_an_entry_of_metadata_that_is_no_description(text: str) -> None:
+    save(Path("x.safetensors"), metadata={"quantization_config": text})
+    with pytest.raises(FileError, match=r"x\.safetensors: quant\w+ (in its metadata )?must be a"):
+        convert("x.safetensors", "y.safetensors", to="float16")
+    with pytest.raises(FileError, match="must be a"):
+        lp.checkpoints.open("x.safetensors")
+    assert [one.misread for one in lp.checkpoints.check("x.safetensors")] == [True]
 
 
 @pytest.mark.parametrize("method", [1, ["fp8"], {}])

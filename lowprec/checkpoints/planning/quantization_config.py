@@ -130,15 +130,6 @@ def _read(path: Path) -> str:
     raise FileError(f"{path}: must be a JSON object in UTF-8; {why}")
 
 
-def _object(text: str) -> dict[str, Any]:
-    """Return a JSON object; an empty one for anything else."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
 def _files(container: Container) -> Sequence[SafetensorsFile]:
     if isinstance(container, Folder):
         return container.files
@@ -179,7 +170,7 @@ def quantization_of(container: Container) -> dict[str, Any]:
     metadata; else Mistral's ``quantization``; else what hf_quant_config.json says, under the method ``modelopt``.
     """
     if isinstance(container, SafetensorsFile):
-        return _object(container.metadata.get(KEY, "{}"))
+        return _in_metadata(container)
     names = container.others if isinstance(container, Folder) else []
     for name in (one for one in CONFIGS if one in names):
         config = json.loads(_read(container.path / name))
@@ -193,6 +184,14 @@ def quantization_of(container: Container) -> dict[str, Any]:
         return {}
     found = json.loads(_read(container.path / HF_QUANT_CONFIG)).get(TOP_KEY)
     return {"quant_method": "modelopt", **(found if isinstance(found, dict) else {})}
+
+
+def _in_metadata(file: SafetensorsFile) -> dict[str, Any]:
+    """Return what the metadata of a single file say."""
+    try:
+        return _checked(json.loads(file.metadata.get(KEY, "{}")), file.path)
+    except (ValueError, RecursionError):
+        raise FileError(f"{file.path}: {KEY} in its metadata must be a JSON object") from None
 
 
 def _checked(described: object, path: Path) -> dict[str, Any]:
