@@ -177,9 +177,9 @@ def convert(
     Notes
     -----
     Quantized weights are dequantized where `to` is bfloat16, float16 or float32 and there is no `scale`: those of
-    DeepSeek, gpt-oss, compressed-tensors, AWQ, GPTQ, ModelOpt, Mistral, ComfyUI and lowprec, whose scales may be in
-    other shards. A product of code and scale is rounded to float32 and then to `to`; tensors wider than `to` are kept;
-    config.json loses its ``quantization_config`` and names the new type.
+    DeepSeek, gpt-oss, compressed-tensors, AWQ, GPTQ, AutoRound, ModelOpt, Mistral, ComfyUI and lowprec, whose scales
+    may be in other shards. A product of code and scale is rounded to float32 and then to `to`; tensors wider than `to`
+    are kept; config.json loses its ``quantization_config`` and names the new type.
 
     Otherwise, where a tensor of narrow floats, or of integers that are codes, has a companion (scales, zero points, a
     shape, a description, known by the names that these layouts, AWQ, GPTQ, MLX and bitsandbytes use) or a neighbour of

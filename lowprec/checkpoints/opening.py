@@ -163,8 +163,8 @@ class Checkpoint(Mapping[str, Array]):
         KeyError
             If there is no tensor of that name.
         FileError
-            If the tensor cannot be read, its scales are NaN, infinite or negative, or it has codes whose scales are in
-            a layout that is not known.
+            If the tensor cannot be read, its scales are NaN, infinite or, where they cannot be, negative, or it has
+            codes whose scales are in a layout that is not known.
         TypeError, ValueError
             If a parameter is out of its range, or the checkpoint is closed.
 

@@ -289,7 +289,7 @@ def test_every_row_is_of_use() -> None:
     """Each row, made a file, is found, and by this row or one that says the same."""
     for row in TABLE:
         last = row.companion.replace("*", "w", 1).replace("*", "x")
-        names = {"..": "m.n", "**": "m.n.o"}
+        names = {"..": "m.n", "**": "m.n.o", "_data**": "m.n._data._data"}
         codes = names.get(row.codes[0], "m.n." + row.codes[0].replace("*", "w"))
         write(Path("x.safetensors"), {codes: ("F8_E4M3", (4, 4)), f"m.n.{last}": ("F32", (4,))})
         (found,) = find_companions(SafetensorsFile(Path("x.safetensors")).tensors)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-from support.checkpoint_files import everything, parse, raw_file
+from support.checkpoint_files import everything, parse, raw_file, save
 from support.command_line import fail, run
 from support.quantized_checkpoints import LAYOUTS, SHARDS, Tensors, write, write_folder
 
+import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.planning.quantization_config import without_descriptions
@@ -155,12 +157,71 @@ def test_a_folder_without_a_quantization_is_converted() -> None:
         assert Path("out", name).read_bytes() == (source / name).read_bytes()
 
 
-@pytest.mark.parametrize("text", [b"", b"[]", b"{", b"\xff\xfe", b'{"a":' + b"[" * 100_000], ids=str)
-def test_a_config_that_is_none_is_copied(text: bytes) -> None:
-    folder(PLAIN, {})
-    Path("in", "config.json").write_bytes(text)
-    convert("in", "out", to="float16")
-    assert Path("out", "config.json").read_bytes() == text
+NO_CONFIGS = {
+    "empty": (b"", "Expecting value"), "list": (b"[]", r"got \[\]"), "cut off": (b"{", "Expecting property name"),
+    "number": (b"12", "got 12"), "UTF-16": ('{"model_type": "llama"}'.encode("utf-16"), "byte 0 is not UTF-8"),
+    "UTF-16, no mark": ('{"a": 1}'.encode("utf-16-le"), "Expecting property name"),
+    "mark of UTF-8": (b"\xef\xbb\xbf{}", "BOM"), "Latin-1": ('{"a": "é"}'.encode("latin-1"), "byte 7 is not UTF-8"),
+    "binary": (b"\x7fELF\x02\x01\x01\xff", "byte 7 is not UTF-8"),
+    "deep": (b'{"a":' + b"[" * 100_000, "it is too deep"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["config.json", "params.json"])
+@pytest.mark.parametrize("case", NO_CONFIGS)
+def test_a_config_that_is_none(case: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It may describe a quantization: it is neither copied nor passed over."""
+    text, why = NO_CONFIGS[case]
+    source = folder({**PLAIN, "model.layers.0.mlp.up_proj.weight": ("F32", (128, 128))}, {})
+    (source / name).write_bytes(text)
+    message = rf"{name}: must be a JSON object in UTF-8; .*{why}"
+    for options in ("--to float16", "--to float8_e4m3fn", "--to float16 --raw", "--recipe fp8-dynamic"):
+        assert re.search(message, fail("convert", "in", "out", *options.split(), *QUIET, capsys=capsys))
+        assert not Path("out").exists()
+    with pytest.raises(FileError, match=message):
+        lp.checkpoints.open(source)
+    (found,) = lp.checkpoints.check(source)
+    assert found.misread
+    assert re.search(message, found.text)
+    out = run("inspect", "in", capsys=capsys)
+    assert re.search("cannot be dequantized: .*" + message, out)
+
+
+def test_a_description_of_modelopt_that_is_none() -> None:
+    source = folder(PLAIN, {"config.json": {}})
+    (source / "hf_quant_config.json").write_bytes(b"\xff\xfe{")
+    for options in ({"to": "float16"}, {"recipe": "fp8-dynamic"}):
+        with pytest.raises(FileError, match=r"hf_quant_config\.json: must be a JSON object in UTF-8; byte 0 is not"):
+            convert(source, "out", **options)
+
+
+@pytest.mark.parametrize("described", [1, "fp8", [], True])
+def test_an_entry_that_is_no_description(described: object) -> None:
+    """`quantization_config` says how codes are read; null says that there are none."""
+    source = folder(PLAIN, {"config.json": {"quantization_config": described}})
+    with pytest.raises(FileError, match=r"config\.json: quantization_config must be an object; got"):
+        convert(source, "out", to="float16")
+    (found,) = lp.checkpoints.check(source)
+    assert "quantization_config must be an object" in found.text
+    (source / "config.json").write_text('{"quantization_config": null}')
+    convert(source, "out", to="float16")
+
+
+@pytest.mark.parametrize("text", ["fp8", "[]", "1", '{"quant_method": 1}', "{", "[" * 100_000])
+def test_an_entry_of_metadata_that_is_no_description(text: str) -> None:
+    save(Path("x.safetensors"), metadata={"quantization_config": text})
+    with pytest.raises(FileError, match=r"x\.safetensors: quant\w+ (in its metadata )?must be a"):
+        convert("x.safetensors", "y.safetensors", to="float16")
+    with pytest.raises(FileError, match="must be a"):
+        lp.checkpoints.open("x.safetensors")
+    assert [one.misread for one in lp.checkpoints.check("x.safetensors")] == [True]
+
+
+@pytest.mark.parametrize("method", [1, ["fp8"], {}])
+def test_a_method_that_is_no_name(method: object) -> None:
+    source = folder(PLAIN, {"config.json": {"quantization_config": {"quant_method": method}}})
+    with pytest.raises(FileError, match=r"config\.json: quant_method must be a text; got"):
+        convert(source, "out", to="float16")
 
 
 def test_a_config_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,7 @@ P = "model.layers.0.mlp.up_proj"
 E = "model.layers.0.mlp.experts"
 FP8 = {"quant_method": "fp8", "fmt": "e4m3", "weight_block_size": [128, 128], "modules_to_not_convert": ["lm_head"]}
 CT = {"quant_method": "compressed-tensors", "format": "pack-quantized", "ignore": ["lm_head"]}
+CT4 = {**CT, "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4}}}}
 MODELOPT = {"quant_method": "modelopt", "quant_algo": "NVFP4"}
 BIAS = (f"{P}.bias",)
 
@@ -79,7 +80,7 @@ LAYOUTS = {
     "compressed-tensors w4a16": Checkpoint(
         f"{P}.weight_packed",
         {f"{P}.weight_packed": ("I32", (4, 1)), f"{P}.weight_shape": ("I64", (2,)), f"{P}.weight_g_idx": ("I32", (8,)),
-         f"{P}.weight_zero_point": ("I32", (1, 1)), f"{P}.weight_scale": ("BF16", (4, 1))}, CT, BIAS,
+         f"{P}.weight_zero_point": ("I32", (1, 1)), f"{P}.weight_scale": ("BF16", (4, 1))}, CT4, BIAS,
     ),
     "compressed-tensors nvfp4": Checkpoint(
         f"{P}.weight_packed",
@@ -162,6 +163,21 @@ LAYOUTS = {
         f"{P}.weight._data", {f"{P}.weight._data": ("I8", (4, 8)), f"{P}.weight._scale": ("BF16", (4, 1))},
         {"quant_method": "quanto"}, BIAS,
     ),
+    "quanto qint4": Checkpoint(  # names, types and shapes of optimum-quanto 0.2.7
+        f"{P}.weight._data._data",
+        {f"{P}.weight._data._data": ("U8", (2, 8)), f"{P}.weight._shift": ("BF16", (4, 1)),
+         f"{P}.weight._scale": ("BF16", (4, 1))}, {"quant_method": "quanto"}, BIAS,
+    ),
+    "quanto, scales in parts": Checkpoint(
+        f"{P}.weight._data._packed",
+        {f"{P}.weight._data._packed": ("U8", (2, 8)), f"{P}.weight._scale._scale": ("BF16", (4, 1)),
+         f"{P}.weight._scale._data": ("I8", (4, 1))}, {"quant_method": "new"}, BIAS,
+    ),
+    "parts in parts": Checkpoint(
+        f"{P}._data._data._data",
+        {f"{P}._data._data._data": ("I32", (4, 8)), f"{P}._data._shift": ("F32", (4, 1))},
+        {"quant_method": "new"}, BIAS,
+    ),
     "lowprec": Checkpoint(
         f"{P}.weight", {f"{P}.weight": ("F8_E4M3", (4, 8)), f"{P}.weight_scale": ("F32", (4,))}, None, BIAS
     ),
@@ -185,7 +201,8 @@ LAYOUTS = {
 
 REFUSED = (
     "comfyui, a mark alone", "mlx", "bitsandbytes nf4", "bitsandbytes int8",
-    "hqq", "quanto", "unknown scale", "unknown scale of bytes", "unknown scale of an expert",
+    "hqq", "quanto", "quanto qint4", "quanto, scales in parts", "parts in parts",
+    "unknown scale", "unknown scale of bytes", "unknown scale of an expert",
     "unknown scale of another name",
 )  # fmt: skip
 """Layouts whose weights cannot be dequantized."""

@@ -11,6 +11,7 @@ from ..containers.registry import open_container
 from ..containers.tensors import TensorReader
 from ..files.errors import FileError
 from ..files.limits import Limits, parse_size
+from ..planning.quantization_config import find_descriptions, quantization_of
 from ..progress import check_style, make_progress
 from .configuration import check_configuration, check_hf_quant_config, check_layout
 from .files import check_files
@@ -42,7 +43,8 @@ def check(
 
     Codes are paired with scales; config.json and hf_quant_config.json are compared with the tensors, the list of
     modules that are not quantized included; FP8 codes are searched for NaN, and scales for NaN, Inf, negative numbers
-    and zeros. A scale of -0 counts as negative. Memory does not grow with the files.
+    and zeros. A scale of -0 counts as negative; scales of integers may be negative in AWQ, GPTQ and compressed-tensors.
+    Memory does not grow with the files.
 
     Parameters
     ----------
@@ -98,6 +100,11 @@ def check(
     except FileError as error:
         if not place.is_dir() or str(error).startswith(f"{place}: holds no"):
             raise
+        return Findings([Finding("files", True, "", str(error))])
+    try:
+        find_descriptions(container)
+        quantization_of(container)
+    except FileError as error:
         return Findings([Finding("files", True, "", str(error))])
     reader = TensorReader()
     try:

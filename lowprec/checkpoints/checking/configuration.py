@@ -10,9 +10,10 @@ from ..containers.gguf_types import UNKNOWN
 from ..headline import grouped_scheme, kind_text
 from ..layouts import scaled
 from ..layouts.compressed_tensors_output import describe
+from ..layouts.described_values import block_of, described_block
 from ..layouts.gguf import types_text, types_without_values
 from ..layouts.registry import LAYOUTS
-from ..layouts.weight import Weight, block_of
+from ..layouts.weight import Weight
 from ..planning.quantization_config import HF_QUANT_CONFIG, find_descriptions, read_description
 from ..schemes.fnuz import FN
 from ..schemes.scheme import Grid
@@ -174,7 +175,7 @@ def _differences(weight: Weight, group: Mapping[str, Any], description: Mapping[
 
 def _said_grid(said: Mapping[str, Any]) -> Grid | None:
     """Return which elements share a scale, as a group says it; None where it does not."""
-    size, block = said.get("group_size"), block_of(said.get("block_structure"))
+    size, block = said.get("group_size"), described_block(said, "block_structure", text=True)
     strategy = said.get("strategy") or ("group" if size else None)
     if strategy in ("group", "tensor_group"):
         return Grid(1, size) if type(size) is int and size > 0 else None

@@ -23,7 +23,7 @@ def check_files(subject: Subject) -> Iterator[Finding]:
     if isinstance(container, Folder):
         yield from _index(container, subject.is_model)
         if subject.is_model and not read_description(container, CONFIG):
-            yield Finding("files", True, "", f"{CONFIG} is no JSON object, or an empty one")
+            yield Finding("files", True, "", f"{CONFIG} is empty")
     for tensor in [*subject.others, *(weight.codes for weight in subject.weights)]:
         if tensor.fmt is not None and _is_only_noted(tensor, tensor.fmt):
             text = (

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from ..layouts import auto_round
 from ..planning.quantization_config import model_config
 from ..recipes.heads import head_of, is_untied, tied_head, unstored_head
 from ..recipes.selection import FORMATS
@@ -78,6 +79,8 @@ def _patterns(description: Mapping[str, Any]) -> tuple[str, ...]:
 def listed(module: str, description: Mapping[str, Any]) -> bool:
     """Whether a configuration lists a module as one that is not quantized, as the engines of its method read that."""
     method = str(description.get("quant_method", ""))
+    if auto_round.is_plain(description, module):
+        return True
     return _is_listed(module, _patterns(description), "modelopt" if method.startswith("modelopt") else method)
 
 

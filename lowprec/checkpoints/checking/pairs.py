@@ -27,7 +27,8 @@ _MODULE_CODES = ("weight", "weight_packed", "qweight", "W_q", "blocks")
 def check_pairs(subject: Subject) -> Iterator[Finding]:
     """Look for tensors that have lost what they belong with."""
     for fault in subject.faults:
-        yield Finding("scales", True, fault.tensor, fault.text)
+        kind = "scales" if fault.tensor or fault.text.startswith("'") else "configuration"
+        yield Finding(kind, True, fault.tensor, fault.text)
     unknown = subject.unknown
     for codes in subject.codes:
         yield from _unscaled(subject, codes, unknown.get(codes.name))

@@ -140,10 +140,11 @@ def _scales(subject: Subject, weight: Weight, scales: StoredTensor, progress: Pr
     for values in _floats(subject, scales, weight.scheme.scale, progress):
         counts["NaN"] += int(np.count_nonzero(np.isnan(values)))
         counts["infinite"] += int(np.count_nonzero(np.isinf(values)))
-        counts["negative"] += int(np.count_nonzero(np.signbit(values) & ~np.isnan(values)))
+        if not weight.scheme.signed_scales:
+            counts["negative"] += int(np.count_nonzero(np.signbit(values) & ~np.isnan(values)))
         counts["zero"] += int(np.count_nonzero(values == 0))
         finite = values[np.isfinite(values)]
-        largest = max(largest, float(finite.max(initial=0)))
+        largest = max(largest, float(np.abs(finite).max(initial=0)))
         powers = powers and not np.any(finite.view(np.uint32) & 0x7FFFFF)
     name, size = scales.name, scales.size
     for what, n in counts.items():

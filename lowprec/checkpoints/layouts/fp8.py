@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ...spec.formats import FLOAT4_E2M1FN
 from ..containers.tensors import StoredTensor
 from ..schemes.scheme import Grid, Packing, Scheme
-from .weight import Source, Weight, block_of, fail, grid_of, scale_format, shape_of_pairs, split, take
+from .described_values import described_block, wrong_value
+from .weight import Source, Weight, fail, grid_of, scale_format, shape_of_pairs, split, take
 
 __all__ = ["METHODS", "NAME", "find"]
 
@@ -41,8 +43,6 @@ def find(source: Source) -> Iterator[Weight]:
 
     Scales are factors, whatever their names say.
     """
-    block = block_of(source.description.get("weight_block_size"))
-    powers = source.description.get("scale_fmt") == "ue8m0"
     for codes in list(source.tensors.values()):
         module, last = split(codes.name)
         names = (*(one.replace("*", last) for one in SCALES), *(SCALES_OF_WEIGHT if last == "weight" else ()))
@@ -53,7 +53,8 @@ def find(source: Source) -> Iterator[Weight]:
         if codes.fmt.is_float and codes.fmt.bits == 8 and codes.fmt.signed and len(codes.shape) > 1:
             if scales.name == codes.name + "_scale" and not source.description:
                 continue  # lowprec's own files have this name too, for other axes as well
-            grid = grid_of(codes.shape, scales, block)
+            grid = grid_of(codes.shape, scales, described_block(source.description, "weight_block_size"))
+            powers = _says_powers(source.description)
             scheme = Scheme(codes.fmt, Packing.NONE, scale_format(scales), grid, powers_of_two=powers)
             yield Weight(codes.name, NAME, codes.shape, scheme, codes, scales, unused=unused)
         elif codes.type_name == "I8" and scales.type_name == "F8_E8M0" and len(codes.shape) > 1:
@@ -64,3 +65,11 @@ def find(source: Source) -> Iterator[Weight]:
                 )
             scheme = Scheme(FLOAT4_E2M1FN, Packing.LOW_FIRST, scale_format(scales), Grid(1, MX_GROUP))
             yield Weight(codes.name, NAME, shape, scheme, codes, scales, unused=unused)
+
+
+def _says_powers(description: Mapping[str, Any]) -> bool:
+    """Whether a configuration says that all scales are powers of two."""
+    said = description.get("scale_fmt")
+    if said is not None and not isinstance(said, str):
+        raise wrong_value("scale_fmt", "a text", said)
+    return said == "ue8m0"

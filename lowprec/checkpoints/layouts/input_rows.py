@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ...spec.formats import UINT8
 from ..containers.tensors import StoredTensor
-from ..files.errors import FileError
 from ..schemes.scheme import Grid, Packing, Scheme, WordOrder
+from .described_values import described_group
 from .weight import Source, Weight, fail, scale_format
 
 __all__ = ["InputRows", "grouped_weight"]
@@ -56,6 +56,7 @@ def grouped_weight(
         bits=stored.bits,
         word_order=stored.word_order,
         zero_offset=stored.zero_offset,
+        signed_scales=True,
     )
     return Weight(
         module + "weight",
@@ -73,12 +74,10 @@ def grouped_weight(
 def _group(source: Source, inputs: int, scales: StoredTensor) -> int:
     """Return how many inputs share a scale: what config.json says, or what the shapes do."""
     key = "group_size" if "group_size" in source.description else "q_group_size"
-    size = source.description.get(key)
+    size = described_group(source.description, key)
     if size is None:
         number = scales.shape[0] if scales.shape else 0
         if not number or inputs % number:
             raise fail(scales, f"has the shape {list(scales.shape)}, which fits no groups of {inputs} inputs")
         return max(1, inputs // number)
-    if type(size) is not int or not (size > 0 or size == -1):
-        raise FileError(f"config.json: {key} must be a positive integer or -1; got {ascii(size)[:40]}")
     return max(1, inputs) if size == -1 else size

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E4M3FNUZ
 from ..containers.tensors import StoredTensor
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
+from .described_values import wrong_value
 from .weight import Source, Weight, fail, grid_of, scale_format, shape_of_pairs, split, take
 
 __all__ = ["METHODS", "NAME", "find"]
@@ -28,6 +29,9 @@ def find(source: Source) -> Iterator[Weight]:
             continue
         if f"{module}pre_quant_scale" in source.tensors:
             raise fail(source.tensors[f"{module}pre_quant_scale"], "is a scale of columns, which is not supported")
+        size = source.description.get("group_size")
+        if size is not None and (type(size) is not int or size < 0):
+            raise wrong_value("group_size", "an integer from 0 on", size)
         unused = tuple(take(source, module, "input_scale"))
         if second is not None and codes.type_name == "U8":
             shape = shape_of_pairs(codes)

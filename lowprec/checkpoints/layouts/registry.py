@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from . import awq, comfy_ui, compressed_tensors, fp8, gguf, gpt_oss, gptq, modelopt, scaled
+from . import auto_round, awq, comfy_ui, compressed_tensors, fp8, gguf, gpt_oss, gptq, modelopt, scaled
+from .described_values import check_module_lists
 from .weight import Source, Weight, fail
 
 __all__ = ["LAYOUTS", "find_weights"]
 
-LAYOUTS = (gguf, comfy_ui, gpt_oss, compressed_tensors, awq, gptq, modelopt, fp8, scaled)
+LAYOUTS = (gguf, comfy_ui, gpt_oss, compressed_tensors, auto_round, awq, gptq, modelopt, fp8, scaled)
 """Each has `NAME`, `METHODS` (the values of ``quant_method`` in config.json) and `find`; the first that fits counts."""
 
 
@@ -27,6 +28,7 @@ def find_weights(source: Source) -> list[Weight]:
         if method is not None and layout.METHODS and method not in layout.METHODS:
             continue
         for weight in layout.find(source):
+            check_module_lists(source.description)
             weights.append(weight)
             for tensor in weight.tensors:
                 if tensor.fortran and len(tensor.shape) > 1:

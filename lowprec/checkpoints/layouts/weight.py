@@ -13,7 +13,7 @@ from ..element_rules import SCALE_FORMATS
 from ..files.errors import FileError
 from ..schemes.scheme import Grid, Scheme
 
-__all__ = ["Source", "Weight", "block_of", "fail", "grid_of", "scale_format", "shape_of_pairs", "split", "take"]
+__all__ = ["Source", "Weight", "fail", "grid_of", "scale_format", "shape_of_pairs", "split", "take"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +161,6 @@ def shape_of_pairs(codes: StoredTensor) -> tuple[int, ...]:
     if not codes.shape:
         raise fail(codes, "must have axes, the last one of bytes that hold two codes; got a single byte")
     return (*codes.shape[:-1], 2 * codes.shape[-1])
-
-
-def block_of(value: object) -> tuple[int, int] | None:
-    """Return the rows and columns of a block as a configuration has them; None for anything else."""
-    if isinstance(value, list) and len(value) == 2 and all(type(n) is int and n > 0 for n in value):
-        return value[0], value[1]
-    return None
 
 
 def grid_of(shape: tuple[int, ...], scales: StoredTensor, block: tuple[int, int] | None = None) -> Grid:

@@ -147,8 +147,10 @@ class WeightReader:
         codes = read_tensor(self._reader, tensor, start * size, (stop - start) * size).view(fmt.code_dtype)
         if self.weight.scheme.tiles:
             codes = from_blocked(codes, stop - start, self._columns)[first - start :][:count]
-        if codes.size and codes.max() > fmt.max_code:
-            raise fail(tensor, "has a scale that is NaN, infinite or negative")
+        signed = self.weight.scheme.signed_scales and fmt.signed
+        magnitudes = codes & fmt.code_dtype.type(fmt.magnitude_mask) if signed else codes
+        if codes.size and magnitudes.max() > fmt.max_code:
+            raise fail(tensor, f"has a scale that is NaN{' or infinite' if signed else ', infinite or negative'}")
         return codes.reshape(count, self._columns)
 
     def _global_scale(self) -> np.float32 | None:

@@ -23,8 +23,9 @@ __all__ = [
     "is_weight",
 ]  # fmt: skip
 
-MODULE, EVERYTHING = "..", "**"
-"""In a row: the tensor that has the module's own name, and all narrow floats in the module and below it."""
+MODULE, EVERYTHING, WRAPPED = "..", "**", "_data**"
+"""In a row: the tensor that has the module's own name; all narrow floats in the module and below it; the data of one
+tensor that a class holds as several, however deep: ``weight._data._data``."""
 
 Group = tuple[Format | None, bool]
 """What decides whether two tensors of one module are next to each other: formats and what the names say."""
@@ -39,8 +40,8 @@ class Row:
     companion : str
         The last part of its name. The first ``*`` is the stem, a second one anything.
     codes : tuple of str
-        The last parts of the names that the codes can have in the same module, with the stem for ``*``; or `MODULE`, or
-        `EVERYTHING`.
+        The last parts of the names that the codes can have in the same module, with the stem for ``*``; or `MODULE`,
+        `EVERYTHING` or `WRAPPED`.
     role : str
         What it is to the codes.
     layout : str
@@ -89,8 +90,8 @@ TABLE = (
     Row("nested_absmax", (MODULE,), _SCALES, "bitsandbytes, 4 bits"),
     Row("quant_map", (MODULE,), "their values", "bitsandbytes, 4 bits"),
     Row("nested_quant_map", (MODULE,), "the values of their scales", "bitsandbytes, 4 bits"),
-    Row("_scale", ("_data",), _SCALES, "quanto: weight._data"),
-    Row("_shift", ("_data",), _ZEROS, "quanto"),
+    Row("_scale", (WRAPPED,), _SCALES, "quanto: weight._data, weight._data._data"),
+    Row("_shift", (WRAPPED,), _ZEROS, "quanto"),
     Row("*_scale*", ("*_packed", "*", "*_blocks", "*_qdata"), _SCALES, "compressed-tensors, ModelOpt, lowprec"),
 )  # fmt: skip
 """The first row that fits, and whose codes are there, counts."""
@@ -136,6 +137,8 @@ def _expression(pattern: str) -> str:
     return first + "".join((".*" if number else "(.+)") + part for number, part in enumerate(rest))
 
 
+_WRAPPED = {row.companion: row for row in TABLE if row.codes == (WRAPPED,)}
+_PARTS = re.compile(r"(?<=[./])_(?:data|scale|shift)(?:[./]|$).*", re.DOTALL)
 _EXPRESSIONS = [(re.compile(_expression(row.companion)), row) for row in TABLE]
 _ORDINARY = re.compile("|".join(map(_expression, ORDINARY)))
 
@@ -148,7 +151,9 @@ def _rows(last: str) -> tuple[tuple[Row, tuple[str, ...]], ...]:
         match = expression.fullmatch(last)
         if match is not None:
             stem = match[1] if expression.groups else ""
-            matches.append((row, tuple(one if one == EVERYTHING else one.replace("*", stem) for one in row.codes)))
+            matches.append(
+                (row, tuple(one if one in (EVERYTHING, WRAPPED) else one.replace("*", stem) for one in row.codes))
+            )
     return tuple(matches)
 
 
@@ -201,12 +206,37 @@ def check_part(container: Container, unscaled: Iterable[StoredTensor], otherwise
         )
 
 
+def _wrapped(tensors: Sequence[StoredTensor], codes: Mapping[str, StoredTensor]) -> Iterator[Companion]:
+    """Yield the scales and shifts of tensors that a class holds as several, each with codes, and all codes with one.
+
+    Scales can be held so too: ``weight._scale._data`` is one.
+    """
+    found: dict[str, tuple[list[StoredTensor], list[tuple[StoredTensor, Row]]]] = {}
+    for tensor in tensors:
+        match = _PARTS.search(tensor.name)
+        if match is None:
+            continue
+        data, others = found.setdefault(tensor.name[: match.start()], ([], []))
+        row = next((_WRAPPED[part] for part in re.split("[./]", match[0]) if part in _WRAPPED), None)
+        if row is not None:
+            others.append((tensor, row))
+        elif tensor.name in codes:
+            data.append(tensor)
+    for data, others in found.values():
+        if data and others:
+            yield from (Companion(tensor, data[0], row) for tensor, row in others)
+            yield from (Companion(others[0][0], one, others[0][1]) for one in data[1:])
+
+
 def _recognised(tensors: Sequence[StoredTensor], codes: Mapping[str, StoredTensor]) -> Iterator[Companion]:
     """Yield the companions that the table knows."""
+    yield from _wrapped(tensors, codes)
     marks: dict[str, tuple[StoredTensor, Row]] = {}
     for tensor in tensors:
         module, last = split(tensor.name)
         for row, names in _rows(last):
+            if names == (WRAPPED,):
+                continue
             if names == (EVERYTHING,):
                 marks[module] = tensor, row
                 continue

@@ -122,8 +122,8 @@ def _check_descriptions(
 
     They fit while wide floats that they do not concern become other wide floats.
     """
-    descriptions = find_descriptions(container) if converted else []
-    if not descriptions:
+    descriptions = find_descriptions(container)
+    if not descriptions or not converted:
         return [], []
     if _stays_wide(rules):
         why = affects_quantization(container.tensors, converted)

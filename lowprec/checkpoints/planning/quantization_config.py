@@ -35,8 +35,8 @@ TOP_KEY = "quantization"
 
 CONFIGS = ("config.json", "params.json")
 HF_QUANT_CONFIG = "hf_quant_config.json"
-FILES = (HF_QUANT_CONFIG, "quantize_config.json", "quant_config.json")
-"""Files that are such a description as a whole: of ModelOpt, AutoGPTQ, AWQ."""
+FILES = (HF_QUANT_CONFIG, "quantize_config.json", "quant_config.json", "quantization_config.json")
+"""Files that are such a description as a whole: of ModelOpt, AutoGPTQ, AWQ, AutoRound."""
 
 DTYPES = ("torch_dtype", "dtype")
 """Entries of a configuration that name the type of a model's weights."""
@@ -106,25 +106,28 @@ def without_descriptions(text: str) -> str:
 
 
 def _read(path: Path) -> str:
-    """Return the text of a configuration, empty if it is no JSON object."""
+    """Return the text of a configuration; raise FileError unless it is a JSON object.
+
+    What cannot be read may describe a quantization that the result would not have, so it is not copied either.
+    """
     try:
         if path.stat().st_size > LARGEST:
             raise FileError(f"{path}: has more than {LARGEST} bytes")
         text = path.read_bytes().decode("utf-8")
-        return text if isinstance(json.loads(text), dict) else ""
+        value = json.loads(text)
     except OSError as error:
         raise FileError(f"{path}: {reason(error)}") from None
-    except (ValueError, RecursionError):
-        return ""
-
-
-def _object(text: str) -> dict[str, Any]:
-    """Return a JSON object; an empty one for anything else."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
+    except UnicodeDecodeError as error:
+        why = f"byte {error.start} is not UTF-8"
+    except RecursionError:
+        why = "it is too deep"
+    except ValueError as error:
+        why = str(error)[:120]
+    else:
+        if isinstance(value, dict):
+            return text
+        why = f"got {json.dumps(value)[:40]}"
+    raise FileError(f"{path}: must be a JSON object in UTF-8; {why}")
 
 
 def _files(container: Container) -> Sequence[SafetensorsFile]:
@@ -141,8 +144,8 @@ def find_descriptions(container: Container) -> list[Description]:
         path = container.path / name
         if name in FILES:
             descriptions.append(Description(path))
-        elif name in CONFIGS and (text := _read(path)):
-            names = tuple(entry for entry, _, _ in entries(text))
+        elif name in CONFIGS:
+            names = tuple(entry for entry, _, _ in entries(_read(path)))
             descriptions += [Description(path, names)] if names else []
     return descriptions
 
@@ -167,19 +170,38 @@ def quantization_of(container: Container) -> dict[str, Any]:
     metadata; else Mistral's ``quantization``; else what hf_quant_config.json says, under the method ``modelopt``.
     """
     if isinstance(container, SafetensorsFile):
-        return _object(container.metadata.get(KEY, "{}"))
+        return _in_metadata(container)
     names = container.others if isinstance(container, Folder) else []
     for name in (one for one in CONFIGS if one in names):
-        config = json.loads(_read(container.path / name) or "{}")
+        config = json.loads(_read(container.path / name))
         for fields in (config, config.get(TEXT_MODEL)):
-            found = fields.get("quantization_config") if isinstance(fields, dict) else None
-            if isinstance(found, dict):
-                return dict(found)
+            found = fields.get(KEY) if isinstance(fields, dict) else None
+            if found is not None:
+                return _checked(found, container.path / name)
         if isinstance(config.get(TOP_KEY), dict):
             return {"quant_method": "fp8", **config[TOP_KEY]} if "qformat_weight" in config[TOP_KEY] else {}
-    text = _read(container.path / FILES[0]) if FILES[0] in names else ""
-    found = json.loads(text).get(TOP_KEY) if text else None
-    return {"quant_method": "modelopt", **(found if isinstance(found, dict) else {})} if text else {}
+    if HF_QUANT_CONFIG not in names:
+        return {}
+    found = json.loads(_read(container.path / HF_QUANT_CONFIG)).get(TOP_KEY)
+    return {"quant_method": "modelopt", **(found if isinstance(found, dict) else {})}
+
+
+def _in_metadata(file: SafetensorsFile) -> dict[str, Any]:
+    """Return what the metadata of a single file say."""
+    try:
+        return _checked(json.loads(file.metadata.get(KEY, "{}")), file.path)
+    except (ValueError, RecursionError):
+        raise FileError(f"{file.path}: {KEY} in its metadata must be a JSON object") from None
+
+
+def _checked(described: object, path: Path) -> dict[str, Any]:
+    """Return the description of a quantization; raise FileError where it is none."""
+    if not isinstance(described, dict):
+        raise FileError(f"{path}: {KEY} must be an object; got {json.dumps(described)[:40]}")
+    method = described.get("quant_method")
+    if method is not None and not isinstance(method, str):
+        raise FileError(f"{path}: quant_method must be a text; got {json.dumps(method)[:40]}")
+    return dict(described)
 
 
 def layer_descriptions(container: Container) -> dict[str, object]:
@@ -199,10 +221,10 @@ def layer_descriptions(container: Container) -> dict[str, object]:
 
 
 def read_description(container: Container, name: str) -> dict[str, Any]:
-    """Return what one of a folder's files of JSON says; empty where it is missing or no JSON object."""
+    """Return what one of a folder's files of JSON says; empty where it is missing."""
     if not isinstance(container, Folder) or name not in container.others:
         return {}
-    return dict(json.loads(_read(container.path / name) or "{}"))
+    return dict(json.loads(_read(container.path / name)))
 
 
 def model_config(container: Container) -> dict[str, Any]:
@@ -232,7 +254,7 @@ def set_dtype(container: Container, dtype: str) -> None:
         return
     for name in (one for one in CONFIGS if one in container.others or one in container.replaced):
         text = container.replaced[name].decode() if name in container.replaced else _read(container.path / name)
-        changed = _with_dtype(text, dtype) if text else text
+        changed = _with_dtype(text, dtype)
         if changed != text:
             if name in container.others:
                 container.replace(name, changed.encode())

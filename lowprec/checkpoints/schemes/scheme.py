@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -108,6 +108,8 @@ class Scheme:
         factors besides, if there are any, and of the blocks where they are written.
     powers_of_two : bool
         Whether all scales are, although their format has other values.
+    signed_scales : bool
+        Whether scales may be negative, as where integers are quantized over their full range; others are an error.
     """
 
     codes: Format
@@ -121,6 +123,7 @@ class Scheme:
     tiles: bool = False
     blocks: BlockType | None = None
     powers_of_two: bool = False
+    signed_scales: bool = field(default=False, compare=False)
 
     @property
     def code_name(self) -> str:

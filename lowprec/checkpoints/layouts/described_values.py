@@ -1,0 +1,55 @@
+"""Values that a configuration gives for a quantization: checked, so that none that is wrong passes for a default."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..files.errors import FileError
+
+__all__ = ["block_of", "check_module_lists", "described_block", "described_group", "wrong_value"]
+
+MODULE_LISTS = ("ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules")
+"""Where a configuration lists modules that are not quantized."""
+
+
+def wrong_value(key: str, must: str, value: object) -> FileError:
+    """Return an error about an entry of a configuration."""
+    return FileError(f"config.json: {key} must be {must}; got {ascii(value)[:40]}")
+
+
+def block_of(value: object) -> tuple[int, int] | None:
+    """Return the rows and columns of a block as a configuration has them; None for anything else."""
+    if isinstance(value, list) and len(value) == 2 and all(type(n) is int and n > 0 for n in value):
+        return value[0], value[1]
+    return None
+
+
+def described_block(description: Mapping[str, Any], key: str, *, text: bool = False) -> tuple[int, int] | None:
+    """Return the rows and columns of a block; None where the configuration names none.
+
+    With `text`, "128x128" is one too, as older files of compressed-tensors have it.
+    """
+    value = description.get(key)
+    match = re.fullmatch("([1-9][0-9]{0,8})x([1-9][0-9]{0,8})", value) if text and isinstance(value, str) else None
+    block = (int(match[1]), int(match[2])) if match else block_of(value)
+    if value is not None and block is None:
+        raise wrong_value(key, "a list of two positive integers, rows and columns", value)
+    return block
+
+
+def described_group(description: Mapping[str, Any], key: str = "group_size") -> int | None:
+    """Return how many elements share a scale, -1 for all of a row; None where the configuration does not say."""
+    size = description.get(key)
+    if size is not None and (type(size) is not int or not (size > 0 or size == -1)):
+        raise wrong_value(key, "a positive integer or -1", size)
+    return size
+
+
+def check_module_lists(description: Mapping[str, Any]) -> None:
+    """Raise FileError unless the lists of modules that are not quantized are lists of names."""
+    for key in MODULE_LISTS:
+        value = description.get(key)
+        if value is not None and not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
+            raise wrong_value(key, "a list of names of modules", value)

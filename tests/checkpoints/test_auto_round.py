@@ -1,0 +1,285 @@
+"""AutoRound's folders, and scales that are negative: byte for byte what auto-round's own layers multiply by.
+
+golden/auto_round is what auto-round 0.16.1 writes, and its digests are of what it reads (renew_auto_round_files.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.typed_tensors import Array, Tensors, read_tensors, words, write_model
+
+import lowprec as lp
+from lowprec.checkpoints import convert
+from lowprec.checkpoints.files.errors import FileError
+
+pytestmark = pytest.mark.usefixtures("working_folder")
+
+GOLDEN = Path(__file__).parent / "golden" / "auto_round"
+DIGESTS = json.loads((GOLDEN / "digests.json").read_text(encoding="utf-8"))
+NAMES = [name for name in DIGESTS if name != "versions"]
+SYMMETRIC = ("gptq", "gptq_rows", "gptqmodel", "3_bits", "awq_symmetric", "mixed")
+P = "model.layers.0.mlp.up_proj"
+Config = dict[str, Any]
+
+
+def errors(source: Path) -> list[str]:
+    return [one.text for one in lp.checkpoints.check(source) if one.misread]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_folders_of_auto_round(name: str) -> None:
+    convert(GOLDEN / name, "out", to="float16", verify=True)
+    values = read_tensors(Path("out"))
+    assert DIGESTS[name]
+    for weight, (digest, shape) in DIGESTS[name].items():
+        assert list(values[weight].shape) == shape
+        assert hashlib.sha256(values[weight].tobytes()).hexdigest()[:16] == digest
+    assert not [one for one in values if "qweight" in one or "scales" in one]
+    assert "quantization_config" not in Path("out/config.json").read_text(encoding="utf-8")
+    assert not errors(GOLDEN / name)
+
+
+@pytest.mark.parametrize("name", SYMMETRIC)
+def test_half_of_symmetric_scales_are_negative(name: str) -> None:
+    with lp.checkpoints.open(GOLDEN / name) as opened:
+        weight = f"{P.replace('up', 'down')}.scales"
+        assert 0.3 < (opened.read(weight, raw=True) < 0).mean() < 0.7
+        some = opened.read(weight.replace("scales", "weight"), rows=slice(3, 9), dtype="float16")
+    convert(GOLDEN / name, "out", to="float16")
+    assert some.tobytes() == read_tensors(Path("out"))[weight.replace("scales", "weight")][3:9].tobytes()
+
+
+def test_a_module_of_16_bits_is_listed() -> None:
+    """`extra_config` lists k_proj as plain; without it `check` has a remark on it."""
+    shutil.copytree(GOLDEN / "mixed", "in")
+    assert not [one for one in lp.checkpoints.check("in") if "k_proj" in one.tensor]
+    config = json.loads(Path("in/config.json").read_text(encoding="utf-8"))
+    del config["quantization_config"]["extra_config"]["model.layers.0.self_attn.k_proj"]
+    Path("in/config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert [one for one in lp.checkpoints.check("in") if "k_proj" in one.tensor]
+
+
+def test_the_second_description_is_left_out() -> None:
+    """auto-round writes quantization_config.json as well, which vLLM reads."""
+    shutil.copytree(GOLDEN / "gptq", "in")
+    Path("in/quantization_config.json").write_text('{"quant_method": "auto-round", "bits": 4}', encoding="utf-8")
+    report = convert("in", "out", to="bfloat16")
+    assert not Path("out/quantization_config.json").exists()
+    assert "quantization_config.json: left out" in report.descriptions
+
+
+# --- how names and settings are read ---
+
+
+def module(bits: int = 4, inputs: int = 8, scale: float = -0.5, zero: int = 3) -> Tensors:
+    """Return GPTQ's tensors of 32 outputs: codes of 9 or 1, one group, a stored zero point."""
+    codes = np.full((32, inputs), 9 if bits > 3 else 1)
+    return {
+        "qweight": words(codes, bits).T.copy(), "qzeros": words(np.full((1, 32), zero), bits),
+        "scales": np.full((1, 32), scale, np.float16),
+    }  # fmt: skip
+
+
+def write(modules: dict[str, Tensors], config: Config) -> Path:
+    tensors = {f"{name}.{part}": one for name, parts in modules.items() for part, one in parts.items()}
+    tensors["model.norm.weight"] = np.ones(8, np.float16)
+    said = {"quant_method": "auto-round", "bits": 4, "group_size": -1, "sym": True, **config}
+    said = {name: value for name, value in said.items() if value != "absent"}
+    return write_model(Path("in"), {"model.safetensors": tensors}, {"quantization_config": said})
+
+
+def values_of(modules: dict[str, Tensors], config: Config) -> dict[str, float]:
+    """Return the value that all elements of a weight have."""
+    source = write(modules, config)
+    assert not errors(source)
+    convert(source, "out", to="float32")
+    weights = {name: one for name, one in read_tensors(Path("out")).items() if name != "model.norm.weight"}
+    return {name.removesuffix(".weight"): float(np.unique(one).item()) for name, one in weights.items()}
+
+
+@pytest.mark.parametrize(
+    ("packing", "zero"),
+    [("auto_round:auto_gptq", 4), ("auto_round:gptq", 4), ("auto", 4), ("absent", 4), (None, 4), ("auto_round", 3),
+     ("auto_round:gptqmodel", 3)],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["auto-round", "intel/auto-round"])
+def test_zero_points_of_each_packing(packing: str | None, zero: int, method: str) -> None:
+    """GPTQ's first version stores one less than the zero point; the value is (9 - zero) * -0.5."""
+    found = values_of({P: module()}, {"packing_format": packing, "quant_method": method})
+    assert found == {P: (9 - zero) * -0.5}
+
+
+@pytest.mark.parametrize("packing", ["auto_round:auto_awq", "auto_round:awq"])
+def test_awq(packing: str) -> None:
+    """AWQ's words have eight outputs, and zero points as they are."""
+    tensors: Tensors = {
+        "qweight": np.full((8, 1), 0x99999999, np.uint32).view(np.int32),
+        "qzeros": np.full((1, 1), 0x33333333, np.int32),
+        "scales": np.full((1, 8), -0.5, np.float16),
+    }  # fmt: skip
+    assert values_of({P: tensors}, {"packing_format": packing}) == {P: (9 - 3) * -0.5}
+
+
+def test_settings_of_single_modules() -> None:
+    """An entry of a module's name counts, then the first expression that matches, then what holds for all."""
+    names = [f"model.layers.{i}.mlp.up_proj" for i in range(3)]
+    extra = {
+        ".*layers\\.[01]\\..*": {"bits": 8},
+        names[1]: {"bits": 2},
+        "layers": {"bits": 3},
+        names[0] + "x": {"bits": 5},
+    }
+    modules = {names[0]: module(8, 4, zero=255), names[1]: module(2, 16, zero=3), names[2]: module(3, 32, zero=7)}
+    found = values_of(modules, {"packing_format": "auto_round:auto_gptq", "extra_config": extra})
+    assert found == {
+        names[0]: 9 * -0.5,
+        names[1]: 1 * -0.5,
+        names[2]: 1 * -0.5,
+    }  # stored 2 ** bits - 1: zero points of 0
+
+
+def test_group_sizes_of_single_modules() -> None:
+    parts = module(4, 16)
+    parts = {**parts, "scales": np.repeat(np.float16([[-0.5], [2]]), 32, 1), "qzeros": np.repeat(parts["qzeros"], 2, 0)}
+    extra = {P: {"group_size": 8}}
+    convert(write({P: parts}, {"packing_format": "auto_round", "extra_config": extra}), "out", to="float32")
+    expected = np.repeat([[-3.0] * 8 + [12.0] * 8], 32, 0)
+    assert (read_tensors(Path("out"))[P + ".weight"] == expected).all()
+
+
+REFUSED: dict[str, tuple[Config, str]] = {
+    "packing": ({"packing_format": "auto_round:x"}, "must say the packing_format auto, .*; got 'auto_round:x'"),
+    "no text": ({"packing_format": 4}, "must say the packing_format auto, .*; got 4"),
+    "awq of a backend": ({"packing_format": "absent", "backend": "awq"}, "must say the packing_format; its backend"),
+    "AWQ of 8 bits": ({"packing_format": "auto_round:auto_awq", "bits": 8}, "AWQ: config.json must say 4 bits; got 8"),
+    "9 bits": ({"bits": 9}, "must have 2 to 8 bits in config.json; got 9"),
+    "bits as text": ({"bits": "4"}, "must have 2 to 8 bits in config.json; got '4'"),
+    "16 bits": ({"extra_config": {P: {"bits": 16}}}, "must have 2 to 8 bits in config.json; got 16"),
+    "inputs of 8 bits": ({"act_bits": 8}, r"inputs of more than 8 bits in config\.json \(act_bits\); got 8"),
+    "MX integers": ({"data_type": "mx_int"}, "must be of the data_type int in config.json; got 'mx_int'"),
+    "floats": ({"extra_config": {P: {"data_type": "fp"}}}, "must be of the data_type int in config.json; got 'fp'"),
+    "rotation": ({"rotation_config": {"hadamard_type": "x"}}, r"has rotated weights \(rotation_config in config\.json"),
+    "scales of scales": ({"super_bits": 6}, r"has scales of scales \(super_bits in config\.json\), which are not read"),
+    "no expression": ({"extra_config": {"(": {"bits": 8}}}, r"each name in extra_config must be a module or a regular"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_read(case: str) -> None:
+    config, text = REFUSED[case]
+    source = write({P: module()}, {"packing_format": "auto_round", **config})
+    with pytest.raises(FileError, match=text):
+        convert(source, "out", to="bfloat16")
+    with pytest.raises(FileError, match=text):
+        lp.checkpoints.open(source)
+    assert len(errors(source)) == 1
+
+
+@pytest.mark.parametrize("codes", ["weight_packed", "weight"])
+def test_other_formats_of_auto_round(codes: str) -> None:
+    tensors: Tensors = {codes: np.ones((4, 16), np.uint8), "weight_scale": np.ones((4, 1), np.uint8)}
+    if codes == "weight":
+        tensors["weight"] = np.ones((4, 16), ml_dtypes.float8_e4m3fn)
+    source = write({P: tensors}, {"packing_format": "auto_round:llm_compressor", "data_type": "mx_fp"})
+    with pytest.raises(FileError, match=f"{codes}': is in AutoRound's packing_format 'auto_round:llm_compressor', of"):
+        convert(source, "out", to="bfloat16")
+
+
+# --- negative scales of other layouts ---
+
+
+def described(method: str, **weights: Any) -> Config:
+    if method != "compressed-tensors":
+        return {"quant_method": method, **weights}
+    return {"quant_method": method, "config_groups": {"group_0": {"targets": ["Linear"], "weights": weights}}}
+
+
+def signed(kind: str) -> tuple[Tensors, Config, Array]:
+    """Return a weight with scales of both signs, the description, and the values by fractions."""
+    random = np.random.default_rng(5)
+    codes, zeros = random.integers(0, 16, (32, 64)), random.integers(0, 16, (32, 2))
+    scales = np.float16(random.uniform(-0.1, 0.1, (32, 2)))
+    if kind in ("compressed-tensors words", "compressed-tensors int8"):
+        zeros[:] = 8
+    values = [
+        [
+            (int(code) - int(zeros[row, column // 32])) * Fraction(float(scales[row, column // 32]))
+            for column, code in line
+        ]
+        for row, line in enumerate(map(enumerate, codes))
+    ]
+    expected = np.array([[float(value) for value in line] for line in values], np.float32)
+    if kind == "GPTQ":
+        tensors = {
+            "qweight": words(codes, 4).T.copy(), "qzeros": words(zeros.T, 4), "scales": np.ascontiguousarray(scales.T),
+        }  # fmt: skip
+        return tensors, described("gptq", bits=4, group_size=32, checkpoint_format="gptq_v2"), expected
+    if kind == "compressed-tensors words":
+        tensors = {"weight_packed": words(codes, 4), "weight_shape": np.array([32, 64]), "weight_scale": scales}
+        config = described("compressed-tensors", num_bits=4, type="int", strategy="group", group_size=32)
+        return tensors, config, expected
+    tensors = {"weight": (codes - 8).astype(np.int8), "weight_scale": scales}
+    config = described("compressed-tensors", num_bits=8, type="int", strategy="group", group_size=32)
+    return tensors, config, expected
+
+
+@pytest.mark.parametrize("kind", ["GPTQ", "compressed-tensors words", "compressed-tensors int8"])
+def test_integers_with_scales_of_both_signs(kind: str) -> None:
+    tensors, config, expected = signed(kind)
+    source = write_model(
+        Path("in"), {"model.safetensors": {f"{P}.{name}": one for name, one in tensors.items()}},
+        {"quantization_config": config},
+    )  # fmt: skip
+    assert not [text for text in errors(source) if "scale" in text]
+    convert(source, "out", to="float32", verify=True)
+    assert (read_tensors(Path("out"))[f"{P}.weight"] == expected).all()
+    convert(source, "again", recipe="int8", verify=True)
+    with lp.checkpoints.open("again") as opened:
+        error = np.abs(opened.read(f"{P}.weight", dtype="float32") - expected).max()
+    assert error < np.abs(expected).max() / 100
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -np.nan])
+def test_scales_that_are_no_numbers(value: float) -> None:
+    source = write({P: module(scale=value)}, {"packing_format": "auto_round"})
+    with pytest.raises(FileError, match=r"scales': has a scale that is NaN or infinite$"):
+        convert(source, "out", to="bfloat16")
+    assert any("among 32 scales" in text for text in errors(source))
+
+
+def test_a_negative_scale_that_is_far_too_large() -> None:
+    source = write({P: module(scale=-60000)}, {"packing_format": "auto_round"})
+    assert [text for text in errors(source) if "makes values of up to 9e+05" in text]
+
+
+FLOATS = {
+    "FP8": (
+        {"weight": np.ones((32, 64), ml_dtypes.float8_e4m3fn), "weight_scale_inv": np.float32([[-1]])},
+        described("fp8", weight_block_size=[128, 128]),
+    ),
+    "FP8 per row": (
+        {"weight": np.ones((4, 64), ml_dtypes.float8_e4m3fn), "weight_scale": np.float32([[1], [-1], [1], [1]])},
+        described("compressed-tensors", num_bits=8, type="float", strategy="channel"),
+    ),
+    "lowprec": ({"weight": np.ones((4, 64), np.int8), "weight_scale": np.float32([1, -1, 1, 1])}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+def test_elsewhere_a_negative_scale_is_an_error(kind: str) -> None:
+    """Those have the largest magnitude over a positive number."""
+    tensors, config = FLOATS[kind]
+    named = {f"{P}.{name}": one for name, one in tensors.items()}
+    source = write_model(Path("in"), {"model.safetensors": named}, {"quantization_config": config} if config else {})
+    with pytest.raises(FileError, match="has a scale that is NaN, infinite or negative"):
+        convert(source, "out", to="bfloat16")
+    assert any("has 1 negative among" in text for text in errors(source))
