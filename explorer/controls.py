@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -23,9 +22,6 @@ _REFUSED = "refused"
 _SHOWN = "controls that are shown"
 """The key in the session of what the browser is known to show."""
 
-_ON_ITS_WAY = 3.0
-"""Seconds after which the browser has surely taken a value that it was given."""
-
 _ABSENT = object()
 
 S = TypeVar("S")
@@ -34,15 +30,17 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(slots=True)
 class _Shown:
-    """What the browser is known to show: by the key of a widget, the text that stands for the value; see `give`.
+    """What the browser is known to show of a page: by the key of a widget, the text that stands for the value.
 
-    `given` has the values that were sent to the browser, each with the time until when it may send another that it had
-    before. `bound` has the keys of this run, and `is_complete` says whether the last one came to its end: else what it
-    gave may not have been sent at all.
+    `given` has the values that were given to it and that it has not sent back yet, `ever` the keys of this visit to
+    the page, `bound` those of this run. `is_complete` says whether the last run came to its end: else what it gave may
+    not have been sent at all.
     """
 
+    page: type[Any]
     texts: dict[str, str] = dataclasses.field(default_factory=dict)
-    given: dict[str, tuple[Any, float]] = dataclasses.field(default_factory=dict)
+    given: dict[str, tuple[Any, bool]] = dataclasses.field(default_factory=dict)
+    ever: set[str] = dataclasses.field(default_factory=set)
     bound: set[str] = dataclasses.field(default_factory=set)
     is_complete: bool = True
 
@@ -74,9 +72,9 @@ class Controls(Generic[S]):
 
     def __init__(self, cls: type[S]) -> None:
         self.cls = cls
-        self._shown: _Shown = st.session_state.setdefault(_SHOWN, _Shown())
-        self._all_sent, self._shown.is_complete = self._shown.is_complete, False
-        self._shown.bound = set()
+        last: _Shown | None = st.session_state.get(_SHOWN)
+        self._shown = st.session_state[_SHOWN] = last if last and last.page is cls else _Shown(cls)
+        self._all_sent, self._shown.is_complete, self._shown.bound = self._shown.is_complete, False, set()
         self.state, problems = read(cls, st.query_params)
         for problem in problems:
             st.warning(_plain(problem), icon=":material/link_off:")
@@ -105,15 +103,19 @@ class Controls(Generic[S]):
         The browser forgets a widget that a run did not show, and then shows a default of the widget; Streamlit's
         session remembers its value where the run was stopped, so that it cannot say what the browser shows. `text`
         is what stands for the value in a list, if that changes with other fields: the browser knows texts alone.
+
+        A value that comes after one was given may be older, sent by the browser before it took that: it is given back,
+        so that it is shown in either case. Not where the widget is new to the browser, which can have sent none.
         """
-        shown, now = self._shown, time.monotonic()
+        shown = self._shown
         has = st.session_state.get(key, _ABSENT) if shown.texts.get(key) == text else _ABSENT
-        given, until = shown.given.pop(key, (_ABSENT, now))
-        is_unsure = given is not _ABSENT and not (self._all_sent and (given == value or until < now))
+        given, is_new = shown.given.pop(key, (_ABSENT, False))
+        is_unsure = given is not _ABSENT and not (self._all_sent and (is_new or given == value))
         if has != value or is_unsure:
-            shown.given[key] = value, now + _ON_ITS_WAY
+            shown.given[key] = value, key not in shown.ever
             st.session_state[key] = value
         shown.texts[key] = text
+        shown.ever.add(key)
         shown.bound.add(key)
 
     def format_box(
