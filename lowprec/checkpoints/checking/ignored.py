@@ -8,11 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from ..planning.quantization_config import model_config
+from ..recipes.heads import is_untied, unstored_head
 from ..recipes.selection import FORMATS
 from .finding import Finding
 from .subject import Subject, module_of
 
-__all__ = ["check_ignored", "listed", "names_module"]
+__all__ = ["check_ignored", "check_tied_head", "listed", "names_module"]
 
 _KEYS = ("ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules")
 """Where a configuration has the list: compressed-tensors and ModelOpt; transformers; vLLM; hf_quant_config.json."""
@@ -22,6 +24,9 @@ _NO_LINEAR = re.compile(r"(^|[._])(\w*norm\d*|ln_\w+|\w*embed\w*|wte|wpe|conv\w*
 
 _ROUTER = re.compile(r"(^|[._])(router|gate)$")
 """The ends of names of layers that engines themselves keep from being quantized."""
+
+_HAS_HEAD = re.compile(r"LM|ForConditionalGeneration|ForPreTraining")
+"""Parts of the names of classes of models, in config.json, that have the head of a language model."""
 
 _DIGITS = re.compile(r"\d+")
 
@@ -106,3 +111,35 @@ def check_ignored(subject: Subject) -> Iterator[Finding]:
         elif re.search(r"\.\d+\.", module):
             text = "is not quantized, and config.json does not list it: right where engines never quantize it"
             yield Finding("configuration", False, module, text)
+
+
+def check_tied_head(subject: Subject) -> Iterator[Finding]:
+    """Look for a head that is the embedding, and so is not stored, and that an engine expects codes of.
+
+    transformers makes a linear layer of it whatever the layout, vLLM a quantized one for ModelOpt.
+    """
+    if not subject.is_model or not subject.weights:
+        return
+    config, description = model_config(subject.container), subject.description
+    head = unstored_head(config, (one.name for one in subject.container.tensors))
+    classes = config.get("architectures")
+    named = [one for one in classes if isinstance(one, str)] if isinstance(classes, list) else []
+    if not head or is_untied(config) or (named and not any(map(_HAS_HEAD.search, named))):
+        return
+    if _expects_codes(head, description) and not listed(head, description):
+        text = "is the embedding (tied), and config.json does not list it: engines expect codes and scales for it"
+        yield Finding("configuration", True, head, text)
+
+
+def _expects_codes(head: str, description: Mapping[str, Any]) -> bool:
+    """Whether an engine quantizes a head that is not listed."""
+    method = str(description.get("quant_method", ""))
+    if method == "fp8":  # without a list, transformers keeps the head by itself
+        return any(isinstance(description.get(key), list) for key in ("modules_to_not_convert", "ignored_layers"))
+    if method != "compressed-tensors":
+        return method.startswith("modelopt")
+    groups = description.get("config_groups")
+    found = [one for one in groups.values() if isinstance(one, dict)] if isinstance(groups, dict) else []
+    targets = [one.get("targets") for one in found if isinstance(one.get("weights"), dict)]
+    every = [one for some in targets if isinstance(some, list) for one in some if isinstance(one, str)]
+    return any(one == "Linear" or names_module(head, one) for one in every)

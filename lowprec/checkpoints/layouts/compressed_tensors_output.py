@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from ...spec.formats import FLOAT8_E8M0FNU, FLOAT32, INT32, INT64, UINT8
 from ..schemes.scheme import GlobalScale, Packing, Scheme
 from .output import CODES, GLOBAL_SCALE, SCALES, Output
 
-__all__ = ["ARGUMENTS", "NAME", "VERSION", "describe", "outputs"]
+__all__ = ["ARGUMENTS", "NAME", "VERSION", "describe", "listed", "outputs"]
 
 NAME = "compressed-tensors"
 
@@ -23,6 +24,22 @@ ARGUMENTS: dict[str, Any] = {
     "observer_kwargs": {}, "scale_dtype": None, "strategy": "tensor", "symmetric": True, "type": "float",
     "zp_dtype": None,
 }  # fmt: skip
+
+TOWER = re.compile(r"(?:model\.)?(\w*(?:vision|visual|audio|multi_modal|projector|connector)\w*)(?:\.|$)")
+"""What stands beside the language model, by the first part of the names of its modules."""
+
+
+def listed(kept: Set[str], quantized: Set[str]) -> list[str]:
+    """Return how the entry ``ignore`` names the modules that are kept.
+
+    transformers compares whole names, those of its own modules: ``model.vision_tower.encoder`` is stored as
+    ``vision_tower.vision_model.encoder`` by Gemma 3. So an expression stands for a tower that is kept as a whole.
+    """
+    towers = {match[1] for name in kept if (match := TOWER.match(name))}
+    expressions = {rf"re:.*\b{tower}\b" for tower in towers}
+    whole = {one for one in expressions if not any(re.match(one[3:], name) for name in quantized)}
+    named = {name for name in kept if not any(re.match(one[3:], name) for one in whole)}
+    return sorted(named | whole)
 
 
 def outputs(name: str, shape: tuple[int, ...], scheme: Scheme) -> Iterator[Output]:

@@ -22,6 +22,7 @@ from ..operations.lossless import find_step
 from ..operations.operation import Operation
 from ..operations.quantize import Quantize
 from ..operations.rows import Rows, StoredRows, WeightRows
+from ..recipes.heads import kept_head
 from ..recipes.recipe import Recipe
 from ..schemes.fnuz import FNUZ
 from ..schemes.scheme import Scheme
@@ -30,7 +31,7 @@ from .conversion_plan import ConversionPlan, check_names
 from .name_patterns import NamePatterns
 from .plan_casts import plan_conversion
 from .plan_experts import Candidate, find_candidates, kept_experts
-from .quantization_config import EXPERTS, find_descriptions, hidden_size, model_type
+from .quantization_config import EXPERTS, find_descriptions, hidden_size, model_config, model_type
 from .quantized_weights import quantized_weights
 
 __all__ = ["plan_recipe"]
@@ -89,7 +90,9 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
     for module in sorted(ignored & modules):
         raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
     check_names(container, plan.outputs)
-    plan.descriptions = {**recipe.describe(scheme, sorted(ignored)), **_experts(plan, scheme)}
+    ignored.add(kept_head(model_config(container), [one.name for one in container.tensors], modules))
+    listed = recipe.listed(ignored - {""}, modules)
+    plan.descriptions = {**recipe.describe(scheme, listed), **_experts(plan, scheme)}
     plan.remarks += _fused_in_part(fused[True] & fused[False])
     plan.remarks += _remarks(container, recipe, quantized_twice, bool(plan.descriptions))
     return plan

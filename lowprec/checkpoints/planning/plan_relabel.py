@@ -6,7 +6,7 @@ Codes, and scales of blocks, are copied. NVFP4's second scale is a factor in the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,11 +26,12 @@ from ..layouts.weight_reader import read_tensor
 from ..operations.constant import Constant
 from ..operations.copy import Copy, CopyScales
 from ..operations.operation import Operation
+from ..recipes.heads import kept_head
 from ..recipes.selection import linear_module
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
 from .companions import check_part
 from .conversion_plan import ConversionPlan, check_names
-from .quantization_config import find_descriptions, quantization_of
+from .quantization_config import find_descriptions, model_config, quantization_of
 from .quantized_weights import quantized_weights
 
 __all__ = ["LAYOUTS", "plan_relabel"]
@@ -59,6 +60,8 @@ class Layout:
         The name of the scale of a layer's input, by whether there is a second scale.
     scalar : tuple of int
         The shape of one number.
+    listed : callable
+        As that of a recipe.
     describe : callable
         Takes the scheme, whether inputs have a scale, modules that are not quantized, and whether the cache is in FP8;
         returns what a recipe's `describe` does.
@@ -69,6 +72,7 @@ class Layout:
     second: GlobalScale
     inputs: Mapping[bool, str]
     scalar: tuple[int, ...]
+    listed: Callable[[Set[str], Set[str]], list[str]]
     describe: Callable[[Scheme, bool, Sequence[str], bool], Mapping[str, Any]]
 
 
@@ -105,11 +109,12 @@ def _describe_modelopt(scheme: Scheme, static: bool, ignore: Sequence[str], fp8_
 LAYOUTS = {
     compressed_tensors_output.NAME: Layout(
         compressed_tensors.NAME, compressed_tensors_output.outputs, GlobalScale.INVERSE,
-        {True: "input_global_scale", False: "input_scale"}, (1,), _describe_compressed_tensors,
+        {True: "input_global_scale", False: "input_scale"}, (1,), compressed_tensors_output.listed,
+        _describe_compressed_tensors,
     ),
     modelopt_output.NAME: Layout(
         modelopt.NAME, modelopt_output.outputs, GlobalScale.FACTOR,
-        {True: "input_scale", False: "input_scale"}, (), _describe_modelopt,
+        {True: "input_scale", False: "input_scale"}, (), lambda kept, _: sorted(kept), _describe_modelopt,
     ),
 }  # fmt: skip
 """The layouts that `convert` writes without quantizing anything, by the names that its parameter takes."""
@@ -143,9 +148,12 @@ def plan_relabel(container: Container, name: str) -> ConversionPlan:
         plan.add(operation or Copy(tensor), "not quantized" if operation is None else _change(operation))
     check_names(container, plan.outputs)
     plan.misfits = find_descriptions(container)
+    quantized = {split(weight.name)[0][:-1] for weight in weights}
+    ignore.add(kept_head(model_config(container), [one.name for one in container.tensors], quantized))
     scheme, static = relabelled.kind
     fp8_cache = _has_fp8_cache(container, description, name)
-    plan.descriptions = LAYOUTS[name].describe(scheme, static, sorted(ignore - {""}), fp8_cache)
+    listed = LAYOUTS[name].listed(ignore - {""}, quantized)
+    plan.descriptions = LAYOUTS[name].describe(scheme, static, listed, fp8_cache)
     plan.remarks.append(relabelled.remark())
     if relabelled.left_out:
         plan.remarks.append(f"scales of inputs are left out ({len(relabelled.left_out)}): inputs are not quantized")

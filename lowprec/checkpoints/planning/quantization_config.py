@@ -16,8 +16,8 @@ from ..files.errors import FileError, reason
 
 __all__ = [
     "EXPERTS", "HF_QUANT_CONFIG", "Description", "add_descriptions", "entries", "find_descriptions", "hidden_size",
-    "layer_descriptions", "model_type", "quantization_of", "read_description", "remove_descriptions", "set_dtype",
-    "without_descriptions",
+    "layer_descriptions", "model_config", "model_type", "quantization_of", "read_description", "remove_descriptions",
+    "set_dtype", "without_descriptions",
 ]  # fmt: skip
 
 KEY = "quantization_config"
@@ -205,15 +205,20 @@ def read_description(container: Container, name: str) -> dict[str, Any]:
     return dict(json.loads(_read(container.path / name) or "{}"))
 
 
+def model_config(container: Container) -> dict[str, Any]:
+    """Return the config.json of a folder; empty where there is none."""
+    return read_description(container, CONFIGS[0])
+
+
 def model_type(container: Container) -> str:
     """Return what config.json of a folder says that the model is; nothing where it does not."""
-    found = read_description(container, CONFIGS[0]).get("model_type")
+    found = model_config(container).get("model_type")
     return found if isinstance(found, str) else ""
 
 
 def hidden_size(container: Container) -> int | None:
     """Return how many numbers a layer of a folder's text model takes and returns; None where it does not say."""
-    config = read_description(container, CONFIGS[0])
+    config = model_config(container)
     for fields in (config, *(config.get(name) for name in TEXT_MODELS)):
         found = fields.get("hidden_size") if isinstance(fields, dict) else None
         if type(found) is int and found > 0:

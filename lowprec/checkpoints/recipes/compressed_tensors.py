@@ -42,6 +42,7 @@ def _recipe(
         layout.outputs,
         partial(layout.describe, preset, None if activations is None else dict(activations)),
         ignored=_ignored,
+        listed=layout.listed,
         experts=Experts.SEPARATE,
         checked=f"llm-compressor 0.14.0.1 with compressed-tensors {layout.VERSION}: the same bytes; {TRANSFORMERS}",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,6 +21,11 @@ __all__ = ["TRANSFORMERS", "Recipe"]
 
 TRANSFORMERS = "transformers 5.23.0 on the CPU: dequantized to the same weights and logits"
 """What tests/checkpoints/check_transformers.py compares."""
+
+
+def _sorted(kept: Set[str], quantized: Set[str]) -> list[str]:
+    """Return the names of modules that are kept."""
+    return sorted(kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,8 @@ class Recipe:
         nothing where each has its own.
     ignored : callable
         Takes a tensor that is kept; returns the module that engines must not take for a quantized one, or nothing.
+    listed : callable
+        Takes these modules, and those that are quantized; returns the list of the first for engines.
     transposed : bool
         Whether the last two axes of a weight are exchanged when it is quantized.
     experts : Experts
@@ -82,6 +89,7 @@ class Recipe:
     why_kept: Callable[[StoredTensor], str] = why_not_linear
     fused: Callable[[str], str] = fused_group
     ignored: Callable[[StoredTensor], str] = linear_module
+    listed: Callable[[Set[str], Set[str]], list[str]] = _sorted
     transposed: bool = False
     experts: Experts = Experts.AS_STORED
     models: tuple[str, ...] = ()
