@@ -3,6 +3,8 @@
 A tiny Qwen3-MoE is converted by the recipe for block FP8 and then spoilt in a way each: its list of modules, its
 scales, its description. transformers loads every folder as an accelerator would, in modules that keep codes and scales;
 where `check` finds errors, keys must be missing or unexpected, and where it finds none, none may be.
+A tiny Llama and a tiny Gemma 3 whose heads are their embeddings are spoilt likewise, in what says which modules are
+not quantized; there the logits of compressed-tensors count too, held against those of `--to bfloat16`.
 Not a part of the test suite, whose environment has no transformers. From the root of the repository:
 
     pip install . transformers==5.23.0 accelerate==1.15.0 torch==2.13.0 safetensors==0.8.0
@@ -25,7 +27,7 @@ from typing import Any
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, Qwen3MoeConfig
+from transformers import AutoModelForCausalLM, Gemma3TextConfig, LlamaConfig, Qwen3MoeConfig
 from transformers.quantizers.quantizer_finegrained_fp8 import FineGrainedFP8HfQuantizer
 
 import lowprec as lp
@@ -74,12 +76,152 @@ CASES: dict[str, Spoil | None] = {
 def compare(title: str, folder: Path) -> bool:
     """Compare what `check` and transformers say of a folder."""
     errors = [one for one in lp.checkpoints.check(folder) if one.misread]
+    unfit: object
     with unittest.mock.patch.object(FineGrainedFP8HfQuantizer, "validate_environment"):
-        _, info = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16, output_loading_info=True)
-    unfit = {key: len(names) for key, names in info.items() if names}
+        try:
+            _, info = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16, output_loading_info=True)
+            unfit = {key: len(names) for key, names in info.items() if names}
+        except RuntimeError as error:
+            unfit = str(error)[:90]
     good = bool(errors) == bool(unfit)
     text = str(errors[0]) if errors else "no error"
-    print(f"{title:32} {'ok' if good else 'DIFFERS':8} transformers: {unfit or 'all keys fit'}; check: {text}")
+    print(f"{title:48} {'ok' if good else 'DIFFERS':8} transformers: {unfit or 'all keys fit'}; check: {text}")
+    return good
+
+
+def spoilt(folder: Path, right: Path, spoil: Spoil | None) -> Path:
+    """Write a folder, changed in one of the ways."""
+    shutil.copytree(right, folder)
+    if spoil is not None:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        tensors = load_file(folder / "model.safetensors")
+        spoil(config, tensors)
+        (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    return folder
+
+
+def head_not_listed(config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    for key in ("ignore", "modules_to_not_convert"):
+        if key in config["quantization_config"]:
+            config["quantization_config"][key] = ["model.embed_tokens"]
+
+
+def said_by_default(config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    """Of Gemma alone: a Llama has a head of its own then."""
+    del config["tie_word_embeddings"]
+    head_not_listed(config, tensors)
+
+
+def expression(config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    config["quantization_config"]["ignore"] = ["re:.*lm_head"]
+
+
+def of_projections(config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    (group,) = config["quantization_config"]["config_groups"].values()
+    group["targets"] = ["re:.*_proj$"]
+    config["quantization_config"]["ignore"] = []
+
+
+def of_the_head_too(config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    of_projections(config, tensors)
+    (group,) = config["quantization_config"]["config_groups"].values()
+    group["targets"].append("re:.*head$")
+
+
+def without_a_list(config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    del config["quantization_config"]["modules_to_not_convert"]
+
+
+def other_head(config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    config["tie_word_embeddings"] = False
+    tensors["lm_head.weight"] = tensors["model.embed_tokens.weight"].flip(0).contiguous()
+
+
+def other_head_not_listed(config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    other_head(config, tensors)
+    head_not_listed(config, tensors)
+
+
+def quantized_head_of_a_tied_model(config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    """Take the codes of a projection, of as many columns, for those of the head."""
+    head_not_listed(config, tensors)
+    for name in [name for name in tensors if name.startswith(f"{MODULE}.")]:
+        tensors[name.replace(MODULE, "lm_head")] = tensors[name].clone()
+
+
+def quantized_head(config: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+    config["tie_word_embeddings"] = False
+    quantized_head_of_a_tied_model(config, tensors)
+
+
+TIED: dict[str, tuple[tuple[str, ...], Spoil | None]] = {
+    "as it is written": (("fp8-dynamic", "w4a16", "deepseek-fp8"), None),
+    "the head is not listed": (("fp8-dynamic", "w4a16", "nvfp4a16", "deepseek-fp8"), head_not_listed),
+    "and tied by default": (("fp8-dynamic",), said_by_default),
+    "listed by an expression": (("fp8-dynamic", "w4a16"), expression),
+    "groups of projections alone": (("fp8-dynamic", "w4a16"), of_projections),
+    "a group that names the head": (("fp8-dynamic", "w4a16"), of_the_head_too),
+    "no list": (("deepseek-fp8",), without_a_list),
+    "a head of its own": (("fp8-dynamic", "w4a16", "deepseek-fp8"), other_head),
+    "and it is not listed": (("fp8-dynamic", "w4a16", "deepseek-fp8"), other_head_not_listed),
+    "a quantized head": (("fp8-dynamic", "w4a16", "deepseek-fp8"), quantized_head),
+    "a quantized head, said to be tied": (("fp8-dynamic", "w4a16", "deepseek-fp8"), quantized_head_of_a_tied_model),
+}
+"""Ways to spoil a model with a tied head, and by which recipes it is written."""
+
+NATS = 0.01
+"""The most that logits of quantized inputs may differ: a wrong head makes thousands, or NaN."""
+
+
+def logits(folder: Path) -> torch.Tensor:
+    """Return what a model makes of some tokens; raise ValueError where keys do not fit."""
+    model, info = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16, output_loading_info=True)
+    if unfit := {key: sorted(map(str, names)) for key, names in info.items() if names}:
+        raise ValueError(f"keys do not fit: {unfit}")
+    with torch.no_grad():
+        return model.eval()(torch.arange(12)[None]).logits.float()
+
+
+def why_misread(folder: Path, plain: Path) -> str:
+    """Return how transformers misreads a folder of compressed-tensors, or nothing."""
+    lp.convert(folder, plain, to="bfloat16")
+    expected = logits(plain).log_softmax(-1)
+    try:
+        found = logits(folder).log_softmax(-1)
+    except (AttributeError, RuntimeError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"[:90]
+    nats = float((expected.exp() * (expected - found)).sum(-1).mean())
+    return "" if nats < NATS else f"{nats:.3g} nats from the dequantized model"
+
+
+def compare_tied(title: str, folder: Path) -> bool:
+    """Compare what `check` and transformers say of a folder with a tied head."""
+    if "deepseek" in title:
+        return compare(title, folder)
+    errors = [one for one in lp.checkpoints.check(folder) if one.misread]
+    why = why_misread(folder, folder.with_name(folder.name + "-plain"))
+    good = bool(errors) == bool(why)
+    text = str(errors[0]) if errors else "no error"
+    print(f"{title:48} {'ok' if good else 'DIFFERS':8} transformers: {why or 'the same logits'}; check: {text}")
+    return good
+
+
+def compare_models(work: Path) -> bool:
+    """Spoil models with tied heads."""
+    good, sizes = True, {name: size for name, size in SIZES.items() if "moe" not in name and "experts" not in name}
+    sizes["vocab_size"] = 256  # as many as a projection has outputs
+    for config in (LlamaConfig(**sizes, tie_word_embeddings=True), Gemma3TextConfig(**sizes)):
+        source = work / config.model_type
+        torch.manual_seed(0)
+        AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16).save_pretrained(source)
+        for number, (title, (recipes, spoil)) in enumerate(TIED.items()):
+            for recipe in recipes if spoil is not said_by_default or not isinstance(config, LlamaConfig) else ():
+                right = work / f"{config.model_type}-{recipe}"
+                if not right.exists():
+                    lp.convert(source, right, recipe=recipe)
+                folder = spoilt(right.with_name(f"{right.name}-{number}"), right, spoil)
+                good = compare_tied(f"{recipe}: {title}", folder) and good
     return good
 
 
@@ -93,15 +235,9 @@ def main() -> int:
         AutoModelForCausalLM.from_config(Qwen3MoeConfig(**SIZES), dtype=torch.bfloat16).save_pretrained(work / "source")
         lp.convert(work / "source", work / "right", recipe="deepseek-fp8")
         for number, (title, spoil) in enumerate(CASES.items()):
-            folder = work / str(number)
-            shutil.copytree(work / "right", folder)
-            if spoil is not None:
-                config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-                tensors = load_file(folder / "model.safetensors")
-                spoil(config, tensors)
-                (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-                save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+            folder = spoilt(work / str(number), work / "right", spoil)
             good = compare(title, folder) and good
+        good = compare_models(work) and good
     return 0 if good else 1
 
 

@@ -3,8 +3,10 @@
 For each preset golden/PRESET is the folder that llm-compressor writes; golden/digests.json has the first 16 hex digits
 of the SHA-256 of each tensor's bytes once `CompressedTensorsDequantizer` has made it bfloat16, those of the
 model before it was quantized, and the versions of the packages. golden/experts.json has types, shapes and digests of
-what llm-compressor makes of a model whose experts are one tensor each. The pins of the packages exclude others, so run
-it in an environment of its own, from the root of the repository; with "llama" or "experts" for these alone:
+what llm-compressor makes of a model whose experts are one tensor each, golden/tied.json of one whose head is the
+embedding, and which modules it ignores in that model once transformers has loaded it. The pins of the packages exclude
+others, so run it in an environment of its own, from the root of the repository; with "llama", "experts" or "tied" for
+these alone:
 
     pip install llmcompressor==0.14.0.1 compressed-tensors==0.19.0 torch==2.13.0 ml_dtypes==0.6.0
     python tests/checkpoints/renew_golden_files.py
@@ -25,12 +27,12 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from support.golden import tensors_of  # noqa: E402
-from support.tiny_models import experts, experts_config, llama, llama_config, write_folder  # noqa: E402
+from support.tiny_models import experts, experts_config, llama, llama_config, tied_llama, write_folder  # noqa: E402
 
 GOLDEN = HERE / "golden"
 PRESETS = ("FP8_DYNAMIC", "FP8_BLOCK", "W8A8", "W4A16", "MXFP4A16", "MXFP8A16", "NVFP4A16")
 IGNORED = ["lm_head", "model.embed_tokens"]
-PRESETS_OF_EXPERTS = ("FP8_DYNAMIC", "NVFP4A16")
+PRESETS_OF_OTHERS = ("FP8_DYNAMIC", "NVFP4A16")
 PACKAGES = ("llmcompressor", "compressed-tensors", "torch")
 
 
@@ -59,25 +61,50 @@ def versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in PACKAGES}
 
 
-def renew_experts() -> None:
-    """Quantize a model whose experts are stored as one tensor each."""
+def model_free(tensors: dict[str, Any], config: dict[str, Any], presets: tuple[str, ...]) -> dict[str, Any]:
+    """Return what llm-compressor makes of the files of a model: its configuration, and digests."""
     from llmcompressor import model_free_ptq
 
-    tensors = experts()
     source = {name: digest(values.tobytes()) for name, values in sorted(tensors.items())}
     golden: dict[str, Any] = {"versions": versions(), "source": source}
     with tempfile.TemporaryDirectory() as temporary:
-        folder = write_folder(Path(temporary, "experts"), tensors, experts_config())
-        for preset in PRESETS_OF_EXPERTS:
+        folder = write_folder(Path(temporary, "source"), tensors, config)
+        for preset in presets:
             target = Path(temporary, preset)
             model_free_ptq(str(folder), str(target), scheme=preset, ignore=IGNORED, device="cpu")
-            config = json.loads((target / "config.json").read_text(encoding="utf-8"))
+            written = json.loads((target / "config.json").read_text(encoding="utf-8"))
             found = sorted(tensors_of(target).items())
             golden[preset] = {
-                "quantization_config": config["quantization_config"],
+                "quantization_config": written["quantization_config"],
                 "tensors": {name: [dtype, shape, digest(content)] for name, (dtype, shape, content) in found},
             }
+    return golden
+
+
+def renew_experts() -> None:
+    """Quantize a model whose experts are stored as one tensor each."""
+    golden = model_free(experts(), experts_config(), PRESETS_OF_OTHERS)
     (GOLDEN / "experts.json").write_text(json.dumps(golden, indent=1) + "\n")
+
+
+def renew_tied() -> None:
+    """Quantize a model whose head is the embedding: its files, and the model that transformers makes of them."""
+    from llmcompressor import oneshot
+    from llmcompressor.modifiers.quantization import QuantizationModifier
+    from transformers import AutoModelForCausalLM
+
+    tensors, config = tied_llama()
+    golden = model_free(tensors, config, PRESETS_OF_OTHERS)
+    golden["ignored"] = {}
+    for preset in PRESETS_OF_OTHERS:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = write_folder(Path(temporary, "source"), tensors, config)
+            model = AutoModelForCausalLM.from_pretrained(folder)
+            oneshot(model=model, recipe=QuantizationModifier(targets="Linear", scheme=preset, ignore=["lm_head"]))
+            model.save_pretrained(Path(temporary, preset), save_compressed=True)
+            written = json.loads(Path(temporary, preset, "config.json").read_text(encoding="utf-8"))
+            golden["ignored"][preset] = written["quantization_config"]["ignore"]
+    (GOLDEN / "tied.json").write_text(json.dumps(golden, indent=1) + "\n")
 
 
 def renew_llama() -> None:
@@ -103,6 +130,6 @@ def renew_llama() -> None:
 
 
 if __name__ == "__main__":
-    chosen = sys.argv[1:] or ["llama", "experts"]
+    chosen = sys.argv[1:] or ["llama", "experts", "tied"]
     for name in chosen:
-        {"llama": renew_llama, "experts": renew_experts}[name]()
+        {"llama": renew_llama, "experts": renew_experts, "tied": renew_tied}[name]()

@@ -197,7 +197,7 @@ def test_a_configuration_that_is_none(text: str) -> None:
 )  # fmt: skip
 def test_a_module_that_is_listed_and_quantized(model: Model, key: str, pattern: str) -> None:
     tensors, config = model()
-    config[key] = [*config.get(key, []), pattern]
+    config[key] = [*config.get(key, ["lm_head"]), pattern]
     only(write(tensors, config), "configuration", UP, "is quantized, and config.json lists it")
 
 
@@ -209,7 +209,7 @@ def test_a_module_that_is_not_listed_and_plain(model: Model) -> None:
     tensors[f"{UP}.weight"] = np.ones((192, 256), BF16)
     only(write(tensors, config), "configuration", UP, "is not quantized, others of its name are")
     key = "modules_to_not_convert" if model is deepseek else "ignore"
-    write(tensors, {**config, key: [*config.get(key, []), UP]}, "right")
+    write(tensors, {**config, key: [*config.get(key, ["lm_head"]), UP]}, "right")
     assert not errors("right")
 
 
@@ -229,7 +229,7 @@ def test_linear_layers_that_are_plain_everywhere_are_listed(model: Model, inside
 
 def test_patterns_that_are_no_expressions() -> None:
     tensors, config = deepseek()
-    config["modules_to_not_convert"] = ["(", "*", "[", 3, None]
+    config["modules_to_not_convert"] = ["lm_head", "(", "*", "[", 3, None]
     assert not errors(write(tensors, config))
 
 

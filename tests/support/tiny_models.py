@@ -114,6 +114,12 @@ def llama_config() -> dict[str, Any]:
     }
 
 
+def tied_llama() -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the same Llama with its embedding for a head, which is not stored then, and its config.json."""
+    tensors = {name: values for name, values in llama().items() if name != "lm_head.weight"}
+    return tensors, {**llama_config(), "tie_word_embeddings": True}
+
+
 def write_folder(folder: Path, tensors: dict[str, Array], config: dict[str, Any], shards: int = 2) -> Path:
     """Write a checkpoint whose tensors lie in its shards in turn: those of q, k and v in different ones."""
     folder.mkdir()

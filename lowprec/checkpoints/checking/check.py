@@ -15,7 +15,7 @@ from ..progress import check_style, make_progress
 from .configuration import check_configuration, check_hf_quant_config, check_layout
 from .files import check_files
 from .finding import Finding, Findings, merged
-from .ignored import check_ignored, check_tied_head
+from .ignored import check_head, check_ignored
 from .pairs import check_pairs
 from .subject import Subject, subject_of
 from .values import check_values, nbytes_of_values
@@ -23,7 +23,7 @@ from .values import check_values, nbytes_of_values
 __all__ = ["check"]
 
 CHECKS = (
-    check_layout, check_files, check_pairs, check_configuration, check_hf_quant_config, check_ignored, check_tied_head,
+    check_layout, check_files, check_pairs, check_configuration, check_hf_quant_config, check_ignored, check_head,
 )  # fmt: skip
 """What is looked at in headers and configurations; the values of codes and scales are read after that."""
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..planning.quantization_config import model_config
-from ..recipes.heads import is_untied, unstored_head
+from ..recipes.heads import head_of, is_untied, tied_head, unstored_head
 from ..recipes.selection import FORMATS
 from .finding import Finding
 from .subject import Subject, module_of
 
-__all__ = ["check_ignored", "check_tied_head", "listed", "names_module"]
+__all__ = ["check_head", "check_ignored", "listed", "names_module"]
 
 _KEYS = ("ignore", "modules_to_not_convert", "ignored_layers", "exclude_modules")
 """Where a configuration has the list: compressed-tensors and ModelOpt; transformers; vLLM; hf_quant_config.json."""
@@ -25,8 +25,10 @@ _NO_LINEAR = re.compile(r"(^|[._])(\w*norm\d*|ln_\w+|\w*embed\w*|wte|wpe|conv\w*
 _ROUTER = re.compile(r"(^|[._])(router|gate)$")
 """The ends of names of layers that engines themselves keep from being quantized."""
 
-_HAS_HEAD = re.compile(r"LM|ForConditionalGeneration|ForPreTraining")
+_HEADED = re.compile(r"LM|ForConditionalGeneration|ForPreTraining")
 """Parts of the names of classes of models, in config.json, that have the head of a language model."""
+
+_TIED = "is not stored (tied to the embedding)"
 
 _DIGITS = re.compile(r"\d+")
 
@@ -113,22 +115,34 @@ def check_ignored(subject: Subject) -> Iterator[Finding]:
             yield Finding("configuration", False, module, text)
 
 
-def check_tied_head(subject: Subject) -> Iterator[Finding]:
-    """Look for a head that is the embedding, and so is not stored, and that an engine expects codes of.
+def check_head(subject: Subject) -> Iterator[Finding]:
+    """Look for the head of a language model that is plain, or the embedding and not stored, and that is not listed.
 
     transformers makes a linear layer of it whatever the layout, vLLM a quantized one for ModelOpt.
     """
     if not subject.is_model or not subject.weights:
         return
     config, description = model_config(subject.container), subject.description
-    head = unstored_head(config, (one.name for one in subject.container.tensors))
+    tied = tied_head(config, (module_of(one.name) for one in subject.weights))
+    if tied and subject.method in ("compressed-tensors", "fp8"):
+        text = "is quantized, and config.json says that it is the embedding (tie_word_embeddings)"
+        yield Finding("configuration", True, tied, text)
+    head, what = unstored_head(config, (one.name for one in subject.container.tensors)), _TIED
+    if head and (is_untied(config) or not _has_head(config)):
+        return
+    if not head and subject.method == "fp8":  # what is stored, check_ignored finds in other layouts
+        stored = {module_of(one.name) for one in subject.others if one.name.endswith(".weight")}
+        head, what = next(iter({head_of(config)} & stored), ""), "is not quantized"
+    if head and _expects_codes(head, description) and not listed(head, description):
+        text = f"{what}, and config.json does not list it: engines expect codes for it"
+        yield Finding("configuration", True, head, text)
+
+
+def _has_head(config: Mapping[str, Any]) -> bool:
+    """Whether the class of a model, if config.json names it, has the head of a language model."""
     classes = config.get("architectures")
     named = [one for one in classes if isinstance(one, str)] if isinstance(classes, list) else []
-    if not head or is_untied(config) or (named and not any(map(_HAS_HEAD.search, named))):
-        return
-    if _expects_codes(head, description) and not listed(head, description):
-        text = "is the embedding (tied), and config.json does not list it: engines expect codes and scales for it"
-        yield Finding("configuration", True, head, text)
+    return not named or any(map(_HEADED.search, named))
 
 
 def _expects_codes(head: str, description: Mapping[str, Any]) -> bool:

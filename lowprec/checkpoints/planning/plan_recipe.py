@@ -22,7 +22,7 @@ from ..operations.lossless import find_step
 from ..operations.operation import Operation
 from ..operations.quantize import Quantize
 from ..operations.rows import Rows, StoredRows, WeightRows
-from ..recipes.heads import kept_head
+from ..recipes.heads import kept_head, tied_head
 from ..recipes.recipe import Recipe
 from ..schemes.fnuz import FNUZ
 from ..schemes.scheme import Scheme
@@ -89,8 +89,12 @@ def plan_recipe(container: Container, recipe: Recipe, keep: NamePatterns, also: 
     ignored.discard("")
     for module in sorted(ignored & modules):
         raise FileError(f"{container.path}: engines take all weights of {ascii(module)[:80]} for quantized, or none")
+    config = model_config(container)
+    if head := tied_head(config, modules):
+        said = "config.json says that it is the embedding (tie_word_embeddings)"
+        raise FileError(f"{container.path}: {head} must not be quantized, since {said}")
     check_names(container, plan.outputs)
-    ignored.add(kept_head(model_config(container), [one.name for one in container.tensors], modules))
+    ignored.add(kept_head(config, [one.name for one in container.tensors], modules))
     listed = recipe.listed(ignored - {""}, modules)
     plan.descriptions = {**recipe.describe(scheme, listed), **_experts(plan, scheme)}
     plan.remarks += _fused_in_part(fused[True] & fused[False])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["head_of", "is_untied", "kept_head", "unstored_head"]
+__all__ = ["head_of", "is_untied", "kept_head", "tied_head", "unstored_head"]
 
 USUAL = "lm_head"
 """What nearly all models call it."""
@@ -72,6 +72,15 @@ def _said(config: Mapping[str, Any]) -> list[object]:
 def is_untied(config: Mapping[str, Any]) -> bool:
     """Whether a config.json says that the head has a weight of its own."""
     return False in (said := _said(config)) and True not in said
+
+
+def tied_head(config: Mapping[str, Any], quantized: Iterable[str]) -> str:
+    """Return the head if it is among the `quantized` modules and config.json says that it is the embedding; or nothing.
+
+    transformers gives such a head the embedding's weight, which has no scales.
+    """
+    head = head_of(config)
+    return head if True in _said(config) and any(_is_head(module, head) for module in quantized) else ""
 
 
 def unstored_head(config: Mapping[str, Any], names: Iterable[str]) -> str:
