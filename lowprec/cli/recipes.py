@@ -73,8 +73,8 @@ def _limits_text(recipe: Recipe) -> Iterator[str]:
     scheme = recipe.scheme_of(BFLOAT16)
     general = list(limits(recipe.layout, scheme, experts=False))
     of_experts = [one for one in limits(recipe.layout, scheme, experts=True) if one not in general]
-    yield from (f"{'not read by':11} {one}" for one in general)
-    yield from (f"{'not read by':11} mixtures of experts: {one}" for one in of_experts)
+    yield from (f"limits      {one}" for one in general)
+    yield from (f"limits      mixtures of experts: {one}" for one in of_experts)
 
 
 def recipe_text(recipe: Recipe) -> str:

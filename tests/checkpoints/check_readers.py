@@ -13,9 +13,10 @@ it alone, without its packages for GPUs. From the root of the repository:
 
     pip install . torch==2.13.0 transformers==5.23.0 compressed-tensors==0.20.0 accelerate==1.15.0 safetensors==0.8.0
     pip install gguf==0.19.0 && pip install --no-deps comfy-kitchen==0.2.40 vllm==0.33.0 xgrammar==0.2.8
-    pip install apache-tvm-ffi==0.1.11 aiohttp blake3 cachetools cbor2 cloudpickle diskcache einops 'fastapi[standard]' \
-        ijson jsonschema llguidance mistral_common msgspec openai orjson oss-harmony partial-json-parser pillow \
-        prometheus-fastapi-instrumentator py-cpuinfo pybase64 python-json-logger pyzmq setproctitle tiktoken watchfiles
+    pip install apache-tvm-ffi==0.1.11 aiohttp blake3 cachetools cbor2 cloudpickle diskcache einops ijson \
+        'fastapi[standard]' jsonschema llguidance mistral_common msgspec openai orjson oss-harmony \
+        partial-json-parser pillow prometheus-fastapi-instrumentator py-cpuinfo pybase64 python-json-logger \
+        pyzmq setproctitle tiktoken watchfiles
     python tests/checkpoints/check_readers.py
 
 With names of recipes it runs these alone and prints the rows, without writing anything.
@@ -162,7 +163,9 @@ def by_gguf(recipe: Recipe, file: Path, plain: Path) -> Outcome:
 def same_bits(found: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]) -> Outcome:
     if not found or found.keys() != expected.keys():
         return Outcome(WRONG, message="other tensors")
-    same = all(torch.equal(one.contiguous().view(torch.uint8), expected[n].view(torch.uint8)) for n, one in found.items())
+    same = all(
+        torch.equal(one.contiguous().view(torch.uint8), expected[n].view(torch.uint8)) for n, one in found.items()
+    )
     return Outcome(READS if same else WRONG, message="" if same else "other values")
 
 
@@ -180,7 +183,7 @@ def outcome(read: Read, recipe: Recipe, folder: Path, plain: Path) -> Outcome:
     """Return what a reader makes of a folder; whatever it raises is its message."""
     try:
         return read(recipe, folder, plain)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         cause: BaseException = error
         while cause.__cause__ is not None:
             cause = cause.__cause__
@@ -263,7 +266,8 @@ def _kinds(kinds: list[str]) -> str:
 def rows(recipes: list[Recipe], work: Path) -> Iterator[str]:
     """Yield the lines of the table, and the notes after it."""
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
-    yield f"| recipe | transformers {versions['transformers']} | vLLM {versions['vllm']}, its loader | the layout's own tool |"
+    engines = f"transformers {versions['transformers']} | vLLM {versions['vllm']}, its loader"
+    yield f"| recipe | {engines} | the layout's own tool |"
     yield "| --- | --- | --- | --- |"
     notes: list[str] = []
     for recipe in recipes:
@@ -275,7 +279,9 @@ def rows(recipes: list[Recipe], work: Path) -> Iterator[str]:
         shutil.rmtree(place)
         tool = TOOLS[recipe.layout][0] if recipe.layout in TOOLS else ""
         titles = ("transformers", "vLLM", tool)
-        texts = [cell(found[name], notes, f"{title}, `{recipe.name}`") for name, title in zip(found, titles, strict=True)]
+        texts = [
+            cell(found[name], notes, f"{title}, `{recipe.name}`") for name, title in zip(found, titles, strict=True)
+        ]
         if tool:
             texts[2] = f"{tool} {versions[tool]}: {texts[2].removeprefix('dense: ')}"
         yield f"| `{recipe.name}` | {' | '.join(texts)} |"

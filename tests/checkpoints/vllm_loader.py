@@ -15,7 +15,7 @@ import sys
 import tempfile
 import types
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import MagicMock
 
 import torch
@@ -38,7 +38,7 @@ INPUTS = ("input_scale", "input_global_scale")
 class _Compiled(types.ModuleType):
     """A compiled module that is not there."""
 
-    __path__: list[str] = []
+    __path__: ClassVar[list[str]] = []
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -34,7 +34,7 @@ class Finding:
     text : str
         What is found.
     count : int
-        How many tensors of names that differ in numbers alone it is true of.
+        How many tensors it is true of, of names that differ in numbers alone; of any names where engines are warned of.
     """
 
     kind: str
@@ -70,10 +70,7 @@ class Findings(list[Finding]):
     """What `check` returns: a list that notebooks show as a table."""
 
     def _repr_html_(self) -> str:
-        rows = [
-            (one.level, one.kind, one._about(), " ".join(one.text.splitlines()))
-            for one in self
-        ]
+        rows = [(one.level, one.kind, one._about(), " ".join(one.text.splitlines())) for one in self]
         errors = count_text(sum(one.misread for one in self), "error")
         return html_block(html_table([("finding", "kind", "tensor", "text"), *rows], f"check: {errors}"))
 

@@ -53,6 +53,8 @@ def limits(method: str, scheme: Scheme, *, experts: bool, zero_points: bool = Fa
             yield Limit(TRANSFORMERS, "ignores the scales and takes the codes for values")
         else:
             yield Limit(TRANSFORMERS, "does not load them: shapes of codes are not those of weights")
+    if method == "ComfyUI":
+        yield Limit(VLLM, "has no parameters for comfy_quant and fails")
     if method.startswith("modelopt") and experts and scheme.grid.rows == 1 and not scheme.grid.columns:
         yield Limit(VLLM, "does not load experts with a scale to a row")
     if method == "compressed-tensors" and experts:
