@@ -4,7 +4,7 @@ Every recipe quantizes tiny models with random weights: a Llama, one with tied e
 result is then read by
 
 - transformers: the logits are compared with those of the same folder after `--to bfloat16`;
-- vLLM's loader (vllm_loader.py): every parameter of the model must be filled; no layer is run;
+- vLLM's loader (check_vllm_loader.py): every parameter of the model must be filled; no layer is run;
 - the tool of the layout: compressed-tensors' dequantizers, comfy-kitchen's and gguf-py's functions; every weight must
   have the bits that `--to bfloat16` gives it (float32 for GGUF).
 
@@ -41,6 +41,7 @@ import numpy as np
 import torch
 import transformers
 from check_transformers import tensors_of, write_plain
+from check_vllm_loader import unfilled
 from compressed_tensors.entrypoints.convert.converters.ct_dequantizer import CompressedTensorsDequantizer
 from compressed_tensors.entrypoints.convert.converters.fp8block_dequantizer import FP8BlockDequantizer
 from safetensors.torch import save_file
@@ -52,7 +53,6 @@ from transformers import (
     MixtralConfig,
     Qwen3MoeConfig,
 )
-from vllm_loader import unfilled
 
 import lowprec as lp
 from lowprec.checkpoints.containers.gguf_file import GgufFile
