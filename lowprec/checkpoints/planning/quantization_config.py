@@ -232,6 +232,11 @@ def model_config(container: Container) -> dict[str, Any]:
     return read_description(container, CONFIGS[0])
 
 
+def model_config(container: Container) -> dict[str, Any]:
+    """Return the config.json of a folder; empty where there is none."""
+    return read_description(container, CONFIGS[0])
+
+
 def model_type(container: Container) -> str:
     """Return what config.json of a folder says that the model is; nothing where it does not."""
     found = model_config(container).get("model_type")
