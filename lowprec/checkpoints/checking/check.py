@@ -9,7 +9,7 @@ from pathlib import Path
 from ...spec.arguments import as_flag
 from ..containers.registry import open_container
 from ..containers.tensors import TensorReader
-from ..files.errors import FileError
+from ..files.errors import FileError, NoCheckpointError
 from ..files.limits import Limits, parse_size
 from ..progress import check_style, make_progress
 from .configuration import check_configuration, check_hf_quant_config, check_layout
@@ -89,8 +89,10 @@ def check(
     place = Path(path)
     try:
         container = open_container(place, follow_links=follow_links, limits=limits)
+    except NoCheckpointError:
+        raise
     except FileError as error:
-        if not place.is_dir() or str(error).startswith(f"{place}: holds no"):
+        if not place.is_dir():
             raise
         return Findings([Finding("files", True, "", str(error))])
     reader = TensorReader()

@@ -19,6 +19,7 @@ from ..files.renaming import rename_new
 from ..files.symbolic_links import files_in
 from .container import OutputTensor
 from .json_header import LONGEST_ENTRY, decode, entries
+from .no_checkpoint import START, check_folder, check_pointer
 from .safetensors_file import SUFFIX, SafetensorsFile
 from .tensors import FileRegion, StoredTensor
 
@@ -38,7 +39,9 @@ def _index(path: Path, limits: Limits) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     try:
         limits.check_bytes(path.stat().st_size, "it")
-        for name, value in entries(path.read_bytes().strip()):
+        text = path.read_bytes().strip()
+        check_pointer(path, text[:START])
+        for name, value in entries(text):
             if name in fields:
                 raise ValueError(f"it names {ascii(name)[:60]} twice")
             if name == MAP:
@@ -91,8 +94,7 @@ class Folder:
             self._check_shards(name, fields["weight_map"], set(top))
         if not self._indexes:
             shards = {name for name in top if name.endswith(SUFFIX)}
-        if not shards:
-            raise FileError(f"{path}: holds no safetensors file")
+        check_folder(path, names, bool(shards))
         self._check_links(sorted(shards))
         self._shards: dict[str, SafetensorsFile] = {}
         for name in sorted(shards):

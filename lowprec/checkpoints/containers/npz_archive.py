@@ -24,6 +24,7 @@ from ..files.output_files import OutputFile, OutputFiles, Slot
 from ..files.renaming import rename_file
 from .container import OutputTensor
 from .json_header import decode
+from .no_checkpoint import check_members
 from .npy_header import Elements, find_elements, header
 from .tensors import ArchiveMember, StoredTensor
 
@@ -143,6 +144,7 @@ class NpzArchive:
             with zipfile.ZipFile(path) as archive:
                 infos = archive.infolist()
                 limits.check_tensors(len(infos))
+                check_members(path, (info.filename for info in infos))
                 for info in infos:
                     if info.flag_bits & 1:
                         raise ValueError(f"member {ascii(info.filename)[:80]} is encrypted")

@@ -23,6 +23,7 @@ from ..files.output_files import OutputFile, OutputFiles, Slot
 from ..files.renaming import rename_file
 from .container import OutputTensor
 from .json_header import LONGEST_ENTRY, decode, entries
+from .no_checkpoint import START, check_pointer
 from .tensors import FileRegion, StoredTensor
 
 __all__ = ["SUFFIX", "SafetensorsFile", "arrange_safetensors", "type_of"]
@@ -148,13 +149,16 @@ def _nbytes(n: int, fmt: Format) -> int:
 def _parse(path: Path, limits: Limits) -> tuple[dict[str, str], list[StoredTensor]]:
     with path.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
-        length = int.from_bytes(stream.read(8), "little")
+        start = stream.read(START)
+        check_pointer(path, start)
+        length = int.from_bytes(start[:8], "little")
         if size < 8:
             raise _RefusedError(f"it has {size} bytes, too few for a header")
         if not 2 <= length <= min(LONGEST_HEADER, size - 8):
             limit = f"from 2 to {min(LONGEST_HEADER, size - 8)}"
             raise _RefusedError(f"its header must have {limit} bytes; it says {length}")
         limits.check_bytes(length, "its header")
+        stream.seek(8)
         text = stream.read(length)
     if not text.startswith(b"{"):
         raise _RefusedError("its header must be a JSON object")
