@@ -10,6 +10,7 @@ from typing import Any
 from ..checkpoints.checking.check import check
 from ..checkpoints.progress import STYLES
 from .format_arguments import byte_size
+from .messages import print_result
 
 __all__ = ["add_command"]
 
@@ -34,11 +35,10 @@ def _run(options: argparse.Namespace) -> int:
     )
     errors = sum(one.misread for one in findings)
     if options.json:
-        print(json.dumps([one.as_dict() for one in findings], indent=2))
+        print_result(json.dumps([one.as_dict() for one in findings], indent=2))
     else:
-        for one in findings:
-            print(one)
-        print(f"{options.folder}: {f'{errors} errors' if errors != 1 else '1 error'}")
+        total = f"{options.folder}: {f'{errors} errors' if errors != 1 else '1 error'}"
+        print_result("\n".join([*map(str, findings), total]))
     return 1 if errors else 0
 
 

@@ -11,6 +11,7 @@ from ..layouts import scaled
 from ..layouts.compressed_tensors_output import describe
 from ..layouts.registry import LAYOUTS
 from ..layouts.weight import Weight, block_of
+from ..planning.foreign_tools import find_tool
 from ..planning.quantization_config import HF_QUANT_CONFIG, find_descriptions, read_description
 from ..schemes.fnuz import FN
 from ..schemes.scheme import Grid
@@ -37,8 +38,11 @@ def check_layout(subject: Subject) -> Iterator[Finding]:
     if any(weight.scheme.codes in FN for weight in subject.weights):
         yield Finding("layout", False, "", "has FP8 of MI300; vLLM and SGLang expect F8_E4M3 there too")
     undescribed = subject.is_model and not subject.description and not find_descriptions(subject.container)
+    tool = find_tool(subject.container) if any(one.row is not None for one in subject.companions) else None
+    if tool is not None:
+        yield Finding("layout", undescribed, "", tool.text() + (f"; {CONFIG} does not say so" if undescribed else ""))
     seen: set[str] = set()
-    for one in subject.companions:
+    for one in subject.companions if tool is None else ():
         if one.row is not None and one.codes.name not in seen:
             seen.add(one.codes.name)
             text = f"belongs with {name_text(one.tensor.name)}, {one.row.role}, in a layout that lowprec does not read"

@@ -8,6 +8,7 @@ from ...spec.formats import Format, is_in_table
 from ..containers.folder import Folder
 from ..containers.safetensors_file import SUFFIX
 from ..containers.tensors import StoredTensor
+from ..planning.adapters import ADAPTER, is_adapter
 from ..planning.quantization_config import read_description
 from .finding import Finding
 from .subject import CONFIG, Subject
@@ -18,6 +19,8 @@ __all__ = ["check_files"]
 def check_files(subject: Subject) -> Iterator[Finding]:
     """Look at the index and the shards; that they agree on names is known when they are open."""
     container = subject.container
+    if is_adapter(container):
+        yield Finding("files", False, "", ADAPTER)
     if isinstance(container, Folder):
         yield from _index(container, subject.is_model)
         if subject.is_model and not read_description(container, CONFIG):

@@ -91,9 +91,10 @@ def check_folder(path: Path, names: Collection[str], has_shards: bool) -> None:
     """
     inside = sorted({name.partition(os.sep)[0] for name in names if os.sep in name and name.endswith(_SHARD)})
     if PIPELINE in names and inside:
+        example = next((one for one in ("transformer", "unet") if one in inside), inside[0])
         raise NoCheckpointError(
             f"{path}: is a pipeline of diffusers, with a model in each of {', '.join(f'{one}/' for one in inside)}; "
-            f"name one of them, for example {path / inside[0]}"
+            f"name one of them, for example {path / example}"
         )
     if has_shards:
         return

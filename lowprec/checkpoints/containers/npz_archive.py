@@ -78,7 +78,7 @@ def member_format(info: zipfile.ZipInfo, elements: Elements, source: Format | No
     """Return the format of a member: what its comment names, else its header, else `source`; else ValueError."""
     named = _named_by(info.comment)
     if elements.is_open and named is None and source is None:
-        raise ValueError(f"its header does not name the format of its {elements.dtype} codes; say it with --from")
+        raise ValueError(f"its header does not name the format of its {elements.dtype} codes; say it with `source`")
     return format_of(elements.dtype, named or (source if elements.is_open else None))
 
 

@@ -113,5 +113,5 @@ def open_container(
     except ValueError as error:  # a name with a null byte
         raise FileError(f"{str(path)!a}: {error}") from None
     if source is not None and container.names_formats:
-        raise FileError(f"{path}: names the format of every tensor; --from is for .npy and .npz")
+        raise FileError(f"{path}: names the format of every tensor; `source` is for .npy and .npz")
     return container

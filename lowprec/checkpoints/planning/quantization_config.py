@@ -263,7 +263,7 @@ def add_descriptions(container: Container, descriptions: Mapping[str, Any]) -> N
     `descriptions` has entries of config.json, ``quantization_config`` first, and whole files under their names. In a
     single file, which has none of these, the metadata say it, so that it can be read again.
 
-    Raises FileError where a folder has no config.json: engines could not load the weights.
+    Raises FileError where a folder has no config.json, or one that is no JSON: engines could not load the weights.
     """
     if isinstance(container, SafetensorsFile) and KEY in descriptions:
         container.metadata = {**container.metadata, KEY: json.dumps(descriptions[KEY])}
@@ -274,6 +274,11 @@ def add_descriptions(container: Container, descriptions: Mapping[str, Any]) -> N
             container.add(name, (json.dumps(content, indent=4) + "\n").encode())
             continue
         path = container.path / CONFIGS[0]
+        if CONFIGS[0] not in container.others and CONFIGS[0] not in container.replaced:
+            raise FileError(
+                f"{container.path}: has no {CONFIGS[0]}, which must say how the weights are quantized; "
+                "copy the model's there"
+            )
         changed = container.replaced.get(CONFIGS[0])
         text = changed.decode() if changed else _read(path) if CONFIGS[0] in container.others else ""
         if not text:
