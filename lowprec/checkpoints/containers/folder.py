@@ -39,9 +39,9 @@ def _index(path: Path, limits: Limits) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     try:
         limits.check_bytes(path.stat().st_size, "it")
-        text = path.read_bytes().strip()
-        check_pointer(path, text[:START])
-        for name, value in entries(text):
+        content = path.read_bytes().strip()
+        check_pointer(path, content[:START])
+        for name, value in entries(content):
             if name in fields:
                 raise ValueError(f"it names {ascii(name)[:60]} twice")
             if name == MAP:
