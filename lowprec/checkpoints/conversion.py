@@ -28,10 +28,11 @@ from .execution.budget import check_least, choose_chunks
 from .execution.runners import Cluster, Runner, Threads
 from .execution.steps import Steps
 from .files.atomic_output import Staging, check_space
-from .files.errors import naming
+from .files.errors import FileError, naming
 from .files.limits import BASE, PER_TENSOR, Limits, parse_size
 from .files.resumable_output import ResumableStaging
 from .job_description import describe_job
+from .planning.adapters import ADAPTER, is_adapter
 from .planning.description_changes import description_changes
 from .planning.plan_casts import plan_conversion
 from .planning.plan_code_change import plan_code_change
@@ -238,6 +239,8 @@ def convert(
     numbers = None if source is None else as_number_format(source, "source")
     rules = None if target is None else make_element_rules(target, options)
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory), part=part)
+    if target is None and is_adapter(container):
+        raise FileError(f"{path}: {ADAPTER}")
     with naming(path):
         if layout is not None:
             plan = plan_relabel(container, layout)

@@ -18,7 +18,9 @@ from .files.errors import FileError
 from .layouts import fp8, gguf
 from .layouts.weight import Weight
 from .operations.dequantize import Dequantize
+from .planning.adapters import is_adapter
 from .planning.companions import find_companions
+from .planning.foreign_tools import find_tool
 from .planning.name_patterns import NamePatterns
 from .planning.plan_casts import plan_conversion
 from .planning.quantization_config import quantization_of
@@ -130,6 +132,7 @@ def headline(container: Container) -> str:
     try:
         described = quantization_of(container)
         method = str(described.get("quant_method", "quantized"))[:40] if described else ""
+        method = method or ("an adapter (LoRA)" if is_adapter(container) else "")
         unread = gguf.types_without_values(container)
         if unread:
             weights, why = quantized_weights(container), _why_unread(unread)
@@ -160,4 +163,5 @@ def _why_not(container: Container, error: str) -> tuple[str, list[Weight]]:
         return str(fault), []
     if weights:
         return error, weights
-    return "its layout is not known" if known else "", weights
+    tool = find_tool(container) if known else None
+    return f"it {tool.text()}" if tool else "its layout is not known" if known else "", weights

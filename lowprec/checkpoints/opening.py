@@ -25,6 +25,7 @@ from .headline import contents_text
 from .layouts.weight import Weight
 from .layouts.weight_reader import WeightReader
 from .planning.companions import check_part, find_companions
+from .planning.foreign_tools import find_tool
 from .planning.quantized_weights import VALUES, quantized_weights
 from .tensor_info import TensorInfo, info_of
 from .value_reader import check_shape, read_plain, read_values, values_format
@@ -254,7 +255,9 @@ class Checkpoint(Mapping[str, Array]):
             self._companions = {one.codes.name: one.text() for one in reversed(found)}
         text = self._companions.get(tensor.name)
         if text is not None:
-            raise FileError(f"{self.path}: {text}; it would not be applied (raw=True reads the codes all the same)")
+            tool = find_tool(self._container)
+            fault = tool.text() if tool else f"{text}; it would not be applied"
+            raise FileError(f"{self.path}: {fault} (raw=True reads the codes all the same)")
         try:
             check_part(self._container, [tensor], " (raw=True reads the codes)")
         except FileError as error:

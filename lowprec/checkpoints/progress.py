@@ -110,7 +110,7 @@ def make_progress(style: str, total: int) -> Progress:
         return Progress(total)
     tqdm = None if style == "plain" or (style == "auto" and not sys.stderr.isatty()) else _tqdm()
     if tqdm is None and style == "bar":
-        raise FileError("--progress bar needs tqdm: pip install 'lowprec[convert]'")
+        raise FileError("`progress` bar needs tqdm: pip install 'lowprec[convert]'")
     return _Lines(total) if tqdm is None else _Bar(total, tqdm)
 
 

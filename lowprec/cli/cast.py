@@ -12,6 +12,7 @@ from ..checkpoints.containers.target import check_array_target
 from ..ops.cast import cast
 from ..ops.codes import encode
 from .format_arguments import FORMAT_HELP, number_format, source_format
+from .messages import print_result
 from .rounding_arguments import rounding_keywords
 
 __all__ = ["add_command"]
@@ -28,7 +29,9 @@ def _run(options: argparse.Namespace) -> None:
     result = (cast if own else encode)(array, target, source=fmt, **rules, **rounding_keywords(options))
     write_array(options.output, result, target, overwrite=options.overwrite)
     carrier = "" if own else f" (codes in {result.dtype})"
-    print(f"{options.output}: {target.name} from {fmt.name}, shape {result.shape}, {result.nbytes} bytes{carrier}")
+    print_result(
+        f"{options.output}: {target.name} from {fmt.name}, shape {result.shape}, {result.nbytes} bytes{carrier}"
+    )
 
 
 def add_command(commands: Any, *rules: argparse.ArgumentParser) -> None:

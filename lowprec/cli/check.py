@@ -11,6 +11,7 @@ from ..checkpoints.checking.check import check
 from ..checkpoints.progress import STYLES
 from ..spec.counted_text import count_text
 from .format_arguments import byte_size
+from .messages import print_result
 
 __all__ = ["add_command"]
 
@@ -36,12 +37,11 @@ def _run(options: argparse.Namespace) -> int:
     )
     errors = sum(one.misread for one in findings)
     if options.json:
-        print(json.dumps([one.as_dict() for one in findings], indent=2))
+        print_result(json.dumps([one.as_dict() for one in findings], indent=2))
     else:
-        for one in findings:
-            print(one)
         incomplete = "; not all was checked" if any(one.kind == "unchecked" for one in findings) else ""
-        print(f"{options.folder}: {count_text(errors, 'error')}{incomplete}")
+        total = f"{options.folder}: {count_text(errors, 'error')}{incomplete}"
+        print_result("\n".join([*map(str, findings), total]))
     return 1 if errors else 0
 
 

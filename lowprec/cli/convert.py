@@ -12,11 +12,12 @@ from ..checkpoints.element_rules import SCALE_FORMATS, parse_scale_layout
 from ..checkpoints.inspection import as_text, inspect, inspect_with_headline
 from ..checkpoints.planning.plan_relabel import LAYOUTS
 from ..checkpoints.progress import STYLES
-from ..checkpoints.recipes.registry import CHANGES, RECIPES
+from ..checkpoints.recipes.registry import find_change, find_recipe
 from ..checkpoints.report import Report
 from ..checkpoints.report_file import ReportFile
 from ..spec.scale_rules import SCALE_RULES
 from .format_arguments import byte_size, number_format, source_format
+from .messages import print_result, with_options
 from .rounding_arguments import rounding_keywords
 
 __all__ = ["add_commands"]
@@ -43,7 +44,8 @@ examples:
   lowprec convert model.safetensors bf16.safetensors --to bfloat16 --dry-run
   lowprec convert model.safetensors bf16.safetensors --to bfloat16 --rounding stochastic --seed 7
 
-exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted
+exit status: 0 done (though nobody may read the report), 1 failed, 2 wrong usage,
+130 interrupted
 """
 
 _FOLLOW_LINKS = "read files that symbolic links name outside of the checkpoint's folder too"
@@ -61,14 +63,21 @@ def _scale(text: str) -> str:
     return text
 
 
+def _recipe(text: str) -> str:
+    try:
+        return text if find_change(text) else find_recipe(text).name
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error).partition("`recipe` ")[2]) from None
+
+
 def _convert(options: argparse.Namespace) -> None:
     if options.report is None:
-        print(_report(options).as_text(verbose=options.verbose))
-        return
-    with ReportFile(options.report, options.src, options.dst) as file:
         report = _report(options)
-        print(report.as_text(verbose=options.verbose))
-        file.write(report.as_json())
+    else:
+        with ReportFile(options.report, options.src, options.dst) as file:
+            report = _report(options)
+            file.write(report.as_json())
+    print_result(with_options(report.as_text(verbose=options.verbose), options))
 
 
 def _report(options: argparse.Namespace) -> Report:
@@ -131,8 +140,8 @@ def add_commands(commands: Any, *rules: argparse.ArgumentParser) -> None:
     what = one.add_mutually_exclusive_group(required=True)
     what.add_argument("--to", metavar="FORMAT", help="a name, ONNX name or ONNX enum value")
     what.add_argument(
-        "--recipe", choices=[recipe.name for recipe in (*RECIPES, *CHANGES)],
-        metavar="RECIPE", help="quantize the weights of a model for inference engines (`lowprec recipes` lists them)",
+        "--recipe", type=_recipe, metavar="RECIPE",
+        help="quantize the weights of a model for inference engines (`lowprec recipes` lists them)",
     )  # fmt: skip
     what.add_argument(
         "--layout", choices=list(LAYOUTS), help="store a quantized model as other engines name it; codes are copied"

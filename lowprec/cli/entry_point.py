@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import sys
 from collections.abc import Sequence
 
@@ -14,6 +13,7 @@ from ..backends.environment import problems
 from ..checkpoints.files.errors import FileError
 from . import cast, check, conformance, convert, demo, explain, explore, formats, loss, recipes
 from .format_arguments import cast_rules
+from .messages import drop_output, with_options
 from .rounding_arguments import rounding_rules
 
 __all__ = ["main"]
@@ -42,24 +42,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str] | None, options: argparse.Namespace) -> int:
     try:
-        options = _parser().parse_args(arguments)
+        _parser().parse_args(arguments, options)
         return int(options.run(options) or 0)
     finally:
         if sys.stdout is not None:
             sys.stdout.flush()  # here, where an error can still be reported
 
 
-def _drop_output() -> None:
-    """Send what is left in standard output's buffer nowhere: Python would fail again when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0 when done, 1 when it failed and 130 on Ctrl-C, with a line on standard error.
 
-    A command may return another status than 0 itself: `check` does where it finds errors.
+    A command may return another status than 0 itself: `check` does where it finds errors. Where the reader of standard
+    output is gone, commands that only print return 1; those that write a file or judge one return what they did.
 
     Wrong usage raises SystemExit with 2, as argparse does.
     """
@@ -68,10 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")  # a file's name may not be text in the terminal's encoding
     if problems:  # of environment variables: reported when they were read
         return 1
+    options = argparse.Namespace()
     try:
-        return _run(arguments)
+        return _run(arguments, options)
     except BrokenPipeError:  # the reader of our output has seen enough
-        _drop_output()
+        drop_output()
         return 1
     except KeyboardInterrupt:
         status, text = 130, "interrupted"
@@ -79,9 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status, text = 1, "not enough memory"
     except OSError as error:
         if error.filename is None:
-            _drop_output()
+            drop_output()
         status, text = 1, f"{error.filename or 'standard output'}: {error.strerror}"
     except (FileError, TypeError, ValueError) as error:
-        status, text = 1, str(error)
+        status, text = 1, with_options(str(error), options)
     print("lowprec:", " ".join(text.splitlines()), file=sys.stderr)
     return status

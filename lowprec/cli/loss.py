@@ -43,7 +43,7 @@ def _arrays(path: Path | None, source: Format | None) -> Iterator[tuple[str, np.
             is_empty = False
             title = f"{path}:{name if name.isprintable() else ascii(name)}"
             if member is None or not isinstance(fmt, Format):
-                print(f"{title}: left out; {fmt}")
+                print(f"{title}: left out; {str(fmt).replace('`source`', '--from')}")
             else:
                 yield title, member, fmt
         if is_empty:

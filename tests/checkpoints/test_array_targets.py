@@ -40,7 +40,7 @@ def test_check_array_target(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="must be a regular file"):
         check_array_target(source, tmp_path / "null.npy", UINT8, overwrite=True)
     write(target, codes_of(UINT8), UINT8)
-    with pytest.raises(FileError, match=r"out\.npy: exists; say --overwrite"):
+    with pytest.raises(FileError, match=r"out\.npy: exists; say `overwrite`"):
         check_array_target(source, target, UINT8, overwrite=False)
     check_array_target(source, target, UINT8, overwrite=True)
     with pytest.raises(FileError, match=r"out\.npy: NumPy has no int4"):

@@ -87,7 +87,7 @@ def test_npy_of_integers_is_kept(tmp_path: Path) -> None:
 def test_npy_codes_that_only_the_caller_knows(tmp_path: Path) -> None:
     x = X.astype(ml_dtypes.float8_e4m3fn)
     np.save(tmp_path / "x.npy", x)
-    with pytest.raises(FileError, match=r"does not name the format of its uint8 codes; say it with --from"):
+    with pytest.raises(FileError, match=r"does not name the format of its uint8 codes; say it with `source`"):
         convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16")
     convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float16", source="float8_e4m3fn")
     assert codes_of(np.load(tmp_path / "y.npy")).tolist() == codes_of(lp.cast(x, "float16")).tolist()
@@ -148,7 +148,7 @@ def test_npz(fmt: str, compressed: bool, tmp_path: Path) -> None:
     why = {one.name: one.why for one in report.tensors if one.action == "kept"}
     assert why["i"] == "no floats"
     assert why["s.npy"] == "its elements must be bools, integers or real floats; got '<U4'"
-    assert why["open.npy"] == "its header does not name the format of its uint8 codes; say it with --from"
+    assert why["open.npy"] == "its header does not name the format of its uint8 codes; say it with `source`"
     assert why["readme.txt"] == "it does not start as one"
     with zipfile.ZipFile(tmp_path / "y.npz") as opened, zipfile.ZipFile(tmp_path / "x.npz") as before:
         assert opened.testzip() is None

@@ -76,7 +76,7 @@ def test_an_old_folder_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytes
     source = checkpoint(tmp_path / "in")
     convert(source, tmp_path / "out", to="float16")
     (tmp_path / "out" / "stale.txt").write_text("old")
-    with pytest.raises(FileError, match="exists; say --overwrite"):
+    with pytest.raises(FileError, match="exists; say `overwrite`"):
         convert(source, tmp_path / "out", to="float16")
     for can_exchange in (True, False):
         if not can_exchange:

@@ -167,7 +167,7 @@ ONNX: dict[str, tuple[Callable[[Path], object], str]] = {
     "type": (_onnx(lambda m: setattr(_first(m), "data_type", 99)), "has the unknown type 99"),
     "no data": (_onnx(lambda m: _first(m).ClearField("raw_data")), "cannot be read|asks for 64"),
     "twice": (_onnx(lambda m: m.graph.initializer.append(_first(m))), "names twice 'w'"),
-    "sparse type": (_onnx(lambda m: setattr(_first(m), "data_location", 1)), "outside the model's folder"),
+    "external too": (_onnx(lambda m: setattr(_first(m), "data_location", 1)), "both external data and raw_data"),
 }
 
 

@@ -12,7 +12,7 @@ from support.checkpoint_files import raw_file
 from support.command_line import run
 from support.containers import SOURCES
 from support.paths import TESTS
-from support.quantized_checkpoints import LAYOUTS, REFUSED, write_folder
+from support.quantized_checkpoints import LAYOUTS, REFUSED, TOOLS, write_folder
 from support.typed_tensors import BF16, F8, read_tensors, write_model, write_tensors
 
 import lowprec as lp
@@ -96,7 +96,12 @@ def test_sizes(size: int, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("name", [name for name in REFUSED if not name.startswith(("unknown", "comfyui"))])
 def test_layouts_that_are_not_read(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     line = headline(write_folder(Path("in"), LAYOUTS[name]), capsys)
-    assert line.endswith("; cannot be dequantized: its layout is not known")
+    why = (
+        f"it is quantized by {TOOLS[name]}, which lowprec does not read; "
+        if name in TOOLS
+        else "its layout is not known"
+    )
+    assert f"; cannot be dequantized: {why}" in line
 
 
 def test_a_layout_that_is_broken(capsys: pytest.CaptureFixture[str]) -> None:

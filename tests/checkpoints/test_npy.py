@@ -84,7 +84,7 @@ def test_reads_what_numpy_makes_of_ml_dtypes(fmt: Format, order: Any, tmp_path: 
         assert np.array_equal(array.view(fmt.code_dtype), codes_of(fmt))
     else:
         with pytest.raises(
-            FileError, match=r"x\.npy: its header does not name the format of its uint8 codes; .*--from"
+            FileError, match=r"x\.npy: its header does not name the format of its uint8 codes; .*`source`"
         ):
             read(tmp_path / "x.npy")
 
@@ -282,7 +282,7 @@ def test_sidecars_and_sources_that_do_not_fit(lie: str, tmp_path: Path) -> None:
         pytest.warns(FutureWarning, match="read, but no longer written"),
     ):
         read(path)
-    with pytest.raises(FileError, match=rf"x\.npy` must hold codes of `--from` {lie} in .*; got dtype"):
+    with pytest.raises(FileError, match=rf"x\.npy` must hold codes of `source` {lie} in .*; got dtype"):
         read(path, lp.formats[lie])
 
 
@@ -305,7 +305,7 @@ def test_members(tmp_path: Path) -> None:
         assert array.tobytes() == x.tobytes()
     assert found["s"] == (None, "its elements must be bools, integers or real floats; got '<U1'")
     unnamed = {name: what for name, _, what in members(path)}["a"]
-    assert unnamed == "its header does not name the format of its uint8 codes; say it with --from"
+    assert unnamed == "its header does not name the format of its uint8 codes; say it with `source`"
 
 
 def test_broken_archives(tmp_path: Path) -> None:

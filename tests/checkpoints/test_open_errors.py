@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.quantized_checkpoints import LAYOUTS, READ, REFUSED, name_of_values, tensors_of, write, write_folder
+from support.quantized_checkpoints import LAYOUTS, READ, REFUSED, TOOLS, name_of_values, tensors_of, write, write_folder
 from support.typed_tensors import (
     BF16,
     F8,
@@ -167,7 +167,8 @@ def test_layouts_that_are_not_read(name: str) -> None:
     folder = write_folder(Path("in"), checkpoint)
     with lp.checkpoints.open(folder) as found:
         if checkpoint.codes in found:
-            with pytest.raises(FileError, match=r"would not be applied \(raw=True"):
+            expected = rf"quantized by {TOOLS[name]}, .* \(raw=True" if name in TOOLS else r"not be applied \(raw=True"
+            with pytest.raises(FileError, match=expected):
                 found[checkpoint.codes]
         else:  # a layout that is read now
             assert found[name_of_values(checkpoint)].dtype == BF16

@@ -246,7 +246,7 @@ def test_a_broken_input_leaves_the_old_output(capsys: pytest.CaptureFixture[str]
         ("cast x.npy y.npy --to string", "--to must be a format of numbers; got string"),
         ("cast x.npy y.npy --to complex64", "--to must be a format of numbers; got complex64"),
         ("cast x.npy y.npy --to int8 --from fp4", "--from must be a format's name"),
-        ("cast x.npy y.npy --to int8 --from int8", "`x.npy` must hold codes of `--from` int8 in int8 or uint8; got"),
+        ("cast x.npy y.npy --to int8 --from int8", "`x.npy` must hold codes of --from int8 in int8 or uint8; got"),
         ("cast x.npy y.npz --to float8_e5m2 --opset 18", "which Cast has since opset 19"),
         ("cast x.npy y.npy --to int8 --no-saturate --opset 18", "`saturate` must be True before opset 19"),
         ("cast x.npy y.npy --to int8 --round-mode up --opset 23", "`round_mode` must be None before opset 24"),
@@ -264,7 +264,7 @@ def test_a_broken_input_leaves_the_old_output(capsys: pytest.CaptureFixture[str]
         ("loss .", ".: must be a readable .npy file; it is not a regular file"),
         ("loss x.npy --to int4,,int8", "--to must be a format's name, ONNX name or ONNX enum value; got ''"),
         ("loss x.npy --to string", "--to must be a format of numbers; got string"),
-        ("loss x.npy --from int4", "must hold codes of `--from` int4"),
+        ("loss x.npy --from int4", "must hold codes of --from int4"),
     ],
 )
 def test_errors(command: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:

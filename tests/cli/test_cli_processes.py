@@ -49,6 +49,24 @@ def test_a_reader_that_is_gone(unbuffered: str) -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+@pytest.mark.slow
+def test_work_that_is_done_though_the_reader_is_gone() -> None:
+    """What counts is the file that is written, or judged, and not who reads the report."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    np.savez("w.npz", w=np.ones((2, 3), np.int8), w_scale=np.float32([np.nan, 2]))
+    for command, unbuffered, status in (
+        ("convert x.npy y.npz --to float16 --report r.json", "", 0), ("cast x.npy z.npz --to int4", "1", 0),
+        ("check w.npz", "", 1),
+    ):  # fmt: skip
+        done = process("-m", "lowprec", *command.split(), stdout=writer, env={"PYTHONUNBUFFERED": unbuffered})
+        assert (done.returncode, done.stderr) == (status, b"")
+    os.close(writer)
+    assert [one.format for one in lp.checkpoints.inspect("y.npz")] == ["float16"]
+    assert [one.format for one in lp.checkpoints.inspect("z.npz")] == ["int4"]
+    assert Path("r.json").stat().st_size
+
+
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_output_that_cannot_be_written(unbuffered: str) -> None:

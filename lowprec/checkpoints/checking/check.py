@@ -9,7 +9,7 @@ from pathlib import Path
 from ...spec.arguments import as_flag
 from ..containers.registry import open_container
 from ..containers.tensors import TensorReader
-from ..files.errors import FileError
+from ..files.errors import FileError, NoCheckpointError
 from ..files.limits import Limits, parse_size
 from ..planning.quantization_config import find_descriptions, quantization_of
 from ..progress import check_style, make_progress
@@ -100,8 +100,10 @@ def check(
     place = Path(path)
     try:
         container = open_container(place, follow_links=follow_links, limits=limits, part=part)
+    except NoCheckpointError:
+        raise
     except FileError as error:
-        if not place.is_dir() or str(error).startswith(f"{place}: holds no"):
+        if not place.is_dir():
             raise
         return Findings([Finding("files", True, "", str(error))])
     try:

@@ -14,6 +14,7 @@ from ..layouts.described_values import block_of, described_block
 from ..layouts.gguf import types_text, types_without_values
 from ..layouts.registry import LAYOUTS
 from ..layouts.weight import Weight
+from ..planning.foreign_tools import find_tool
 from ..planning.quantization_config import HF_QUANT_CONFIG, find_descriptions, read_description
 from ..schemes.fnuz import FN
 from ..schemes.scheme import Grid
@@ -40,8 +41,11 @@ def check_layout(subject: Subject) -> Iterator[Finding]:
     if any(weight.scheme.codes in FN for weight in subject.weights):
         yield Finding("layout", False, "", "has FP8 of MI300; vLLM and SGLang expect F8_E4M3 there too")
     undescribed = subject.is_model and not subject.description and not find_descriptions(subject.container)
+    tool = find_tool(subject.container) if any(one.row is not None for one in subject.companions) else None
+    if tool is not None:
+        yield Finding("layout", undescribed, "", tool.text() + (f"; {CONFIG} does not say so" if undescribed else ""))
     seen: set[str] = set()
-    for one in subject.companions:
+    for one in subject.companions if tool is None else ():
         if one.row is not None and one.codes.name not in seen:
             seen.add(one.codes.name)
             text = f"belongs with {name_text(one.tensor.name)}, {one.row.role}, in a layout that lowprec does not read"

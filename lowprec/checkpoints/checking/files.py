@@ -8,6 +8,7 @@ from ...spec.formats import Format, is_in_table
 from ..containers.folder import Folder
 from ..containers.safetensors_file import SUFFIX
 from ..containers.tensors import StoredTensor
+from ..planning.adapters import ADAPTER, is_adapter
 from ..planning.quantization_config import read_description
 from .finding import Finding
 from .subject import CONFIG, Subject
@@ -20,6 +21,8 @@ def check_files(subject: Subject) -> Iterator[Finding]:
     container = subject.container
     if container.part:
         yield Finding("unchecked", False, "", f"{container.part} of a model: the others are not checked")
+    if is_adapter(container):
+        yield Finding("files", False, "", ADAPTER)
     if isinstance(container, Folder):
         yield from _index(container, subject.is_model)
         if subject.is_model and not read_description(container, CONFIG):

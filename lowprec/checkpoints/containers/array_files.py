@@ -16,6 +16,7 @@ from ..files.atomic_output import Staging
 from ..files.errors import BROKEN_ZIP, FileError, reason
 from ..files.renaming import rename_file
 from .container import OutputTensor
+from .no_checkpoint import check_members
 from .npy_file import arrange_npy, find_array
 from .npy_header import ZIP_MAGICS, find_elements
 from .npz_archive import arrange_archive, check_size, member_format
@@ -119,6 +120,7 @@ def read_members(path: Path, source: Format | None = None) -> Iterator[tuple[str
     except BROKEN_ZIP as error:
         raise FileError(f"{path}: must be a readable .npz archive; {reason(error)}") from None
     with archive:
+        check_members(path, archive.namelist())
         for info in archive.infolist():
             name = info.filename.removesuffix(".npy")
             try:

@@ -19,6 +19,7 @@ from ..files.renaming import rename_new
 from ..files.symbolic_links import files_in
 from .container import OutputTensor
 from .json_header import LONGEST_ENTRY, decode, entries
+from .no_checkpoint import START, check_folder, check_pointer
 from .parts import are_missing, missing_parts, part_name
 from .safetensors_file import SUFFIX, SafetensorsFile
 from .tensors import FileRegion, StoredTensor
@@ -39,7 +40,9 @@ def _index(path: Path, limits: Limits) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     try:
         limits.check_bytes(path.stat().st_size, "it")
-        for name, value in entries(path.read_bytes().strip()):
+        content = path.read_bytes().strip()
+        check_pointer(path, content[:START])
+        for name, value in entries(content):
             if name in fields:
                 raise ValueError(f"it names {ascii(name)[:60]} twice")
             if name == MAP:
@@ -103,11 +106,10 @@ class Folder:
             shards = {name for name in top if name.endswith(SUFFIX)}
             missing, lost = missing_parts(filter(None, map(part_name, sorted(shards))), shards)
             if lost and not part:
-                raise FileError(f"{path}: {are_missing(missing, lost)}; --part takes the shards that are there")
+                raise FileError(f"{path}: {are_missing(missing, lost)}; `part` takes the shards that are there")
         if lost and shards:
             self._take_part(len(shards), len(shards) + lost)
-        if not shards:
-            raise FileError(f"{path}: holds no safetensors file")
+        check_folder(path, names, bool(shards))
         self._check_links(sorted(shards))
         self._shards: dict[str, SafetensorsFile] = {}
         for name in sorted(shards):
@@ -144,7 +146,7 @@ class Folder:
                 raise FileError(f"{where}, which is no file name in this folder")
             if shard not in top and not part:
                 others = f"; {are_missing(missing, len(missing))}" if len(missing) > 1 else ""
-                raise FileError(f"{where}, which is missing{others} (--part takes the shards that are there)")
+                raise FileError(f"{where}, which is missing{others} (`part` takes the shards that are there)")
             if shard not in top:
                 del places[tensor]
                 self._incomplete.add(index)

@@ -106,14 +106,14 @@ class GgufFile:
             expected = f"NAME-{number + 1:05}-of-{count:05}.gguf"
             raise FileError(
                 f"{path}: says that it is {title} of a split model, and is not named {expected}: rename all parts so, "
-                "or say --part to take it alone"
+                "or say `part` to take it alone"
             )
         if number:
             first = name.of_number(1)
             there = "" if path.with_name(first).exists() else " (missing)"
             raise FileError(
                 f"{path}: is {title} of a split model; give its first part, {first}{there}, which stands for all, or "
-                "--part to take it alone"
+                "`part` to take it alone"
             )
         self._add_parts(name, limits, follow_links)
 
@@ -124,7 +124,7 @@ class GgufFile:
         if total:
             raise FileError(
                 f"{path}: is {name} of a split model, and {are_missing(missing, total)} in its folder; "
-                "--part takes it alone"
+                "`part` takes it alone"
             )
         used, names = self._header.nbytes, {one.name for one in self.tensors}
         for number in range(2, name.count + 1):

@@ -45,17 +45,17 @@ def _sidecar_format(path: Path) -> tuple[str, Format] | None:
     if fmt not in NUMERIC:
         raise FileError(f"{name}: must be JSON whose `format` is a number format; correct it, or move it away")
     if fields.get("crc32") not in (None, f"{zlib.crc32(np.memmap(path, np.uint8, 'r')):08x}"):
-        raise FileError(f"{name}: was written for other data than {path.name} holds; say --from, or move it away")
+        raise FileError(f"{name}: was written for other data than {path.name} holds; say `source`, or move it away")
     warnings.warn(f"{name}: read, but no longer written; .npz files name the formats of codes", FutureWarning, 2)
     return str(name), fmt
 
 
 def _format(path: Path, dtype: np.dtype[Any], is_open: bool, source: Format | None) -> Format:
-    parameter = "--from"
+    parameter = "source"
     if source is None and (named := _sidecar_format(path)) is not None:
         parameter, source = named
     if source is None and is_open:
-        raise FileError(f"{path}: its header does not name the format of its {dtype} codes; say it with --from")
+        raise FileError(f"{path}: its header does not name the format of its {dtype} codes; say it with `source`")
     try:
         return format_of(dtype, source, (str(path), parameter))
     except ValueError as error:

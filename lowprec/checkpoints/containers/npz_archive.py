@@ -24,6 +24,7 @@ from ..files.output_files import OutputFile, OutputFiles, Slot
 from ..files.renaming import rename_file
 from .container import OutputTensor
 from .json_header import decode
+from .no_checkpoint import check_members
 from .npy_header import Elements, find_elements, header
 from .tensors import ArchiveMember, StoredTensor
 
@@ -77,7 +78,7 @@ def member_format(info: zipfile.ZipInfo, elements: Elements, source: Format | No
     """Return the format of a member: what its comment names, else its header, else `source`; else ValueError."""
     named = _named_by(info.comment)
     if elements.is_open and named is None and source is None:
-        raise ValueError(f"its header does not name the format of its {elements.dtype} codes; say it with --from")
+        raise ValueError(f"its header does not name the format of its {elements.dtype} codes; say it with `source`")
     return format_of(elements.dtype, named or (source if elements.is_open else None))
 
 
@@ -145,6 +146,7 @@ class NpzArchive:
             with zipfile.ZipFile(path) as archive:
                 infos = archive.infolist()
                 limits.check_tensors(len(infos))
+                check_members(path, (info.filename for info in infos))
                 for info in infos:
                     if info.flag_bits & 1:
                         raise ValueError(f"member {ascii(info.filename)[:80]} is encrypted")

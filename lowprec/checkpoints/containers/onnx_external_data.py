@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ...spec.formats import Format
 from ...spec.packing import packed_bytes
 from ..files.symbolic_links import stays_in
+from .no_checkpoint import START, check_pointer
 from .tensors import FileRegion
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def region_of(tensor: onnx.TensorProto, fmt: Format, model: Path, *, follow_link
         raise ValueError(f"{title} has its data at {ascii(location)[:80]}, outside the model's folder")
     if not path.is_file() or path.samefile(model):
         raise ValueError(f"{title} has its data in {ascii(location)[:80]}, which is no file of data")
+    with path.open("rb") as stream:
+        check_pointer(path, stream.read(START))
     try:
         offset = int(fields.get("offset", "0"))
         length = int(fields.get("length", str(path.stat().st_size - offset)))

@@ -1,12 +1,16 @@
-"""What converting initialisers means for the graph of a model: it must give the old names the old types.
+"""What converting tensors means for the graphs of a model: they must give the old names the old types.
 
 An initialiser W becomes the initialiser ``W_codes`` and a node before all others that computes W from it: Cast, or,
-with scales, DequantizeLinear. No other node, and no input or output of the model, changes its type.
+with scales, DequantizeLinear. No other node, and no input or output of the model, changes its type. In the body of a
+node the same is done there. A Constant becomes such an initialiser or, in a function, a Constant of codes.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import secrets
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +18,10 @@ from ...spec.formats import FLOAT32
 from ...spec.opset_rules import first_opset
 from ..files.errors import FileError
 from .container import OutputTensor
+from .onnx_external_data import is_external
+from .onnx_inner import VALUE, InnerTensor, Place, Steps, find_inner, tensors_in
 
-__all__ = ["opset_of", "revise"]
+__all__ = ["Revised", "opset_of", "revise"]
 
 _AXIS, _BLOCKS, _OUTPUT_TYPE = 13, 21, 23
 """The opsets since which DequantizeLinear has axis, block_size and output_dtype."""
@@ -36,10 +42,13 @@ def opset_of(model: Any) -> int:
 
 
 def _names(graph: Any) -> Iterator[str]:
-    """Yield every name of a value in a graph and in the graphs inside it."""
-    for group in (graph.input, graph.initializer, graph.output, graph.value_info):
-        yield from (one.name for one in group)
-    yield from (one.values.name for one in graph.sparse_initializer)
+    """Yield every name of a value in a graph or function and in the graphs inside it."""
+    if graph.DESCRIPTOR.name == "GraphProto":
+        for group in (graph.input, graph.initializer, graph.output, graph.value_info):
+            yield from (one.name for one in group)
+        yield from (one.values.name for one in graph.sparse_initializer)
+    else:
+        yield from [*graph.input, *graph.output]
     for node in graph.node:
         yield from [*node.input, *node.output]
         for attribute in node.attribute:
@@ -98,12 +107,46 @@ def _revised(onnx: Any, tensor: Any, output: OutputTensor) -> Any:
     return revised
 
 
-def revise(
-    path: Path, source: Any, source_graph: Any, initializers: Sequence[Any], outputs: Sequence[OutputTensor]
-) -> tuple[Any, Any, list[Any]]:
-    """Return the model without its graph, the graph without its initialisers, and these without their bytes.
+@dataclass(slots=True)
+class Revised:
+    """A model to be written, the bytes of its tensors left out.
 
-    `outputs` are what initialisers of the main graph become; the last list is in their order.
+    Attributes
+    ----------
+    model, graph : ModelProto, GraphProto
+        The model without its main graph, and that without its initialisers.
+    tensors : list of TensorProto or None
+        Of each output; those of the initialisers of the main graph are parts of neither. None for text inside.
+    steps : dict
+        Where in the model (True) or its main graph (False) the others are, by the numbers of the outputs.
+    """
+
+    model: Any
+    graph: Any
+    tensors: list[Any]
+    steps: dict[int, tuple[bool, Steps]] = dataclasses.field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Change:
+    """An output under the name that its readers use, and where its origin is; None for the main initialisers."""
+
+    number: int
+    output: OutputTensor
+    inner: InnerTensor | None
+
+
+def revise(
+    path: Path,
+    source: Any,
+    source_graph: Any,
+    initializers: Sequence[Any],
+    inner_names: Sequence[str | None],
+    outputs: Sequence[OutputTensor],
+) -> Revised:
+    """Return the model with the outputs in the place of their origins.
+
+    `inner_names` are those under which the tensors that `find_inner` finds were listed; None for one that was not.
     """
     import onnx
 
@@ -111,37 +154,128 @@ def revise(
     model.CopyFrom(source)
     graph.CopyFrom(source_graph)
     originals = {one.name: one for one in initializers}
-    scales = {one.origin.name: one for one in outputs if one.role == "scale"}
-    taken = set(_names(graph)) | originals.keys()
-    opset, nodes, converted, protos = opset_of(model), [], set(), []
-    for output in outputs:
-        origin = output.origin
+    inner = {name: one for name, one in zip(inner_names, find_inner(model, graph), strict=True) if name is not None}
+    revised, marks = Revised(model, graph, [None] * len(outputs)), _Marks()
+    changes: dict[int, tuple[Place, list[_Change]]] = {id(graph): (Place(graph, model), [])}
+    for number, output in enumerate(outputs):
         if output.fmt is not None and output.fmt.onnx_enum is None:
             raise FileError(f"{path}: cannot hold {output.fmt.name}, for which ONNX has no type")
-        protos.append(_revised(onnx, originals[origin.name], output))
+        name, one = output.origin.name, inner.get(output.origin.name)
+        if name in originals:
+            revised.tensors[number] = _revised(onnx, originals[name], output)
+            changes[id(graph)][1].append(_Change(number, output, None))
+        elif one is not None:
+            origin = replace(output.origin, name=one.name)
+            local = replace(output, name=one.name + output.name[len(name) :], origin=origin)
+            changes.setdefault(id(one.place.holder), (one.place, []))[1].append(_Change(number, local, one))
+    taken = {id(place.scope): set(_names(place.scope)) for place, _ in changes.values() if place.scope is not model}
+    taken[id(model)] = set(_names(graph)) | originals.keys()
+    for place, some in sorted(changes.values(), key=lambda one: -one[0].depth):  # copies of nodes have what is in them
+        nodes, dropped = _replace_tensors(onnx, path, place, some, marks)
+        nodes += _decode(onnx, path, model, place, some, taken[id(place.scope)])
+        kept = [node for index, node in enumerate(place.holder.node) if index not in dropped]
+        del place.holder.node[:]
+        place.holder.node.extend([*nodes, *kept])
+    converted = {one.output.origin.name for one in changes[id(graph)][1] if one.output.role == "codes"}
+    inputs = [one for one in graph.input if one.name not in converted]
+    del graph.input[:]
+    graph.input.extend(inputs)
+    marks.resolve(revised)
+    return revised
+
+
+class _Marks:
+    """Tensors that are found again by their names in a model that has been copied in parts meanwhile."""
+
+    def __init__(self) -> None:
+        self._token = secrets.token_hex(8)
+        self._names: dict[str, tuple[int, str | None]] = {}
+
+    def set(self, tensor: Any, number: int) -> None:
+        """Mark the tensor of an output."""
+        mark = f"{self._token} {number}"
+        self._names[mark] = number, tensor.name if tensor.HasField("name") else None
+        tensor.name = mark
+
+    def resolve(self, revised: Revised) -> None:
+        """Note where all are, and give them their names back."""
+        for is_model, message in ((True, revised.model), (False, revised.graph)):
+            for steps, tensor in tensors_in(message):
+                if tensor.name in self._names:
+                    number, name = self._names[tensor.name]
+                    revised.tensors[number], revised.steps[number] = tensor, (is_model, steps)
+                    tensor.ClearField("name")
+                    if name is not None:
+                        tensor.name = name
+
+
+def _replace_tensors(
+    onnx: Any, path: Path, place: Place, changes: Sequence[_Change], marks: _Marks
+) -> tuple[list[Any], set[int]]:
+    """Put outputs in the place of tensors inside a graph or function; return new Constants, and the numbers of old."""
+    nodes: list[Any] = []
+    dropped: set[int] = set()
+    for one in changes:
+        output, inner = one.output, one.inner
+        if inner is None or inner.tensor.data_type == onnx.TensorProto.STRING:
+            continue
+        tensor = _revised(onnx, inner.tensor, output)
+        if not is_external(inner.tensor):
+            tensor.raw_data = bytes(output.nbytes)  # the place for what is written later
+        marks.set(tensor, one.number)
+        if output.role == "kept" and inner.constant is not None and inner.constant.name != VALUE:
+            inner.constant.CopyFrom(onnx.helper.make_attribute(VALUE, tensor))
+        elif output.role == "kept":
+            inner.tensor.CopyFrom(tensor)
+        elif output.role == "codes" and inner.is_initializer:
+            place.holder.initializer[inner.index].CopyFrom(tensor)
+        elif place.scope is not place.holder:
+            place.holder.initializer.append(tensor)
+        else:
+            _check_constant(onnx, path, place, inner, output)
+            nodes.append(onnx.helper.make_node("Constant", [], [output.name], value=tensor))
+        if output.role != "kept" and inner.constant is not None:
+            dropped.add(inner.index)
+    return nodes, dropped
+
+
+def _check_constant(onnx: Any, path: Path, place: Place, inner: InnerTensor, output: OutputTensor) -> None:
+    """Raise FileError for a format that no Constant has; a function, which has no initialisers, cannot hold it."""
+    if output.fmt is None:
+        return
+    schema = onnx.defs.get_schema("Constant", opset_of(place.scope))
+    name = f"tensor({onnx.TensorProto.DataType.Name(output.fmt.onnx_enum).lower()})"
+    if not any(name in one.allowed_type_strs for one in schema.type_constraints):
+        raise FileError(
+            f"{path}: cannot hold {ascii(inner.name)[:80]} of {ascii(place.text)[1:-2][:80]} in {output.fmt.name}; "
+            f"no Constant of opset {opset_of(place.scope)} has that type (`exclude` keeps it)"
+        )
+
+
+def _decode(onnx: Any, path: Path, model: Any, place: Place, changes: Sequence[_Change], taken: set[str]) -> list[Any]:
+    """Return the nodes that compute what is converted in a graph or function from its codes.
+
+    Raises FileError where they are of a newer opset, or names are taken.
+    """
+    scales = {one.output.origin.name: one.output for one in changes if one.output.role == "scale"}
+    opset, nodes = opset_of(place.scope) or opset_of(model), []
+    names: list[str] = []
+    for output in (one.output for one in changes):
         if output.role == "kept" or output.fmt is None:
             continue
-        if output.name in taken:
-            raise FileError(f"{path}: has {ascii(output.name)[:80]} already, the name for what becomes of it")
-        taken.add(output.name)
+        names.append(output.name)
         if output.role == "codes":
-            converted.add(origin.name)
-            added, needed = _decoding(onnx, output, scales.get(origin.name), opset)
+            added, needed = _decoding(onnx, output, scales.get(output.origin.name), opset)
             if needed > opset:
                 raise FileError(
                     f"{path}: asks for opset {opset}, and the node that reads {output.fmt.name} is there from "
                     f"opset {needed} on; raise it with onnx.version_converter first"
                 )
             nodes += added
+            names += [one for node in added for one in node.output if one != output.origin.name]
             floor = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", first_opset(output.fmt))])
             model.ir_version = max(model.ir_version, floor, _FREE_INITIALIZERS)
-    for name in [one for node in nodes for one in node.output if one not in converted]:
+    for name in names:
         if name in taken:
             raise FileError(f"{path}: has {ascii(name)[:80]} already, the name for what becomes of it")
-    kept = list(graph.node)
-    del graph.node[:]
-    graph.node.extend([*nodes, *kept])
-    inputs = [one for one in graph.input if one.name not in converted]
-    del graph.input[:]
-    graph.input.extend(inputs)
-    return model, graph, protos
+    return nodes

@@ -1,13 +1,15 @@
 """ONNX models: initialisers, in the file or in external data, read and written in chunks.
 
-What is no weight goes through the onnx package. Initialisers of the main graph are tensors that can be converted; those
-inside nodes and subgraphs stay as they are.
+What is no weight goes through the onnx package. Initialisers can be converted, those in the bodies of If, Loop and Scan
+too, and Constants of several numbers, also in functions. Other tensors stay as they are.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +21,9 @@ from ..files.output_files import OutputFile, OutputFiles, Slot
 from ..files.renaming import file_identity, rename_new, replace_existing
 from .container import OutputTensor
 from .onnx_external_data import data_name, is_external, is_ours, nbytes_of, region_of
-from .onnx_graph import revise
-from .onnx_protobuf import GRAPH, INITIALIZER, LARGEST, RAW, key, split_model
+from .onnx_graph import Revised, revise
+from .onnx_inner import find_inner, tensors_in
+from .onnx_protobuf import GRAPH, INITIALIZER, LARGEST, RAW, find_fields, key, split_model
 from .tensors import FileRegion, InMemory, Location, StoredTensor
 
 if TYPE_CHECKING:
@@ -34,8 +37,6 @@ ALIGNMENT = 4096
 CODES = "_codes"
 """What is added to the name of an initialiser that has become codes: its own name is that of a node's result then."""
 
-_INSIDE = "it is inside a node"
-
 _BY_ENUM = {fmt.onnx_enum: fmt for fmt in FORMATS.values() if fmt.onnx_enum is not None}
 
 
@@ -47,31 +48,35 @@ def _onnx() -> Any:
     return onnx
 
 
-def _tensors(message: Any) -> Iterator[onnx.TensorProto]:
-    """Yield every tensor inside a message, however deep, always in the same order."""
-    if message.DESCRIPTOR.full_name == "onnx.TensorProto":
-        yield message
-        return
-    for field, value in message.ListFields():
-        if field.message_type is not None:
-            for one in [value] if hasattr(value, "DESCRIPTOR") else value:
-                yield from _tensors(one)
+_FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
+"""Where a tensor may have its elements besides `raw_data` and a file of their own."""
 
 
-def _inline(tensor: onnx.TensorProto, raw: FileRegion | None, fmt: Format) -> Location:
+def _check_fields(tensor: onnx.TensorProto, name: str, has_raw: bool) -> None:
+    """Raise ValueError for a tensor that has its elements more than once: readers differ in which they take."""
+    found = [name for name in _FIELDS if len(getattr(tensor, name))]
+    found = ["external data"] * is_external(tensor) + ["raw_data"] * has_raw + found
+    if len(found) > 1:
+        raise ValueError(f"tensor {ascii(name)[:80]} has both {found[0]} and {found[1]}; keep one of them")
+
+
+def _inline(tensor: onnx.TensorProto, name: str, raw: FileRegion | None, fmt: Format) -> Location:
     """Return where the bytes of a tensor are that lies in the model's file."""
-    title = f"tensor {ascii(tensor.name)[:80]}"
+    title = f"tensor {ascii(name)[:80]}"
     if raw is not None:
         if raw.nbytes != nbytes_of(tensor, fmt):
             raise ValueError(f"{title} has {raw.nbytes} bytes, its shape asks for {nbytes_of(tensor, fmt)}")
         return raw
-    try:  # in one of the typed fields
-        codes = _onnx().numpy_helper.to_array(tensor)
-    except MemoryError:
-        raise
-    except Exception as error:  # the package promises nothing
-        raise ValueError(f"{title} cannot be read; {reason(error)}") from None
-    content = (pack(codes, fmt) if fmt.bits < 8 else codes).tobytes()
+    if tensor.HasField("raw_data"):
+        content = tensor.raw_data
+    else:  # in one of the typed fields
+        try:
+            codes = _onnx().numpy_helper.to_array(tensor)
+        except MemoryError:
+            raise
+        except Exception as error:  # the package promises nothing
+            raise ValueError(f"{title} cannot be read; {reason(error)}") from None
+        content = (pack(codes, fmt) if fmt.bits < 8 else codes).tobytes()
     if len(content) != nbytes_of(tensor, fmt):
         raise ValueError(f"{title} has {len(content)} bytes, its shape asks for {nbytes_of(tensor, fmt)}")
     return InMemory(content)
@@ -85,17 +90,13 @@ def _read(path: Path, limits: Limits = DEFAULT) -> tuple[Any, Any, list[Any], li
     return model, graph, initializers, [location for _, location in parts.tensors]
 
 
-def _external_in(*messages: Any) -> list[onnx.TensorProto]:
-    return [one for message in messages for one in _tensors(message) if is_external(one)]
-
-
 def _locations(path: Path) -> set[str]:
     """Return where a model has its external data, by the names that it uses; nothing where it cannot be read."""
     try:
         model, graph, initializers, _ = _read(path)
     except Exception:  # what protobuf raises has no public name in every version
         return set()
-    external = _external_in(model, graph, *initializers)
+    external = (one for message in (model, graph, *initializers) for _, one in tensors_in(message) if is_external(one))
     return {entry.value for tensor in external for entry in tensor.external_data if entry.key == "location"}
 
 
@@ -117,11 +118,13 @@ class OnnxModel:
             if not self.model.ir_version or not self.model.opset_import:
                 raise ValueError("it names no version")
             self._defaults = {one.name for one in self.graph.input} if self.model.ir_version >= 4 else set()
-            self.tensors = [self._stored(tensor, raw) for tensor, raw in zip(self.initializers, places, strict=True)]
+            self.tensors = [self._outer(tensor, raw) for tensor, raw in zip(self.initializers, places, strict=True)]
             twice = next((name for name, n in Counter(one.name for one in self.tensors).items() if n > 1), None)
             if twice is not None:
                 raise ValueError(f"it names twice {ascii(twice)[:80]}")
-            self.tensors += [self._inner(tensor) for tensor in _external_in(self.graph, self.model)]
+            self._inner_names: list[str | None] = []
+            self._add_inner(limits)
+            self._inside = set(self._inner_names)
         except OSError as error:
             raise FileError(f"{path}: {reason(error)}") from None
         except (ValueError, RecursionError) as error:
@@ -134,52 +137,63 @@ class OnnxModel:
     def _region(self, tensor: onnx.TensorProto, fmt: Format) -> FileRegion:
         return region_of(tensor, fmt, self.path, follow_links=self._follow_links)
 
-    def _stored(self, tensor: onnx.TensorProto, raw: FileRegion | None) -> StoredTensor:
+    def _stored(self, tensor: onnx.TensorProto, raw: FileRegion | None, name: str | None = None) -> StoredTensor:
+        """Return a tensor as it is stored, under its own name or another."""
         if not isinstance(tensor.name, str):  # protobuf then gives bytes
             raise ValueError(f"the name of tensor {ascii(tensor.name)[:80]} is no UTF-8")
-        fmt = _BY_ENUM.get(tensor.data_type)
+        name, shape, fmt = tensor.name if name is None else name, tuple(tensor.dims), _BY_ENUM.get(tensor.data_type)
+        _check_fields(tensor, name, raw is not None or tensor.HasField("raw_data"))
         if fmt is None:
-            raise ValueError(f"tensor {ascii(tensor.name)[:80]} has the unknown type {tensor.data_type}")
-        shape = tuple(tensor.dims)
+            raise ValueError(f"tensor {ascii(name)[:80]} has the unknown type {tensor.data_type}")
         if fmt.kind is Kind.STRING:
             if min(shape, default=0) < 0:
-                raise ValueError(f"tensor {ascii(tensor.name)[:80]} has a negative length")
-            return StoredTensor(tensor.name, shape, None, str(fmt.onnx_name), InMemory(b""), fixed="it holds text")
-        location = self._region(tensor, fmt) if is_external(tensor) else _inline(tensor, raw, fmt)
-        fixed = ""
-        if tensor.name in self._defaults:
-            fixed = "it is the default of a graph input"
-        elif not tensor.name:
-            fixed = "it has no name"
+                raise ValueError(f"tensor {ascii(name)[:80]} has a negative length")
+            return StoredTensor(name, shape, None, str(fmt.onnx_name), InMemory(b""), fixed="it holds text")
+        location = self._region(tensor, fmt) if is_external(tensor) else _inline(tensor, name, raw, fmt)
         number = fmt if fmt in NUMERIC else None
-        return StoredTensor(tensor.name, shape, number, str(fmt.onnx_name), location, packed=fmt.bits < 8, fixed=fixed)
+        return StoredTensor(name, shape, number, str(fmt.onnx_name), location, packed=fmt.bits < 8)
 
-    def _inner(self, tensor: onnx.TensorProto) -> StoredTensor:
-        fmt = _BY_ENUM.get(tensor.data_type)
-        if fmt is None or fmt.kind is Kind.STRING:
-            raise ValueError(f"tensor {ascii(tensor.name)[:80]} has external data of the type {tensor.data_type}")
-        location = self._region(tensor, fmt)
-        number = fmt if fmt in NUMERIC else None
-        shape, fixed = tuple(tensor.dims), _INSIDE
-        return StoredTensor(tensor.name, shape, number, str(fmt.onnx_name), location, packed=fmt.bits < 8, fixed=fixed)
+    def _outer(self, tensor: onnx.TensorProto, raw: FileRegion | None) -> StoredTensor:
+        """Return an initialiser of the main graph as it is stored."""
+        stored = self._stored(tensor, raw)
+        fixed = "it is the default of a graph input" if tensor.name in self._defaults else ""
+        return replace(stored, fixed=stored.fixed or fixed or ("" if tensor.name else "it has no name"))
+
+    def _add_inner(self, limits: Limits) -> None:
+        """Add the tensors inside; a name that another one has gets that of its place before it."""
+        taken = {one.name for one in self.tensors}
+        for one in find_inner(self.model, self.graph):
+            if not isinstance(one.name, str):
+                raise ValueError(f"the name of tensor {ascii(one.name)[:80]} is no UTF-8")
+            is_weight = one.is_initializer or one.constant is not None
+            if one.tensor.data_type not in _BY_ENUM and not is_weight:  # what an operator takes its attribute for
+                self._inner_names.append(None)
+                continue
+            name = one.name if one.place.scope is self.model else f"{one.place.text}{one.name}"
+            name = name if name not in taken else f"{one.place.text}{one.name}"
+            same = next(n for n in itertools.count(1) if (name if n == 1 else f"{name}#{n}") not in taken)
+            name = name if same == 1 else f"{name}#{same}"
+            taken.add(name)
+            limits.check_tensors(len(taken))
+            self._inner_names.append(name)
+            stored = self._stored(one.tensor, None, name)
+            self.tensors.append(replace(stored, fixed=one.fixed or stored.fixed))
 
     def arrange(self, outputs: Sequence[OutputTensor], target: Path, overwrite: bool = False) -> OutputFiles:
         """Say where outputs go: each stays where its origin was, in the model or in one file of external data."""
-        n_outer = len(outputs) - (len(self.tensors) - len(self.initializers))
-        model, graph, protos = revise(self.path, self.model, self.graph, self.initializers, outputs[:n_outer])
-        inside = _external_in(graph, model)
+        revised = revise(self.path, self.model, self.graph, self.initializers, self._inner_names, outputs)
         is_external = [
             isinstance(one.origin.location, FileRegion) and one.origin.location.path != self.path for one in outputs
         ]
         name = data_name(target, overwrite) if any(is_external) else ""
         at, slots = 0, [Slot(0, 0)] * len(outputs)
-        for index, proto in enumerate([*protos, *inside]):
+        for index, proto in enumerate(revised.tensors):
             if is_external[index]:
                 at += -at % ALIGNMENT
                 _point(proto, name, at, outputs[index].nbytes)
                 slots[index] = Slot(1, at)
                 at += outputs[index].nbytes
-        pieces, size = self._inline(model, graph, protos, outputs[:n_outer], slots)
+        pieces, size = self._inline(revised, outputs, slots)
         if size > LARGEST:
             raise FileError(
                 f"{target}: would have {size} bytes, more than a protobuf message may have; save the model with "
@@ -188,24 +202,36 @@ class OnnxModel:
         files = [OutputFile(target.name, size, tuple(pieces))]
         return OutputFiles(files + ([OutputFile(name, at)] if name else []), slots)
 
-    @staticmethod
     def _inline(
-        model: Any, graph: Any, protos: Sequence[Any], outputs: Sequence[OutputTensor], slots: list[Slot]
+        self, revised: Revised, outputs: Sequence[OutputTensor], slots: list[Slot]
     ) -> tuple[list[tuple[int, bytes]], int]:
         """Lay out the model's file, weights left out; fill in the slots of those that lie in it."""
-        rest = graph.SerializeToString()
+        outer = {one.name for one in self.initializers}
+        rest = revised.graph.SerializeToString()
         heads, length = [], len(rest)
-        for index, (proto, output) in enumerate(zip(protos, outputs, strict=True)):
+        for index, (proto, output) in enumerate(zip(revised.tensors, outputs, strict=True)):
+            if output.origin.name not in outer:
+                continue
             head = proto.SerializeToString()
             raw = 0
             if slots[index].file == 0 and proto.data_type != _onnx().TensorProto.STRING:
                 head, raw = head + key(RAW, output.nbytes), output.nbytes
             head = key(INITIALIZER, len(head) + raw) + head
-            heads.append((head, raw))
+            heads.append((index, head, raw))
             length += len(head) + raw
-        front = model.SerializeToString() + key(GRAPH, length) + rest
+        model = revised.model.SerializeToString()
+        front = model + key(GRAPH, length)
+        for text, start, is_model in ((model, 0, True), (rest, len(front), False)):
+            inside = {
+                index: (*steps, (RAW, 0))
+                for index, (in_model, steps) in revised.steps.items()
+                if in_model is is_model and slots[index].file == 0
+            }
+            for index, offset in find_fields(text, inside).items():
+                slots[index] = Slot(0, start + offset)
+        front += rest
         pieces, at = [(0, front)], len(front)
-        for index, (head, raw) in enumerate(heads):
+        for index, head, raw in heads:
             pieces.append((at, head))
             at += len(head)
             if slots[index].file == 0:
@@ -214,8 +240,8 @@ class OnnxModel:
         return pieces, at
 
     def name_scope(self, tensor: StoredTensor) -> str:
-        """Names must differ within the main graph; what is inside a node has none that matters."""
-        return str(id(tensor)) if tensor.fixed == _INSIDE else ""
+        """Names must differ within the main graph; what is inside is renamed where it is."""
+        return f"inside {tensor.name}" if tensor.name in self._inside else ""
 
     def publish(self, staged: Sequence[Path], target: Path, overwrite: bool) -> None:
         """Rename the data to a name that nothing refers to, then the model, which is the moment of change."""

@@ -7,14 +7,16 @@ The onnx package parses a whole file into memory, weights included. Here a model
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from ..files.limits import DEFAULT, Limits
 from .tensors import FileRegion
 
-__all__ = ["GRAPH", "INITIALIZER", "LARGEST", "RAW", "ModelParts", "split_model", "key"]
+__all__ = ["GRAPH", "INITIALIZER", "LARGEST", "RAW", "ModelParts", "find_fields", "key", "split_model"]
 
 LARGEST = (1 << 31) - 1
 """No reader of protobuf takes a longer message."""
@@ -158,6 +160,39 @@ def split_model(path: Path, limits: Limits = DEFAULT) -> ModelParts:
                 raise ValueError("a tensor has its bytes twice")
             tensors.append((reader.join(rest), FileRegion(path, raw[0].payload, raw[0].nbytes) if raw else None))
     return ModelParts(*heads, tensors)
+
+
+def find_fields(text: bytes, steps: Mapping[int, Sequence[tuple[int, int]]]) -> dict[int, int]:
+    """Return where the contents of length-delimited fields start in a message, by the keys of `steps`.
+
+    Steps lead to a field from the outermost message on: a number of a field, and which of the fields of that number.
+    """
+    tree: dict[tuple[int, int], Any] = {}
+    for name, path in steps.items():
+        branch = tree
+        for step in path[:-1]:
+            branch = branch.setdefault(step, {})
+        branch[path[-1]] = name
+    found: dict[int, int] = {}
+    _find(text, 0, len(text), tree, found)
+    return found
+
+
+def _find(text: bytes, at: int, end: int, tree: Mapping[tuple[int, int], Any], found: dict[int, int]) -> None:
+    counts: Counter[int] = Counter()
+    while at < end:
+        tag, at = _varint(text, at)
+        if tag & 7 != _LENGTH:
+            at = _varint(text, at)[1] if tag & 7 == _VARINT else at + (8 if tag & 7 == _FIXED64 else 4)
+            continue
+        length, at = _varint(text, at)
+        branch = tree.get((tag >> 3, counts[tag >> 3]))
+        counts[tag >> 3] += 1
+        if isinstance(branch, dict):
+            _find(text, at, at + length, branch, found)
+        elif branch is not None:
+            found[branch] = at
+        at += length
 
 
 def key(number: int, length: int) -> bytes:

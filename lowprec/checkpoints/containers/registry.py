@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from .container import Container
 from .folder import Folder
 from .gguf_file import GgufFile
 from .gguf_header import MAGIC as GGUF_MAGIC
+from .no_checkpoint import START, check_pickle, check_pointer, missing
 from .npy_file import NpyFile
 from .npy_header import NPY_MAGIC, ZIP_MAGICS
 from .npz_archive import NpzArchive
@@ -53,7 +55,7 @@ class FileType:
     suffix : str
         The usual end of its name.
     matches : callable
-        Whether the first ten bytes of a file are those of this type.
+        Whether the first bytes of a file are those of this type.
     certain : bool
         Whether these bytes decide, whatever the name is; else the name does, and the bytes of a file of no known name.
     open : callable
@@ -82,10 +84,12 @@ FILE_TYPES = (
 
 def _type_of(path: Path) -> FileType:
     with path.open("rb") as stream:
-        start = stream.read(10)
+        start = stream.read(START)
+    check_pointer(path, start)
     by_content = next((one for one in FILE_TYPES if one.matches(start)), None)
     if by_content is not None and by_content.certain:
         return by_content
+    check_pickle(path, start)
     by_name = next((one for one in FILE_TYPES if one.suffix == path.suffix), None)
     if (file_type := by_name or by_content) is None:
         names = ", ".join(one.suffix for one in FILE_TYPES)
@@ -107,8 +111,9 @@ def open_container(
         if path.is_dir():
             container: Container = Folder(path, follow_links=follow_links, limits=limits, part=part)
         elif not path.exists():
-            path.stat()
-            raise FileError(f"{path}: No such file or directory")
+            with contextlib.suppress(FileNotFoundError):
+                path.stat()
+            raise missing(path)
         elif not path.is_file():
             raise FileError(f"{path}: must be a regular file or a folder")
         else:
@@ -118,5 +123,5 @@ def open_container(
     except ValueError as error:  # a name with a null byte
         raise FileError(f"{str(path)!a}: {error}") from None
     if source is not None and container.names_formats:
-        raise FileError(f"{path}: names the format of every tensor; --from is for .npy and .npz")
+        raise FileError(f"{path}: names the format of every tensor; `source` is for .npy and .npz")
     return container

@@ -23,6 +23,7 @@ from ..files.output_files import OutputFile, OutputFiles, Slot
 from ..files.renaming import rename_file
 from .container import OutputTensor
 from .json_header import LONGEST_ENTRY, decode, entries
+from .no_checkpoint import START, check_pointer
 from .parts import are_missing, missing_parts, part_name
 from .tensors import FileRegion, StoredTensor
 
@@ -149,13 +150,16 @@ def _nbytes(n: int, fmt: Format) -> int:
 def _parse(path: Path, limits: Limits) -> tuple[dict[str, str], list[StoredTensor]]:
     with path.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
-        length = int.from_bytes(stream.read(8), "little")
+        start = stream.read(START)
+        check_pointer(path, start)
+        length = int.from_bytes(start[:8], "little")
         if size < 8:
             raise _RefusedError(f"it has {size} bytes, too few for a header")
         if not 2 <= length <= min(LONGEST_HEADER, size - 8):
             limit = f"from 2 to {min(LONGEST_HEADER, size - 8)}"
             raise _RefusedError(f"its header must have {limit} bytes; it says {length}")
         limits.check_bytes(length, "its header")
+        stream.seek(8)
         text = stream.read(length)
     if not text.startswith(b"{"):
         raise _RefusedError("its header must be a JSON object")
@@ -247,7 +251,7 @@ class SafetensorsFile:
         missing, total = missing_parts([name], {path.name, *os.listdir(path.parent)})
         if not part:
             lost = f", and {are_missing(missing, total)}" if total else ""
-            raise FileError(f"{path}: is {name} of a model{lost}; give the whole folder, or --part to take it alone")
+            raise FileError(f"{path}: is {name} of a model{lost}; give the whole folder, or `part` to take it alone")
         file.part = str(name)
         file.remarks = [f"{name} of a model was taken alone"]
         return file

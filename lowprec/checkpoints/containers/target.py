@@ -56,7 +56,7 @@ def _named(target: Path) -> Iterator[None]:
 
 def _check_overwrite(target: Path, real: Path, overwrite: bool) -> None:
     if real.exists() and not overwrite:
-        raise FileError(f"{target}: exists; say --overwrite to replace it")
+        raise FileError(f"{target}: exists; say `overwrite` to replace it")
 
 
 def _check_file(target: Path, real: Path, source: Path, sources: Iterable[Path], suffixes: Sequence[str]) -> None:

@@ -132,7 +132,7 @@ class Cluster:
         try:
             distributed: Any = importlib.import_module("distributed")
         except ImportError:
-            raise FileError("--dask needs Dask: pip install 'lowprec[dask]'") from None
+            raise FileError("`dask` needs Dask: pip install 'lowprec[dask]'") from None
         self._distributed = distributed
         self._local: Any = None
         try:
@@ -142,7 +142,7 @@ class Cluster:
             self._client: Any = distributed.Client(self._local or address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             text = " ".join(str(error).split())[:120]
-            raise FileError(f"--dask {address}: no scheduler answers there; {text}") from None
+            raise FileError(f"`dask` {address}: no scheduler answers there; {text}") from None
 
     def run(self, action: Action, tasks: Iterable[Task]) -> Iterator[TaskResult]:
         """Yield what came of each task; the first error ends it."""

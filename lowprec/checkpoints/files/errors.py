@@ -13,7 +13,7 @@ try:
 except ImportError:  # a Python built without it: zipfile then refuses such members itself
     LZMAError = zipfile.BadZipFile  # type: ignore[assignment, misc]
 
-__all__ = ["BROKEN_ZIP", "FileError", "MismatchError", "naming", "reason"]
+__all__ = ["BROKEN_ZIP", "FileError", "MismatchError", "NoCheckpointError", "naming", "reason"]
 
 _LONGEST_REASON = 160
 """Characters: what zipfile says of a member has its name, which may be any 65,535 bytes of the file."""
@@ -30,6 +30,10 @@ class FileError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(message.rstrip())  # a name or a value in it may be cut at a blank
+
+
+class NoCheckpointError(FileError):
+    """A path that names no checkpoint, or none of a kind that is read."""
 
 
 class MismatchError(FileError):

@@ -67,7 +67,7 @@ def _resolve(path: Path, name: str, folder: Path, follow: bool) -> FolderEntry:
             return FolderEntry(name, real, "is a link to nothing")
         if not follow and not stays_in(real, folder):
             return FolderEntry(
-                name, real, f"is a link to {ascii(str(real))[:200]}, outside of the folder; say --follow-links"
+                name, real, f"is a link to {ascii(str(real))[:200]}, outside of the folder; say `follow_links`"
             )
     if not real.is_dir() and not real.is_file():
         return FolderEntry(name, real, "must be a regular file")

@@ -28,6 +28,7 @@ from ..operations.operation import Operation
 from ..operations.scale import Scale
 from .companions import affects_quantization, check_part, find_companions, is_weight
 from .conversion_plan import ConversionPlan, check_names
+from .foreign_tools import find_tool
 from .name_patterns import NamePatterns
 from .quantization_config import Description, find_descriptions
 from .quantized_weights import dequantizes, quantized_weights
@@ -82,7 +83,7 @@ def _check_integers(rules: ElementRules) -> None:
         )
 
 
-_RAW = "(--exclude keeps tensors as they are, --raw converts all the same)"
+_RAW = "(`exclude` keeps tensors as they are, `raw` converts all the same)"
 
 
 def _check_companions(
@@ -110,7 +111,9 @@ def _check_companions(
         return []
     first = unapplied[0].text()
     if not raw:
-        raise FileError(f"{container.path}: {first}; it would not be applied {_RAW}")
+        tool = find_tool(container)
+        fault = tool.text() if tool else f"{first}; it would not be applied"
+        raise FileError(f"{container.path}: {fault} {_RAW}")
     n = len({one.tensor.name for one in unapplied})
     return [f"{first}, not applied{and_so_text(n - 1, 'is', 'are')}"]
 
@@ -132,7 +135,9 @@ def _check_descriptions(
     if not why:
         return [], []
     if not raw:
-        raise FileError(f"{container.path}: {descriptions[0].text()} would no longer fit, since {why} {_RAW}")
+        tool = find_tool(container)
+        fault = tool.text() if tool else f"{descriptions[0].text()} would no longer fit, since {why}"
+        raise FileError(f"{container.path}: {fault} {_RAW}")
     return descriptions, [f"{one.text()} left out" for one in descriptions]
 
 

@@ -28,6 +28,7 @@ from ..schemes.fnuz import FNUZ
 from ..schemes.scheme import Scheme
 from .companions import check_part, find_companions
 from .conversion_plan import ConversionPlan, check_names
+from .foreign_tools import find_tool
 from .name_patterns import NamePatterns
 from .plan_casts import plan_conversion
 from .plan_experts import Candidate, find_candidates, kept_experts
@@ -133,6 +134,9 @@ def _plain_model(container: Container) -> ConversionPlan:
             plan.add(Copy(tensor) if is_same else one.operation)
         plan.misfits, plan.remarks, plan.dtype = plain.misfits, plain.remarks, plain.dtype
         return plan
+    tool = find_tool(container)
+    if tool:
+        raise FileError(f"{container.path}: {tool.text()}")
     described = find_descriptions(container)
     companions = find_companions(container.tensors)
     if described or companions:

@@ -31,6 +31,7 @@ from ..recipes.selection import linear_module
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
 from .companions import check_part
 from .conversion_plan import ConversionPlan, check_names
+from .foreign_tools import find_tool
 from .quantization_config import find_descriptions, model_config, quantization_of
 from .quantized_weights import quantized_weights
 
@@ -130,7 +131,9 @@ def plan_relabel(container: Container, name: str) -> ConversionPlan:
         raise FileError(f"{container.path}: must be a .safetensors file, or a folder of them, for the layout {name}")
     description, weights = quantization_of(container), quantized_weights(container)
     if not weights:
-        raise FileError(f"{container.path}: has no quantized weights that the layout {name} could name")
+        tool = find_tool(container)
+        why = tool.text() if tool else f"has no quantized weights that the layout {name} could name"
+        raise FileError(f"{container.path}: {why}")
     reader = TensorReader()
     try:
         relabelled = Relabelled(name, reader, _is_weight_only(description))

@@ -232,11 +232,6 @@ def model_config(container: Container) -> dict[str, Any]:
     return read_description(container, CONFIGS[0])
 
 
-def model_config(container: Container) -> dict[str, Any]:
-    """Return the config.json of a folder; empty where there is none."""
-    return read_description(container, CONFIGS[0])
-
-
 def model_type(container: Container) -> str:
     """Return what config.json of a folder says that the model is; nothing where it does not."""
     found = model_config(container).get("model_type")
@@ -295,7 +290,7 @@ def add_descriptions(container: Container, descriptions: Mapping[str, Any]) -> N
     `descriptions` has entries of config.json, ``quantization_config`` first, and whole files under their names. In a
     single file, which has none of these, the metadata say it, so that it can be read again.
 
-    Raises FileError where a folder has no config.json: engines could not load the weights.
+    Raises FileError where a folder has no config.json, or one that is no JSON: engines could not load the weights.
     """
     if isinstance(container, SafetensorsFile) and KEY in descriptions:
         container.metadata = {**container.metadata, KEY: json.dumps(descriptions[KEY])}
@@ -306,6 +301,11 @@ def add_descriptions(container: Container, descriptions: Mapping[str, Any]) -> N
             container.add(name, (json.dumps(content, indent=4) + "\n").encode())
             continue
         path = container.path / CONFIGS[0]
+        if CONFIGS[0] not in container.others and CONFIGS[0] not in container.replaced:
+            raise FileError(
+                f"{container.path}: has no {CONFIGS[0]}, which must say how the weights are quantized; "
+                "copy the model's there"
+            )
         changed = container.replaced.get(CONFIGS[0])
         text = changed.decode() if changed else _read(path) if CONFIGS[0] in container.others else ""
         if not text:
