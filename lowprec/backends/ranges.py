@@ -50,6 +50,11 @@ class Groups(NamedTuple):
             lengths[axis] = -(-shape[axis] // block)
         return tuple(lengths)
 
+    def within(self, shape: tuple[int, ...]) -> Groups:
+        """Return the groups of an array of a shape: a block longer than its axis is one that is as long."""
+        blocks = (min(block, max(shape[axis], 1)) for axis, block in zip(self.axes, self.blocks, strict=False))
+        return Groups(self.axes, tuple(blocks))
+
 
 class _Ends(NamedTuple):
     """The ends of ranges; `low` is None where `high` is the largest magnitude."""
@@ -196,6 +201,7 @@ def find_range(x: Any, fmt: Format, groups: Groups, *, both: bool = False) -> tu
         The magnitudes, or the least and the greatest values, in float64: NumPy arrays where `x` is in host memory, else
         arrays of its library. 0 where no element is finite.
     """
+    groups = groups.within(tuple(x.shape))
     if has_host_memory(x) or is_jax(x):
         ends = _on_host(x, fmt, groups, both)
     else:
