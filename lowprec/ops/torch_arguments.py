@@ -1,7 +1,7 @@
 """Arguments of traced calls that are no tensors, as torch's operators take them.
 
-Under `torch.compile` an integer that changes from call to call is a symbol. Seeds, offsets and random bits stay so: others
-need no other code. For another format, axis or block size torch compiles anew.
+Under `torch.compile` an integer that changes from call to call is a symbol. Seeds, offsets and random bits stay symbols
+and need no other code; for another format, axis or block size torch compiles anew.
 """
 
 from __future__ import annotations
