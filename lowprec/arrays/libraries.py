@@ -295,7 +295,13 @@ def match_library(other: Any, x: Any, parameter: str) -> Any:
 def _rebuilt(codes: np.ndarray[Any, Any], fmt: Format, dtype: Any, like: Any) -> Any:
     """Return codes as the values of another library, which takes them as Python numbers."""
     numbers = codes.view(fmt.dtype).astype(np.float64 if fmt.is_float else fmt.dtype)
-    return namespace(like).asarray(numbers.tolist(), dtype=dtype, device=compat.device(like))
+    return _from_list(numbers, dtype, like)
+
+
+def _from_list(numbers: np.ndarray[Any, Any], dtype: Any, like: Any) -> Any:
+    """Return numbers as an array of the library of `like`, by way of a list: that of no numbers has no lengths."""
+    xp = namespace(like)
+    return xp.reshape(xp.asarray(numbers.tolist(), dtype=dtype, device=compat.device(like)), numbers.shape)
 
 
 def to_library(codes: np.ndarray[Any, Any], fmt: Format, like: Any) -> Any:
@@ -306,13 +312,12 @@ def to_library(codes: np.ndarray[Any, Any], fmt: Format, like: Any) -> Any:
         return codes.view(fmt.dtype)
     if is_jax(like):
         return xp.asarray(codes.view(dtype)) if is_traced(like) else from_codes(codes, dtype, like)
-    device = compat.device(like)
     if native(fmt, xp) is None:
         sign = fmt.sign_mask if extends(fmt, xp) else 0
         values = (codes.astype(np.int64) ^ sign) - sign
-        return xp.asarray(values.tolist(), dtype=dtype, device=device)
+        return _from_list(values, dtype, like)
     if is_torch(like):
-        return from_codes(codes, dtype, like).to(device)
+        return from_codes(codes, dtype, like).to(compat.device(like))
     return _rebuilt(codes, fmt, dtype, like)
 
 

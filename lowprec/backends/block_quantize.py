@@ -41,6 +41,7 @@ _Array = np.ndarray[Any, Any]
 def run_blocks(job: BlockJob) -> tuple[Any, ...]:
     """Carry out a block quantization; the results are in the library and on the device of ``job.x``."""
     check_readable(job.x)
+    job = job._replace(block=min(job.block, max(job.x.shape[job.axis], 1)))  # it is no longer than its axis
     if job.out is not None:
         for out, (shape, dtype) in zip(job.out, job.results, strict=True):
             check_out(out, job.x, shape, dtype)

@@ -74,10 +74,17 @@ def _rechunk_multiples(x: Any, multiple: int, axis: int = 0) -> Any:
     return x.rechunk({axis: lengths or (0,)})
 
 
+def _reshaped(x: Any, shape: tuple[int, ...]) -> Any:
+    """Return a Dask array in another shape; Dask itself refuses some of no elements."""
+    if x.size != 0:
+        return x.reshape(shape)
+    return namespace(x).zeros(tuple(max(length, 0) for length in shape), dtype=x.dtype)
+
+
 def _pack(task: _Task, x: Any, fmt: Format, label: str, /, **names: object) -> Any:
     """Return the packed codes that `task` returns for blocks of whole bytes, in C order of the whole array."""
     _check_known(x, "x")
-    flat = _rechunk_multiples(x.reshape(-1), group(fmt)[0])
+    flat = _rechunk_multiples(_reshaped(x, (-1,)), group(fmt)[0])
     lengths = tuple(packed_bytes(length, fmt) for length in flat.chunks[0])
     chosen = {"dtype": np.uint8, "chunks": (lengths,), "meta": _meta(x, 1, np.uint8), "token": f"lowprec-{label}"}
     return flat.map_blocks(task, *_first_elements(flat.chunks, names), **chosen, **names)
@@ -91,7 +98,7 @@ def _unpack(
     lengths = tuple(length * 8 // fmt.bits for length in cut.chunks[0])
     chosen = {"dtype": dtype, "chunks": (lengths,), "meta": _meta(packed, 1, dtype), "token": f"lowprec-{label}"}
     flat = cut.map_blocks(task, *_first_elements((lengths,), names), **chosen, **names)
-    return flat[: math.prod(shape)].reshape(shape)
+    return _reshaped(flat[: math.prod(shape)], shape)
 
 
 def _align_scales(

@@ -50,6 +50,11 @@ class Groups(NamedTuple):
             lengths[axis] = -(-shape[axis] // block)
         return tuple(lengths)
 
+    def within(self, shape: tuple[int, ...]) -> Groups:
+        """Return the groups of an array of a shape: a block longer than its axis is one that is as long."""
+        blocks = (min(block, max(shape[axis], 1)) for axis, block in zip(self.axes, self.blocks, strict=False))
+        return Groups(self.axes, tuple(blocks))
+
 
 class _Ends(NamedTuple):
     """The ends of ranges; `low` is None where `high` is the largest magnitude."""
@@ -167,13 +172,20 @@ def _of_values(values: Any, groups: Groups, both: bool, xp: Any) -> _Ends:
 
 def _on_host(x: Any, fmt: Format, groups: Groups, both: bool) -> _Ends:
     codes = to_host(x)
-    if codes.size == 0:
-        empty = np.zeros(groups.shape_of(codes.shape))
-        return _Ends(empty if both else None, empty)
     top_sign = fmt.bits == fmt.storage_bits  # the loop knows the sign by the highest bit; magnitudes need none
     if fmt.is_float and fmt.signed and fmt.has_zero and (top_sign or not both):
         return _of_codes(codes, fmt, groups, both)
     return _of_values(np.asarray(_to_double(codes.view(fmt.dtype), fmt)), groups, both, np)
+
+
+def _of_nothing(x: Any, shape: tuple[int, ...], both: bool) -> _Ends:
+    """Return the ranges of an array without elements: there may be scales of no element."""
+    if has_host_memory(x) or is_jax(x):
+        zeros: Any = np.zeros(shape)
+    else:
+        xp = namespace(x)
+        zeros = xp.zeros(shape, dtype=xp.float64, device=compat.device(x))
+    return _Ends(zeros if both else None, zeros)
 
 
 def find_range(x: Any, fmt: Format, groups: Groups, *, both: bool = False) -> tuple[Any, ...]:
@@ -196,7 +208,11 @@ def find_range(x: Any, fmt: Format, groups: Groups, *, both: bool = False) -> tu
         The magnitudes, or the least and the greatest values, in float64: NumPy arrays where `x` is in host memory, else
         arrays of its library. 0 where no element is finite.
     """
-    if has_host_memory(x) or is_jax(x):
+    shape = tuple(x.shape)
+    groups = groups.within(shape)
+    if 0 in shape:
+        ends = _of_nothing(x, groups.shape_of(shape), both)
+    elif has_host_memory(x) or is_jax(x):
         ends = _on_host(x, fmt, groups, both)
     else:
         ends = _of_values(_to_double(x, fmt), groups, both, namespace(x))

@@ -33,6 +33,8 @@ def _padded(x: Any, rows: int, columns: int, xp: Any) -> Any:
 def swizzle(scales: Any, axis: int) -> Any:
     """Return scales, of a dtype that the library computes with, in tiles: 1-D."""
     xp = namespace(scales)
+    if 0 in scales.shape:
+        return xp.zeros((0,), dtype=scales.dtype, device=array_api_compat.device(scales))
     columns = scales.shape[axis]
     rows = math.prod(scales.shape[:axis]) * math.prod(scales.shape[axis + 1 :])
     matrix = xp.reshape(xp.moveaxis(scales, axis, -1), (rows, columns))
@@ -45,6 +47,8 @@ def swizzle(scales: Any, axis: int) -> Any:
 def unswizzle(tiles: Any, shape: tuple[int, ...], axis: int) -> Any:
     """Return the scales of a shape from their tiles, 1-D."""
     xp = namespace(tiles)
+    if 0 in shape:
+        return xp.zeros(shape, dtype=tiles.dtype, device=array_api_compat.device(tiles))
     others = (*shape[:axis], *shape[axis + 1 :])
     rows, columns = math.prod(others), shape[axis]
     down, across = -(-rows // _ROWS), -(-columns // _COLUMNS)

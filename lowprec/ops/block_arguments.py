@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays.libraries import format_of, has_host_memory, is_traced, match_library, namespace, to_host, to_library
 from ..backends.block_job import BlockJob, swizzled_size
-from ..spec.arguments import as_integer, shown
+from ..plans.block_plan import BlockPlan
+from ..spec.arguments import as_flag, as_integer, shown
 from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, Format, as_format
 from ..spec.packing import check_packable
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, RoundingOptions, Stream, check_stream
 
-__all__ = ["block_axis", "check_results", "check_scales", "global_scale_argument", "output_format", "scale_shape"]
+__all__ = [
+    "BlockOptions", "block_axis", "block_options", "check_global_scale", "check_results", "check_scale_shape",
+    "check_scales", "check_tuple", "global_scale_argument", "output_format", "scale_shape",
+]  # fmt: skip
 
 _Shape = tuple[int, ...]
 
 
-def block_axis(shape: _Shape, axis: object, block_size: object, parameter: str = "x") -> tuple[int, int]:
-    """Return the axis along which blocks lie, from 0 up, and their size, or raise ValueError."""
-    number, block, rank = as_integer(axis), as_integer(block_size), len(shape)
+def block_axis(rank: int, axis: object, block_size: object, parameter: str = "x") -> tuple[int, int]:
+    """Return the axis of an array of a rank along which blocks lie, from 0 up, and their size, or raise ValueError."""
+    number, block = as_integer(axis), as_integer(block_size)
     if rank == 0:
         raise ValueError(f"`{parameter}` must have one axis or more; got a 0-d array")
     if number is None or not -rank <= number < rank:
         raise ValueError(f"`axis` must be an integer from {-rank} to {rank - 1}; got {shown(axis)}")
     if block is None or block < 1:
         raise ValueError(f"`block_size` must be an integer from 1 up; got {shown(block_size)}")
-    return number % rank, min(block, max(shape[number], 1))  # a block longer than its axis is one that is as long
+    return number % rank, block
 
 
 def scale_shape(shape: _Shape, axis: int, block: int) -> _Shape:
@@ -41,15 +47,19 @@ def check_scales(scales: Any, like: Any, fmt: Format, wanted: _Shape, swizzled_a
     In tiles, where the axis of the blocks is given, they are flat, or in any shape with as many of them.
     """
     scales = match_library(scales, like, "scales")
-    format_of(scales.dtype, fmt, ("scales", "scales"))
-    shape = tuple(scales.shape)
+    check_scale_shape(scales.dtype, tuple(scales.shape), fmt, wanted, swizzled_axis)
+    return scales
+
+
+def check_scale_shape(dtype: Any, shape: _Shape, fmt: Format, wanted: _Shape, swizzled_axis: int | None = None) -> None:
+    """Raise unless scales of a dtype and a shape are of a format and of another shape."""
+    format_of(dtype, fmt, ("scales", "scales"))
     if swizzled_axis is not None:
         count = swizzled_size(wanted, swizzled_axis)
         if math.prod(shape) != count:
             raise ValueError(f"`scales` must be {count} scales in tiles; got shape {shape}")
     elif shape != wanted:
         raise ValueError(f"`scales` must have shape {wanted}, one scale for each block; got {shape}")
-    return scales
 
 
 def _check_factor(value: float) -> None:
@@ -69,12 +79,17 @@ def global_scale_argument(global_scale: Any, x: Any) -> Any:
         _check_factor(float(rounded))
         return to_library(rounded.view(np.uint32), FLOAT32, x)
     factor = match_library(global_scale, x, "global_scale")
-    fmt = format_of(factor.dtype, None, ("global_scale", "global_scale"))
-    if fmt != FLOAT32 or math.prod(factor.shape) != 1:
-        raise ValueError(f"`global_scale` must be one float32; got {fmt.name} of shape {tuple(factor.shape)}")
+    check_global_scale(factor.dtype, tuple(factor.shape))
     if has_host_memory(factor) and not is_traced(factor):
         _check_factor(float(to_host(factor).view(np.float32).reshape(())))
     return xp.reshape(factor, ())
+
+
+def check_global_scale(dtype: Any, shape: _Shape) -> None:
+    """Raise unless a global scale of a dtype and a shape is one float32."""
+    fmt = format_of(dtype, None, ("global_scale", "global_scale"))
+    if fmt != FLOAT32 or math.prod(shape) != 1:
+        raise ValueError(f"`global_scale` must be one float32; got {fmt.name} of shape {shape}")
 
 
 def check_results(job: BlockJob, out: object) -> BlockJob:
@@ -82,14 +97,53 @@ def check_results(job: BlockJob, out: object) -> BlockJob:
 
     Their shapes and dtypes are checked by the back ends.
     """
-    if job.packed:
-        check_packable(job.plan.stored, "element")
-    if out is None:
-        return job
-    count = len(job.results)
+    return job if out is None else job._replace(out=check_tuple(out, len(job.results)))
+
+
+def check_tuple(out: object, count: int) -> tuple[Any, ...]:
+    """Return `out`, or raise ValueError unless it is a tuple of so many arrays."""
     if not isinstance(out, tuple) or len(out) != count:
         raise ValueError(f"`out` must be a tuple of {count} arrays; got {shown(out)}")
-    return job._replace(out=out)
+    return out
+
+
+class BlockOptions(NamedTuple):
+    """The arguments of a block quantization but for its arrays, checked: what a `BlockJob` is made of."""
+
+    plan: BlockPlan
+    axis: int
+    block: int
+    stream: Stream | None
+    packed: bool
+    swizzled: bool
+
+    def job(self, x: Any, global_scale: Any = None) -> BlockJob:
+        """Return the job for an array, whose rank and dtype these are for."""
+        plan, axis, block, *rest = self
+        return BlockJob(x, plan, axis, block, global_scale, *rest)
+
+
+def block_options(
+    make_plan: Callable[[RoundingOptions], BlockPlan],
+    rank: int,
+    *,
+    axis: object,
+    block_size: object,
+    rounding: Any,
+    seed: object,
+    random_bits: Any,
+    offset: object,
+    swizzled: object,
+    packed: object,
+) -> BlockOptions:
+    """Check the arguments that both block quantizations have, for an array of a rank; the plan is made on the way."""
+    where, block = block_axis(rank, axis, block_size)
+    stream = check_stream(rounding, seed, random_bits, offset)
+    plan = make_plan(RoundingOptions(rounding, random_bits=random_bits if stream is not None else DEFAULT_RANDOM_BITS))
+    packs = as_flag(packed, "packed")
+    if packs:
+        check_packable(plan.stored, "element")
+    return BlockOptions(plan, where, block, stream, packs, as_flag(swizzled, "swizzled"))
 
 
 def output_format(output_dtype: object) -> Format:

@@ -5,22 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from numpy import ndarray
+
 from ..arrays.libraries import format_of, namespace
+from ..arrays.torch_tensors import dispatched, eager
 from ..backends.block_decode import decode_elements
-from ..backends.block_job import BlockJob
 from ..backends.block_quantize import run_blocks
-from ..plans.block_plan import element_format, mx_plan
+from ..plans.block_plan import BlockPlan, element_format, mx_plan
 from ..spec.arguments import as_flag, shown
-from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, RoundingOptions, check_stream
-from .block_arguments import block_axis, check_results, check_scales, output_format, scale_shape
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU, Format
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, RoundingOptions
+from .block_arguments import (
+    BlockOptions,
+    block_axis,
+    block_options,
+    check_results,
+    check_scales,
+    output_format,
+    scale_shape,
+)
 from .codes import check_packed, shape_of
 
-__all__ = ["mx_dequantize", "mx_quantize"]
+__all__ = ["held_elements", "mx_dequantize", "mx_options", "mx_quantize"]
 
 _ELEMENT = FLOAT4_E2M1FN.name
 
 
+@eager
 def mx_quantize(
     x: Any,
     element: object = _ELEMENT,
@@ -103,17 +114,33 @@ def mx_quantize(
     >>> lp.mx_dequantize(elements, scales, block_size=4).tolist()
     [0.0, -1.0, 4.0, 12.0, nan, nan, nan]
     """
+    options = {
+        "axis": axis, "block_size": block_size, "scale_rule": scale_rule, "rounding": rounding, "seed": seed,
+        "random_bits": random_bits, "offset": offset, "specials": specials, "swizzled": swizzled, "packed": packed,
+    }  # fmt: skip
+    if type(x) is not ndarray and dispatched(x, *(out if isinstance(out, tuple) else ())):
+        from . import torch_traced
+
+        return torch_traced.mx_quantize(x, element, out=out, **options)
     namespace(x)
-    fmt = element_format(element)
-    where, block = block_axis(tuple(x.shape), axis, block_size)
-    stream = check_stream(rounding, seed, random_bits, offset)
-    options = RoundingOptions(rounding, random_bits=random_bits if stream is not None else DEFAULT_RANDOM_BITS)
-    plan = mx_plan(format_of(x.dtype), fmt, scale_rule, specials, options)
-    job = BlockJob(x, plan, where, block, None, stream, as_flag(packed, "packed"), as_flag(swizzled, "swizzled"))
+    job = mx_options(x.dtype, x.ndim, element, **options).job(x)
     elements, scales = run_blocks(check_results(job, out))
     return elements, scales
 
 
+def mx_options(
+    dtype: Any, rank: int, element: object, *, scale_rule: Any, specials: Any, **options: Any
+) -> BlockOptions:
+    """Check the arguments of `mx_quantize` for an array of a dtype and a rank."""
+    fmt = element_format(element)
+
+    def make_plan(rules: RoundingOptions) -> BlockPlan:
+        return mx_plan(format_of(dtype), fmt, scale_rule, specials, rules)
+
+    return block_options(make_plan, rank, **options)
+
+
+@eager
 def mx_dequantize(
     elements: Any,
     scales: Any,
@@ -174,21 +201,33 @@ def mx_dequantize(
     >>> lp.mx_dequantize(elements, scales, block_size=2).tolist()
     [0.5, -3.0, 40.0, 96.0]
     """
+    if type(elements) is not ndarray and dispatched(elements, scales):
+        from . import torch_traced
+
+        return torch_traced.mx_dequantize(
+            elements, scales, source=source, axis=axis, block_size=block_size, output_dtype=output_dtype,
+            packed=packed, shape=shape,
+        )  # fmt: skip
     namespace(elements, "elements")
-    target = output_format(output_dtype)
+    target, packs = output_format(output_dtype), as_flag(packed, "packed")
+    fmt = held_elements(elements.dtype, source, packs)
     lengths = None
-    if as_flag(packed, "packed"):
-        if source is None:
-            raise ValueError("`source` must be the format of the packed elements; got None")
+    if packs:
         lengths = shape_of(shape)
-        fmt = element_format(source, "source")
         check_packed(elements, fmt, lengths, "elements", "source")
     elif shape is not None:
         raise ValueError(f"`shape` must be None unless the elements are packed; got {shown(shape)}")
-    else:
-        held = format_of(elements.dtype, source, ("elements", "source"))
-        fmt = element_format(held, "source" if source is not None else "elements")
     whole = tuple(elements.shape) if lengths is None else lengths
-    where, block = block_axis(whole, axis, block_size, "elements")
+    where, block = block_axis(len(whole), axis, block_size, "elements")
     scales = check_scales(scales, elements, FLOAT8_E8M0FNU, scale_shape(whole, where, block))
     return decode_elements(elements, scales, fmt, (where, block), target, lengths)
+
+
+def held_elements(dtype: Any, source: object, packed: bool) -> Format:
+    """Return the format of the elements of MX blocks that lie in an array of a dtype, or raise."""
+    if packed:
+        if source is None:
+            raise ValueError("`source` must be the format of the packed elements; got None")
+        return element_format(source, "source")
+    held = format_of(dtype, source, ("elements", "source"))
+    return element_format(held, "source" if source is not None else "elements")

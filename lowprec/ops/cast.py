@@ -122,9 +122,9 @@ def cast(
     if usual and (in_numpy or not transformed()) and (result := run_known(x, to, out)) is not None:
         return result
     if not in_numpy and dispatched(x, out):
-        from . import torch_operators
+        from . import torch_traced
 
-        return torch_operators.cast(
+        return torch_traced.cast(
             x, to, source=source, saturate=saturate, round_mode=round_mode, opset=opset, out=out,
             **({} if in_onnx else named_arguments(*rules)),
         )  # fmt: skip
@@ -197,11 +197,11 @@ def cast_like(
         and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
     )  # fmt: skip
     if type(x) is not ndarray and dispatched(x, like, out):
-        from . import torch_operators
+        from . import torch_traced
 
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset}
         more = {} if in_onnx else named_arguments(*rules)
-        return torch_operators.cast_like(x, like, source=source, out=out, **options, **more)
+        return torch_traced.cast_like(x, like, source=source, out=out, **options, **more)
     namespace(like, "like")
     target = format_of(like.dtype, names=("like", "like"), kinds=TEXT)
     beyond, stream = (None, None) if in_onnx else rounding_arguments(*rules)
@@ -253,9 +253,9 @@ def bitcast(x: Any, to: object, /, *, source: object = None, opset: int = NEWEST
     [1065353216, 2147483648]
     """
     if type(x) is not ndarray and dispatched(x):
-        from . import torch_operators
+        from . import torch_traced
 
-        return torch_operators.bitcast(x, to, source=source, opset=opset)
+        return torch_traced.bitcast(x, to, source=source, opset=opset)
     xp = namespace(x)
     stored, target = resolve_bits(x.dtype, source, to, opset)
     if target.bits >= 8:

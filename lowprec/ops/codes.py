@@ -96,11 +96,11 @@ def encode(
     if usual and (in_numpy or not transformed()) and (result := run_known(x, key, out)) is not None:
         return result
     if not in_numpy and dispatched(x, out):
-        from . import torch_operators
+        from . import torch_traced
 
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "packed": as_flag(packed, "packed")}
         more = {} if in_onnx else named_arguments(*rules)
-        return torch_operators.encode(x, fmt, source=source, out=out, **options, **more)
+        return torch_traced.encode(x, fmt, source=source, out=out, **options, **more)
     beyond, stream = (None, None) if in_onnx else rounding_arguments(*rules)
     plan = resolve(x, source, fmt, ENCODE, CastOptions(saturate, round_mode, opset, beyond))
     packs = packed is not False and as_flag(packed, "packed")
@@ -202,9 +202,9 @@ def decode(
     if usual and (in_numpy or not transformed()) and (result := run_known(codes, key, out)) is not None:
         return result
     if not in_numpy and dispatched(codes, out):
-        from . import torch_operators
+        from . import torch_traced
 
-        return torch_operators.decode(codes, fmt, to=to, packed=packed, shape=shape, out=out)
+        return torch_traced.decode(codes, fmt, to=to, packed=packed, shape=shape, out=out)
     namespace(codes, "codes")
     source = as_format(fmt)
     if not as_flag(packed, "packed"):
@@ -251,9 +251,9 @@ def pack(x: Any, fmt: object, /) -> Any:
     [33, 3]
     """
     if type(x) is not ndarray and dispatched(x):
-        from . import torch_operators
+        from . import torch_traced
 
-        return torch_operators.encode(x, fmt, source=fmt, packed=True)
+        return torch_traced.encode(x, fmt, source=fmt, packed=True)
     namespace(x)
     row = as_format(fmt)
     check_packable(row, "fmt")
@@ -296,9 +296,9 @@ def unpack(packed: Any, fmt: object, shape: int | Sequence[int], /) -> Any:
     [1, 2, 3]
     """
     if type(packed) is not ndarray and dispatched(packed):
-        from . import torch_operators
+        from . import torch_traced
 
-        return torch_operators.decode(packed, fmt, to=fmt, packed=True, shape=shape)
+        return torch_traced.decode(packed, fmt, to=fmt, packed=True, shape=shape)
     namespace(packed, "packed")
     row = as_format(fmt)
     lengths = shape_of(shape)

@@ -119,9 +119,9 @@ def to_torch(x: Any, /, fmt: object = None) -> Any:
     tensor([  1., 448.], dtype=torch.float8_e4m3fn)
     """
     if dispatched(x):
-        from . import torch_operators
+        from . import torch_traced
 
-        return torch_operators.to_torch(x, fmt)
+        return torch_traced.to_torch(x, fmt)
     row = _held(x, fmt)
     try:
         torch = importlib.import_module("torch")

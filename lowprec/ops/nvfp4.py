@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from numpy import ndarray
+
 from ..arrays.libraries import format_of, namespace
+from ..arrays.torch_tensors import dispatched, eager
 from ..backends.block_decode import block_scales, decode_elements
-from ..backends.block_job import BlockJob
 from ..backends.block_quantize import run_blocks
 from ..backends.swizzle import unswizzle
-from ..plans.block_plan import nvfp4_plan
+from ..plans.block_plan import BlockPlan, nvfp4_plan
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32, FLOAT64
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, RoundingOptions, check_stream
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, RoundingOptions
 from .block_arguments import (
+    BlockOptions,
     block_axis,
+    block_options,
     check_results,
     check_scales,
     global_scale_argument,
@@ -25,9 +29,10 @@ from .block_arguments import (
 from .cast import cast
 from .codes import check_packed, shape_of
 
-__all__ = ["nvfp4_dequantize", "nvfp4_quantize"]
+__all__ = ["nvfp4_dequantize", "nvfp4_options", "nvfp4_quantize"]
 
 
+@eager
 def nvfp4_quantize(
     x: Any,
     /,
@@ -112,19 +117,34 @@ def nvfp4_quantize(
     >>> lp.nvfp4_dequantize(elements, scales, global_scale, block_size=4).tolist()
     [0.5, -1.0, 3.0, 0.25, 96.0, 0.0, -24.0, 48.0]
     """
+    options = {
+        "axis": axis, "block_size": block_size, "scale_rule": scale_rule, "rounding": rounding, "seed": seed,
+        "random_bits": random_bits, "offset": offset, "specials": specials, "swizzled": swizzled, "packed": packed,
+    }  # fmt: skip
+    if type(x) is not ndarray and dispatched(x, global_scale, *(out if isinstance(out, tuple) else ())):
+        from . import torch_traced
+
+        return torch_traced.nvfp4_quantize(x, global_scale=global_scale, out=out, **options)
     namespace(x)
-    where, block = block_axis(tuple(x.shape), axis, block_size)
-    stream = check_stream(rounding, seed, random_bits, offset)
-    options = RoundingOptions(rounding, random_bits=random_bits if stream is not None else DEFAULT_RANDOM_BITS)
-    plan = nvfp4_plan(format_of(x.dtype), scale_rule, specials, options)
-    if plan.source == FLOAT64:
-        x, plan = cast(x, FLOAT32), nvfp4_plan(FLOAT32, scale_rule, specials, options)
+    checked = nvfp4_options(x.dtype, x.ndim, **options)
+    if checked.plan.source == FLOAT64:
+        x = cast(x, FLOAT32)
+        checked = nvfp4_options(x.dtype, x.ndim, **options)
     factor = None if global_scale is None else global_scale_argument(global_scale, x)
-    job = BlockJob(x, plan, where, block, factor, stream, as_flag(packed, "packed"), as_flag(swizzled, "swizzled"))
-    elements, scales, factor = run_blocks(check_results(job, out))
+    elements, scales, factor = run_blocks(check_results(checked.job(x, factor), out))
     return elements, scales, factor
 
 
+def nvfp4_options(dtype: Any, rank: int, *, scale_rule: Any, specials: Any, **options: Any) -> BlockOptions:
+    """Check the arguments of `nvfp4_quantize` for an array of a dtype and a rank."""
+
+    def make_plan(rules: RoundingOptions) -> BlockPlan:
+        return nvfp4_plan(format_of(dtype), scale_rule, specials, rules)
+
+    return block_options(make_plan, rank, **options)
+
+
+@eager
 def nvfp4_dequantize(
     elements: Any,
     scales: Any,
@@ -187,6 +207,13 @@ def nvfp4_dequantize(
     >>> lp.nvfp4_dequantize(elements, lp.cast(scales, "float8_e4m3fn"), 0.5, block_size=2).tolist()
     [0.25, -3.0, 1.5, 3.0]
     """
+    if type(elements) is not ndarray and dispatched(elements, scales, global_scale):
+        from . import torch_traced
+
+        return torch_traced.nvfp4_dequantize(
+            elements, scales, global_scale, axis=axis, block_size=block_size, output_dtype=output_dtype,
+            packed=packed, shape=shape, swizzled=swizzled,
+        )  # fmt: skip
     namespace(elements, "elements")
     target = output_format(output_dtype)
     lengths = None
@@ -198,7 +225,7 @@ def nvfp4_dequantize(
     else:
         format_of(elements.dtype, FLOAT4_E2M1FN, ("elements", "elements"))
     whole = tuple(elements.shape) if lengths is None else lengths
-    where, block = block_axis(whole, axis, block_size, "elements")
+    where, block = block_axis(len(whole), axis, block_size, "elements")
     wanted, tiles = scale_shape(whole, where, block), as_flag(swizzled, "swizzled")
     scales = check_scales(scales, elements, FLOAT8_E4M3FN, wanted, where if tiles else None)
     divisors = block_scales(scales, global_scale_argument(global_scale, elements))

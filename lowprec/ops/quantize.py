@@ -134,9 +134,9 @@ def quantize_linear(
     ):
         return result
     if known is not run_known and dispatched(x, scale, zero_point, out):
-        from . import torch_operators
+        from . import torch_traced
 
-        return torch_operators.quantize_linear(
+        return torch_traced.quantize_linear(
             x, scale, zero_point, source=source, scale_format=scale_format, axis=axis, block_size=block_size,
             output_dtype=output_dtype, precision=precision, saturate=saturate,
             packed=as_flag(packed, "packed"), opset=opset, out=out, **({} if in_onnx else named_arguments(*rules)),
@@ -231,9 +231,9 @@ def dequantize_linear(
     ) is not None:
         return result
     if known is not run_known and dispatched(x, scale, zero_point, out):
-        from . import torch_operators
+        from . import torch_traced
 
-        return torch_operators.dequantize_linear(
+        return torch_traced.dequantize_linear(
             x, scale, zero_point, source=source, scale_format=scale_format, axis=axis, block_size=block_size,
             output_dtype=output_dtype, packed=as_flag(packed, "packed"), shape=shape, opset=opset, out=out,
         )  # fmt: skip
@@ -293,9 +293,9 @@ def dynamic_quantize_linear(x: Any, /, *, opset: int = NEWEST) -> tuple[Any, Any
     ([0, 100, 255], 0.009999999776482582, 100)
     """
     if type(x) is not ndarray and dispatched(x):
-        from . import torch_operators
+        from . import torch_traced
 
-        result: tuple[Any, Any, Any] = torch_operators.dynamic_quantize_linear(x, opset=opset)
+        result: tuple[Any, Any, Any] = torch_traced.dynamic_quantize_linear(x, opset=opset)
         return result
     namespace(x)
     version_of(opset, "DynamicQuantizeLinear")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.libraries import call_back, carrier, format_of, is_dask, is_traced, namespace, to_host, to_library
+from ..arrays.torch_tensors import dispatched, eager
 from ..backends.ranges import Groups, find_range
 from ..spec.arguments import as_integer, shown
 from ..spec.float_mode import default_mode
@@ -17,14 +18,18 @@ from ..spec.formats import FLOAT32, Format, as_format
 from ..spec.scale_rules import SCALE_RULES, power_codes
 from .codes import encode
 
-__all__ = ["SCALE_RULES", "absmax_scale", "largest_magnitudes", "minmax_scale", "scale_codes"]
+__all__ = [
+    "SCALE_RULES", "absmax_rule", "absmax_scale", "largest_magnitudes", "minmax_rules", "minmax_scale", "scale_codes",
+    "scale_groups",
+]  # fmt: skip
 
 _SINGLE = FLOAT32
 _CHUNK = 1 << 16
+_Rule = Callable[..., "np.ndarray[Any, Any]"]
 
 
-def _groups(shape: tuple[int, ...], axis: object, block_size: object) -> Groups:
-    """Return which elements of an array share a scale, or raise ValueError."""
+def scale_groups(rank: int, axis: object, block_size: object) -> Groups:
+    """Return which elements of an array of a rank share a scale, or raise ValueError."""
     if axis is None:
         if as_integer(block_size) != 0:
             raise ValueError(f"`axis` must be given with a `block_size`; got None with {shown(block_size)}")
@@ -32,7 +37,6 @@ def _groups(shape: tuple[int, ...], axis: object, block_size: object) -> Groups:
     axes, blocks = (
         tuple(map(as_integer, one if isinstance(one, (tuple, list)) else (one,))) for one in (axis, block_size)
     )
-    rank = len(shape)
     if len(axes) not in (1, 2) or any(one is None or not -rank <= one < rank for one in axes):
         raise ValueError(f"`axis` must be an axis of `x`, from {-rank} to {rank - 1}, or two; got {shown(axis)}")
     numbers = [one % rank for one in axes if one is not None]
@@ -45,8 +49,7 @@ def _groups(shape: tuple[int, ...], axis: object, block_size: object) -> Groups:
         return Groups(tuple(numbers), ())
     if 0 in blocks:
         raise ValueError(f"`block_size` must be positive along each axis; got {shown(block_size)}")
-    # A block longer than its axis is one that is as long.
-    pairs = sorted((axis, min(block or 0, max(shape[axis], 1))) for axis, block in zip(numbers, blocks, strict=True))
+    pairs = sorted((axis, block or 0) for axis, block in zip(numbers, blocks, strict=True))
     return Groups(tuple(axis for axis, _ in pairs), tuple(block for _, block in pairs))
 
 
@@ -75,7 +78,7 @@ def largest_magnitudes(
     source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes.
     """
-    (found,) = find_range(x, format_of(x.dtype, source), _groups(x.shape, axis, block_size))
+    (found,) = find_range(x, format_of(x.dtype, source), scale_groups(x.ndim, axis, block_size))
     return np.asarray(found)
 
 
@@ -109,6 +112,7 @@ def _checked_target(to: object, kinds: str) -> Format:
     return fmt
 
 
+@eager
 def absmax_scale(
     x: Any,
     to: object,
@@ -171,19 +175,30 @@ def absmax_scale(
     >>> lp.absmax_scale(x, "float4_e2m1fn", axis=1, block_size=2, scale_format="float8_e8m0fnu").tolist()
     [[0.25, 1.0], [16.0, 5.877471754111438e-39]]
     """
+    if type(x) is not np.ndarray and dispatched(x):
+        from . import torch_traced
+
+        how = {"scale_format": scale_format, "scale_rule": scale_rule}
+        return torch_traced.absmax_scale(x, to, axis=axis, block_size=block_size, **how)
     namespace(x)
-    held, target = format_of(x.dtype), _checked_target(to, "signed")
+    rules = absmax_rule(to, scale_format, scale_rule)
+    (scale,) = _found(x, format_of(x.dtype), scale_groups(x.ndim, axis, block_size), rules)
+    return scale
+
+
+def absmax_rule(to: object, scale_format: object, scale_rule: object) -> dict[_Rule, Format]:
+    """Return what makes the codes of scales of largest magnitudes, and their format, or raise ValueError."""
+    target = _checked_target(to, "signed")
     fmt = as_format(scale_format, parameter="scale_format")
     if not fmt.is_float or not (fmt.bits in (16, 32) or not fmt.has_zero):
         raise ValueError(f"`scale_format` must be a float of 16 or 32 bits, or a power of two; got {fmt.name}")
     if scale_rule is not None and (not _is_rule(scale_rule) or fmt.has_zero):
         where = f"one of {', '.join(SCALE_RULES)}" if not fmt.has_zero else f"None where `scale_format` is {fmt.name}"
         raise ValueError(f"`scale_rule` must be {where}; got {shown(scale_rule)}")
-    rule = partial(scale_codes, to=target, fmt=fmt, rule="floor" if scale_rule is None else scale_rule)
-    (scale,) = _found(x, held, _groups(tuple(x.shape), axis, block_size), {rule: fmt})
-    return scale
+    return {partial(scale_codes, to=target, fmt=fmt, rule="floor" if scale_rule is None else scale_rule): fmt}
 
 
+@eager
 def minmax_scale(
     x: Any, to: object, /, *, axis: int | Sequence[int] | None = None, block_size: int | Sequence[int] = 0
 ) -> tuple[Any, Any]:
@@ -230,12 +245,20 @@ def minmax_scale(
     >>> lp.quantize_linear(x[:3], scale, zero_point).tolist()
     [0, 100, 255]
     """
+    if type(x) is not np.ndarray and dispatched(x):
+        from . import torch_traced
+
+        return torch_traced.minmax_scale(x, to, axis=axis, block_size=block_size)
     namespace(x)
-    held, target = format_of(x.dtype), _checked_target(to, "integer")
-    groups = _groups(tuple(x.shape), axis, block_size)
-    rules: dict[_Rule, Format] = {partial(_range_scale, to=target): _SINGLE, partial(_range_zero, to=target): target}
-    scale, zero = _found(x, held, groups, rules, both=True)
+    rules = minmax_rules(to)
+    scale, zero = _found(x, format_of(x.dtype), scale_groups(x.ndim, axis, block_size), rules, both=True)
     return scale, zero
+
+
+def minmax_rules(to: object) -> dict[_Rule, Format]:
+    """Return what makes the codes of scales and of zero points of ranges, and their formats, or raise ValueError."""
+    target = _checked_target(to, "integer")
+    return {partial(_range_scale, to=target): _SINGLE, partial(_range_zero, to=target): target}
 
 
 @default_mode
@@ -256,9 +279,6 @@ def _range_scale(low: Any, high: Any, *, to: Format) -> np.ndarray[Any, Any]:
 
 def _range_zero(low: Any, high: Any, *, to: Format) -> np.ndarray[Any, Any]:
     return np.asarray(_range_parts(low, high, to)[1].astype(np.int64) & to.code_mask).astype(to.code_dtype)
-
-
-_Rule = Callable[..., "np.ndarray[Any, Any]"]
 
 
 def _carried(codes: np.ndarray[Any, Any], fmt: Format, dtype: Any) -> np.ndarray[Any, Any]:

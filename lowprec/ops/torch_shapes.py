@@ -5,19 +5,32 @@ Shapes may hold symbols; those that do not are checked as the public functions c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
-from ..arrays.libraries import carrier, check_takes_text, namespace
+from ..arrays.libraries import carrier, check_takes_text, format_of, namespace
 from ..plans.cast_plan import Plan, Rule
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..plans.resolve_cast import CAST, DECODE, ENCODE, CastOptions, resolve, resolve_bits, resolve_unpacked
 from ..plans.resolve_quantize import resolve_quantize
-from ..spec.formats import as_format
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, Format, as_format
 from ..spec.opset_rules import NEWEST
 from ..spec.packing import check_packable, packed_bytes
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, PARAMETERS, RoundingOptions, rounding_arguments
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, PARAMETERS, RoundingOptions, rounding_arguments
+from .block_arguments import (
+    BlockOptions,
+    block_axis,
+    check_global_scale,
+    check_scale_shape,
+    output_format,
+    scale_shape,
+)
+from .blocks import held_elements, mx_options, mx_quantize
+from .codes import check_packed
+from .nvfp4 import nvfp4_options, nvfp4_quantize
+from .scales import absmax_rule, minmax_rules, scale_groups
 
 __all__ = ["FAKES", "SEEDS", "linear_plan", "public_options"]
 
@@ -40,12 +53,16 @@ def _check_shape(packed: bool, shape: Any) -> None:
 
 
 def _beyond(options: dict[str, Any]) -> RoundingOptions | None:
-    """Take the rules beyond ONNX out of the options of an operator; seed and offset may be symbols and are not read."""
+    """Take the rules beyond ONNX out of the options of an operator; those that may be symbols are not read."""
     rules = {name: options.pop(name) for name in PARAMETERS if name in options}
-    seed = None if rules.pop("seed", None) is None else 0
-    rules.pop("offset", None)
-    defaults = {"rounding": None, "overflow": None, "nan": None, "random_bits": DEFAULT_RANDOM_BITS}
-    return rounding_arguments(**(defaults | rules), seed=seed, offset=0)[0]
+    return rounding_arguments(**dict.fromkeys(("rounding", "overflow", "nan")) | rules | _numbers(rules))[0]
+
+
+def _numbers(rules: dict[str, Any]) -> dict[str, Any]:
+    """Return what is checked for the random numbers of a call: others stand in for symbols."""
+    seed, random_bits = rules.get("seed"), rules.get("random_bits", DEFAULT_RANDOM_BITS)
+    bits = random_bits if type(random_bits) is int else DEFAULT_RANDOM_BITS
+    return {"seed": None if seed is None else 0, "random_bits": bits, "offset": FIRST}
 
 
 def _cast_options(options: dict[str, Any]) -> CastOptions:
@@ -128,8 +145,96 @@ def _number(x: Any, value: Any, fmt: str, *, parameter: str = "scale") -> Any:
     return x.new_empty((), dtype=carrier(fmt, torch))
 
 
+def _scales(x: Any, formats: Iterable[Format], axis: Any, block_size: Any) -> tuple[Any, ...]:
+    format_of(x.dtype)
+    sharing = public_options({"axis": axis, "block_size": block_size})
+    shape = scale_groups(x.ndim, **sharing).shape_of(tuple(x.shape))
+    return tuple(x.new_empty(shape, dtype=carrier(fmt, torch)) for fmt in formats)
+
+
+def _absmax_scale(
+    x: Any, to: str, *, axis: Any = None, block_size: Any = 0, scale_format: str = "float32", scale_rule: Any = None
+) -> Any:
+    return _scales(x, absmax_rule(to, scale_format, scale_rule).values(), axis, block_size)[0]
+
+
+def _minmax_scale(x: Any, to: str, *, axis: Any = None, block_size: Any = 0) -> tuple[Any, Any]:
+    scale, zero = _scales(x, minmax_rules(to).values(), axis, block_size)
+    return scale, zero
+
+
+def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the options of a public function that are no arrays."""
+    parameters = signature(function).parameters.values()
+    arrays = ("out", "global_scale")
+    return {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY and one.name not in arrays}
+
+
+_MX, _NVFP4 = _defaults(mx_quantize), _defaults(nvfp4_quantize)
+
+
+def _mx_quantize(x: Any, element: str = "float4_e2m1fn", **options: Any) -> tuple[Any, ...]:
+    return _blocks(x, mx_options(x.dtype, x.ndim, element, **_MX | options | _numbers(options)))
+
+
+def _nvfp4_quantize(x: Any, global_scale: Any = None, **options: Any) -> tuple[Any, ...]:
+    if global_scale is not None:
+        _check_factor(global_scale)
+    return _blocks(x, nvfp4_options(x.dtype, x.ndim, **_NVFP4 | options | _numbers(options)))
+
+
+def _blocks(x: Any, checked: BlockOptions) -> tuple[Any, ...]:
+    return tuple(x.new_empty(shape, dtype=dtype) for shape, dtype in checked.job(x).results)
+
+
+def _check_factor(global_scale: Any) -> None:
+    shape = tuple(global_scale.shape)
+    check_global_scale(global_scale.dtype, shape if _known(shape) else ())
+
+
+def _known(lengths: tuple[Any, ...]) -> bool:
+    return all(type(length) is int for length in lengths)
+
+
+def _values(
+    elements: Any, scales: Any, held: tuple[Format, Format], axis: int, block_size: int, output_dtype: str,
+    packed: bool, shape: Any, swizzled: bool = False,
+) -> Any:  # fmt: skip
+    """Return the values of blocks of elements and scales of two formats."""
+    _check_shape(packed, shape)
+    whole = tuple(elements.shape if shape is None else shape)
+    where, block = block_axis(len(whole), axis, block_size, "elements")
+    if _known((*whole, *elements.shape, *scales.shape)):
+        if packed:
+            check_packed(elements, held[0], whole, "elements", "source")
+        wanted = scale_shape(whole, where, block)
+        check_scale_shape(scales.dtype, tuple(scales.shape), held[1], wanted, where if swizzled else None)
+    return elements.new_empty(whole, dtype=carrier(output_format(output_dtype), torch))
+
+
+def _mx_dequantize(
+    elements: Any, scales: Any, *, source: Any = None, axis: int = -1, block_size: int = 32,
+    output_dtype: str = "float32", packed: bool = False, shape: Any = None,
+) -> Any:  # fmt: skip
+    held = held_elements(elements.dtype, source, packed), FLOAT8_E8M0FNU
+    return _values(elements, scales, held, axis, block_size, output_dtype, packed, shape)
+
+
+def _nvfp4_dequantize(
+    elements: Any, scales: Any, global_scale: Any, *, axis: int = -1, block_size: int = 16,
+    output_dtype: str = "float32", packed: bool = False, shape: Any = None, swizzled: bool = False,
+) -> Any:  # fmt: skip
+    if not packed:
+        format_of(elements.dtype, FLOAT4_E2M1FN, ("elements", "elements"))
+    _check_factor(global_scale)
+    held = FLOAT4_E2M1FN, FLOAT8_E4M3FN
+    return _values(elements, scales, held, axis, block_size, output_dtype, packed, shape, swizzled)
+
+
 FAKES: dict[str, Callable[..., Any]] = {
     "cast": _cast, "bitcast": _bitcast, "encode": _encode, "decode": _decode, "quantize_linear": _quantize_linear,
     "dequantize_linear": _dequantize_linear, "dynamic_quantize_linear": _dynamic_quantize_linear, "number": _number,
+    "absmax_scale": _absmax_scale, "minmax_scale": _minmax_scale, "mx_quantize": _mx_quantize,
+    "mx_dequantize": _mx_dequantize, "nvfp4_quantize": _nvfp4_quantize, "nvfp4_dequantize": _nvfp4_dequantize,
 }  # fmt: skip
 """The fake kernel of each operator."""

@@ -9,9 +9,11 @@ from typing import Any
 
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..plans.resolve_quantize import granularity_at
-from ..spec.formats import Format, as_format
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, Format, as_format
 from ..spec.opset_rules import NEWEST, version_of
-from ..spec.packing import group, packed_bytes
+from ..spec.packing import check_packable, group, packed_bytes
+from .block_arguments import block_axis, check_scale_shape, scale_shape
+from .scales import scale_groups
 from .torch_shapes import linear_plan, public_options
 
 __all__ = ["RULES"]
@@ -178,6 +180,116 @@ def _dynamic_quantize_linear(info: Any, dims: _Dims, x: Any, **options: Any) -> 
     return _one_by_one("dynamic_quantize_linear", info.batch_size, dims, (x,), options)
 
 
+# ---- scales and blocks: axes count from the batch on
+
+
+def _scales(
+    name: str, dims: _Dims, x: Any, to: str, axis: Any = None, block_size: Any = 0, **options: Any
+) -> tuple[Any, ...]:
+    """Return the results of `absmax_scale` or `minmax_scale`; the batch is their first axis."""
+    operator, x = getattr(torch.ops.lowprec, name), x.movedim(dims[0], 0)
+    sharing = public_options({"axis": axis, "block_size": block_size})
+    groups = scale_groups(x.ndim - 1, **sharing)
+    axes = [number + 1 for number in groups.axes]
+    if groups.blocks:
+        found = operator(x, to, axis=axes, block_size=groups.blocks, **options)
+    elif not axes:
+        found = operator(x, to, axis=[0], **options)
+    else:
+        rows = x.movedim(axes[0], 1)  # a scale for each pair of batch and axis, which become one axis
+        found = operator(rows.flatten(0, 1), to, axis=[0], **options)
+        one_by_one = found if isinstance(found, tuple) else (found,)
+        return tuple(one.unflatten(0, rows.shape[:2]) for one in one_by_one)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _absmax_scale(info: Any, dims: _Dims, x: Any, to: str, **options: Any) -> Any:
+    return _scales("absmax_scale", dims, x, to, **options)[0], 0
+
+
+def _minmax_scale(info: Any, dims: _Dims, x: Any, to: str, **options: Any) -> Any:
+    return _scales("minmax_scale", dims, x, to, **options), (0, 0)
+
+
+def _quantized_blocks(
+    name: str, x: Any, operands: tuple[Any, ...], element: Format, axis: int, block_size: int, packed: bool,
+    options: dict[str, Any],
+) -> tuple[Any, ...]:  # fmt: skip
+    """Quantize the blocks of all elements of the batch, the first axis of `x`, in one call."""
+    where, block = block_axis(x.ndim - 1, axis, block_size)
+    if packed:
+        check_packable(element, "element")
+    elements, *others = getattr(torch.ops.lowprec, name)(x, *operands, axis=where + 1, block_size=block, **options)
+    return (_packed_rows(elements, element) if packed else elements, *others)
+
+
+def _mx_quantize(
+    info: Any, dims: _Dims, x: Any, element: str = "float4_e2m1fn", *, axis: int = -1, block_size: int = 32,
+    swizzled: bool = False, packed: bool = False, **options: Any,
+) -> Any:  # fmt: skip
+    if swizzled or options.get("seed") is not None:
+        options |= {"axis": axis, "block_size": block_size, "swizzled": swizzled, "packed": packed}
+        return _one_by_one("mx_quantize", info.batch_size, dims, (x, element)[: len(dims)], options)
+    x = x.movedim(dims[0], 0)
+    fmt = as_format(element)
+    return _quantized_blocks("mx_quantize", x, (element,), fmt, axis, block_size, packed, options), (0, 0)
+
+
+def _nvfp4_quantize(
+    info: Any, dims: _Dims, x: Any, global_scale: Any = None, *, axis: int = -1, block_size: int = 16,
+    swizzled: bool = False, packed: bool = False, **options: Any,
+) -> Any:  # fmt: skip
+    each = global_scale is None or dims[1] is not None  # element of the batch has a global scale of its own
+    if each or swizzled or options.get("seed") is not None:
+        options |= {"axis": axis, "block_size": block_size, "swizzled": swizzled, "packed": packed}
+        return _one_by_one("nvfp4_quantize", info.batch_size, dims, (x, global_scale)[: len(dims)], options)
+    x, fmt = x.movedim(dims[0], 0), FLOAT4_E2M1FN
+    found = _quantized_blocks("nvfp4_quantize", x, (global_scale,), fmt, axis, block_size, packed, options)
+    return found, (0, 0, None)
+
+
+def _values_of_blocks(
+    name: str, info: Any, dims: _Dims, operands: tuple[Any, ...], formats: tuple[str | None, Format], *, axis: int,
+    block_size: int, packed: bool, shape: Any, options: dict[str, Any],
+) -> Any:  # fmt: skip
+    """Dequantize the blocks of all elements of the batch in one call."""
+    size, (source, scale_format) = info.batch_size, formats
+    elements, scales = _first(operands[0], dims[0], size), _first(operands[1], dims[1], size)
+    if packed and source is not None and shape is not None:
+        elements = _unpacked_rows(elements, as_format(source, parameter="source"), source, shape)
+        packed, shape = False, None
+    if not packed and shape is None:
+        whole = tuple(elements.shape[1:])
+        where, block = block_axis(len(whole), axis, block_size, "elements")
+        check_scale_shape(scales.dtype, tuple(scales.shape[1:]), scale_format, scale_shape(whole, where, block))
+        options |= {"axis": where + 1, "block_size": block}
+    return getattr(torch.ops.lowprec, name)(elements, scales, *operands[2:], packed=packed, shape=shape, **options), 0
+
+
+def _mx_dequantize(
+    info: Any, dims: _Dims, elements: Any, scales: Any, *, source: str | None = None, axis: int = -1,
+    block_size: int = 32, packed: bool = False, shape: Any = None, **options: Any,
+) -> Any:  # fmt: skip
+    return _values_of_blocks(
+        "mx_dequantize", info, dims, (elements, scales), (source, FLOAT8_E8M0FNU), axis=axis, block_size=block_size,
+        packed=packed, shape=shape, options=options | {"source": source},
+    )  # fmt: skip
+
+
+def _nvfp4_dequantize(
+    info: Any, dims: _Dims, elements: Any, scales: Any, global_scale: Any, *, axis: int = -1, block_size: int = 16,
+    packed: bool = False, shape: Any = None, swizzled: bool = False, **options: Any,
+) -> Any:  # fmt: skip
+    operands = elements, scales, global_scale
+    if swizzled or dims[2] is not None:
+        options |= {"axis": axis, "block_size": block_size, "packed": packed, "shape": shape, "swizzled": swizzled}
+        return _one_by_one("nvfp4_dequantize", info.batch_size, dims, operands, options)
+    return _values_of_blocks(
+        "nvfp4_dequantize", info, dims, operands, (FLOAT4_E2M1FN.name, FLOAT8_E4M3FN), axis=axis,
+        block_size=block_size, packed=packed, shape=shape, options=options,
+    )  # fmt: skip
+
+
 def _number(info: Any, dims: _Dims, x: Any, value: Any, fmt: str, **options: Any) -> Any:
     return torch.ops.lowprec.number(x, value, fmt, **options), None
 
@@ -190,6 +302,12 @@ RULES: dict[str, Callable[..., Any]] = {
     "quantize_linear": _quantize_linear,
     "dequantize_linear": _dequantize_linear,
     "dynamic_quantize_linear": _dynamic_quantize_linear,
+    "absmax_scale": _absmax_scale,
+    "minmax_scale": _minmax_scale,
+    "mx_quantize": _mx_quantize,
+    "mx_dequantize": _mx_dequantize,
+    "nvfp4_quantize": _nvfp4_quantize,
+    "nvfp4_dequantize": _nvfp4_dequantize,
     "number": _number,
 }
 """The batch rule of each operator."""

@@ -14,6 +14,7 @@ from .format import Format
 __all__ = [
     "DEFAULT_RANDOM_BITS",
     "FIRST",
+    "MOST_RANDOM_BITS",
     "NAN_RULES",
     "OVERFLOWS",
     "PARAMETERS",
@@ -50,7 +51,7 @@ DEFAULT_RANDOM_BITS = 16
 FIRST = 0
 """The default `offset`: the place of the first element of a stream."""
 
-_MOST_RANDOM_BITS = 32
+MOST_RANDOM_BITS = 32
 _SEEDS = 1 << 64
 _OFFSETS = 1 << 63
 
@@ -112,7 +113,7 @@ def _within(value: object, first: int, end: int, parameter: str, last: str) -> i
 
 def check_random_bits(random_bits: object, parameter: str = "random_bits") -> int:
     """Return a number of random bits, or raise ValueError."""
-    return _within(random_bits, 1, _MOST_RANDOM_BITS + 1, parameter, str(_MOST_RANDOM_BITS))
+    return _within(random_bits, 1, MOST_RANDOM_BITS + 1, parameter, str(MOST_RANDOM_BITS))
 
 
 def make_stream(seed: object, offset: object) -> Stream:

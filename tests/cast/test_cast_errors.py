@@ -178,3 +178,13 @@ def test_attributes_that_do_not_concern_the_target_are_ignored() -> None:
 def test_other_calls(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "text", [np.array(["0.3"]), np.array(["0.3"], object), np.array(["0.3"], np.dtypes.StringDType())]
+)
+def test_text_has_no_codes(text: np.ndarray) -> None:
+    for packed in (False, True):
+        with pytest.raises(TypeError, match="`x` must hold bools, integers, real floats; got dtype"):
+            lp.encode(text, "float4_e2m1fn", packed=packed)
+    assert lp.encode(lp.cast(text, "float16"), "float16").tolist() == [0x34CD]

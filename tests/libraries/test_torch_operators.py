@@ -193,6 +193,22 @@ def _samples() -> Iterator[tuple[Any, tuple[Any, ...], dict[str, Any]]]:
     yield OPERATORS.dequantize_linear, (x.to(torch.int8).t(), scale, zero), {"axis": 1}
     yield OPERATORS.dequantize_linear, (codes, scale[0]), {"packed": True, "shape": [3, 6], "source": "int4"}
     yield OPERATORS.number, (x, 0.3, "float16"), {}
+    for view in (x, x.t(), x[:, ::2], x[:1].expand(3, 6), images, x[:0], x[:, :0]):
+        yield OPERATORS.absmax_scale, (view, "int8"), {}
+        yield OPERATORS.absmax_scale, (view, "int8"), {"axis": [0], "scale_format": "float8_e8m0fnu"}
+        yield OPERATORS.minmax_scale, (view, "int4"), {"axis": [-1], "block_size": [4]}
+        yield OPERATORS.minmax_scale, (view, "uint8"), {"axis": [1, 0], "block_size": [2, 3]}
+        yield OPERATORS.mx_quantize, (view,), {"axis": 0, "block_size": 3}
+        yield OPERATORS.mx_quantize, (view, "int8"), {"swizzled": True}
+        yield OPERATORS.nvfp4_quantize, (view,), {"packed": True}
+        yield OPERATORS.nvfp4_quantize, (view, scale[:1]), {"rounding": "stochastic", "seed": -2, "random_bits": 3}
+        elements, powers = lp.mx_quantize(view.contiguous(), "float6_e2m3fn", axis=0, block_size=2)
+        yield OPERATORS.mx_dequantize, (elements, powers), {"source": "float6_e2m3fn", "axis": 0, "block_size": 2}
+        packed = lp.pack(elements, "float6_e2m3fn"), powers
+        held = {"source": "float6_e2m3fn", "axis": 0, "block_size": 2, "packed": True, "shape": list(view.shape)}
+        yield OPERATORS.mx_dequantize, packed, held
+        yield OPERATORS.nvfp4_dequantize, lp.nvfp4_quantize(view), {"output_dtype": "bfloat16"}
+    yield OPERATORS.nvfp4_quantize, (x.clone().requires_grad_(), scale[0].clone().requires_grad_()), {}
 
 
 def test_operators_are_what_they_say() -> None:
@@ -359,7 +375,8 @@ def test_undefined_types_count_as_none() -> None:
 def test_what_holds_the_operators() -> None:
     assert lowprec.torch_ops.LIBRARY.ns == "lowprec"
     assert {name.split("::")[1] for name in torch._C._dispatch_get_all_op_names() if name.startswith("lowprec::")} == {
-        "bitcast", "cast", "decode", "dequantize_linear", "dynamic_quantize_linear", "encode", "number",
+        "absmax_scale", "bitcast", "cast", "decode", "dequantize_linear", "dynamic_quantize_linear", "encode",
+        "minmax_scale", "mx_dequantize", "mx_quantize", "number", "nvfp4_dequantize", "nvfp4_quantize",
         "quantize_linear",
     }  # fmt: skip
 

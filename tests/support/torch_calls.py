@@ -79,5 +79,41 @@ CALLS: dict[str, Callable[[Any], Any]] = {
         block_size=4, packed=True, shape=(6, 8), output_dtype="bfloat16",
     ),
     "dynamic": lambda x: lp.dynamic_quantize_linear(x[1:]),
+    "absmax": lambda x: lp.absmax_scale(x, "float8_e4m3fn"),
+    "absmax per axis": lambda x: lp.absmax_scale(x, "int8", axis=-2, scale_format="bfloat16"),
+    "absmax blocks": lambda x: lp.absmax_scale(
+        x.t(), "float4_e2m1fn", axis=0, block_size=3, scale_format="float8_e8m0fnu", scale_rule="rceil"
+    ),
+    "absmax tiles": lambda x: lp.absmax_scale(x.double(), _ROW, axis=(1, -2), block_size=(3, 4)),
+    "minmax": lambda x: lp.minmax_scale(x, "uint8"),
+    "minmax per axis": lambda x: lp.minmax_scale(x.bfloat16(), "int4", axis=1),
+    "minmax blocks": lambda x: lp.minmax_scale(x, 21, axis=1, block_size=5),
+    "quantize by its absmax": lambda x: lp.quantize_linear(
+        x, lp.absmax_scale(x, "int8", axis=0), axis=0, output_dtype="int8"
+    ),
+    "mx": lambda x: lp.mx_quantize(x, block_size=4),
+    "mx to int8": lambda x: lp.mx_quantize(x.half(), "int8", axis=0, block_size=64, specials="ignore"),
+    "mx packed": lambda x: lp.mx_quantize(x[:, :7].t(), "float6_e3m2fn", scale_rule="even", packed=True),
+    "mx swizzled": lambda x: lp.mx_quantize(x, "float8_e4m3fn", block_size=3, swizzled=True),
+    "mx stochastic": lambda x: lp.mx_quantize(x, rounding="stochastic", seed=2**64 - 3, random_bits=5, offset=9),
+    "mx into": lambda x: lp.mx_quantize(
+        x, out=(torch.zeros(6, 8, dtype=torch.uint8), torch.zeros(6, 1, dtype=torch.float8_e8m0fnu))
+    ),
+    "mx values": lambda x: lp.mx_dequantize(*lp.mx_quantize(x, block_size=4), source=23, block_size=4),
+    "mx values of int8": lambda x: lp.mx_dequantize(*lp.mx_quantize(x, "int8"), output_dtype="bfloat16"),
+    "mx values packed": lambda x: lp.mx_dequantize(
+        *lp.mx_quantize(x, "float6_e2m3fn", axis=0, block_size=2, packed=True), source="float6_e2m3fn", axis=0,
+        block_size=2, packed=True, shape=x.shape,
+    ),
+    "nvfp4": lambda x: lp.nvfp4_quantize(x, block_size=4),
+    "nvfp4 of a double": lambda x: lp.nvfp4_quantize(x.double(), axis=0, scale_rule="torchao", packed=True),
+    "nvfp4 by a number": lambda x: lp.nvfp4_quantize(x, global_scale=0.3, swizzled=True),
+    "nvfp4 by a tensor": lambda x: lp.nvfp4_quantize(x, global_scale=_BLOCKS[:1, 0], specials="ignore"),
+    "nvfp4 stochastic": lambda x: lp.nvfp4_quantize(x, global_scale=_BLOCKS[0, 0], rounding="stochastic_a", seed=5),
+    "nvfp4 values": lambda x: lp.nvfp4_dequantize(*lp.nvfp4_quantize(x), output_dtype="float16"),
+    "nvfp4 values, a number": lambda x: lp.nvfp4_dequantize(*lp.nvfp4_quantize(x, global_scale=2)[:2], 2),
+    "nvfp4 values packed": lambda x: lp.nvfp4_dequantize(
+        *lp.nvfp4_quantize(x, packed=True, swizzled=True), packed=True, shape=(6, 8), swizzled=True
+    ),
     "to_torch": lambda x: lp.to_torch(lp.encode(x, "int4"), "int4"),
 }  # fmt: skip
