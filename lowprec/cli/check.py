@@ -11,7 +11,7 @@ from ..checkpoints.checking.check import check
 from ..checkpoints.progress import STYLES
 from ..spec.counted_text import count_text
 from .format_arguments import byte_size
-from .messages import print_result
+from .messages import print_result, with_options
 
 __all__ = ["add_command"]
 
@@ -41,7 +41,7 @@ def _run(options: argparse.Namespace) -> int:
     else:
         incomplete = "; not all was checked" if any(one.kind == "unchecked" for one in findings) else ""
         total = f"{options.folder}: {count_text(errors, 'error')}{incomplete}"
-        print_result("\n".join([*map(str, findings), total]))
+        print_result(with_options("\n".join([*map(str, findings), total]), options))
     return 1 if errors else 0
 
 

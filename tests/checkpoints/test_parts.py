@@ -54,8 +54,9 @@ def test_a_folder_without_an_index(left_out: tuple[str, ...], text: str, capsys:
         assert fail(*command, capsys=capsys) == said
     with pytest.raises(FileError, match=text):
         lp.checkpoints.open("m")
-    assert [str(one) for one in check("m")] == [f"error: {said}"]
+    assert [str(one) for one in check("m")] == [f"error: {said.replace('--part', '`part`')}"]
     assert main(["check", "m"]) == 1
+    assert capsys.readouterr().out.splitlines()[0] == f"error: {said}"
 
 
 def test_an_index_that_names_missing_shards(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +67,7 @@ def test_an_index_that_names_missing_shards(capsys: pytest.CaptureFixture[str]) 
     )
     for command in commands("m")[:2]:
         assert fail(*command, capsys=capsys) == said
-    assert [str(one) for one in check("m")] == [f"error: {said}"]
+    assert [str(one) for one in check("m")] == [f"error: {said.replace('--part', '`part`')}"]
 
 
 def test_a_whole_folder_needs_no_index() -> None:
@@ -115,7 +116,7 @@ def test_some_shards_are_taken(resume: bool, capsys: pytest.CaptureFixture[str])
     )
     assert sorted(path.name for path in Path("out").iterdir()) == ["config.json", FIRST, THIRD]
     assert sorted(read_tensors(Path("out"))) == [P.format(0), P.format(2)]
-    with pytest.raises(FileError, match=f"out: {SECOND} is missing; --part takes"):
+    with pytest.raises(FileError, match=f"out: {SECOND} is missing; `part` takes"):
         inspect("out")
     assert run("inspect", "m", "--part", capsys=capsys).splitlines()[0].endswith("2 layers, 2 of 3 shards: 32 KiB")
     notes = [str(one) for one in check("m", part=True)]
