@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from support.browser import Visit
@@ -25,6 +26,61 @@ def test_the_bare_address_leads_to_the_start_page(visit: Visit) -> None:
     page = visit.go("")
     assert "/start" in page.url
     assert page.get_by_role("heading", level=1).inner_text() == "Start"
+
+
+@pytest.mark.parametrize("visit", [{}, {"phone": True, "dark": True}], indirect=True, ids=["wide", "phone"])
+def test_a_page_that_does_not_exist_is_named(visit: Visit) -> None:
+    page = visit.page
+    page.goto(f"{visit.address}/nosuchpage?x=3")
+    message = page.get_by_role("alert").filter(has_text="The explorer has no page nosuchpage.")
+    message.wait_for()
+    visit.settle()
+    assert message.is_visible()  # no dialog is over it, and the start page does not replace it
+    assert page.get_by_role("dialog").count() == 0
+    assert "/nosuchpage" in page.url
+    assert page.get_by_role("heading", level=1).all_inner_texts() == ["No such page"]
+    assert page.get_by_role("listitem").all_inner_texts() == [title for _, title, _ in PAGES]
+    page.get_by_role("link", name="Rounding", exact=True).click()
+    page.get_by_role("heading", level=1, name="Rounding", exact=True).wait_for()
+    visit.settle()
+    page.go_back()
+    message.wait_for()
+    page.goto(f"{visit.address}/roundign")
+    page.get_by_role("link", name="rounding", exact=True).click()  # did you mean
+    page.get_by_role("heading", level=1, name="Rounding", exact=True).wait_for()
+
+
+@pytest.mark.parametrize("path", ["%3Cb%3Ex", "no%20such", "restart"])
+def test_whatever_the_name_of_a_page_it_is_a_text(visit: Visit, path: str) -> None:
+    visit.page.goto(f"{visit.address}/{path}")
+    visit.page.get_by_role("alert").filter(has_text=unquote(path)).wait_for()
+    assert visit.page.locator("[role=alert] b").count() == 1
+
+
+@pytest.mark.parametrize("visit", [{}, {"phone": True}], indirect=True, ids=["wide", "phone"])
+def test_the_example_of_packing_opens_with_its_byte_in_sight(visit: Visit) -> None:
+    page = visit.page
+    if page.viewport_size["width"] > 390:
+        page.set_viewport_size({"width": 1280, "height": 900})
+    height = page.viewport_size["height"]
+    byte = page.get_by_text("byte 0 = 0x32", exact=True)
+
+    def is_in_sight() -> bool:
+        byte.wait_for()
+        page.wait_for_timeout(1000)  # what is drawn later moves nothing out of sight
+        visit.settle()
+        boxes = [part.bounding_box() for part in (page.get_by_role("heading", name="Packing"), byte)]
+        return all(0 <= box["y"] < box["y"] + box["height"] <= height for box in boxes)
+
+    visit.go("")
+    page.get_by_role("link", name="Two int4 in a byte").click()
+    assert is_in_sight()
+    page.goto(page.url)  # the link itself
+    assert is_in_sight()
+    page.get_by_role("textbox", name="Codes or numbers").fill("0x2 0x3 0x4")
+    page.get_by_role("textbox", name="Codes or numbers").press("Enter")
+    page.get_by_text("byte 1 = 0x04", exact=True).wait_for()
+    assert is_in_sight()
 
 
 def test_a_click_flips_a_bit(visit: Visit) -> None:
