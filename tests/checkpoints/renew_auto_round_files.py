@@ -3,11 +3,12 @@
 Each folder has some tensors of what `AutoRound.quantize_and_save` writes without data to calibrate with, and of
 config.json its description of the quantization. digests.json has the first 16 hex digits of the SHA-256 of each weight
 in float16, and its shape: as the layers multiply by it that transformers and auto-round make of the whole export or,
-where there are none for a CPU, as auto-round's `dequantize_gemm` computes it (AWQ); and the versions of the packages.
+where there are none for a CPU, as auto-round's `dequantize_gemm` computes it (AWQ); for llm_compressor, which is in the
+layout of compressed-tensors, as transformers and compressed-tensors dequantize it. And the versions of the packages.
 From the root of the repository:
 
     pip install torch==2.13.0 transformers==5.23.0 accelerate==1.15.0 safetensors==0.8.0 datasets==5.2.0 requests
-    pip install --no-deps auto-round==0.16.1 py-cpuinfo==9.0.0
+    pip install --no-deps compressed-tensors==0.20.0 loguru==0.7.3 auto-round==0.16.1 py-cpuinfo==9.0.0
     python tests/checkpoints/renew_auto_round_files.py
 """
 
@@ -26,7 +27,7 @@ import torch
 from auto_round import AutoRound
 from auto_round.export.export_to_awq.utils import dequantize_gemm
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
+from transformers import AutoModelForCausalLM, CompressedTensorsConfig, LlamaConfig, LlamaForCausalLM
 
 GOLDEN = Path(__file__).parent / "golden" / "auto_round"
 LAYER = "model.layers.0."
@@ -43,9 +44,11 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "5_bits": ("auto_round", {"bits": 5, "group_size": 32, "sym": False}),
     "awq": ("auto_round:auto_awq", {"bits": 4, "group_size": 32, "sym": False}),
     "awq_symmetric": ("auto_round:auto_awq", {"bits": 4, "group_size": 32, "sym": True}),
+    "llm_compressor_w4a16": ("llm_compressor", {"scheme": "W4A16", "group_size": 32}),
+    "llm_compressor_int8": ("llm_compressor", {"scheme": "INT8_W8A8"}),
     "mixed": ("auto_round", {"bits": 4, "group_size": 32, "sym": True, "layer_config": MIXED}),
 }
-PACKAGES = ("auto-round", "transformers", "torch")
+PACKAGES = ("auto-round", "compressed-tensors", "transformers", "torch")
 
 
 class NoTokenizer:
@@ -94,6 +97,13 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return result
 
 
+def dequantized_weights(folder: Path) -> dict[str, torch.Tensor]:
+    """Return the weights of compressed-tensors' linear layers."""
+    config = CompressedTensorsConfig(run_compressed=False)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float16, quantization_config=config)
+    return {name: one.detach().contiguous() for name, one in model.named_parameters() if name.endswith("_proj.weight")}
+
+
 def awq_weights(tensors: dict[str, torch.Tensor], size: int) -> dict[str, torch.Tensor]:
     """Return the weights of AWQ's tensors, outputs as rows."""
     modules = [name.removesuffix(".qweight") for name in tensors if name.endswith(".qweight")]
@@ -110,6 +120,7 @@ def main() -> None:
             source = export(name, Path(temporary))
             tensors = load_file(source / "model.safetensors")
             values = awq_weights(tensors, 32) if name.startswith("awq") else weights(source)
+            values = values or dequantized_weights(source)
             expected = {one: weight for one, weight in values.items() if one.startswith(KEPT)}
             entry = json.loads((source / "config.json").read_text())["quantization_config"]
         (GOLDEN / name).mkdir(parents=True)

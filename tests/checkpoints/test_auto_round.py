@@ -1,6 +1,7 @@
 """AutoRound's folders, and scales that are negative: byte for byte what auto-round's own layers multiply by.
 
-golden/auto_round is what auto-round 0.16.1 writes, and its digests are of what it reads (renew_auto_round_files.py).
+golden/auto_round is what auto-round 0.16.1 writes, and its digests are of what it and compressed-tensors read
+(renew_auto_round_files.py).
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ pytestmark = pytest.mark.usefixtures("working_folder")
 GOLDEN = Path(__file__).parent / "golden" / "auto_round"
 DIGESTS = json.loads((GOLDEN / "digests.json").read_text(encoding="utf-8"))
 NAMES = [name for name in DIGESTS if name != "versions"]
-SYMMETRIC = ("gptq", "gptq_rows", "gptqmodel", "3_bits", "awq_symmetric", "mixed")
+SYMMETRIC = (
+    "gptq", "gptq_rows", "gptqmodel", "3_bits", "awq_symmetric", "mixed", "llm_compressor_w4a16", "llm_compressor_int8",
+)  # fmt: skip
 P = "model.layers.0.mlp.up_proj"
 Config = dict[str, Any]
 
@@ -43,7 +46,7 @@ def test_folders_of_auto_round(name: str) -> None:
     for weight, (digest, shape) in DIGESTS[name].items():
         assert list(values[weight].shape) == shape
         assert hashlib.sha256(values[weight].tobytes()).hexdigest()[:16] == digest
-    assert not [one for one in values if "qweight" in one or "scales" in one]
+    assert not [one for one in values if "qweight" in one or "scale" in one]
     assert "quantization_config" not in Path("out/config.json").read_text(encoding="utf-8")
     assert not errors(GOLDEN / name)
 
@@ -51,11 +54,12 @@ def test_folders_of_auto_round(name: str) -> None:
 @pytest.mark.parametrize("name", SYMMETRIC)
 def test_half_of_symmetric_scales_are_negative(name: str) -> None:
     with lp.checkpoints.open(GOLDEN / name) as opened:
-        weight = f"{P.replace('up', 'down')}.scales"
-        assert 0.3 < (opened.read(weight, raw=True) < 0).mean() < 0.7
-        some = opened.read(weight.replace("scales", "weight"), rows=slice(3, 9), dtype="float16")
+        weight = f"{P.replace('up', 'down')}.weight"
+        scales = f"{weight}_scale" if "llm_compressor" in name else weight.replace("weight", "scales")
+        assert 0.3 < (opened.read(scales, raw=True) < 0).mean() < 0.7
+        some = opened.read(weight, rows=slice(3, 9), dtype="float16")
     convert(GOLDEN / name, "out", to="float16")
-    assert some.tobytes() == read_tensors(Path("out"))[weight.replace("scales", "weight")][3:9].tobytes()
+    assert some.tobytes() == read_tensors(Path("out"))[weight][3:9].tobytes()
 
 
 def test_a_module_of_16_bits_is_listed() -> None:
