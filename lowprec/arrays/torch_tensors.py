@@ -9,7 +9,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["EAGER", "LOWEST", "advice", "check_tensor", "dispatched", "eager", "mark_written", "transformed"]
+__all__ = [
+    "EAGER", "LOWEST", "advice", "check_tensor", "compiling", "dispatched", "eager", "mark_written", "recorded",
+    "transformed",
+]  # fmt: skip
 
 LOWEST = 1 << 16
 """No process has memory below this address: a tensor that seems to start there has none."""
@@ -38,6 +41,26 @@ def transformed() -> Any:
         return True
     inside = torch._C
     return inside._len_torch_dispatch_stack() > 0 or inside._are_functorch_transforms_active() or inside._is_tracing()
+
+
+def compiling() -> bool:
+    """Whether torch.compile reads this call."""
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.compiler.is_dynamo_compiling())
+
+
+def recorded(x: Any) -> bool:
+    """Whether torch writes what is called with a tensor down in a graph, where the result of NumPy would be a constant.
+
+    So it is under `torch.compile`, `torch.export`, `make_fx` and `torch.jit.trace`.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(x, torch.Tensor):
+        return False
+    if torch.compiler.is_dynamo_compiling():
+        return True
+    proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
+    return bool(torch._C._is_tracing()) or (proxies is not None and proxies.get_proxy_mode() is not None)
 
 
 def dispatched(x: Any, *operands: Any) -> bool:

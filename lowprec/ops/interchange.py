@@ -9,7 +9,7 @@ import array_api_compat as compat
 import numpy as np
 
 from ..arrays.libraries import carrier, extends, format_of, is_torch, namespace, reinterpret, to_host, to_torch_memory
-from ..arrays.torch_tensors import dispatched
+from ..arrays.torch_tensors import dispatched, recorded
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.cast_plan import copy_plan
@@ -58,7 +58,8 @@ def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
     Raises
     ------
     TypeError
-        If `x` is no array, holds text or complex numbers, or has nothing in it (torch's meta device, JAX's tracers).
+        If `x` is no array, holds text or complex numbers, has nothing in it (torch's meta device, JAX's tracers), or
+        is written down in a graph by torch, which would keep the result as a constant.
     ValueError
         If `fmt` is no format, or does not go with the dtype of `x`.
 
@@ -74,6 +75,10 @@ def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
     >>> y.dtype, y.tolist()
     (dtype(float8_e4m3fn), [1.0, 448.0])
     """
+    if recorded(x):
+        from . import torch_traced
+
+        return torch_traced.to_numpy(x, fmt)
     row = _held(x, fmt)
     return _codes(x, row, extend=False).view(row.dtype)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
+from ..arrays.torch_tensors import compiling
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, check_random_bits, make_stream, slot_bits
 from .codes import shape_of
 
@@ -56,6 +57,11 @@ def stochastic_bits(
     >>> lp.stochastic_bits(0, 2, offset=2).tolist() == lp.stochastic_bits(0, 4)[2:].tolist()
     True
     """
+    if compiling():
+        from . import torch_traced
+
+        numbers: np.ndarray[Any, Any] = torch_traced.stochastic_bits(seed, shape, bits, offset)
+        return numbers
     lengths, width, stream = shape_of(shape), check_random_bits(bits, "bits"), make_stream(seed, offset)
     numbers = np.empty(math.prod(lengths), f"u{slot_bits(width) // 8}")
     _kernels.random_numbers(stream.seed, stream.offset, width, numbers)

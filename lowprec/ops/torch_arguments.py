@@ -76,7 +76,7 @@ def stand_ins(options: dict[str, Any]) -> dict[str, Any]:
         value = options[name]
         if type(value) is int:
             if not first <= value < end:
-                raise ValueError(f"`{name}` must be an integer from {first} to {last}; got {value}")
+                raise ValueError(f"`{name}` must be an integer from {first} to {last}; got {fixed(value)}")
             value = other
         found[name] = value
     return found

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..spec.arguments import as_flag
 from ..spec.formats import FLOAT32, as_format
 from ..spec.opset_rules import NEWEST, Caller, cast_rules
 from ..spec.rounding_rules import RoundingOptions
+from . import interchange, random_numbers
 from . import torch_operators as torch_operators  # which registers them
 from .block_arguments import block_axis, check_tuple, output_format
 from .blocks import held_elements, mx_options
@@ -36,7 +38,8 @@ from .torch_arguments import (
 
 __all__ = [
     "absmax_scale", "bitcast", "cast", "cast_like", "decode", "dequantize_linear", "dynamic_quantize_linear", "encode",
-    "minmax_scale", "mx_dequantize", "mx_quantize", "nvfp4_dequantize", "nvfp4_quantize", "quantize_linear", "to_torch",
+    "minmax_scale", "mx_dequantize", "mx_quantize", "nvfp4_dequantize", "nvfp4_quantize", "quantize_linear",
+    "stochastic_bits", "to_numpy", "to_torch",
 ]  # fmt: skip
 
 torch: Any = import_module("torch")
@@ -316,3 +319,32 @@ def nvfp4_dequantize(elements: Any, scales: Any, global_scale: Any, *, swizzled:
     options["swizzled"] = as_flag(swizzled, "swizzled")
     factor = _operand(elements, global_scale, FLOAT32.name, "global_scale")
     return torch.ops.lowprec.nvfp4_dequantize.default(elements, scales, factor, **options)
+
+
+# ---- what returns NumPy arrays: torch.compile breaks the graph there
+
+
+def _apart(public: Callable[..., Any], advice: str) -> Any:
+    """Return a public function as torch.compile leaves it to Python: with `fullgraph=True` the reason is the error."""
+
+    def function(*arguments: Any) -> Any:
+        return public(*arguments)
+
+    reason = f"lowprec.{public.__name__} returns a NumPy array, which no graph of torch holds: {advice}"
+    return torch.compiler.disable(function, reason=reason)
+
+
+_INSTEAD = "use `lp.encode`, `lp.bitcast` or `lp.to_torch`, which return tensors"
+_to_numpy = _apart(interchange.to_numpy, _INSTEAD)
+stochastic_bits = _apart(
+    random_numbers.stochastic_bits, "call it outside, and give its numbers to the compiled function as a tensor"
+)
+
+
+def to_numpy(x: Any, fmt: object) -> Any:
+    """Call `lowprec.to_numpy` between two graphs, or raise TypeError where there is one alone."""
+    if torch.compiler.is_dynamo_compiling():
+        return _to_numpy(x, fmt)
+    raise TypeError(
+        f"`x` must be an array that torch does not trace, for a graph keeps NumPy's as constants: {_INSTEAD}"
+    )
