@@ -3,10 +3,10 @@
 For each preset golden/PRESET is the folder that llm-compressor writes; golden/digests.json has the first 16 hex digits
 of the SHA-256 of each tensor's bytes once `CompressedTensorsDequantizer` has made it bfloat16, those of the
 model before it was quantized, and the versions of the packages. golden/experts.json has types, shapes and digests of
-what llm-compressor makes of a model whose experts are one tensor each, golden/tied.json of one whose head is the
-embedding, and which modules it ignores in that model once transformers has loaded it. The pins of the packages exclude
-others, so run it in an environment of its own, from the root of the repository; with "llama", "experts" or "tied" for
-these alone:
+what llm-compressor makes of a mixture of experts, all of them in one tensor, and golden/tied.json of a model whose head
+is the embedding, and which modules it ignores in that model once transformers has loaded it. The pins of the packages
+exclude others, so run it in an environment of its own, from the root of the repository; with "llama", "experts" or
+"tied" for these alone:
 
     pip install llmcompressor==0.14.0.1 compressed-tensors==0.19.0 torch==2.13.0 ml_dtypes==0.6.0
     python tests/checkpoints/renew_golden_files.py
@@ -32,7 +32,9 @@ from support.tiny_models import experts, experts_config, llama, llama_config, ti
 GOLDEN = HERE / "golden"
 PRESETS = ("FP8_DYNAMIC", "FP8_BLOCK", "W8A8", "W4A16", "MXFP4A16", "MXFP8A16", "NVFP4A16")
 IGNORED = ["lm_head", "model.embed_tokens"]
-PRESETS_OF_OTHERS = ("FP8_DYNAMIC", "NVFP4A16")
+ROUTERS = "re:.*gate$"
+"""How llm-compressor's examples ignore the layers that choose among experts."""
+PRESETS_OF_TIED = ("FP8_DYNAMIC", "NVFP4A16")
 PACKAGES = ("llmcompressor", "compressed-tensors", "torch")
 
 
@@ -61,7 +63,9 @@ def versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in PACKAGES}
 
 
-def model_free(tensors: dict[str, Any], config: dict[str, Any], presets: tuple[str, ...]) -> dict[str, Any]:
+def model_free(
+    tensors: dict[str, Any], config: dict[str, Any], presets: tuple[str, ...], ignored: list[str]
+) -> dict[str, Any]:
     """Return what llm-compressor makes of the files of a model: its configuration, and digests."""
     from llmcompressor import model_free_ptq
 
@@ -71,7 +75,7 @@ def model_free(tensors: dict[str, Any], config: dict[str, Any], presets: tuple[s
         folder = write_folder(Path(temporary, "source"), tensors, config)
         for preset in presets:
             target = Path(temporary, preset)
-            model_free_ptq(str(folder), str(target), scheme=preset, ignore=IGNORED, device="cpu")
+            model_free_ptq(str(folder), str(target), scheme=preset, ignore=ignored, device="cpu")
             written = json.loads((target / "config.json").read_text(encoding="utf-8"))
             found = sorted(tensors_of(target).items())
             golden[preset] = {
@@ -82,8 +86,8 @@ def model_free(tensors: dict[str, Any], config: dict[str, Any], presets: tuple[s
 
 
 def renew_experts() -> None:
-    """Quantize a model whose experts are stored as one tensor each."""
-    golden = model_free(experts(), experts_config(), PRESETS_OF_OTHERS)
+    """Quantize a mixture of experts, all of which are in one tensor."""
+    golden = model_free(experts(), experts_config(), PRESETS, [*IGNORED, ROUTERS])
     (GOLDEN / "experts.json").write_text(json.dumps(golden, indent=1) + "\n")
 
 
@@ -94,9 +98,9 @@ def renew_tied() -> None:
     from transformers import AutoModelForCausalLM
 
     tensors, config = tied_llama()
-    golden = model_free(tensors, config, PRESETS_OF_OTHERS)
+    golden = model_free(tensors, config, PRESETS_OF_TIED, IGNORED)
     golden["ignored"] = {}
-    for preset in PRESETS_OF_OTHERS:
+    for preset in PRESETS_OF_TIED:
         with tempfile.TemporaryDirectory() as temporary:
             folder = write_folder(Path(temporary, "source"), tensors, config)
             model = AutoModelForCausalLM.from_pretrained(folder)

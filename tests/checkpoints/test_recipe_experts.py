@@ -30,12 +30,15 @@ from lowprec.checkpoints.recipes import compressed_tensors, modelopt
 Array = np.ndarray[Any, Any]
 RECIPES = [one.name for one in (*compressed_tensors.RECIPES, *modelopt.RECIPES)]
 DIGESTS: dict[str, Any] = json.loads((GOLDEN / "experts.json").read_text(encoding="utf-8"))
-PRESETS = {"fp8-dynamic": "FP8_DYNAMIC", "nvfp4a16": "NVFP4A16"}
+PRESETS = {
+    "fp8-dynamic": "FP8_DYNAMIC", "fp8-block": "FP8_BLOCK", "int8": "W8A8", "w4a16": "W4A16", "mxfp4a16": "MXFP4A16",
+    "mxfp8": "MXFP8A16", "nvfp4a16": "NVFP4A16",
+}  # fmt: skip
 GATE_UP, DOWN = f"{EXPERTS}.gate_up_proj", f"{EXPERTS}.down_proj"
 SINGLE = {
     f"{EXPERTS}.{number}.{projection}_proj.weight" for number in range(3) for projection in ("gate", "up", "down")
 }
-OTHERS = ["lm_head", "model.embed_tokens"]
+OTHERS, ROUTERS = ["lm_head", "model.embed_tokens"], "re:.*gate$"
 
 
 @pytest.fixture
@@ -139,7 +142,7 @@ def test_names_of_the_tensor_and_of_an_expert(stacked: Path, tmp_path: Path) -> 
 def test_a_kept_expert_is_listed_and_stays_as_it_was(stacked: Path, tmp_path: Path) -> None:
     convert(stacked, tmp_path / "out", recipe="fp8-dynamic", keep="*.experts.1.*")
     names = [f"{EXPERTS}.1.{projection}_proj" for projection in ("down", "gate", "up")]
-    assert configuration(tmp_path / "out")["quantization_config"]["ignore"] == [*OTHERS[:1], *OTHERS[1:], *names]
+    assert configuration(tmp_path / "out")["quantization_config"]["ignore"] == [*OTHERS, *names, ROUTERS]
     written = read_tensors(tmp_path / "out")
     for name in names:
         assert written[f"{name}.weight"].tobytes() == separate_experts()[f"{name}.weight"].tobytes()

@@ -56,9 +56,12 @@ def llama() -> dict[str, Array]:
 EXPERTS = "model.layers.0.mlp.experts"
 """The module of the experts."""
 
+ROUTER = "model.layers.0.mlp.gate.weight"
+"""What chooses among them."""
+
 
 def experts() -> dict[str, Array]:
-    """Return the tensors of a model like it, of one layer with three experts, the weights of all in two tensors.
+    """Return the tensors of a model like it, of one layer with a router and three experts, all of these in two tensors.
 
     What is hard to quantize is in some rows of gate, up and down projections of different experts. Gate and up of an
     expert have the same largest magnitude: llm-compressor's way without a model does not give them one second scale.
@@ -74,7 +77,12 @@ def experts() -> dict[str, Array]:
     gate_up[:, [2, INNER // 2 + 2], 5] = 4096, -4096
     down[0, 9] *= BFLOAT16.type(2.0**-100)
     down[2, 13, 4] = 30000
-    return {**tensors, f"{EXPERTS}.gate_up_proj": gate_up, f"{EXPERTS}.down_proj": down}
+    return {
+        **tensors,
+        ROUTER: _weights(3, HIDDEN * 3, random),
+        f"{EXPERTS}.gate_up_proj": gate_up,
+        f"{EXPERTS}.down_proj": down,
+    }
 
 
 def separate_experts() -> dict[str, Array]:

@@ -28,16 +28,21 @@ ARGUMENTS: dict[str, Any] = {
 TOWER = re.compile(r"(?:model\.)?(\w*(?:vision|visual|audio|multi_modal|projector|connector)\w*)(?:\.|$)")
 """What stands beside the language model, by the first part of the names of its modules."""
 
+ROUTER = r"re:.*gate$"
+"""What llm-compressor's examples ignore of mixtures of experts: layers that choose among experts, by any name."""
+
 
 def listed(kept: Set[str], quantized: Set[str]) -> list[str]:
     """Return how the entry ``ignore`` names the modules that are kept.
 
     transformers compares whole names, those of its own modules: ``model.vision_tower.encoder`` is stored as
-    ``vision_tower.vision_model.encoder`` by Gemma 3. So an expression stands for a tower that is kept as a whole.
+    ``vision_tower.vision_model.encoder`` by Gemma 3, and routers of Mixtral are ``mlp.gate``, stored as
+    ``block_sparse_moe.gate``. So expressions stand for routers, and for a tower that is kept as a whole.
     """
     towers = {match[1] for name in kept if (match := TOWER.match(name))}
-    expressions = {rf"re:.*\b{tower}\b" for tower in towers}
+    expressions = {rf"re:.*\b{tower}\b" for tower in towers} | {ROUTER}
     whole = {one for one in expressions if not any(re.match(one[3:], name) for name in quantized)}
+    whole = {one for one in whole if any(re.match(one[3:], name) for name in kept)}
     named = {name for name in kept if not any(re.match(one[3:], name) for one in whole)}
     return sorted(named | whole)
 
