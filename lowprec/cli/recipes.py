@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..checkpoints.containers.tensors import InMemory, StoredTensor
+from ..checkpoints.layouts.engine_limits import limits
 from ..checkpoints.progress import size_text
 from ..checkpoints.recipes.fnuz import CodeChange
 from ..checkpoints.recipes.recipe import Recipe
@@ -67,6 +68,15 @@ def change_text(change: CodeChange) -> str:
     return "\n".join(lines)
 
 
+def _limits_text(recipe: Recipe) -> Iterator[str]:
+    """Yield which versions of engines do not read what a recipe writes: nothing of it, or experts alone."""
+    scheme = recipe.scheme_of(BFLOAT16)
+    general = list(limits(recipe.layout, scheme, experts=False))
+    of_experts = [one for one in limits(recipe.layout, scheme, experts=True) if one not in general]
+    yield from (f"limits      {one}" for one in general)
+    yield from (f"limits      mixtures of experts: {one}" for one in of_experts)
+
+
 def recipe_text(recipe: Recipe) -> str:
     """Return what a recipe writes, from the objects that write it."""
     scheme = recipe.scheme_of(BFLOAT16)
@@ -75,6 +85,7 @@ def recipe_text(recipe: Recipe) -> str:
         f"{recipe.name}: {recipe.summary}",
         f"layout      {recipe.layout}",
         f"read by     {recipe.readers}",
+        *_limits_text(recipe),
         *([f"compared    {recipe.checked}"] if recipe.checked else []),
         f"arithmetic  {recipe.tool.name}",
         f"scheme      {scheme_text(scheme)}{own}",

@@ -17,6 +17,7 @@ from .files import check_files
 from .finding import Finding, Findings, merged
 from .ignored import check_head, check_ignored
 from .pairs import check_pairs
+from .readers import check_readers
 from .subject import Subject, subject_of
 from .values import check_values, nbytes_of_values
 
@@ -24,6 +25,7 @@ __all__ = ["check"]
 
 CHECKS = (
     check_layout, check_files, check_pairs, check_configuration, check_hf_quant_config, check_ignored, check_head,
+    check_readers,
 )  # fmt: skip
 """What is looked at in headers and configurations; the values of codes and scales are read after that."""
 
@@ -61,7 +63,8 @@ def check(
     -------
     Findings
         A list of `Finding`, the layouts first. A finding with `misread` is an error: an engine would take numbers for
-        what they are not, or refuse the checkpoint.
+        what they are not, or refuse the checkpoint. One of the kind "readers" is a warning: the checkpoint is what its
+        layout says, and a known version of an engine does not read it.
 
     Raises
     ------

@@ -10,7 +10,10 @@ from typing import Any
 from ...spec.counted_text import count_text
 from ...spec.notebook_html import html_block, html_table
 
-__all__ = ["Finding", "Findings", "merged", "name_text"]
+__all__ = ["READERS", "Finding", "Findings", "merged", "name_text"]
+
+READERS = "readers"
+"""The kind of findings about engines that do not read what is stored as it should be: warnings."""
 
 _NUMBER, _COUNT = re.compile(r"\d+"), re.compile(r"\b\d+\b")
 
@@ -23,7 +26,7 @@ class Finding:
     ----------
     kind : str
         What was looked at: ``"layout"``, ``"files"``, ``"scales"``, ``"configuration"``, ``"values"``, ``"types"``,
-        ``"unchecked"``.
+        ``"unchecked"``, ``"readers"``.
     misread : bool
         Whether an engine would misread or refuse the checkpoint.
     tensor : str
@@ -31,7 +34,7 @@ class Finding:
     text : str
         What is found.
     count : int
-        How many tensors of names that differ in numbers alone it is true of.
+        How many tensors it is true of, of names that differ in numbers alone; of any names where engines are warned of.
     """
 
     kind: str
@@ -42,7 +45,12 @@ class Finding:
 
     def __str__(self) -> str:
         about = f"{self._about()}: " if self.tensor else ""
-        return " ".join(f"{'error' if self.misread else 'note'}: {about}{self.text}".splitlines())
+        return " ".join(f"{self.level}: {about}{self.text}".splitlines())
+
+    @property
+    def level(self) -> str:
+        """How grave it is: ``"error"``, ``"warning"`` or ``"note"``."""
+        return "error" if self.misread else "warning" if self.kind == READERS else "note"
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON has for it."""
@@ -62,10 +70,7 @@ class Findings(list[Finding]):
     """What `check` returns: a list that notebooks show as a table."""
 
     def _repr_html_(self) -> str:
-        rows = [
-            ("error" if one.misread else "note", one.kind, one._about(), " ".join(one.text.splitlines()))
-            for one in self
-        ]
+        rows = [(one.level, one.kind, one._about(), " ".join(one.text.splitlines())) for one in self]
         errors = count_text(sum(one.misread for one in self), "error")
         return html_block(html_table([("finding", "kind", "tensor", "text"), *rows], f"check: {errors}"))
 
