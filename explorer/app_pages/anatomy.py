@@ -60,7 +60,8 @@ with right:
 st.header("The format", anchor=False)
 page_layout.show("format_card", facts=format_card.card(fmt))
 st.caption(
-    "A binade is the values from one power of two up to the next. 1 ≤ v < 2: from 1 up to, but not including, 2."
+    "A binade is the values from one power of two up to the next. 1 ≤ v < 2: from 1 up to, but not including, 2. "
+    + (format_card.binade_sentence(fmt) if fmt.is_float else "")
 )
 if view.has_binades(fmt):
     st.header("Binades", anchor=False)

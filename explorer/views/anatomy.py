@@ -102,8 +102,8 @@ class Anatomy:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the value is the number that was typed."""
-        return self.typed is None or (self.value.special == self.typed.special and not self.error)
+        """Whether the value is the number that was typed, and its sign is not lost."""
+        return self.typed is None or (self.value.special == self.typed.special and not self.error and not self.losses)
 
 
 def fields(code: int, fmt: Format) -> tuple[Field, ...]:

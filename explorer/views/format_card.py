@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from lowprec import Format, reference
 from lowprec.reference.exact_cast import Value
 from lowprec.reference.format_facts import FormatFacts
+from lowprec.spec.counted_text import count_text
 from lowprec.spec.formats import Kind
 
 from .numbers import code_text, power_form, short
 
-__all__ = ["Fact", "RangeEnd", "card", "comparison", "range_end"]
+__all__ = ["Fact", "RangeEnd", "binade_sentence", "card", "comparison", "range_end"]
 
 _FEW = (2, 3)
 """Numbers of formats of which one can see at a glance where they differ."""
@@ -41,6 +42,29 @@ def range_end(fmt: Format) -> RangeEnd:
     """Return why the values of a format end with the largest one."""
     facts = reference.format_facts(fmt)
     return RangeEnd(fmt, facts.largest, reference.encode(facts.largest, fmt), facts.why_it_ends)
+
+
+def binade_sentence(fmt: Format) -> str:
+    """Return how many values a float has from one power of two up to the next, and why the last binade has fewer."""
+    facts = reference.format_facts(fmt)
+    full, last = facts.values_per_binade, facts.values_in_last_binade
+    if full is None:
+        return f"The last binade has {count_text(last, 'value')}, fewer than the bits of mantissa tell apart."
+    if not fmt.mantissa_bits:
+        return "Without bits of mantissa every binade of normal values has 1 value."
+    told = f"{count_text(fmt.mantissa_bits, 'bit')} of mantissa tell{'s' * (fmt.mantissa_bits == 1)}"
+    if last == full:
+        return f"{told} {count_text(full, 'value')} apart in every binade of normal values."
+    taken = [name for name, ranges in (("Inf", facts.inf_codes), ("NaN", facts.nan_codes)) if _follows(ranges, facts)]
+    why = f", as {' and '.join(taken)} take{'s' * (len(taken) == 1)} the other codes" if taken else ""
+    return f"{told} {full} values apart in every binade of normal values but the last, which has {last}{why}."
+
+
+def _follows(ranges: Sequence[tuple[int, int]], facts: FormatFacts) -> bool:
+    """Whether codes of a special value lie in the last binade, above the largest value."""
+    largest = reference.encode(facts.largest, facts.format)
+    end = largest + facts.format.mantissa_mask + 1 & ~facts.format.mantissa_mask
+    return any(largest < first < end for first, _ in ranges)
 
 
 def card(fmt: Format) -> tuple[Fact, ...]:
@@ -76,7 +100,7 @@ def _texts(facts: FormatFacts) -> dict[str, str]:
         "code of −0": "none" if facts.negative_zero is None else code_text(facts.negative_zero, fmt),
         "subnormal codes": str(facts.subnormal_codes),
         "different numbers": short(Value.of(facts.numbers), 12),
-        "values in each binade": _per_binade(facts),
+        "values per normal binade": _per_binade(facts),
         "values v, 1 ≤ v < 2": _from_one(facts),
         "bits of precision": str(facts.significant_bits),
         "decimal digits": f"≈{facts.digits:.1f}",

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from lowprec.spec.formats import FLOAT8_E4M3FN
+
+from .format_card import binade_sentence
+
 __all__ = ["QUESTIONS", "UNANSWERED", "Question", "verdict"]
 
 UNANSWERED = "none"
@@ -29,7 +33,7 @@ QUESTIONS: tuple[Question, ...] = (
         "How many values of float8_e4m3fn are there from 1 up to, but not including, 2?",
         ("3", "7", "8", "16"),
         2,
-        "Three bits of mantissa tell 8 values apart in every binade of normal values.",
+        binade_sentence(FLOAT8_E4M3FN),
         "anatomy",
         {"fmt": "float8_e4m3fn", "at": "1"},
     ),

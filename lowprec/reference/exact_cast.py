@@ -22,7 +22,7 @@ from .exact_values import (
     nan_by_sign,
     signed_code,
 )
-from .rounding import check_random, decide_rounded
+from .rounding import EXACT, NO_MINUS_ZERO, check_random, decide_rounded
 
 __all__ = [
     "Value",
@@ -57,7 +57,7 @@ def _overflow(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
 def _below_zero(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
     """Return what a format without sign, but with a zero, has for what is negative."""
     if not value.special and 2 * value.magnitude <= magnitude_of(1, fmt):
-        return 0, "rounds to zero" if value.magnitude else "exact: x is a value of the format"
+        return 0, "rounds to zero" if value.magnitude else NO_MINUS_ZERO
     if fmt.nan is NaNRule.NONE or (rules.saturate and fmt.bits <= 8):
         return 0, "negative: zero, the least value of a format without sign"
     return nan_by_sign(False, fmt)[0], "negative without saturate: NaN, the format has no sign"
@@ -76,7 +76,10 @@ def _nearest_even(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str
         return _overflow(value, fmt, rules)
     winner = "upper" if goes_up != value.negative else "lower"
     why = f"nearer to the {winner} neighbour" if side else f"tie: the {winner} neighbour is even"
-    return signed_code(code, value.negative, fmt), "exact: x is a value of the format" if below == above else why
+    signed = signed_code(code, value.negative, fmt)
+    if below == above:
+        why = EXACT if signed or not value.negative else NO_MINUS_ZERO
+    return signed, why
 
 
 def _power(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
@@ -90,7 +93,8 @@ def _power(value: Value, fmt: Format, rules: CastRules) -> tuple[int, str]:
     below, above = bracket(value.magnitude, fmt)
     fraction = value.magnitude / magnitude_of(below, fmt)
     goes_up = {"up": fraction > 1, "down": False, "nearest": 2 * fraction >= 3}[rules.round_mode]
-    why = "exact: x is a power of two" if below == above else f"round_mode {rules.round_mode} with f = |x| / lower"
+    exact = "|x| is a power of two" if value.negative else "exact: x is a power of two"
+    why = exact if below == above else f"round_mode {rules.round_mode} with f = |x| / lower"
     return above if goes_up else below, f"{why}{sign}"
 
 
@@ -103,8 +107,12 @@ def decide(value: Value, fmt: Format, rules: CastRules, random: int | None = Non
             return 0, "NaN and Inf become 0"
         truncated = int(value.number)
         code = truncated % 2**fmt.bits
-        why = "exact: x is an integer" if truncated == value.number else "truncated toward zero"
-        return code, why if decode(code, fmt).number == truncated else f"{why}, then modulo 2**{fmt.bits}"
+        is_whole, wraps = truncated == value.number, decode(code, fmt).number != truncated
+        if wraps:
+            return code, f"{'out of range:' if is_whole else 'truncated toward zero, then'} modulo 2**{fmt.bits}"
+        if not value.magnitude and value.negative:
+            return code, NO_MINUS_ZERO
+        return code, "exact: x is an integer" if is_whole else "truncated toward zero"
     if rules.rounding is not None:
         return decide_rounded(value, fmt, rules.rounding, random)
     if value.special == "nan":

@@ -15,9 +15,20 @@ from ..spec.formats import Format
 from ..spec.rounding_rules import Rounding
 from .exact_values import Value, canonical_nan, finite_count, nan_by_sign, signed_code
 
-__all__ = ["Place", "check_random", "decide_rounded", "encode_rounded", "goes_away", "lots_for_upper", "place_of"]
+__all__ = [
+    "EXACT",
+    "NO_MINUS_ZERO",
+    "Place",
+    "check_random",
+    "decide_rounded",
+    "encode_rounded",
+    "goes_away",
+    "lots_for_upper",
+    "place_of",
+]
 
-_EXACT = "exact: x is a value of the format"
+EXACT = "exact: x is a value of the format"
+NO_MINUS_ZERO = "zero: the format has no -0"
 
 
 class Place(NamedTuple):
@@ -119,7 +130,7 @@ def goes_away(place: Place, negative: bool, rounding: Rounding, random: int | No
     """Return whether a number becomes the neighbour farther from zero, and why."""
     is_odd = place.lower % 2 == 1
     if not place.fraction:
-        return False, _EXACT
+        return False, EXACT
     if random is not None:
         return _stochastic(place.fraction, random, negative, rounding)
     if rounding.mode.startswith("nearest"):
@@ -197,9 +208,10 @@ def decide_rounded(value: Value, fmt: Format, rounding: Rounding, random: int | 
     if value.special == "nan":
         return _nan(value.negative, fmt, rounding.nan)
     negative = value.negative and fmt.has_zero
-    note = ", the sign of x is ignored" if value.negative and not negative else ""
     code, why = _decide_number(Value(value.magnitude, negative, value.special), fmt, rounding, random)
-    return code, why + note
+    if not value.negative or negative:
+        return code, why
+    return code, f"{'|x| is a value of the format' if why == EXACT else why}, the sign of x is ignored"
 
 
 def _decide_number(value: Value, fmt: Format, rounding: Rounding, random: int | None) -> tuple[int, str]:
@@ -212,7 +224,7 @@ def _decide_number(value: Value, fmt: Format, rounding: Rounding, random: int | 
         if not fmt.has_zero:
             return _below(False, True, fmt, rounding)
         code = signed_code(0, negative, fmt)
-        return code, _EXACT if code or not negative else "zero: the format has no -0"
+        return code, EXACT if code or not negative else NO_MINUS_ZERO
     place = place_of(value.magnitude, fmt)
     away, why = goes_away(place, negative, rounding, random)
     code = place.lower + away

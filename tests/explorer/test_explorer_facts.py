@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import product
 
 import pytest
+from support.custom_formats import SMALL
 from support.explorer_pages import healthy, page, texts
 from support.explorer_states.described import DESCRIBED
 
-from lowprec import as_format, reference
+from lowprec import Format, as_format, explain, reference
 from lowprec.explorer import templates
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import COMPARED_NAMES, FORMAT_NAMES
 from lowprec.explorer.views import format_card
-from lowprec.explorer.views.anatomy import anatomy
+from lowprec.explorer.views.anatomy import anatomy, facts
+from lowprec.explorer.views.conversion import conversion, loss_text
 from lowprec.explorer.views.losses import losses_of
 from lowprec.reference.losses import LOSSES, Loss
 
@@ -34,7 +37,7 @@ CARD = {
     "code of −0": "0x80",
     "subnormal codes": "14",
     "different numbers": "253",
-    "values in each binade": "8; 7 in the last",
+    "values per normal binade": "8; 7 in the last",
     "values v, 1 ≤ v < 2": "8, 7 of them above 1",
     "bits of precision": "4",
     "decimal digits": "≈1.2",
@@ -53,7 +56,7 @@ def test_the_card_of_e4m3fn() -> None:
         ("float8_e5m2", {"NaN codes": "0x7D–0x7F, 0xFD–0xFF", "Inf codes": "0x7C, 0xFC"}),
         (FNUZ, {"NaN codes": "0x80", "code of −0": "none", "bias": "8", "largest": "240"}),
         ("float8_e8m0fnu", {"bits": "8: 8 exponent", "lowest": "2^-127 ≈5.87747e-39", "values v, 1 ≤ v < 2": "1"}),
-        ("int8", {"bits": "8: 1 sign + 7 value", "values in each binade": "1, then double; 64 in the last"}),
+        ("int8", {"bits": "8: 1 sign + 7 value", "values per normal binade": "1, then double; 64 in the last"}),
         ("bool", {"bits": "8: every byte but 0 is True", "different numbers": "2", "eps: from 1 to the next": "none"}),
         ("binary3p1uf", {"in ONNX": "no", "bits": "3: 3 exponent"}),
         ("float6_e2m3fn", {"values v, 1 ≤ v < 2": "8, 7 of them above 1", "NaN codes": "none", "largest": "7.5"}),
@@ -73,7 +76,7 @@ def test_two_and_three_formats_show_where_they_differ() -> None:
     assert differing["code of −0"] == ("0x80", "none")
     assert set(differing) == {
         "bias", "largest", "why it ends there", "lowest", "smallest normal", "smallest > 0", "NaN codes", "code of −0",
-        "different numbers", "values in each binade",
+        "different numbers", "values per normal binade",
     }  # fmt: skip
     three = format_card.comparison([as_format(name) for name in (E4M3, FNUZ, "float8_e5m2")])
     assert {"Inf codes", "bits"} <= {fact.name for fact in three if fact.differs}
@@ -89,6 +92,69 @@ def test_the_end_of_every_format(names: tuple[str, ...]) -> None:
         html = templates.render("range_end", end=end)
         assert end.why in html
         assert f"The largest value of {name} is " in html
+
+
+def counts_of(fmt: Format) -> tuple[list[int], set[str]]:
+    """Return how many positive normal values each binade has, and what the codes above the largest value there are."""
+    numbers, above = [], set()
+    for code in range(fmt.magnitude_mask + 1):
+        value = reference.decode(code, fmt)
+        if value.special:
+            above.add((code, value.special))
+        elif value.magnitude and (code > fmt.mantissa_mask or not fmt.has_zero):
+            numbers.append((code, value.number))
+    binades = Counter(reference.binade_of(reference.Value(number)) for _, number in numbers)
+    last = max((code for code, _ in numbers), default=0)
+    return [binades[e] for e in sorted(binades)], {
+        {"inf": "Inf", "nan": "NaN"}[special]
+        for code, special in above
+        if code >> fmt.mantissa_bits == last >> fmt.mantissa_bits
+    }
+
+
+FLOATS = [fmt for fmt in [*map(format_named, (*FORMAT_NAMES, *DESCRIBED)), *SMALL[::5]]
+          if fmt.is_float and fmt.bits <= 16 and fmt.bias < 1000]  # fmt: skip
+
+
+@pytest.mark.parametrize("fmt", FLOATS, ids=lambda fmt: fmt.name)
+def test_what_is_said_of_binades_is_true_of_all_codes(fmt: Format) -> None:
+    *before, last = counts_of(fmt)[0] or [0]
+    full = 2**fmt.mantissa_bits
+    assert set(before) <= {full}
+    said = {fact.name: fact.texts[0] for fact in format_card.card(fmt)}["values per normal binade"]
+    sentence = format_card.binade_sentence(fmt)
+    if not before and last < full:
+        assert "last" in said
+        assert "every" not in sentence
+    elif last == full:
+        assert said == str(full)
+        assert sentence.endswith(
+            f"{full} values apart in every binade of normal values."
+            if full > 1
+            else "every binade of normal values has 1 value."
+        )
+    else:
+        assert said == f"{full}; {last} in the last"
+        assert f"tell {full} values apart in every binade of normal values but the last, which has {last}" in (
+            sentence.replace("tells", "tell")
+        )
+        assert set(re.findall("Inf|NaN", sentence)) == counts_of(fmt)[1]
+
+
+@pytest.mark.parametrize("name", FORMAT_NAMES)
+def test_no_page_says_exact_above_a_loss(name: str) -> None:
+    target = as_format(name)
+    for x, source in product(("-0", "-1", "-2", "2", "300", "0", "1"), ("float32", E4M3, FNUZ, "int8")):
+        explanation = explain(x, target)
+        code = reference.encode(x, source)
+        cast = conversion(code, as_format(source), target)
+        shown = [
+            (losses_of(explanation), templates.render("rounding_result", explanation=explanation)),
+            (losses_of(cast.explanation), f"{cast.rule} {loss_text(cast)}"),
+            (anatomy(x, target).losses, str(facts(anatomy(x, target)))),
+        ]
+        for losses, html in shown:
+            assert not losses or not re.search(r"exact\b(?! decimal)|nothing was lost", html), (x, source, losses, html)
 
 
 # ---- pages

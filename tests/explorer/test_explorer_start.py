@@ -188,6 +188,18 @@ def test_a_right_answer_is_right(question: Question) -> None:
     assert said == {index: index == question.right for index in said}
 
 
+def test_the_answer_on_binades_is_true_of_the_last_one() -> None:
+    values = [reference.decode(code, E4M3) for code in range(1, 128)]
+    counts = [sum(not one.special and Fraction(2) ** e <= one.number < Fraction(2) ** (e + 1) for one in values)
+              for e in range(-6, 9)]  # fmt: skip
+    assert counts == [8] * 14 + [7]
+    (why,) = (question.why for question in QUESTIONS if question.name == "values")
+    assert why == (
+        "3 bits of mantissa tell 8 values apart in every binade of normal values but the last, which has 7, as NaN "
+        "takes the other codes."
+    )
+
+
 def test_questions_answer() -> None:
     test = healthy(page("start"))
     assert "lp-answer" not in texts(test)

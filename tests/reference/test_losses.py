@@ -182,6 +182,21 @@ def test_a_sentence_stands_exactly_where_the_kind_of_value_changed(fmt: Format) 
     assert {"loses NaN", "loses Inf"} <= seen or fmt.is_float
 
 
+@pytest.mark.one_in(7)
+@pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)
+def test_the_rule_says_exact_where_nothing_is_lost_and_there_alone(fmt: Format) -> None:
+    values = [reference.decode(code, fmt) for code in (0, 1, 2, fmt.code_mask // 2, fmt.code_mask)]
+    for x, options in product([*numbers_of(fmt), "-0", "-1", "-2", "2", "300", *values], options_of(fmt)):
+        found = lp.explain(x, fmt, **options)
+        same = (found.x.special, found.x.magnitude, found.x.negative) == (
+            found.value.special, found.value.magnitude, found.value.negative
+        )  # fmt: skip
+        if "exact" in found.rule:
+            assert reference.losses(found) == (), (x, options, found)
+        if fmt.kind is not Kind.BOOL and not found.x.special:
+            assert found.rule.startswith("exact: x is ") == same, (x, options, found)
+
+
 def texts_of(value: reference.Value) -> set[str]:
     """Return the short texts of a value."""
     return {number_text(value, digits) for digits in (6, 9, 17)}
