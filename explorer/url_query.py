@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from lowprec import Format
+from lowprec.spec.counted_text import count_text
 
 from .format_names import any_format, checked_name
 
@@ -37,6 +38,7 @@ LONGEST = 4000
 
 _LONGEST_NUMBER = 40
 _LONGEST_QUOTED = 40
+_MOST_PROBLEMS = 3
 
 _INTEGER = re.compile(r"-?[0-9]{1,20}")
 
@@ -48,6 +50,36 @@ S = TypeVar("S")
 
 def _field(default: Any, parse: Callable[[str], Any], show: Callable[[Any], str] = str) -> Any:
     return dataclasses.field(default=default, metadata={"parse": parse, "show": show})
+
+
+class _PartlyWrongError(ValueError):
+    """Parts of a list are wrong: `problems` says of each what and what follows, `kept` is what the others mean."""
+
+    def __init__(self, problems: Sequence[tuple[str, str]], kept: tuple[str, ...]) -> None:
+        super().__init__(problems[0][0])
+        self.problems, self.kept = problems, kept
+
+
+def _listed(parts: Iterable[str], parse: Callable[[str], str], most: int, noun: str = "") -> tuple[str, ...]:
+    """Return what different parts of a text mean, or raise ValueError with those that mean something."""
+    found: dict[str, str] = {}
+    wrong: dict[str, ValueError] = {}
+    for part in dict.fromkeys(parts):
+        try:
+            found.setdefault(parse(part), part)
+        except ValueError as error:
+            wrong[part] = error
+    kept = tuple(found)
+    if wrong and not kept:
+        raise next(iter(wrong.values()))
+    problems = [(f"has {_quoted(part)}, which {error}", "It was left out.") for part, error in wrong.items()]
+    if more := len(problems[_MOST_PROBLEMS:]):
+        problems[_MOST_PROBLEMS:] = [(f"has {count_text(more, 'more part')} that mean nothing", "They were left out.")]
+    if len(kept) > most:
+        problems.append((f"must be at most {most}{noun}", f"The first {most} are shown."))
+    if problems:
+        raise _PartlyWrongError(problems, kept[:most])
+    return kept
 
 
 def _one_of(options: Sequence[str]) -> Callable[[str], str]:
@@ -68,7 +100,7 @@ def choice(default: str, options: Sequence[str]) -> Any:
 def choices(default: Sequence[str], options: Sequence[str]) -> Any:
     """Return a field that is a tuple of one or more of some texts, joined by commas in a link."""
     parse_one = _one_of(options)
-    return _field(tuple(default), lambda text: tuple(map(parse_one, dict.fromkeys(text.split(",")))), ",".join)
+    return _field(tuple(default), lambda text: _listed(text.split(","), parse_one, len(options)), ",".join)
 
 
 def format_name(
@@ -87,11 +119,8 @@ def format_names(
     """Return a field that is a tuple of `fewest` to `most` different names of formats, joined by commas in a link."""
 
     def parse(text: str) -> tuple[str, ...]:
-        parts = dict.fromkeys(_BETWEEN_NAMES.split(text) if text or fewest else ())
-        names = tuple(dict.fromkeys(checked_name(part, rows, converted=converted) for part in parts))
-        if len(names) > most:
-            raise ValueError(f"must be at most {most} names")
-        return names
+        parts = _BETWEEN_NAMES.split(text) if text or fewest else ()
+        return _listed(parts, lambda part: checked_name(part, rows, converted=converted), most, " names")
 
     return _field(tuple(default), parse, ",".join)
 
@@ -148,10 +177,7 @@ def texts(default: Sequence[str], check: Callable[[str], str], most: int) -> Any
     """
 
     def parse(text: str) -> tuple[str, ...]:
-        found = tuple(dict.fromkeys(check(part) for part in text.split(";")))
-        if len(found) > most:
-            raise ValueError(f"must be at most {most}")
-        return found
+        return _listed(text.split(";"), check, most)
 
     return _field(tuple(default), parse, ";".join)
 
@@ -169,6 +195,9 @@ def read(cls: type[S], query: Mapping[str, str]) -> tuple[S, tuple[str, ...]]:
             if len(text) > LONGEST:
                 raise ValueError(f"must be at most {LONGEST} characters")
             values[name] = fields[name].metadata["parse"](text)
+        except _PartlyWrongError as error:
+            values[name] = error.kept
+            problems += [f"{name} {why}. {then}" for why, then in error.problems]
         except ValueError as error:
             problems.append(f"{name} {error}; the link has {_quoted(text)}. The default is shown.")
     return cls(**values), tuple(problems)
