@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import lowprec as lp
 from lowprec.checkpoints import Checkpoint, TensorInfo
 from lowprec.checkpoints import open as open_checkpoint
 from lowprec.checkpoints.files.errors import FileError
+from lowprec.checkpoints.files.symbolic_links import files_in
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32, FORMATS
 
 from .tensor import Tensor
@@ -29,6 +32,9 @@ __all__ = [
     "from_checkpoint",
     "tensors_of",
 ]
+
+MOST_FILES = 10_000
+"""Files and folders of a checkpoint's folder: of a home directory no more are looked at."""
 
 MOST_LISTED = 10_000
 """Tensors of a checkpoint that are listed."""
@@ -82,18 +88,28 @@ def _reason(error: Exception) -> str:
 def checkpoint_stamp(path: Path) -> Stamp:
     """Return names, times and sizes of the files of a checkpoint, which change where its tensors do."""
     try:
-        files = sorted(path.iterdir()) if path.is_dir() else [path]
-        kept = [one for one in files if one.suffix.lower() in (*_SUFFIXES, ".json")]
+        files = list(islice(path.iterdir(), MOST_FILES + 1)) if path.is_dir() else [path]
+        kept = [one for one in sorted(files) if one.suffix.lower() in (*_SUFFIXES, ".json")]
         stats = [(one.name, one.stat()) for one in kept]
     except OSError as error:
         raise ValueError(f"`folder` must be a path that can be read; {_reason(error)}") from None
     return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats)
 
 
+def _check_folder(path: Path) -> None:
+    """Raise ValueError where a folder has too many files to be that of a checkpoint, without looking at all of them."""
+    try:
+        deque(files_in(path, most=MOST_FILES), maxlen=0)
+    except FileError as error:
+        raise ValueError(f"`folder` must be the folder of one checkpoint; {str(error)[:400]}") from None
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[Checkpoint]:
     """Open a checkpoint; what is wrong with it is a ValueError."""
     try:
+        if path.is_dir():
+            _check_folder(path)
         with open_checkpoint(path) as checkpoint:
             yield checkpoint
     except (FileError, OSError, KeyError) as error:

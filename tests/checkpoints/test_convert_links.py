@@ -153,6 +153,9 @@ def test_as_many_files_as_there_may_be(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "sub" / "c").touch()
     with pytest.raises(FileError, match="has more than 3 files and folders"):
         list(symbolic_links.files_in(tmp_path))
+    assert len(list(symbolic_links.files_in(tmp_path, most=4))) == 3
+    with pytest.raises(FileError, match="has more than 2 files and folders"):
+        list(symbolic_links.files_in(tmp_path, most=2))
 
 
 def cache(tmp_path: Path, repository: str = "models--org--name") -> Path:

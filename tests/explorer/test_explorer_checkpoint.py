@@ -15,8 +15,10 @@ from support.sharded_checkpoint import checkpoint
 
 import lowprec as lp
 from lowprec import reference
+from lowprec.checkpoints.files import symbolic_links
 from lowprec.explorer import code_snippets
 from lowprec.explorer.page_states import Quantize
+from lowprec.explorer.views import checkpoint_tensor
 from lowprec.explorer.views.checkpoint_tensor import checkpoint_path, checkpoint_stamp, from_checkpoint, tensors_of
 from lowprec.explorer.views.scales import Settings
 
@@ -109,6 +111,31 @@ def test_what_is_no_checkpoint_is_said(tmp_path: Path) -> None:
         from_checkpoint(save(tmp_path / "a.safetensors", {"x": X}), "z")
     with pytest.raises(ValueError, match="must have elements that are numbers"):
         from_checkpoint(empty, "e")
+
+
+@pytest.mark.parametrize("has_model", [False, True])
+def test_of_a_large_tree_few_entries_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_model: bool
+) -> None:
+    """A home directory, with a checkpoint in it or without."""
+    for place in range(24):
+        for name in range(20):
+            (tmp_path / f"d{place}" / f"{name}").mkdir(parents=True)
+    if has_model:
+        save(tmp_path / "model.safetensors", {"x": X})
+    seen, resolve = [], symbolic_links._resolve
+    monkeypatch.setattr(symbolic_links, "_resolve", lambda *found: seen.append(found) or resolve(*found))
+    monkeypatch.setattr(checkpoint_tensor, "MOST_FILES", 300, raising=False)
+    test = page("quantize", origin="folder", folder=str(tmp_path))
+    assert not test.exception
+    assert len(seen) <= 300
+    said = test.error[0].value.replace("\\", "")
+    assert "`folder` must be the folder of one checkpoint" in said
+    assert "has more than 300 files and folders" in said
+
+
+def test_few_entries_of_a_home_directory_are_looked_at() -> None:
+    assert checkpoint_tensor.MOST_FILES <= 10_000
 
 
 def test_a_changed_file_has_another_stamp(tmp_path: Path) -> None:

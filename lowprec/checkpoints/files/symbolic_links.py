@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from .errors import FileError
@@ -60,16 +61,18 @@ def stays_in(path: Path, folder: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(_root(Path(os.path.realpath(folder))))
 
 
-def _resolve(path: Path, name: str, folder: Path, follow: bool) -> FolderEntry:
-    real = Path(os.path.realpath(path))
-    if path.is_symlink():
+def _resolve(found: os.DirEntry[str] | Path, name: str, folder: Path, follow: bool) -> FolderEntry:
+    """Return an entry of a folder that no link leads to; of most, the listing of the folder says what they are."""
+    real = Path(found)
+    if found.is_symlink():
+        real = Path(os.path.realpath(real))
         if not real.exists():
             return FolderEntry(name, real, "is a link to nothing")
         if not follow and not stays_in(real, folder):
             return FolderEntry(
                 name, real, f"is a link to {ascii(str(real))[:200]}, outside of the folder; say --follow-links"
             )
-    if not real.is_dir() and not real.is_file():
+    if not found.is_dir() and not found.is_file():
         return FolderEntry(name, real, "must be a regular file")
     return FolderEntry(name, real)
 
@@ -80,12 +83,13 @@ def file_in(folder: Path, name: str, *, follow: bool = False) -> FolderEntry:
     return _resolve(top / name, name, top, follow)
 
 
-def files_in(folder: Path, *, follow: bool = False) -> Iterator[FolderEntry]:
+def files_in(folder: Path, *, follow: bool = False, most: int | None = None) -> Iterator[FolderEntry]:
     """Yield the files below a folder, those of an outer folder before those of the folders in it, sorted by name.
 
     Links to folders are followed like links to files; `follow` takes links that lead anywhere. Raises FileError where
-    folders are too deep or files too many.
+    folders are too deep, or there are more than `most` files and folders, MOST_FILES by default; it looks at no more.
     """
+    most = MOST_FILES if most is None else most
     top, count = Path(os.path.realpath(folder)), 0
     waiting: list[tuple[str, tuple[Path, ...]]] = [("", (top,))]
     while waiting:
@@ -93,12 +97,14 @@ def files_in(folder: Path, *, follow: bool = False) -> Iterator[FolderEntry]:
         if len(above) > DEEPEST:
             raise FileError(f"{folder}: has more than {DEEPEST} folders inside each other")
         inner = []
-        for name in sorted(os.listdir(above[-1])):
-            entry = _resolve(above[-1] / name, os.path.join(where, name), top, follow)
-            count += 1
-            if count > MOST_FILES:
-                raise FileError(f"{folder}: has more than {MOST_FILES} files and folders")
-            if entry.problem or not entry.path.is_dir():
+        with os.scandir(above[-1]) as listing:
+            listed = sorted(islice(listing, most - count + 1), key=lambda one: one.name)
+        count += len(listed)
+        if count > most:
+            raise FileError(f"{folder}: has more than {most} files and folders")
+        for found in listed:
+            entry = _resolve(found, os.path.join(where, found.name), top, follow)
+            if entry.problem or not found.is_dir():
                 yield entry
             elif entry.path in above:
                 yield FolderEntry(entry.name, entry.path, "is a link to a folder that it lies in")
