@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from support.browser import Visit
@@ -25,6 +26,35 @@ def test_the_bare_address_leads_to_the_start_page(visit: Visit) -> None:
     page = visit.go("")
     assert "/start" in page.url
     assert page.get_by_role("heading", level=1).inner_text() == "Start"
+
+
+@pytest.mark.parametrize("visit", [{}, {"phone": True, "dark": True}], indirect=True, ids=["wide", "phone"])
+def test_a_page_that_does_not_exist_is_named(visit: Visit) -> None:
+    page = visit.page
+    page.goto(f"{visit.address}/nosuchpage?x=3")
+    message = page.get_by_role("alert").filter(has_text="The explorer has no page nosuchpage.")
+    message.wait_for()
+    visit.settle()
+    assert message.is_visible()  # no dialog is over it, and the start page does not replace it
+    assert page.get_by_role("dialog").count() == 0
+    assert "/nosuchpage" in page.url
+    assert page.get_by_role("heading", level=1).all_inner_texts() == ["No such page"]
+    assert page.get_by_role("listitem").all_inner_texts() == [title for _, title, _ in PAGES]
+    page.get_by_role("link", name="Rounding", exact=True).click()
+    page.get_by_role("heading", level=1, name="Rounding", exact=True).wait_for()
+    visit.settle()
+    page.go_back()
+    message.wait_for()
+    page.goto(f"{visit.address}/roundign")
+    page.get_by_role("link", name="rounding", exact=True).click()  # did you mean
+    page.get_by_role("heading", level=1, name="Rounding", exact=True).wait_for()
+
+
+@pytest.mark.parametrize("path", ["%3Cb%3Ex", "no%20such", "restart"])
+def test_whatever_the_name_of_a_page_it_is_a_text(visit: Visit, path: str) -> None:
+    visit.page.goto(f"{visit.address}/{path}")
+    visit.page.get_by_role("alert").filter(has_text=unquote(path)).wait_for()
+    assert visit.page.locator("[role=alert] b").count() == 1
 
 
 def test_a_click_flips_a_bit(visit: Visit) -> None:
