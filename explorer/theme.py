@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ACCENT", "CLASSES", "FIELDS", "LINES", "OPTIONS", "QUIET", "text_colours"]
+__all__ = ["ACCENT", "CLASSES", "FIELDS", "FRAMES", "LINES", "OPTIONS", "PAGE", "QUIET", "text_colours"]
 
 ACCENT = ("#6d28d9", "#b79cff")
 """On the page's background, in the light and the dark scheme."""
@@ -10,8 +10,14 @@ ACCENT = ("#6d28d9", "#b79cff")
 QUIET = ("#5a5f6d", "#a3a8b6")
 """Text that explains."""
 
-LINES = ("#c3c6d0", "#4a4f5d")
-"""Frames and bars of pictures."""
+LINES = ("#d9dbe2", "#363a45")
+"""Hairlines of tables and cards, cells and bars of pictures."""
+
+FRAMES = ("#c3c6d0", "#4a4f5d")
+"""Frames of buttons, and scroll bars."""
+
+PAGE = ("#ffffff", "#14161c")
+"""The background of pages, and text on the accent."""
 
 FIELDS = {
     "sign": (("#fde3d3", "#8a2c04"), ("#4a2312", "#ffb692")),
@@ -32,11 +38,11 @@ CLASSES = {
 
 OPTIONS = {
     "theme.light.primaryColor": ACCENT[0],
-    "theme.light.backgroundColor": "#ffffff",
+    "theme.light.backgroundColor": PAGE[0],
     "theme.light.secondaryBackgroundColor": "#f4f4f7",
     "theme.light.textColor": "#23262f",
     "theme.dark.primaryColor": ACCENT[1],
-    "theme.dark.backgroundColor": "#14161c",
+    "theme.dark.backgroundColor": PAGE[1],
     "theme.dark.secondaryBackgroundColor": "#20232c",
     "theme.dark.textColor": "#e6e8ee",
     "theme.paddingTop": "4.2rem",

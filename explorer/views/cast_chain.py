@@ -29,8 +29,8 @@ _FARTHEST = 4
 _APART = 20
 """Percent of a scale that the label of a value needs."""
 
-_MARGIN = 6
-"""Percent of a scale on each side of what is drawn."""
+_MARGIN = 10
+"""Percent of a scale on each side of what is drawn: room for half a label."""
 
 
 @dataclass(frozen=True, slots=True)

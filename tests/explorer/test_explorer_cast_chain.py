@@ -109,7 +109,9 @@ def test_labels_of_ticks_are_not_drawn_on_each_other(query: dict[str, str], rows
     """1e6 is far beyond 254 and 255, or the values of uint2, which lie at one place then; 7 and 8 are the ends."""
     asked_for = {"source": "float32", "via": "int64", "target": "uint8", **query}
     shown = texts(healthy(page("conversion", **asked_for)))
-    assert [int(row) for row in re.findall(r"--row:(\d)", shown)] == rows
+    labels = re.findall(r"--line:(\d);--row:(\d)", shown.split("lp-tick-labels", 1)[1].split("lp-beam", 1)[0])
+    assert [int(row) for line, row in labels if line == "0"] == rows  # of the values; the codes stand below
+    assert [int(row) for line, row in labels if line == "1"] == rows
     assert f"--rows:{max(rows) + 1}" in shown
 
 

@@ -184,8 +184,8 @@ def test_the_drawing_of_a_chain() -> None:
     names = ["bfloat16, steps of 2^-7", "float32, steps of 2^-23", "after float32", "midpoint of bfloat16"]
     assert {*ends, *names, "midpoint of bfloat16: 1.00390625"} <= {*texts}
     labels = [element for group in root.iter(f"{SVG}g") for element in group.findall(f"{SVG}text")]
-    assert {one.text for one in labels if one.get("font-weight") == "bold"} == {"through float32", "directly"}
-    height = {element.text: float(element.get("y")) for element in root.iter(f"{SVG}text")}
+    assert {one.text for one in labels if one.get("font-weight") == "bold"} == {"x", "through float32", "directly"}
+    height = {"".join(element.itertext()): float(element.get("y")) for element in root.iter(f"{SVG}text")}
     beam = next(element.get("d") for element in root.findall(f"{SVG}path"))  # from the upper bar to the lower one
     top, bottom = (float(re.findall(r"[-\d.]+", beam)[place]) for place in (1, 5))
     assert max(height[end] for end in ends) < top < bottom < height["float32, steps of 2^-23"]

@@ -1,0 +1,119 @@
+"""Tables in a browser, entered by clicks alone: at 1280 pixels all of each is in sight, on a phone it can be scrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from support.browser import CHROMIUM, FLAGS, Visit
+
+from lowprec.explorer.page_states import PAGES
+from lowprec.explorer.quantize_sections import LABELS
+from lowprec.explorer.views.examples import EXAMPLES
+
+pytestmark = pytest.mark.slow
+
+TABLES = """() => [...document.querySelectorAll('table')].filter(table => table.offsetWidth).map(table => {
+    let frame = table;
+    while (frame.parentElement.scrollWidth && getComputedStyle(frame).overflowX === 'visible') frame = frame.parentElement;
+    const [outer, inner] = [frame, table].map(one => one.getBoundingClientRect());
+    frame.scrollLeft = frame.scrollWidth;
+    const end = table.getBoundingClientRect().right;
+    const cut = [...table.querySelectorAll('th, td')].filter(cell => cell.scrollWidth > cell.clientWidth + 1).length;
+    frame.scrollLeft = 0;
+    return {
+        name: frame.getAttribute('aria-label') ?? '', scrolls: frame.scrollWidth > frame.clientWidth,
+        left: outer.left, right: outer.right, table: inner.right, end, cut,
+        bar: frame.offsetHeight - frame.clientHeight, reached: frame.tabIndex === 0,
+    };
+})"""
+"""Of each table that is shown: the frame that holds it, where both end, before and after it is scrolled to its end."""
+
+
+@pytest.fixture(scope="module")
+def scrolling(browser: Any) -> Iterator[Any]:
+    """Give a browser that shows scroll bars, which a headless one hides."""
+    chromium = browser.browser_type.launch(
+        executable_path=CHROMIUM, args=FLAGS, ignore_default_args=["--hide-scrollbars"]
+    )
+    yield chromium
+    chromium.close()
+
+
+def entered(visit: Visit) -> Iterator[str]:
+    """Enter every page, every example and every switch of sections, each by clicks from the bare address."""
+    page = visit.go("")
+    for _, title, _ in PAGES:
+        opened(visit, title, lambda title=title: page.get_by_role("link", name=title, exact=True).first.click())
+        yield title
+        switches = {"Arithmetic": ["One operation"], "Quantize": list(LABELS.values())}.get(title, [])
+        for name in switches:
+            page.get_by_role("radio", name=name, exact=True).click()
+            visit.settle()
+            yield f"{title}, {name}"
+    for example in EXAMPLES:
+        opened(visit, "Start", page.get_by_role("link", name="Start", exact=True).first.click)
+        title = dict((path, title) for path, title, _ in PAGES)[example.path]
+        opened(visit, title, page.get_by_role("link", name=example.title).click)
+        yield f"example {example.key}"
+
+
+def opened(visit: Visit, title: str, click: Callable[[], None]) -> None:
+    click()
+    visit.page.get_by_role("heading", level=1, name=title, exact=True).wait_for()
+    visit.settle()
+
+
+def test_at_1280_pixels_no_table_is_cut(scrolling: Any, address: str) -> None:
+    visit = Visit(scrolling, address)
+    visit.page.set_viewport_size({"width": 1280, "height": 900})
+    seen = 0
+    for where in entered(visit):
+        if where == "Compare":  # what is folded away is no wider than its column
+            for fold in visit.page.locator(".lp-fold summary").all():
+                fold.click()
+        for table in visit.page.evaluate(TABLES):
+            assert not table["scrolls"], (where, table)
+            assert table["table"] <= table["right"] + 1 <= 1280, (where, table)
+            assert table["cut"] == 0, (where, table)
+            seen += 1
+    assert seen > 50
+    visit.context.close()
+
+
+def test_on_a_phone_a_wide_table_has_a_bar_and_its_end_is_reached(scrolling: Any, address: str) -> None:
+    visit = Visit(scrolling, address, phone=True)
+    wide = set()
+    for where in entered(visit):
+        for table in visit.page.evaluate(TABLES):
+            assert 0 <= table["left"] < table["right"] <= 390, (where, table)
+            assert table["end"] <= table["right"] + 1, (where, table)
+            assert table["cut"] == 0, (where, table)
+            if table["scrolls"]:
+                assert table["reached"], (where, table)
+                assert table["bar"] >= 6, (where, table)
+                wide.add(table["name"])
+    assert "The number in each format" in wide
+    visit.context.close()
+
+
+def test_wide_codes_are_wrapped_and_not_cut(scrolling: Any, address: str) -> None:
+    """Codes of 64 bits in both halves of Cast & BitCast, chosen in its lists."""
+    visit = Visit(scrolling, address)
+    visit.page.set_viewport_size({"width": 1280, "height": 900})
+    page = visit.go("")
+    opened(visit, "Cast & BitCast", page.get_by_role("link", name="Cast & BitCast", exact=True).first.click)
+    page.get_by_role("textbox", name="Code or number").fill("0.3")
+    page.get_by_role("textbox", name="Code or number").press("Enter")
+    for label, name in (("From", "float64"), ("Through", "float32"), ("To", "float64")):
+        box = page.get_by_role("combobox", name=label, exact=True)
+        box.fill(name)
+        box.press("Enter")
+        visit.address_has(name)
+    tables = page.evaluate(TABLES)
+    assert {"Readings", "Neighbours in float64 of the float32 value"} <= {table["name"] for table in tables}
+    for table in tables:
+        assert not table["scrolls"], table
+        assert table["cut"] == 0, table
+    visit.context.close()
