@@ -124,7 +124,7 @@ with right:
     if bitcast.value is None:
         page_layout.show("bitcast", bitcast=bitcast)
 
-st.header("Packing", anchor=False)
+st.header("Packing", anchor="packing")
 st.markdown("Codes narrower than a byte share bytes in ONNX files: the first code takes the lowest bits.")
 left, right = st.columns([2, 5])
 page.format_box(left, "Format", "packed", PACKABLE_NAMES, packable_codes)

@@ -92,5 +92,31 @@ function followLinks(embedded) {
     history.pushState({}, "", link.href);
     window.dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
     document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+    if (link.hash) scrollToPart(decodeURIComponent(link.hash.slice(1)));
   });
+}
+
+// The part of a page that a link names comes into view when the page is drawn and its heading stands still. Streamlit
+// scrolls as soon as the heading is there: what is drawn above it later moves it away. A visitor who acts ends this.
+function scrollToPart(id) {
+  const end = new AbortController();
+  const isRunning = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState !== "notRunning";
+  for (const type of ["wheel", "touchmove", "keydown", "pointerdown", "popstate"]) {
+    window.addEventListener(type, () => end.abort(), { capture: true, signal: end.signal });
+  }
+  let rounds = 0;
+  let still = 0;
+  let before = null;
+  const timer = setInterval(() => {
+    const heading = document.getElementById(id);
+    if (end.signal.aborted || still === 3 || (rounds += 1) > 150) {
+      clearInterval(timer);
+      end.abort();
+    } else if (heading && !isRunning()) {
+      heading.scrollIntoView();
+      const top = heading.getBoundingClientRect().top;
+      still = top === before ? still + 1 : 0;
+      before = top;
+    }
+  }, 100);
 }

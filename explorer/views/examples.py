@@ -12,7 +12,10 @@ __all__ = ["EXAMPLES", "Example"]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A title, the page and the query that show it, two sentences on it, and a task; `key` names it in tests."""
+    """A title, the page and the query that show it, two sentences on it, and a task; `key` names it in tests.
+
+    `part` is that of the page which is shown first, by the anchor of its heading.
+    """
 
     key: str
     title: str
@@ -20,6 +23,7 @@ class Example:
     text: str
     task: str
     query: dict[str, str] = field(default_factory=dict)
+    part: str = ""
 
 
 EXAMPLES: tuple[Example, ...] = (
@@ -76,6 +80,7 @@ EXAMPLES: tuple[Example, ...] = (
         "and 0x3 make the byte 0x32.",
         "add a third code; then choose int2, and a format of 6 bits.",
         {"packed": "int4", "codes": "0x2 0x3"},
+        "packing",
     ),
     Example(
         "block size",

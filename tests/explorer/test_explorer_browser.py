@@ -57,6 +57,32 @@ def test_whatever_the_name_of_a_page_it_is_a_text(visit: Visit, path: str) -> No
     assert visit.page.locator("[role=alert] b").count() == 1
 
 
+@pytest.mark.parametrize("visit", [{}, {"phone": True}], indirect=True, ids=["wide", "phone"])
+def test_the_example_of_packing_opens_with_its_byte_in_sight(visit: Visit) -> None:
+    page = visit.page
+    if page.viewport_size["width"] > 390:
+        page.set_viewport_size({"width": 1280, "height": 900})
+    height = page.viewport_size["height"]
+    byte = page.get_by_text("byte 0 = 0x32", exact=True)
+
+    def is_in_sight() -> bool:
+        byte.wait_for()
+        page.wait_for_timeout(1000)  # what is drawn later moves nothing out of sight
+        visit.settle()
+        boxes = [part.bounding_box() for part in (page.get_by_role("heading", name="Packing"), byte)]
+        return all(0 <= box["y"] < box["y"] + box["height"] <= height for box in boxes)
+
+    visit.go("")
+    page.get_by_role("link", name="Two int4 in a byte").click()
+    assert is_in_sight()
+    page.goto(page.url)  # the link itself
+    assert is_in_sight()
+    page.get_by_role("textbox", name="Codes or numbers").fill("0x2 0x3 0x4")
+    page.get_by_role("textbox", name="Codes or numbers").press("Enter")
+    page.get_by_text("byte 1 = 0x04", exact=True).wait_for()
+    assert is_in_sight()
+
+
 def test_a_click_flips_a_bit(visit: Visit) -> None:
     page = visit.go("anatomy?at=0x2a")
     page.get_by_role("switch", name="sign bit 7").click()
