@@ -20,11 +20,12 @@ LOWEST = 1 << 16
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 EAGER: dict[str, Callable[..., Any]] = {}
-"""The public functions that torch's operators of the same names call once the tensors have memory."""
+"""The public functions that torch's operators of the same names call once the tensors have memory, and those that
+torch.compile calls between two graphs."""
 
 
 def eager(function: _Function) -> _Function:
-    """Let torch's operator of the same name call a function."""
+    """Let torch's operator of the same name call a function, or Python between two graphs."""
     EAGER[function.__name__] = function
     return function
 

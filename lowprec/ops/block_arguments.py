@@ -10,15 +10,16 @@ import numpy as np
 
 from ..arrays.libraries import format_of, has_host_memory, is_traced, match_library, namespace, to_host, to_library
 from ..backends.block_job import BlockJob, swizzled_size
-from ..plans.block_plan import BlockPlan
+from ..plans.block_plan import BlockPlan, element_format, mx_plan, nvfp4_plan
 from ..spec.arguments import as_flag, as_integer, shown
 from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, Format, as_format
 from ..spec.packing import check_packable
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, RoundingOptions, Stream, check_stream
 
 __all__ = [
-    "BlockOptions", "block_axis", "block_options", "check_global_scale", "check_results", "check_scale_shape",
-    "check_scales", "check_tuple", "global_scale_argument", "output_format", "scale_shape",
+    "BlockOptions", "block_axis", "check_global_scale", "check_results", "check_scale_shape", "check_scales",
+    "check_tuple", "global_scale_argument", "held_elements", "mx_options", "nvfp4_options", "output_format",
+    "scale_shape",
 ]  # fmt: skip
 
 _Shape = tuple[int, ...]
@@ -123,7 +124,7 @@ class BlockOptions(NamedTuple):
         return BlockJob(x, plan, axis, block, global_scale, *rest)
 
 
-def block_options(
+def _block_options(
     make_plan: Callable[[RoundingOptions], BlockPlan],
     rank: int,
     *,
@@ -153,3 +154,34 @@ def output_format(output_dtype: object) -> Format:
         names = ", ".join(fmt.name for fmt in taken)
         raise ValueError(f"`output_dtype` must be one of {names}; got {target.name}")
     return target
+
+
+def mx_options(
+    dtype: Any, rank: int, element: object, *, scale_rule: Any, specials: Any, **options: Any
+) -> BlockOptions:
+    """Check the arguments of `mx_quantize` for an array of a dtype and a rank."""
+    fmt = element_format(element)
+
+    def make_plan(rules: RoundingOptions) -> BlockPlan:
+        return mx_plan(format_of(dtype), fmt, scale_rule, specials, rules)
+
+    return _block_options(make_plan, rank, **options)
+
+
+def nvfp4_options(dtype: Any, rank: int, *, scale_rule: Any, specials: Any, **options: Any) -> BlockOptions:
+    """Check the arguments of `nvfp4_quantize` for an array of a dtype and a rank."""
+
+    def make_plan(rules: RoundingOptions) -> BlockPlan:
+        return nvfp4_plan(format_of(dtype), scale_rule, specials, rules)
+
+    return _block_options(make_plan, rank, **options)
+
+
+def held_elements(dtype: Any, source: object, packed: bool) -> Format:
+    """Return the format of the elements of MX blocks that lie in an array of a dtype, or raise."""
+    if packed:
+        if source is None:
+            raise ValueError("`source` must be the format of the packed elements; got None")
+        return element_format(source, "source")
+    held = format_of(dtype, source, ("elements", "source"))
+    return element_format(held, "source" if source is not None else "elements")

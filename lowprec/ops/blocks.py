@@ -7,26 +7,25 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import format_of, namespace
+from ..arrays.libraries import namespace
 from ..arrays.torch_tensors import dispatched, eager
 from ..backends.block_decode import decode_elements
 from ..backends.block_quantize import run_blocks
-from ..plans.block_plan import BlockPlan, element_format, mx_plan
 from ..spec.arguments import as_flag, shown
-from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU, Format
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, RoundingOptions
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .block_arguments import (
-    BlockOptions,
     block_axis,
-    block_options,
     check_results,
     check_scales,
+    held_elements,
+    mx_options,
     output_format,
     scale_shape,
 )
-from .codes import check_packed, shape_of
+from .packed_arguments import check_packed, shape_of
 
-__all__ = ["held_elements", "mx_dequantize", "mx_options", "mx_quantize"]
+__all__ = ["mx_dequantize", "mx_quantize"]
 
 _ELEMENT = FLOAT4_E2M1FN.name
 
@@ -128,18 +127,6 @@ def mx_quantize(
     return elements, scales
 
 
-def mx_options(
-    dtype: Any, rank: int, element: object, *, scale_rule: Any, specials: Any, **options: Any
-) -> BlockOptions:
-    """Check the arguments of `mx_quantize` for an array of a dtype and a rank."""
-    fmt = element_format(element)
-
-    def make_plan(rules: RoundingOptions) -> BlockPlan:
-        return mx_plan(format_of(dtype), fmt, scale_rule, specials, rules)
-
-    return block_options(make_plan, rank, **options)
-
-
 @eager
 def mx_dequantize(
     elements: Any,
@@ -221,13 +208,3 @@ def mx_dequantize(
     where, block = block_axis(len(whole), axis, block_size, "elements")
     scales = check_scales(scales, elements, FLOAT8_E8M0FNU, scale_shape(whole, where, block))
     return decode_elements(elements, scales, fmt, (where, block), target, lengths)
-
-
-def held_elements(dtype: Any, source: object, packed: bool) -> Format:
-    """Return the format of the elements of MX blocks that lie in an array of a dtype, or raise."""
-    if packed:
-        if source is None:
-            raise ValueError("`source` must be the format of the packed elements; got None")
-        return element_format(source, "source")
-    held = format_of(dtype, source, ("elements", "source"))
-    return element_format(held, "source" if source is not None else "elements")

@@ -9,7 +9,7 @@ import array_api_compat as compat
 import numpy as np
 
 from ..arrays.libraries import carrier, extends, format_of, is_torch, namespace, reinterpret, to_host, to_torch_memory
-from ..arrays.torch_tensors import dispatched, recorded
+from ..arrays.torch_tensors import dispatched, eager, recorded
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.cast_plan import copy_plan
@@ -34,6 +34,7 @@ def _codes(x: Any, row: Format, extend: bool) -> np.ndarray[Any, Any]:
     return stored if np.array_equal(codes, stored) else codes
 
 
+@eager
 def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
     """Return an array of any library as a NumPy array with the dtype of its format.
 

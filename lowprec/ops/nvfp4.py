@@ -12,24 +12,22 @@ from ..arrays.torch_tensors import dispatched, eager
 from ..backends.block_decode import block_scales, decode_elements
 from ..backends.block_quantize import run_blocks
 from ..backends.swizzle import unswizzle
-from ..plans.block_plan import BlockPlan, nvfp4_plan
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32, FLOAT64
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, RoundingOptions
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .block_arguments import (
-    BlockOptions,
     block_axis,
-    block_options,
     check_results,
     check_scales,
     global_scale_argument,
+    nvfp4_options,
     output_format,
     scale_shape,
 )
 from .cast import cast
-from .codes import check_packed, shape_of
+from .packed_arguments import check_packed, shape_of
 
-__all__ = ["nvfp4_dequantize", "nvfp4_options", "nvfp4_quantize"]
+__all__ = ["nvfp4_dequantize", "nvfp4_quantize"]
 
 
 @eager
@@ -133,15 +131,6 @@ def nvfp4_quantize(
     factor = None if global_scale is None else global_scale_argument(global_scale, x)
     elements, scales, factor = run_blocks(check_results(checked.job(x, factor), out))
     return elements, scales, factor
-
-
-def nvfp4_options(dtype: Any, rank: int, *, scale_rule: Any, specials: Any, **options: Any) -> BlockOptions:
-    """Check the arguments of `nvfp4_quantize` for an array of a dtype and a rank."""
-
-    def make_plan(rules: RoundingOptions) -> BlockPlan:
-        return nvfp4_plan(format_of(dtype), scale_rule, specials, rules)
-
-    return block_options(make_plan, rank, **options)
 
 
 @eager

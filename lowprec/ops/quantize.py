@@ -18,8 +18,8 @@ from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opset_rules import NEWEST, version_of
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
-from .codes import check_packed, shape_of
 from .dynamic_quantize import range_of
+from .packed_arguments import check_packed, shape_of
 from .scale_arguments import resolve_operands, scale_argument
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
-from ..arrays.torch_tensors import compiling
+from ..arrays.torch_tensors import compiling, eager
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, check_random_bits, make_stream, slot_bits
-from .codes import shape_of
+from .packed_arguments import shape_of
 
 __all__ = ["stochastic_bits"]
 
 
+@eager
 def stochastic_bits(
     seed: int, shape: int | tuple[int, ...], bits: int = DEFAULT_RANDOM_BITS, offset: int = FIRST
 ) -> np.ndarray[Any, Any]:

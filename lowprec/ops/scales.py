@@ -12,49 +12,17 @@ import numpy as np
 from ..arrays.libraries import call_back, carrier, format_of, is_dask, is_traced, namespace, to_host, to_library
 from ..arrays.torch_tensors import dispatched, eager
 from ..backends.ranges import Groups, find_range
-from ..spec.arguments import as_integer, shown
 from ..spec.float_mode import default_mode
-from ..spec.formats import FLOAT32, Format, as_format
+from ..spec.formats import FLOAT32, Format
 from ..spec.scale_rules import SCALE_RULES, power_codes
 from .codes import encode
+from .range_arguments import absmax_formats, minmax_format, scale_groups
 
-__all__ = [
-    "SCALE_RULES", "absmax_rule", "absmax_scale", "largest_magnitudes", "minmax_rules", "minmax_scale", "scale_codes",
-    "scale_groups",
-]  # fmt: skip
+__all__ = ["SCALE_RULES", "absmax_scale", "largest_magnitudes", "minmax_scale", "scale_codes"]
 
 _SINGLE = FLOAT32
 _CHUNK = 1 << 16
 _Rule = Callable[..., "np.ndarray[Any, Any]"]
-
-
-def scale_groups(rank: int, axis: object, block_size: object) -> Groups:
-    """Return which elements of an array of a rank share a scale, or raise ValueError."""
-    if axis is None:
-        if as_integer(block_size) != 0:
-            raise ValueError(f"`axis` must be given with a `block_size`; got None with {shown(block_size)}")
-        return Groups((), ())
-    axes, blocks = (
-        tuple(map(as_integer, one if isinstance(one, (tuple, list)) else (one,))) for one in (axis, block_size)
-    )
-    if len(axes) not in (1, 2) or any(one is None or not -rank <= one < rank for one in axes):
-        raise ValueError(f"`axis` must be an axis of `x`, from {-rank} to {rank - 1}, or two; got {shown(axis)}")
-    numbers = [one % rank for one in axes if one is not None]
-    if len(set(numbers)) != len(numbers):
-        raise ValueError(f"`axis` must be two different axes; got {shown(axis)}")
-    if len(blocks) != len(numbers) or any(block is None or block < 0 for block in blocks):
-        wanted = "an integer from 0 up" if len(numbers) == 1 else "two positive integers, as `axis` has two axes"
-        raise ValueError(f"`block_size` must be {wanted}; got {shown(block_size)}")
-    if blocks == (0,):
-        return Groups(tuple(numbers), ())
-    if 0 in blocks:
-        raise ValueError(f"`block_size` must be positive along each axis; got {shown(block_size)}")
-    pairs = sorted((axis, block or 0) for axis, block in zip(numbers, blocks, strict=True))
-    return Groups(tuple(axis for axis, _ in pairs), tuple(block for _, block in pairs))
-
-
-def _is_rule(rule: object) -> bool:
-    return isinstance(rule, str) and rule in SCALE_RULES
 
 
 def largest_magnitudes(
@@ -100,16 +68,6 @@ def scale_codes(largest: Any, to: Format, fmt: Format, rule: str = "floor") -> n
     with np.errstate(under="ignore"):
         quotient = np.clip(largest / float(to.max), fmt.smallest_subnormal, float(fmt.max))
     return np.asarray(encode(np.where(largest == 0, 1.0, quotient), fmt))
-
-
-def _checked_target(to: object, kinds: str) -> Format:
-    fmt = as_format(to, parameter="to")
-    if kinds == "signed" and not ((fmt.is_float or fmt.is_integer) and fmt.signed and fmt.has_zero):
-        hint = " (`minmax_scale` is for unsigned integers)" if fmt.is_integer else ""
-        raise ValueError(f"`to` must be a signed format of numbers, since the scale is symmetric; got {fmt.name}{hint}")
-    if kinds == "integer" and not (fmt.is_integer and fmt.bits <= 16):
-        raise ValueError(f"`to` must be an integer of 2 to 16 bits; got {fmt.name}")
-    return fmt
 
 
 @eager
@@ -181,21 +139,10 @@ def absmax_scale(
         how = {"scale_format": scale_format, "scale_rule": scale_rule}
         return torch_traced.absmax_scale(x, to, axis=axis, block_size=block_size, **how)
     namespace(x)
-    rules = absmax_rule(to, scale_format, scale_rule)
-    (scale,) = _found(x, format_of(x.dtype), scale_groups(x.ndim, axis, block_size), rules)
+    target, fmt = absmax_formats(to, scale_format, scale_rule)
+    rule = partial(scale_codes, to=target, fmt=fmt, rule="floor" if scale_rule is None else scale_rule)
+    (scale,) = _found(x, format_of(x.dtype), scale_groups(x.ndim, axis, block_size), {rule: fmt})
     return scale
-
-
-def absmax_rule(to: object, scale_format: object, scale_rule: object) -> dict[_Rule, Format]:
-    """Return what makes the codes of scales of largest magnitudes, and their format, or raise ValueError."""
-    target = _checked_target(to, "signed")
-    fmt = as_format(scale_format, parameter="scale_format")
-    if not fmt.is_float or not (fmt.bits in (16, 32) or not fmt.has_zero):
-        raise ValueError(f"`scale_format` must be a float of 16 or 32 bits, or a power of two; got {fmt.name}")
-    if scale_rule is not None and (not _is_rule(scale_rule) or fmt.has_zero):
-        where = f"one of {', '.join(SCALE_RULES)}" if not fmt.has_zero else f"None where `scale_format` is {fmt.name}"
-        raise ValueError(f"`scale_rule` must be {where}; got {shown(scale_rule)}")
-    return {partial(scale_codes, to=target, fmt=fmt, rule="floor" if scale_rule is None else scale_rule): fmt}
 
 
 @eager
@@ -250,15 +197,10 @@ def minmax_scale(
 
         return torch_traced.minmax_scale(x, to, axis=axis, block_size=block_size)
     namespace(x)
-    rules = minmax_rules(to)
+    target = minmax_format(to)
+    rules: dict[_Rule, Format] = {partial(_range_scale, to=target): _SINGLE, partial(_range_zero, to=target): target}
     scale, zero = _found(x, format_of(x.dtype), scale_groups(x.ndim, axis, block_size), rules, both=True)
     return scale, zero
-
-
-def minmax_rules(to: object) -> dict[_Rule, Format]:
-    """Return what makes the codes of scales and of zero points of ranges, and their formats, or raise ValueError."""
-    target = _checked_target(to, "integer")
-    return {partial(_range_scale, to=target): _SINGLE, partial(_range_zero, to=target): target}
 
 
 @default_mode

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from ..arrays.torch_tensors import EAGER, check_tensor
+from ..spec.formats import FLOAT4_E2M1FN
 from ..spec.opset_rules import NEWEST
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS
 from .scale_arguments import number_operand
@@ -49,7 +50,7 @@ _SCHEMAS = {
     "absmax_scale": "(Tensor x, str to, *, int[1]? axis=None, int[1] block_size=0, str scale_format='float32', "
     "str? scale_rule=None) -> Tensor",
     "minmax_scale": "(Tensor x, str to, *, int[1]? axis=None, int[1] block_size=0) -> (Tensor, Tensor)",
-    "mx_quantize": "(Tensor x, str element='float4_e2m1fn', *, int axis=-1, int block_size=32, "
+    "mx_quantize": f"(Tensor x, str element='{FLOAT4_E2M1FN.name}', *, int axis=-1, int block_size=32, "
     f"str scale_rule='floor', {_BLOCKS}) -> (Tensor, Tensor)",
     "mx_dequantize": "(Tensor elements, Tensor scales, *, str? source=None, int axis=-1, int block_size=32, "
     f"{_VALUES}) -> Tensor",

@@ -6,8 +6,8 @@ Shapes may hold symbols; those that do not are checked as the public functions c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from importlib import import_module
-from inspect import signature
 from typing import Any
 
 from ..arrays.libraries import carrier, check_takes_text, format_of, namespace
@@ -15,7 +15,7 @@ from ..plans.cast_plan import Plan, Rule
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..plans.resolve_cast import CAST, DECODE, ENCODE, CastOptions, resolve, resolve_bits, resolve_unpacked
 from ..plans.resolve_quantize import resolve_quantize
-from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, Format, as_format
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, Format, as_format
 from ..spec.opset_rules import NEWEST
 from ..spec.packing import check_packable, packed_bytes
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, PARAMETERS, RoundingOptions, rounding_arguments
@@ -24,13 +24,14 @@ from .block_arguments import (
     block_axis,
     check_global_scale,
     check_scale_shape,
+    held_elements,
+    mx_options,
+    nvfp4_options,
     output_format,
     scale_shape,
 )
-from .blocks import held_elements, mx_options, mx_quantize
-from .codes import check_packed
-from .nvfp4 import nvfp4_options, nvfp4_quantize
-from .scales import absmax_rule, minmax_rules, scale_groups
+from .packed_arguments import check_packed
+from .range_arguments import absmax_formats, minmax_format, scale_groups
 
 __all__ = ["FAKES", "SEEDS", "linear_plan", "public_options"]
 
@@ -155,32 +156,29 @@ def _scales(x: Any, formats: Iterable[Format], axis: Any, block_size: Any) -> tu
 def _absmax_scale(
     x: Any, to: str, *, axis: Any = None, block_size: Any = 0, scale_format: str = "float32", scale_rule: Any = None
 ) -> Any:
-    return _scales(x, absmax_rule(to, scale_format, scale_rule).values(), axis, block_size)[0]
+    return _scales(x, absmax_formats(to, scale_format, scale_rule)[1:], axis, block_size)[0]
 
 
 def _minmax_scale(x: Any, to: str, *, axis: Any = None, block_size: Any = 0) -> tuple[Any, Any]:
-    scale, zero = _scales(x, minmax_rules(to).values(), axis, block_size)
+    scale, zero = _scales(x, (FLOAT32, minmax_format(to)), axis, block_size)
     return scale, zero
 
 
-def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the options of a public function that are no arrays."""
-    parameters = signature(function).parameters.values()
-    arrays = ("out", "global_scale")
-    return {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY and one.name not in arrays}
+@cache
+def _defaults(name: str) -> dict[str, Any]:
+    """Return the options of an operator, for a fake kernel is called with those alone that the caller gives."""
+    arguments = getattr(torch.ops.lowprec, name).default._schema.arguments
+    return {one.name: one.default_value for one in arguments if one.kwarg_only}
 
 
-_MX, _NVFP4 = _defaults(mx_quantize), _defaults(nvfp4_quantize)
-
-
-def _mx_quantize(x: Any, element: str = "float4_e2m1fn", **options: Any) -> tuple[Any, ...]:
-    return _blocks(x, mx_options(x.dtype, x.ndim, element, **_MX | options | _numbers(options)))
+def _mx_quantize(x: Any, element: str = FLOAT4_E2M1FN.name, **options: Any) -> tuple[Any, ...]:
+    return _blocks(x, mx_options(x.dtype, x.ndim, element, **_defaults("mx_quantize") | options | _numbers(options)))
 
 
 def _nvfp4_quantize(x: Any, global_scale: Any = None, **options: Any) -> tuple[Any, ...]:
     if global_scale is not None:
         _check_factor(global_scale)
-    return _blocks(x, nvfp4_options(x.dtype, x.ndim, **_NVFP4 | options | _numbers(options)))
+    return _blocks(x, nvfp4_options(x.dtype, x.ndim, **_defaults("nvfp4_quantize") | options | _numbers(options)))
 
 
 def _blocks(x: Any, checked: BlockOptions) -> tuple[Any, ...]:

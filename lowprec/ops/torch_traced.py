@@ -6,24 +6,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 from ..arrays.libraries import carrier, format_of
-from ..arrays.torch_tensors import check_tensor, transformed
+from ..arrays.torch_tensors import EAGER, check_tensor, transformed
 from ..plans.resolve_cast import TEXT, resolve_bits
 from ..spec.arguments import as_flag
 from ..spec.formats import FLOAT32, as_format
 from ..spec.opset_rules import NEWEST, Caller, cast_rules
 from ..spec.rounding_rules import RoundingOptions
-from . import interchange, random_numbers
 from . import torch_operators as torch_operators  # which registers them
-from .block_arguments import block_axis, check_tuple, output_format
-from .blocks import held_elements, mx_options
-from .nvfp4 import nvfp4_options
+from .block_arguments import block_axis, check_tuple, held_elements, mx_options, nvfp4_options, output_format
+from .range_arguments import absmax_formats, minmax_format, scale_groups
 from .scale_arguments import number_format
-from .scales import absmax_rule, minmax_rules, scale_groups
 from .torch_arguments import (
     SYMBOLS,
     constant,
@@ -221,9 +217,9 @@ def dynamic_quantize_linear(x: Any, *, opset: int = NEWEST) -> Any:
 def _check_scales(dtype: Any, rank: int, axis: Any, block_size: Any, to: object, *how: Any) -> tuple[Any, ...]:
     """Check the arguments of `minmax_scale`, and of `absmax_scale` where there are more; return those of both."""
     if how:
-        absmax_rule(to, *how)
+        absmax_formats(to, *how)
     else:
-        minmax_rules(to)
+        minmax_format(to)
     format_of(dtype)
     groups = scale_groups(rank, axis, block_size)
     return named(as_format(to), "to"), list(groups.axes) or None, list(groups.blocks) or [0]
@@ -324,20 +320,20 @@ def nvfp4_dequantize(elements: Any, scales: Any, global_scale: Any, *, swizzled:
 # ---- what returns NumPy arrays: torch.compile breaks the graph there
 
 
-def _apart(public: Callable[..., Any], advice: str) -> Any:
+def _apart(name: str, advice: str) -> Any:
     """Return a public function as torch.compile leaves it to Python: with `fullgraph=True` the reason is the error."""
 
     def function(*arguments: Any) -> Any:
-        return public(*arguments)
+        return EAGER[name](*arguments)
 
-    reason = f"lowprec.{public.__name__} returns a NumPy array, which no graph of torch holds: {advice}"
+    reason = f"lowprec.{name} returns a NumPy array, which no graph of torch holds: {advice}"
     return torch.compiler.disable(function, reason=reason)
 
 
 _INSTEAD = "use `lp.encode`, `lp.bitcast` or `lp.to_torch`, which return tensors"
-_to_numpy = _apart(interchange.to_numpy, _INSTEAD)
+_to_numpy = _apart("to_numpy", _INSTEAD)
 stochastic_bits = _apart(
-    random_numbers.stochastic_bits, "call it outside, and give its numbers to the compiled function as a tensor"
+    "stochastic_bits", "call it outside, and give its numbers to the compiled function as a tensor"
 )
 
 

@@ -13,7 +13,7 @@ from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, Format,
 from ..spec.opset_rules import NEWEST, version_of
 from ..spec.packing import check_packable, group, packed_bytes
 from .block_arguments import block_axis, check_scale_shape, scale_shape
-from .scales import scale_groups
+from .range_arguments import scale_groups
 from .torch_shapes import linear_plan, public_options
 
 __all__ = ["RULES"]
@@ -224,7 +224,7 @@ def _quantized_blocks(
 
 
 def _mx_quantize(
-    info: Any, dims: _Dims, x: Any, element: str = "float4_e2m1fn", *, axis: int = -1, block_size: int = 32,
+    info: Any, dims: _Dims, x: Any, element: str = FLOAT4_E2M1FN.name, *, axis: int = -1, block_size: int = 32,
     swizzled: bool = False, packed: bool = False, **options: Any,
 ) -> Any:  # fmt: skip
     if swizzled or options.get("seed") is not None:
