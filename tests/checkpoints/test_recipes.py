@@ -213,7 +213,7 @@ def test_refusals(model: Path, tmp_path: Path) -> None:
     ("options", "text"),
     [
         ({}, "`to` must be a format unless there is a `recipe` or a `layout`; got None"),
-        ({"recipe": "int3"}, "`recipe` must be one of fp8-dynamic, fp8-block"),
+        ({"recipe": "none"}, "`recipe` must be one of fp8-dynamic, fp8-block"),
         ({"recipe": "int8", "to": "int8"}, "`to` must be None where there is a `recipe`; got 'int8'"),
         ({"recipe": "int8", "scale": "axis:0"}, "`scale` must be 'none' where there is a `recipe`; got 'axis:0'"),
         ({"to": "float16", "keep": "x"}, "`keep` must be empty unless there is a `recipe`; got 'x'"),
