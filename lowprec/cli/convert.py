@@ -70,11 +70,15 @@ def _recipe(text: str) -> str:
 
 def _convert(options: argparse.Namespace) -> None:
     if options.report is None:
+        _print(_report(options), options)
+        return
+    with ReportFile(options.report, options.src, options.dst) as file:
         report = _report(options)
-    else:
-        with ReportFile(options.report, options.src, options.dst) as file:
-            report = _report(options)
-            file.write(report.as_json())
+        _print(report, options)
+        file.write(report.as_json())
+
+
+def _print(report: Report, options: argparse.Namespace) -> None:
     print_result(with_options(report.as_text(verbose=options.verbose), options))
 
 

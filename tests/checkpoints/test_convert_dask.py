@@ -68,7 +68,7 @@ def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lowprec.checkpoints.execution.runners.PATIENCE", 0.5)
     source = save(tmp_path / "x.safetensors")
     for wrong in ("tcp://127.0.0.1:1", "nonsense"):
-        with pytest.raises(FileError, match=f"--dask {wrong}: no scheduler answers there"):
+        with pytest.raises(FileError, match=f"`dask` {wrong}: no scheduler answers there"):
             convert(source, tmp_path / "y.safetensors", to="float16", dask=wrong)
 
 

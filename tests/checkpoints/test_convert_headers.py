@@ -95,7 +95,7 @@ def test_a_header_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFixture
         assert out == ""
         found = re.fullmatch(
             rf"lowprec: {source}: must be a readable \.safetensors file; its header has 8388\d\d\d bytes: "
-            r"`max_memory` must be at least (\d+)M\n",
+            r"--max-memory must be at least (\d+)M\n",
             err,
         )
         assert found

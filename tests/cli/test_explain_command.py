@@ -28,11 +28,11 @@ def test_every_option_reaches_the_rules(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("explain 1 int8 --rounding to_odd", "`fmt` must be a float format where `rounding` is given; got int8"),
-        ("explain 1 float16 --seed 3", "`seed` must be None unless `rounding` is stochastic; got 3"),
+        ("explain 1 int8 --rounding to_odd", "`fmt` must be a float format where --rounding is given; got int8"),
+        ("explain 1 float16 --seed 3", "--seed must be None unless --rounding is stochastic; got 3"),
         (
             "explain 1 float16 --rounding to_odd --opset 24",
-            "`opset` must be 28, its default, where `rounding` is given",
+            "--opset must be 28, its default, where --rounding is given",
         ),
     ],
 )
