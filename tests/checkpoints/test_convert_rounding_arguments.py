@@ -98,6 +98,6 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
         to = [*command, "--to", "float8_e4m3fn"]
         assert "--seed must be" in fail(*to, "--rounding", "stochastic", capsys=capsys)
         why = fail(*to, "--rounding", "to_odd", "--no-saturate", capsys=capsys)
-        assert "`saturate` must be True, its default, where `rounding` is given" in why
+        assert "`saturate` must be True, its default, where --rounding is given" in why
         why = fail(*to, "--nan", "zero", "--opset", "25", capsys=capsys)
-        assert "`opset` must be 28, its default, where `nan` is given" in why
+        assert "--opset must be 28, its default, where --nan is given" in why

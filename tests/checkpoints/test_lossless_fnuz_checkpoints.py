@@ -221,7 +221,7 @@ def test_refusals(tmp_path: Path) -> None:
     for name, tensors, options, text in (
         ("lonely", {**weight, **lonely}, {}, r"down_proj\.weight': has no scales that are known"),
         ("kept", weight, {"keep": "*"}, "has no weight in float8_e4m3fn or float8_e5m2 with scales"),
-        ("pattern", weight, {"keep": "nothing"}, "has no tensor or module that --keep 'nothing' names"),
+        ("pattern", weight, {"keep": "nothing"}, "has no tensor or module that `keep` 'nothing' names"),
         ("other", {"norm.weight": np.ones(3, BF16)}, {}, "has no weight in float8_e4m3fn or float8_e5m2 with scales"),
     ):
         source = model(tmp_path / name, tensors, FP8)

@@ -339,6 +339,8 @@ def test_functions_name_parameters_and_commands_options(capsys: pytest.CaptureFi
          "convert x.safetensors z.safetensors --to int8", "`raw` converts all", "--raw converts all"),
         (lambda: convert("x.safetensors", "z.safetensors", to="int8", max_memory="1M"),
          "convert x.safetensors z.safetensors --to int8 --max-memory 1M", "`max_memory` must", "--max-memory must"),
+        (lambda: convert("x.safetensors", "z.safetensors", to="float16", include="no"),
+         "convert x.safetensors z.safetensors --to float16 --include no", "that `include` 'no'", "that --include 'no'"),
     ]  # fmt: skip
     for call, command, parameter, option in calls:
         with pytest.raises((FileError, ValueError)) as caught:

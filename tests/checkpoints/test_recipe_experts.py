@@ -135,7 +135,7 @@ def test_names_of_the_tensor_and_of_an_expert(stacked: Path, tmp_path: Path) -> 
     assert kept(keep=DOWN) == {name for name in SINGLE if ".down_proj" in name}
     assert kept(keep="*.experts.1.*") == {name for name in SINGLE if ".1." in name}
     assert kept(keep=f"{EXPERTS}.2.up_proj") == {f"{EXPERTS}.2.up_proj.weight"}
-    with pytest.raises(FileError, match=r"has no tensor or module that --keep '.*3\.up_proj' names"):
+    with pytest.raises(FileError, match=r"has no tensor or module that `keep` '.*3\.up_proj' names"):
         kept(keep=f"{EXPERTS}.3.up_proj")
 
 

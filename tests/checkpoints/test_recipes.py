@@ -166,7 +166,7 @@ def test_patterns_of_names(tmp_path: Path) -> None:
     assert converted(keep=r"re:.*\.0\.") == {"model.layers.1.a"}
     assert converted(keep="model.layers.1.a") == converted(keep=["*.1.a.weight"]) == {"model.layers.0.a"}
     assert converted(also=["lm_head", "re:.*gate$", "re:.*embed_tokens"], keep="*.a") == {names[1], names[4]}
-    with pytest.raises(FileError, match="has no tensor or module that --also 're:a' names"):
+    with pytest.raises(FileError, match="has no tensor or module that `also` 're:a' names"):
         converted(also="re:a")
     with pytest.raises(ValueError, match=r"`keep` must be a regular expression after re:; got 're:\(' "):
         converted(keep="re:(")
@@ -196,14 +196,14 @@ def test_refusals(model: Path, tmp_path: Path) -> None:
     for source, options, text in (
         (changed(tmp_path / "nan", f"{P}.weight", nan), {"recipe": "int8"}, f"{P}.weight': has a NaN or an infinity"),
         (unknown, {"recipe": "int8"}, "is quantized already, in a way that is not known"),
-        (model, {"recipe": "int8", "keep": "nothing*"}, "has no tensor or module that --keep 'nothing.'"),
+        (model, {"recipe": "int8", "keep": "nothing*"}, "has no tensor or module that `keep` 'nothing.'"),
         (model, {"recipe": "int8", "keep": "*"}, "has no weight that the recipe int8 quantizes"),
     ):
         with pytest.raises(FileError, match=text):
             convert(source, out, **options)
         assert not out.exists()
     (model / "config.json").unlink()
-    with pytest.raises(FileError, match=r"config\.json: must be a JSON object"):
+    with pytest.raises(FileError, match=r"llama: has no config\.json, which must say"):
         convert(model, out, recipe="int8")
     assert not out.exists()
     assert not leftovers(tmp_path)

@@ -59,7 +59,7 @@ class NamePatterns:
         everything = list(names)
         for pattern in self.patterns:
             if not any(_fits(pattern, name) for name in everything):
-                raise FileError(f"{path}: has no tensor or module that --{self.parameter} {shown(pattern)} names")
+                raise FileError(f"{path}: has no tensor or module that `{self.parameter}` {shown(pattern)} names")
 
 
 def _fits(pattern: str, name: str) -> bool:
