@@ -13,9 +13,11 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import torch
+from support.optional import optional
 
 import lowprec as lp
+
+torch: Any = optional("torch")
 
 GOLDEN = Path(__file__).with_name("golden")
 
