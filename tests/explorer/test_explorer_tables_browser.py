@@ -48,7 +48,7 @@ def entered(visit: Visit) -> Iterator[str]:
     """Enter every page, every example and every switch of sections, each by clicks from the bare address."""
     page = visit.go("")
     for _, title, _ in PAGES:
-        opened(visit, title, lambda title=title: page.get_by_role("link", name=title, exact=True).first.click())
+        opened(visit, title, page.get_by_role("link", name=title, exact=True).first.click)
         yield title
         switches = {"Arithmetic": ["One operation"], "Quantize": list(LABELS.values())}.get(title, [])
         for name in switches:
