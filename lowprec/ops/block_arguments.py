@@ -121,7 +121,7 @@ class BlockOptions(NamedTuple):
     def job(self, x: Any, global_scale: Any = None) -> BlockJob:
         """Return the job for an array, whose rank and dtype these are for."""
         plan, axis, block, *rest = self
-        return BlockJob(x, plan, axis, block, global_scale, *rest)
+        return BlockJob(x, plan, axis, block, global_scale, *rest)  # type: ignore[arg-type]
 
 
 def _block_options(

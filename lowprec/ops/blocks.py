@@ -120,7 +120,7 @@ def mx_quantize(
     if type(x) is not ndarray and dispatched(x, *(out if isinstance(out, tuple) else ())):
         from . import torch_traced
 
-        return torch_traced.mx_quantize(x, element, out=out, **options)
+        return torch_traced.mx_quantize(x, element, out=out, **options)  # type: ignore[no-any-return]
     namespace(x)
     job = mx_options(x.dtype, x.ndim, element, **options).job(x)
     elements, scales = run_blocks(check_results(job, out))

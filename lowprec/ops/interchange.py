@@ -79,7 +79,7 @@ def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
     if recorded(x):
         from . import torch_traced
 
-        return torch_traced.to_numpy(x, fmt)
+        return torch_traced.to_numpy(x, fmt)  # type: ignore[no-any-return]
     row = _held(x, fmt)
     return _codes(x, row, extend=False).view(row.dtype)
 

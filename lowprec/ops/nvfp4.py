@@ -122,7 +122,7 @@ def nvfp4_quantize(
     if type(x) is not ndarray and dispatched(x, global_scale, *(out if isinstance(out, tuple) else ())):
         from . import torch_traced
 
-        return torch_traced.nvfp4_quantize(x, global_scale=global_scale, out=out, **options)
+        return torch_traced.nvfp4_quantize(x, global_scale=global_scale, out=out, **options)  # type: ignore[no-any-return]
     namespace(x)
     checked = nvfp4_options(x.dtype, x.ndim, **options)
     if checked.plan.source == FLOAT64:

@@ -195,7 +195,7 @@ def minmax_scale(
     if type(x) is not np.ndarray and dispatched(x):
         from . import torch_traced
 
-        return torch_traced.minmax_scale(x, to, axis=axis, block_size=block_size)
+        return torch_traced.minmax_scale(x, to, axis=axis, block_size=block_size)  # type: ignore[no-any-return]
     namespace(x)
     target = minmax_format(to)
     rules: dict[_Rule, Format] = {partial(_range_scale, to=target): _SINGLE, partial(_range_zero, to=target): target}

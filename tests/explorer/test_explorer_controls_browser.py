@@ -159,7 +159,7 @@ def upload(visit: Visit, seed: int) -> None:
     stream = io.BytesIO()
     np.save(stream, np.random.default_rng(seed).standard_normal((4 + seed, 64), np.float32))
     file = {"name": f"{seed}.npy", "mimeType": "application/octet-stream", "buffer": stream.getvalue()}
-    visit.page.locator("input[type=file]").set_input_files(file)  # type: ignore[arg-type]
+    visit.page.locator("input[type=file]").set_input_files(file)
     visit.page.get_by_text(f"x: float32 of shape ({4 + seed}, 64)").wait_for()
     visit.settle()
 
