@@ -69,7 +69,7 @@ def test_the_command_line(source: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert main(command) == 1
     out, err = capsys.readouterr()
     secret = ascii(str(tmp_path / "secret"))
-    wanted = f"lowprec: {source}/leak.txt: is a link to {secret}, outside of the folder; say `follow_links`\n"
+    wanted = f"lowprec: {source}/leak.txt: is a link to {secret}, outside of the folder; say --follow-links\n"
     assert (out, err) == ("", wanted)
     assert main([*command, "--follow-links"]) == 0
     assert (tmp_path / "out" / "leak.txt").read_text() == "TOKEN=1"

@@ -178,11 +178,6 @@ LAYOUTS = {
         {f"{P}._data._data._data": ("I32", (4, 8)), f"{P}._data._shift": ("F32", (4, 1))},
         {"quant_method": "new"}, BIAS,
     ),
-    "quanto int4": Checkpoint(
-        f"{P}.weight._data",
-        {f"{P}.weight._data": ("U8", (2, 8)), f"{P}.weight._scale": ("BF16", (4, 1)),
-         f"{P}.weight._shift": ("I8", (4, 1))}, {"quant_method": "quanto"}, BIAS,
-    ),
     "torchao": Checkpoint(
         f"{P}._weight_qdata",
         {f"{P}._weight_qdata": ("F8_E4M3", (4, 8)), f"{P}._weight_scale": ("F32", (4, 1))},
@@ -211,7 +206,7 @@ LAYOUTS = {
 
 REFUSED = (
     "comfyui, a mark alone", "mlx", "bitsandbytes nf4", "bitsandbytes int8",
-    "hqq", "quanto", "quanto qint4", "quanto, scales in parts", "parts in parts", "quanto int4", "torchao",
+    "hqq", "quanto", "quanto qint4", "quanto, scales in parts", "parts in parts", "torchao",
     "unknown scale", "unknown scale of bytes", "unknown scale of an expert",
     "unknown scale of another name",
 )  # fmt: skip
@@ -219,7 +214,7 @@ REFUSED = (
 
 TOOLS = {
     "mlx": "MLX", "bitsandbytes nf4": "bitsandbytes", "bitsandbytes int8": "bitsandbytes", "quanto": "quanto",
-    "quanto int4": "quanto", "torchao": "torchao",
+    "quanto qint4": "quanto", "torchao": "torchao",
 }  # fmt: skip
 """Whose they are, as messages name them."""
 
