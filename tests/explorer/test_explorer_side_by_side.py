@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -118,6 +119,9 @@ def test_what_is_wrong_with_a_text_is_said(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=f"^must be settings such as .*({why})"):
         parse_settings(text)
     found, problems = read(Quantize, {"compared": f"nvfp4;{text}"})
+    assert found == Quantize(compared=("nvfp4",))
+    assert re.match("compared has .*, which must be settings such as nvfp4", problems[0])
+    found, problems = read(Quantize, {"compared": text})
     assert found == Quantize()
     assert problems[0].startswith("compared must be settings such as nvfp4")
 
