@@ -47,6 +47,7 @@ def _check_operators(samples: Iterator[tuple[Any, tuple[Any, ...], dict[str, Any
         assert done == dict.fromkeys(checks, "SUCCESS")
 
 
+@pytest.mark.slow
 def test_operators_are_what_they_say() -> None:
     _check_operators(_samples())
 
