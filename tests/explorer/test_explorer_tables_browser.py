@@ -9,8 +9,10 @@ import pytest
 from support.browser import CHROMIUM, FLAGS, Visit
 
 from lowprec.explorer.page_states import PAGES
-from lowprec.explorer.quantize_sections import LABELS
 from lowprec.explorer.views.examples import EXAMPLES
+
+pytest.importorskip("streamlit")
+from lowprec.explorer.quantize_sections import LABELS  # noqa: E402  needs Streamlit
 
 pytestmark = pytest.mark.slow
 
