@@ -241,7 +241,7 @@ def test_links_lead_where_they_may() -> None:
     for name in (SECOND, THIRD):
         Path("in", name).symlink_to(Path("..", name))
     with pytest.raises(
-        FileError, match=r"in/x-00002-of-00003.gguf: is a link to .*, outside of the folder; say --follow"
+        FileError, match=r"in/x-00002-of-00003.gguf: is a link to .*, outside of the folder; say `follow"
     ):
         inspect(f"in/{FIRST}")
     assert len(inspect(f"in/{FIRST}", follow_links=True)) == 8
@@ -260,7 +260,7 @@ def test_the_sources_are_not_replaced() -> None:
         with pytest.raises(FileError, match="must not be the input itself"):
             convert(first, name, recipe="q4_0", overwrite=True)
     convert(first, "y.gguf", recipe="q4_0")
-    with pytest.raises(FileError, match="exists; say --overwrite"):
+    with pytest.raises(FileError, match="exists; say `overwrite"):
         convert(first, "y.gguf", recipe="q4_0")
     convert(first, "y.gguf", recipe="bf16", overwrite=True)
     assert read(Path("y.gguf"))[1]["blk.0.ffn_up.weight"][0] == "BF16"

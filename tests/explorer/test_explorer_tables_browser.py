@@ -12,7 +12,7 @@ from lowprec.explorer.page_states import PAGES
 from lowprec.explorer.views.examples import EXAMPLES
 
 pytest.importorskip("streamlit")
-from lowprec.explorer.quantize_sections import LABELS  # noqa: E402  needs Streamlit
+from lowprec.explorer.quantize_sections import LABELS
 
 pytestmark = pytest.mark.slow
 
