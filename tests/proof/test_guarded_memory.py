@@ -59,7 +59,7 @@ for isa in _kernels.available_isas():
             lp.dequantize_linear(codes, scale, zero)
             lp.quantize_linear(x[:, ::-1], scale, zero, output_dtype=name)
             calls += 3
-print(calls)
+print(calls, len(_kernels.available_isas()))
 """
 
 
@@ -92,4 +92,5 @@ def test_an_access_outside_is_seen(guard: Path, side: str, at: int) -> None:
 def test_conversions_stay_inside(guard: Path, side: str) -> None:
     done = process(guard, side, ENDS)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 50_000
+    calls, instruction_sets = map(int, done.stdout.split())
+    assert calls > 15_000 * instruction_sets
