@@ -1,6 +1,6 @@
 """Controls say what the page computes: from the bare address by clicks alone, every control read after every change.
 
-All pages are walked; with LOWPREC_SHARE=today, as in .ci/run, a third of them: another one each day.
+All pages are walked; with LOWPREC_SHARE=today, as in .ci/run, a fifth of them: another one each day.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def check_phone(table: dict[str, Any], where: str) -> None:
 
 
 def test_no_table_is_cut(scrolling: Any, address: str) -> None:
-    """Every place is entered once and looked at in both widths; with LOWPREC_SHARE=today a third of the places."""
+    """Every place is entered once and looked at in both widths; with LOWPREC_SHARE=today a fifth of the places."""
     visit = Visit(scrolling, address)
     page = visit.page
     page.set_viewport_size(WIDE)

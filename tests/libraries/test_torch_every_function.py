@@ -1,7 +1,7 @@
 """Every public function on arrays, in every way in which torch traces or transforms it: the bits of another input.
 
 A graph that kept what came out of the traced input as a constant would give these once more for the next one. With
-LOWPREC_SHARE=today, as in .ci/run, a third of the graphs is made: another one each day.
+LOWPREC_SHARE=today, as in .ci/run, a fifth of the graphs is made: another one each day.
 """
 
 from __future__ import annotations
