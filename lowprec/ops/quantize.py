@@ -8,11 +8,13 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import format_of, namespace
+from ..arrays.libraries import format_of, is_torch, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.linear_calls import DEQUANTIZED, QUANTIZED, run_known, run_known_tensor
+from ..plans.quantize_plan import takes_codes
 from ..spec.arguments import shown
-from ..spec.opset_rules import NEWEST, version_of
+from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, NUMERIC
+from ..spec.opset_rules import NEWEST, unless_undefined, version_of
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .dynamic_quantize import range_of
 from .onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
@@ -26,8 +28,10 @@ _OUTPUT_DTYPE_SINCE = 21
 _VALUES_TYPE_SINCE = 23
 """The first opset in which DequantizeLinear has it."""
 
-_CARRIERS = "uint8", "uint16", "int8"
-"""Dtypes that hold codes of other formats, too."""
+_NAMING_ONE = {fmt.name for fmt in NUMERIC if takes_codes(fmt)} - {"uint8", "uint16", "int8"}
+"""Dtypes of quantized arrays; those left out hold codes of other formats, too."""
+
+_VALUES_TYPES = {fmt.name for fmt in (FLOAT32, FLOAT16, BFLOAT16)}
 
 
 def _required_axis(axis: Any, block_size: Any, scale: Any, rank: int) -> Any:
@@ -54,17 +58,17 @@ def _required_axis(axis: Any, block_size: Any, scale: Any, rank: int) -> Any:
 
 def _required_type(output_dtype: object, zero_point: Any, out: Any, opset: object) -> Any:
     """Return the type of a quantized array, None where the zero point or the opset decides; or raise ValueError."""
-    if output_dtype is not None and not (type(output_dtype) is int and output_dtype == 0):  # 0: ONNX's UNDEFINED
+    if unless_undefined(output_dtype) is not None:
         return output_dtype
     if zero_point is not None and not is_number(zero_point):
         return None
     if isinstance(opset, int) and opset < _OUTPUT_DTYPE_SINCE:
         return None
-    held = getattr(out, "dtype", None)
-    if held is not None and str(held).rpartition(".")[2] not in _CARRIERS:
+    held = str(getattr(out, "dtype", "")).rpartition(".")[2]
+    if held in _NAMING_ONE:
         return held
     came = "None" if zero_point is None else f"None with a zero point, {shown(zero_point)}, that has no type"
-    also = "" if held is None else f" and `out` of {held}, which may hold codes of several formats"
+    also = f" and `out` of {held}, which names no format that is meant for certain" if held else ""
     raise ValueError(
         "`output_dtype` must be the format of the result, such as 'int8' or 'float8_e4m3fn', unless `zero_point` is an "
         f"array of that type; got {came}{also}"
@@ -74,7 +78,8 @@ def _required_type(output_dtype: object, zero_point: Any, out: Any, opset: objec
 def _values_type(output_dtype: object, out: Any, opset: object) -> object:
     """Return the type of a dequantized array, None where the scale decides."""
     if output_dtype is None and out is not None and not (isinstance(opset, int) and opset < _VALUES_TYPE_SINCE):
-        return getattr(out, "dtype", None)
+        held = str(getattr(out, "dtype", "")).rpartition(".")[2]
+        return held if held in _VALUES_TYPES else None
     return output_dtype
 
 
@@ -186,6 +191,8 @@ def quantize_linear(
             result := known(QUANTIZED, x, scale, zero_point, out, given)
         ) is not None:
             return result
+    if not is_torch(x):
+        namespace(x)
     return onnx_quantize_linear(
         x, scale, zero_point, source=source, scale_format=scale_format,
         axis=_required_axis(axis, block_size, scale, getattr(x, "ndim", 0)), block_size=block_size,
@@ -272,6 +279,8 @@ def dequantize_linear(
         result := known(DEQUANTIZED, x, scale, zero_point, out, given)
     ) is not None:
         return result
+    if not is_torch(x):
+        namespace(x)
     rank = len(shape) if isinstance(shape, Sequence) else 1 if shape is not None else getattr(x, "ndim", 0)
     return onnx_dequantize_linear(
         x, scale, zero_point, source=source, scale_format=scale_format,

@@ -124,8 +124,8 @@ def broadcast_of(
     (Granularity(axis=2, inner=1, length=5, block=5, outer_step=1, width=1), Broadcast(shape=(2, 3, 1)))
     """
     if len(scale) != len(shape) or any(one not in (1, length) for one, length in zip(scale, shape, strict=True)):
-        wanted = f"of `x` of shape {shape}, for each axis its length or 1"
-        raise ValueError(f"`scale` must have the rank {wanted}; got shape {scale}")
+        wanted = f"for each axis of `x` of shape {shape} its length or 1, or there must be a `block_size`"
+        raise ValueError(f"`scale` must have {wanted}; got shape {scale}")
     own = [axis for axis, length in enumerate(scale) if length != 1]
     if len(own) <= 1:
         spread = granularity_of(shape, tuple(scale[axis] for axis in own), own[0] if own else 0, 0, blocks, axes)

@@ -34,7 +34,7 @@ def granularity_at(
     """Return which scale belongs to which element, by the operator's version at the opset, or raise ValueError."""
     axis, block_size, opset = options.axis, options.block_size, options.opset
     version = version_of(opset, operator)
-    broadcasts = axis == ()
+    broadcasts = isinstance(axis, tuple) and not axis
     tiles = None if broadcasts else tile_axes(axis, block_size)
     spread: tuple[Granularity, Repetition | Broadcast | None]
     if broadcasts:
@@ -97,11 +97,8 @@ def resolve_quantize(
 
     Shapes and dtypes are those of the arrays, `x` that of the values where its codes are packed; `xp` is their library.
     """
-    if (
-        type(options.axis) is not int
-        and options.axis != ()
-        and (tiles := tile_axes(options.axis, options.block_size)) is not None
-    ):
+    has_many = isinstance(options.axis, (tuple, list)) or isinstance(options.block_size, (tuple, list))
+    if has_many and options.axis != () and (tiles := tile_axes(options.axis, options.block_size)) is not None:
         options = options._replace(axis=tiles[0], block_size=tiles[1])
     # One item each: the types of items count, True is not 1, but not those of what is in a tuple.
     try:

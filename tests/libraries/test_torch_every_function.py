@@ -104,7 +104,7 @@ FUNCTIONS: dict[str, Row] = {
     "pack": Row(lambda x: lp.pack(_codes(x, "int2"), "int2")),
     "quantize_linear": Row(
         lambda x: lp.quantize_linear(x, lp.absmax_scale(x, "int8", axis=1), axis=1, output_dtype="int8"),
-        lambda x: lp.quantize_linear(x, 0.3, 5, out=torch.empty_like(x, dtype=torch.uint8)),
+        lambda x: lp.quantize_linear(x, 0.3, 5, out=torch.empty_like(x, dtype=torch.uint8), output_dtype="uint8"),
         lambda x: lp.quantize_linear(x, 0.3, output_dtype="float8_e4m3fn", **STOCHASTIC),
     ),
     "to_torch": Row(lambda x: (lp.to_torch(_codes(x, "int4"), "int4"), lp.to_torch(lp.encode(x, "float16"), 10))),
