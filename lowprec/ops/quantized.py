@@ -6,11 +6,11 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy import ndarray
 
-from ..arrays.libraries import format_of, namespace
+from ..arrays.libraries import format_of, is_torch, namespace
 from ..arrays.torch_tensors import dispatched
 from ..plans.block_plan import NVFP4_RULES
 from ..plans.quantize_plan import takes_codes
@@ -77,6 +77,8 @@ class Quantized:
         How many axes the values have. Codes with more are stacked, as `vmap` returns them.
     packed_shape : tuple of int or None
         The shape of the values where the codes are packed.
+    scale_format : str
+        The format of the scales.
     """
 
     codes: Any
@@ -88,6 +90,7 @@ class Quantized:
     block_size: int | tuple[int, ...] = 0
     rank: int = 0
     packed_shape: tuple[int, ...] | None = None
+    scale_format: str = FLOAT32.name
 
     @property
     def format(self) -> Format:
@@ -148,9 +151,30 @@ class Quantized:
                 facts.append((name, f"{array.dtype} {tuple(array.shape)}"))
         return facts
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: _picklable(value) for name, value in self.__dict__.items()}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({name: _unpickled(value) for name, value in state.items()})
         _register()
+
+
+class _View(NamedTuple):
+    """A tensor of a dtype that torch does not pickle, as one of integers."""
+
+    tensor: Any
+    dtype: Any
+
+
+def _picklable(value: Any) -> Any:
+    if not is_torch(value) or not str(value.dtype).startswith(("torch.float8", "torch.uint16")):
+        return value
+    torch = sys.modules["torch"]
+    return _View(value.view(torch.uint8 if value.itemsize == 1 else torch.int16), value.dtype)
+
+
+def _unpickled(value: Any) -> Any:
+    return value.tensor.view(value.dtype) if isinstance(value, _View) else value
 
 
 # ---- pytrees
@@ -165,7 +189,8 @@ def _arrays(quantized: Quantized) -> tuple[Any, ...]:
 
 def _context(quantized: Quantized) -> tuple[Any, ...]:
     third = "zero_point" if quantized.zero_point is not None else "global_scale"
-    return third, quantized.to, quantized.axis, quantized.block_size, quantized.rank, quantized.packed_shape
+    q = quantized
+    return third, q.to, q.axis, q.block_size, q.rank, q.packed_shape, q.scale_format
 
 
 def _restored(arrays: Any, context: Any) -> Quantized:
@@ -424,7 +449,7 @@ def quantize(
             packed=packs, rounding=rounding, overflow=overflow, nan=nan, seed=seed, random_bits=random_bits,
             offset=offset, float64_x=precision is not None, out=out,
         )  # fmt: skip
-    return Quantized(codes, scale, zero, factor, target, along, block, x.ndim, packed_shape)
+    return Quantized(codes, scale, zero, factor, target, along, block, x.ndim, packed_shape, held)
 
 
 def dequantize(quantized: Quantized, *, to: object = "float32", out: Any = None) -> Any:
@@ -483,8 +508,8 @@ def dequantize(quantized: Quantized, *, to: object = "float32", out: Any = None)
     packing = {"packed": q.packed_shape is not None, "shape": q.packed_shape}
     if q.scheme == _LINEAR:
         return onnx_dequantize_linear(
-            q.codes, q.scale, q.zero_point, source=q.to, axis=1 if axis is None else axis, block_size=q.block_size,
-            output_dtype=name, out=out, **packing,
+            q.codes, q.scale, q.zero_point, source=q.to, scale_format=q.scale_format,
+            axis=1 if axis is None else axis, block_size=q.block_size, output_dtype=name, out=out, **packing,
         )  # fmt: skip
     how = {"axis": axis, "block_size": q.block_size, "output_dtype": name, **packing}
     if q.scheme == NVFP4:
@@ -517,4 +542,4 @@ def _at(quantized: Quantized, row: int) -> Quantized:
         for one in (quantized.codes, quantized.scale, quantized.zero_point, quantized.global_scale)
     )
     q = quantized
-    return Quantized(codes, scale, zero, factor, q.to, q.axis, q.block_size, q.rank, q.packed_shape)
+    return Quantized(codes, scale, zero, factor, q.to, q.axis, q.block_size, q.rank, q.packed_shape, q.scale_format)
