@@ -81,6 +81,14 @@ FUNCTIONS: dict[str, Row] = {
         lambda x: lp.decode(_packed(x), "float4_e2m1fn", packed=True, shape=x.shape),
         lambda x: lp.decode(_codes(x), "float4_e2m1fn", out=torch.empty_like(x)),
     ),
+    "dequantize": Row(
+        lambda x: (
+            lp.dequantize(lp.quantize(x, "int4", block_size=4, packed=True)),
+            lp.quantize(x, "uint8", axis=0, zero_point=True).dequantize("float16"),
+            lp.dequantize(lp.quantize(x, "nvfp4", axis=0, block_size=3)),
+        ),
+        lambda x: lp.dequantize(lp.quantize(x, "mxfp8_e4m3", block_size=4), out=torch.empty_like(x)),
+    ),
     "dequantize_linear": Row(
         lambda x: lp.dequantize_linear(lp.cast(x, "int8"), _scales(x), axis=0),
         lambda x: lp.dequantize_linear(lp.cast(x, "uint8"), 0.3, 7, out=torch.empty_like(x)),
@@ -105,9 +113,20 @@ FUNCTIONS: dict[str, Row] = {
         lambda x: lp.nvfp4_quantize(x, global_scale=_scales(x)[1], block_size=8, **STOCHASTIC),
     ),
     "pack": Row(lambda x: lp.pack(_codes(x, "int2"), "int2")),
+    "quantize": Row(
+        lambda x: (
+            *lp.quantize(x, "int8", axis=1),
+            *lp.quantize(x, "mxfp4", block_size=4),
+            *lp.quantize(x, "nvfp4", block_size=4, packed=True),
+            *lp.quantize(x.double(), "float8_e4m3fn", axis=0),
+            *lp.quantize(x, "uint4", block_size=3, zero_point=True),
+        ),
+        lambda x: tuple(lp.quantize(x, "int8", out=torch.empty_like(x, dtype=torch.int8))),
+        lambda x: tuple(lp.quantize(x, "float8_e5m2", **STOCHASTIC)),
+    ),
     "quantize_linear": Row(
         lambda x: lp.quantize_linear(x, lp.absmax_scale(x, "int8", axis=1), axis=1, output_dtype="int8"),
-        lambda x: lp.quantize_linear(x, 0.3, 5, out=torch.empty_like(x, dtype=torch.uint8)),
+        lambda x: lp.quantize_linear(x, 0.3, 5, out=torch.empty_like(x, dtype=torch.uint8), output_dtype="uint8"),
         lambda x: lp.quantize_linear(x, 0.3, output_dtype="float8_e4m3fn", **STOCHASTIC),
     ),
     "to_torch": Row(lambda x: (lp.to_torch(_codes(x, "int4"), "int4"), lp.to_torch(lp.encode(x, "float16"), 10))),
@@ -115,8 +134,8 @@ FUNCTIONS: dict[str, Row] = {
 }
 RETURN_NUMPY = {"to_numpy", "stochastic_bits"}
 WITHOUT_ARRAYS = {
-    "Format", "as_format", "build_info", "carrier", "convert", "explain", "finfo", "float_format", "formats",
-    "get_num_threads", "iinfo", "register", "set_num_threads",
+    "Format", "Quantized", "as_format", "build_info", "carrier", "convert", "explain", "finfo", "float_format",
+    "formats", "get_num_threads", "iinfo", "register", "set_num_threads",
 }  # fmt: skip
 CALLS: dict[str, Call] = {
     f"{name} {kind}": call
