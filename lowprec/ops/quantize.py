@@ -39,7 +39,7 @@ def _required_axis(axis: Any, block_size: Any, scale: Any, rank: int) -> Any:
 
     No length is read where torch has symbols for them, but that it is 1.
     """
-    scale_rank: int = getattr(scale, "ndim", 0)
+    scale_rank: int = 0 if is_number(scale) else getattr(scale, "ndim", 0)
     if not (isinstance(block_size, int) and block_size == 0):
         if axis is None and rank > 1:
             raise ValueError(f"`axis` must be given where there is a `block_size`; got None with {shown(block_size)}")

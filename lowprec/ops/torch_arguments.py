@@ -7,6 +7,7 @@ and need no other code; for another format, axis or block size torch compiles an
 from __future__ import annotations
 
 import operator
+from enum import Enum
 from importlib import import_module
 from typing import Any
 
@@ -31,7 +32,7 @@ def fixed(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return tuple([fixed(one) for one in value])
     if torch.compiler.is_dynamo_compiling():
-        return operator.index(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        return operator.index(value) if isinstance(value, int) and not isinstance(value, (bool, Enum)) else value
     return int(value) if isinstance(value, torch.SymInt) else value
 
 
@@ -55,7 +56,7 @@ def named(row: Format, parameter: str) -> str:
 
 def optional_name(fmt: object, parameter: str) -> Any:
     """Return the name of a format, None where none is named."""
-    is_integer = isinstance(fmt, int) and not isinstance(fmt, bool)
+    is_integer = isinstance(fmt, int) and not isinstance(fmt, (bool, Enum))
     undefined = parameter in ("output_dtype", "precision") and is_integer and fmt == 0  # ONNX's "not given"
     return None if fmt is None or undefined else name_of(fmt, parameter)
 

@@ -83,7 +83,7 @@ def test_tasks_hold_plans_and_little_else(x: Any) -> None:
     lazy = [
         lp.cast(x, "float8_e5m2"),
         lp.encode(x, "int4", packed=True),
-        lp.quantize_linear(x, half, output_dtype="float8_e5m2"),
+        lp.quantize_linear(x, half, axis=1, output_dtype="float8_e5m2"),
         lp.cast(codes, "bfloat16", source="float8_e5m2"),
         lp.bitcast(codes, "float8_e5m2"),
     ]
@@ -119,10 +119,10 @@ def test_custom_formats(x: Any) -> None:
     values = lp.decode(da.from_array(expected, chunks=4), fmt).compute()
     assert np.array_equal(values, lp.decode(expected, fmt), equal_nan=True)
     scale = da.from_array(np.linspace(0.1, 2, 24, dtype=np.float32))
-    codes = lp.quantize_linear(x, scale, output_dtype=fmt)
-    assert np.array_equal(codes.compute(), lp.quantize_linear(X, scale.compute(), output_dtype=fmt))
-    back = lp.dequantize_linear(codes, scale, source=fmt)
-    assert np.array_equal(back.compute(), lp.dequantize_linear(codes.compute(), scale.compute(), source=fmt))
+    codes = lp.quantize_linear(x, scale, axis=1, output_dtype=fmt)
+    assert np.array_equal(codes.compute(), lp.quantize_linear(X, scale.compute(), axis=1, output_dtype=fmt))
+    back = lp.dequantize_linear(codes, scale, axis=1, source=fmt)
+    assert np.array_equal(back.compute(), lp.dequantize_linear(codes.compute(), scale.compute(), axis=1, source=fmt))
 
 
 def test_keys_are_the_same_in_another_process() -> None:
@@ -145,7 +145,7 @@ def test_chunks_follow_the_blocks_of_a_quantization() -> None:
     got = lp.quantize_linear(x, scale, block_size=4, axis=1, output_dtype="uint8")
     assert got.chunks == ((1, 12), (4, 8, 12))
     assert np.array_equal(got.compute(), lp.quantize_linear(X, scale, block_size=4, axis=1, output_dtype="uint8"))
-    per_axis = lp.quantize_linear(x, scale[0, :1].repeat(24), output_dtype="uint8")
+    per_axis = lp.quantize_linear(x, scale[0, :1].repeat(24), axis=1, output_dtype="uint8")
     assert per_axis.chunks == x.chunks
 
 

@@ -77,9 +77,9 @@ def test_vmap(name: str) -> None:
 def test_vmap_over_scales() -> None:
     x = np.random.default_rng(0).normal(0, 5, (3, 4, 5)).astype(np.float32)
     scale = np.random.default_rng(1).uniform(0.1, 1, (3, 5)).astype(np.float32)
-    got = jax.vmap(lambda row, s: lp.quantize_linear(row, s, output_dtype="int8"))(x, scale)
+    got = jax.vmap(lambda row, s: lp.quantize_linear(row, s, axis=1, output_dtype="int8"))(x, scale)
     rows = zip(x, scale, strict=True)
-    assert got.tolist() == [lp.quantize_linear(row, s, output_dtype="int8").tolist() for row, s in rows]
+    assert got.tolist() == [lp.quantize_linear(row, s, axis=1, output_dtype="int8").tolist() for row, s in rows]
 
 
 def test_gradients_do_not_pass() -> None:
@@ -119,11 +119,12 @@ def test_operands_on_another_device() -> None:
     x, ones = jax.device_put(np.ones((2, 3), np.float32), here), jax.device_put(np.ones(3, np.float32), there)
     codes = jax.device_put(np.ones((2, 3), np.uint8), here)
     where = r"must be on .*cpu:0, as `x` is; got .*cpu:1"
-    for call in (lp.quantize_linear, lp.dequantize_linear):
-        with pytest.raises(ValueError, match=f"`scale` {where}"):
-            call(x if call is lp.quantize_linear else codes, ones)
+    with pytest.raises(ValueError, match=f"`scale` {where}"):
+        lp.quantize_linear(x, ones, axis=1, output_dtype="int8")
+    with pytest.raises(ValueError, match=f"`scale` {where}"):
+        lp.dequantize_linear(codes, ones, axis=1)
     with pytest.raises(ValueError, match=f"`zero_point` {where}"):
-        lp.quantize_linear(x, jax.device_put(ones, here), jax.device_put(np.zeros(3, np.uint8), there))
+        lp.quantize_linear(x, jax.device_put(ones, here), jax.device_put(np.zeros(3, np.uint8), there), axis=1)
     with pytest.raises(ValueError, match=f"`global_scale` {where}"):
         lp.nvfp4_quantize(x, global_scale=ones[0])
 
@@ -159,6 +160,8 @@ def test_arrays_off_the_host_are_converted_on_it(monkeypatch: pytest.MonkeyPatch
         assert (got.dtype, got.shape, got.devices()) == (lp.carrier(to, jnp), x.shape, x.devices())
         assert lp.to_numpy(got, to).tobytes() == lp.cast(values, to).tobytes()
     assert np.array_equal(lp.encode(x, "int4", packed=True), lp.encode(values, "int4", packed=True))
-    got = lp.quantize_linear(x, jnp.asarray(scale), output_dtype="int4")
-    assert lp.to_numpy(got, "int4").tobytes() == lp.quantize_linear(values, scale, output_dtype="int4").tobytes()
+    got = lp.quantize_linear(x, jnp.asarray(scale), axis=1, output_dtype="int4")
+    assert (
+        lp.to_numpy(got, "int4").tobytes() == lp.quantize_linear(values, scale, axis=1, output_dtype="int4").tobytes()
+    )
     assert len(taken) >= 7
