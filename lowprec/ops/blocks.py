@@ -33,8 +33,7 @@ _ELEMENT = FLOAT4_E2M1FN.name
 @eager
 def mx_quantize(
     x: Any,
-    element: object = _ELEMENT,
-    /,
+    to: object = _ELEMENT,
     *,
     axis: int = -1,
     block_size: int = 32,
@@ -52,7 +51,7 @@ def mx_quantize(
 
     The scale of a block is ``2**E`` in float8_e8m0fnu, with E from -127 to 127 found from the largest finite magnitude
     a by `scale_rule`; code 00 where all are zeros, which keep their sign. The elements are ``x / 2**E``, exact, rounded
-    once; beyond the largest value M of `element` they are M.
+    once; beyond the largest value M of `to` they are M.
 
     NaN and Inf: with ``specials="nan"`` the scale of their block is NaN, code FF, and its elements are +0, so that the
     block decodes as NaN. With ``"ignore"`` they do not count for a; NaN is converted as by `cast`, Inf becomes M.
@@ -61,7 +60,7 @@ def mx_quantize(
     ----------
     x : array
         float32, float16, bfloat16 or float64, with one axis or more, any strides.
-    element : str, int, dtype or Format
+    to : str, int, dtype or Format
         The format of the elements: a float of up to 32 bits that has a zero, or int8, whose elements are integers from
         -127 to 127 in units of 1/64 (MXINT8).
     axis : int
@@ -120,9 +119,9 @@ def mx_quantize(
     if type(x) is not ndarray and dispatched(x, *(out if isinstance(out, tuple) else ())):
         from . import torch_traced
 
-        return torch_traced.mx_quantize(x, element, out=out, **options)  # type: ignore[no-any-return]
+        return torch_traced.mx_quantize(x, to, out=out, **options)  # type: ignore[no-any-return]
     namespace(x)
-    job = mx_options(x.dtype, x.ndim, element, **options).job(x)
+    job = mx_options(x.dtype, x.ndim, to, **options).job(x)
     elements, scales = run_blocks(check_results(job, out))
     return elements, scales
 
@@ -131,7 +130,6 @@ def mx_quantize(
 def mx_dequantize(
     elements: Any,
     scales: Any,
-    /,
     *,
     source: object = None,
     axis: int = -1,

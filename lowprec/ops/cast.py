@@ -23,7 +23,6 @@ __all__ = ["bitcast", "cast", "cast_like"]
 def cast(
     x: Any,
     to: object,
-    /,
     *,
     source: object = None,
     saturate: bool = True,
@@ -54,9 +53,10 @@ def cast(
     source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes (uint8, uint16, …).
     saturate : bool
-        Concerns float8 targets: whether too large a magnitude becomes the largest value (True), or Inf or NaN.
+        Float8 targets: whether too large a magnitude becomes the largest value (True), or Inf or NaN. As ONNX says, it
+        is ignored for all others, and so is `round_mode`.
     round_mode : {"up", "down", "nearest"}, optional
-        Concerns float8_e8m0fnu targets; None is ``"up"``.
+        float8_e8m0fnu targets: away from zero, toward zero, or to nearest; None is ``"up"``. Ignored for all others.
     opset : int
         The ONNX opset, 1 to 28, whose Cast decides what is allowed and what Inf becomes.
     rounding : str, optional
@@ -75,10 +75,11 @@ def cast(
         0 to 2**64 - 1; needed where `rounding` is stochastic, and only there. The same seed gives the same bits, on any
         number of threads, in any layout, on any device.
     random_bits : int
-        How many random bits decide a stochastic rounding, 1 to 32.
+        How many random bits decide a stochastic rounding, 1 to 32; only there.
     offset : int
-        0 to 2**63 - 1: the place of the first element in the stream of random numbers (see `stochastic_bits`). Pieces
-        of an array, each with the index of its first element, get the bits of the whole.
+        0 to 2**63 - 1, where `rounding` is stochastic: the place of the first element in the stream of random numbers
+        (see `stochastic_bits`). Pieces of an array, each with the index of its first element, get the bits of the
+        whole.
     out : array, optional
         Where the result goes: of the library, device, shape and dtype that the result would have, each element in
         memory of its own. It may overlap the other arrays.
@@ -136,7 +137,6 @@ def cast(
 def cast_like(
     x: Any,
     like: Any,
-    /,
     *,
     source: object = None,
     saturate: bool = True,
@@ -210,7 +210,7 @@ def cast_like(
 
 
 @eager
-def bitcast(x: Any, to: object, /, *, source: object = None, opset: int = NEWEST) -> Any:
+def bitcast(x: Any, to: object, *, source: object = None, opset: int = NEWEST) -> Any:
     """Read the bits of every element as another format of the same width, as ONNX BitCast does.
 
     No value is looked at: NaN payloads, -0 and codes without a value stay as they are. A bool is a byte wide and keeps

@@ -14,13 +14,14 @@ from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.cast_plan import copy_plan
 from ..spec.formats import Format
+from ..spec.old_names import renamed
 
 __all__ = ["to_numpy", "to_torch"]
 
 
-def _held(x: Any, fmt: object) -> Format:
+def _held(x: Any, source: object) -> Format:
     namespace(x)
-    return format_of(x.dtype, fmt, ("x", "fmt"))
+    return format_of(x.dtype, source, ("x", "source"))
 
 
 def _codes(x: Any, row: Format, extend: bool) -> np.ndarray[Any, Any]:
@@ -35,7 +36,8 @@ def _codes(x: Any, row: Format, extend: bool) -> np.ndarray[Any, Any]:
 
 
 @eager
-def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
+@renamed(fmt="source")
+def to_numpy(x: Any, source: object = None) -> np.ndarray[Any, Any]:
     """Return an array of any library as a NumPy array with the dtype of its format.
 
     Codes do not change: NaN payloads, -0 and Inf stay as they are, and nothing is out of range. For integers narrower
@@ -46,13 +48,13 @@ def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
     x : array
         Any library, shape and strides; bool, integer or float of any format. Dask arrays are computed, arrays on other
         devices copied to the host; torch tensors that require gradients are detached.
-    fmt : str, int, dtype or Format, optional
+    source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes (uint8, uint16, int8).
 
     Returns
     -------
     numpy.ndarray
-        The same shape, with the dtype ``carrier(fmt, numpy)``. It shares the memory of NumPy arrays in native byte
+        The same shape, with the dtype ``carrier(source, numpy)``. It shares the memory of NumPy arrays in native byte
         order, torch tensors on the CPU, JAX arrays (then it is read-only) and of whatever has DLPack on the CPU; it is
         a copy where the bytes differ, as those of int4 values do.
 
@@ -62,7 +64,7 @@ def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
         If `x` is no array, holds text or complex numbers, has nothing in it (torch's meta device, JAX's tracers), or
         is written down in a graph by torch, which would keep the result as a constant.
     ValueError
-        If `fmt` is no format, or does not go with the dtype of `x`.
+        If `source` is no format, or does not go with the dtype of `x`.
 
     Notes
     -----
@@ -79,12 +81,13 @@ def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
     if recorded(x):
         from . import torch_traced
 
-        return torch_traced.to_numpy(x, fmt)  # type: ignore[no-any-return]
-    row = _held(x, fmt)
+        return torch_traced.to_numpy(x, source)  # type: ignore[no-any-return]
+    row = _held(x, source)
     return _codes(x, row, extend=False).view(row.dtype)
 
 
-def to_torch(x: Any, /, fmt: object = None) -> Any:
+@renamed(fmt="source")
+def to_torch(x: Any, source: object = None) -> Any:
     """Return an array of any library as a torch tensor with the dtype of its format.
 
     Codes do not change: NaN payloads, -0 and Inf stay as they are, and nothing is out of range. Integers narrower than
@@ -94,15 +97,15 @@ def to_torch(x: Any, /, fmt: object = None) -> Any:
     ----------
     x : array
         Any library, shape and strides; bool, integer or float of any format. Dask arrays are computed.
-    fmt : str, int, dtype or Format, optional
+    source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes (uint8, uint16, int8).
 
     Returns
     -------
     torch.Tensor
-        The same shape, with the dtype ``carrier(fmt, torch)``, detached. Tensors stay on their device, CuPy arrays on
-        theirs, all else is on the CPU. It shares the memory of tensors, CuPy arrays and writable NumPy arrays; memory
-        that must not be written to, JAX's for one, is copied, and so are negative strides.
+        The same shape, with the dtype that ``carrier(source, torch)`` says, detached. Tensors stay on their device,
+        CuPy arrays on theirs, all else is on the CPU. It shares the memory of tensors, CuPy arrays and writable NumPy
+        arrays; memory that must not be written to, JAX's for one, is copied, and so are negative strides.
 
     Raises
     ------
@@ -111,7 +114,7 @@ def to_torch(x: Any, /, fmt: object = None) -> Any:
     TypeError
         If `x` is no array, holds text or complex numbers, or has nothing in it (torch's meta device, JAX's tracers).
     ValueError
-        If `fmt` is no format, or does not go with the dtype of `x`.
+        If `source` is no format, or does not go with the dtype of `x`.
 
     Notes
     -----
@@ -127,8 +130,8 @@ def to_torch(x: Any, /, fmt: object = None) -> Any:
     if dispatched(x):
         from . import torch_traced
 
-        return torch_traced.to_torch(x, fmt)
-    row = _held(x, fmt)
+        return torch_traced.to_torch(x, source)
+    row = _held(x, source)
     try:
         torch = importlib.import_module("torch")
     except ImportError:

@@ -33,7 +33,6 @@ __all__ = ["nvfp4_dequantize", "nvfp4_quantize"]
 @eager
 def nvfp4_quantize(
     x: Any,
-    /,
     *,
     axis: int = -1,
     block_size: int = 16,
@@ -138,7 +137,6 @@ def nvfp4_dequantize(
     elements: Any,
     scales: Any,
     global_scale: Any,
-    /,
     *,
     axis: int = -1,
     block_size: int = 16,

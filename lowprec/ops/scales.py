@@ -74,7 +74,6 @@ def scale_codes(largest: Any, to: Format, fmt: Format, rule: str = "floor") -> n
 def absmax_scale(
     x: Any,
     to: object,
-    /,
     *,
     axis: int | Sequence[int] | None = None,
     block_size: int | Sequence[int] = 0,
@@ -147,7 +146,7 @@ def absmax_scale(
 
 @eager
 def minmax_scale(
-    x: Any, to: object, /, *, axis: int | Sequence[int] | None = None, block_size: int | Sequence[int] = 0
+    x: Any, to: object, *, axis: int | Sequence[int] | None = None, block_size: int | Sequence[int] = 0
 ) -> tuple[Any, Any]:
     """Return the scales and zero points that take ranges to the range of an integer format; for `quantize_linear`.
 

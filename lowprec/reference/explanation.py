@@ -160,7 +160,6 @@ def _fraction(value: Value, fmt: Format) -> Fraction | None:
 def explain(
     x: object,
     fmt: object,
-    /,
     *,
     saturate: bool = True,
     round_mode: str | None = None,

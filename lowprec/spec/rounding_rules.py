@@ -124,16 +124,19 @@ def make_stream(seed: object, offset: object) -> Stream:
 def check_stream(rounding: object, seed: object, random_bits: object, offset: object) -> Stream | None:
     """Return the stream of a stochastic rounding, None for any other; or raise ValueError.
 
-    A seed without use is an error, an offset is not: pieces of an array are converted alike by any rounding.
+    A seed, a number of random bits or an offset without use is an error.
     """
-    check_random_bits(random_bits)
+    bits = check_random_bits(random_bits)
     if isinstance(rounding, str) and rounding in STOCHASTIC:
         if seed is None:
             raise ValueError(f"`seed` must be an integer from 0 to 2**64 - 1 where `rounding` is {rounding}; got None")
         return make_stream(seed, offset)
-    make_stream(0, offset)
+    place = make_stream(0, offset).offset
     if seed is not None:
         raise ValueError(f"`seed` must be None unless `rounding` is stochastic; got {shown(seed)}")
+    for name, number, default in (("random_bits", bits, DEFAULT_RANDOM_BITS), ("offset", place, FIRST)):
+        if number != default:
+            raise ValueError(f"`{name}` must be left out unless `rounding` is stochastic; got {number}")
     return None
 
 

@@ -248,7 +248,7 @@ def test_integers_with_scales_of_both_signs(kind: str) -> None:
     assert (read_tensors(Path("out"))[f"{P}.weight"] == expected).all()
     convert(source, "again", recipe="int8", verify=True)
     with lp.checkpoints.open("again") as opened:
-        error = np.abs(opened.read(f"{P}.weight", dtype="float32") - expected).max()
+        error = np.abs(opened.read(f"{P}.weight", to="float32") - expected).max()
     assert error < np.abs(expected).max() / 100
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...spec.formats import Format
+from ...spec.old_names import renamed
 from ..files.atomic_output import Staging
 from ..files.errors import BROKEN_ZIP, FileError, reason
 from ..files.renaming import rename_file
@@ -131,7 +132,8 @@ def read_members(path: Path, source: Format | None = None) -> Iterator[tuple[str
             yield member
 
 
-def write_array(path: Path, array: Array, fmt: Format, *, overwrite: bool = True) -> None:
+@renamed(fmt="to")
+def write_array(path: Path, array: Array, to: Format, *, overwrite: bool = True) -> None:
     """Write one array to an .npy or .npz file, atomically.
 
     Parameters
@@ -142,7 +144,7 @@ def write_array(path: Path, array: Array, fmt: Format, *, overwrite: bool = True
         the description in the comment of the member.
     array : numpy.ndarray
         Values in the format's dtype, or codes.
-    fmt : Format
+    to : Format
         Its format.
     overwrite : bool
         Replace an existing file.
@@ -161,8 +163,8 @@ def write_array(path: Path, array: Array, fmt: Format, *, overwrite: bool = True
     real = Path(os.path.realpath(path))
     content = np.asarray(array, array.dtype.newbyteorder("="), order="C")
     content = content.reshape(-1).view(np.uint8)
-    origin = StoredTensor(path.stem, array.shape, fmt, fmt.name, InMemory(b""))
-    output = OutputTensor(path.stem, array.shape, fmt, content.nbytes, origin, "codes")
+    origin = StoredTensor(path.stem, array.shape, to, to.name, InMemory(b""))
+    output = OutputTensor(path.stem, array.shape, to, content.nbytes, origin, "codes")
     files = (arrange_archive if path.suffix == ".npz" else arrange_npy)([output], real)
     with Staging(files, real, overwrite, path) as staging:
         staging.write(files.slots[0], content)

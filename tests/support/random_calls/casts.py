@@ -110,7 +110,7 @@ def draw_rules(rng: Rng, target: Format, *, beyond: float = 0.35) -> dict[str, A
             found["seed"] = int(rng.integers(1 << 64, dtype=np.uint64))
             if rng.random() < 0.6:
                 found["random_bits"] = int(rng.integers(1, 33))
-        if rng.random() < 0.4:
+        if rng.random() < 0.4 and "seed" in found:
             found["offset"] = int(rng.choice([1, 3, 7, 16, 12345, 2**32 - 5, 2**62 + 9]))
         if rng.random() < 0.1 and "seed" not in found:
             del found["rounding"]
