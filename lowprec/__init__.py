@@ -10,7 +10,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _kernel_choice as _kernel_choice  # the first import: it decides what `_kernels` is
-from .arrays.libraries import carrier
+from .arrays.libraries import storage_dtype
 from .backends.build_info import build_info
 from .backends.thread_count import get_num_threads, set_num_threads
 from .ops.blocks import mx_dequantize, mx_quantize
@@ -26,6 +26,7 @@ from .spec.described_formats import float_format, register
 from .spec.finfo import finfo, iinfo
 from .spec.formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
 from .spec.formats import Format, as_format
+from .spec.old_names import find_moved as _find_moved
 
 if _TYPE_CHECKING:
     from . import checkpoints as checkpoints
@@ -38,7 +39,6 @@ __all__ = [
     "as_format",
     "bitcast",
     "build_info",
-    "carrier",
     "cast",
     "cast_like",
     "convert",
@@ -62,27 +62,27 @@ __all__ = [
     "register",
     "set_num_threads",
     "stochastic_bits",
+    "storage_dtype",
     "to_numpy",
     "to_torch",
     "unpack",
 ]
 
 
+_OLD = {
+    "carrier": "lowprec.storage_dtype",
+    "npy": "lowprec.checkpoints.containers.array_files",
+}
+_OF_NPY = "read_array and write_array of lowprec.checkpoints"
+
+
 def __getattr__(name: str) -> object:
     """Return `convert` or `checkpoints` at its first use: importing them takes a third of the time that lowprec takes.
 
-    `lowprec.npy`, as the documentation once named it, still works and warns.
+    Old names still work and warn.
     """
-    if name == "npy":
-        import warnings
-
-        from .checkpoints.containers import array_files
-
-        text = "lowprec.npy is read_array and write_array of lowprec.checkpoints now"
-        warnings.warn(text, DeprecationWarning, stacklevel=2)
-        return array_files
     if name not in ("checkpoints", "convert"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _find_moved(__name__, name, _OLD, _OF_NPY if name == "npy" else None)
     import importlib
 
     checkpoints = importlib.import_module(".checkpoints", __name__)  # `from . import` would come here again

@@ -6,6 +6,7 @@ containers/ ─▶ layouts/, recipes/ ─▶ planning/ ─▶ operations/ ─▶
 ```
 """
 
+from ..spec.old_names import find_moved as _find_moved
 from .checking.check import check
 from .checking.finding import Finding, Findings
 from .containers.array_files import read_array, write_array
@@ -23,12 +24,5 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Return the module that was `lowprec.checkpoints.npy`, with a warning; its functions keep their names."""
-    if name != "npy":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import warnings
-
-    from .containers import array_files
-
-    text = "lowprec.checkpoints.npy is read_array and write_array of lowprec.checkpoints now"
-    warnings.warn(text, DeprecationWarning, stacklevel=2)
-    return array_files
+    homes = {"npy": f"{__name__}.containers.array_files"}
+    return _find_moved(__name__, name, homes, "read_array and write_array of lowprec.checkpoints")

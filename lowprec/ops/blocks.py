@@ -86,7 +86,7 @@ def mx_quantize(
     Returns
     -------
     elements : array
-        The shape of `x`, in its library and on its device, with the dtype `carrier` says.
+        The shape of `x`, in its library and on its device, with the dtype `storage_dtype` says.
     scales : array
         float8_e8m0fnu, in the shape of `x` with the axis divided by the block size and rounded up.
 

@@ -87,7 +87,8 @@ def cast(
     Returns
     -------
     array
-        The same shape, in the library and on the device of `x`, with the dtype `carrier` says; dense layouts are kept.
+        The same shape, in the library and on the device of `x`, with the dtype `storage_dtype` says; dense layouts are
+        kept.
         To string: `str` objects, the fewest digits that give the value back in its own type (float32 for narrower
         floats than float16), positional from 1e-4 to 1e16, else scientific.
 
@@ -231,8 +232,8 @@ def bitcast(x: Any, to: object, *, source: object = None, opset: int = NEWEST) -
     Returns
     -------
     array
-        The same shape, in the library and on the device of `x`, with the dtype `carrier` says. From 8 bits up it is a
-        view of the memory of `x` (a copy where `x` is in the other byte order); narrower formats are copied.
+        The same shape, in the library and on the device of `x`, with the dtype `storage_dtype` says. From 8 bits up it
+        is a view of the memory of `x` (a copy where `x` is in the other byte order); narrower formats are copied.
 
     Raises
     ------

@@ -144,7 +144,7 @@ def decode(
     Returns
     -------
     array
-        The shape of `codes`, or `shape`; the dtype `carrier` says for `to`.
+        The shape of `codes`, or `shape`; the dtype `storage_dtype` says for `to`.
 
     Raises
     ------
@@ -243,7 +243,7 @@ def unpack(packed: Any, source: object, shape: int | Sequence[int]) -> Any:
     Returns
     -------
     array
-        Of `shape`, with the dtype `carrier` says for `source`.
+        Of `shape`, with the dtype `storage_dtype` says for `source`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From one library's carrier of a format to another's, codes unchanged: `to_numpy` and `to_torch`."""
+"""From one library's storage dtype of a format to another's, codes unchanged: `to_numpy` and `to_torch`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from typing import Any
 import array_api_compat as compat
 import numpy as np
 
-from ..arrays.libraries import carrier, extends, format_of, is_torch, namespace, reinterpret, to_host, to_torch_memory
+from ..arrays.libraries import (
+    extends,
+    format_of,
+    is_torch,
+    namespace,
+    reinterpret,
+    storage_dtype,
+    to_host,
+    to_torch_memory,
+)
 from ..arrays.torch_tensors import dispatched, eager, recorded
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
@@ -54,9 +63,9 @@ def to_numpy(x: Any, source: object = None) -> np.ndarray[Any, Any]:
     Returns
     -------
     numpy.ndarray
-        The same shape, with the dtype ``carrier(source, numpy)``. It shares the memory of NumPy arrays in native byte
-        order, torch tensors on the CPU, JAX arrays (then it is read-only) and of whatever has DLPack on the CPU; it is
-        a copy where the bytes differ, as those of int4 values do.
+        The same shape, with the dtype ``storage_dtype(source, numpy)``. It shares the memory of NumPy arrays in native
+        byte order, torch tensors on the CPU, JAX arrays (then it is read-only) and of whatever has DLPack on the CPU;
+        it is a copy where the bytes differ, as those of int4 values do.
 
     Raises
     ------
@@ -103,7 +112,7 @@ def to_torch(x: Any, source: object = None) -> Any:
     Returns
     -------
     torch.Tensor
-        The same shape, with the dtype that ``carrier(source, torch)`` says, detached. Tensors stay on their device,
+        The same shape, with the dtype ``storage_dtype(source, torch)``, detached. Tensors stay on their device,
         CuPy arrays on theirs, all else is on the CPU. It shares the memory of tensors, CuPy arrays and writable NumPy
         arrays; memory that must not be written to, JAX's for one, is copied, and so are negative strides.
 
@@ -138,7 +147,7 @@ def to_torch(x: Any, source: object = None) -> Any:
         raise ImportError("`to_torch` needs torch, which is not installed") from None
     if compat.is_cupy_array(x):
         x = torch.from_dlpack(x.view(f"i{x.dtype.itemsize}")).view(getattr(torch, row.code_dtype.name))
-    dtype = carrier(row, torch)
+    dtype = storage_dtype(row, torch)
     if is_torch(x):
         if row.bits < 8 and x.dtype != dtype:
             return dispatch(Job(x, copy_plan(row)))

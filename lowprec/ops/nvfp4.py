@@ -85,7 +85,7 @@ def nvfp4_quantize(
     Returns
     -------
     elements : array
-        The shape of `x`, in its library and on its device, with the dtype `carrier` says for float4_e2m1fn.
+        The shape of `x`, in its library and on its device, with the dtype `storage_dtype` says for float4_e2m1fn.
     scales : array
         float8_e4m3fn, in the shape of `x` with the axis divided by the block size and rounded up.
     global_scale : array

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.libraries import call_back, carrier, format_of, is_dask, is_traced, namespace, to_host, to_library
+from ..arrays.libraries import call_back, format_of, is_dask, is_traced, namespace, storage_dtype, to_host, to_library
 from ..arrays.torch_tensors import dispatched, eager
 from ..backends.ranges import Groups, find_range
 from ..spec.float_mode import default_mode
@@ -107,8 +107,8 @@ def absmax_scale(
     Returns
     -------
     array
-        The scales, in the library and on the device of `x`, in its carrier of `scale_format`: 0-d, 1-D, or of the shape
-        of `x` with the axes divided by the block sizes and rounded up.
+        The scales, in the library and on the device of `x`, in the storage dtype of `scale_format`: 0-d, 1-D, or of
+        the shape of `x` with the axes divided by the block sizes and rounded up.
 
     Raises
     ------
@@ -229,8 +229,8 @@ def _carried(codes: np.ndarray[Any, Any], fmt: Format, dtype: Any) -> np.ndarray
     return codes.view(dtype)
 
 
-def _from_ends(*ends: Any, rule: _Rule, fmt: Format, carrier_dtype: Any) -> np.ndarray[Any, Any]:
-    return _carried(rule(*(np.asarray(end) for end in ends)), fmt, carrier_dtype)
+def _from_ends(*ends: Any, rule: _Rule, fmt: Format, storage: Any) -> np.ndarray[Any, Any]:
+    return _carried(rule(*(np.asarray(end) for end in ends)), fmt, storage)
 
 
 def _from_host(x: Any, *, held: Format, groups: Groups, both: bool, **how: Any) -> np.ndarray[Any, Any]:
@@ -242,19 +242,18 @@ def _found(
 ) -> tuple[Any, ...]:
     """Return what each rule makes of the ranges of groups of `x`, in the library of `x`."""
     xp = namespace(x)
-    how = [{"rule": rule, "fmt": fmt, "carrier_dtype": carrier(fmt, xp)} for rule, fmt in rules.items()]
+    how = [{"rule": rule, "fmt": fmt, "storage": storage_dtype(fmt, xp)} for rule, fmt in rules.items()]
     if is_traced(x):
         shape = groups.shape_of(tuple(x.shape))
         tasks = [partial(_from_host, held=held, groups=groups, both=both, **one) for one in how]
         return tuple(
-            call_back(task, shape, one["carrier_dtype"], x, elementwise=False)
-            for task, one in zip(tasks, how, strict=True)
+            call_back(task, shape, one["storage"], x, elementwise=False) for task, one in zip(tasks, how, strict=True)
         )
     ends = find_range(x, held, groups, both=both)
     if is_dask(x):
         mapped = importlib.import_module("dask.array").map_blocks
         return tuple(
-            mapped(_from_ends, *ends, meta=np.empty((0,) * ends[0].ndim, one["carrier_dtype"]), **one) for one in how
+            mapped(_from_ends, *ends, meta=np.empty((0,) * ends[0].ndim, one["storage"]), **one) for one in how
         )
     host_ends = [to_host(end).view(np.float64) for end in ends]
     return tuple(to_library(np.asarray(rule(*host_ends)), fmt, x) for rule, fmt in rules.items())

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from ..arrays.libraries import carrier, check_takes_text, format_of, namespace
+from ..arrays.libraries import check_takes_text, format_of, namespace, storage_dtype
 from ..plans.cast_plan import Plan, Rule
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..plans.resolve_cast import CAST, DECODE, ENCODE, CastOptions, resolve, resolve_bits, resolve_unpacked
@@ -50,7 +50,7 @@ def _empty(x: Any, plan: Plan, codes: bool = False, packed: bool = False, shape:
         check_takes_text(torch)
     if packed:
         return x.new_empty((packed_bytes(x.numel(), plan.target),), dtype=torch.uint8)
-    dtype = carrier(plan.target.code_dtype.name if codes else plan.target, torch)
+    dtype = storage_dtype(plan.target.code_dtype.name if codes else plan.target, torch)
     return torch.empty_like(x, dtype=dtype) if shape is None else x.new_empty(shape, dtype=dtype)
 
 
@@ -85,7 +85,7 @@ def _cast(x: Any, to: str, *, source: Any = None, **options: Any) -> Any:
 
 def _bitcast(x: Any, to: str, *, source: Any = None, opset: int = NEWEST) -> Any:
     _, target = resolve_bits(x.dtype, source, to, opset)
-    return torch.empty_like(x, dtype=carrier(target, torch))
+    return torch.empty_like(x, dtype=storage_dtype(target, torch))
 
 
 def _encode(x: Any, fmt: str, *, source: Any = None, packed: bool = False, **options: Any) -> Any:
@@ -154,14 +154,14 @@ def _dynamic_quantize_linear(x: Any, *, opset: int = NEWEST) -> tuple[Any, Any, 
 
 
 def _number(x: Any, value: Any, fmt: str, *, parameter: str = "scale") -> Any:
-    return x.new_empty((), dtype=carrier(fmt, torch))
+    return x.new_empty((), dtype=storage_dtype(fmt, torch))
 
 
 def _scales(x: Any, formats: Iterable[Format], axis: Any, block_size: Any) -> tuple[Any, ...]:
     format_of(x.dtype)
     sharing = public_options({"axis": axis, "block_size": block_size})
     shape = scale_groups(x.ndim, **sharing).shape_of(tuple(x.shape))
-    return tuple(x.new_empty(shape, dtype=carrier(fmt, torch)) for fmt in formats)
+    return tuple(x.new_empty(shape, dtype=storage_dtype(fmt, torch)) for fmt in formats)
 
 
 def _absmax_scale(
@@ -218,7 +218,7 @@ def _values(
             check_packed(elements, held[0], whole, "elements", "source")
         wanted = scale_shape(whole, where, block)
         check_scale_shape(scales.dtype, tuple(scales.shape), held[1], wanted, where if swizzled else None)
-    return elements.new_empty(whole, dtype=carrier(output_format(output_dtype), torch))
+    return elements.new_empty(whole, dtype=storage_dtype(output_format(output_dtype), torch))
 
 
 def _mx_dequantize(

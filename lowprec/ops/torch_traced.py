@@ -9,7 +9,7 @@ import math
 from importlib import import_module
 from typing import Any
 
-from ..arrays.libraries import carrier, format_of
+from ..arrays.libraries import format_of, storage_dtype
 from ..arrays.torch_tensors import EAGER, check_tensor, transformed
 from ..plans.resolve_cast import TEXT, resolve_bits
 from ..spec.arguments import as_flag
@@ -117,14 +117,14 @@ def decode(codes: Any, fmt: object, *, to: object, packed: bool = False, shape: 
 def _bits(dtype: Any, to: object, source: object, opset: int) -> tuple[str, Any]:
     """Return the name of the target, and the dtype under which the bits can be seen, None for less than 8 bits."""
     _, target = resolve_bits(dtype, source, to, opset)
-    return named(target, "to"), carrier(target, torch) if target.bits >= 8 else None
+    return named(target, "to"), storage_dtype(target, torch) if target.bits >= 8 else None
 
 
 @constant  # type: ignore[untyped-decorator]
 def _own(dtype: Any, fmt: object) -> tuple[str, Any]:
     """Return the name of the format of an array, and the dtype under which its bits can be seen."""
     row = format_of(dtype, fmt, ("x", "source"))
-    return named(row, "source"), carrier(row, torch) if row.bits >= 8 else None
+    return named(row, "source"), storage_dtype(row, torch) if row.bits >= 8 else None
 
 
 def _viewed(x: Any, dtype: Any) -> Any:

@@ -85,7 +85,7 @@ class BlockPlan(metaclass=Interned):
 
     @property
     def stored(self) -> Format:
-        """The format whose carrier holds the elements."""
+        """The format whose storage dtype holds the elements."""
         return INT8 if self.element == MXINT8 else self.element
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -46,10 +46,11 @@ def renamed(**names: str) -> Callable[[Callable[_Parameters, _Result]], Callable
     return decorate
 
 
-def find_moved(module: str, name: str, homes: Mapping[str, str]) -> Any:
+def find_moved(module: str, name: str, homes: Mapping[str, str], text: str | None = None) -> Any:
     """Return what a module had by a name, from its home of today, and warn; AttributeError for all other names.
 
-    For a module's `__getattr__`; `homes` has the dotted path of the object for each of the old names.
+    For a module's `__getattr__`; `homes` has the dotted path of the object for each of the old names. `text` says what
+    it is called now, where the path does not.
 
     Examples
     --------
@@ -63,6 +64,6 @@ def find_moved(module: str, name: str, homes: Mapping[str, str]) -> Any:
     home = homes.get(name)
     if home is None:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    warnings.warn(f"{module}.{name} is {home} now", DeprecationWarning, stacklevel=3)
+    warnings.warn(f"{module}.{name} is {text or home} now", DeprecationWarning, stacklevel=3)
     owner, _, attribute = home.rpartition(".")
     return getattr(importlib.import_module(owner), attribute)

@@ -101,4 +101,4 @@ def test_32_bits_with_a_bias_of_its_own() -> None:
         assert reference.decode(code, fmt).number == expected
         assert reference.encode(expected, fmt) == code
     assert lp.finfo(fmt).max == float(np.finfo(np.float32).max) * 2.0**27
-    assert lp.carrier(fmt, np) == np.uint32
+    assert lp.storage_dtype(fmt, np) == np.uint32

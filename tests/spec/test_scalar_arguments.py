@@ -110,7 +110,7 @@ CALLS = [
     Call(lp.as_format, {"spec": "float16"}),
     Call(lp.finfo, {"fmt": "float16"}),
     Call(lp.iinfo, {"fmt": "int8"}),
-    Call(lp.carrier, {"fmt": "float8_e5m2", "xp": np}),
+    Call(lp.storage_dtype, {"fmt": "float8_e5m2", "xp": np}),
     Call(lp.explain, {"x": "0.3", "fmt": "float8_e4m3fn"}),
     Call(lp.to_numpy, {"x": _CODES, "source": "float8_e4m3fn"}),
     Call(lp.set_num_threads, {"n": 1}),
