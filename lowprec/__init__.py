@@ -1,9 +1,18 @@
-r"""lowprec: ONNX's low-precision conversions, bit-exact, on the array the caller holds.
+"""Low-precision numbers, bit for bit as ONNX defines them, on arrays of NumPy, torch, JAX, Dask and other libraries.
 
-A format is a row, a conversion is a plan, a kernel knows neither:
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> x = np.array([0.3, -1000.0, np.inf], np.float32)
+    >>> y = lp.cast(x, "float8_e4m3fn")  # to a format by its name; lp.formats lists them
+    >>> y.tolist()
+    [0.3125, -448.0, 448.0]
+    >>> lp.encode(x, "float4_e2m1fn").tolist()  # codes, as unsigned integers; decode takes them back
+    [1, 15, 7]
 
-    ops -> plans -> backends -> _kernels   (host memory: NumPy, torch and JAX on the CPU)
-                           \-> CUDA, Dask, text, array-API calls (any other library)
+`explain` says why a number becomes a code; `finfo` and `iinfo` what a format holds. `quantize_linear`, `mx_quantize`
+and `nvfp4_quantize` divide by scales first. `lp.checkpoints` reads, converts and checks files, `lp.loss` counts what a
+conversion loses, `lp.onnx` runs models (it needs the onnx package), and `lp.reference` has every conversion in exact
+fractions.
 """
 
 from importlib.metadata import version as _version
@@ -30,6 +39,9 @@ from .spec.old_names import find_moved as _find_moved
 
 if _TYPE_CHECKING:
     from . import checkpoints as checkpoints
+    from . import loss as loss
+    from . import onnx as onnx
+    from . import reference as reference
     from .checkpoints import convert
 
 __version__ = _version("lowprec")
@@ -69,6 +81,9 @@ __all__ = [
 ]
 
 
+_PACKAGES = ("checkpoints", "loss", "onnx", "reference")
+"""The public packages, imported at their first use: together they take longer than lowprec."""
+
 _OLD = {
     "carrier": "lowprec.storage_dtype",
     "npy": "lowprec.checkpoints.containers.array_files",
@@ -76,14 +91,21 @@ _OLD = {
 _OF_NPY = "read_array and write_array of lowprec.checkpoints"
 
 
-def __getattr__(name: str) -> object:
-    """Return `convert` or `checkpoints` at its first use: importing them takes a third of the time that lowprec takes.
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted([*__all__, *_PACKAGES, "__version__"])
 
-    Old names still work and warn.
-    """
-    if name not in ("checkpoints", "convert"):
-        return _find_moved(__name__, name, _OLD, _OF_NPY if name == "npy" else None)
-    import importlib
 
-    checkpoints = importlib.import_module(".checkpoints", __name__)  # `from . import` would come here again
-    return checkpoints if name == "checkpoints" else checkpoints.convert
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Return a public package or `convert` at its first use; old names still work, and warn."""
+        if name not in (*_PACKAGES, "convert"):
+            return _find_moved(__name__, name, _OLD, _OF_NPY if name == "npy" else None)
+        import importlib
+
+        try:  # `from . import` would come here again
+            found = importlib.import_module(f".{'checkpoints' if name == 'convert' else name}", __name__)
+        except ImportError as error:  # what lowprec.onnx needs: `help`, `hasattr` and the like go on without it
+            raise AttributeError(str(error)) from error
+        return found.convert if name == "convert" else found

@@ -22,6 +22,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> object:
     """Return the module that was `lowprec.checkpoints.npy`, with a warning; its functions keep their names."""
     homes = {"npy": f"{__name__}.containers.array_files"}

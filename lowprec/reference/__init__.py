@@ -78,3 +78,8 @@ __all__ = [
     "ulp",
     "values_between",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

@@ -76,7 +76,7 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
     "conformance": {"spec", "reference", "plans", "backends", "ops", "_kernels"},
     "checkpoints": {"spec", "arrays", "plans", "backends", "ops", "loss"},
     "cli": {"spec", "reference", "arrays", "backends", "ops", "loss", "checkpoints", "conformance", "__init__"},
-    "__init__": {"_kernel_choice", "spec", "reference", "arrays", "backends", "ops", "checkpoints"},
+    "__init__": {"_kernel_choice", "spec", "reference", "arrays", "backends", "ops", "loss", "onnx", "checkpoints"},
     "__main__": {"cli"},
     "torch_ops": {"ops"},
 }
