@@ -11,20 +11,22 @@ from .checking.check import check
 from .checking.finding import Finding, Findings
 from .containers.array_files import read_array, write_array
 from .conversion import convert
+from .files.errors import FileError
 from .inspection import Entries, Entry, inspect
-from .opening import Checkpoint, open
+from .opening import Checkpoint
+from .opening import open as open  # public, and not in `__all__`: it would hide the builtin from who imports everything
 from .report import Report, TensorReport
 from .tensor_info import TensorInfo
 
 __all__ = [
-    "Checkpoint", "Entries", "Entry", "Finding", "Findings", "Report", "TensorInfo", "TensorReport", "check", "convert",
-    "inspect", "open", "read_array", "write_array",
+    "Checkpoint", "Entries", "Entry", "FileError", "Finding", "Findings", "Report", "TensorInfo", "TensorReport",
+    "check", "convert", "inspect", "read_array", "write_array",
 ]  # fmt: skip
 
 
 def __dir__() -> list[str]:
     """Return the public names."""
-    return sorted(__all__)
+    return sorted([*__all__, "open"])
 
 
 def __getattr__(name: str) -> object:

@@ -39,7 +39,9 @@ def listed() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("name", MODULES)
 def test_the_index_lists_every_public_name_once(name: str) -> None:
     found = sorted(one for module, one in listed() if module == name)
-    assert found == sorted(module_of(name).__all__)
+    module = module_of(name)
+    late = ["open"] if name == "lowprec.checkpoints" else []  # public, and not in `__all__`
+    assert found == sorted([*module.__all__, *late])
 
 
 def test_the_index_lists_no_other_module() -> None:
