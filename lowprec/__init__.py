@@ -11,8 +11,8 @@
 
 `explain` says why a number becomes a code; `finfo` and `iinfo` what a format holds. `quantize_linear`, `mx_quantize`
 and `nvfp4_quantize` divide by scales first. `lp.checkpoints` reads, converts and checks files, `lp.loss` counts what a
-conversion loses, `lp.onnx` runs models (it needs the onnx package), and `lp.reference` has every conversion in exact
-fractions.
+conversion loses, `lp.onnx` runs models (it needs the onnx package), `lp.reference` has every conversion in exact
+fractions, and `lp.teaching` calculates with them: sums, chains of casts, errors.
 """
 
 from importlib.metadata import version as _version
@@ -42,6 +42,7 @@ if _TYPE_CHECKING:
     from . import loss as loss
     from . import onnx as onnx
     from . import reference as reference
+    from . import teaching as teaching
     from .checkpoints import convert
 
 __version__ = _version("lowprec")
@@ -81,7 +82,7 @@ __all__ = [
 ]
 
 
-_PACKAGES = ("checkpoints", "loss", "onnx", "reference")
+_PACKAGES = ("checkpoints", "loss", "onnx", "reference", "teaching")
 """The public packages, imported at their first use: together they take longer than lowprec."""
 
 _OLD = {

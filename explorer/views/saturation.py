@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from lowprec import Format, encode, reference
+from lowprec import Format, encode, reference, teaching
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.spec.formats import FLOAT8_E8M0FNU, NUMERIC, Kind
 from lowprec.spec.opset_rules import ATTRIBUTE_SINCE, NEWEST, first_opset
@@ -79,9 +79,9 @@ _SPECIAL = (
 
 def _edges(fmt: Format, rounding: str | None = None) -> tuple[tuple[str, Fraction], ...]:
     """Return the last number that fits and the first beyond, each with its place at the edge: ``464+ε``."""
-    edge = short(reference.overflow_edge(fmt, rounding=rounding).number, 8, 3)
-    last, first = reference.overflow_edges(fmt, rounding=rounding)
-    is_beyond = reference.overflow_edge(fmt, rounding=rounding).overflows
+    edge = short(teaching.overflow_edge(fmt, rounding=rounding).number, 8, 3)
+    last, first = teaching.overflow_edges(fmt, rounding=rounding)
+    is_beyond = teaching.overflow_edge(fmt, rounding=rounding).overflows
     return ((f"{edge}−ε", last), (edge, first)) if is_beyond else ((edge, last), (f"{edge}+ε", first))
 
 
@@ -137,7 +137,7 @@ def powers(opset: int) -> Table | None:
         return None
     fmt = FLOAT8_E8M0FNU
     low, high = fmt.smallest_normal, float(fmt.max)
-    beyond = float(reference.overflow_edges(fmt)[1])
+    beyond = float(teaching.overflow_edges(fmt)[1])
     inputs = [
         ("0", 0.0),
         ("NaN", math.nan),

@@ -51,9 +51,9 @@ def facts(fmt: Format) -> str:
 
 def _counts(fmt: Format) -> list[tuple[str, str]]:
     """Return why the values of a format end where they do, and how many there are."""
-    from .. import reference  # imported where it is used, as in code_table
+    from .. import teaching  # imported where it is used, as the oracle in code_table
 
-    found = reference.format_facts(fmt)
+    found = teaching.format_facts(fmt)
     pairs = [("why max", found.why_it_ends), ("numbers", str(found.numbers))]
     if fmt.is_float:
         pairs += [

@@ -15,7 +15,7 @@ from ..spec.text_tables import aligned_table
 from .exact_cast import decide, rules_for
 from .exact_values import Value, bracket, decode, finite_count, magnitude_of, signed_code
 from .explained_cast import ExplainedCast
-from .losses import lost
+from .loss_sentences import lost
 from .number_text import number_text, number_texts
 from .philox import random_word
 from .rounding import Place, lots_for_upper, place_of

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.paths import ROOT
 
-MODULES = ("lowprec", "lowprec.checkpoints", "lowprec.loss", "lowprec.reference", "lowprec.onnx")
+MODULES = ("lowprec", "lowprec.checkpoints", "lowprec.loss", "lowprec.reference", "lowprec.teaching", "lowprec.onnx")
 CHECKS = {
     "GL01", "GL02", "GL03", "GL05", "GL06", "GL07", "GL08", "GL09", "GL10",  # layout, sections, a docstring at all
     "SS01", "SS02", "SS03", "SS04", "SS05", "SS06",  # the first line

@@ -67,6 +67,7 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
     "_kernel_choice": {"_kernels"},
     "spec": {"_kernels"},  # for the floating-point mode alone
     "reference": {"spec"},
+    "teaching": {"spec", "reference"},
     "arrays": {"spec"},
     "plans": {"spec", "arrays"},
     "backends": {"spec", "arrays", "plans", "_kernels", "_kernel_choice"},
@@ -75,8 +76,30 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
     "onnx": {"spec", "arrays", "ops"},
     "conformance": {"spec", "reference", "plans", "backends", "ops", "_kernels"},
     "checkpoints": {"spec", "arrays", "plans", "backends", "ops", "loss"},
-    "cli": {"spec", "reference", "arrays", "backends", "ops", "loss", "checkpoints", "conformance", "__init__"},
-    "__init__": {"_kernel_choice", "spec", "reference", "arrays", "backends", "ops", "loss", "onnx", "checkpoints"},
+    "cli": {
+        "spec",
+        "reference",
+        "teaching",
+        "arrays",
+        "backends",
+        "ops",
+        "loss",
+        "checkpoints",
+        "conformance",
+        "__init__",
+    },
+    "__init__": {
+        "_kernel_choice",
+        "spec",
+        "reference",
+        "teaching",
+        "arrays",
+        "backends",
+        "ops",
+        "loss",
+        "onnx",
+        "checkpoints",
+    },
     "__main__": {"cli"},
     "torch_ops": {"ops"},
 }
@@ -169,7 +192,8 @@ def test_no_import_runs_in_a_circle() -> None:
 
 
 def test_the_witnesses_share_no_arithmetic() -> None:
-    oracle = {f"reference.{path.stem}" for path in (PACKAGE / "reference").glob("*.py")} | {"reference"}
+    folders = ("reference", "teaching")
+    oracle = {f"{name}.{path.stem}" for name in folders for path in (PACKAGE / name).glob("*.py")} | {*folders}
     for path in MODULES:  # the oracle serves people and tests, never a conversion
         if _folder(path) in ("spec", "arrays", "plans", "backends", "ops", "loss", "onnx", "checkpoints"):
             assert not oracle & _imports(path), path.name

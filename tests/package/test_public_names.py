@@ -12,7 +12,7 @@ import pytest
 
 import lowprec as lp
 
-PACKAGES = ["checkpoints", "loss", "onnx", "reference"]
+PACKAGES = ["checkpoints", "loss", "onnx", "reference", "teaching"]
 LATE = ["convert", *PACKAGES]
 """Names of `lowprec` whose packages are imported at their first use."""
 
@@ -67,7 +67,7 @@ def test_names_from_packages_that_lack_their_libraries() -> None:
 
 
 def test_an_unknown_name() -> None:
-    for package in ("lowprec", "lowprec.checkpoints"):
+    for package in ("lowprec", "lowprec.checkpoints", "lowprec.reference"):
         module = importlib.import_module(package)
         with pytest.raises(AttributeError, match=f"^module '{package}' has no attribute 'castt'$"):
             getattr(module, "castt")  # noqa: B009  not written as an attribute, which mypy would refuse

@@ -87,7 +87,7 @@ OLD: list[tuple[str, str, str]] = [  # what takes it, the old name, the new one
 
 def _public() -> Iterator[tuple[str, Any]]:
     """Yield the path of each public function and method, and what it is."""
-    for name in ("lowprec", "lowprec.checkpoints", "lowprec.loss", "lowprec.reference"):
+    for name in ("lowprec", "lowprec.checkpoints", "lowprec.loss", "lowprec.reference", "lowprec.teaching"):
         module = importlib.import_module(name)
         for one in module.__all__:
             found = getattr(module, one)
@@ -135,3 +135,21 @@ def test_old_names_work_and_warn(path: str, old: str, new: str, tmp_path: Path) 
     assert repr(found) == repr(call(**{new: fmt}))
     with pytest.raises(TypeError, match=f"^`{new}` must be given once; got `{old}`, its old name, as well$"):
         call(**{old: fmt, new: fmt})
+
+
+MOVED = {
+    "lowprec": {"carrier": "lowprec.storage_dtype"},
+    "lowprec.reference": {
+        name: f"lowprec.teaching.{name}" for name in lp.teaching.__all__ if name != "LossSentence"
+    } | {"Loss": "lowprec.teaching.LossSentence"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("module", "name"), [(module, name) for module, names in MOVED.items() for name in names])
+def test_what_has_moved_is_found_and_warns(module: str, name: str) -> None:
+    home = MOVED[module][name]
+    with pytest.warns(DeprecationWarning, match=f"^{module}.{name} is {home} now$") as caught:
+        found = getattr(importlib.import_module(module), name)
+    assert caught[0].filename == __file__
+    owner, _, attribute = home.rpartition(".")
+    assert found is getattr(importlib.import_module(owner), attribute)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ..reference.exact_values import Value
+from ..reference.explanation import Explanation, explain
 from ..spec.formats import Format, as_format
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
-from .exact_values import Value
-from .explanation import Explanation, explain
 
 __all__ = ["OPERATIONS", "Operation", "exact_product", "exact_sum", "operate", "relative_error", "rounded_as"]
 

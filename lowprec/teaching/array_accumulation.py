@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from ..reference.exact_values import Value, decode, finite_count, magnitude_of, signed_code
+from ..reference.philox import random_words
+from ..reference.rounding import decide_rounded
 from ..spec.formats import Format, as_format
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, STOCHASTIC, Rounding, RoundingOptions, check_rounding
 from .accumulation import METHODS, ordered, places_of, terms_of
-from .exact_values import Value, decode, finite_count, magnitude_of, signed_code
-from .philox import random_words
-from .rounding import decide_rounded
 
 __all__ = ["Runs", "accumulate_runs"]
 

@@ -9,6 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ..reference.exact_cast import ulp
+from ..reference.exact_values import Value, decode
+from ..reference.explanation import Explanation, explain
+from ..reference.philox import random_words
+from ..reference.rounding import decide_rounded
 from ..spec.formats import Format, as_format
 from ..spec.rounding_rules import (
     DEFAULT_RANDOM_BITS,
@@ -20,12 +25,7 @@ from ..spec.rounding_rules import (
     check_stream,
 )
 from .arithmetic import exact_product, exact_sum, rounded_as
-from .exact_cast import ulp
-from .exact_values import Value, decode
-from .explanation import Explanation, explain
 from .integer_sums import Adder, Number
-from .philox import random_words
-from .rounding import decide_rounded
 
 __all__ = ["METHODS", "Accumulation", "Step", "Terms", "accumulate", "ordered", "places_of", "terms_of"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from ..reference.exact_values import finite_count, magnitude_of
+from ..reference.rounding import Place, goes_away
 from ..spec.arguments import shown
 from ..spec.formats import as_format
 from ..spec.rounding_rules import STOCHASTIC, RoundingOptions, check_rounding
-from .exact_values import finite_count, magnitude_of
-from .rounding import Place, goes_away
 
 __all__ = ["OverflowEdge", "overflow_edge", "overflow_edges"]
 
