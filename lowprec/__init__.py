@@ -36,6 +36,7 @@ from .spec.finfo import finfo, iinfo
 from .spec.formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
 from .spec.formats import Format, as_format
 from .spec.old_names import find_moved as _find_moved
+from .spec.rounding_rules import ROUNDING_TABLE as roundings  # noqa: N811  as `formats`
 
 if _TYPE_CHECKING:
     from . import checkpoints as checkpoints
@@ -73,6 +74,7 @@ __all__ = [
     "pack",
     "quantize_linear",
     "register",
+    "roundings",
     "set_num_threads",
     "stochastic_bits",
     "storage_dtype",

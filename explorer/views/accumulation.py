@@ -258,11 +258,9 @@ def _runs(settings: Settings, terms: Sequence[Value], overflow: str) -> tuple[An
     if not settings.runs:
         return None, ""
     seeds = range(settings.seed, settings.seed + settings.runs)
-    rounding = settings.run_rounding
+    rules: dict[str, Any] = {"rounding": settings.run_rounding, "overflow": overflow}
     try:
-        found = teaching.accumulate_runs(
-            terms, settings.fmt, seeds, method=settings.method, rounding=rounding, overflow=overflow
-        )
+        found = teaching.accumulate_runs(terms, settings.fmt, seeds, method=settings.method, **rules)
     except ValueError as error:
         return None, f"No stochastic runs: {error}."
     return found, ""

@@ -10,6 +10,7 @@ from typing import Any
 from lowprec import Format, teaching
 from lowprec.reference.exact_values import Value, decode
 from lowprec.spec.formats import BFLOAT16, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32
+from lowprec.spec.option_names import RoundingName
 from lowprec.spec.rounding_rules import STOCHASTIC
 from lowprec.teaching.arithmetic import OPERATIONS, Operation, rounded_as
 
@@ -103,7 +104,7 @@ def calculate(
     texts: Sequence[str],
     fmt: Format,
     *,
-    mode: str = "nearest_even",
+    mode: RoundingName = "nearest_even",
     overflow: str = "default",
     seed: int = 0,
 ) -> Calculation:

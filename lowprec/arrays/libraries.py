@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import array_api_compat as compat
 import numpy as np
@@ -19,8 +19,8 @@ from .storage_dtypes import extends, native, storage_dtype
 from .torch_tensors import advice, check_tensor
 
 __all__ = [
+    "Array",
     "call_back",
-    "storage_dtype",
     "check_out",
     "check_readable",
     "check_takes_text",
@@ -37,11 +37,29 @@ __all__ = [
     "namespace",
     "native",
     "reinterpret",
+    "storage_dtype",
     "to_codes",
     "to_host",
     "to_library",
     "to_torch_memory",
 ]
+
+
+class _AnyArray(Protocol):
+    """What every array has, of whatever library."""
+
+    @property
+    def dtype(self) -> Any: ...
+
+    @property
+    def ndim(self) -> int: ...
+
+    @property
+    def shape(self) -> Any: ...
+
+
+Array = TypeVar("Array", bound=_AnyArray)
+"""An array of any library: the type that comes in is the one that comes out."""
 
 
 _known: dict[type, Any] = {np.ndarray: np}

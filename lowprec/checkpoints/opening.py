@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..ops.interchange import to_torch
 from ..spec.arguments import as_flag
 from ..spec.formats import BFLOAT16, Format, as_format
 from ..spec.old_names import renamed
+from ..spec.option_names import LibraryName
 from .arguments import as_number_format
 from .containers.container import Container
 from .containers.registry import open_container
@@ -37,7 +38,7 @@ Array = np.ndarray[Any, Any]
 
 _One = TypeVar("_One", bound=StoredTensor | Weight)
 
-LIBRARIES = ("numpy", "torch")
+LIBRARIES: tuple[LibraryName, ...] = get_args(LibraryName)
 
 
 class Checkpoint(Mapping[str, Array]):
@@ -133,7 +134,13 @@ class Checkpoint(Mapping[str, Array]):
 
     @renamed(dtype="to")
     def read(
-        self, name: str, *, to: object = None, rows: slice | None = None, library: str = "numpy", raw: bool = False
+        self,
+        name: str,
+        *,
+        to: object = None,
+        rows: slice | None = None,
+        library: LibraryName = "numpy",
+        raw: bool = False,
     ) -> Any:
         """Return a tensor, or some of its rows, as a new array.
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import namespace
+from ..arrays.libraries import Array, namespace
 from ..arrays.torch_tensors import dispatched, eager
 from ..backends.block_decode import decode_elements
 from ..backends.block_quantize import run_blocks
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU
+from ..spec.option_names import RoundingName, ScaleRuleName, SpecialsName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .block_arguments import (
     block_axis,
@@ -32,21 +33,21 @@ _ELEMENT = FLOAT4_E2M1FN.name
 
 @eager
 def mx_quantize(
-    x: Any,
+    x: Array,
     to: object = _ELEMENT,
     *,
     axis: int = -1,
     block_size: int = 32,
-    scale_rule: str = "floor",
-    rounding: str = "nearest_even",
+    scale_rule: ScaleRuleName = "floor",
+    rounding: RoundingName = "nearest_even",
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,
-    specials: str = "nan",
+    specials: SpecialsName = "nan",
     swizzled: bool = False,
     packed: bool = False,
     out: tuple[Any, Any] | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """Quantize to blocks that share a power of two as their scale, as OCP MX does, along any axis.
 
     The scale of a block is ``2**E`` in float8_e8m0fnu, with E from -127 to 127 found from the largest finite magnitude
@@ -119,7 +120,7 @@ def mx_quantize(
     if type(x) is not ndarray and dispatched(x, *(out if isinstance(out, tuple) else ())):
         from . import torch_traced
 
-        return torch_traced.mx_quantize(x, to, out=out, **options)  # type: ignore[no-any-return]
+        return torch_traced.mx_quantize(x, to, out=out, **options)
     namespace(x)
     job = mx_options(x.dtype, x.ndim, to, **options).job(x)
     elements, scales = run_blocks(check_results(job, out))
@@ -128,7 +129,7 @@ def mx_quantize(
 
 @eager
 def mx_dequantize(
-    elements: Any,
+    elements: Array,
     scales: Any,
     *,
     source: object = None,
@@ -137,7 +138,7 @@ def mx_dequantize(
     output_dtype: object = "float32",
     packed: bool = False,
     shape: int | Sequence[int] | None = None,
-) -> Any:
+) -> Array:
     """Return the values of MX blocks: elements times their scales.
 
     The product is rounded to float32, and once more to the type of the result. A block whose scale is NaN is NaN as a

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import format_of, namespace, reinterpret
+from ..arrays.libraries import Array, format_of, namespace, reinterpret
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
@@ -14,6 +14,7 @@ from ..backends.job import Job
 from ..plans.cast_plan import copy_plan
 from ..plans.resolve_cast import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits
 from ..spec.opset_rules import NEWEST
+from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
 
 __all__ = ["bitcast", "cast", "cast_like"]
@@ -21,21 +22,21 @@ __all__ = ["bitcast", "cast", "cast_like"]
 
 @eager
 def cast(
-    x: Any,
+    x: Array,
     to: object,
     *,
     source: object = None,
     saturate: bool = True,
-    round_mode: str | None = None,
+    round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,
     out: Any = None,
-) -> Any:
+) -> Array:
     """Convert every element of an array to another format, as ONNX Cast does, rounded once.
 
     NaN becomes the target's canonical NaN with the source's sign where it has one; the formats without NaN get a zero
@@ -136,21 +137,21 @@ def cast(
 
 
 def cast_like(
-    x: Any,
+    x: Array,
     like: Any,
     *,
     source: object = None,
     saturate: bool = True,
-    round_mode: str | None = None,
+    round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,
     out: Any = None,
-) -> Any:
+) -> Array:
     """Convert every element of an array to the format of another array, as ONNX CastLike does.
 
     NaN, Inf, -0 and out-of-range values are converted as by `cast`.
@@ -211,7 +212,7 @@ def cast_like(
 
 
 @eager
-def bitcast(x: Any, to: object, *, source: object = None, opset: int = NEWEST) -> Any:
+def bitcast(x: Array, to: object, *, source: object = None, opset: int = NEWEST) -> Array:
     """Read the bits of every element as another format of the same width, as ONNX BitCast does.
 
     No value is looked at: NaN payloads, -0 and codes without a value stay as they are. A bool is a byte wide and keeps

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import namespace
+from ..arrays.libraries import Array, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
@@ -16,6 +16,7 @@ from ..plans.resolve_cast import DECODE, ENCODE, PACK, UNPACK, CastOptions, reso
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opset_rules import NEWEST
+from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
 from ..spec.packing import check_packable
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
 from .packed_arguments import check_packed, shape_of
@@ -25,22 +26,22 @@ __all__ = ["decode", "encode", "pack", "unpack"]
 
 @eager
 def encode(
-    x: Any,
+    x: Array,
     to: object,
     *,
     source: object = None,
     saturate: bool = True,
-    round_mode: str | None = None,
+    round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,
     packed: bool = False,
     out: Any = None,
-) -> Any:
+) -> Array:
     """Return the codes of an array's elements in a format: `cast`, with the bits as unsigned integers.
 
     NaN, Inf, -0 and out-of-range values are converted as by `cast`.
@@ -110,14 +111,14 @@ def encode(
 
 @eager
 def decode(
-    codes: Any,
+    codes: Array,
     source: object,
     *,
     to: object = "float32",
     packed: bool = False,
     shape: int | Sequence[int] | None = None,
     out: Any = None,
-) -> Any:
+) -> Array:
     """Return the values of codes: `cast` from `source`, whatever unsigned dtype carries them.
 
     Every code has one value. NaN becomes the canonical NaN of `to`, with its sign (float8 FNUZ's NaN counts as
@@ -185,7 +186,7 @@ def decode(
     return dispatch(Job(codes, resolve_unpacked(held, to, DECODE), shape=lengths, out=out))
 
 
-def pack(x: Any, source: object) -> Any:
+def pack(x: Array, source: object) -> Array:
     """Pack 2-, 4- or 6-bit codes into bytes, in the order of ONNX's raw_data.
 
     Parameters
@@ -228,7 +229,7 @@ def pack(x: Any, source: object) -> Any:
     return dispatch(Job(x, resolve(x, row, row, PACK), codes=True, packed=True))
 
 
-def unpack(packed: Any, source: object, shape: int | Sequence[int]) -> Any:
+def unpack(packed: Array, source: object, shape: int | Sequence[int]) -> Array:
     """Unpack bytes in the order of ONNX's raw_data into one element a code.
 
     Parameters

@@ -90,7 +90,7 @@ def to_numpy(x: Any, source: object = None) -> np.ndarray[Any, Any]:
     if recorded(x):
         from . import torch_traced
 
-        return torch_traced.to_numpy(x, source)  # type: ignore[no-any-return]
+        return torch_traced.to_numpy(x, source)
     row = _held(x, source)
     return _codes(x, row, extend=False).view(row.dtype)
 

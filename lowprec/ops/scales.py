@@ -9,11 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.libraries import call_back, format_of, is_dask, is_traced, namespace, storage_dtype, to_host, to_library
+from ..arrays.libraries import (
+    Array,
+    call_back,
+    format_of,
+    is_dask,
+    is_traced,
+    namespace,
+    storage_dtype,
+    to_host,
+    to_library,
+)
 from ..arrays.torch_tensors import dispatched, eager
 from ..backends.ranges import Groups, find_range
 from ..spec.float_mode import default_mode
 from ..spec.formats import FLOAT32, Format
+from ..spec.option_names import ScaleRuleName
 from ..spec.scale_rules import SCALE_RULES, power_codes
 from .codes import encode
 from .range_arguments import absmax_formats, minmax_format, scale_groups
@@ -72,14 +83,14 @@ def scale_codes(largest: Any, to: Format, fmt: Format, rule: str = "floor") -> n
 
 @eager
 def absmax_scale(
-    x: Any,
+    x: Array,
     to: object,
     *,
     axis: int | Sequence[int] | None = None,
     block_size: int | Sequence[int] = 0,
     scale_format: object = "float32",
-    scale_rule: str | None = None,
-) -> Any:
+    scale_rule: ScaleRuleName | None = None,
+) -> Array:
     """Return the scales that take the largest magnitudes to the largest value of a format; for `quantize_linear`.
 
     The scale is the largest finite magnitude of the elements that share it, over the largest value of `to`: computed in
@@ -146,8 +157,8 @@ def absmax_scale(
 
 @eager
 def minmax_scale(
-    x: Any, to: object, *, axis: int | Sequence[int] | None = None, block_size: int | Sequence[int] = 0
-) -> tuple[Any, Any]:
+    x: Array, to: object, *, axis: int | Sequence[int] | None = None, block_size: int | Sequence[int] = 0
+) -> tuple[Array, Array]:
     """Return the scales and zero points that take ranges to the range of an integer format; for `quantize_linear`.
 
     As DynamicQuantizeLinear computes them, with the range of `to`: the range of the finite elements is widened to hold
@@ -194,7 +205,7 @@ def minmax_scale(
     if type(x) is not np.ndarray and dispatched(x):
         from . import torch_traced
 
-        return torch_traced.minmax_scale(x, to, axis=axis, block_size=block_size)  # type: ignore[no-any-return]
+        return torch_traced.minmax_scale(x, to, axis=axis, block_size=block_size)
     namespace(x)
     target = minmax_format(to)
     rules: dict[_Rule, Format] = {partial(_range_scale, to=target): _SINGLE, partial(_range_zero, to=target): target}

@@ -10,6 +10,7 @@ from itertools import pairwise
 from ..spec.formats import Format, Kind, as_format
 from ..spec.notebook_html import code_row, html_block, html_lines, html_table, interval
 from ..spec.opset_rules import NEWEST
+from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, RoundingOptions, rounding_arguments
 from ..spec.text_tables import aligned_table
 from .exact_cast import decide, rules_for
@@ -162,11 +163,11 @@ def explain(
     fmt: object,
     *,
     saturate: bool = True,
-    round_mode: str | None = None,
+    round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,

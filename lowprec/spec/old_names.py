@@ -10,7 +10,8 @@ from typing import Any, ParamSpec, TypeVar
 
 __all__ = ["find_moved", "renamed"]
 
-_Parameters, _Result = ParamSpec("_Parameters"), TypeVar("_Result")
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 
 def renamed(**names: str) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:

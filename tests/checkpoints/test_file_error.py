@@ -128,6 +128,6 @@ def test_wrong_arguments_of_write_array(
 def test_wrong_arguments_of_read_array(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
     with pytest.raises(TypeError, match=r"^`path` must be a path, as text or os\.PathLike; got None"):
-        read_array(None)  # type: ignore[arg-type]
+        read_array(None)
     with pytest.raises(ValueError, match=r"^`source` must be one of"):
         read_array(tmp_path / "x.npy", "float33")

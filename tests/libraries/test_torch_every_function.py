@@ -113,7 +113,7 @@ FUNCTIONS: dict[str, Row] = {
 RETURN_NUMPY = {"to_numpy", "stochastic_bits"}
 WITHOUT_ARRAYS = {
     "Format", "as_format", "build_info", "convert", "explain", "finfo", "float_format", "formats",
-    "get_num_threads", "iinfo", "register", "set_num_threads", "storage_dtype",
+    "get_num_threads", "iinfo", "register", "roundings", "set_num_threads", "storage_dtype",
 }  # fmt: skip
 CALLS: dict[str, Call] = {
     f"{name} {kind}": call

@@ -33,18 +33,18 @@ PUBLIC = [
     "Format", "absmax_scale", "as_format", "bitcast", "build_info", "cast", "cast_like", "convert", "decode",
     "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "float_format", "formats",
     "get_num_threads", "iinfo", "minmax_scale", "mx_dequantize", "mx_quantize", "nvfp4_dequantize", "nvfp4_quantize",
-    "pack", "quantize_linear", "register", "set_num_threads", "stochastic_bits", "storage_dtype", "to_numpy",
-    "to_torch", "unpack",
+    "pack", "quantize_linear", "register", "roundings", "set_num_threads", "stochastic_bits", "storage_dtype",
+    "to_numpy", "to_torch", "unpack",
 ]  # fmt: skip
 
 
 def test_public_names() -> None:
     assert lp.__all__ == PUBLIC
-    assert all(getattr(lp, name).__doc__ for name in PUBLIC if name != "formats")
+    assert all(getattr(lp, name).__doc__ for name in PUBLIC if name not in ("formats", "roundings"))
     assert lp.__version__ == metadata.version("lowprec")
 
 
-@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in ("Format", "formats")])
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in ("Format", "formats", "roundings")])
 def test_docstrings_say_what_they_must(name: str) -> None:
     text = getattr(lp, name).__doc__
     assert ">>> " in text, "a doctest"
