@@ -63,6 +63,6 @@ def _equal(codes: np.ndarray, arrays: Arrays) -> bool:
     if codes.size != arrays.expected.size:
         return np.array_equal(codes.view(np.uint8).reshape(-1), arrays.expected_packed.view(np.uint8).reshape(-1))
     codes = codes.reshape(-1).view(arrays.expected.dtype)
-    if arrays.target.bits < 8:  # the upper bits of a carrier have no meaning
+    if arrays.target.bits < 8:  # the upper bits of a storage dtype have no meaning
         codes = codes & np.array(arrays.target.code_mask, codes.dtype)
     return np.array_equal(codes, arrays.expected.reshape(-1))

@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from lowprec import Format
-from lowprec.reference.accumulation import METHODS
 from lowprec.spec.rounding_rules import STOCHASTIC
+from lowprec.teaching.accumulation import METHODS
 
 from .controls import Controls
 from .page_states import FLOATS, Arithmetic

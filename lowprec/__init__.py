@@ -1,16 +1,25 @@
-r"""lowprec: ONNX's low-precision conversions, bit-exact, on the array the caller holds.
+"""Low-precision numbers, bit for bit as ONNX defines them, on arrays of NumPy, torch, JAX, Dask and other libraries.
 
-A format is a row, a conversion is a plan, a kernel knows neither:
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> x = np.array([0.3, -1000.0, np.inf], np.float32)
+    >>> y = lp.cast(x, "float8_e4m3fn")  # to a format by its name; lp.formats lists them
+    >>> y.tolist()
+    [0.3125, -448.0, 448.0]
+    >>> lp.encode(x, "float4_e2m1fn").tolist()  # codes, as unsigned integers; decode takes them back
+    [1, 15, 7]
 
-    ops -> plans -> backends -> _kernels   (host memory: NumPy, torch and JAX on the CPU)
-                           \-> CUDA, Dask, text, array-API calls (any other library)
+`explain` says why a number becomes a code; `finfo` and `iinfo` what a format holds. `quantize_linear`, `mx_quantize`
+and `nvfp4_quantize` divide by scales first. `lp.checkpoints` reads, converts and checks files, `lp.loss` counts what a
+conversion loses, `lp.onnx` runs models (it needs the onnx package), `lp.reference` has every conversion in exact
+fractions, and `lp.teaching` calculates with them: sums, chains of casts, errors.
 """
 
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import _kernel_choice as _kernel_choice  # the first import: it decides what `_kernels` is
-from .arrays.libraries import carrier
+from .arrays.libraries import storage_dtype
 from .backends.build_info import build_info
 from .backends.thread_count import get_num_threads, set_num_threads
 from .ops.blocks import mx_dequantize, mx_quantize
@@ -27,9 +36,15 @@ from .spec.described_formats import float_format, register
 from .spec.finfo import finfo, iinfo
 from .spec.formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
 from .spec.formats import Format, as_format
+from .spec.old_names import find_moved as _find_moved
+from .spec.rounding_rules import ROUNDING_TABLE as roundings  # noqa: N811  as `formats`
 
 if _TYPE_CHECKING:
     from . import checkpoints as checkpoints
+    from . import loss as loss
+    from . import onnx as onnx
+    from . import reference as reference
+    from . import teaching as teaching
     from .checkpoints import convert
 
 __version__ = _version("lowprec")
@@ -40,7 +55,6 @@ __all__ = [
     "as_format",
     "bitcast",
     "build_info",
-    "carrier",
     "cast",
     "cast_like",
     "convert",
@@ -64,30 +78,41 @@ __all__ = [
     "quantize",
     "quantize_linear",
     "register",
+    "roundings",
     "set_num_threads",
     "stochastic_bits",
+    "storage_dtype",
     "to_numpy",
     "to_torch",
     "unpack",
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Return `convert` or `checkpoints` at its first use: importing them takes a third of the time that lowprec takes.
+_PACKAGES = ("checkpoints", "loss", "onnx", "reference", "teaching")
+"""The public packages, imported at their first use: together they take longer than lowprec."""
 
-    `lowprec.npy`, as the documentation once named it, still works and warns.
-    """
-    if name == "npy":
-        import warnings
+_OLD = {
+    "carrier": "lowprec.storage_dtype",
+    "npy": "lowprec.checkpoints.containers.array_files",
+}
+_OF_NPY = "read_array and write_array of lowprec.checkpoints"
 
-        from .checkpoints.containers import array_files
 
-        text = "lowprec.npy is read_array and write_array of lowprec.checkpoints now"
-        warnings.warn(text, DeprecationWarning, stacklevel=2)
-        return array_files
-    if name not in ("checkpoints", "convert"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted([*__all__, *_PACKAGES, "__version__"])
 
-    checkpoints = importlib.import_module(".checkpoints", __name__)  # `from . import` would come here again
-    return checkpoints if name == "checkpoints" else checkpoints.convert
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Return a public package or `convert` at its first use; old names still work, and warn."""
+        if name not in (*_PACKAGES, "convert"):
+            return _find_moved(__name__, name, _OLD, _OF_NPY if name == "npy" else None)
+        import importlib
+
+        try:  # `from . import` would come here again
+            found = importlib.import_module(f".{'checkpoints' if name == 'convert' else name}", __name__)
+        except ImportError as error:  # what lowprec.onnx needs: `help`, `hasattr` and the like go on without it
+            raise AttributeError(str(error)) from error
+        return found.convert if name == "convert" else found

@@ -144,6 +144,6 @@ page_layout.open_in(page.state)
 snippets = show_sum() if page.state.show == "sum" else show_operation()
 page_layout.oracle_section(
     "lowprec.reference calculates every number of this page",
-    ("tests/reference/test_accumulation.py",) if page.state.show == "sum" else ("tests/reference/test_arithmetic.py",),
+    ("tests/teaching/test_accumulation.py",) if page.state.show == "sum" else ("tests/teaching/test_arithmetic.py",),
 )
 page_layout.copy_section(page, "arithmetic", *snippets)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from lowprec import reference
+from lowprec import teaching
 from lowprec.explorer import charts, code_snippets, page_layout
 from lowprec.explorer.charts.format_ranges import precisions, ranges
 from lowprec.explorer.controls import Controls
@@ -39,7 +39,7 @@ with options_bar:
 options = options_of(state)
 text = page.compute_or_reset(lambda state: view.checked(state.x), x=Compare().x)
 x = Value.of(text)
-facts = [reference.format_facts(fmt) for fmt in formats]
+facts = [teaching.format_facts(fmt) for fmt in formats]
 
 st.header("The number in each format", anchor=False)
 outcomes = [view.outcome(x, fmt, **options) for fmt in formats]

@@ -13,10 +13,10 @@ from lowprec.explorer.rounding_controls import overflow_box
 from lowprec.explorer.views import errors as view
 from lowprec.explorer.views import evidence
 from lowprec.explorer.views.cast_options import ONNX
-from lowprec.reference.error_curve import MEASURES
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.formats import BFLOAT16
 from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.teaching.error_curve import MEASURES
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lowprec import reference
-from lowprec.reference.format_facts import FormatFacts
+from lowprec import reference, teaching
+from lowprec.teaching.format_facts import FormatFacts
 
 from . import Spec, accent, text_colour
 
@@ -68,7 +68,7 @@ def precisions(facts: Sequence[FormatFacts]) -> Spec:
     """Return a line for each format: its significant bits by magnitude."""
     rows = []
     for row in facts:
-        steps = [(binade.exponent, binade.significant_bits) for binade in reference.binades(row.format)]
+        steps = [(binade.exponent, binade.significant_bits) for binade in teaching.binades(row.format)]
         steps.append((steps[-1][0] + 1, steps[-1][1]))  # the last binade has an end too
         rows += [{"format": row.format.name, "exponent": exponent, "bits": bits} for exponent, bits in steps]
     name = {"field": "format", "type": "nominal", "sort": [row.format.name for row in facts]}

@@ -72,16 +72,16 @@ def of_sum(settings: Settings, count: int, *, has_runs: bool) -> Snippets:
         given["method"] = settings.method
     shared = f"{factors}{python_arguments(given, texts)}"
     rules = python_arguments(_rules(settings.rounding, settings.overflow, settings.seed))
-    body += f"total = reference.accumulate(terms, {fmt}{shared}{rules})\n"
+    body += f"total = teaching.accumulate(terms, {fmt}{shared}{rules})\n"
     body += "print(total.sum, total.exact, total.stalls_at)"
     if has_runs:
         asked: Arguments = {"rounding": settings.rounding} if settings.is_stochastic else {}
         asked |= {} if settings.overflow == BY_WIDTH else {"overflow": settings.overflow}
         seeds = f"range({settings.seed}, {settings.seed + settings.runs})"
-        body += f"\nruns = reference.accumulate_runs(terms, {fmt}, {seeds}{shared}{python_arguments(asked)})\n"
+        body += f"\nruns = teaching.accumulate_runs(terms, {fmt}, {seeds}{shared}{python_arguments(asked)})\n"
         body += "print(runs.mean, runs.deviation)"
     numpy = "import numpy as np\n" if "np." in body else ""
-    imports = f"{numpy}import lowprec as lp\nfrom lowprec import reference\n\n"
+    imports = f"{numpy}import lowprec as lp\nfrom lowprec import reference, teaching\n\n"
     imports = imports if lines else imports.replace("import lowprec as lp\n", "")
     stored = _STORED.format(name=settings.source.name, text=source)
     return f"{imports}{lines}\n{stored}{body}", (
@@ -97,10 +97,10 @@ def of_operation(
     lines, texts = made_formats(fmt=fmt)
     codes = ", ".join(code_text(operand.code, fmt) for operand in operands)
     rules = python_arguments(_rules(rounding, overflow, seed))
-    imports = "import lowprec as lp\nfrom lowprec import reference\n" if lines else "from lowprec import reference\n"
+    imports = ("import lowprec as lp\n" if lines else "") + "from lowprec import reference, teaching\n"
     python = (
         f"{imports}\n{lines}operands = [reference.decode(code, {texts[fmt]}) for code in ({codes})]\n"
-        f"result = reference.operate({name!r}, operands, {texts[fmt]}{rules})\n"
+        f"result = teaching.operate({name!r}, operands, {texts[fmt]}{rules})\n"
         "print(result.value, result.exact, result.note)\nprint(result.explanation)"
     )
     return python, _why_no_nodes(name, fmt, rounding, overflow) or _nodes(_OPERATORS[name], fmt)

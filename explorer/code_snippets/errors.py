@@ -17,7 +17,7 @@ __all__ = ["of_errors"]
 def of_errors(curves: Sequence[tuple[Format, dict[str, Any]]], low: str, high: str, x: str, measure: str) -> Snippets:
     """Return the Python that prints the largest error of each curve and the one at x, and a Cast node for each format.
 
-    `curves` are formats and the options of `lowprec.reference.error_curve`.
+    `curves` are formats and the options of `lowprec.teaching.error_curve`.
     """
     formats = list(dict.fromkeys(fmt for fmt, _ in curves))
     made, texts = made_formats(**{f"format_{index}": fmt for index, fmt in enumerate(formats)})
@@ -27,11 +27,11 @@ def of_errors(curves: Sequence[tuple[Format, dict[str, Any]]], low: str, high: s
             name: value for name, value in options.items() if value is not None and (name, value) != ("saturate", True)
         }
         lines.append(
-            f"curve = reference.error_curve({texts[fmt]}, {low!r}, {high!r}{python_arguments(asked)})\n"
+            f"curve = teaching.error_curve({texts[fmt]}, {low!r}, {high!r}{python_arguments(asked)})\n"
             f"print(curve.largest({measure!r}), curve.at({x!r}, {measure!r}))"
         )
     imports = "import lowprec as lp\n" if made else ""
-    python = f"{imports}from lowprec import reference\n\n{made}" + "\n".join(lines)
+    python = f"{imports}from lowprec import teaching\n\n{made}" + "\n".join(lines)
     castable = [(fmt, options) for fmt, options in curves if fmt.onnx_enum is not None and "rounding" not in options]
     if not castable:
         return python, "None: ONNX has no attribute for this rounding, or no number for the format."

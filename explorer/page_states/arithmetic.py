@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from lowprec.reference.accumulation import METHODS
-from lowprec.reference.arithmetic import OPERATIONS
 from lowprec.spec.formats import BFLOAT16
+from lowprec.teaching.accumulation import METHODS
+from lowprec.teaching.arithmetic import OPERATIONS
 
 from ..url_query import choice, format_name, integer, text
 from ..views.accumulation import FACTORS, MOST_RUNS, MOST_TERMS, PRODUCTS, TERMS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from lowprec.reference.error_curve import MEASURES
 from lowprec.spec.formats import FLOAT8_E4M3FN, FLOAT8_E5M2
 from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.teaching.error_curve import MEASURES
 
 from ..url_query import choice, choices, flag, format_names, text
 from ..views.cast_options import BY_WIDTH, ONNX, OVERFLOW_CHOICES

@@ -92,6 +92,7 @@ class Quantize(PageState):
         if self.scheme == MX:
             options: dict[str, Any] = {"scale_rule": self.scale_rule, **rounding}
             return mx_settings(format_named(self.fmt), self.block, self.axis, **options)
+        rounding |= {"round_mode": self.round_mode, "scale_rule": self.scale_rule}
         return Settings(
             format_named(self.fmt),
             self.per,
@@ -99,10 +100,8 @@ class Quantize(PageState):
             self.block,
             format_named(self.scale),
             self.zero_point,
-            self.round_mode,
-            self.saturate,
-            self.opset,
-            scale_rule=self.scale_rule,
+            saturate=self.saturate,
+            opset=self.opset,
             **rounding,
         )
 

@@ -20,7 +20,7 @@ __all__ = ["show_section"]
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _sweep(part: np.ndarray[Any, Any], formats: tuple[str, ...], rules: tuple[str, ...]) -> view.Sweep:
+def _sweep(part: np.ndarray[Any, Any], formats: tuple[str, ...], rules: tuple[Any, ...]) -> view.Sweep:
     return view.sweep(part, formats, rules)
 
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 import lowprec as lp
-from lowprec import Format, reference
-from lowprec.reference.accumulation import METHODS, Accumulation, Step
+from lowprec import Format, reference, teaching
 from lowprec.reference.exact_values import Value, decode
 from lowprec.spec.formats import FLOAT32
 from lowprec.spec.rounding_rules import STOCHASTIC
+from lowprec.teaching.accumulation import METHODS, Accumulation, Step
 
 from .cast_options import overflow_of
 
@@ -229,18 +229,18 @@ def summed(settings: Settings) -> Sum:
     rules: dict[str, Any] = {"rounding": settings.rounding, "overflow": overflow_of(settings.fmt, settings.overflow)}
     if settings.is_stochastic:
         rules["seed"] = settings.seed
-    products = reference.accumulate(
+    products = teaching.accumulate(
         terms, settings.fmt, factors=factors, product=settings.product_format, method="sequential", **rules
     )
     exact_terms = products.terms
     every = {
         method: products
         if method == "sequential"
-        else reference.accumulate(exact_terms, settings.fmt, method=method, **rules)
+        else teaching.accumulate(exact_terms, settings.fmt, method=method, **rules)
         for method in METHODS
     }
     found = every[settings.method]
-    single = reference.accumulate(exact_terms, FLOAT32)
+    single = teaching.accumulate(exact_terms, FLOAT32)
     orders = tuple(Order(method, one.sum, one.error, one.error_in_ulp) for method, one in every.items())
     runs, why = _runs(settings, exact_terms, rules["overflow"])
     spread = None
@@ -258,11 +258,9 @@ def _runs(settings: Settings, terms: Sequence[Value], overflow: str) -> tuple[An
     if not settings.runs:
         return None, ""
     seeds = range(settings.seed, settings.seed + settings.runs)
-    rounding = settings.run_rounding
+    rules: dict[str, Any] = {"rounding": settings.run_rounding, "overflow": overflow}
     try:
-        found = reference.accumulate_runs(
-            terms, settings.fmt, seeds, method=settings.method, rounding=rounding, overflow=overflow
-        )
+        found = teaching.accumulate_runs(terms, settings.fmt, seeds, method=settings.method, **rules)
     except ValueError as error:
         return None, f"No stochastic runs: {error}."
     return found, ""

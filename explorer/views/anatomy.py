@@ -13,7 +13,7 @@ from itertools import pairwise
 from lowprec import Format, as_format, explain, reference
 from lowprec.reference.exact_cast import Value, decode, ulp
 from lowprec.reference.explanation import hex_float
-from lowprec.reference.losses import Loss
+from lowprec.reference.loss_sentences import LossSentence
 from lowprec.spec.formats import Kind, NaNRule
 
 from .losses import losses_of
@@ -98,7 +98,7 @@ class Anatomy:
     typed: Value | None
     error: Fraction | None
     ulps: Fraction | None
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[LossSentence, ...] = ()
 
     @property
     def is_exact(self) -> bool:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from lowprec import Format, reference
-from lowprec.reference.arithmetic import OPERATIONS, Operation, rounded_as
+from lowprec import Format, teaching
 from lowprec.reference.exact_values import Value, decode
 from lowprec.spec.formats import BFLOAT16, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32
+from lowprec.spec.option_names import RoundingName
 from lowprec.spec.rounding_rules import STOCHASTIC
+from lowprec.teaching.arithmetic import OPERATIONS, Operation, rounded_as
 
 from .cast_options import DETERMINISTIC, overflow_of
 from .numbers import place
@@ -103,7 +104,7 @@ def calculate(
     texts: Sequence[str],
     fmt: Format,
     *,
-    mode: str = "nearest_even",
+    mode: RoundingName = "nearest_even",
     overflow: str = "default",
     seed: int = 0,
 ) -> Calculation:
@@ -112,14 +113,14 @@ def calculate(
     operands = operands[: OPERATIONS[name]]
     values, rule = [operand.value for operand in operands], overflow_of(fmt, overflow)
     random: dict[str, Any] = {"seed": seed} if mode in STOCHASTIC else {}
-    found = reference.operate(name, values, fmt, rounding=mode, overflow=rule, **random)
+    found = teaching.operate(name, values, fmt, rounding=mode, overflow=rule, **random)
     rows = []
     for other in DETERMINISTIC:
-        one = reference.operate(name, values, fmt, rounding=other, overflow=rule)
+        one = teaching.operate(name, values, fmt, rounding=other, overflow=rule)
         rows.append(Row(other, one.value, one.code, one.lost, other == mode))
     if random:
         rows.append(Row(f"{mode}, seed {seed}", found.value, found.code, found.lost, True))
-    single = reference.operate(name, values, FLOAT32)
+    single = teaching.operate(name, values, FLOAT32)
     number: Any = rounded_as(found.exact, fmt)
     drawn = rounding(number, fmt, rounding=mode, overflow=rule)
     interval, (lower, upper) = drawn.interval, (found.explanation.lower, found.explanation.upper)
@@ -129,8 +130,8 @@ def calculate(
     typed = relative = None
     if any(operand.is_changed for operand in operands):
         asked = [operand.value if operand.typed is None else operand.typed for operand in operands]
-        typed = reference.operate(name, asked, fmt).exact
-        relative = reference.relative_error(found.value, typed)
+        typed = teaching.operate(name, asked, fmt).exact
+        relative = teaching.relative_error(found.value, typed)
     return Calculation(found, operands, single, typed, relative, interval, tuple(rows), drawn.chances)
 
 

@@ -13,6 +13,7 @@ import lowprec as lp
 from lowprec.loss import BlockLoss, block_loss, block_sweep
 from lowprec.plans.block_plan import NVFP4_RULES
 from lowprec.spec.block_formats import NVFP4
+from lowprec.spec.option_names import BlockRuleName
 from lowprec.spec.scale_rules import SCALE_RULES
 
 __all__ = [
@@ -128,7 +129,7 @@ def part_of(values: Array, axis: int, most: int = MOST_SWEPT) -> Array:
     return np.asarray(lp.cast(np.ascontiguousarray(part), "float32"))
 
 
-def sweep(part: Array, formats: Sequence[str], rules: Sequence[str]) -> Sweep:
+def sweep(part: Array, formats: Sequence[str], rules: Sequence[BlockRuleName]) -> Sweep:
     """Return what every format loses with every block size and each of its rules, and what NVFP4 gains over MXFP4."""
     length = part.shape[1]
     sizes = tuple(size for place, size in enumerate(BLOCK_SIZES) if not place or BLOCK_SIZES[place - 1] < length)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any, TypedDict, cast
 
 from lowprec import Format
 from lowprec.spec.formats import FLOAT8_E8M0FNU
 from lowprec.spec.opset_rules import NEWEST, first_opset
+from lowprec.spec.option_names import OverflowName, RoundingName, RoundModeName
 from lowprec.spec.rounding_rules import OVERFLOWS, ROUNDINGS, STOCHASTIC, RoundingOptions, check_rounding
 
 __all__ = [
@@ -39,19 +40,22 @@ class CastOptions(TypedDict, total=False):
     """The options of a conversion, as the library takes them: the attributes of Cast, or the rules beyond them."""
 
     saturate: bool
-    round_mode: str | None
+    round_mode: RoundModeName | None
     opset: int
-    rounding: str
-    overflow: str
+    rounding: RoundingName
+    overflow: OverflowName
 
 
 def cast_options(
     saturate: bool, round_mode: str, opset: int, rounding: str = ONNX, overflow: str = BY_WIDTH
 ) -> CastOptions:
     """Return the options of a page's controls; `round_mode` where the opset has it."""
-    if rounding != ONNX:
-        return {"rounding": rounding} if overflow == BY_WIDTH else {"rounding": rounding, "overflow": overflow}
-    return {"saturate": saturate, "round_mode": round_mode if opset >= first_opset(_POWERS) else None, "opset": opset}
+    asked: Any = {"rounding": rounding} if overflow == BY_WIDTH else {"rounding": rounding, "overflow": overflow}
+    if rounding == ONNX:
+        mode = round_mode if opset >= first_opset(_POWERS) else None
+        asked = {"saturate": saturate, "round_mode": mode, "opset": opset}
+    chosen: CastOptions = asked  # the names are those of lists: the states of pages hold no others
+    return chosen
 
 
 def options_for(fmt: Format, options: CastOptions) -> CastOptions:
@@ -63,7 +67,7 @@ def options_for(fmt: Format, options: CastOptions) -> CastOptions:
     return options
 
 
-def overflow_of(fmt: Format, overflow: str) -> str:
+def overflow_of(fmt: Format, overflow: str) -> OverflowName:
     """Return the overflow rule that a choice means for a float target."""
     asked = None if overflow == BY_WIDTH else overflow
-    return check_rounding(RoundingOptions(overflow=asked), fmt, "fmt").overflow
+    return cast("OverflowName", check_rounding(RoundingOptions(overflow=asked), fmt, "fmt").overflow)

@@ -112,7 +112,7 @@ def _opened(path: Path) -> Iterator[Checkpoint]:
             _check_folder(path)
         with open_checkpoint(path) as checkpoint:
             yield checkpoint
-    except (FileError, OSError, KeyError) as error:
+    except (OSError, KeyError) as error:
         text = error.args[0] if isinstance(error, KeyError) else error
         raise ValueError(f"the checkpoint: {str(text)[:400]}") from None
 

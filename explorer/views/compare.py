@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Unpack
 
 import lowprec as lp
-from lowprec import reference
-from lowprec.reference import ResultError
+from lowprec import reference, teaching
 from lowprec.reference.exact_cast import Value
 from lowprec.reference.explanation import Explanation
-from lowprec.reference.losses import Loss
+from lowprec.reference.loss_sentences import LossSentence
 from lowprec.spec.formats import NUMERIC, Format
 from lowprec.spec.opset_rules import NEWEST, first_opset
+from lowprec.teaching import ResultError
 
 from .cast_options import CastOptions, options_for
 from .losses import losses_of
@@ -39,7 +39,7 @@ class Outcome:
     format: Format
     explanation: Explanation | None = None
     differences: ResultError = field(default_factory=ResultError)
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[LossSentence, ...] = ()
     problem: str = ""
 
 
@@ -49,7 +49,7 @@ def outcome(x: Value, fmt: Format, **options: Unpack[CastOptions]) -> Outcome:
     if first_opset(fmt) > (opset := asked.get("opset", NEWEST)):
         return Outcome(fmt, problem=f"no type of Cast at opset {opset}: it is one since opset {first_opset(fmt)}")
     explanation = lp.explain(x, fmt, **asked)
-    return Outcome(fmt, explanation, reference.error_of(x, explanation.value, fmt), losses_of(explanation))
+    return Outcome(fmt, explanation, teaching.error_of(x, explanation.value, fmt), losses_of(explanation))
 
 
 def checked(text: str) -> str:

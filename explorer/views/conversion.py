@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 import lowprec as lp
-from lowprec import reference
+from lowprec import teaching
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.reference.explanation import Explanation
 from lowprec.spec.formats import NUMERIC, Format
@@ -138,7 +138,7 @@ def loss_text(conversion: Conversion) -> str:
     """Return what a Cast lost, as text."""
     if conversion.exact:
         return "the same value: nothing was lost"
-    errors = reference.error_of(conversion.value, conversion.result_value, conversion.target)
+    errors = teaching.error_of(conversion.value, conversion.result_value, conversion.target)
     if not errors.absolute or errors.ulps is None:
         return "not the same value"
     return f"error {short(errors.absolute)}, {short(errors.ulps)} ulp of {conversion.target.name}"

@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from lowprec import finfo, iinfo
-from lowprec.reference.error_curve import ErrorCurve, ErrorPoint, LargestError, error_curve
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.formats import Format, Kind
 from lowprec.spec.rounding_rules import STOCHASTIC
+from lowprec.teaching.error_curve import ErrorCurve, ErrorPoint, LargestError, error_curve
 
 from .cast_options import BY_WIDTH, DETERMINISTIC, ONNX
 from .numbers import short

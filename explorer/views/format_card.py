@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lowprec import Format, reference
+from lowprec import Format, reference, teaching
 from lowprec.reference.exact_cast import Value
-from lowprec.reference.format_facts import FormatFacts
 from lowprec.spec.counted_text import count_text
 from lowprec.spec.formats import Kind
+from lowprec.teaching.format_facts import FormatFacts
 
 from .numbers import code_text, power_form, short
 
@@ -40,13 +40,13 @@ class RangeEnd:
 
 def range_end(fmt: Format) -> RangeEnd:
     """Return why the values of a format end with the largest one."""
-    facts = reference.format_facts(fmt)
+    facts = teaching.format_facts(fmt)
     return RangeEnd(fmt, facts.largest, reference.encode(facts.largest, fmt), facts.why_it_ends)
 
 
 def binade_sentence(fmt: Format) -> str:
     """Return how many values a float has from one power of two up to the next, and why the last binade has fewer."""
-    facts = reference.format_facts(fmt)
+    facts = teaching.format_facts(fmt)
     full, last = facts.values_per_binade, facts.values_in_last_binade
     if full is None:
         return f"The last binade has {count_text(last, 'value')}, fewer than the bits of mantissa tell apart."
@@ -74,7 +74,7 @@ def card(fmt: Format) -> tuple[Fact, ...]:
 
 def comparison(formats: Sequence[Format]) -> tuple[Fact, ...]:
     """Return the facts of formats; where there are two or three, those in which they differ are marked."""
-    columns = [_texts(reference.format_facts(fmt)) for fmt in formats]
+    columns = [_texts(teaching.format_facts(fmt)) for fmt in formats]
     rows = zip(*(column.items() for column in columns), strict=True)
     found = []
     for row in rows:

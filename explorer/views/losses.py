@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from lowprec import reference
+from lowprec import teaching
 from lowprec.reference.explanation import Explanation
-from lowprec.reference.losses import Loss
+from lowprec.reference.loss_sentences import LossSentence
 
 __all__ = ["losses_of"]
 
 
-def losses_of(explanation: Explanation | None) -> tuple[Loss, ...]:
+def losses_of(explanation: Explanation | None) -> tuple[LossSentence, ...]:
     """Return what a conversion lost beyond rounding; nothing where the bits were copied and there is no explanation."""
-    return () if explanation is None else reference.losses(explanation)
+    return () if explanation is None else teaching.losses(explanation)

@@ -9,9 +9,9 @@ import numpy as np
 
 from lowprec import Format
 from lowprec.loss import error_statistics
-from lowprec.reference import ScaleStep, linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.reference.exact_quantize import product, quotient
+from lowprec.teaching import ScaleStep, linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
 
 from .quantized import Quantized, per_element
 from .scales import MX, NVFP4, Settings

@@ -110,7 +110,7 @@ def rounding(
     if not row.is_float:
         return Rounding(of_cast, _interval(of_cast), _of_cast(of_cast, saturate, opset), ())
     rule = overflow_of(row, overflow)
-    others = {name: explain(x, row, rounding=name, overflow=rule) for name in DETERMINISTIC}
+    others: dict[str, Explanation] = {name: explain(x, row, rounding=name, overflow=rule) for name in DETERMINISTIC}
     chosen = others.get(rounding, of_cast)
     modes = (_mode(name, False, other.code, other) for name, other in others.items())
     return Rounding(

@@ -9,10 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from lowprec import Format, encode, reference
+from lowprec import Format, encode, reference, teaching
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.spec.formats import FLOAT8_E8M0FNU, NUMERIC, Kind
 from lowprec.spec.opset_rules import ATTRIBUTE_SINCE, NEWEST, first_opset
+from lowprec.spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
 from lowprec.spec.round_modes import ROUND_MODES
 
 from .anatomy import classify
@@ -38,9 +39,9 @@ class OtherColumns:
     """Formats with rules beyond ONNX, a column each; `overflow` is None where the width of a format decides."""
 
     formats: tuple[Format, ...] = ()
-    rounding: str = "nearest_even"
-    overflow: str | None = None
-    nan: str = "signed"
+    rounding: RoundingName = "nearest_even"
+    overflow: OverflowName | None = None
+    nan: NaNName = "signed"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,11 +78,11 @@ _SPECIAL = (
 )
 
 
-def _edges(fmt: Format, rounding: str | None = None) -> tuple[tuple[str, Fraction], ...]:
+def _edges(fmt: Format, rounding: RoundingName | None = None) -> tuple[tuple[str, Fraction], ...]:
     """Return the last number that fits and the first beyond, each with its place at the edge: ``464+ε``."""
-    edge = short(reference.overflow_edge(fmt, rounding=rounding).number, 8, 3)
-    last, first = reference.overflow_edges(fmt, rounding=rounding)
-    is_beyond = reference.overflow_edge(fmt, rounding=rounding).overflows
+    edge = short(teaching.overflow_edge(fmt, rounding=rounding).number, 8, 3)
+    last, first = teaching.overflow_edges(fmt, rounding=rounding)
+    is_beyond = teaching.overflow_edge(fmt, rounding=rounding).overflows
     return ((f"{edge}−ε", last), (edge, first)) if is_beyond else ((edge, last), (f"{edge}+ε", first))
 
 
@@ -98,7 +99,11 @@ def _others(columns: OtherColumns) -> list[tuple[Cell, ...]]:
 
 
 def _cells(
-    inputs: Sequence[tuple[str, float]], fmt: Format, opset: int, saturate: bool = True, round_mode: str | None = None
+    inputs: Sequence[tuple[str, float]],
+    fmt: Format,
+    opset: int,
+    saturate: bool = True,
+    round_mode: RoundModeName | None = None,
 ) -> tuple[Cell, ...]:
     numbers = np.array([number for _, number in inputs], np.float64)
     codes, newest = (
@@ -137,7 +142,7 @@ def powers(opset: int) -> Table | None:
         return None
     fmt = FLOAT8_E8M0FNU
     low, high = fmt.smallest_normal, float(fmt.max)
-    beyond = float(reference.overflow_edges(fmt)[1])
+    beyond = float(teaching.overflow_edges(fmt)[1])
     inputs = [
         ("0", 0.0),
         ("NaN", math.nan),

@@ -12,6 +12,7 @@ from lowprec import Format
 from lowprec.ops.scales import largest_magnitudes, scale_codes
 from lowprec.spec import formats
 from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.option_names import RoundModeName, ScaleRuleName
 from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC
 from lowprec.spec.scale_rules import SCALE_RULES
 
@@ -91,10 +92,10 @@ class Settings:
     block_size: int = 32
     scale_format: Format = SCALE_FORMATS[0]
     asymmetric: bool = False
-    round_mode: str = "up"
+    round_mode: RoundModeName = "up"
     saturate: bool = True
     opset: int = NEWEST
-    scale_rule: str = SCALE_RULES[0]
+    scale_rule: ScaleRuleName = SCALE_RULES[0]
     rounding: str = ROUNDINGS[0]
     rounding_seed: int = 0
     scheme: str = LINEAR

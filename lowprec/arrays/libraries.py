@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import array_api_compat as compat
 import numpy as np
@@ -14,13 +14,13 @@ import numpy as np
 from ..spec.float_mode import default_mode
 from ..spec.format import own_dtype
 from ..spec.formats import NUMBERS, STRING, Format, Kind, as_format
-from .carriers import carrier, extends, native
 from .overlap import overlaps_itself
+from .storage_dtypes import extends, native, storage_dtype
 from .torch_tensors import advice, check_tensor
 
 __all__ = [
+    "Array",
     "call_back",
-    "carrier",
     "check_out",
     "check_readable",
     "check_takes_text",
@@ -37,11 +37,29 @@ __all__ = [
     "namespace",
     "native",
     "reinterpret",
+    "storage_dtype",
     "to_codes",
     "to_host",
     "to_library",
     "to_torch_memory",
 ]
+
+
+class _AnyArray(Protocol):
+    """What every array has, of whatever library."""
+
+    @property
+    def dtype(self) -> Any: ...
+
+    @property
+    def ndim(self) -> int: ...
+
+    @property
+    def shape(self) -> Any: ...
+
+
+Array = TypeVar("Array", bound=_AnyArray)
+"""An array of any library: the type that comes in is the one that comes out."""
 
 
 _known: dict[type, Any] = {np.ndarray: np}
@@ -121,7 +139,7 @@ def format_of(
     names: tuple[str, str] = ("x", "source"),
     kinds: frozenset[Kind] = NUMBERS,
 ) -> Format:
-    """Return the format an array holds: what its dtype says, or `source` where the dtype is only a carrier.
+    """Return the format an array holds: what its dtype says, or `source` where the dtype is only a storage dtype.
 
     `names` are the caller's parameters for the array and for `source`, `kinds` what the caller takes.
     """
@@ -141,8 +159,8 @@ def format_of(
     is_narrow = fmt.is_integer and fmt.bits < 8
     codes = stored.is_integer and stored.bits == fmt.storage_bits and (not stored.signed or is_narrow)
     if stored != fmt and not codes:
-        carriers = dict.fromkeys([fmt.name, *["int8"] * is_narrow, fmt.code_dtype.name])
-        wanted = " or ".join(carriers)
+        dtypes = dict.fromkeys([fmt.name, *["int8"] * is_narrow, fmt.code_dtype.name])
+        wanted = " or ".join(dtypes)
         raise ValueError(f"`{array}` must hold codes of `{parameter}` {fmt.name} in {wanted}; got dtype {dtype}")
     return fmt
 
@@ -255,7 +273,7 @@ def _seen_as(array: np.ndarray[Any, Any], seen: Any) -> np.ndarray[Any, Any]:
 
 def reinterpret(x: Any, fmt: Format, xp: Any) -> Any:
     """Return `x` as the library's dtype for a format of the same width, from 8 bits up: a view where one can be had."""
-    dtype = carrier(fmt, xp)
+    dtype = storage_dtype(fmt, xp)
     if xp is np:
         return _seen_as(np.asarray(x), dtype)
     if is_torch(x):
@@ -305,9 +323,9 @@ def _from_list(numbers: np.ndarray[Any, Any], dtype: Any, like: Any) -> Any:
 
 
 def to_library(codes: np.ndarray[Any, Any], fmt: Format, like: Any) -> Any:
-    """Return a small NumPy array of unsigned codes in the library of `like`, on its device, in its carrier."""
+    """Return a small NumPy array of unsigned codes in the library of `like`, on its device, in its storage dtype."""
     xp = namespace(like)
-    dtype = carrier(fmt, xp)
+    dtype = storage_dtype(fmt, xp)
     if xp is np:
         return codes.view(fmt.dtype)
     if is_jax(like):

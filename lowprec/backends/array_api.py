@@ -21,7 +21,7 @@ _NEWEST_RULES = CastRules(version_of(NEWEST), True, "up")
 
 
 def _unsigned(fmt: Format) -> Format:
-    """Return the unsigned integer as wide as the format's carrier."""
+    """Return the unsigned integer as wide as the format's storage dtype."""
     return as_format(fmt.code_dtype)
 
 

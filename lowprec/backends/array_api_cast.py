@@ -16,12 +16,12 @@ from .array_api_values import (
     LOW,
     Library,
     assembled,
-    carrier_name,
     computed,
     decoded,
     encoded,
     halves,
     native_values,
+    storage_name,
     values_of,
 )  # fmt: skip
 
@@ -89,7 +89,7 @@ def cast_array(x: Any, plan: Plan, xp: Any, *, extend: bool = False, stream: Str
 def require(target: Format, xp: Any) -> None:
     """Raise TypeError unless the library has the dtypes that the conversion works in and returns."""
     # A library may keep the name of a dtype that is switched off, and have one, as torch has, that it does not list.
-    missing = sorted({"float64", "int64"} - computed(xp) | {carrier_name(target)} - set(dir(xp)))
+    missing = sorted({"float64", "int64"} - computed(xp) | {storage_name(target)} - set(dir(xp)))
     if missing:
         raise TypeError(f"`x` must be of a library that has {' and '.join(missing)}; got an array of {xp.__name__}")
 

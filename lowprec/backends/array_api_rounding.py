@@ -14,7 +14,7 @@ from ..plans.cast_plan import Plan
 from ..spec.formats import Format
 from ..spec.rounding_rules import Rounding, Stream
 from .array_api_random import random_numbers
-from .array_api_values import HALF, LOW, Library, Values, carrier_name, decoded, halves, quanta_of
+from .array_api_values import HALF, LOW, Library, Values, decoded, halves, quanta_of, storage_name
 
 __all__ = ["exact_values", "round_values"]
 
@@ -149,7 +149,7 @@ def round_values(values: Values, plan: Plan, stream: Stream | None, lib: Library
     code = code + lib.integers(up)
 
     wide = target.bits > 16
-    dtype = getattr(xp, carrier_name(target))
+    dtype = getattr(xp, storage_name(target))
     held = dtype if wide else int64
 
     def limit(codes: tuple[int, int]) -> Any:

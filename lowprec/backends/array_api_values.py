@@ -17,7 +17,7 @@ from ..spec.float_mode import default_mode
 from ..spec.formats import Format, Kind, NaNRule
 
 __all__ = [
-    "HALF", "LOW", "Library", "Values", "assembled", "carrier_name", "computed", "decoded", "encoded", "extended",
+    "HALF", "LOW", "Library", "Values", "assembled", "storage_name", "computed", "decoded", "encoded", "extended",
     "halves", "integer_values", "native_values", "nearest_values", "quanta_of", "values_of",
 ]  # fmt: skip
 
@@ -80,7 +80,7 @@ def computed(xp: Any) -> set[str]:
     return set(info().dtypes()) if info else set(dir(xp))
 
 
-def carrier_name(fmt: Format) -> str:
+def storage_name(fmt: Format) -> str:
     """Return the name of the dtype that holds results of the format."""
     if fmt.kind is Kind.BOOL:
         return "bool"
@@ -185,7 +185,7 @@ def integer_values(x: Any, fmt: Format, target: Format, lib: Library) -> Values:
 
 def assembled(high: Any, low: Any, fmt: Format, extend: bool, lib: Library) -> Any:
     """Return the low bits of ``high * 2**32 + low``, or of low alone, in the dtype of the format."""
-    dtype = getattr(lib.xp, carrier_name(fmt))
+    dtype = getattr(lib.xp, storage_name(fmt))
     if fmt.bits < 64:
         code = low & fmt.code_mask
         return lib.xp.astype(extended(code, fmt) if extend or fmt.bits >= 8 else code, dtype)
@@ -244,7 +244,7 @@ def encoded(values: Values, plan: Plan, lib: Library) -> Any:
     code = code | lib.select(signs, target.sign_mask, 0, int64)
     if values.nan is not None:
         code = lib.select(values.nan, lib.select(values.negative, *plan.nan_codes[::-1], int64), code, int64)
-    return lib.xp.astype(code, getattr(lib.xp, carrier_name(target)))
+    return lib.xp.astype(code, getattr(lib.xp, storage_name(target)))
 
 
 def nearest_values(magnitude: Any, fmt: Format, lib: Library) -> Any:
@@ -259,7 +259,7 @@ def native_values(values: Values, plan: Plan, lib: Library) -> Any:
     if target.bits < 64 and (source.mantissa_bits > target.mantissa_bits or source.emax > target.emax):
         # Rounded here and not by the conversion, which then loses nothing and has nothing to warn of.
         magnitude = nearest_values(magnitude, target, lib)
-    dtype = getattr(lib.xp, carrier_name(target))
+    dtype = getattr(lib.xp, storage_name(target))
     result = lib.xp.astype(lib.xp.where(values.negative, -magnitude, magnitude), dtype)
     nans = lib.select(values.negative, -math.nan, math.nan, dtype)
     return result if values.nan is None else lib.xp.where(values.nan, nans, result)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.libraries import carrier, namespace
+from ..arrays.libraries import namespace, storage_dtype
 from ..plans.block_plan import BlockPlan
 from .block_job import BlockJob
 from .block_values import elements_of, find_scales, scaled_values
@@ -74,5 +74,5 @@ def run(job: BlockJob) -> tuple[Any, ...]:
     )  # fmt: skip
     elements = elements_of(values, job)
     scales = swizzle(scales, axis) if job.swizzled else scales
-    results = (elements, scales.astype(carrier(plan.scale, xp)))
+    results = (elements, scales.astype(storage_dtype(plan.scale, xp)))
     return results if start is None else (*results, start.map_blocks(_global_task, **number))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.libraries import call_back, carrier, is_dask, is_traced, namespace, to_host, to_library
+from ..arrays.libraries import call_back, is_dask, is_traced, namespace, storage_dtype, to_host, to_library
 from ..plans.block_plan import MXINT8
 from ..plans.cast_plan import Plan, Rule, Scaling, make_plan
 from ..plans.granularity import granularity_of
@@ -37,7 +37,7 @@ def _plan(source: Format, target: Format) -> Plan:
 def _on_codes(task: Callable[..., _Array], *arrays: Any) -> Any:
     """Return the float32 results of a task for the codes of small arrays of any library."""
     x = arrays[0]
-    dtype = carrier(FLOAT32, namespace(x))
+    dtype = storage_dtype(FLOAT32, namespace(x))
     if any(map(is_traced, arrays)):
         return call_back(partial(_from_arrays, task=task), x.shape, dtype, *arrays, elementwise=False)
     if is_dask(x):

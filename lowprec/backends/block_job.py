@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..arrays.libraries import carrier, namespace
+from ..arrays.libraries import namespace, storage_dtype
 from ..plans.block_plan import BlockPlan
 from ..spec.formats import FLOAT32
 from ..spec.packing import packed_bytes
@@ -66,13 +66,13 @@ class BlockJob(NamedTuple):
     def results(self) -> list[tuple[tuple[int, ...], Any]]:
         """The shapes and the dtypes of the results, in the library of `x`."""
         shape, scales, xp = tuple(self.x.shape), self.scale_shape, namespace(self.x)
-        elements = (shape, carrier(self.plan.stored, xp))
+        elements = (shape, storage_dtype(self.plan.stored, xp))
         if self.packed:
-            elements = (packed_bytes(math.prod(shape), self.plan.stored),), carrier("uint8", xp)
+            elements = (packed_bytes(math.prod(shape), self.plan.stored),), storage_dtype("uint8", xp)
         if self.swizzled:
             scales = (swizzled_size(scales, self.axis),)
-        both = [elements, (scales, carrier(self.plan.scale, xp))]
-        return [*both, ((), carrier(FLOAT32, xp))] if self.plan.two_levels else both
+        both = [elements, (scales, storage_dtype(self.plan.scale, xp))]
+        return [*both, ((), storage_dtype(FLOAT32, xp))] if self.plan.two_levels else both
 
 
 def swizzled_size(scales: tuple[int, ...], axis: int) -> int:

@@ -151,7 +151,7 @@ def scaled_values(x: Any, scales: _Array, plan: BlockPlan, axis: int, block: int
 
 
 def elements_of(values: Any, job: BlockJob, *, codes: bool = False, out: Any = None) -> Any:
-    """Return the elements of scaled values, in their carrier or as unsigned codes, packed where that is wanted."""
+    """Return the elements of scaled values, in their storage dtype or as unsigned codes, packed where asked for."""
     if job.plan.element != MXINT8:
         return dispatch(Job(values, job.plan.last, codes=codes, packed=job.packed, out=out, stream=job.stream))
     signed = dispatch(Job(values, job.plan.last, codes=True, stream=job.stream))

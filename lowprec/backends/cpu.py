@@ -11,7 +11,6 @@ import numpy as np
 
 from .. import _kernels
 from ..arrays.libraries import (
-    carrier,
     check_out,
     check_readable,
     empty_codes,
@@ -21,6 +20,7 @@ from ..arrays.libraries import (
     is_torch,
     is_traced,
     namespace,
+    storage_dtype,
     to_codes,
 )
 from ..arrays.torch_tensors import LOWEST, dispatched, mark_written
@@ -60,7 +60,7 @@ def run(job: Job) -> Any:
         remember(job, job.key)
     if _remember(job):
         result = run_known(x, job.key, job.out)
-    elif job.carrier is None and type(x) is np.ndarray:
+    elif job.storage is None and type(x) is np.ndarray:
         result = _run_dense(job)
     elif job.same_shape and job.out is None and is_torch(x) and not _is_known(job):  # else it was refused before
         result = _run_tensor(x, _same_shape_call(job.plan, job.codes, namespace(x)), job.stream)
@@ -113,7 +113,7 @@ def _remember(job: Job) -> bool:
     # Numbers are left out: one may equal another one of another type.
     if not (isinstance(x, np.ndarray) or is_torch(x)) or not all(isinstance(name, (str, Format)) for name in names):
         return False
-    if job.carrier is not None or _is_known(job):  # another carrier: the key says nothing of it
+    if job.storage is not None or _is_known(job):  # another storage dtype: the key says nothing of it
         return False
     known = _known.setdefault(type(x), {})
     if len(known) >= CACHED:
@@ -125,7 +125,7 @@ def _remember(job: Job) -> bool:
 @lru_cache(maxsize=CACHED)
 def _same_shape_call(plan: Plan, codes: bool, xp: Any) -> _KnownCall:
     """Return what converts dense arrays of a library to others of the same shape."""
-    dtype = carrier(plan.target.code_dtype.name if codes else plan.target, xp)
+    dtype = storage_dtype(plan.target.code_dtype.name if codes else plan.target, xp)
     return plan, codes, make_program(plan, extend=not codes and extends(plan.target, xp)), dtype
 
 

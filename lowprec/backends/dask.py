@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays.libraries import carrier, check_out, extends, is_dask, namespace
+from ..arrays.libraries import check_out, extends, is_dask, namespace, storage_dtype
 from ..plans.cast_plan import Plan, copy_plan
 from ..plans.granularity import Granularity, granularity_of
 from ..spec.formats import Format, as_format
@@ -158,10 +158,10 @@ def _label(plan: Plan) -> str:
 
 
 _Result = tuple[str, bool]
-"""`Job.carrier` of a task: the name of the format whose dtype the result has, whether integers are sign-extended."""
+"""`Job.storage` of a task: the name of the format whose dtype the result has, whether integers are sign-extended."""
 
 
-def _carrier(result: _Result) -> tuple[Any, bool]:
+def _storage(result: _Result) -> tuple[Any, bool]:
     name, extend = result
     return as_format(name).dtype, extend
 
@@ -221,7 +221,7 @@ def _cast_block(
     if as_format(x.dtype).name != source:
         raise TypeError(f"the blocks of `x` must hold {source}, as the whole array says; one has dtype {x.dtype}")
     shape = (x.size * 8 // plan.source.bits,) if unpacked else None
-    job = Job(x, plan, packed=packed, shape=shape, carrier=_carrier(result))
+    job = Job(x, plan, packed=packed, shape=shape, storage=_storage(result))
     return _run_block(job, first, stream, lambda job, part: replace(job, x=job.x[part]))
 
 
@@ -274,7 +274,7 @@ def _quantize_block(
 
     def job_of(x: Any, scale: Any, zero_point: Any) -> Job:
         granularity = granularity_of(x.shape, scale.shape, options.axis, options.block, blocks=True, axes=True)
-        return Job(x, plan, Scales(scale, options.format, zero_point, granularity), carrier=_carrier(result))
+        return Job(x, plan, Scales(scale, options.format, zero_point, granularity), storage=_storage(result))
 
     def part_of(job: Job, part: tuple[slice, ...]) -> Job:
         def cut(operand: Any) -> Any:
@@ -299,7 +299,7 @@ def _run_quantization(job: Job, scales: Scales) -> Any:
         x = _run_cast(Job(x, copy_plan(plan.source), shape=job.shape))
     if job.packed:
         xp = namespace(x)
-        dtype, extend = carrier(plan.target, xp), extends(plan.target, xp)
+        dtype, extend = storage_dtype(plan.target, xp), extends(plan.target, xp)
     x, operands = _align_scales(x, scales.arrays, granularity)
     axis = 1 if granularity.axis is None else granularity.axis
     options = _ScaleOptions(scales.format, axis, granularity.block if granularity.outer_step else 0)

@@ -31,7 +31,7 @@ def run(job: Job) -> Any:
         if scales is not None:
             scale, zero_point = (*operands, None)[:2]
             scales = scales._replace(scale=scale, zero_point=zero_point)
-        return eager.run(replace(job, x=x, scales=scales, out=None, carrier=(dtype, job.extend)))
+        return eager.run(replace(job, x=x, scales=scales, out=None, storage=(dtype, job.extend)))
 
     if any(map(is_traced, job.arrays)):
         # Under vmap each row is an array of its own, whose elements count from the first of the stream.

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..arrays.libraries import carrier, extends, namespace
+from ..arrays.libraries import extends, namespace, storage_dtype
 from ..plans.cast_plan import Plan
 from ..plans.granularity import Granularity
 from ..spec.formats import Format
@@ -66,7 +66,7 @@ class Job:
         The shape that packed codes are unpacked to, in C order.
     out : array or None
         Where the result goes.
-    carrier : (dtype, bool) or None
+    storage : (dtype, bool) or None
         The dtype of the result, and whether narrow integers are sign-extended in it, where another library than that of
         `x` will hold it: the block of a lazy array, the contents of a traced one.
     key : object, optional
@@ -83,7 +83,7 @@ class Job:
     packed: bool = False
     shape: tuple[int, ...] | None = None
     out: Any = None
-    carrier: tuple[Any, bool] | None = None
+    storage: tuple[Any, bool] | None = None
     key: CallKey | None = None
     stream: Stream | None = None
 
@@ -95,7 +95,7 @@ class Job:
     @property
     def same_shape(self) -> bool:
         """Whether elements become elements of the caller's library one by one, without scales."""
-        return self.carrier is None and self.scales is None and self.shape is None and not self.packed
+        return self.storage is None and self.scales is None and self.shape is None and not self.packed
 
     @property
     def values_shape(self) -> tuple[int, ...]:
@@ -111,14 +111,14 @@ class Job:
     @property
     def dtype(self) -> Any:
         """The dtype of the result, in the library of `x`."""
-        if self.carrier is not None:
-            return self.carrier[0]
+        if self.storage is not None:
+            return self.storage[0]
         target = self.plan.target
-        return carrier(target.code_dtype.name if self.codes or self.packed else target, namespace(self.x))
+        return storage_dtype(target.code_dtype.name if self.codes or self.packed else target, namespace(self.x))
 
     @property
     def extend(self) -> bool:
         """Whether integers narrower than a byte are sign-extended in the result."""
-        if self.carrier is not None:
-            return self.carrier[1]
+        if self.storage is not None:
+            return self.storage[1]
         return not (self.codes or self.packed) and extends(self.plan.target, namespace(self.x))

@@ -121,7 +121,7 @@ def _linear_call(job: Job, key: LinearKey) -> _kernels.LinearCall | None:
     plan, scales, n = job.plan, job.scales, math.prod(job.values_shape)
     assert scales is not None
     assert plan.scaling is not None
-    if not 0 < n < PARALLEL_FROM or job.carrier is not None:
+    if not 0 < n < PARALLEL_FROM or job.storage is not None:
         return None
     fmt, granularity = scales.format, scales.granularity
     spread = expanded(granularity, n, (None, None))[0]

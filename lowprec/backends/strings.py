@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.libraries import carrier, check_out, check_takes_text, namespace
+from ..arrays.libraries import check_out, check_takes_text, namespace, storage_dtype
 from ..plans.cast_plan import Plan, Rule
 from ..spec.float_mode import default_mode
 from ..spec.format import own_dtype
@@ -43,10 +43,10 @@ def run(job: Job) -> Any:
     elif job.plan.through is None:
         result = format_values(x, source)
     else:
-        result = parse_values(x, job.plan.through, job.stream).view(carrier(target, xp))
+        result = parse_values(x, job.plan.through, job.stream).view(storage_dtype(target, xp))
     if out is None:
         return result
-    check_out(out, x, result.shape, carrier(target, xp))
+    check_out(out, x, result.shape, storage_dtype(target, xp))
     out[...] = result
     return out
 

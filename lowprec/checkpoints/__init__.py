@@ -6,29 +6,30 @@ containers/ ─▶ layouts/, recipes/ ─▶ planning/ ─▶ operations/ ─▶
 ```
 """
 
+from ..spec.old_names import find_moved as _find_moved
 from .checking.check import check
 from .checking.finding import Finding, Findings
 from .containers.array_files import read_array, write_array
 from .conversion import convert
+from .files.errors import FileError
 from .inspection import Entries, Entry, inspect
-from .opening import Checkpoint, open
+from .opening import Checkpoint
+from .opening import open as open  # public, and not in `__all__`: it would hide the builtin from who imports everything
 from .report import Report, TensorReport
 from .tensor_info import TensorInfo
 
 __all__ = [
-    "Checkpoint", "Entries", "Entry", "Finding", "Findings", "Report", "TensorInfo", "TensorReport", "check", "convert",
-    "inspect", "open", "read_array", "write_array",
+    "Checkpoint", "Entries", "Entry", "FileError", "Finding", "Findings", "Report", "TensorInfo", "TensorReport",
+    "check", "convert", "inspect", "read_array", "write_array",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted([*__all__, "open"])
 
 
 def __getattr__(name: str) -> object:
     """Return the module that was `lowprec.checkpoints.npy`, with a warning; its functions keep their names."""
-    if name != "npy":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import warnings
-
-    from .containers import array_files
-
-    text = "lowprec.checkpoints.npy is read_array and write_array of lowprec.checkpoints now"
-    warnings.warn(text, DeprecationWarning, stacklevel=2)
-    return array_files
+    homes = {"npy": f"{__name__}.containers.array_files"}
+    return _find_moved(__name__, name, homes, "read_array and write_array of lowprec.checkpoints")

@@ -12,6 +12,7 @@ import numpy as np
 from ..ops.scales import scale_codes
 from ..spec.arguments import shown
 from ..spec.formats import NUMERIC, Format
+from ..spec.option_names import RoundModeName
 from ..spec.rounding_rules import Rounding, RoundingOptions, check_rounding
 
 __all__ = ["SCALE_FORMATS", "SCALE_SUFFIX", "ElementRules", "ScaleLayout", "parse_scale_layout"]
@@ -87,7 +88,7 @@ class ElementRules:
 
     to: Format
     saturate: bool
-    round_mode: str | None
+    round_mode: RoundModeName | None
     opset: int
     packs: bool = False
     scaling: ScaleLayout | None = None

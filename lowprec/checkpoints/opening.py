@@ -8,13 +8,15 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
 from ..ops.interchange import to_torch
 from ..spec.arguments import as_flag
 from ..spec.formats import BFLOAT16, Format, as_format
+from ..spec.old_names import renamed
+from ..spec.option_names import LibraryName
 from .arguments import as_number_format
 from .containers.container import Container
 from .containers.registry import open_container
@@ -36,7 +38,7 @@ Array = np.ndarray[Any, Any]
 
 _One = TypeVar("_One", bound=StoredTensor | Weight)
 
-LIBRARIES = ("numpy", "torch")
+LIBRARIES: tuple[LibraryName, ...] = get_args(LibraryName)
 
 
 class Checkpoint(Mapping[str, Array]):
@@ -130,12 +132,19 @@ class Checkpoint(Mapping[str, Array]):
         """
         return info_of(self._find(name))
 
+    @renamed(dtype="to")
     def read(
-        self, name: str, *, dtype: object = None, rows: slice | None = None, library: str = "numpy", raw: bool = False
+        self,
+        name: str,
+        *,
+        to: object = None,
+        rows: slice | None = None,
+        library: LibraryName = "numpy",
+        raw: bool = False,
     ) -> Any:
         """Return a tensor, or some of its rows, as a new array.
 
-        The weights of known layouts are codes times scales, rounded to float32 and once more to `dtype`, as `convert`
+        The weights of known layouts are codes times scales, rounded to float32 and once more to `to`, as `convert`
         has them: NaN codes become NaN, -0 stays -0, products out of range become Inf. Other tensors are as they are,
         bit for bit, or cast as `lowprec.cast` does.
 
@@ -143,7 +152,7 @@ class Checkpoint(Mapping[str, Array]):
         ----------
         name : str
             A name of the mapping.
-        dtype : str, int, dtype or Format, optional
+        to : str, int, dtype or Format, optional
             bfloat16, float16 or float32. The default is bfloat16 for quantized weights, the type of models, and for
             other tensors their own. Integers and bools stay what they are.
         rows : slice, optional
@@ -177,13 +186,13 @@ class Checkpoint(Mapping[str, Array]):
         >>> folder = tempfile.TemporaryDirectory()
         >>> np.savez(folder.name + "/x.npz", w=np.int8([[1, -2, 0], [3, 4, 5]]), w_scale=np.float32([0.5, 2]))
         >>> with lp.checkpoints.open(folder.name + "/x.npz") as checkpoint:
-        ...     checkpoint.read("w", rows=slice(1, 2), dtype="float32")
+        ...     checkpoint.read("w", rows=slice(1, 2), to="float32")
         array([[ 6.,  8., 10.]], dtype=float32)
         >>> folder.cleanup()
         """
-        to = None if dtype is None else as_format(dtype, parameter="dtype")
-        if to is not None and to not in VALUES:
-            raise ValueError(f"`dtype` must be {', '.join(fmt.name for fmt in VALUES)} or None; got {dtype!r}")
+        target = None if to is None else as_format(to, parameter="to")
+        if target is not None and target not in VALUES:
+            raise ValueError(f"`to` must be {', '.join(fmt.name for fmt in VALUES)} or None; got {to!r}")
         if library not in LIBRARIES:
             raise ValueError(f"`library` must be one of {', '.join(LIBRARIES)}; got {library!r}")
         one = self._find_stored(name) if raw else self._find(name)
@@ -194,7 +203,7 @@ class Checkpoint(Mapping[str, Array]):
         with self._lock:
             if self._closed:
                 raise ValueError(f"the checkpoint {str(self.path)!r} is closed")
-            array = self._array(one, wanted, to, raw)
+            array = self._array(one, wanted, target, raw)
         return to_torch(array) if library == "torch" else array
 
     def _array(self, one: StoredTensor | Weight, rows: range | None, to: Format | None, raw: bool) -> Array:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from typing import Any
+from typing import Any, get_args
 
 from ..spec.arguments import shown
+from ..spec.option_names import ProgressName
 from .files.errors import FileError
 
 __all__ = ["STYLES", "Progress", "check_style", "make_progress", "size_text"]
 
-STYLES = ("auto", "bar", "plain", "none")
+STYLES: tuple[ProgressName, ...] = get_args(ProgressName)
 
 INTERVAL = 5.0
 """Seconds between lines."""

@@ -73,6 +73,8 @@ class ReportFile:
             else:
                 _check(path, self._real, source, target)
                 self._staging = Staging(OutputFiles([OutputFile("report", 0)], []), self._real, True, path)
+        except FileError:
+            raise
         except OSError as error:
             raise FileError(f"{path}: {reason(error)}") from None
         except ValueError as error:  # a name with a null byte
@@ -100,5 +102,7 @@ class ReportFile:
             self._staging.seal()
             _check(self._path, self._real, self._source, self._target)  # another file may have been written meanwhile
             self._staging.publish(rename_file)
+        except FileError:
+            raise
         except OSError as error:
             raise FileError(f"{self._path}: cannot be written; {reason(error)}") from None

@@ -28,9 +28,9 @@ def _run(options: argparse.Namespace) -> None:
     own = numpy_has(target)
     result = (cast if own else encode)(array, target, source=fmt, **rules, **rounding_keywords(options))
     write_array(options.output, result, target, overwrite=options.overwrite)
-    carrier = "" if own else f" (codes in {result.dtype})"
+    stored = "" if own else f" (codes in {result.dtype})"
     print_result(
-        f"{options.output}: {target.name} from {fmt.name}, shape {result.shape}, {result.nbytes} bytes{carrier}"
+        f"{options.output}: {target.name} from {fmt.name}, shape {result.shape}, {result.nbytes} bytes{stored}"
     )
 
 

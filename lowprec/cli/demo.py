@@ -88,6 +88,8 @@ def _synthetic(folder: Path, size: str) -> Path:
     try:
         folder.mkdir()
         write_model(folder, width)
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(f"{folder}: cannot be written; {reason(error)}") from None
     return folder

@@ -19,6 +19,7 @@ from ..checkpoints.files.renaming import rename_new
 from ..checkpoints.progress import size_text
 from ..checkpoints.report import Report
 from ..checkpoints.tensor_report import TensorReport, sizes_of
+from ..spec.option_names import ProgressName
 from .demo_conversions import Checkpoint, Conversion
 
 __all__ = ["Comparison", "Result", "check_space", "work_folder"]
@@ -160,7 +161,8 @@ class Comparison:
             self._check_results()
 
     def _convert(self, result: Result, keep: bool) -> None:
-        target, style = self.target(result.conversion), "none" if self.nbytes <= LARGE else "auto"
+        target = self.target(result.conversion)
+        style: ProgressName = "none" if self.nbytes <= LARGE else "auto"
         started = time.perf_counter()
         result.report = convert(
             self.checkpoint.path, target, **result.conversion.options, follow_links=self._links, progress=style

@@ -74,11 +74,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status, text = 130, "interrupted"
     except MemoryError:
         status, text = 1, "not enough memory"
+    except (FileError, TypeError, ValueError) as error:
+        status, text = 1, with_options(str(error), options)
     except OSError as error:
         if error.filename is None:
             drop_output()
         status, text = 1, f"{error.filename or 'standard output'}: {error.strerror}"
-    except (FileError, TypeError, ValueError) as error:
-        status, text = 1, with_options(str(error), options)
     print("lowprec:", " ".join(text.splitlines()), file=sys.stderr)
     return status

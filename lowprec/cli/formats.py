@@ -13,10 +13,10 @@ __all__ = ["add_command"]
 
 
 def _run(options: argparse.Namespace) -> None:
-    if (options.markdown or options.carriers) and options.format is not None:
-        options.parser.error("--markdown and --carriers are for whole tables; leave FORMAT out")
-    if options.carriers:
-        print(tables.carrier_table())
+    if (options.markdown or options.storage_dtypes) and options.format is not None:
+        options.parser.error("--markdown and --storage-dtypes are for whole tables; leave FORMAT out")
+    if options.storage_dtypes:
+        print(tables.storage_table())
         return
     if options.format is None:
         print(tables.markdown_formats() if options.markdown else FORMATS)
@@ -32,5 +32,6 @@ def add_command(commands: Any) -> None:
     one = commands.add_parser("formats", help="the table of formats; one format's facts and codes")
     one.add_argument("format", nargs="?", metavar="FORMAT", help=FORMAT_HELP)
     one.add_argument("--markdown", action="store_true", help="print the table as Markdown")
-    one.add_argument("--carriers", action="store_true", help="print, as Markdown, what holds them in each library")
+    one.add_argument("--storage-dtypes", action="store_true", help="print, as Markdown, what holds them in a library")
+    one.add_argument("--carriers", dest="storage_dtypes", action="store_true", help=argparse.SUPPRESS)  # the old name
     one.set_defaults(run=_run, parser=one)

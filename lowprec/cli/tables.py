@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..arrays.carriers import LIBRARY_FORMATS
+from ..arrays.storage_dtypes import LIBRARY_FORMATS
 from ..spec.format import own_dtype
 from ..spec.format_text import HEADER, cells_of, facts_of
 from ..spec.formats import FORMATS, NUMBERS, Format, Kind
 from ..spec.text_tables import markdown_table
 
-__all__ = ["carrier_table", "code_table", "facts", "markdown_formats"]
+__all__ = ["storage_table", "code_table", "facts", "markdown_formats"]
 
 
 def markdown_formats() -> str:
@@ -19,7 +19,7 @@ def markdown_formats() -> str:
 _LIBRARIES = {"numpy": "NumPy", "torch": "torch", "cupy": "CuPy", "jax": "JAX", "dask": "Dask", "": "any other"}
 
 
-def _carrier_in(fmt: Format, library: str) -> str:
+def _storage_in(fmt: Format, library: str) -> str:
     """Return in one or two words what carries a format in a library of `LIBRARY_FORMATS`; '' is an unknown one."""
     own = own_dtype(fmt)
     if fmt.kind is Kind.STRING:
@@ -34,11 +34,11 @@ def _carrier_in(fmt: Format, library: str) -> str:
     return "its own" if library == "torch" or own is None or own.isbuiltin == 1 else "ml_dtypes"
 
 
-def carrier_table() -> str:
+def storage_table() -> str:
     """Return as Markdown what carries each format in each library; formats that are carried alike share a row."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for fmt in FORMATS.values():
-        rows.setdefault(tuple(_carrier_in(fmt, library) for library in _LIBRARIES), []).append(fmt.name)
+        rows.setdefault(tuple(_storage_in(fmt, library) for library in _LIBRARIES), []).append(fmt.name)
     body = [(", ".join(names), *cells) for cells, names in rows.items()]
     return markdown_table([("format", *_LIBRARIES.values()), *body])
 
@@ -51,9 +51,9 @@ def facts(fmt: Format) -> str:
 
 def _counts(fmt: Format) -> list[tuple[str, str]]:
     """Return why the values of a format end where they do, and how many there are."""
-    from .. import reference  # imported where it is used, as in code_table
+    from .. import teaching  # imported where it is used, as the oracle in code_table
 
-    found = reference.format_facts(fmt)
+    found = teaching.format_facts(fmt)
     pairs = [("why max", found.why_it_ends), ("numbers", str(found.numbers))]
     if fmt.is_float:
         pairs += [

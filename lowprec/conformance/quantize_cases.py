@@ -142,11 +142,11 @@ def _precisions(target: Format) -> Iterator[Case]:
         for scale in (0.1, 3.0, 0.7):
             halves = (np.floor(rng.uniform(float(target.min), float(target.max), 60)) + 0.5) * scale
             halves = halves[np.abs(halves) < float(fmt.max)]
-            for carrier in (fmt, FLOAT32):
-                x, divisor = tensor_of(halves, carrier), tensor_of(scale, carrier)
+            for held in (fmt, FLOAT32):
+                x, divisor = tensor_of(halves, held), tensor_of(scale, held)
                 x = x[_quotients(x, divisor, fmt) != _quotients(x, divisor, FLOAT32)]
-                rule = "quantize precision" if carrier is fmt else "quantize attribute"
-                more = {} if carrier is fmt else {"precision": fmt.onnx_enum}
+                rule = "quantize precision" if held is fmt else "quantize attribute"
+                more = {} if held is fmt else {"precision": fmt.onnx_enum}
                 if x.codes.size:
                     yield Case(rule, *_quantized(x, divisor, zero_point, target, **more))
 

@@ -110,7 +110,7 @@ def _to(family: str, target: Format) -> Iterator[Case]:
             yield _case(f"round {family} {mode}", inside, target, rounding, {"rounding": mode})
             continue
         for random in _RANDOM:
-            attributes = {"rounding": mode, "random_bits": RANDOM_BITS, "random": random}
+            attributes: dict[str, Any] = {"rounding": mode, "random_bits": RANDOM_BITS, "random": random}
             rounding = Rounding(mode, usual, "signed", RANDOM_BITS)
             yield _case(f"round {family} {mode}", inside, target, rounding, attributes)
     for overflow in OVERFLOWS:

@@ -19,3 +19,8 @@ __all__ = [
     "measure",
     "saturates",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

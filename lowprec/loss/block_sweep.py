@@ -17,6 +17,7 @@ from ..spec.arguments import shown
 from ..spec.block_formats import BLOCK_FORMATS, NVFP4
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, FLOAT64, as_format
 from ..spec.notebook_html import html_block, html_table
+from ..spec.option_names import BlockRuleName, RoundingName
 from ..spec.scale_rules import SCALE_RULES
 from .error_stats import error_statistics
 
@@ -88,8 +89,8 @@ def block_loss(
     *,
     axis: int = -1,
     block_size: int | None = None,
-    scale_rule: str | None = None,
-    rounding: str = "nearest_even",
+    scale_rule: BlockRuleName | None = None,
+    rounding: RoundingName = "nearest_even",
     seed: int | None = None,
 ) -> BlockLoss:
     """Quantize an array to blocks and back, and say what was lost.
@@ -145,12 +146,14 @@ def block_loss(
     given: dict[str, Any] = {**options, "rounding": rounding, "seed": seed, "specials": "ignore"}
     if is_nvfp4:
         element, scale, shared = FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32.bits
-        elements, scales, factor = nvfp4_quantize(x, scale_rule=scale_rule, **given)
+        given["scale_rule"] = scale_rule
+        elements, scales, factor = nvfp4_quantize(x, **given)
         back = nvfp4_dequantize(elements, scales, factor, **options)
     else:
         element = as_format(BLOCK_FORMATS.get(fmt, fmt) if isinstance(fmt, str) else fmt)
         scale, shared, scale_rule = FLOAT8_E8M0FNU, 0, SCALE_RULES[0] if scale_rule is None else scale_rule
-        elements, scales = mx_quantize(x, element, scale_rule=scale_rule, **given)
+        given["scale_rule"] = scale_rule
+        elements, scales = mx_quantize(x, element, **given)
         back = mx_dequantize(elements, scales, source=element, **options)
     wide = FLOAT64 if format_of(x.dtype) == FLOAT64 else FLOAT32
     stats = error_statistics(np.asarray(cast(x, wide)), np.asarray(cast(back, wide)))
@@ -165,9 +168,9 @@ def block_sweep(
     *,
     formats: Sequence[object] = ("mxfp4", NVFP4),
     block_sizes: Sequence[int] = _BLOCK_SIZES,
-    scale_rules: Sequence[str | None] = (*SCALE_RULES, None),
+    scale_rules: Sequence[BlockRuleName | None] = (*SCALE_RULES, None),
     axis: int = -1,
-    rounding: str = "nearest_even",
+    rounding: RoundingName = "nearest_even",
     seed: int | None = None,
 ) -> BlockLosses:
     """Quantize an array to every combination of block format, scale rule and block size, and say what each one loses.
@@ -226,7 +229,7 @@ def block_sweep(
     )
 
 
-def _rules_of(fmt: object, scale_rules: Sequence[str | None]) -> list[str | None]:
+def _rules_of(fmt: object, scale_rules: Sequence[BlockRuleName | None]) -> list[BlockRuleName | None]:
     """Return the rules that are a format's own, in order and each once; its default where there is none."""
     own: tuple[str | None, ...] = (None, *NVFP4_RULES) if isinstance(fmt, str) and fmt == NVFP4 else SCALE_RULES
     return [rule for rule in dict.fromkeys(scale_rules) if rule in own] or [None]

@@ -17,6 +17,7 @@ from ..spec.arguments import as_flag
 from ..spec.float_mode import default_mode
 from ..spec.formats import FORMATS, Format, as_format
 from ..spec.notebook_html import facts_html
+from ..spec.old_names import renamed
 from ..spec.packing import packed_bytes
 from .error_stats import CHUNK, ErrorStats, count_beyond
 
@@ -130,16 +131,17 @@ def _add(found: ErrorStats, x: Array, row: Format, held: Format, scale: float | 
     found.saturated += count_beyond(inside, row, nearest=scale is not None)
 
 
+@renamed(fmt="to")
 @default_mode
-def measure(x: Array, fmt: object, *, source: object = None, scaled: bool = False) -> Loss:
+def measure(x: Array, to: object, *, source: object = None, scaled: bool = False) -> Loss:
     """Convert an array to a format and back, and say what was lost.
 
     Parameters
     ----------
     x : numpy.ndarray
         Any numeric array, any shape.
-    fmt : str, int, dtype or Format
-        The format.
+    to : str, int, dtype or Format
+        The format converted to.
     source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes.
     scaled : bool
@@ -171,7 +173,7 @@ def measure(x: Array, fmt: object, *, source: object = None, scaled: bool = Fals
     """
     if namespace(x) is not np:
         raise TypeError(f"`x` must be a NumPy array; got one of {namespace(x).__name__}")
-    row, held, scaled = as_format(fmt), format_of(x.dtype, source), as_flag(scaled, "scaled")
+    row, held, scaled = as_format(to, parameter="to"), format_of(x.dtype, source), as_flag(scaled, "scaled")
     encode(np.empty(0, x.dtype), row, source=held)  # says what is wrong before anything is read
     scale = _scale_for(x, row, held) if scaled else 1.0
     found = ErrorStats()

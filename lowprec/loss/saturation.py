@@ -11,6 +11,7 @@ from ..ops.cast import cast
 from ..spec.arguments import as_flag
 from ..spec.float_mode import default_mode
 from ..spec.formats import FLOAT64, Format, as_format
+from ..spec.option_names import RoundingName
 from ..spec.rounding_rules import (
     DEFAULT_RANDOM_BITS,
     FIRST,
@@ -35,7 +36,7 @@ def saturates(
     *,
     precision: object = "float32",
     symmetric: bool = False,
-    rounding: str = "nearest_even",
+    rounding: RoundingName = "nearest_even",
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,

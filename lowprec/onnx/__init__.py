@@ -15,3 +15,8 @@ from .nodes import NODES as ops  # noqa: N811  the public name: what new_ops tak
 from .tensor_protos import from_array, to_array
 
 __all__ = ["Backend", "BackendRep", "Evaluator", "from_array", "ops", "to_array"]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

@@ -33,8 +33,8 @@ def to_array(tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
     Returns
     -------
     ndarray
-        A new array of the tensor's shape, with the dtype `lowprec.carrier` says for NumPy: ml_dtypes for the formats
-        that NumPy lacks, `str` objects for strings.
+        A new array of the tensor's shape, with the dtype `lowprec.storage_dtype` says for NumPy: ml_dtypes for the
+        formats that NumPy lacks, `str` objects for strings.
 
     Raises
     ------

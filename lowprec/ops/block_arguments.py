@@ -143,7 +143,7 @@ def _block_options(
     plan = make_plan(RoundingOptions(rounding, random_bits=random_bits if stream is not None else DEFAULT_RANDOM_BITS))
     packs = as_flag(packed, "packed")
     if packs:
-        check_packable(plan.stored, "element")
+        check_packable(plan.stored, "to")
     return BlockOptions(plan, where, block, stream, packs, as_flag(swizzled, "swizzled"))
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import namespace
+from ..arrays.libraries import Array, namespace
 from ..arrays.torch_tensors import dispatched, eager
 from ..backends.block_decode import decode_elements
 from ..backends.block_quantize import run_blocks
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU
+from ..spec.option_names import RoundingName, ScaleRuleName, SpecialsName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .block_arguments import (
     block_axis,
@@ -32,27 +33,26 @@ _ELEMENT = FLOAT4_E2M1FN.name
 
 @eager
 def mx_quantize(
-    x: Any,
-    element: object = _ELEMENT,
-    /,
+    x: Array,
+    to: object = _ELEMENT,
     *,
     axis: int = -1,
     block_size: int = 32,
-    scale_rule: str = "floor",
-    rounding: str = "nearest_even",
+    scale_rule: ScaleRuleName = "floor",
+    rounding: RoundingName = "nearest_even",
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,
-    specials: str = "nan",
+    specials: SpecialsName = "nan",
     swizzled: bool = False,
     packed: bool = False,
     out: tuple[Any, Any] | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Array, Array]:
     """Quantize to blocks that share a power of two as their scale, as OCP MX does, along any axis.
 
     The scale of a block is ``2**E`` in float8_e8m0fnu, with E from -127 to 127 found from the largest finite magnitude
     a by `scale_rule`; code 00 where all are zeros, which keep their sign. The elements are ``x / 2**E``, exact, rounded
-    once; beyond the largest value M of `element` they are M.
+    once; beyond the largest value M of `to` they are M.
 
     NaN and Inf: with ``specials="nan"`` the scale of their block is NaN, code FF, and its elements are +0, so that the
     block decodes as NaN. With ``"ignore"`` they do not count for a; NaN is converted as by `cast`, Inf becomes M.
@@ -61,7 +61,7 @@ def mx_quantize(
     ----------
     x : array
         float32, float16, bfloat16 or float64, with one axis or more, any strides.
-    element : str, int, dtype or Format
+    to : str, int, dtype or Format
         The format of the elements: a float of up to 32 bits that has a zero, or int8, whose elements are integers from
         -127 to 127 in units of 1/64 (MXINT8).
     axis : int
@@ -87,7 +87,7 @@ def mx_quantize(
     Returns
     -------
     elements : array
-        The shape of `x`, in its library and on its device, with the dtype `carrier` says.
+        The shape of `x`, in its library and on its device, with the dtype `storage_dtype` says.
     scales : array
         float8_e8m0fnu, in the shape of `x` with the axis divided by the block size and rounded up.
 
@@ -120,18 +120,17 @@ def mx_quantize(
     if type(x) is not ndarray and dispatched(x, *(out if isinstance(out, tuple) else ())):
         from . import torch_traced
 
-        return torch_traced.mx_quantize(x, element, out=out, **options)  # type: ignore[no-any-return]
+        return torch_traced.mx_quantize(x, to, out=out, **options)
     namespace(x)
-    job = mx_options(x.dtype, x.ndim, element, **options).job(x)
+    job = mx_options(x.dtype, x.ndim, to, **options).job(x)
     elements, scales = run_blocks(check_results(job, out))
     return elements, scales
 
 
 @eager
 def mx_dequantize(
-    elements: Any,
+    elements: Array,
     scales: Any,
-    /,
     *,
     source: object = None,
     axis: int = -1,
@@ -139,7 +138,7 @@ def mx_dequantize(
     output_dtype: object = "float32",
     packed: bool = False,
     shape: int | Sequence[int] | None = None,
-) -> Any:
+) -> Array:
     """Return the values of MX blocks: elements times their scales.
 
     The product is rounded to float32, and once more to the type of the result. A block whose scale is NaN is NaN as a

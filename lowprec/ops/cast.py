@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import format_of, namespace, reinterpret
+from ..arrays.libraries import Array, format_of, namespace, reinterpret
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
@@ -14,6 +14,7 @@ from ..backends.job import Job
 from ..plans.cast_plan import copy_plan
 from ..plans.resolve_cast import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits
 from ..spec.opset_rules import NEWEST
+from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
 
 __all__ = ["bitcast", "cast", "cast_like"]
@@ -21,22 +22,21 @@ __all__ = ["bitcast", "cast", "cast_like"]
 
 @eager
 def cast(
-    x: Any,
+    x: Array,
     to: object,
-    /,
     *,
     source: object = None,
     saturate: bool = True,
-    round_mode: str | None = None,
+    round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,
     out: Any = None,
-) -> Any:
+) -> Array:
     """Convert every element of an array to another format, as ONNX Cast does, rounded once.
 
     NaN becomes the target's canonical NaN with the source's sign where it has one; the formats without NaN get a zero
@@ -54,9 +54,10 @@ def cast(
     source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes (uint8, uint16, …).
     saturate : bool
-        Concerns float8 targets: whether too large a magnitude becomes the largest value (True), or Inf or NaN.
+        Float8 targets: whether too large a magnitude becomes the largest value (True), or Inf or NaN. As ONNX says, it
+        is ignored for all others, and so is `round_mode`.
     round_mode : {"up", "down", "nearest"}, optional
-        Concerns float8_e8m0fnu targets; None is ``"up"``.
+        float8_e8m0fnu targets: away from zero, toward zero, or to nearest; None is ``"up"``. Ignored for all others.
     opset : int
         The ONNX opset, 1 to 28, whose Cast decides what is allowed and what Inf becomes.
     rounding : str, optional
@@ -75,10 +76,11 @@ def cast(
         0 to 2**64 - 1; needed where `rounding` is stochastic, and only there. The same seed gives the same bits, on any
         number of threads, in any layout, on any device.
     random_bits : int
-        How many random bits decide a stochastic rounding, 1 to 32.
+        How many random bits decide a stochastic rounding, 1 to 32; only there.
     offset : int
-        0 to 2**63 - 1: the place of the first element in the stream of random numbers (see `stochastic_bits`). Pieces
-        of an array, each with the index of its first element, get the bits of the whole.
+        0 to 2**63 - 1, where `rounding` is stochastic: the place of the first element in the stream of random numbers
+        (see `stochastic_bits`). Pieces of an array, each with the index of its first element, get the bits of the
+        whole.
     out : array, optional
         Where the result goes: of the library, device, shape and dtype that the result would have, each element in
         memory of its own. It may overlap the other arrays.
@@ -86,7 +88,8 @@ def cast(
     Returns
     -------
     array
-        The same shape, in the library and on the device of `x`, with the dtype `carrier` says; dense layouts are kept.
+        The same shape, in the library and on the device of `x`, with the dtype `storage_dtype` says; dense layouts are
+        kept.
         To string: `str` objects, the fewest digits that give the value back in its own type (float32 for narrower
         floats than float16), positional from 1e-4 to 1e16, else scientific.
 
@@ -134,22 +137,21 @@ def cast(
 
 
 def cast_like(
-    x: Any,
+    x: Array,
     like: Any,
-    /,
     *,
     source: object = None,
     saturate: bool = True,
-    round_mode: str | None = None,
+    round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,
     out: Any = None,
-) -> Any:
+) -> Array:
     """Convert every element of an array to the format of another array, as ONNX CastLike does.
 
     NaN, Inf, -0 and out-of-range values are converted as by `cast`.
@@ -210,7 +212,7 @@ def cast_like(
 
 
 @eager
-def bitcast(x: Any, to: object, /, *, source: object = None, opset: int = NEWEST) -> Any:
+def bitcast(x: Array, to: object, *, source: object = None, opset: int = NEWEST) -> Array:
     """Read the bits of every element as another format of the same width, as ONNX BitCast does.
 
     No value is looked at: NaN payloads, -0 and codes without a value stay as they are. A bool is a byte wide and keeps
@@ -231,8 +233,8 @@ def bitcast(x: Any, to: object, /, *, source: object = None, opset: int = NEWEST
     Returns
     -------
     array
-        The same shape, in the library and on the device of `x`, with the dtype `carrier` says. From 8 bits up it is a
-        view of the memory of `x` (a copy where `x` is in the other byte order); narrower formats are copied.
+        The same shape, in the library and on the device of `x`, with the dtype `storage_dtype` says. From 8 bits up it
+        is a view of the memory of `x` (a copy where `x` is in the other byte order); narrower formats are copied.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import namespace
+from ..arrays.libraries import Array, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
@@ -16,6 +16,7 @@ from ..plans.resolve_cast import DECODE, ENCODE, PACK, UNPACK, CastOptions, reso
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opset_rules import NEWEST
+from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
 from ..spec.packing import check_packable
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
 from .packed_arguments import check_packed, shape_of
@@ -25,23 +26,22 @@ __all__ = ["decode", "encode", "pack", "unpack"]
 
 @eager
 def encode(
-    x: Any,
-    fmt: object,
-    /,
+    x: Array,
+    to: object,
     *,
     source: object = None,
     saturate: bool = True,
-    round_mode: str | None = None,
+    round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,
     packed: bool = False,
     out: Any = None,
-) -> Any:
+) -> Array:
     """Return the codes of an array's elements in a format: `cast`, with the bits as unsigned integers.
 
     NaN, Inf, -0 and out-of-range values are converted as by `cast`.
@@ -50,7 +50,7 @@ def encode(
     ----------
     x : array
         Any shape and strides; bool, integer or float of any format.
-    fmt : str, int, dtype or Format
+    to : str, int, dtype or Format
         The format of the codes.
     source, saturate, round_mode, opset, rounding, overflow, nan, seed, random_bits, offset
         As in `cast`.
@@ -92,7 +92,7 @@ def encode(
     )  # fmt: skip
     usual = in_onnx and source is None and saturate is True and round_mode is None and opset is NEWEST
     usual = usual and packed is False
-    in_numpy, key = type(x) is ndarray, ("encode", fmt)
+    in_numpy, key = type(x) is ndarray, ("encode", to)
     if usual and (in_numpy or not transformed()) and (result := run_known(x, key, out)) is not None:
         return result
     if not in_numpy and dispatched(x, out):
@@ -100,27 +100,26 @@ def encode(
 
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "packed": as_flag(packed, "packed")}
         more = {} if in_onnx else named_arguments(*rules)
-        return torch_traced.encode(x, fmt, source=source, out=out, **options, **more)
+        return torch_traced.encode(x, to, source=source, out=out, **options, **more)
     beyond, stream = (None, None) if in_onnx else rounding_arguments(*rules)
-    plan = resolve(x, source, fmt, ENCODE, CastOptions(saturate, round_mode, opset, beyond))
+    plan = resolve(x, source, to, ENCODE, CastOptions(saturate, round_mode, opset, beyond))
     packs = packed is not False and as_flag(packed, "packed")
     if packs:
-        check_packable(plan.target, "fmt")
+        check_packable(plan.target, "to")
     return dispatch(Job(x, plan, codes=True, packed=packs, out=out, key=key if usual else None, stream=stream))
 
 
 @eager
 def decode(
-    codes: Any,
-    fmt: object,
-    /,
+    codes: Array,
+    source: object,
     *,
     to: object = "float32",
     packed: bool = False,
     shape: int | Sequence[int] | None = None,
     out: Any = None,
-) -> Any:
-    """Return the values of codes: `cast` from `fmt`, whatever unsigned dtype carries them.
+) -> Array:
+    """Return the values of codes: `cast` from `source`, whatever unsigned dtype carries them.
 
     Every code has one value. NaN becomes the canonical NaN of `to`, with its sign (float8 FNUZ's NaN counts as
     negative); NaN, Inf, -0 and out-of-range values are converted as by `cast` by default. float32 holds every
@@ -129,9 +128,9 @@ def decode(
     Parameters
     ----------
     codes : array
-        Codes in the library's own dtype for `fmt` or in unsigned integers of the same width; upper bits beyond the
+        Codes in the library's own dtype for `source` or in unsigned integers of the same width; upper bits beyond the
         format's are ignored.
-    fmt : str, int, dtype or Format
+    source : str, int, dtype or Format
         The format of the codes.
     to : str, int, dtype or Format
         The format of the values.
@@ -146,14 +145,14 @@ def decode(
     Returns
     -------
     array
-        The shape of `codes`, or `shape`; the dtype `carrier` says for `to`.
+        The shape of `codes`, or `shape`; the dtype `storage_dtype` says for `to`.
 
     Raises
     ------
     TypeError
         If `codes` is no array.
     ValueError
-        If a parameter is out of its range, or `codes` do not fit `fmt` or `shape`.
+        If a parameter is out of its range, or `codes` do not fit `source` or `shape`.
 
     Notes
     -----
@@ -168,34 +167,34 @@ def decode(
     >>> lp.decode(np.array([241, 3], np.uint8), "float4_e2m1fn", packed=True, shape=3).tolist()
     [0.5, -6.0, 1.5]
     """
-    usual, in_numpy, key = packed is False and shape is None, type(codes) is ndarray, ("decode", fmt, to)
+    usual, in_numpy, key = packed is False and shape is None, type(codes) is ndarray, ("decode", source, to)
     if usual and (in_numpy or not transformed()) and (result := run_known(codes, key, out)) is not None:
         return result
     if not in_numpy and dispatched(codes, out):
         from . import torch_traced
 
-        return torch_traced.decode(codes, fmt, to=to, packed=packed, shape=shape, out=out)
+        return torch_traced.decode(codes, source, to=to, packed=packed, shape=shape, out=out)
     namespace(codes, "codes")
-    source = as_format(fmt)
+    held = as_format(source, parameter="source")
     if not as_flag(packed, "packed"):
         if shape is not None:
             raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
-        plan = resolve(codes, source, to, DECODE)
+        plan = resolve(codes, held, to, DECODE)
         return dispatch(Job(codes, plan, out=out, key=key if usual else None))
     lengths = shape_of(shape)
-    check_packed(codes, source, lengths, "codes")
-    return dispatch(Job(codes, resolve_unpacked(source, to, DECODE), shape=lengths, out=out))
+    check_packed(codes, held, lengths, "codes")
+    return dispatch(Job(codes, resolve_unpacked(held, to, DECODE), shape=lengths, out=out))
 
 
-def pack(x: Any, fmt: object, /) -> Any:
+def pack(x: Array, source: object) -> Array:
     """Pack 2-, 4- or 6-bit codes into bytes, in the order of ONNX's raw_data.
 
     Parameters
     ----------
     x : array
-        Codes of `fmt`, in the library's own dtype for it or in uint8 (int8 for signed integers), any shape.
-    fmt : str, int, dtype or Format
-        A 2-, 4- or 6-bit format.
+        Codes of `source`, in the library's own dtype for it or in uint8 (int8 for signed integers), any shape.
+    source : str, int, dtype or Format
+        The format of the codes, of 2, 4 or 6 bits.
 
     Returns
     -------
@@ -207,7 +206,7 @@ def pack(x: Any, fmt: object, /) -> Any:
     TypeError
         If `x` is no array.
     ValueError
-        If `fmt` has another width, or `x` another dtype.
+        If `source` has another width, or `x` another dtype.
 
     Notes
     -----
@@ -223,36 +222,36 @@ def pack(x: Any, fmt: object, /) -> Any:
     if type(x) is not ndarray and dispatched(x):
         from . import torch_traced
 
-        return torch_traced.encode(x, fmt, source=fmt, packed=True)
+        return torch_traced.encode(x, source, source=source, packed=True)
     namespace(x)
-    row = as_format(fmt)
-    check_packable(row, "fmt")
+    row = as_format(source, parameter="source")
+    check_packable(row, "source")
     return dispatch(Job(x, resolve(x, row, row, PACK), codes=True, packed=True))
 
 
-def unpack(packed: Any, fmt: object, shape: int | Sequence[int], /) -> Any:
+def unpack(packed: Array, source: object, shape: int | Sequence[int]) -> Array:
     """Unpack bytes in the order of ONNX's raw_data into one element a code.
 
     Parameters
     ----------
     packed : array
         1-D uint8, ``ceil(bits * size / 8)`` bytes; the unused bits of the last one are ignored.
-    fmt : str, int, dtype or Format
-        A 2-, 4- or 6-bit format.
+    source : str, int, dtype or Format
+        The format of the codes, of 2, 4 or 6 bits.
     shape : int or sequence of int
         The shape of the result.
 
     Returns
     -------
     array
-        Of `shape`, with the dtype `carrier` says for `fmt`.
+        Of `shape`, with the dtype `storage_dtype` says for `source`.
 
     Raises
     ------
     TypeError
         If `packed` is no array.
     ValueError
-        If `fmt` has another width, or `packed` does not hold that shape.
+        If `source` has another width, or `packed` does not hold that shape.
 
     Notes
     -----
@@ -268,9 +267,9 @@ def unpack(packed: Any, fmt: object, shape: int | Sequence[int], /) -> Any:
     if type(packed) is not ndarray and dispatched(packed):
         from . import torch_traced
 
-        return torch_traced.decode(packed, fmt, to=fmt, packed=True, shape=shape)
+        return torch_traced.decode(packed, source, to=source, packed=True, shape=shape)
     namespace(packed, "packed")
-    row = as_format(fmt)
+    row = as_format(source, parameter="source")
     lengths = shape_of(shape)
     check_packed(packed, row, lengths, "packed")
     return dispatch(Job(packed, resolve_unpacked(row, row, UNPACK), shape=lengths))

@@ -1,4 +1,4 @@
-"""From one library's carrier of a format to another's, codes unchanged: `to_numpy` and `to_torch`."""
+"""From one library's storage dtype of a format to another's, codes unchanged: `to_numpy` and `to_torch`."""
 
 from __future__ import annotations
 
@@ -8,19 +8,29 @@ from typing import Any
 import array_api_compat as compat
 import numpy as np
 
-from ..arrays.libraries import carrier, extends, format_of, is_torch, namespace, reinterpret, to_host, to_torch_memory
+from ..arrays.libraries import (
+    extends,
+    format_of,
+    is_torch,
+    namespace,
+    reinterpret,
+    storage_dtype,
+    to_host,
+    to_torch_memory,
+)
 from ..arrays.torch_tensors import dispatched, eager, recorded
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.cast_plan import copy_plan
 from ..spec.formats import Format
+from ..spec.old_names import renamed
 
 __all__ = ["to_numpy", "to_torch"]
 
 
-def _held(x: Any, fmt: object) -> Format:
+def _held(x: Any, source: object) -> Format:
     namespace(x)
-    return format_of(x.dtype, fmt, ("x", "fmt"))
+    return format_of(x.dtype, source, ("x", "source"))
 
 
 def _codes(x: Any, row: Format, extend: bool) -> np.ndarray[Any, Any]:
@@ -35,7 +45,8 @@ def _codes(x: Any, row: Format, extend: bool) -> np.ndarray[Any, Any]:
 
 
 @eager
-def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
+@renamed(fmt="source")
+def to_numpy(x: Any, source: object = None) -> np.ndarray[Any, Any]:
     """Return an array of any library as a NumPy array with the dtype of its format.
 
     Codes do not change: NaN payloads, -0 and Inf stay as they are, and nothing is out of range. For integers narrower
@@ -46,15 +57,15 @@ def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
     x : array
         Any library, shape and strides; bool, integer or float of any format. Dask arrays are computed, arrays on other
         devices copied to the host; torch tensors that require gradients are detached.
-    fmt : str, int, dtype or Format, optional
+    source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes (uint8, uint16, int8).
 
     Returns
     -------
     numpy.ndarray
-        The same shape, with the dtype ``carrier(fmt, numpy)``. It shares the memory of NumPy arrays in native byte
-        order, torch tensors on the CPU, JAX arrays (then it is read-only) and of whatever has DLPack on the CPU; it is
-        a copy where the bytes differ, as those of int4 values do.
+        The same shape, with the dtype ``storage_dtype(source, numpy)``. It shares the memory of NumPy arrays in native
+        byte order, torch tensors on the CPU, JAX arrays (then it is read-only) and of whatever has DLPack on the CPU;
+        it is a copy where the bytes differ, as those of int4 values do.
 
     Raises
     ------
@@ -62,7 +73,7 @@ def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
         If `x` is no array, holds text or complex numbers, has nothing in it (torch's meta device, JAX's tracers), or
         is written down in a graph by torch, which would keep the result as a constant.
     ValueError
-        If `fmt` is no format, or does not go with the dtype of `x`.
+        If `source` is no format, or does not go with the dtype of `x`.
 
     Notes
     -----
@@ -79,12 +90,13 @@ def to_numpy(x: Any, /, fmt: object = None) -> np.ndarray[Any, Any]:
     if recorded(x):
         from . import torch_traced
 
-        return torch_traced.to_numpy(x, fmt)  # type: ignore[no-any-return]
-    row = _held(x, fmt)
+        return torch_traced.to_numpy(x, source)
+    row = _held(x, source)
     return _codes(x, row, extend=False).view(row.dtype)
 
 
-def to_torch(x: Any, /, fmt: object = None) -> Any:
+@renamed(fmt="source")
+def to_torch(x: Any, source: object = None) -> Any:
     """Return an array of any library as a torch tensor with the dtype of its format.
 
     Codes do not change: NaN payloads, -0 and Inf stay as they are, and nothing is out of range. Integers narrower than
@@ -94,15 +106,15 @@ def to_torch(x: Any, /, fmt: object = None) -> Any:
     ----------
     x : array
         Any library, shape and strides; bool, integer or float of any format. Dask arrays are computed.
-    fmt : str, int, dtype or Format, optional
+    source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes (uint8, uint16, int8).
 
     Returns
     -------
     torch.Tensor
-        The same shape, with the dtype ``carrier(fmt, torch)``, detached. Tensors stay on their device, CuPy arrays on
-        theirs, all else is on the CPU. It shares the memory of tensors, CuPy arrays and writable NumPy arrays; memory
-        that must not be written to, JAX's for one, is copied, and so are negative strides.
+        The same shape, with the dtype ``storage_dtype(source, torch)``, detached. Tensors stay on their device,
+        CuPy arrays on theirs, all else is on the CPU. It shares the memory of tensors, CuPy arrays and writable NumPy
+        arrays; memory that must not be written to, JAX's for one, is copied, and so are negative strides.
 
     Raises
     ------
@@ -111,7 +123,7 @@ def to_torch(x: Any, /, fmt: object = None) -> Any:
     TypeError
         If `x` is no array, holds text or complex numbers, or has nothing in it (torch's meta device, JAX's tracers).
     ValueError
-        If `fmt` is no format, or does not go with the dtype of `x`.
+        If `source` is no format, or does not go with the dtype of `x`.
 
     Notes
     -----
@@ -127,15 +139,15 @@ def to_torch(x: Any, /, fmt: object = None) -> Any:
     if dispatched(x):
         from . import torch_traced
 
-        return torch_traced.to_torch(x, fmt)
-    row = _held(x, fmt)
+        return torch_traced.to_torch(x, source)
+    row = _held(x, source)
     try:
         torch = importlib.import_module("torch")
     except ImportError:
         raise ImportError("`to_torch` needs torch, which is not installed") from None
     if compat.is_cupy_array(x):
         x = torch.from_dlpack(x.view(f"i{x.dtype.itemsize}")).view(getattr(torch, row.code_dtype.name))
-    dtype = carrier(row, torch)
+    dtype = storage_dtype(row, torch)
     if is_torch(x):
         if row.bits < 8 and x.dtype != dtype:
             return dispatch(Job(x, copy_plan(row)))

@@ -7,13 +7,14 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import format_of, namespace
+from ..arrays.libraries import Array, format_of, namespace
 from ..arrays.torch_tensors import dispatched, eager
 from ..backends.block_decode import block_scales, decode_elements
 from ..backends.block_quantize import run_blocks
 from ..backends.swizzle import unswizzle
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32, FLOAT64
+from ..spec.option_names import Nvfp4RuleName, RoundingName, SpecialsName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .block_arguments import (
     block_axis,
@@ -32,22 +33,21 @@ __all__ = ["nvfp4_dequantize", "nvfp4_quantize"]
 
 @eager
 def nvfp4_quantize(
-    x: Any,
-    /,
+    x: Array,
     *,
     axis: int = -1,
     block_size: int = 16,
     global_scale: Any = None,
-    scale_rule: str | None = None,
-    rounding: str = "nearest_even",
+    scale_rule: Nvfp4RuleName | None = None,
+    rounding: RoundingName = "nearest_even",
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,
-    specials: str = "nan",
+    specials: SpecialsName = "nan",
     swizzled: bool = False,
     packed: bool = False,
     out: tuple[Any, Any, Any] | None = None,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Array, Array, Array]:
     """Quantize to NVFP4: float4_e2m1fn in blocks with float8_e4m3fn scales, under one float32 scale for all.
 
     All steps are in float32, each rounded once, to nearest even but for the last. The global scale g is the largest
@@ -86,7 +86,7 @@ def nvfp4_quantize(
     Returns
     -------
     elements : array
-        The shape of `x`, in its library and on its device, with the dtype `carrier` says for float4_e2m1fn.
+        The shape of `x`, in its library and on its device, with the dtype `storage_dtype` says for float4_e2m1fn.
     scales : array
         float8_e4m3fn, in the shape of `x` with the axis divided by the block size and rounded up.
     global_scale : array
@@ -122,7 +122,7 @@ def nvfp4_quantize(
     if type(x) is not ndarray and dispatched(x, global_scale, *(out if isinstance(out, tuple) else ())):
         from . import torch_traced
 
-        return torch_traced.nvfp4_quantize(x, global_scale=global_scale, out=out, **options)  # type: ignore[no-any-return]
+        return torch_traced.nvfp4_quantize(x, global_scale=global_scale, out=out, **options)
     namespace(x)
     checked = nvfp4_options(x.dtype, x.ndim, **options)
     if checked.plan.source == FLOAT64:
@@ -135,10 +135,9 @@ def nvfp4_quantize(
 
 @eager
 def nvfp4_dequantize(
-    elements: Any,
+    elements: Array,
     scales: Any,
     global_scale: Any,
-    /,
     *,
     axis: int = -1,
     block_size: int = 16,
@@ -146,7 +145,7 @@ def nvfp4_dequantize(
     packed: bool = False,
     shape: int | Sequence[int] | None = None,
     swizzled: bool = False,
-) -> Any:
+) -> Array:
     """Return the values of NVFP4: elements times the product of their scale and the global scale.
 
     That product is rounded to float32, the value as well, and once more to the type of the result. A block whose scale

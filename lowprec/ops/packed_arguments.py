@@ -30,7 +30,7 @@ def shape_of(shape: object) -> tuple[int, ...]:
     return numbers
 
 
-def check_packed(packed: Any, fmt: Format, shape: tuple[int, ...], parameter: str, name: str = "fmt") -> None:
+def check_packed(packed: Any, fmt: Format, shape: tuple[int, ...], parameter: str, name: str = "source") -> None:
     """Raise ValueError unless `packed` holds that shape; `parameter` and `name` are the caller's names for both."""
     check_packable(fmt, name)
     wanted = packed_bytes(math.prod(shape), fmt)

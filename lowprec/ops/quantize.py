@@ -157,7 +157,7 @@ def quantize_linear(
     Returns
     -------
     array
-        The shape of `x`, in its library and on its device, with the dtype `carrier` says.
+        The shape of `x`, in its library and on its device, with the dtype `storage_dtype` says.
 
     Raises
     ------

@@ -101,7 +101,7 @@ def zero_point_argument(zero_point: Any, x: Any, wanted: object, shape: tuple[in
 
 
 def number_operand(value: float, x: Any, fmt: str, parameter: str) -> Any:
-    """Return a scale or a zero point that is a Python number as a 0-d array of the library of `x`, in its carrier."""
+    """Return a scale or a zero point that is a Python number as a 0-d array of the library of `x`."""
     row = as_format(fmt)
     return to_library(_code_of(value, row, parameter), row, x)
 

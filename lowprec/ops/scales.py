@@ -9,11 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.libraries import call_back, carrier, format_of, is_dask, is_traced, namespace, to_host, to_library
+from ..arrays.libraries import (
+    Array,
+    call_back,
+    format_of,
+    is_dask,
+    is_traced,
+    namespace,
+    storage_dtype,
+    to_host,
+    to_library,
+)
 from ..arrays.torch_tensors import dispatched, eager
 from ..backends.ranges import Groups, find_range
 from ..spec.float_mode import default_mode
 from ..spec.formats import FLOAT32, Format
+from ..spec.option_names import ScaleRuleName
 from ..spec.scale_rules import SCALE_RULES, power_codes
 from .codes import encode
 from .range_arguments import absmax_formats, minmax_format, scale_groups
@@ -72,15 +83,14 @@ def scale_codes(largest: Any, to: Format, fmt: Format, rule: str = "floor") -> n
 
 @eager
 def absmax_scale(
-    x: Any,
+    x: Array,
     to: object,
-    /,
     *,
     axis: int | Sequence[int] | None = None,
     block_size: int | Sequence[int] = 0,
     scale_format: object = "float32",
-    scale_rule: str | None = None,
-) -> Any:
+    scale_rule: ScaleRuleName | None = None,
+) -> Array:
     """Return the scales that take the largest magnitudes to the largest value of a format; for `quantize_linear`.
 
     The scale is the largest finite magnitude of the elements that share it, over the largest value of `to`: computed in
@@ -108,8 +118,8 @@ def absmax_scale(
     Returns
     -------
     array
-        The scales, in the library and on the device of `x`, in its carrier of `scale_format`: 0-d, 1-D, or of the shape
-        of `x` with the axes divided by the block sizes and rounded up.
+        The scales, in the library and on the device of `x`, in the storage dtype of `scale_format`: 0-d, 1-D, or of
+        the shape of `x` with the axes divided by the block sizes and rounded up.
 
     Raises
     ------
@@ -147,8 +157,8 @@ def absmax_scale(
 
 @eager
 def minmax_scale(
-    x: Any, to: object, /, *, axis: int | Sequence[int] | None = None, block_size: int | Sequence[int] = 0
-) -> tuple[Any, Any]:
+    x: Array, to: object, *, axis: int | Sequence[int] | None = None, block_size: int | Sequence[int] = 0
+) -> tuple[Array, Array]:
     """Return the scales and zero points that take ranges to the range of an integer format; for `quantize_linear`.
 
     As DynamicQuantizeLinear computes them, with the range of `to`: the range of the finite elements is widened to hold
@@ -195,7 +205,7 @@ def minmax_scale(
     if type(x) is not np.ndarray and dispatched(x):
         from . import torch_traced
 
-        return torch_traced.minmax_scale(x, to, axis=axis, block_size=block_size)  # type: ignore[no-any-return]
+        return torch_traced.minmax_scale(x, to, axis=axis, block_size=block_size)
     namespace(x)
     target = minmax_format(to)
     rules: dict[_Rule, Format] = {partial(_range_scale, to=target): _SINGLE, partial(_range_zero, to=target): target}
@@ -230,8 +240,8 @@ def _carried(codes: np.ndarray[Any, Any], fmt: Format, dtype: Any) -> np.ndarray
     return codes.view(dtype)
 
 
-def _from_ends(*ends: Any, rule: _Rule, fmt: Format, carrier_dtype: Any) -> np.ndarray[Any, Any]:
-    return _carried(rule(*(np.asarray(end) for end in ends)), fmt, carrier_dtype)
+def _from_ends(*ends: Any, rule: _Rule, fmt: Format, storage: Any) -> np.ndarray[Any, Any]:
+    return _carried(rule(*(np.asarray(end) for end in ends)), fmt, storage)
 
 
 def _from_host(x: Any, *, held: Format, groups: Groups, both: bool, **how: Any) -> np.ndarray[Any, Any]:
@@ -243,19 +253,18 @@ def _found(
 ) -> tuple[Any, ...]:
     """Return what each rule makes of the ranges of groups of `x`, in the library of `x`."""
     xp = namespace(x)
-    how = [{"rule": rule, "fmt": fmt, "carrier_dtype": carrier(fmt, xp)} for rule, fmt in rules.items()]
+    how = [{"rule": rule, "fmt": fmt, "storage": storage_dtype(fmt, xp)} for rule, fmt in rules.items()]
     if is_traced(x):
         shape = groups.shape_of(tuple(x.shape))
         tasks = [partial(_from_host, held=held, groups=groups, both=both, **one) for one in how]
         return tuple(
-            call_back(task, shape, one["carrier_dtype"], x, elementwise=False)
-            for task, one in zip(tasks, how, strict=True)
+            call_back(task, shape, one["storage"], x, elementwise=False) for task, one in zip(tasks, how, strict=True)
         )
     ends = find_range(x, held, groups, both=both)
     if is_dask(x):
         mapped = importlib.import_module("dask.array").map_blocks
         return tuple(
-            mapped(_from_ends, *ends, meta=np.empty((0,) * ends[0].ndim, one["carrier_dtype"]), **one) for one in how
+            mapped(_from_ends, *ends, meta=np.empty((0,) * ends[0].ndim, one["storage"]), **one) for one in how
         )
     host_ends = [to_host(end).view(np.float64) for end in ends]
     return tuple(to_library(np.asarray(rule(*host_ends)), fmt, x) for rule, fmt in rules.items())

@@ -13,7 +13,14 @@ from typing import Any
 
 from ..spec.arguments import shown
 from ..spec.formats import Format, as_format, is_named
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, MOST_RANDOM_BITS, PARAMETERS, rounding_arguments
+from ..spec.rounding_rules import (
+    DEFAULT_RANDOM_BITS,
+    FIRST,
+    MOST_RANDOM_BITS,
+    PARAMETERS,
+    STOCHASTIC,
+    rounding_arguments,
+)
 from .torch_shapes import SEEDS
 
 __all__ = [
@@ -70,7 +77,10 @@ SYMBOLS: dict[str, tuple[int, int, str, int]] = {
 
 
 def stand_ins(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what is checked for the random numbers of a call: they themselves where they are no symbols."""
+    """Return what is checked for the random numbers of a call: they themselves where they are no symbols.
+
+    Without a stochastic rounding they are an error unless they are the defaults, and need no code that is general.
+    """
     if not torch.compiler.is_dynamo_compiling():
         return {name: options[name] for name in SYMBOLS}
     found = {}
@@ -79,7 +89,7 @@ def stand_ins(options: dict[str, Any]) -> dict[str, Any]:
         if type(value) is int:
             if not first <= value < end:
                 raise ValueError(f"`{name}` must be an integer from {first} to {last}; got {fixed(value)}")
-            value = other
+            value = other if name == "seed" or options["rounding"] in STOCHASTIC else fixed(value)
         found[name] = value
     return found
 

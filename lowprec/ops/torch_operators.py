@@ -91,7 +91,7 @@ def _bitcast(x: Any, to: str, **options: Any) -> Any:
 
 
 def _number(x: Any, value: Any, fmt: str, *, parameter: str = "scale") -> Any:
-    """Return the tensor of a number that is an operand, in the carrier and on the device for `x`."""
+    """Return the tensor of a number that is an operand, in the storage dtype and on the device for `x`."""
     return number_operand(value, x, fmt, parameter)
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from ..arrays.libraries import carrier, check_takes_text, format_of, namespace
+from ..arrays.libraries import check_takes_text, format_of, namespace, storage_dtype
 from ..plans.cast_plan import Plan, Rule
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..plans.resolve_cast import CAST, DECODE, ENCODE, CastOptions, resolve, resolve_bits, resolve_unpacked
@@ -18,7 +18,14 @@ from ..plans.resolve_quantize import resolve_quantize
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, Format, as_format
 from ..spec.opset_rules import NEWEST
 from ..spec.packing import check_packable, packed_bytes
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, PARAMETERS, RoundingOptions, rounding_arguments
+from ..spec.rounding_rules import (
+    DEFAULT_RANDOM_BITS,
+    FIRST,
+    PARAMETERS,
+    STOCHASTIC,
+    RoundingOptions,
+    rounding_arguments,
+)
 from .block_arguments import (
     BlockOptions,
     block_axis,
@@ -43,7 +50,7 @@ def _empty(x: Any, plan: Plan, codes: bool = False, packed: bool = False, shape:
         check_takes_text(torch)
     if packed:
         return x.new_empty((packed_bytes(x.numel(), plan.target),), dtype=torch.uint8)
-    dtype = carrier(plan.target.code_dtype.name if codes else plan.target, torch)
+    dtype = storage_dtype(plan.target.code_dtype.name if codes else plan.target, torch)
     return torch.empty_like(x, dtype=dtype) if shape is None else x.new_empty(shape, dtype=dtype)
 
 
@@ -60,9 +67,10 @@ def _beyond(options: dict[str, Any]) -> RoundingOptions | None:
 
 
 def _numbers(rules: dict[str, Any]) -> dict[str, Any]:
-    """Return what is checked for the random numbers of a call: others stand in for symbols."""
+    """Return what is checked for the random numbers of a call: others stand in for symbols, and for what is unused."""
     seed, random_bits = rules.get("seed"), rules.get("random_bits", DEFAULT_RANDOM_BITS)
-    bits = random_bits if type(random_bits) is int else DEFAULT_RANDOM_BITS
+    is_used = type(random_bits) is int and rules.get("rounding") in STOCHASTIC
+    bits = random_bits if is_used else DEFAULT_RANDOM_BITS
     return {"seed": None if seed is None else 0, "random_bits": bits, "offset": FIRST}
 
 
@@ -77,19 +85,19 @@ def _cast(x: Any, to: str, *, source: Any = None, **options: Any) -> Any:
 
 def _bitcast(x: Any, to: str, *, source: Any = None, opset: int = NEWEST) -> Any:
     _, target = resolve_bits(x.dtype, source, to, opset)
-    return torch.empty_like(x, dtype=carrier(target, torch))
+    return torch.empty_like(x, dtype=storage_dtype(target, torch))
 
 
 def _encode(x: Any, fmt: str, *, source: Any = None, packed: bool = False, **options: Any) -> Any:
     plan = resolve(x, source, fmt, ENCODE, _cast_options(options))
     if packed:
-        check_packable(plan.target, "fmt")
+        check_packable(plan.target, "source" if source == fmt else "to")  # of `pack`, or of `encode`
     return _empty(x, plan, codes=True, packed=packed)
 
 
 def _decode(codes: Any, fmt: str, *, to: str = "float32", packed: bool = False, shape: Any = None) -> Any:
     _check_shape(packed, shape)
-    source = as_format(fmt)
+    source = as_format(fmt, parameter="source")
     plan = resolve_unpacked(source, to, DECODE) if packed else resolve(codes, source, to, DECODE)
     return _empty(codes, plan, shape=shape)
 
@@ -101,8 +109,11 @@ SEEDS = 1 << 64
 def public_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of an operator as the public function takes them.
 
-    Lists of torch become a number or a tuple, negative seeds the upper half of all seeds.
+    Lists of torch become a number or a tuple, negative seeds the upper half of all seeds. Random bits and an offset
+    without use, an error in Python, are left out: programs that were exported before they were one have them.
     """
+    if options.get("rounding") not in STOCHASTIC:
+        options = {name: value for name, value in options.items() if name not in ("random_bits", "offset")}
     if isinstance(options.get("seed"), int):
         options = options | {"seed": options["seed"] % SEEDS}
     lists = {name: tuple(options[name]) for name in ("axis", "block_size") if isinstance(options.get(name), list)}
@@ -143,14 +154,14 @@ def _dynamic_quantize_linear(x: Any, *, opset: int = NEWEST) -> tuple[Any, Any, 
 
 
 def _number(x: Any, value: Any, fmt: str, *, parameter: str = "scale") -> Any:
-    return x.new_empty((), dtype=carrier(fmt, torch))
+    return x.new_empty((), dtype=storage_dtype(fmt, torch))
 
 
 def _scales(x: Any, formats: Iterable[Format], axis: Any, block_size: Any) -> tuple[Any, ...]:
     format_of(x.dtype)
     sharing = public_options({"axis": axis, "block_size": block_size})
     shape = scale_groups(x.ndim, **sharing).shape_of(tuple(x.shape))
-    return tuple(x.new_empty(shape, dtype=carrier(fmt, torch)) for fmt in formats)
+    return tuple(x.new_empty(shape, dtype=storage_dtype(fmt, torch)) for fmt in formats)
 
 
 def _absmax_scale(
@@ -207,7 +218,7 @@ def _values(
             check_packed(elements, held[0], whole, "elements", "source")
         wanted = scale_shape(whole, where, block)
         check_scale_shape(scales.dtype, tuple(scales.shape), held[1], wanted, where if swizzled else None)
-    return elements.new_empty(whole, dtype=carrier(output_format(output_dtype), torch))
+    return elements.new_empty(whole, dtype=storage_dtype(output_format(output_dtype), torch))
 
 
 def _mx_dequantize(

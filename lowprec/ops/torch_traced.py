@@ -9,7 +9,7 @@ import math
 from importlib import import_module
 from typing import Any
 
-from ..arrays.libraries import carrier, format_of
+from ..arrays.libraries import format_of, storage_dtype
 from ..arrays.torch_tensors import EAGER, check_tensor, transformed
 from ..plans.resolve_cast import TEXT, resolve_bits
 from ..spec.arguments import as_flag
@@ -99,7 +99,7 @@ def encode(x: Any, fmt: object, *, source: object = None, out: Any = None, **opt
     """Call the operator for `lowprec.encode` and `lowprec.pack`."""
     to_torch_rules(options)
     named = optional_name(source, "source")
-    return _delivered(torch.ops.lowprec.encode.default(x, name_of(fmt, "fmt"), source=named, **options), out)
+    return _delivered(torch.ops.lowprec.encode.default(x, name_of(fmt, "to"), source=named, **options), out)
 
 
 def _lengths(shape: Any) -> Any:
@@ -111,21 +111,21 @@ def _lengths(shape: Any) -> Any:
 def decode(codes: Any, fmt: object, *, to: object, packed: bool = False, shape: Any = None, out: Any = None) -> Any:
     """Call the operator for `lowprec.decode` and `lowprec.unpack`."""
     options = {"to": name_of(to, "to"), "packed": as_flag(packed, "packed"), "shape": _lengths(shape)}
-    return _delivered(torch.ops.lowprec.decode.default(codes, name_of(fmt, "fmt"), **options), out)
+    return _delivered(torch.ops.lowprec.decode.default(codes, name_of(fmt, "source"), **options), out)
 
 
 @constant  # type: ignore[untyped-decorator]
 def _bits(dtype: Any, to: object, source: object, opset: int) -> tuple[str, Any]:
     """Return the name of the target, and the dtype under which the bits can be seen, None for less than 8 bits."""
     _, target = resolve_bits(dtype, source, to, opset)
-    return named(target, "to"), carrier(target, torch) if target.bits >= 8 else None
+    return named(target, "to"), storage_dtype(target, torch) if target.bits >= 8 else None
 
 
 @constant  # type: ignore[untyped-decorator]
 def _own(dtype: Any, fmt: object) -> tuple[str, Any]:
     """Return the name of the format of an array, and the dtype under which its bits can be seen."""
-    row = format_of(dtype, fmt, ("x", "fmt"))
-    return named(row, "fmt"), carrier(row, torch) if row.bits >= 8 else None
+    row = format_of(dtype, fmt, ("x", "source"))
+    return named(row, "source"), storage_dtype(row, torch) if row.bits >= 8 else None
 
 
 def _viewed(x: Any, dtype: Any) -> Any:
@@ -268,7 +268,7 @@ def _all_delivered(results: Any, out: Any) -> Any:
 
 def mx_quantize(x: Any, element: object, *, out: Any = None, **options: Any) -> Any:
     """Call the operator for `lowprec.mx_quantize`."""
-    name = name_of(element, "element")
+    name = name_of(element, "to")
     _block_options(x, name, options)
     return _all_delivered(torch.ops.lowprec.mx_quantize.default(x, name, **options), out)
 

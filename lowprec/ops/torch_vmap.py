@@ -223,7 +223,7 @@ def _quantized_blocks(
     """Quantize the blocks of all elements of the batch, the first axis of `x`, in one call."""
     where, block = block_axis(x.ndim - 1, axis, block_size)
     if packed:
-        check_packable(element, "element")
+        check_packable(element, "to")
     elements, *others = getattr(torch.ops.lowprec, name)(x, *operands, axis=where + 1, block_size=block, **options)
     return (_packed_rows(elements, element) if packed else elements, *others)
 

@@ -85,7 +85,7 @@ class BlockPlan(metaclass=Interned):
 
     @property
     def stored(self) -> Format:
-        """The format whose carrier holds the elements."""
+        """The format whose storage dtype holds the elements."""
         return INT8 if self.element == MXINT8 else self.element
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -93,7 +93,7 @@ class BlockPlan(metaclass=Interned):
         return reduced(self)
 
 
-def element_format(element: object, parameter: str = "element") -> Format:
+def element_format(element: object, parameter: str = "to") -> Format:
     """Return the format of the elements of MX blocks, `MXINT8` for int8, or raise ValueError."""
     fmt = as_format(element, parameter=parameter)
     if fmt == INT8:

@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from ..arrays.libraries import carrier, format_of, native
+from ..arrays.libraries import format_of, native, storage_dtype
 from ..spec.arguments import as_integer, shown
 from ..spec.formats import Format, as_format, is_in_table
 from ..spec.opset_rules import NEWEST, check_attribute, unless_undefined, version_of
@@ -58,12 +58,12 @@ def granularity_at(
 def _zero_point_format(dtype: Any, wanted: object, xp: Any) -> Format:
     """Return what a zero point holds: what its dtype says, or `wanted`, which it may only carry in that library."""
     fmt = None if wanted is None else as_format(wanted, parameter="output_dtype")
-    if fmt is not None and not is_in_table(fmt) and dtype == carrier(fmt, xp):
+    if fmt is not None and not is_in_table(fmt) and dtype == storage_dtype(fmt, xp):
         return fmt
     stored = format_of(dtype, names=("zero_point", "zero_point"))
     if fmt is None:
         return stored
-    if stored != fmt and not (native(fmt, xp) is None and dtype == carrier(fmt, xp)):
+    if stored != fmt and not (native(fmt, xp) is None and dtype == storage_dtype(fmt, xp)):
         raise ValueError(f"`zero_point` must be {fmt.name}, the type of the quantized array; got {dtype}")
     return fmt
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..spec.formats import Format, Kind, as_format
+from ..spec.option_names import RoundModeName
 from .exact_cast import encode
 from .exact_values import Value, decode, finite_count, magnitude_of
 
@@ -63,7 +64,7 @@ def is_power(target: Format) -> bool:
 
 
 def expected_from_float64(
-    x: Codes, target: object, *, saturate: bool = True, round_mode: str | None = None, opset: int = 28
+    x: Codes, target: object, *, saturate: bool = True, round_mode: RoundModeName | None = None, opset: int = 28
 ) -> Codes:
     """Return the codes that Cast gives float64 values (and so of every float source they were exactly widened from).
 
@@ -107,7 +108,7 @@ def _nearest_codes(a: Codes, negative: Codes, fmt: Format, encoded: Any) -> Code
     return codes
 
 
-def _power_codes(a: Codes, fmt: Format, encoded: Any, round_mode: str | None) -> Codes:
+def _power_codes(a: Codes, fmt: Format, encoded: Any, round_mode: RoundModeName | None) -> Codes:
     rows = table(fmt)
     index = np.clip(np.searchsorted(rows.values, a, side="right") - 1, 0, None)
     lower = rows.values[index]
@@ -136,7 +137,7 @@ def _wrap(codes: Codes, fmt: Format) -> Codes:
 
 
 def expected_from_integers(
-    x: Codes, target: object, *, saturate: bool = True, round_mode: str | None = None, opset: int = 28
+    x: Codes, target: object, *, saturate: bool = True, round_mode: RoundModeName | None = None, opset: int = 28
 ) -> Codes:
     """Return the codes that Cast gives int64 or uint64 values (and so those of every narrower integer and bool)."""
     fmt, x = as_format(target), np.asarray(x)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..spec.arguments import shown
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU, FLOAT32, INT8, Format, as_format
+from ..spec.option_names import RoundingName, ScaleRuleName, SpecialsName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, Rounding, RoundingOptions, check_rounding, check_stream
 from .exact_quantize import product, rounded
 from .exact_values import Value, decode, finite_count, magnitude_of
@@ -111,7 +112,7 @@ def rounded_to_bits(number: Fraction, bits: int) -> Fraction:
     return (number / unit + _HALF) // 1 * unit
 
 
-def mx_exponent(largest: Fraction, element: object, scale_rule: str) -> int:
+def mx_exponent(largest: Fraction, element: object, scale_rule: ScaleRuleName) -> int:
     """Return E of the scale 2**E of a block by its largest magnitude, above 0; without the ends of the scale's range.
 
     Examples
@@ -162,12 +163,12 @@ def mx_blocks(
     *,
     axis: int = -1,
     block_size: int = 32,
-    scale_rule: str = "floor",
-    rounding: str = "nearest_even",
+    scale_rule: ScaleRuleName = "floor",
+    rounding: RoundingName = "nearest_even",
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,
-    specials: str = "nan",
+    specials: SpecialsName = "nan",
 ) -> tuple[Array, Array]:
     """Return the codes of the elements and of the scales of MX blocks, in unsigned integers.
 

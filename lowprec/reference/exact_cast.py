@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from ..spec.formats import Format, Kind, NaNRule, as_format
 from ..spec.opset_rules import NEWEST, Caller, CastRules, cast_rules, check_type, version_of
+from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, RoundingOptions, check_random_bits
 from .exact_values import (
     Value,
@@ -120,7 +121,7 @@ def decide(value: Value, fmt: Format, rules: CastRules, random: int | None = Non
 
 
 def rules_for(
-    fmt: Format, parameter: str, saturate: bool, round_mode: str | None, opset: int, options: RoundingOptions
+    fmt: Format, parameter: str, saturate: bool, round_mode: RoundModeName | None, opset: int, options: RoundingOptions
 ) -> CastRules:
     """Return the resolved rules of a call, those beyond ONNX where `options` has one; or raise ValueError."""
     check_type(fmt, version_of(opset), parameter)
@@ -134,11 +135,11 @@ def encode(
     fmt: object,
     *,
     saturate: bool = True,
-    round_mode: str | None = None,
+    round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
     random: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
 ) -> int:
@@ -168,11 +169,11 @@ def cast(
     target: object,
     *,
     saturate: bool = True,
-    round_mode: str | None = None,
+    round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
     random: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
 ) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..spec.arguments import shown
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32
+from ..spec.option_names import Nvfp4RuleName, RoundingName, SpecialsName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .exact_blocks import Draws, absmax, blocks_of, decoded_blocks, draws_for, filled, scale_shape, values_of
 from .exact_cast import encode
@@ -144,12 +145,12 @@ def nvfp4_blocks(
     axis: int = -1,
     block_size: int = 16,
     global_scale: object = None,
-    scale_rule: str | None = None,
-    rounding: str = "nearest_even",
+    scale_rule: Nvfp4RuleName | None = None,
+    rounding: RoundingName = "nearest_even",
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,
-    specials: str = "nan",
+    specials: SpecialsName = "nan",
 ) -> tuple[Array, Array, float]:
     """Return the codes of float4_e2m1fn elements, of float8_e4m3fn scales, and the global scale.
 

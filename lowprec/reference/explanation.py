@@ -10,12 +10,13 @@ from itertools import pairwise
 from ..spec.formats import Format, Kind, as_format
 from ..spec.notebook_html import code_row, html_block, html_lines, html_table, interval
 from ..spec.opset_rules import NEWEST
+from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, RoundingOptions, rounding_arguments
 from ..spec.text_tables import aligned_table
 from .exact_cast import decide, rules_for
 from .exact_values import Value, bracket, decode, finite_count, magnitude_of, signed_code
 from .explained_cast import ExplainedCast
-from .losses import lost
+from .loss_sentences import lost
 from .number_text import number_text, number_texts
 from .philox import random_word
 from .rounding import Place, lots_for_upper, place_of
@@ -160,14 +161,13 @@ def _fraction(value: Value, fmt: Format) -> Fraction | None:
 def explain(
     x: object,
     fmt: object,
-    /,
     *,
     saturate: bool = True,
-    round_mode: str | None = None,
+    round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,

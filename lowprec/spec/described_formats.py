@@ -9,6 +9,7 @@ from .arguments import as_flag, as_integer, shown
 from .format_text import MOST_BITS
 from .formats import REGISTERED, ROW_NAMES, Format, NaNRule, as_format, described, is_in_table
 from .named_floats import has_own_name
+from .option_names import NaNCodesName
 from .p3109 import has_p3109_shape
 
 __all__ = ["description_of", "float_format", "format_described_by", "register"]
@@ -26,7 +27,7 @@ def float_format(
     bias: int | None = None,
     signed: bool = True,
     inf: bool = True,
-    nan: str = "ieee",
+    nan: NaNCodesName = "ieee",
     zero: bool = True,
     source: str = "",
 ) -> Format:

@@ -67,7 +67,7 @@ def _fact(name: str, value: Any, bits: int) -> str:
     return f"0x{value:0{-(-bits // 4)}x}" if name.endswith("_code") else str(value)
 
 
-def finfo(fmt: object, /) -> FInfo:
+def finfo(fmt: object) -> FInfo:
     """Return the facts of a float format, as the array API's ``finfo`` does and some about its codes.
 
     Parameters
@@ -102,7 +102,7 @@ def finfo(fmt: object, /) -> FInfo:
     return FInfo(**{field.name: getattr(row, field.name) for field in fields(FInfo)})
 
 
-def iinfo(fmt: object, /) -> IInfo:
+def iinfo(fmt: object) -> IInfo:
     """Return the facts of an integer format, as the array API's ``iinfo`` does.
 
     Parameters

@@ -6,11 +6,14 @@ in ``backends/cast_loops.py``, and ``backends/array_api_values.py``.
 
 from __future__ import annotations
 
+from typing import get_args
+
 from .arguments import shown
+from .option_names import RoundModeName
 
 __all__ = ["ROUND_MODES", "check_round_mode"]
 
-ROUND_MODES = ("up", "down", "nearest")
+ROUND_MODES: tuple[RoundModeName, ...] = get_args(RoundModeName)
 """Away from zero, toward zero, to nearest with ties away from zero; the first is the default."""
 
 

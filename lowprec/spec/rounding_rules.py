@@ -6,10 +6,14 @@ A rule is a name here and a case in each of the three witnesses: ``reference/rou
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeVar, get_args
 
 from .arguments import as_integer, shown
 from .format import Format
+from .notebook_html import html_table
+from .option_names import NaNName, OverflowName, RoundingName
+from .text_tables import aligned_table
 
 __all__ = [
     "DEFAULT_RANDOM_BITS",
@@ -19,9 +23,11 @@ __all__ = [
     "OVERFLOWS",
     "PARAMETERS",
     "ROUNDINGS",
+    "ROUNDING_TABLE",
     "STOCHASTIC",
     "Rounding",
     "RoundingOptions",
+    "RoundingTable",
     "Stream",
     "check_random_bits",
     "check_rounding",
@@ -32,19 +38,61 @@ __all__ = [
     "slot_bits",
 ]
 
-STOCHASTIC = ("stochastic", "stochastic_a", "stochastic_b", "stochastic_c")
+_Name = TypeVar("_Name", bound=str)
+
+STOCHASTIC: tuple[RoundingName, ...] = ("stochastic", "stochastic_a", "stochastic_b", "stochastic_c")
 """Roundings that need a seed; the first is another name of ``stochastic_b``."""
 
-ROUNDINGS = (
-    "nearest_even", "nearest_away", "nearest_zero", "toward_zero", "away_from_zero", "toward_positive",
-    "toward_negative", "to_odd", *STOCHASTIC,
-)  # fmt: skip
+ROUNDINGS: tuple[RoundingName, ...] = get_args(RoundingName)
 """Which of the two neighbours a number becomes."""
 
-OVERFLOWS = ("sat_finite", "sat_propagate", "ovf_inf")
+_TEXTS: dict[str, str] = {
+    "nearest_even": "the nearer neighbour; of two as near the one whose code is even",
+    "nearest_away": "the nearer neighbour; of two as near the one farther from zero",
+    "nearest_zero": "the nearer neighbour; of two as near the one nearer to zero",
+    "toward_zero": "the neighbour nearer to zero",
+    "away_from_zero": "the neighbour farther from zero",
+    "toward_positive": "the larger neighbour",
+    "toward_negative": "the smaller neighbour",
+    "to_odd": "the neighbour whose code is odd",
+    "stochastic": "the same as stochastic_b",
+    "stochastic_a": "either neighbour, the nearer the likelier; how near is truncated to N bits, as many as are random",
+    "stochastic_b": "either neighbour, the nearer the likelier; how near is truncated to N + 1 bits, and a half added",
+    "stochastic_c": "either neighbour, the nearer the likelier; how near is rounded to N bits",
+}
+
+
+class RoundingTable(Mapping[str, str]):
+    """What each rounding does, in a line; shown as a table."""
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> str:
+        """Return what a rounding does."""
+        return _TEXTS[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(ROUNDINGS)
+
+    def __len__(self) -> int:
+        return len(ROUNDINGS)
+
+    def __repr__(self) -> str:
+        return aligned_table([_HEADER, *self.items()])
+
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks."""
+        return html_table([_HEADER, *self.items()], "roundings")
+
+
+_HEADER = ("rounding", "a number that is no value of the format becomes")
+ROUNDING_TABLE = RoundingTable()
+"""The roundings by name, in the order of `ROUNDINGS`."""
+
+OVERFLOWS: tuple[OverflowName, ...] = get_args(OverflowName)
 """What becomes of Inf, and of what rounds beyond the largest value."""
 
-NAN_RULES = ("signed", "plain", "zero", "largest")
+NAN_RULES: tuple[NaNName, ...] = get_args(NaNName)
 """What becomes of NaN."""
 
 DEFAULT_RANDOM_BITS = 16
@@ -98,9 +146,9 @@ def slot_bits(random_bits: int) -> int:
     return 8 if random_bits <= 8 else 16 if random_bits <= 16 else 32
 
 
-def _one_of(value: object, names: tuple[str, ...], parameter: str) -> str:
+def _one_of(value: object, names: tuple[_Name, ...], parameter: str) -> _Name:
     if isinstance(value, str) and value in names:
-        return value
+        return names[names.index(value)]
     raise ValueError(f"`{parameter}` must be one of {', '.join(names)}; got {shown(value)}")
 
 
@@ -124,16 +172,19 @@ def make_stream(seed: object, offset: object) -> Stream:
 def check_stream(rounding: object, seed: object, random_bits: object, offset: object) -> Stream | None:
     """Return the stream of a stochastic rounding, None for any other; or raise ValueError.
 
-    A seed without use is an error, an offset is not: pieces of an array are converted alike by any rounding.
+    A seed, a number of random bits or an offset without use is an error.
     """
-    check_random_bits(random_bits)
+    bits = check_random_bits(random_bits)
     if isinstance(rounding, str) and rounding in STOCHASTIC:
         if seed is None:
             raise ValueError(f"`seed` must be an integer from 0 to 2**64 - 1 where `rounding` is {rounding}; got None")
         return make_stream(seed, offset)
-    make_stream(0, offset)
+    place = make_stream(0, offset).offset
     if seed is not None:
         raise ValueError(f"`seed` must be None unless `rounding` is stochastic; got {shown(seed)}")
+    for name, number, default in (("random_bits", bits, DEFAULT_RANDOM_BITS), ("offset", place, FIRST)):
+        if number != default:
+            raise ValueError(f"`{name}` must be left out unless `rounding` is stochastic; got {number}")
     return None
 
 
@@ -146,7 +197,7 @@ def check_rounding(options: RoundingOptions, target: Format, parameter: str) -> 
         asked = "rounding" if options.rounding is not None else "overflow" if options.overflow is not None else "nan"
         raise ValueError(f"`{parameter}` must be a float format where `{asked}` is given; got {target.name}")
     mode = _one_of("nearest_even" if options.rounding is None else options.rounding, ROUNDINGS, "rounding")
-    overflow = "sat_finite" if target.bits <= 8 else "ovf_inf"
+    overflow: OverflowName = "sat_finite" if target.bits <= 8 else "ovf_inf"
     if options.overflow is not None:
         overflow = _one_of(options.overflow, OVERFLOWS, "overflow")
     nan = "signed" if options.nan is None else _one_of(options.nan, NAN_RULES, "nan")

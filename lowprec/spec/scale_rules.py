@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from .format import Format
+from .option_names import ScaleRuleName
 
 __all__ = ["SCALE_RULES", "power_codes", "rule_addend"]
 
-SCALE_RULES = ("floor", "ceil", "rceil", "even", "nearest")
+SCALE_RULES: tuple[ScaleRuleName, ...] = get_args(ScaleRuleName)
 """How the largest magnitude of a block becomes the exponent of its scale (OCP MX 1.0, 6.3, is floor)."""
 
 _FRACTION_BITS = 52

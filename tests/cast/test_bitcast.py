@@ -98,7 +98,7 @@ def test_torch(source: lp.Format, target: lp.Format) -> None:
     codes = torch.from_numpy(_codes(source).copy())
     x = codes.view(getattr(torch, source.torch_name or ""))
     got = lp.bitcast(x, target)
-    assert got.dtype == lp.carrier(target, torch)
+    assert got.dtype == lp.storage_dtype(target, torch)
     assert got.shape == x.shape
     assert got.data_ptr() == x.data_ptr()
     assert lp.bitcast(got, source, source=target).view(torch.uint8).tolist() == codes.tolist()
@@ -120,7 +120,7 @@ def test_narrow_integers_are_values_in_other_libraries(
 ) -> None:
     x = library.asarray(numbers, dtype=library.int8 if min(numbers) < 0 else library.uint8)
     got = lp.bitcast(x, target, source=source)
-    assert got.dtype == lp.carrier(target, library)
+    assert got.dtype == lp.storage_dtype(target, library)
     assert np.asarray(got).tolist() == expected
 
 
@@ -132,7 +132,7 @@ def test_strict(source: str, target: str) -> None:
     codes = _codes(lp.formats[source]) & 1 if target == "bool" else _codes(lp.formats[source])
     x = strict.asarray(codes.view(lp.formats[source].dtype))
     got = lp.bitcast(x, target)
-    assert got.dtype == lp.carrier(target, strict)
+    assert got.dtype == lp.storage_dtype(target, strict)
     assert _bytes(got, lp.formats[target]) == codes.tobytes()
 
 

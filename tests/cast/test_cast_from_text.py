@@ -297,7 +297,7 @@ def test_through_the_operators() -> None:
     assert same.tolist() == ["x", "y"]
     codes = np.array([0x7E, 0x81], np.uint8)
     assert lp.cast(codes, "STRING", source="float8_e4m3fn").tolist() == ["448.0", "-0.001953125"]
-    assert lp.carrier("string", np) == np.dtype(object)
+    assert lp.storage_dtype("string", np) == np.dtype(object)
 
 
 def test_what_the_operators_refuse() -> None:

@@ -91,7 +91,7 @@ def test_targets_are_floats(target: str, rule: dict[str, Any]) -> None:
     name = next(iter(rule))
     with pytest.raises(ValueError, match=rf"`to` must be a float format where `{name}` is given; got {target}"):
         lp.cast(X, target, **rule)
-    with pytest.raises(ValueError, match=rf"`fmt` must be a float format where `{name}` is given; got {target}"):
+    with pytest.raises(ValueError, match=rf"`to` must be a float format where `{name}` is given; got {target}"):
         lp.encode(X, target, **rule)
     if target in ("int8", "uint4"):
         wanted = rf"`output_dtype` must be a float format where `{name}` is given; got {target}"
@@ -119,7 +119,18 @@ def test_integers_of_every_kind_are_seeds(call: Callable[..., Any]) -> None:
 def test_none_and_the_defaults_are_the_operator_of_onnx(call: Callable[..., Any]) -> None:
     wanted = call().tobytes()
     assert call(rounding=None, overflow=None, nan=None, seed=None, random_bits=16, offset=0).tobytes() == wanted
-    assert call(random_bits=3, offset=7).tobytes() == wanted  # without use, and within their ranges
+
+
+@pytest.mark.parametrize("rounding", [None, "nearest_even", "to_odd"])
+@pytest.mark.parametrize(("name", "number"), [("random_bits", 3), ("offset", 7), ("offset", np.uint64(2**63 - 1))])
+def test_random_numbers_without_use_are_refused(
+    call: Callable[..., Any], rounding: str | None, name: str, number: int
+) -> None:
+    message = rf"`{name}` must be left out unless `rounding` is stochastic; got {number}"
+    with pytest.raises(ValueError, match=message):
+        call(rounding=rounding, **{name: number})
+    if rounding is not None:
+        assert call(rounding=rounding, random_bits=np.int8(16), offset=0).tobytes() == call(rounding=rounding).tobytes()
 
 
 def test_one_rule_alone_leaves_the_others_at_their_defaults() -> None:

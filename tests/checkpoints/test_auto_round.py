@@ -57,7 +57,7 @@ def test_half_of_symmetric_scales_are_negative(name: str) -> None:
         weight = f"{P.replace('up', 'down')}.weight"
         scales = f"{weight}_scale" if "llm_compressor" in name else weight.replace("weight", "scales")
         assert 0.3 < (opened.read(scales, raw=True) < 0).mean() < 0.7
-        some = opened.read(weight, rows=slice(3, 9), dtype="float16")
+        some = opened.read(weight, rows=slice(3, 9), to="float16")
     convert(GOLDEN / name, "out", to="float16")
     assert some.tobytes() == read_tensors(Path("out"))[weight][3:9].tobytes()
 
@@ -248,7 +248,7 @@ def test_integers_with_scales_of_both_signs(kind: str) -> None:
     assert (read_tensors(Path("out"))[f"{P}.weight"] == expected).all()
     convert(source, "again", recipe="int8", verify=True)
     with lp.checkpoints.open("again") as opened:
-        error = np.abs(opened.read(f"{P}.weight", dtype="float32") - expected).max()
+        error = np.abs(opened.read(f"{P}.weight", to="float32") - expected).max()
     assert error < np.abs(expected).max() / 100
 
 

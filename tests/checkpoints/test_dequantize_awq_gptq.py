@@ -151,7 +151,7 @@ def test_opened_and_in_recipes(make: Any) -> None:
     source = write(tensors, config)
     with lp.checkpoints.open(source) as opened:
         assert opened[P + "weight"].tobytes() == rounded(values, "bfloat16")
-        some = opened.read(P + "weight", rows=slice(5, 23), dtype="float32")
+        some = opened.read(P + "weight", rows=slice(5, 23), to="float32")
         assert (some.shape, some.tobytes()) == ((18, 128), values[5:23].tobytes())
     assert not [one for one in lp.checkpoints.check(source) if one.misread]
     convert(source, "plain", to="bfloat16")

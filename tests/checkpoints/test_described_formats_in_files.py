@@ -61,7 +61,7 @@ def test_values_are_read_back(kind: str, fmt: Format, tmp_path: Path) -> None:
             assert found.dtype == fmt.code_dtype
             assert np.array_equal(found, codes)
             expected = _values(codes, fmt)
-            for got in (checkpoint[after], checkpoint.read(after, dtype="float32"), restored[after]):
+            for got in (checkpoint[after], checkpoint.read(after, to="float32"), restored[after]):
                 assert got.dtype == np.float32
                 assert np.array_equal(got, expected, equal_nan=True)
             if x.shape:
@@ -117,7 +117,7 @@ def test_scales(tmp_path: Path) -> None:
     with lp.checkpoints.open(tmp_path / "y.safetensors") as checkpoint:
         assert np.array_equal(checkpoint.read("w_scale", raw=True), scales[:, 0])
         assert np.array_equal(checkpoint.read("w", raw=True), codes)
-        assert np.array_equal(checkpoint.read("w", dtype="float32"), _values(codes, fmt) * scales)
+        assert np.array_equal(checkpoint.read("w", to="float32"), _values(codes, fmt) * scales)
 
 
 # ---- hostile descriptions
@@ -192,7 +192,7 @@ def test_formats_that_float32_does_not_hold(tmp_path: Path) -> None:
     with lp.checkpoints.open(path) as checkpoint:
         for dtype in (None, "float32"):
             with pytest.raises(FileError, match=message):
-                checkpoint.read("w", dtype=dtype)
+                checkpoint.read("w", to=dtype)
         assert checkpoint.read("w", raw=True).tolist() == HELD.tolist()
     with pytest.raises(ValueError, match="wide"):
         lp.convert(path, tmp_path / "y.safetensors", to="float32")

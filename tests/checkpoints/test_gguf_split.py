@@ -171,7 +171,7 @@ def test_factors_in_another_file_are_applied() -> None:
     tensors = {"a.weight": (Type.NVFP4, blocks), "a.scale": np.full(1, 0.25, np.float32)}
     write(Path("x.gguf"), tensors, split={"split_max_tensors": 1})
     with lp.checkpoints.open("x-00001-of-00002.gguf") as checkpoint:
-        values = checkpoint.read("a.weight", dtype="float32")
+        values = checkpoint.read("a.weight", to="float32")
     assert np.array_equal(values, quants.dequantize(blocks, Type.NVFP4) * np.float32(0.25))
 
 

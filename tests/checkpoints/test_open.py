@@ -92,7 +92,7 @@ def test_golden_files(preset: str) -> None:
 def test_blocks(to: str, rows: slice | None) -> None:
     folder, expected = block_model()
     with lp.checkpoints.open(folder) as checkpoint:
-        x = checkpoint.read(W, dtype=to, rows=rows)
+        x = checkpoint.read(W, to=to, rows=rows)
     part = expected if rows is None else expected[rows]
     assert (x.shape, x.dtype) == (part.shape, TARGETS[to])
     assert x.tobytes() == rounded(np.ascontiguousarray(part), to)
@@ -125,7 +125,7 @@ def test_experts_and_their_rows(rows: slice | None, monkeypatch: pytest.MonkeyPa
     folder = write_model(Path("in"), shards, {"quantization_config": {"quant_method": "fp8"}})
     expected = codes.astype(np.float32) * scales
     with lp.checkpoints.open(folder) as checkpoint:
-        x = checkpoint.read(E + "w", rows=rows, dtype="float32")
+        x = checkpoint.read(E + "w", rows=rows, to="float32")
     assert np.array_equal(x, expected if rows is None else expected[rows])
 
 
@@ -175,9 +175,9 @@ def test_our_own_files(kind: str, scale: str) -> None:
         assert (codes.dtype, scales.dtype) == (np.int8, np.float32)
         axis = {"tensor": (), "axis:0": (6, 1), "axis:1": (1, 10)}[scale]
         expected = codes.astype(np.float32) * scales.reshape(axis)
-        assert np.array_equal(checkpoint.read("w", dtype="float32"), expected)
+        assert np.array_equal(checkpoint.read("w", to="float32"), expected)
         assert np.abs(expected - x).max() < 0.02
-        assert np.array_equal(checkpoint.read("w", dtype="float32", rows=slice(2, 4)), expected[2:4])
+        assert np.array_equal(checkpoint.read("w", to="float32", rows=slice(2, 4)), expected[2:4])
 
 
 @pytest.mark.parametrize("name", ["comfy/comfy-nvfp4.safetensors", "comfy/padded.safetensors", "modelopt/NVFP4"])
@@ -190,9 +190,9 @@ def test_what_convert_makes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with lp.checkpoints.open(GOLDEN / name) as checkpoint:
         assert checkpoint.keys() == plain.keys()
         for key, x in plain.items():
-            assert checkpoint.read(key, dtype="float32").tobytes() == x.tobytes()
+            assert checkpoint.read(key, to="float32").tobytes() == x.tobytes()
             rows = slice(x.shape[0] // 3, x.shape[0] // 3 + 7)
-            assert checkpoint.read(key, dtype="float32", rows=rows).tobytes() == x[rows].tobytes()
+            assert checkpoint.read(key, to="float32", rows=rows).tobytes() == x[rows].tobytes()
 
 
 # --- tensors as they are ---
@@ -213,7 +213,7 @@ def test_every_container(kind: str) -> None:
             assert checkpoint[name].tobytes() == X[key].tobytes()
             assert checkpoint.read(name, rows=slice(2, 5)).tobytes() == X[key][2:5].tobytes()
         first = next(iter(names))
-        assert checkpoint.read(first, dtype="float16").tobytes() == lp.cast(X["w"], "float16").tobytes()
+        assert checkpoint.read(first, to="float16").tobytes() == lp.cast(X["w"], "float16").tobytes()
 
 
 def test_arrays_of_every_order() -> None:
@@ -227,8 +227,8 @@ def test_arrays_of_every_order() -> None:
             assert checkpoint[name].dtype == array.dtype.newbyteorder("=")
         for name in ("c", "f", "big", "both"):
             assert np.array_equal(checkpoint.read(name, rows=slice(1, 3)), x[1:3])
-            assert np.array_equal(checkpoint.read(name, dtype="bfloat16"), x.astype(BF16))
-        assert checkpoint.read("flags", dtype="float32").dtype == np.bool_
+            assert np.array_equal(checkpoint.read(name, to="bfloat16"), x.astype(BF16))
+        assert checkpoint.read("flags", to="float32").dtype == np.bool_
 
 
 @pytest.mark.parametrize("chunk", [8, 1 << 21])
@@ -243,7 +243,7 @@ def test_packed_codes_of_rows_that_end_within_a_byte(chunk: int, monkeypatch: py
         assert np.array_equal(x.view(np.uint8), codes)
         for rows in (slice(1, 2), slice(3, 9), slice(13, None)):
             assert np.array_equal(checkpoint.read("w", rows=rows).view(np.uint8), codes[rows])
-            assert np.array_equal(checkpoint.read("w", rows=rows, dtype="float32"), FP4[codes[rows]])
+            assert np.array_equal(checkpoint.read("w", rows=rows, to="float32"), FP4[codes[rows]])
 
 
 # --- laziness ---
@@ -278,7 +278,7 @@ def test_memory_is_that_of_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     with lp.checkpoints.open(folder) as checkpoint:
         for name, to in ((W, None), ("wide", "bfloat16")):
             tracemalloc.start()
-            x = checkpoint.read(name, dtype=to)
+            x = checkpoint.read(name, to=to)
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             assert x.nbytes == 8 << 20
@@ -319,7 +319,7 @@ def test_torch() -> None:
         x = checkpoint.read(W, library="torch", rows=slice(7, 9))
         assert x.dtype == torch.bfloat16
         assert x.view(torch.int16).numpy().tobytes() == rounded(np.ascontiguousarray(expected[7:9]), "bfloat16")
-        assert checkpoint.read(W, library="torch", dtype=torch.float32).dtype == torch.float32
+        assert checkpoint.read(W, library="torch", to=torch.float32).dtype == torch.float32
     with lp.checkpoints.open("n.safetensors") as checkpoint:
         x = checkpoint.read("codes", library="torch")
         assert x.dtype == torch.float8_e4m3fn

@@ -66,8 +66,8 @@ def test_raw_names_of_packed_weights() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
-    [({"dtype": "int8"}, ValueError, "`dtype` must be bfloat16, float16, float32 or None; got 'int8'"),
-     ({"dtype": "no"}, ValueError, "dtype"),
+    [({"to": "int8"}, ValueError, "`to` must be bfloat16, float16, float32 or None; got 'int8'"),
+     ({"to": "no"}, ValueError, "`to` must"),
      ({"library": "jax"}, ValueError, "`library` must be one of numpy, torch; got 'jax'"),
      ({"rows": 3}, TypeError, "`rows` must be a slice; got int"),
      ({"rows": slice(0, 4, 2)}, ValueError, "`rows` must be a slice without a step"),

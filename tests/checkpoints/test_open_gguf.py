@@ -36,7 +36,7 @@ def test_values(chunk: int, rows: slice | None, monkeypatch: pytest.MonkeyPatch)
         assert list(checkpoint) == [*(f"blk.{i}.ffn_up.weight" for i in range(3)), "output_norm.weight"]
         for i, kind in enumerate(TYPES):
             expected = quants.dequantize(quants.quantize(x, kind), kind)
-            found = checkpoint.read(f"blk.{i}.ffn_up.weight", dtype="float32", rows=rows)
+            found = checkpoint.read(f"blk.{i}.ffn_up.weight", to="float32", rows=rows)
             assert found.tobytes() == (expected if rows is None else expected[rows]).tobytes()
         info = checkpoint.info("blk.1.ffn_up.weight")
         assert (info.layout, info.shape, info.scales) == ("GGUF", (12, 64), None)

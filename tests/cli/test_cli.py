@@ -119,9 +119,9 @@ def test_cast_there_and_back(fmt: Format, capsys: pytest.CaptureFixture[str]) ->
     own = hasattr(np, fmt.name)
     y = "y.npy" if own else "y.npz"
     out = run("cast", "x.npy", y, "--to", fmt.name, capsys=capsys)
-    carrier = "" if own else f" (codes in {fmt.code_dtype})"
+    stored = "" if own else f" (codes in {fmt.code_dtype})"
     n_bytes = X.size * max(fmt.bits, 8) // 8
-    assert out == f"{y}: {fmt.name} from float32, shape (2, 5), {n_bytes} bytes{carrier}\n"
+    assert out == f"{y}: {fmt.name} from float32, shape (2, 5), {n_bytes} bytes{stored}\n"
     codes = [reference.encode(value, fmt) for value in X.ravel()]
     loaded = np.load(y) if own else np.load(y)["y"]
     assert loaded.view(fmt.code_dtype).ravel().tolist() == codes

@@ -34,7 +34,7 @@ def nbytes_in(path: Path) -> int:
 
 def float64_of(path: Path, name: str) -> Any:
     with lp.checkpoints.open(path) as checkpoint:
-        return checkpoint.read(name, dtype="float32").astype(np.float64)
+        return checkpoint.read(name, to="float32").astype(np.float64)
 
 
 def sqnr_of(original: Path, output: Path, names: list[str]) -> float:

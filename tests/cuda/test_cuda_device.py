@@ -49,7 +49,7 @@ def test_cupy_gives_numpys_bits(source: Format, target: Format) -> None:
         assert got.device == x.device
         assert np.array_equal(got.get(), lp.encode(codes, target, source=source, **options)), options
     result = lp.cast(x, target, source=source)
-    assert result.dtype == lp.carrier(target, cupy)
+    assert result.dtype == lp.storage_dtype(target, cupy)
     expected = lp.encode(codes, target, source=source)
     if target.is_integer and target.bits < 8:
         expected = lp.decode(expected, target, to="int8" if target.signed else "uint8").view(np.uint8)
@@ -148,7 +148,7 @@ def test_quantization_gives_numpys_bits(y: Format, granularity: tuple[int, int, 
             expected = lp.quantize_linear(array, scale, output_dtype=y, precision=precision, **options)
             got = lp.quantize_linear(x, cupy.asarray(scale), output_dtype=y, precision=precision, **options)
             assert got.device == x.device
-            assert got.dtype == lp.carrier(y, cupy)
+            assert got.dtype == lp.storage_dtype(y, cupy)
             assert np.array_equal(lp.encode(got, y, source=y).get(), lp.encode(expected, y))
         back = lp.dequantize_linear(got, cupy.asarray(scale), source=y, **options)
         values = lp.dequantize_linear(expected, scale, **options)
@@ -210,7 +210,7 @@ def test_torch_tensors_stay_on_the_device(torch: Any, target: Format) -> None:
         assert cuda.accepts(Job(x, copy_plan(source)))
         got = lp.cast(x, target)
         assert got.device == x.device
-        assert got.dtype == lp.carrier(target, torch)
+        assert got.dtype == lp.storage_dtype(target, torch)
         signed = getattr(torch, f"int{8 * got.itemsize}")
         assert torch.equal(got.view(signed).cpu(), lp.cast(tensor, target).view(signed))
 

@@ -12,14 +12,14 @@ import pytest
 from support.optional import optional
 
 import lowprec as lp
-from lowprec import reference
+from lowprec import reference, teaching
 from lowprec.explorer import code_snippets
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import FLOATS, Arithmetic, Selection
 from lowprec.explorer.views import accumulation, arithmetic
 from lowprec.explorer.views.accumulation import Settings, chosen_step, raw_terms, rows_to_show, summed
-from lowprec.reference.accumulation import METHODS
 from lowprec.spec.rounding_rules import STOCHASTIC
+from lowprec.teaching.accumulation import METHODS
 
 Evaluator: Any = optional("lowprec.onnx:Evaluator")
 onnx: Any = optional("onnx")
@@ -109,7 +109,7 @@ def test_the_curve() -> None:
     assert [curve.series["exact"][place] for place in at] == [253, 274]
     assert [curve.series["float32"][place] for place in at] == [253, 274]
     runs = [
-        [float(value) for value in reference.accumulate([1] * 4096, BF16, rounding="stochastic", seed=seed).sums()]
+        [float(value) for value in teaching.accumulate([1] * 4096, BF16, rounding="stochastic", seed=seed).sums()]
         for seed in range(2, 7)
     ]
     last = [run[-1] for run in runs]
@@ -265,7 +265,7 @@ def test_onnx_nodes_give_the_same(name: str, capsys: pytest.CaptureFixture[str])
         with np.errstate(all="ignore"):
             (found,) = Evaluator(model).run(None, {"a": a.view(fmt.dtype), "b": b.view(fmt.dtype)})
         for left, right, theirs in zip(a.tolist(), b.tolist(), found.view(fmt.code_dtype).tolist(), strict=True):
-            ours = reference.operate(operation, [reference.decode(code, fmt) for code in (left, right)], fmt)
+            ours = teaching.operate(operation, [reference.decode(code, fmt) for code in (left, right)], fmt)
             if ours.exact.special != "nan":  # NaN's sign is not defined
                 assert ours.code == theirs, (operation, left, right)
 
@@ -295,4 +295,4 @@ def test_the_menu_takes_the_format_along() -> None:
 def test_options_are_the_librarys() -> None:
     assert accumulation.MOST_TYPED == 256
     assert arithmetic.ROUNDED[-len(STOCHASTIC) :] == STOCHASTIC
-    assert set(arithmetic.SYMBOLS) == set(reference.arithmetic.OPERATIONS)
+    assert set(arithmetic.SYMBOLS) == set(teaching.arithmetic.OPERATIONS)

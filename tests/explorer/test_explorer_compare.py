@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import lowprec as lp
 from lowprec.explorer.views.compare import COMPARABLE, checked, log2, outcome
-from lowprec.reference import ResultError
 from lowprec.reference.exact_cast import Value
+from lowprec.teaching import ResultError
 
 
 def test_every_float_and_integer_is_compared():

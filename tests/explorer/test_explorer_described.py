@@ -11,7 +11,7 @@ import pytest
 from support.explorer_pages import charts, healthy, page, texts
 
 import lowprec as lp
-from lowprec import reference
+from lowprec import reference, teaching
 from lowprec.explorer import code_snippets, url_query
 from lowprec.explorer.carry_over import with_selection
 from lowprec.explorer.format_names import checked_name, format_named
@@ -146,7 +146,7 @@ def value_of(formula: tuple[anatomy.Part, ...]) -> Fraction:
 
 @pytest.mark.parametrize("fmt", [fmt for fmt in FORMATS if fmt.bits <= 8], **BY_NAME)
 def test_the_facts_are_those_of_the_codes(fmt: lp.Format) -> None:
-    found, kinds = reference.format_facts(fmt), [anatomy.classify(code, fmt) for code in range(1 << fmt.bits)]
+    found, kinds = teaching.format_facts(fmt), [anatomy.classify(code, fmt) for code in range(1 << fmt.bits)]
     values = [reference.decode(code, fmt) for code in range(1 << fmt.bits)]
     finite = sorted({value.number for value in values if not value.special})
     assert found.numbers == len(finite)
@@ -156,7 +156,7 @@ def test_the_facts_are_those_of_the_codes(fmt: lp.Format) -> None:
     after = [number for number in finite if number > 1]
     assert found.eps == (after[0] - 1 if 1 in finite and after else None)
     assert (found.smallest_normal is None) == ("normal" not in kinds)
-    assert {binade.significant_bits for binade in reference.binades(fmt)} <= set(range(1, fmt.mantissa_bits + 2))
+    assert {binade.significant_bits for binade in teaching.binades(fmt)} <= set(range(1, fmt.mantissa_bits + 2))
 
 
 @pytest.mark.parametrize("fmt", FORMATS, **BY_NAME)

@@ -11,7 +11,7 @@ from support.custom_formats import SMALL
 from support.explorer_pages import healthy, page, texts
 from support.explorer_states.described import DESCRIBED
 
-from lowprec import Format, as_format, explain, reference
+from lowprec import Format, as_format, explain, reference, teaching
 from lowprec.explorer import templates
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import COMPARED_NAMES, FORMAT_NAMES
@@ -19,7 +19,7 @@ from lowprec.explorer.views import format_card
 from lowprec.explorer.views.anatomy import anatomy, facts
 from lowprec.explorer.views.conversion import conversion, loss_text
 from lowprec.explorer.views.losses import losses_of
-from lowprec.reference.losses import LOSSES, Loss
+from lowprec.reference.loss_sentences import LOSSES, LossSentence
 
 E4M3, FNUZ = "float8_e4m3fn", "float8_e4m3fnuz"
 
@@ -167,7 +167,7 @@ def test_anatomy_shows_the_card(name: str) -> None:
     found = texts(test)
     for fact in format_card.card(format_named(name)):
         assert f"<dt>{fact.name.replace('>', '&gt;').replace('<', '&lt;')}</dt>" in found
-    assert reference.format_facts(format_named(name)).why_it_ends in found
+    assert teaching.format_facts(format_named(name)).why_it_ends in found
 
 
 def test_a_typed_number_that_is_lost_gets_its_sentence() -> None:
@@ -192,7 +192,7 @@ def test_rounding_says_what_is_lost_and_why_the_values_end(query: dict[str, str]
     found = texts(healthy(page("rounding", **query)))
     assert sentence in found
     fmt = as_format(query.get("fmt", E4M3))
-    assert f"The largest value of {fmt.name} is {reference.format_facts(fmt).largest}." in found
+    assert f"The largest value of {fmt.name} is {teaching.format_facts(fmt).largest}." in found
     assert f"anatomy?fmt={fmt.name}" in found
 
 
@@ -210,7 +210,7 @@ def test_compare_shows_losses_and_facts() -> None:
     many = texts(healthy(page("compare")))
     assert "they differ" not in many
     for name in ("int8", E4M3):
-        assert reference.format_facts(name).why_it_ends in many
+        assert teaching.format_facts(name).why_it_ends in many
 
 
 def test_every_compared_format_has_a_column() -> None:
@@ -223,7 +223,7 @@ def test_every_compared_format_has_a_column() -> None:
 
 
 def test_the_sentence_of_each_kind_is_escaped_and_named_in_words() -> None:
-    html = templates.render("loss_sentence", losses=[Loss(kind, f"<b>{kind}") for kind in LOSSES])
+    html = templates.render("loss_sentence", losses=[LossSentence(kind, f"<b>{kind}") for kind in LOSSES])
     assert "<b>" not in html
     for kind, part in product(LOSSES, ("</span>{}</span>", "&lt;b&gt;{}")):
         assert part.format(kind) in html

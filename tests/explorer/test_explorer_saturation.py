@@ -9,7 +9,7 @@ import pytest
 from support.explorer_pages import asked, healthy, page, texts
 from support.explorer_states.saturation import states
 
-from lowprec import as_format, reference
+from lowprec import as_format, reference, teaching
 from lowprec.explorer import url_query
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import Saturation
@@ -95,13 +95,13 @@ def test_the_formats_that_saturate_does_not_concern(opset: int, names: tuple[str
 
 def test_the_edges() -> None:
     for name, ends in EDGES.items():
-        assert tuple(map(float, reference.overflow_edges(name))) == ends
+        assert tuple(map(float, teaching.overflow_edges(name))) == ends
     given = {cell.format.name: cell.input for cell in view.floats(28, True).rows[6].cells}
     assert given == {"float8_e4m3fn": "464", "float8_e4m3fnuz": "248−ε", "float8_e5m2": "61440−ε",
                      "float8_e5m2fnuz": "61440−ε"}  # fmt: skip
     for fmt in NUMERIC:
         if fmt.is_float and fmt.has_zero and fmt.bits < 32:
-            last, first = reference.overflow_edges(fmt)
+            last, first = teaching.overflow_edges(fmt)
             if fmt.saturates != "always":
                 over = {reference.encode(number, fmt, saturate=False) for number in (last, first)}
                 assert over == {fmt.max_code, fmt.inf_code if fmt.has_inf else fmt.nan_code}

@@ -125,7 +125,7 @@ def test_errors_says_its_rules_and_checks_them() -> None:
 @pytest.mark.parametrize("show", ["sum", "operation"])
 def test_arithmetic_names_tests_that_exist(show: str) -> None:
     shown = texts(healthy(page("arithmetic", show=show)))
-    name = "tests/reference/test_accumulation.py" if show == "sum" else "tests/reference/test_arithmetic.py"
+    name = "tests/teaching/test_accumulation.py" if show == "sum" else "tests/teaching/test_arithmetic.py"
     assert name in shown
     text = Path(__file__).parents[2].joinpath(name).read_text()
     assert "import numpy as np" in text

@@ -72,7 +72,7 @@ def get(x: Any, library: str) -> np.ndarray:
     return held.view(f"u{held.dtype.itemsize}")
 
 
-def carriers(fmt: Format, library: str) -> list[bool]:
+def storage_dtypes(fmt: Format, library: str) -> list[bool]:
     """Return the ways in which the library may hold the format: as codes, in a dtype of its own, or both."""
     if (fmt.is_float and fmt.bits < 16) or fmt.bits < 8:
         return [True]
@@ -110,12 +110,12 @@ def expected(codes: np.ndarray, values: np.ndarray, source: Format, target: Form
 
 
 def check(codes: np.ndarray, values: np.ndarray, source: Format, target: Format, library: str) -> None:
-    """Compare every option and every carrier with the oracle."""
+    """Compare every option and every storage dtype with the oracle."""
     for how in options(source, target):
         with np.errstate(all="ignore"):
             wanted = expected(codes, values, source, target, how)
         plan = make_plan(source, target, cast_rules(source, target, **how))
-        for as_codes in carriers(source, library):
+        for as_codes in storage_dtypes(source, library):
             x = put(codes, source, library, as_codes=as_codes)
             found = get(array_api_cast.cast_array(x, plan, namespace(library)), library)
             wrong = np.flatnonzero(found != wanted)

@@ -70,8 +70,8 @@ def put_in(array: np.ndarray, fmt: Format, library: Any) -> Any:
 
 
 def codes_of(result: Any, fmt: Format, library: Any) -> np.ndarray:
-    """Return the codes in a result, which must have the dtype that `carrier` says."""
-    assert result.dtype == lp.carrier(fmt, library)
+    """Return the codes in a result, which must have the dtype that `storage_dtype` says."""
+    assert result.dtype == lp.storage_dtype(fmt, library)
     if library is torch:
         result = result.view(getattr(torch, f"int{8 * result.element_size()}")).numpy()
     held = np.asarray(result)

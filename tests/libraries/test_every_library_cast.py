@@ -33,7 +33,7 @@ def test_cast(xp: Library, source: Format) -> None:
                 lambda x, t=targets: [lp.cast(x, target, source=xp.source_for(source)) for target in t], x
             )
             for target, got in zip(targets, results, strict=True):
-                assert got.dtype == lp.carrier(target, xp.namespace)
+                assert got.dtype == lp.storage_dtype(target, xp.namespace)
                 assert xp.same_place(got, x)
                 assert tuple(got.shape) == tuple(x.shape)
                 assert np.array_equal(xp.codes(got, target), lp.encode(codes, target, source=source)), target.name

@@ -47,7 +47,7 @@ def zero_points(fmt: Format, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def run(xp: Library, function: Any, formats: list[Format], arrays: list[np.ndarray], **options: Any) -> Any:
-    """Call an operator in a library; options that say what a carrier holds are left out where it says so itself."""
+    """Call an operator in a library; options that say what a dtype holds are left out where it says so itself."""
     said = {
         name: None if name.endswith("_format") and xp.own(lp.as_format(value)) else value
         for name, value in options.items()

@@ -40,7 +40,7 @@ def test_every_library_to_numpy_and_torch(xp: Library, fmt: Format) -> None:
         array, tensor = lp.to_numpy(x, xp.source_for(fmt)), lp.to_torch(x, xp.source_for(fmt))
         assert array.dtype == fmt.dtype
         assert np.array_equal(array.view(fmt.code_dtype), codes)
-        assert tensor.dtype == lp.carrier(fmt, torch)
+        assert tensor.dtype == lp.storage_dtype(fmt, torch)
         assert np.array_equal(other.codes(tensor, fmt), codes)
         bare = xp.wrap(codes)  # codes in unsigned integers, wherever they come from
         assert np.array_equal(lp.to_numpy(bare, fmt).view(fmt.code_dtype), codes)

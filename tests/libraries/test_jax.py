@@ -50,7 +50,7 @@ def test_64_bit_types_must_be_switched_on(name: str) -> None:
     with pytest.raises(TypeError, match=rf"JAX holds {name} only with its 64-bit types switched on: jax\.config"):
         lp.cast(x, name)
     with pytest.raises(TypeError, match="JAX holds"):
-        lp.carrier(name, jnp)
+        lp.storage_dtype(name, jnp)
     with pytest.raises(TypeError, match="JAX holds"):
         jax.jit(lambda v: lp.cast(v, name))(x)
     with jax.enable_x64(True):
@@ -67,7 +67,7 @@ def test_vmap(name: str) -> None:
     expected = _bits(lp.cast(x, name))
     for axis in (0, 1, 2):
         got = jax.vmap(lambda row: lp.cast(row, name), axis, axis)(x)
-        assert got.dtype == lp.carrier(name, jnp)
+        assert got.dtype == lp.storage_dtype(name, jnp)
         assert _bits(got) == expected
     if lp.as_format(name).bits in (4, 6):
         packed = jax.vmap(lambda row: lp.encode(row, name, packed=True))(x)
@@ -144,7 +144,7 @@ def test_keys_are_no_numbers() -> None:
 @pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits < 64], ids=lambda fmt: fmt.name)
 def test_jaxs_own_names_are_formats(fmt: lp.Format) -> None:
     assert lp.as_format(getattr(jnp, fmt.name)) is fmt
-    assert lp.cast(jnp.asarray(X), getattr(jnp, fmt.name)).dtype == lp.carrier(fmt, jnp)
+    assert lp.cast(jnp.asarray(X), getattr(jnp, fmt.name)).dtype == lp.storage_dtype(fmt, jnp)
 
 
 def test_arrays_off_the_host_are_converted_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +157,7 @@ def test_arrays_off_the_host_are_converted_on_it(monkeypatch: pytest.MonkeyPatch
     x, scale = jnp.asarray(values), np.linspace(0.1, 2, 6, dtype=np.float32)
     for to in ("float8_e4m3fn", "float6_e2m3fn", "int4", "bfloat16", "bool"):
         got = lp.cast(x, to)
-        assert (got.dtype, got.shape, got.devices()) == (lp.carrier(to, jnp), x.shape, x.devices())
+        assert (got.dtype, got.shape, got.devices()) == (lp.storage_dtype(to, jnp), x.shape, x.devices())
         assert lp.to_numpy(got, to).tobytes() == lp.cast(values, to).tobytes()
     assert np.array_equal(lp.encode(x, "int4", packed=True), lp.encode(values, "int4", packed=True))
     got = lp.quantize_linear(x, jnp.asarray(scale), axis=1, output_dtype="int4")

@@ -99,7 +99,7 @@ def test_off_the_host_takes_the_portable_path(target: Format, monkeypatch: pytes
         expected = lp.decode(expected, target, to="int8" if target.signed else "uint8").view(np.uint8)
     monkeypatch.setattr(cpu, "has_host_memory", lambda x: False)
     got = lp.cast(x, target)
-    assert got.dtype == lp.carrier(target, torch_namespace)
+    assert got.dtype == lp.storage_dtype(target, torch_namespace)
     assert _bits(got) == expected.tolist()
     back = lp.cast(got, "float32", source=target)
     monkeypatch.undo()

@@ -134,8 +134,8 @@ FUNCTIONS: dict[str, Row] = {
 }
 RETURN_NUMPY = {"to_numpy", "stochastic_bits"}
 WITHOUT_ARRAYS = {
-    "Format", "Quantized", "as_format", "build_info", "carrier", "convert", "explain", "finfo", "float_format",
-    "formats", "get_num_threads", "iinfo", "register", "set_num_threads",
+    "Format", "Quantized", "as_format", "build_info", "convert", "explain", "finfo", "float_format", "formats",
+    "get_num_threads", "iinfo", "register", "roundings", "set_num_threads", "storage_dtype",
 }  # fmt: skip
 CALLS: dict[str, Call] = {
     f"{name} {kind}": call

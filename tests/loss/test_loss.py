@@ -19,7 +19,7 @@ from lowprec.spec.formats import Format, Kind
 Array = np.ndarray[Any, Any]
 rng = np.random.default_rng(20261121)
 SOME = rng.standard_normal(60) * np.exp2(rng.integers(-12, 12, 60))
-ARRAYS = {
+ARRAYS: dict[str, Any] = {
     "float32": np.concatenate([SOME, [0.0, -0.0, np.nan, np.inf, -np.inf]]).astype(np.float32).reshape(13, 5),
     "float64, huge": SOME * 1e290,
     "float64, tiny": SOME * 1e-310,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Sequence
 
 import ml_dtypes
 import numpy as np
@@ -82,7 +83,7 @@ def edges(target: Format) -> np.ndarray:
     return np.concatenate([found, -found])
 
 
-def rules_of(mode: str) -> list[tuple[str, str]]:
+def rules_of(mode: str) -> Sequence[tuple[str, str]]:
     return (
         RULES
         if mode in ("nearest_even", "toward_positive", "stochastic_b")

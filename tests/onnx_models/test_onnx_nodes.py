@@ -82,5 +82,5 @@ def test_cast_in_the_oldest_opset_too(case: Any, tally: Counter[str]) -> None:
         array = numpy_helper.to_array(given)
         by_value = lp.cast(array, to, **attributes)
         assert by_value.shape == tuple(wanted.dims)
-        assert by_value.dtype == lp.carrier(to, np)
+        assert by_value.dtype == lp.storage_dtype(to, np)
         assert lp.encode(by_value, to, saturate=False).reshape(-1).tolist() == expected.tolist()

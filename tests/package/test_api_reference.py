@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.paths import ROOT
 
-MODULES = ("lowprec", "lowprec.checkpoints", "lowprec.loss", "lowprec.reference", "lowprec.onnx")
+MODULES = ("lowprec", "lowprec.checkpoints", "lowprec.loss", "lowprec.reference", "lowprec.teaching", "lowprec.onnx")
 CHECKS = {
     "GL01", "GL02", "GL03", "GL05", "GL06", "GL07", "GL08", "GL09", "GL10",  # layout, sections, a docstring at all
     "SS01", "SS02", "SS03", "SS04", "SS05", "SS06",  # the first line
@@ -39,7 +39,9 @@ def listed() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("name", MODULES)
 def test_the_index_lists_every_public_name_once(name: str) -> None:
     found = sorted(one for module, one in listed() if module == name)
-    assert found == sorted(module_of(name).__all__)
+    module = module_of(name)
+    late = ["open"] if name == "lowprec.checkpoints" else []  # public, and not in `__all__`
+    assert found == sorted([*module.__all__, *late])
 
 
 def test_the_index_lists_no_other_module() -> None:

@@ -30,20 +30,21 @@ onnx: Any = optional("onnx")
 PACKAGE = Path(lp.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PUBLIC = [
-    "Format", "absmax_scale", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "convert", "decode",
+    "Format", "absmax_scale", "as_format", "bitcast", "build_info", "cast", "cast_like", "convert", "decode",
     "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "float_format", "formats",
     "get_num_threads", "iinfo", "minmax_scale", "mx_dequantize", "mx_quantize", "nvfp4_dequantize", "nvfp4_quantize",
-    "pack", "quantize_linear", "register", "set_num_threads", "stochastic_bits", "to_numpy", "to_torch", "unpack",
+    "pack", "quantize_linear", "register", "roundings", "set_num_threads", "stochastic_bits", "storage_dtype",
+    "to_numpy", "to_torch", "unpack",
 ]  # fmt: skip
 
 
 def test_public_names() -> None:
     assert lp.__all__ == PUBLIC
-    assert all(getattr(lp, name).__doc__ for name in PUBLIC if name != "formats")
+    assert all(getattr(lp, name).__doc__ for name in PUBLIC if name not in ("formats", "roundings"))
     assert lp.__version__ == metadata.version("lowprec")
 
 
-@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in ("Format", "formats")])
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in ("Format", "formats", "roundings")])
 def test_docstrings_say_what_they_must(name: str) -> None:
     text = getattr(lp, name).__doc__
     assert ">>> " in text, "a doctest"
@@ -66,6 +67,7 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
     "_kernel_choice": {"_kernels"},
     "spec": {"_kernels"},  # for the floating-point mode alone
     "reference": {"spec"},
+    "teaching": {"spec", "reference"},
     "arrays": {"spec"},
     "plans": {"spec", "arrays"},
     "backends": {"spec", "arrays", "plans", "_kernels", "_kernel_choice"},
@@ -74,8 +76,30 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
     "onnx": {"spec", "arrays", "ops"},
     "conformance": {"spec", "reference", "plans", "backends", "ops", "_kernels"},
     "checkpoints": {"spec", "arrays", "plans", "backends", "ops", "loss"},
-    "cli": {"spec", "reference", "arrays", "backends", "ops", "loss", "checkpoints", "conformance", "__init__"},
-    "__init__": {"_kernel_choice", "spec", "reference", "arrays", "backends", "ops", "checkpoints"},
+    "cli": {
+        "spec",
+        "reference",
+        "teaching",
+        "arrays",
+        "backends",
+        "ops",
+        "loss",
+        "checkpoints",
+        "conformance",
+        "__init__",
+    },
+    "__init__": {
+        "_kernel_choice",
+        "spec",
+        "reference",
+        "teaching",
+        "arrays",
+        "backends",
+        "ops",
+        "loss",
+        "onnx",
+        "checkpoints",
+    },
     "__main__": {"cli"},
     "torch_ops": {"ops"},
 }
@@ -168,7 +192,8 @@ def test_no_import_runs_in_a_circle() -> None:
 
 
 def test_the_witnesses_share_no_arithmetic() -> None:
-    oracle = {f"reference.{path.stem}" for path in (PACKAGE / "reference").glob("*.py")} | {"reference"}
+    folders = ("reference", "teaching")
+    oracle = {f"{name}.{path.stem}" for name in folders for path in (PACKAGE / name).glob("*.py")} | {*folders}
     for path in MODULES:  # the oracle serves people and tests, never a conversion
         if _folder(path) in ("spec", "arrays", "plans", "backends", "ops", "loss", "onnx", "checkpoints"):
             assert not oracle & _imports(path), path.name

@@ -185,6 +185,6 @@ def test_the_bits_of_a_peer_are_compared(bench: Any) -> None:
     arrays = conversions.Arrays(conversions.BY_NAME["quantize float32 → int4 packed, tensor"], 1024)
     right, codes = arrays.expected_packed, arrays.expected
     assert peers._equal(right, arrays)
-    assert peers._equal(codes | 0xF0, arrays)  # upper bits of a carrier
+    assert peers._equal(codes | 0xF0, arrays)  # upper bits of a storage dtype
     assert not peers._equal(right ^ 1, arrays)
     assert not peers._equal(codes ^ 8, arrays)

@@ -20,7 +20,7 @@ def extension(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 LINKS = [
-    ("[a](formats.md#carriers)", "[a](formats.md#carriers)"),
+    ("[a](formats.md#storage-dtypes)", "[a](formats.md#storage-dtypes)"),
     ("[a](#here) [b](https://onnx.ai/x.html)", "[a](#here) [b](https://onnx.ai/x.html)"),
     ("[the glossary](../CONTRIBUTING.md#glossary)", "[the glossary](contributing.md#glossary)"),
     ("[README](../README.md)", "[README](readme.md)"),

@@ -33,7 +33,7 @@ def codes_of(x: Any) -> np.ndarray[Any, Any]:
 
 S1, S2 = np.zeros(1, np.uint8), np.zeros(2, np.uint8)
 E4, B4 = np.zeros(4, np.int8), np.zeros(4, np.uint8)
-ONE_OF = "`element` must be a float of up to 32 bits that has a zero, or int8"
+ONE_OF = "`to` must be a float of up to 32 bits that has a zero, or int8"
 FACTOR = "`global_scale` must be a positive finite float32"
 
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
@@ -46,7 +46,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: lp.mx_quantize(Z, "float8_e8m0fnu"), ValueError, ONE_OF),
     (lambda: lp.mx_quantize(Z, "int4"), ValueError, ONE_OF),
     (lambda: lp.mx_quantize(Z, "float64"), ValueError, ONE_OF),
-    (lambda: lp.mx_quantize(Z, "float5"), ValueError, "`element`"),
+    (lambda: lp.mx_quantize(Z, "float5"), ValueError, "`to`"),
     (lambda: lp.mx_quantize(Z, axis=2), ValueError, "`axis` must be an integer from -2 to 1; got 2"),
     (lambda: lp.mx_quantize(Z, axis=None), ValueError, "`axis` must be an integer from -2 to 1; got None"),
     (lambda: lp.mx_quantize(Z, axis=True), ValueError, "`axis` must be an integer from -2 to 1; got True"),
@@ -64,8 +64,8 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: lp.mx_quantize(Z, rounding="stochastic", seed=1, offset=-1), ValueError,
      "`offset` must be"),
     (lambda: lp.mx_quantize(Z, specials="zero"), ValueError, "`specials` must be one of nan, ignore; got 'zero'"),
-    (lambda: lp.mx_quantize(Z, "float8_e4m3fn", packed=True), ValueError, "`element`"),
-    (lambda: lp.mx_quantize(Z, "int8", packed=True), ValueError, "`element`"),
+    (lambda: lp.mx_quantize(Z, "float8_e4m3fn", packed=True), ValueError, "`to`"),
+    (lambda: lp.mx_quantize(Z, "int8", packed=True), ValueError, "`to`"),
     (lambda: lp.mx_quantize(Z, packed="yes"), ValueError, "`packed` must be True or False; got 'yes'"),
     (lambda: lp.mx_quantize(Z, swizzled=2), ValueError, "`swizzled` must be True or False; got 2"),
     (lambda: lp.mx_quantize(Z, out=np.zeros(4)), ValueError, "`out` must be a tuple of 2 arrays"),

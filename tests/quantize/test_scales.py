@@ -209,9 +209,9 @@ def test_the_largest_magnitudes_of_chunks_give_the_scales_of_the_whole() -> None
             parts = [largest_magnitudes(x[i : i + 8], axis=axis, block_size=block_size) for i in range(0, 40, 8)]
             largest = np.concatenate(parts) if block_size else np.max(parts, axis=0)
             got = scale_codes(largest, lp.formats["int8"], kept)
-            wanted = lp.absmax_scale(x, "int8", axis=axis, block_size=block_size, scale_format=fmt)
-            assert got.tobytes() == wanted.tobytes()
-            assert got.shape == wanted.shape
+            whole = lp.absmax_scale(x, "int8", axis=axis, block_size=block_size, scale_format=fmt)
+            assert got.tobytes() == whole.tobytes()
+            assert got.shape == whole.shape
     to, half = lp.formats["int8"], lp.formats["float16"]
     wanted = [scale_code(Fraction(float(a)), to, half, "floor") for a in largest.reshape(-1)[::997]]
     assert scale_codes(largest, to, half).reshape(-1)[::997].tolist() == wanted

@@ -301,7 +301,7 @@ def test_cuda_text(tmp_path_factory: pytest.TempPathFactory) -> None:
             _same(host(codes, program, codes.size), expected, codes, f"{source.name} to {target.name}")
 
 
-# ---- carriers
+# ---- storage dtypes
 
 
 def test_a_dtype_of_its_own_only_where_every_fact_agrees() -> None:
@@ -322,17 +322,17 @@ def test_a_dtype_of_its_own_only_where_every_fact_agrees() -> None:
     ]
     for fmt in others:
         assert fmt.dtype == f"u{fmt.storage_bits // 8}", fmt
-        assert lp.carrier(fmt, np) == fmt.dtype
-        assert lp.carrier(fmt, strict) in (strict.uint8, strict.uint16)
+        assert lp.storage_dtype(fmt, np) == fmt.dtype
+        assert lp.storage_dtype(fmt, strict) in (strict.uint8, strict.uint16)
 
 
 def test_torch_holds_codes_of_a_format_with_a_wrong_torch_name() -> None:
     torch = pytest.importorskip("torch")
     known = lp.formats["float8_e4m3fn"]
     fmt = Format(*(9 if name == "bias" else getattr(known, name) for name in Format.__match_args__))
-    assert (fmt.torch_name, lp.carrier(fmt, torch)) == ("float8_e4m3fn", torch.uint8)
+    assert (fmt.torch_name, lp.storage_dtype(fmt, torch)) == ("float8_e4m3fn", torch.uint8)
     assert lp.cast(torch.ones(2), fmt).tolist() == [0x48, 0x48]
-    assert lp.carrier(known, torch) == torch.float8_e4m3fn
+    assert lp.storage_dtype(known, torch) == torch.float8_e4m3fn
 
 
 def test_bitcast_to_a_custom_format() -> None:

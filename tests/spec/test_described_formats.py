@@ -53,7 +53,7 @@ def test_facts(facts: dict[str, Any], expected: tuple[object, ...]) -> None:
     assert (*found, info.has_negative_zero) == expected
     assert float(reference.decode(info.max_code, fmt)) == info.max
     assert (fmt.onnx_name, fmt.onnx_enum, fmt.since, fmt.torch_name) == (None,) * 4
-    assert info.dtype == lp.carrier(fmt, np) == (np.uint8 if fmt.bits <= 8 else np.uint16)
+    assert info.dtype == lp.storage_dtype(fmt, np) == (np.uint8 if fmt.bits <= 8 else np.uint16)
 
 
 @pytest.mark.parametrize(

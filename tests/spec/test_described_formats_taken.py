@@ -1,4 +1,4 @@
-"""Where a described format is taken: conversions, opsets, carriers, packing, torch, copies; ten thousand of them."""
+"""Where described formats are taken: conversions, opsets, storage dtypes, packing, torch, copies; ten thousand."""
 
 from __future__ import annotations
 
@@ -85,20 +85,20 @@ def test_quantization_to_more_than_8_bits() -> None:
         assert np.array_equal(np.asarray(back), expected.astype(np.float32), equal_nan=True)
 
 
-def test_carriers() -> None:
+def test_storage_dtypes() -> None:
     for xp in (np, strict):
-        assert lp.carrier(FMT, xp) == xp.uint8
-        assert lp.carrier(lp.float_format("wide", exponent_bits=5, mantissa_bits=4, nan="none"), xp) == xp.uint16
+        assert lp.storage_dtype(FMT, xp) == xp.uint8
+        assert lp.storage_dtype(lp.float_format("wide", exponent_bits=5, mantissa_bits=4, nan="none"), xp) == xp.uint16
     own = lp.float_format("float8_e3m4", exponent_bits=3, mantissa_bits=4)
-    assert lp.carrier(own, np) == ml_dtypes.float8_e3m4
-    assert lp.carrier(own, strict) == strict.uint8
-    assert lp.carrier(lp.float_format("float8_e4m3", **E4M3), np) == ml_dtypes.float8_e4m3
+    assert lp.storage_dtype(own, np) == ml_dtypes.float8_e3m4
+    assert lp.storage_dtype(own, strict) == strict.uint8
+    assert lp.storage_dtype(lp.float_format("float8_e4m3", **E4M3), np) == ml_dtypes.float8_e4m3
     fnuz = {**E4M3, "inf": False, "nan": "negative-zero"}
-    assert lp.carrier(lp.float_format("float8_e4m3b11fnuz", **fnuz, bias=11), np) == ml_dtypes.float8_e4m3b11fnuz
-    assert lp.carrier(lp.float_format("float8_e4m3b11fnuz", **fnuz, bias=10), np) == np.uint8
-    assert lp.carrier(lp.float_format("float8_e3m4", exponent_bits=3, mantissa_bits=4, inf=False), np) == np.uint8
+    assert lp.storage_dtype(lp.float_format("float8_e4m3b11fnuz", **fnuz, bias=11), np) == ml_dtypes.float8_e4m3b11fnuz
+    assert lp.storage_dtype(lp.float_format("float8_e4m3b11fnuz", **fnuz, bias=10), np) == np.uint8
+    assert lp.storage_dtype(lp.float_format("float8_e3m4", exponent_bits=3, mantissa_bits=4, inf=False), np) == np.uint8
     half = lp.float_format("half", exponent_bits=5, mantissa_bits=10)  # np.half is float16, of another name
-    assert lp.carrier(half, np) == np.uint16
+    assert lp.storage_dtype(half, np) == np.uint16
     y = lp.cast(X, half)
     assert y.dtype == np.uint16
     assert lp.decode(y, half).tolist()[:2] == [1.0, 0.0]
@@ -112,7 +112,7 @@ def test_packing(bits: int) -> None:
         assert np.array_equal(lp.unpack(lp.pack(codes, fmt), fmt, codes.size), codes)
         assert lp.encode(np.ones(8, np.float32), fmt, packed=True).size == bits
         return
-    message = f"`fmt` must be a 2-, 4- or 6-bit format to be packed; got binary{bits}p2sf of {bits} bits"
+    message = f"must be a 2-, 4- or 6-bit format to be packed; got binary{bits}p2sf of {bits} bits"
     with pytest.raises(ValueError, match=message):
         lp.pack(codes, fmt)
     with pytest.raises(ValueError, match=message):
@@ -148,7 +148,7 @@ def test_ten_thousand_formats_leave_nothing() -> None:
         for number in range(first, first + count):
             fmt = lp.float_format(f"passing{number}", exponent_bits=1 + number % 8, mantissa_bits=1 + number % 7)
             assert {fmt: lp.finfo(fmt).max}[fmt] == fmt.max
-            assert lp.carrier(fmt, np) == (np.uint8 if fmt.bits <= 8 else np.uint16)
+            assert lp.storage_dtype(fmt, np) == (np.uint8 if fmt.bits <= 8 else np.uint16)
 
     make(0, 7_000)
     gc.collect()

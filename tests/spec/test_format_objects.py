@@ -114,13 +114,13 @@ REFUSED = [
 def test_formats_that_no_loop_converts(fmt: Format, message: str) -> None:
     x, codes = np.ones(2, np.float32), np.ones(2, fmt.code_dtype)
     for one in (x, strict.asarray(x)):
-        with pytest.raises(ValueError, match=f"^`fmt` {message}"):
+        with pytest.raises(ValueError, match=f"^`to` {message}"):
             lp.encode(one, fmt)
         with pytest.raises(ValueError, match=f"^`to` {message}"):
             lp.cast(one, fmt)
     for one in (codes, strict.asarray(codes)):
         for to in ("float32", "float64", "bfloat16", "int8", "bool"):
-            with pytest.raises(ValueError, match=f"^`fmt` {message}"):
+            with pytest.raises(ValueError, match=f"^`source` {message}"):
                 lp.decode(one, fmt, to=to)
             with pytest.raises(ValueError, match=f"^`source` {message}"):
                 lp.cast(one, to, source=fmt)

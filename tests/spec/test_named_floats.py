@@ -74,24 +74,24 @@ def test_a_name_as_p3109s_are() -> None:
 
 
 X = np.float32([1, 2])
-ARRAYS: dict[str, Callable[[lp.Format], object]] = {
-    "to": lambda fmt: lp.cast(X, fmt),
-    "source": lambda fmt: lp.cast(np.uint32([1]), "float32", source=fmt),
-    "fmt": lambda fmt: lp.encode(X, fmt),
-    "x": lambda fmt: lp.dequantize_linear(np.uint32([1]), X[:1], source=fmt),
-    "output_dtype": lambda fmt: lp.quantize_linear(X, X[:1], output_dtype=fmt),
-    "precision": lambda fmt: lp.quantize_linear(X, X[:1], output_dtype="int8", precision=fmt),
-    "element": lambda fmt: lp.mx_quantize(np.ones((1, 32), np.float32), fmt),
-}
+ARRAYS: list[tuple[str, Callable[[lp.Format], object]]] = [
+    ("to", lambda fmt: lp.cast(X, fmt)),
+    ("source", lambda fmt: lp.cast(np.uint32([1]), "float32", source=fmt)),
+    ("to", lambda fmt: lp.encode(X, fmt)),
+    ("x", lambda fmt: lp.dequantize_linear(np.uint32([1]), X[:1], source=fmt)),
+    ("output_dtype", lambda fmt: lp.quantize_linear(X, X[:1], output_dtype=fmt)),
+    ("precision", lambda fmt: lp.quantize_linear(X, X[:1], output_dtype="int8", precision=fmt)),
+    ("to", lambda fmt: lp.mx_quantize(np.ones((1, 32), np.float32), fmt)),
+]
 
 
-@pytest.mark.parametrize("parameter", ARRAYS)
-def test_arrays_are_refused(parameter: str) -> None:
+@pytest.mark.parametrize(("parameter", "call"), ARRAYS)
+def test_arrays_are_refused(parameter: str, call: Callable[[lp.Format], object]) -> None:
     wide = lp.float_format("wide", exponent_bits=8, mantissa_bits=23, bias=100)
     for fmt, why in ((TF32, "tf32, which has 19 bits, more than 16"), (wide, "wide, which has 32 bits, more than 16")):
         assert why.endswith(why_not_converted(fmt))
         with pytest.raises(ValueError, match=f"`{parameter}` must have 16 bits or fewer, .* got {why}$"):
-            ARRAYS[parameter](fmt)
+            call(fmt)
 
 
 def test_32_bits_with_a_bias_of_its_own() -> None:
@@ -101,4 +101,4 @@ def test_32_bits_with_a_bias_of_its_own() -> None:
         assert reference.decode(code, fmt).number == expected
         assert reference.encode(expected, fmt) == code
     assert lp.finfo(fmt).max == float(np.finfo(np.float32).max) * 2.0**27
-    assert lp.carrier(fmt, np) == np.uint32
+    assert lp.storage_dtype(fmt, np) == np.uint32

@@ -100,7 +100,7 @@ def test_facts(name: str, first: float, largest: float, max_code: int, inf_code:
     assert (info.smallest_subnormal, info.max, info.max_code) == (first, largest, max_code)
     assert (info.inf_code, info.nan_code, info.has_negative_zero) == (inf_code, nan_code, False)
     assert info.min == (-largest if fmt.signed else 0.0)
-    assert info.dtype == lp.carrier(fmt, np) == np.dtype(np.uint8)
+    assert info.dtype == lp.storage_dtype(fmt, np) == np.dtype(np.uint8)
     assert (fmt.onnx_name, fmt.onnx_enum, fmt.since, fmt.torch_name) == (None,) * 4
 
 

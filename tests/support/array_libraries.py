@@ -80,7 +80,7 @@ class Library:
         return np.asarray(result)
 
     def codes(self, result: Any, fmt: Format) -> np.ndarray:
-        """Return the codes in a result that holds the format, after a look at the rest of the carrier."""
+        """Return the codes in a result that holds the format, after a look at the rest of the storage dtype."""
         found = self.unwrap(result)
         if not self.own(fmt) and fmt.is_integer:
             assert np.array_equal(found, extended(np.asarray(unsigned(found) & fmt.code_mask), fmt))

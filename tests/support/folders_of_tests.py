@@ -4,6 +4,7 @@ FOLDERS = {  # folder of the package -> the folders of tests that test it
     "_native": {"native", "cuda"},
     "spec": {"spec", "quantize"},
     "reference": {"reference"},
+    "teaching": {"teaching"},
     "arrays": {"libraries", "spec"},
     "plans": {"spec", "cast", "quantize"},
     "backends": {"native", "cuda", "libraries"},

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-INDEPENDENT = ("cast", "loss", "native", "quantize", "reference", "spec")
+INDEPENDENT = ("cast", "loss", "native", "quantize", "reference", "spec", "teaching")
 """Folders of tests whose result does not depend on packages that may be missing: with one of them, a test has a
 parameter of its own, or it is skipped without it."""
 

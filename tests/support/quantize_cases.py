@@ -59,7 +59,7 @@ def put(x: np.ndarray, fmt: Format) -> np.ndarray:
 
 def codes(array: np.ndarray, fmt: Format) -> np.ndarray:
     """Return the codes in an array of the format, which must have its dtype, and no bits above a narrow code."""
-    assert array.dtype == lp.carrier(fmt, np), (array.dtype, fmt)
+    assert array.dtype == lp.storage_dtype(fmt, np), (array.dtype, fmt)
     return np.asarray(array).view(fmt.code_dtype)
 
 

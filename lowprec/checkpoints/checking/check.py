@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...spec.arguments import as_flag
+from ...spec.option_names import ProgressName
 from ..containers.registry import open_container
 from ..containers.tensors import TensorReader
 from ..files.errors import FileError, NoCheckpointError
@@ -38,7 +39,7 @@ def check(
     values: bool = True,
     follow_links: bool = False,
     max_memory: int | str = "256M",
-    progress: str = "none",
+    progress: ProgressName = "none",
     part: bool = False,
 ) -> Findings:
     """Look for what an inference engine would misread in a quantized checkpoint.
@@ -119,7 +120,7 @@ def check(
         reader.close()
 
 
-def _findings(subject: Subject, values: bool, progress: str) -> Iterator[Finding]:
+def _findings(subject: Subject, values: bool, progress: ProgressName) -> Iterator[Finding]:
     for look in CHECKS:
         yield from look(subject)
     if values:

@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ...spec.formats import Format
+from ...arrays.libraries import format_of, namespace
+from ...spec.arguments import shown
+from ...spec.formats import Format, as_format
+from ...spec.old_names import renamed
 from ..files.atomic_output import Staging
 from ..files.errors import BROKEN_ZIP, FileError, reason
 from ..files.renaming import rename_file
@@ -44,14 +47,20 @@ def read_npy(path: Path, source: Format | None = None) -> tuple[Array, Format]:
         raise FileError(f"{path}: must be a readable .npy file; {error}") from None
 
 
-def read_array(path: Path, source: Format | None = None) -> tuple[Array, Format]:
+def _as_path(path: object) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"`path` must be a path, as text or os.PathLike; got {shown(path)}")
+    return Path(path)
+
+
+def read_array(path: str | os.PathLike[str], source: object = None) -> tuple[Array, Format]:
     """Read an .npy file, mapped into memory, or the one array of an .npz archive.
 
     Parameters
     ----------
-    path : Path
+    path : path
         The file; its content decides which of the two it is.
-    source : Format, optional
+    source : str, int, dtype or Format, optional
         The format of codes that the file does not name.
 
     Returns
@@ -65,23 +74,25 @@ def read_array(path: Path, source: Format | None = None) -> tuple[Array, Format]
     ------
     FileError
         If the file cannot be read, does not name the format of its codes, or is an archive of several arrays.
+    TypeError, ValueError
+        If `path` is no path, or `source` no format.
 
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
     >>> import numpy as np
     >>> import lowprec as lp
     >>> from lowprec.checkpoints import read_array, write_array
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_array(Path(folder, "x.npz"), np.array([0x38, 0xFF], np.uint8), lp.formats["float8_e4m3fn"])
-    ...     codes, fmt = read_array(Path(folder, "x.npz"))
+    ...     write_array(f"{folder}/x.npz", np.array([0x38, 0xFF], np.uint8), "float8_e4m3fn")
+    ...     codes, fmt = read_array(f"{folder}/x.npz")
     >>> fmt.name, lp.decode(codes, fmt).tolist()
     ('float8_e4m3fn', [1.0, nan])
     """
+    path, held = _as_path(path), None if source is None else as_format(source, parameter="source")
     if not is_archive(path):
-        return read_npy(path, source)
-    arrays = list(itertools.islice(read_members(path, source), 2))
+        return read_npy(path, held)
+    arrays = list(itertools.islice(read_members(path, held), 2))
     if len(arrays) != 1:
         raise FileError(f"{path}: must hold one array; it holds {'more' if arrays else 'none'}")
     name, array, fmt = arrays[0]
@@ -126,26 +137,36 @@ def read_members(path: Path, source: Format | None = None) -> Iterator[tuple[str
             try:
                 check_size(path, info)
                 member: tuple[str, Array | None, Format | str] = (name, *_read_member(archive, info, source))
+            except FileError:
+                raise
             except (*BROKEN_ZIP, TypeError) as error:
                 member = name, None, reason(error)
             yield member
 
 
-def write_array(path: Path, array: Array, fmt: Format, *, overwrite: bool = True) -> None:
+@renamed(fmt="to")
+def write_array(path: str | os.PathLike[str], array: Array, to: object, *, overwrite: bool = True) -> None:
     """Write one array to an .npy or .npz file, atomically.
 
     Parameters
     ----------
-    path : Path
+    path : path
         Links are followed. An .npy file takes formats that NumPy has a dtype for, and codes of described formats, which
         it does not name; an .npz archive takes every format, as unsigned codes where NumPy has none, with the name or
         the description in the comment of the member.
     array : numpy.ndarray
         Values in the format's dtype, or codes.
-    fmt : Format
+    to : str, int, dtype or Format
         Its format.
     overwrite : bool
         Replace an existing file.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written, or is an .npy file that cannot hold the format.
+    TypeError, ValueError
+        If `path` is no path, `to` no format, or `array` no NumPy array of its codes or values.
 
     Examples
     --------
@@ -153,11 +174,15 @@ def write_array(path: Path, array: Array, fmt: Format, *, overwrite: bool = True
     >>> import lowprec as lp
     >>> codes = lp.encode(np.array([0.5, -2.0]), "float6_e2m3fn")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_array(Path(folder) / "x.npz", codes, lp.formats["float6_e2m3fn"])
+    ...     write_array(f"{folder}/x.npz", codes, "float6_e2m3fn")
     ...     [entry] = lp.checkpoints.inspect(f"{folder}/x.npz")
     >>> entry.format, entry.shape
     ('float6_e2m3fn', (2,))
     """
+    path, fmt = _as_path(path), as_format(to, parameter="to")
+    if namespace(array, "array") is not np:
+        raise TypeError(f"`array` must be a NumPy array; got one of {namespace(array, 'array').__name__}")
+    format_of(array.dtype, fmt, ("array", "to"))
     real = Path(os.path.realpath(path))
     content = np.asarray(array, array.dtype.newbyteorder("="), order="C")
     content = content.reshape(-1).view(np.uint8)

@@ -89,6 +89,8 @@ class Folder:
         self.path = path
         try:
             self._files = {entry.name: entry for entry in files_in(path, follow=follow_links)}
+        except FileError:
+            raise
         except OSError as error:
             raise FileError(f"{path}: {reason(error)}") from None
         names = list(self._files)

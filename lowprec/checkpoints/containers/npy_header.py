@@ -71,7 +71,7 @@ def _read_header(stream: IO[bytes]) -> _Header:
     return _parse(text.decode("utf-8" if start[6] == 3 else "latin-1", "replace"))
 
 
-def _carrier(descr: object) -> tuple[np.dtype[Any], bool]:
+def _storage(descr: object) -> tuple[np.dtype[Any], bool]:
     """Return the dtype of the elements, and whether the header leaves open which format they are.
 
     NumPy writes the dtypes of ml_dtypes as ``<V1``, ``<V2`` and ``<f1``, and cannot read the last. Where one format
@@ -115,7 +115,7 @@ class Elements:
 def find_elements(stream: IO[bytes], size: int) -> Elements:
     """Read the header of an .npy file of so many bytes; raise ValueError or TypeError unless it fits them."""
     fields = _read_header(stream)
-    dtype, is_open = _carrier(fields.descr)
+    dtype, is_open = _storage(fields.descr)
     elements = Elements(dtype, is_open, fields.fortran, fields.shape, stream.tell())
     if elements.nbytes != size - elements.offset:
         raise ValueError(f"its header asks for {elements.nbytes} bytes of elements, it has {size - elements.offset}")

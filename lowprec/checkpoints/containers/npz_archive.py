@@ -152,6 +152,8 @@ class NpzArchive:
                         raise ValueError(f"member {ascii(info.filename)[:80]} is encrypted")
                     check_size(path, info)
                 self.tensors = [_read_member(path, index, archive, source) for index in range(len(infos))]
+        except FileError:
+            raise
         except BROKEN_ZIP as error:
             raise FileError(f"{path}: must be a readable .npz archive; {reason(error)}") from None
 

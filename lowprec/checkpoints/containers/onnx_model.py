@@ -125,6 +125,8 @@ class OnnxModel:
             self._inner_names: list[str | None] = []
             self._add_inner(limits)
             self._inside = set(self._inner_names)
+        except FileError:
+            raise
         except OSError as error:
             raise FileError(f"{path}: {reason(error)}") from None
         except (ValueError, RecursionError) as error:

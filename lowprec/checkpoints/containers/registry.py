@@ -118,6 +118,8 @@ def open_container(
             raise FileError(f"{path}: must be a regular file or a folder")
         else:
             container = _type_of(path).open(path, options)
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(f"{path}: {reason(error)}") from None
     except ValueError as error:  # a name with a null byte

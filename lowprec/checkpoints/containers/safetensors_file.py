@@ -237,6 +237,8 @@ class SafetensorsFile:
         self.path = path
         try:
             self.metadata, self.tensors = _parse(path, limits)
+        except FileError:
+            raise
         except OSError as error:
             raise FileError(f"{path}: {reason(error)}") from None
         except (_RefusedError, ValueError) as error:

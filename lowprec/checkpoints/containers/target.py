@@ -48,6 +48,8 @@ def _named(target: Path) -> Iterator[None]:
     """Turn the errors of the operating system into ones that name the target."""
     try:
         yield
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(f"{target}: {reason(error)}") from None
     except ValueError as error:  # a name with a null byte

@@ -135,6 +135,8 @@ class TensorReader:
                 self._from_member(memoryview(buffer), location, at)
             else:
                 self._from_region(memoryview(buffer), location, at)
+        except FileError:
+            raise
         except BROKEN_ZIP as error:
             raise FileError(f"{location.path}: cannot be read; {reason(error)}") from None
 

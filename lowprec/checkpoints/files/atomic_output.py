@@ -65,6 +65,8 @@ class Staging:
         """Create all files at their full length, with all of their bytes but those of tensors."""
         try:
             self._inner = self._prepare()
+        except FileError:
+            raise
         except OSError as error:
             raise self._cannot(error) from None
         try:
@@ -84,7 +86,7 @@ class Staging:
                 shutil.copymode(source, copy)
         except BaseException as error:
             self.__exit__(type(error), error, None)
-            if isinstance(error, OSError):
+            if isinstance(error, OSError) and not isinstance(error, FileError):
                 raise self._cannot(error) from None
             raise
         return self
@@ -124,6 +126,8 @@ class Staging:
                 for name in names:
                     sync(Path(folder, name))
                 sync(Path(folder))
+        except FileError:
+            raise
         except OSError as error:
             raise self._cannot(error) from None
 
@@ -137,6 +141,8 @@ class Staging:
         except FileExistsError as error:
             name = error.filename2 or error.filename
             raise FileError(f"{name}: was written by another process meanwhile") from None
+        except FileError:
+            raise
         except OSError as error:
             raise self._cannot(error) from None
 

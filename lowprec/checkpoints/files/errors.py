@@ -25,8 +25,26 @@ RuntimeError stands for the last two: for a password, and (a subclass of it) for
 """
 
 
-class FileError(Exception):
-    """A file that cannot be read or written; the message is one line that names it."""
+class FileError(OSError):
+    """A file that cannot be read, written or converted; the message is one line that names it.
+
+    A file that is missing, broken, of another kind than its name says, or in the way. The attributes of OSError are
+    None: what the system said is in the message.
+
+    Parameters
+    ----------
+    message : str
+        The line.
+
+    Examples
+    --------
+    >>> import lowprec as lp
+    >>> try:
+    ...     checkpoint = lp.checkpoints.open("missing.safetensors")
+    ... except OSError as error:
+    ...     print(isinstance(error, lp.checkpoints.FileError), error)
+    True missing.safetensors: No such file or directory
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message.rstrip())  # a name or a value in it may be cut at a blank

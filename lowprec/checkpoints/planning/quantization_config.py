@@ -115,6 +115,8 @@ def _read(path: Path) -> str:
             raise FileError(f"{path}: has more than {LARGEST} bytes")
         text = path.read_bytes().decode("utf-8")
         value = json.loads(text)
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(f"{path}: {reason(error)}") from None
     except UnicodeDecodeError as error:

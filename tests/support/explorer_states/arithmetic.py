@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from lowprec.explorer.page_states import FLOATS, Arithmetic
 from lowprec.explorer.views.accumulation import FACTORS, PRODUCTS, TERMS
 from lowprec.explorer.views.arithmetic import EXAMPLES, ROUNDED
-from lowprec.reference.accumulation import METHODS
-from lowprec.reference.arithmetic import OPERATIONS
+from lowprec.teaching.accumulation import METHODS
+from lowprec.teaching.arithmetic import OPERATIONS
 
 from .described import CONVERTED
 

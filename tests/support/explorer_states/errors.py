@@ -8,7 +8,7 @@ from dataclasses import replace
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import FORMAT_NAMES, Errors
 from lowprec.explorer.views.errors import ROUNDINGS, presets
-from lowprec.reference.error_curve import MEASURES
+from lowprec.teaching.error_curve import MEASURES
 
 from .described import CONVERTED
 

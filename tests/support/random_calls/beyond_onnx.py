@@ -107,7 +107,7 @@ def quantize_beyond_onnx(rng: Rng) -> Call:
     else:
         saturate = options.get("saturate", True)
         codes = quantized(numbers, factor, None, target, precision=working, saturate=saturate)
-    expected = [Expected(codes, lp.carrier(target, np))]
+    expected = [Expected(codes, lp.storage_dtype(target, np))]
     call = Call(lp.quantize_linear, (x.array, scale), kwargs, [x, *placed], expected, elements=codes.size)
     return with_out(rng, call)
 

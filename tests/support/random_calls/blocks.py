@@ -123,7 +123,7 @@ def mx_quantize(rng: Rng) -> Call:
 def _quantized(rng: Rng, function: Any, what: tuple[Placed, Format], options: dict[str, Any], found: Any) -> Call:
     (x, element), (elements, scales, whole) = what, found
     scale_format = as_format("float8_e8m0fnu" if whole is None else "float8_e4m3fn")
-    kwargs, dtype = dict(options), lp.carrier(element, np)
+    kwargs, dtype = dict(options), lp.storage_dtype(element, np)
     if element.bits in (2, 4, 6) and rng.random() < 0.3:
         kwargs["packed"], elements, dtype = True, packed_bytes(elements, element.bits), np.dtype(np.uint8)
     if rng.random() < 0.2:

@@ -19,7 +19,7 @@ from support.random_calls.casts import draw_stored, spelled
 from support.random_calls.memory import Array, place
 from support.random_calls.values import draw_codes, draw_format, draw_shape
 
-__all__ = ["as_format", "carrier", "error_statistics", "finfo", "iinfo", "saturates", "to_numpy"]
+__all__ = ["as_format", "storage_dtype", "error_statistics", "finfo", "iinfo", "saturates", "to_numpy"]
 
 Rng = np.random.Generator
 _FEW = 200
@@ -36,14 +36,14 @@ def as_format(rng: Rng) -> Call:
     return Call(lp.as_format, (spelled(rng, fmt),), {}, verify=lambda got: _expect("the format", got is fmt, True))
 
 
-def carrier(rng: Rng) -> Call:
-    """Draw a call of `carrier`: a dtype as wide as the codes are stored."""
+def storage_dtype(rng: Rng) -> Call:
+    """Draw a call of `storage_dtype`: a dtype as wide as the codes are stored."""
     fmt = draw_format(rng)
 
     def verify(got: Any) -> None:
         _expect("the width", got.itemsize, max(1, 1 << max(0, (fmt.bits - 1).bit_length() - 3)))
 
-    return Call(lp.carrier, (spelled(rng, fmt), np), {}, verify=verify)
+    return Call(lp.storage_dtype, (spelled(rng, fmt), np), {}, verify=verify)
 
 
 def _finite(fmt: Format) -> list[Fraction]:

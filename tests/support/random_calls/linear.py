@@ -77,7 +77,7 @@ def quantize_linear(rng: Rng) -> Call:
         values = draw_codes(rng, types.x, shape).view(types.x.dtype)
     x, xs = _put(rng, values, types.x)
     codes = quantize_cases.expect_quantized(xs, scales, zeros, types, options)
-    dtype: Any = lp.carrier(types.y, np)
+    dtype: Any = lp.storage_dtype(types.y, np)
     kwargs = dict(options)
     if types.y.bits in (2, 4, 6) and rng.random() < 0.3:
         kwargs["packed"], codes, dtype = True, packed_bytes(codes, types.y.bits), np.dtype(np.uint8)

@@ -6,9 +6,9 @@ import math
 from bisect import bisect_left, bisect_right
 from fractions import Fraction
 
+from ..reference.exact_values import Value, finite_count, magnitude_of
 from ..spec.formats import Format, Kind, as_format
 from ..spec.opset_rules import NEWEST, check_type
-from .exact_values import Value, finite_count, magnitude_of
 
 __all__ = ["values_between"]
 

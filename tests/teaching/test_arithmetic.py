@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lowprec as lp
-from lowprec import reference
+from lowprec import reference, teaching
 from lowprec.reference.exact_values import Value
 from lowprec.spec.formats import NUMERIC, Format
 from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC
@@ -47,7 +47,7 @@ def test_nearest_even_is_numpys(name: str, operation: str) -> None:
         found = PYTHON[operation](a.view(fmt.dtype), b.view(fmt.dtype))
     assert found.dtype == fmt.dtype
     for left, right, theirs in zip(a.tolist(), b.tolist(), found.view(fmt.code_dtype).tolist(), strict=True):
-        ours = reference.operate(operation, [reference.decode(code, fmt) for code in (left, right)], fmt)
+        ours = teaching.operate(operation, [reference.decode(code, fmt) for code in (left, right)], fmt)
         value = reference.decode(theirs, fmt)
         if value.special == "nan":  # whose sign is not defined
             assert ours.value.special == "nan"
@@ -100,7 +100,7 @@ def test_every_rounding_by_search(name: str) -> None:
         if not values[0] <= exact <= values[-1]:
             continue
         for rounding in DETERMINISTIC:
-            found = reference.operate(operation, (a, b), fmt, rounding=rounding)
+            found = teaching.operate(operation, (a, b), fmt, rounding=rounding)
             assert found.exact.number == exact
             assert found.value.number == by_search(exact, values, rounding), (operation, a, b, rounding)
             assert found.lost == exact - found.value.number
@@ -108,11 +108,11 @@ def test_every_rounding_by_search(name: str) -> None:
 
 def test_a_fused_multiply_add_is_rounded_once() -> None:
     a, c = Fraction(1) + Fraction(1, 2**10), Fraction(-1) - Fraction(2, 2**10)
-    assert reference.operate("fused_multiply_add", (a, a, c), "float16").value.number == Fraction(1, 2**20)
-    twice = reference.operate("multiply", (a, a), "float16").value
-    assert reference.operate("add", (twice, c), "float16").value.number == 0
+    assert teaching.operate("fused_multiply_add", (a, a, c), "float16").value.number == Fraction(1, 2**20)
+    twice = teaching.operate("multiply", (a, a), "float16").value
+    assert teaching.operate("add", (twice, c), "float16").value.number == 0
     with pytest.raises(ValueError, match="must be 3 numbers for fused_multiply_add; got 2"):
-        reference.operate("fused_multiply_add", (a, a), "float16")
+        teaching.operate("fused_multiply_add", (a, a), "float16")
 
 
 SPECIAL = [  # IEEE 754-2019, 6.1 to 6.3, 7.2 and 7.3
@@ -130,45 +130,45 @@ SPECIAL = [  # IEEE 754-2019, 6.1 to 6.3, 7.2 and 7.3
 @pytest.mark.parametrize(("operation", "a", "b", "expected"), SPECIAL)
 def test_special_values(operation: str, a: str, b: str, expected: str) -> None:
     for fmt in ("float16", "bfloat16", "float64"):
-        assert str(reference.operate(operation, (a, b), fmt).value) == expected
+        assert str(teaching.operate(operation, (a, b), fmt).value) == expected
 
 
 def test_the_sign_of_a_zero_sum() -> None:
     for rounding in ROUNDINGS:
         seed = 1 if rounding in STOCHASTIC else None
         for a, b in (("1", "-1"), ("-0", "0"), ("0", "-0")):
-            found = reference.operate("add", (a, b), "float16", rounding=rounding, seed=seed)
+            found = teaching.operate("add", (a, b), "float16", rounding=rounding, seed=seed)
             assert found.code == (0x8000 if rounding == "toward_negative" else 0), rounding
-        assert reference.operate("add", (0, 0), "float16", rounding=rounding, seed=seed).code == 0
-        fused = reference.operate("fused_multiply_add", (2, "0.5", -1), "float16", rounding=rounding, seed=seed)
+        assert teaching.operate("add", (0, 0), "float16", rounding=rounding, seed=seed).code == 0
+        fused = teaching.operate("fused_multiply_add", (2, "0.5", -1), "float16", rounding=rounding, seed=seed)
         assert fused.code == (0x8000 if rounding == "toward_negative" else 0)
-    assert reference.operate("add", (1, -1), "float8_e4m3fnuz", rounding="toward_negative").code == 0  # it has no -0
+    assert teaching.operate("add", (1, -1), "float8_e4m3fnuz", rounding="toward_negative").code == 0  # it has no -0
 
 
 def test_a_fused_multiply_add_of_special_values() -> None:
     for operands, expected in ((("0", "inf", "1"), "nan"), (("inf", "1", "-inf"), "nan"), (("inf", "1", "1"), "inf"),
                                (("-0", "1", "-0"), "-0"), (("nan", "1", "1"), "nan")):  # fmt: skip
-        assert str(reference.operate("fused_multiply_add", operands, "float32").value) == expected
+        assert str(teaching.operate("fused_multiply_add", operands, "float32").value) == expected
 
 
 def test_overflow_and_formats_without_special_values() -> None:
-    assert reference.operate("add", (240, 240), "float8_e4m3fn").code == 0x7E
-    assert reference.operate("add", (240, 240), "float8_e4m3fn", overflow="ovf_inf").code == 0x7F
-    assert reference.operate("add", (60000, 60000), "float16").value.special == "inf"
-    assert reference.operate("add", (60000, 60000), "float16", rounding="toward_zero").value.number == 65504
-    assert reference.operate("divide", (-1, 0), "float4_e2m1fn").code == 0xF  # neither Inf nor NaN: the largest
-    assert reference.operate("divide", (0, 0), "float4_e2m1fn").value.number == 0
-    assert reference.operate("subtract", (1, 2), "binary6p3ue").code == 0  # no sign
-    assert reference.operate("subtract", (1, 2), "binary6p3ue", overflow="ovf_inf").value.special == "nan"
+    assert teaching.operate("add", (240, 240), "float8_e4m3fn").code == 0x7E
+    assert teaching.operate("add", (240, 240), "float8_e4m3fn", overflow="ovf_inf").code == 0x7F
+    assert teaching.operate("add", (60000, 60000), "float16").value.special == "inf"
+    assert teaching.operate("add", (60000, 60000), "float16", rounding="toward_zero").value.number == 65504
+    assert teaching.operate("divide", (-1, 0), "float4_e2m1fn").code == 0xF  # neither Inf nor NaN: the largest
+    assert teaching.operate("divide", (0, 0), "float4_e2m1fn").value.number == 0
+    assert teaching.operate("subtract", (1, 2), "binary6p3ue").code == 0  # no sign
+    assert teaching.operate("subtract", (1, 2), "binary6p3ue", overflow="ovf_inf").value.special == "nan"
 
 
 def test_a_format_without_zero_has_no_sign_to_lose() -> None:
     """1 - 2 is below its range: not 1, which a conversion of -1 gives."""
     for a, b in ((1, 2), (1, 1)):
-        assert reference.operate("subtract", (a, b), "float8_e8m0fnu").value == Value(Fraction(1, 2**127))
-        assert reference.operate("subtract", (a, b), "float8_e8m0fnu", overflow="ovf_inf").value.special == "nan"
-    assert reference.operate("add", (1, 2), "float8_e8m0fnu").value.number == 2  # a tie: 2 has the code 80, 4 has 81
-    assert reference.operate("add", (2, 4), "float8_e8m0fnu").value.number == 8
+        assert teaching.operate("subtract", (a, b), "float8_e8m0fnu").value == Value(Fraction(1, 2**127))
+        assert teaching.operate("subtract", (a, b), "float8_e8m0fnu", overflow="ovf_inf").value.special == "nan"
+    assert teaching.operate("add", (1, 2), "float8_e8m0fnu").value.number == 2  # a tie: 2 has the code 80, 4 has 81
+    assert teaching.operate("add", (2, 4), "float8_e8m0fnu").value.number == 8
 
 
 @pytest.mark.parametrize("fmt", FLOATS, **BY_NAME)
@@ -176,7 +176,7 @@ def test_a_stochastic_rounding_takes_the_random_number_of_its_place(fmt: Format)
     codes = codes_of(fmt, 6)
     for n, (a, b) in enumerate(itertools.product(codes, codes)):
         operands = [reference.decode(code, fmt) for code in (a, b)]
-        found = reference.operate("add", operands, fmt, rounding="stochastic", seed=5, random_bits=8, offset=n)
+        found = teaching.operate("add", operands, fmt, rounding="stochastic", seed=5, random_bits=8, offset=n)
         if found.exact.special or (found.exact.negative and not fmt.has_zero):
             continue
         word = reference.random_word(5, n, 8)
@@ -186,8 +186,8 @@ def test_a_stochastic_rounding_takes_the_random_number_of_its_place(fmt: Format)
 
 def test_what_is_no_operation() -> None:
     with pytest.raises(ValueError, match="`name` must be one of add, subtract"):
-        reference.operate("power", (1, 2), "float16")
+        teaching.operate("power", (1, 2), "float16")
     with pytest.raises(ValueError, match="`fmt` must be a float format; got int8"):
-        reference.operate("add", (1, 2), "int8")
+        teaching.operate("add", (1, 2), "int8")
     with pytest.raises(ValueError, match="`operands` must be a decimal"):
-        reference.operate("add", (1, "two"), "float16")
+        teaching.operate("add", (1, "two"), "float16")

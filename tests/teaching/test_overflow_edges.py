@@ -10,10 +10,10 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.reference import overflow_edge, overflow_edges
 from lowprec.spec.format_spelling import float_format_spelled
 from lowprec.spec.formats import NUMERIC
 from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC
+from lowprec.teaching import overflow_edge, overflow_edges
 
 FIXED = tuple(name for name in ROUNDINGS if name not in STOCHASTIC)
 # From the largest value and the one that would follow it, by hand: e4m3fn 448 (code even) and 480, e5m2 57344 (odd)

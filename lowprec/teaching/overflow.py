@@ -5,11 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from ..reference.exact_values import finite_count, magnitude_of
+from ..reference.rounding import Place, goes_away
 from ..spec.arguments import shown
 from ..spec.formats import as_format
+from ..spec.option_names import RoundingName
 from ..spec.rounding_rules import STOCHASTIC, RoundingOptions, check_rounding
-from .exact_values import finite_count, magnitude_of
-from .rounding import Place, goes_away
 
 __all__ = ["OverflowEdge", "overflow_edge", "overflow_edges"]
 
@@ -24,7 +25,7 @@ class OverflowEdge(NamedTuple):
     overflows: bool
 
 
-def overflow_edge(fmt: object, *, rounding: str | None = None) -> OverflowEdge:
+def overflow_edge(fmt: object, *, rounding: RoundingName | None = None) -> OverflowEdge:
     """Return the positive number at which a float format begins to overflow.
 
     Above it a number rounds beyond the largest value, below it to the largest value or a smaller one. What then becomes
@@ -76,7 +77,7 @@ def overflow_edge(fmt: object, *, rounding: str | None = None) -> OverflowEdge:
     return OverflowEdge((largest + beyond) / 2, half) if rest else OverflowEdge(beyond, True)
 
 
-def overflow_edges(fmt: object, *, rounding: str | None = None) -> tuple[Fraction, Fraction]:
+def overflow_edges(fmt: object, *, rounding: RoundingName | None = None) -> tuple[Fraction, Fraction]:
     """Return the last positive number that does not overflow and the first that does, of those with 53 bits.
 
     They are next to each other among the numbers of 53 significant bits and any exponent: float64 numbers, where these

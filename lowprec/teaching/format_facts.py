@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from ..reference.exact_cast import ulp
+from ..reference.exact_values import Value, bracket, decode, finite_count, magnitude_of
+from ..reference.number_text import binade_of, code_text, number_text
 from ..spec.formats import Format, Kind, NaNRule, as_format
 from ..spec.opset_rules import NEWEST, check_type
-from .exact_cast import ulp
-from .exact_values import Value, bracket, decode, finite_count, magnitude_of
-from .number_text import binade_of, code_text, number_text
 from .value_counts import values_between
 
 __all__ = ["FormatFacts", "RangeEnd", "format_facts"]

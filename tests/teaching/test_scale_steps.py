@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lowprec import reference
-from lowprec.reference import linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
+from lowprec.teaching import linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
 
 RULES = ("floor", "ceil", "rceil", "even", "nearest")
 ELEMENTS = ("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e4m3fn", "float8_e5m2", "int8", "binary6p3se")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from ..reference.number_text import binade_of
 from ..spec.formats import Kind
 from .format_facts import format_facts
-from .number_text import binade_of
 
 __all__ = ["Binade", "binades"]
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from ..reference.exact_cast import rules_for
+from ..reference.exact_values import Value
+from ..reference.rounding import lots_for_upper, place_of
 from ..spec.formats import Format, Kind, as_format
 from ..spec.opset_rules import NEWEST, CastRules
+from ..spec.option_names import OverflowName, RoundingName, RoundModeName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, RoundingOptions
 from .error_pieces import ErrorPiece, Side, results_of, ulp_at
-from .exact_cast import rules_for
-from .exact_values import Value
-from .rounding import lots_for_upper, place_of
 
 __all__ = ["MEASURES", "ErrorCurve", "ErrorPiece", "ErrorPoint", "LargestError", "error_curve"]
 
@@ -195,10 +196,10 @@ def error_curve(
     /,
     *,
     saturate: bool = True,
-    round_mode: str | None = None,
+    round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     most: int = 240,
 ) -> ErrorCurve:

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from lowprec import reference
-from lowprec.reference import ResultError, error_of
+from lowprec import teaching
+from lowprec.teaching import ResultError, error_of
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_units_of_float64_are_those_of_math() -> None:
         found = error_of(x, result, "float64")
         assert found.absolute == difference
         assert found.ulps == difference / Fraction(math.ulp(x))
-        assert found.relative == difference / abs(Fraction(x)) == reference.relative_error(result, x)
+        assert found.relative == difference / abs(Fraction(x)) == teaching.relative_error(result, x)

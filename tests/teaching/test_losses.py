@@ -10,9 +10,9 @@ import pytest
 from support.custom_formats import SMALL
 
 import lowprec as lp
-from lowprec import reference
+from lowprec import reference, teaching
 from lowprec.explorer.format_names import format_named
-from lowprec.reference.losses import LOSSES
+from lowprec.reference.loss_sentences import LOSSES
 from lowprec.reference.number_text import number_text
 from lowprec.spec.formats import NUMERIC, Format, Kind
 from lowprec.spec.rounding_rules import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC
@@ -82,8 +82,8 @@ E4M3, FNUZ, E8M0 = "float8_e4m3fn", "float8_e4m3fnuz", "float8_e8m0fnu"
 )  # fmt: skip
 def test_sentences(x: str, name: str, options: dict[str, str], kinds: str, sentence: str) -> None:
     explanation = lp.explain(x, name, **options)
-    assert reference.lost(explanation) == sentence
-    assert ", ".join(loss.kind for loss in reference.losses(explanation)) == kinds
+    assert teaching.lost(explanation) == sentence
+    assert ", ".join(loss.kind for loss in teaching.losses(explanation)) == kinds
 
 
 DESCRIBED = [*SMALL[::11], *map(format_named, (
@@ -95,7 +95,7 @@ FORMATS = [*NUMERIC, *DESCRIBED]
 
 
 def numbers_of(fmt: Format) -> list[str]:
-    facts = reference.format_facts(fmt)
+    facts = teaching.format_facts(fmt)
     largest, smallest, step = facts.largest.number, facts.smallest.number, reference.ulp(facts.largest, fmt)
     some = [largest, largest + step / 4, largest + step / 2, largest + step, smallest / 2, smallest * Fraction(3, 4),
             Fraction(7, 10), -facts.lowest.number + Fraction(3, 2), 10**300]  # fmt: skip
@@ -142,7 +142,7 @@ def is_lost(found: lp.reference.explanation.Explanation, endless: Format) -> boo
     if not fmt.is_float:
         return value.number != int(x.number)
     if found.rounding is None and not fmt.has_zero:
-        facts = reference.format_facts(fmt)
+        facts = teaching.format_facts(fmt)
         return not facts.smallest.number <= x.magnitude <= facts.largest.number
     scale = 4 if endless is fmt and x.magnitude > 1 else 1  # float64, to which rounding is the same far from its ends
     mode, bits = ("nearest_even", 16) if found.rounding is None else (found.rounding.mode, found.rounding.random_bits)
@@ -158,7 +158,7 @@ def test_a_sentence_stands_exactly_where_the_kind_of_value_changed(fmt: Format) 
     seen = set()
     for x, options in product(numbers_of(fmt), options_of(fmt)):
         found = lp.explain(x, fmt, **options)
-        losses = reference.losses(found)
+        losses = teaching.losses(found)
         assert bool(losses) == is_lost(found, endless), (x, options, losses, found)
         result = reference.Value(
             found.value.magnitude, found.value.negative and found.value.special != "nan", found.value.special
@@ -192,7 +192,7 @@ def test_the_rule_says_exact_where_nothing_is_lost_and_there_alone(fmt: Format) 
             found.value.special, found.value.magnitude, found.value.negative
         )  # fmt: skip
         if "exact" in found.rule:
-            assert reference.losses(found) == (), (x, options, found)
+            assert teaching.losses(found) == (), (x, options, found)
         if fmt.kind is not Kind.BOOL and not found.x.special:
             assert found.rule.startswith("exact: x is ") == same, (x, options, found)
 

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ..reference.exact_cast import ulp
+from ..reference.exact_values import Value, decode
+from ..reference.explanation import Explanation, explain
+from ..reference.philox import random_words
+from ..reference.rounding import decide_rounded
 from ..spec.formats import Format, as_format
+from ..spec.option_names import OverflowName, RoundingName
 from ..spec.rounding_rules import (
     DEFAULT_RANDOM_BITS,
     FIRST,
@@ -20,12 +26,7 @@ from ..spec.rounding_rules import (
     check_stream,
 )
 from .arithmetic import exact_product, exact_sum, rounded_as
-from .exact_cast import ulp
-from .exact_values import Value, decode
-from .explanation import Explanation, explain
 from .integer_sums import Adder, Number
-from .philox import random_words
-from .rounding import decide_rounded
 
 __all__ = ["METHODS", "Accumulation", "Step", "Terms", "accumulate", "ordered", "places_of", "terms_of"]
 
@@ -104,17 +105,10 @@ class Accumulation:
         """Return why the exact sum of a step became the rounded one."""
         place, rules = self.place(index), self.rounding
         exact = rounded_as(self.step(index).exact, self.format)
-        if place is None:
-            return explain(exact, self.format, rounding=rules.mode, overflow=rules.overflow)
-        return explain(
-            exact,
-            self.format,
-            rounding=rules.mode,
-            overflow=rules.overflow,
-            seed=place.seed,
-            offset=place.offset,
-            random_bits=rules.random_bits,
-        )
+        given: dict[str, Any] = {"rounding": rules.mode, "overflow": rules.overflow}
+        if place is not None:
+            given |= {"seed": place.seed, "offset": place.offset, "random_bits": rules.random_bits}
+        return explain(exact, self.format, **given)
 
     def step(self, index: int) -> Step:
         """Return a step by its number, from 1 to `length`."""
@@ -267,8 +261,8 @@ def accumulate(
     factors: Any = None,
     product: object = None,
     method: str = "sequential",
-    rounding: str | None = None,
-    overflow: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,

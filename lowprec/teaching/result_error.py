@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ..reference.exact_cast import ulp
+from ..reference.exact_values import Value
 from ..spec.formats import as_format
-from .exact_cast import ulp
-from .exact_values import Value
 
 __all__ = ["ResultError", "error_of"]
 
@@ -43,7 +43,7 @@ def error_of(x: object, result: object, fmt: object) -> ResultError:
 
     Examples
     --------
-    >>> from lowprec.reference import error_of
+    >>> from lowprec.teaching import error_of
     >>> error = error_of("0.3", "0.3125", "float8_e4m3fn")
     >>> str(error.absolute), str(error.relative), str(error.ulps)
     ('1/80', '1/24', '2/5')

@@ -11,7 +11,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.reference.cast_chain import cast_chain, cast_chain_witness
+from lowprec.teaching.cast_chain import cast_chain, cast_chain_witness
 
 BF16 = lp.as_format("bfloat16")
 

@@ -13,11 +13,11 @@ from support.custom_formats import CUSTOM_FORMATS
 from support.p3109_names import NAMES
 
 import lowprec as lp
-from lowprec import reference
+from lowprec import reference, teaching
 from lowprec.explorer.format_names import format_named
-from lowprec.reference.format_facts import format_facts
 from lowprec.reference.number_text import number_text
 from lowprec.spec.formats import NUMERIC, Format, Kind
+from lowprec.teaching.format_facts import format_facts
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 SMALL = [fmt for fmt in NUMERIC if fmt.bits <= 8]
@@ -150,11 +150,11 @@ def test_counts_are_those_of_all_codes(fmt: Format) -> None:
     assert facts.values_inside_one_and_two == sum(1 < number < 2 for number in positive)
     assert facts.eps == next((number - 1 for number in positive if number > 1), None) or 1 not in positive
     assert (facts.eps is None) == (1 not in positive or positive[-1] == 1)
-    counts = [(binade.exponent, binade.values) for binade in reference.binades(fmt)]
+    counts = [(binade.exponent, binade.values) for binade in teaching.binades(fmt)]
     spread = [reference.binade_of(number) for number in positive]
     assert counts == [(power, spread.count(power)) for power in sorted(set(spread))]
     assert facts.values_in_last_binade == counts[-1][1]
-    for binade in reference.binades(fmt):
+    for binade in teaching.binades(fmt):
         inside = [number for number in positive if 1 <= number / Fraction(2) ** binade.exponent < 2]
         assert {high - low for low, high in pairwise(inside)} <= {binade.step}
         assert binade.step == Fraction(2) ** (binade.exponent - binade.significant_bits + 1)
@@ -205,17 +205,17 @@ def test_values_between_two_limits(fmt: Format, low: object, high: object) -> No
     first, last = (
         float(str(limit)) if "inf" in str(limit) else reference.Value.of(limit).number for limit in (low, high)
     )
-    assert reference.values_between(low, high, fmt) == sum(first <= number < last for number in numbers)
+    assert teaching.values_between(low, high, fmt) == sum(first <= number < last for number in numbers)
 
 
 def test_what_is_no_limit_and_no_number_is_refused() -> None:
     with pytest.raises(ValueError, match="`low` must be a number"):
-        reference.values_between("nan", 1, "int8")
+        teaching.values_between("nan", 1, "int8")
     with pytest.raises(ValueError, match="`x` must be a finite number other than 0"):
         reference.binade_of("-inf")
     with pytest.raises(ValueError, match="`fmt` must be one of"):
         format_facts("string")
-    assert reference.values_between(2, 1, "int8") == 0
+    assert teaching.values_between(2, 1, "int8") == 0
 
 
 @pytest.mark.parametrize(
@@ -234,5 +234,5 @@ def test_logarithms() -> None:
     assert (single.significant_bits, e4m3.significant_bits) == (24, 4)
     assert round(e4m3.decades, 2) == 5.36  # 448 / 2^-9 = 229376
     assert reference.log2(double.smallest) == -1074
-    assert [binade.significant_bits for binade in reference.binades("float32")][:3] == [1, 2, 3]
-    assert reference.binades("uint64")[-1] == (63, 64, 1, 2**63)
+    assert [binade.significant_bits for binade in teaching.binades("float32")][:3] == [1, 2, 3]
+    assert teaching.binades("uint64")[-1] == (63, 64, 1, 2**63)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from ..reference.exact_values import Value, decode, finite_count, magnitude_of
+from ..reference.rounding import decide_rounded
 from ..spec.formats import Format
 from ..spec.rounding_rules import Rounding
 from .arithmetic import exact_sum, rounded_as
-from .exact_values import Value, decode, finite_count, magnitude_of
-from .rounding import decide_rounded
 
 __all__ = ["Adder", "Number"]
 

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from ..reference.exact_values import Value, decode, finite_count, magnitude_of, signed_code
+from ..reference.philox import random_words
+from ..reference.rounding import decide_rounded
 from ..spec.formats import Format, as_format
+from ..spec.option_names import OverflowName, RoundingName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, STOCHASTIC, Rounding, RoundingOptions, check_rounding
 from .accumulation import METHODS, ordered, places_of, terms_of
-from .exact_values import Value, decode, finite_count, magnitude_of, signed_code
-from .philox import random_words
-from .rounding import decide_rounded
 
 __all__ = ["Runs", "accumulate_runs"]
 
@@ -189,8 +190,8 @@ def accumulate_runs(
     factors: Any = None,
     product: object = None,
     method: str = "sequential",
-    rounding: str = STOCHASTIC[0],
-    overflow: str | None = None,
+    rounding: RoundingName = STOCHASTIC[0],
+    overflow: OverflowName | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
 ) -> Runs:
     """Return the sums of `accumulate` by a stochastic rounding for many seeds at once.

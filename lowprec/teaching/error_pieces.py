@@ -7,10 +7,10 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
+from ..reference.exact_cast import decide, ulp
+from ..reference.exact_values import Value, bracket, decode, finite_count, magnitude_of
 from ..spec.formats import Format, Kind
 from ..spec.opset_rules import CastRules
-from .exact_cast import decide, ulp
-from .exact_values import Value, bracket, decode, finite_count, magnitude_of
 
 __all__ = ["ErrorPiece", "Side", "results_of", "ulp_at"]
 

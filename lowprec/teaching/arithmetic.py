@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ..reference.exact_values import Value
+from ..reference.explanation import Explanation, explain
 from ..spec.formats import Format, as_format
+from ..spec.option_names import NaNName, OverflowName, RoundingName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
-from .exact_values import Value
-from .explanation import Explanation, explain
 
 __all__ = ["OPERATIONS", "Operation", "exact_product", "exact_sum", "operate", "relative_error", "rounded_as"]
 
@@ -145,9 +146,9 @@ def operate(
     fmt: object,
     /,
     *,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,

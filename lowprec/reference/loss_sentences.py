@@ -11,25 +11,25 @@ from .explained_cast import ExplainedCast
 from .number_text import number_text, number_texts
 from .rounding import goes_away, place_of
 
-__all__ = ["LOSSES", "Loss", "losses", "lost"]
+__all__ = ["LOSSES", "LossSentence", "losses", "lost"]
 
 LOSSES = (
     "saturates", "becomes Inf", "becomes NaN", "wraps", "loses NaN", "loses Inf", "loses -0", "loses its sign",
     "becomes 0",
 )  # fmt: skip
-"""What can be lost: `Loss.kind`."""
+"""What can be lost: `LossSentence.kind`."""
 
 _NEAREST_EVEN = Rounding("nearest_even", "", "")
 
 
-class Loss(NamedTuple):
+class LossSentence(NamedTuple):
     """Something that a conversion lost: one of `LOSSES`, and a sentence that says what became of which number."""
 
     kind: str
     sentence: str
 
 
-def losses(explanation: ExplainedCast) -> tuple[Loss, ...]:
+def losses(explanation: ExplainedCast) -> tuple[LossSentence, ...]:
     """Return what a conversion lost beyond the digits that rounding takes; nothing where it only rounded.
 
     Parameters
@@ -39,7 +39,7 @@ def losses(explanation: ExplainedCast) -> tuple[Loss, ...]:
 
     Returns
     -------
-    tuple of Loss
+    tuple of LossSentence
         Each kind with a sentence. A number is out of range (``saturates``, ``becomes Inf``, ``becomes NaN``, of an
         integer ``wraps``); the format lacks what it was (``loses NaN``, ``loses Inf``, ``loses -0``, ``loses its
         sign``); or it is too small (``becomes 0``). The sign of a NaN does not count. A finite number becomes a bool
@@ -53,7 +53,7 @@ def losses(explanation: ExplainedCast) -> tuple[Loss, ...]:
     --------
     >>> import lowprec as lp
     >>> losses(lp.explain(300, "int8"))
-    (Loss(kind='wraps', sentence='300 is beyond 127, the largest value of int8: Cast keeps the lowest 8 bits, 44.'),)
+    (LossSentence(kind='wraps', sentence='300 is beyond 127, the largest value of int8: ... the lowest 8 bits, 44.'),)
     >>> losses(lp.explain("464", "float8_e4m3fn"))
     ()
     """
@@ -62,10 +62,10 @@ def losses(explanation: ExplainedCast) -> tuple[Loss, ...]:
         return _of_nan(explanation)
     if fmt.kind is not Kind.FLOAT:
         return _of_integer(explanation)
-    found: list[Loss] = []
+    found: list[LossSentence] = []
     if not fmt.has_zero and x.negative and (x.magnitude or x.special):
         sign = f"The sign of {number_text(x)} is ignored: {fmt.name} has none."
-        found.append(Loss("loses its sign", sign))
+        found.append(LossSentence("loses its sign", sign))
         x = Value(x.magnitude, False, x.special)
     if x.special:
         found += _of_infinity(x, explanation)
@@ -74,7 +74,7 @@ def losses(explanation: ExplainedCast) -> tuple[Loss, ...]:
     elif x.magnitude and not explanation.value.magnitude:
         found.append(_of_small(x, explanation))
     elif not x.magnitude and x.negative and not explanation.value.negative:
-        found.append(Loss("loses -0", f"-0 becomes 0: {fmt.name} has no -0."))
+        found.append(LossSentence("loses -0", f"-0 becomes 0: {fmt.name} has no -0."))
     return tuple(found)
 
 
@@ -109,15 +109,15 @@ def lost(explanation: ExplainedCast) -> str:
 # ---- NaN and Inf
 
 
-def _of_nan(explanation: ExplainedCast) -> tuple[Loss, ...]:
+def _of_nan(explanation: ExplainedCast) -> tuple[LossSentence, ...]:
     fmt, value, rules = explanation.format, explanation.value, explanation.rounding
     if value.special == "nan":
         return ()
     why = f"the rule nan={rules.nan}" if rules and rules.nan in ("zero", "largest") else f"{fmt.name} has no NaN"
-    return (Loss("loses NaN", f"{number_text(explanation.x)} becomes {_named(value, fmt)}: {why}."),)
+    return (LossSentence("loses NaN", f"{number_text(explanation.x)} becomes {_named(value, fmt)}: {why}."),)
 
 
-def _of_infinity(x: Value, explanation: ExplainedCast) -> list[Loss]:
+def _of_infinity(x: Value, explanation: ExplainedCast) -> list[LossSentence]:
     fmt, value = explanation.format, explanation.value
     if value.special == "inf":
         return []
@@ -140,7 +140,7 @@ def _of_infinity(x: Value, explanation: ExplainedCast) -> list[Loss]:
     else:
         why = missing
     kind = "becomes NaN" if value.special else "saturates"
-    return [Loss(kind, f"{number_text(x)} becomes {_named(value, fmt)}: {why}.")]
+    return [LossSentence(kind, f"{number_text(x)} becomes {_named(value, fmt)}: {why}.")]
 
 
 def _named(value: Value, fmt: Format) -> str:
@@ -187,7 +187,7 @@ def _beyond(x: Value, explanation: ExplainedCast) -> str:
     return "above" if code >= count else "below" if code < 0 else ""
 
 
-def _of_range(x: Value, side: str, explanation: ExplainedCast) -> Loss:
+def _of_range(x: Value, side: str, explanation: ExplainedCast) -> LossSentence:
     fmt, value, rules = explanation.format, explanation.value, explanation.rounding
     end, which, verb = {
         "above": (Value(magnitude_of(finite_count(fmt) - 1, fmt), x.negative), "largest", "rounds beyond"),
@@ -199,7 +199,8 @@ def _of_range(x: Value, side: str, explanation: ExplainedCast) -> Loss:
     text, limit = number_texts(x, end)
     result = limit if value == end else "NaN" if value.special == "nan" else number_text(value)
     kind = {"inf": "becomes Inf", "nan": "becomes NaN"}.get(value.special, "saturates")
-    return Loss(kind, f"{text} {verb} {limit}, the {which} value of {fmt.name}: {_cause(result, side, explanation)}.")
+    cause = _cause(result, side, explanation)
+    return LossSentence(kind, f"{text} {verb} {limit}, the {which} value of {fmt.name}: {cause}.")
 
 
 def _cause(result: str, side: str, explanation: ExplainedCast) -> str:
@@ -221,16 +222,16 @@ def _cause(result: str, side: str, explanation: ExplainedCast) -> str:
     return what
 
 
-def _of_small(x: Value, explanation: ExplainedCast) -> Loss:
+def _of_small(x: Value, explanation: ExplainedCast) -> LossSentence:
     fmt = explanation.format
     least = f"the smallest value of {fmt.name} above 0 is {number_text(Value(magnitude_of(1, fmt)))}"
-    return Loss("becomes 0", f"{number_text(x)} rounds to {number_text(explanation.value)}: {least}.")
+    return LossSentence("becomes 0", f"{number_text(x)} rounds to {number_text(explanation.value)}: {least}.")
 
 
-def _of_integer(explanation: ExplainedCast) -> tuple[Loss, ...]:
+def _of_integer(explanation: ExplainedCast) -> tuple[LossSentence, ...]:
     fmt, x, value = explanation.format, explanation.x, explanation.value
     if x.special:
-        return (Loss("loses Inf", f"{number_text(x)} becomes {_named(value, fmt)}: {fmt.name} has no Inf."),)
+        return (LossSentence("loses Inf", f"{number_text(x)} becomes {_named(value, fmt)}: {fmt.name} has no Inf."),)
     if fmt.kind is Kind.BOOL:
         return ()
     whole = int(x.number)
@@ -240,7 +241,7 @@ def _of_integer(explanation: ExplainedCast) -> tuple[Loss, ...]:
         end = f"below {limit}, the lowest" if x.negative else f"beyond {limit}, the largest"
         of_whole = "" if x.number == whole else f" of {number_text(Value.of(whole))}"
         kept = f"Cast keeps the lowest {fmt.bits} bits{of_whole}, {value}"
-        return (Loss("wraps", f"{text} is {end} value of {fmt.name}: {kept}."),)
+        return (LossSentence("wraps", f"{text} is {end} value of {fmt.name}: {kept}."),)
     if x.magnitude and not whole:
-        return (Loss("becomes 0", f"{number_text(x)} becomes 0: Cast truncates toward zero to an integer."),)
-    return (Loss("loses -0", f"-0 becomes 0: {fmt.name} has no -0."),) if x.negative and not x.magnitude else ()
+        return (LossSentence("becomes 0", f"{number_text(x)} becomes 0: Cast truncates toward zero to an integer."),)
+    return (LossSentence("loses -0", f"-0 becomes 0: {fmt.name} has no -0."),) if x.negative and not x.magnitude else ()

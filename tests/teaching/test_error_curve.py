@@ -14,8 +14,8 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.reference.error_curve import MEASURES, error_curve
 from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC
+from lowprec.teaching.error_curve import MEASURES, error_curve
 
 DETERMINISTIC = [name for name in ROUNDINGS if name not in STOCHASTIC]
 

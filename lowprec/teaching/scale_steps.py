@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ..reference.exact_blocks import MXINT8_LARGEST, floor_log2, mx_exponent, rounded_to_bits
+from ..reference.exact_cast import encode
+from ..reference.exact_nvfp4 import nvfp4_scale
+from ..reference.exact_quantize import product, quotient, rounded
+from ..reference.exact_values import Value, decode, finite_count, magnitude_of
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, INT8, Kind, as_format
-from .exact_blocks import MXINT8_LARGEST, floor_log2, mx_exponent, rounded_to_bits
-from .exact_cast import encode
-from .exact_nvfp4 import nvfp4_scale
-from .exact_quantize import product, quotient, rounded
-from .exact_values import Value, decode, finite_count, magnitude_of
+from ..spec.option_names import ScaleRuleName
 
 __all__ = ["ScaleStep", "linear_scale_steps", "mx_scale_steps", "nvfp4_scale_steps"]
 
@@ -48,7 +49,7 @@ def _first(largest: object) -> ScaleStep:
 
 
 def mx_scale_steps(
-    largest: object, element: object = FLOAT4_E2M1FN, scale_rule: str = "floor"
+    largest: object, element: object = FLOAT4_E2M1FN, scale_rule: ScaleRuleName = "floor"
 ) -> tuple[ScaleStep, ...]:
     """Return the steps by which a rule makes the scale of an MX block of its largest finite magnitude.
 

@@ -14,7 +14,7 @@ from ..spec.format import own_dtype
 from ..spec.formats import FORMATS, Format, Kind, as_format, is_in_table
 from ..spec.interned import CACHED
 
-__all__ = ["LIBRARY_FORMATS", "carrier", "extends", "native"]
+__all__ = ["LIBRARY_FORMATS", "storage_dtype", "extends", "native"]
 
 
 def _is_numpys(fmt: Format) -> bool:
@@ -60,7 +60,7 @@ def extends(fmt: Format, xp: Any) -> bool:
     return fmt.is_integer and native(fmt, xp) is None
 
 
-def carrier(fmt: object, xp: Any, /) -> Any:
+def storage_dtype(fmt: object, xp: Any) -> Any:
     """Return the dtype in which library `xp` holds a format.
 
     Parameters
@@ -92,12 +92,12 @@ def carrier(fmt: object, xp: Any, /) -> Any:
     --------
     >>> import numpy as np
     >>> import lowprec as lp
-    >>> lp.carrier("float8_e5m2", np)
+    >>> lp.storage_dtype("float8_e5m2", np)
     dtype(float8_e5m2)
     """
     row = as_format(fmt)
     try:
-        dtype, is_switched = _carrier_and_switch(row, xp)
+        dtype, is_switched = _dtype_and_switch(row, xp)
     except TypeError:  # what cannot be a key of the cache is no namespace
         dtype, is_switched = None, False
     if dtype is None:
@@ -110,7 +110,7 @@ def carrier(fmt: object, xp: Any, /) -> Any:
 
 
 @lru_cache(maxsize=CACHED)
-def _carrier_and_switch(row: Format, xp: Any) -> tuple[Any, bool]:
+def _dtype_and_switch(row: Format, xp: Any) -> tuple[Any, bool]:
     """Return the dtype, and whether it is one of those that JAX has only where its 64-bit types are switched on.
 
     None for what is no array library, and for text in another one than NumPy.

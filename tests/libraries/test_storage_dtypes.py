@@ -1,4 +1,4 @@
-"""Carriers: the table in docs/formats.md against the code and against what each library holds, errors."""
+"""Storage dtypes: the table in docs/formats.md against the code and against what each library holds, errors."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ COLUMNS = {"numpy": "NumPy", "torch": "torch", "cupy": "CuPy", "jax": "JAX", "da
 
 
 def _cells() -> dict[str, dict[str, str]]:
-    header, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in tables.carrier_table().split("\n"))
+    header, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in tables.storage_table().split("\n"))
     return {name: dict(zip(header, row, strict=True)) for row in rows for name in row[0].split(", ")}
 
 
 def test_the_table_in_the_documentation_is_current() -> None:
-    assert tables.carrier_table() in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    assert tables.storage_table() in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 
 
 def test_every_format_has_one_row() -> None:
@@ -39,16 +39,23 @@ def _namespace(name: str) -> Any:
         return found.namespace
 
 
+def test_the_old_name() -> None:
+    with pytest.warns(DeprecationWarning, match=r"^lowprec\.carrier is lowprec\.storage_dtype now$") as caught:
+        old = lp.carrier
+    assert caught[0].filename == __file__
+    assert old is lp.storage_dtype
+
+
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("fmt", [f for f in FORMATS.values() if f.name != "string"], ids=lambda fmt: fmt.name)
-def test_cells_are_what_carrier_says(fmt: Format, name: str) -> None:
+def test_cells_are_what_storage_dtype_says(fmt: Format, name: str) -> None:
     cell, xp = _cells()[fmt.name][COLUMNS[name]], _namespace(name)
     if name == "jax" and fmt.name in ("float64", "int64", "uint64", "complex128"):
         assert cell == "its own"
         with pytest.raises(TypeError, match="switched on"):
-            lp.carrier(fmt, xp)
+            lp.storage_dtype(fmt, xp)
         return
-    held = str(lp.carrier(fmt, xp)).rpartition(".")[2]
+    held = str(lp.storage_dtype(fmt, xp)).rpartition(".")[2]
     assert held == (fmt.name if cell in ("its own", "ml_dtypes") else re.search(r"(\w+) \w+$", cell)[1])
     assert (cell == "ml_dtypes") == (name not in ("torch", "strict") and held not in dir(np))
 
@@ -57,17 +64,17 @@ def test_cells_are_what_carrier_says(fmt: Format, name: str) -> None:
 def test_strings_are_numpys(name: str) -> None:
     cell = _cells()["string"][COLUMNS[name]]
     if name == "numpy":
-        assert (cell, lp.carrier("string", np)) == ("`str` objects", np.dtype(object))
+        assert (cell, lp.storage_dtype("string", np)) == ("`str` objects", np.dtype(object))
         return
     assert cell == "none"
     with pytest.raises(TypeError, match="`xp` must be an array library that can hold string: numpy, in arrays of str"):
-        lp.carrier("string", _namespace(name))
+        lp.storage_dtype("string", _namespace(name))
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("formats", "--carriers", capsys=capsys) == tables.carrier_table() + "\n"
+    assert run("formats", "--storage-dtypes", capsys=capsys) == tables.storage_table() + "\n"
     with pytest.raises(SystemExit):
-        run("formats", "--carriers", "int4", capsys=capsys)
+        run("formats", "--storage-dtypes", "int4", capsys=capsys)
 
 
 def test_errors_name_the_parameter_for_the_format() -> None:

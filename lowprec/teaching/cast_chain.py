@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ..reference.exact_cast import decide, rules_for, ulp
+from ..reference.exact_values import Value, bracket, decode, finite_count, magnitude_of, signed_code
+from ..reference.explanation import Explanation, explain, hex_float
 from ..spec.formats import Format, Kind, as_format
 from ..spec.opset_rules import NEWEST, CastRules
+from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
 from ..spec.rounding_rules import RoundingOptions
-from .exact_cast import decide, rules_for, ulp
-from .exact_values import Value, bracket, decode, finite_count, magnitude_of, signed_code
-from .explanation import Explanation, explain, hex_float
 
 __all__ = ["CastChain", "cast_chain", "cast_chain_witness"]
 
@@ -90,11 +91,11 @@ def cast_chain(
     /,
     *,
     saturate: bool = True,
-    round_mode: str | None = None,
+    round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
 ) -> CastChain:
     """Return what a number becomes when it is cast to formats in turn, and by the direct cast to the last of them.
 
@@ -159,7 +160,7 @@ def cast_chain(
     # what the last format would make of the number before the first step and after each
     last = [direct, *(cast(step.value, target) for step in steps[:-2]), steps[-1]]
     decisive = max(index for index in range(len(steps) - 1) if last[index].code != steps[-1].code)
-    is_powers = not target.has_zero and overflow is nan is None
+    is_powers = not target.has_zero and overflow is None and nan is None
     mode = rounding or ((round_mode or "up") if is_powers else "nearest_even")
     cause, reason = _why(steps[decisive], last[decisive + 1], mode, "x" if decisive == 0 else "")
     return CastChain(value, tuple(steps), direct, decisive, cause, reason)

@@ -1,0 +1,53 @@
+"""Lessons on numbers of few bits: arithmetic, sums, chains of casts and errors, step by step, in exact fractions.
+
+The explorer's pages and notebooks compute with them; `lowprec.reference` rounds.
+"""
+
+from ..reference.loss_sentences import LossSentence, losses, lost
+from .accumulation import accumulate
+from .arithmetic import operate, relative_error
+from .array_accumulation import accumulate_runs
+from .binades import Binade, binades
+from .cast_chain import CastChain, cast_chain, cast_chain_witness
+from .error_curve import ErrorCurve, ErrorPoint, LargestError, error_curve
+from .format_facts import FormatFacts, format_facts
+from .overflow import OverflowEdge, overflow_edge, overflow_edges
+from .result_error import ResultError, error_of
+from .scale_steps import ScaleStep, linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
+from .value_counts import values_between
+
+__all__ = [
+    "Binade",
+    "CastChain",
+    "ErrorCurve",
+    "ErrorPoint",
+    "FormatFacts",
+    "LargestError",
+    "LossSentence",
+    "OverflowEdge",
+    "ResultError",
+    "ScaleStep",
+    "accumulate",
+    "accumulate_runs",
+    "binades",
+    "cast_chain",
+    "cast_chain_witness",
+    "error_curve",
+    "error_of",
+    "format_facts",
+    "linear_scale_steps",
+    "losses",
+    "lost",
+    "mx_scale_steps",
+    "nvfp4_scale_steps",
+    "operate",
+    "overflow_edge",
+    "overflow_edges",
+    "relative_error",
+    "values_between",
+]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

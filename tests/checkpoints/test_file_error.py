@@ -1,0 +1,133 @@
+"""`FileError`: an OSError, whose message names the path once, whatever passes it on; `read_array` and `write_array`."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.safetensors_writer import save_file
+
+import lowprec as lp
+from lowprec import checkpoints
+from lowprec.checkpoints import FileError, read_array, write_array
+from lowprec.cli.entry_point import main
+
+X = np.float32([[1, 2], [3, 4]])
+E4M3 = lp.formats["float8_e4m3fn"]
+
+
+def _deep(path: Path) -> Path:
+    """Make a folder whose parts are too deep: `files_in` refuses it, inside the loop over what it holds."""
+    path.mkdir()
+    os.makedirs(path.joinpath(*["a"] * 105))
+    return path
+
+
+def _large_configuration(path: Path) -> Path:
+    path.mkdir()
+    save_file({"w.weight": X}, path / "model.safetensors")
+    (path / "config.json").write_text(json.dumps({"a": "x" * (17 << 20)}), encoding="utf-8")
+    return path
+
+
+def _convert(path: Path, **options: Any) -> object:
+    return checkpoints.convert(path, path.with_name(f"out{path.suffix}"), to="float16", **options)
+
+
+CASES: dict[str, tuple[Callable[[Path], Any], Callable[[Path], object]]] = {
+    "open what is missing": (lambda path: path / "m.safetensors", checkpoints.open),
+    "inspect what is missing": (lambda path: path / "m.npz", checkpoints.inspect),
+    "check what is missing": (lambda path: path / "m", checkpoints.check),
+    "convert what is missing": (lambda path: path / "m.gguf", _convert),
+    "read what is missing": (lambda path: path / "m.npy", read_array),
+    "open what is deep": (lambda path: _deep(path / "d"), checkpoints.open),
+    "convert with a large description": (lambda path: _large_configuration(path / "d"), _convert),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_an_os_error_that_names_the_path_once(name: str, tmp_path: Path) -> None:
+    make, call = CASES[name]
+    path = make(tmp_path)
+    with pytest.raises(OSError, match=f"^{path}") as caught:
+        call(path)
+    text = str(caught.value)
+    assert isinstance(caught.value, FileError)
+    assert text.count(str(path)) == 1, text
+    assert text.count("cannot be") + text.count("No such file") <= 1, text
+    assert (caught.value.errno, caught.value.filename) == (None, None)
+    assert caught.value.__cause__ is None
+
+
+def test_a_file_in_the_way_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands in the way of a rename is found while the target is published."""
+    np.savez(tmp_path / "x.npz", w=X)
+
+    def taken(*_: object) -> None:
+        raise FileError(f"{tmp_path / 'y.npz'}: must be a file to be replaced")
+
+    monkeypatch.setattr("lowprec.checkpoints.containers.npz_archive.NpzArchive.publish", staticmethod(taken))
+    with pytest.raises(FileError, match=rf"^{tmp_path / 'y.npz'}: must be a file to be replaced$"):
+        checkpoints.convert(tmp_path / "x.npz", tmp_path / "y.npz", to="float16")
+
+
+def test_copies_and_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(FileError) as caught:
+        checkpoints.open(tmp_path / "m.npz")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again)) == (type(caught.value), str(caught.value))
+    assert main(["inspect", str(tmp_path / "m.npz")]) == 1
+    assert capsys.readouterr().err == f"lowprec: {tmp_path / 'm.npz'}: No such file or directory\n"
+
+
+@pytest.mark.parametrize("kind", [str, Path, os.fspath, lambda path: _Path(str(path))])
+@pytest.mark.parametrize(
+    "spelled", ["float8_e4m3fn", 17, lp.formats["float8_e4m3fn"], lp.formats["float8_e4m3fn"].dtype]
+)
+@pytest.mark.parametrize("name", ["x.npz", "x.npy"])
+def test_paths_and_formats_in_any_spelling(kind: Any, spelled: object, name: str, tmp_path: Path) -> None:
+    path, codes = tmp_path / name, np.uint8([1, 0x7F, 0xFF])
+    if name == "x.npz":
+        write_array(kind(path), codes, spelled)
+    else:
+        np.save(path, codes)
+    array, fmt = read_array(kind(path), None if name == "x.npz" else spelled)
+    assert (array.tobytes(), fmt) == (codes.tobytes(), E4M3)
+
+
+class _Path(os.PathLike[str]):
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __fspath__(self) -> str:
+        return self._path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [((3, X, "float32"), TypeError, "`path` must be a path, as text or os.PathLike; got 3"),
+     (("x.npz", X, "float33"), ValueError, "`to` must be one of"),
+     (("x.npz", X, "int8"), ValueError, "`array` must hold codes of `to` int8"),
+     (("x.npz", [1.0], "float32"), TypeError, "`array` must be a")],
+)  # fmt: skip
+def test_wrong_arguments_of_write_array(
+    arguments: tuple[Any, ...], error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=f"^{message}"):
+        write_array(*arguments)
+    assert os.listdir(tmp_path) == []
+
+
+def test_wrong_arguments_of_read_array(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    with pytest.raises(TypeError, match=r"^`path` must be a path, as text or os\.PathLike; got None"):
+        read_array(None)
+    with pytest.raises(ValueError, match=r"^`source` must be one of"):
+        read_array(tmp_path / "x.npy", "float33")
