@@ -97,13 +97,13 @@ def has_host_memory(x: Any) -> bool:
     return is_torch(x) and x.device.type == "cpu"
 
 
-def check_readable(x: Any) -> None:
+def check_readable(x: Any, parameter: str = "x") -> None:
     """Raise an error for an array whose elements this process cannot read."""
     if is_torch(x):
-        check_tensor(x)
+        check_tensor(x, parameter)
     elif is_jax(x) and not is_traced(x) and (x.is_deleted() or not x.is_fully_addressable):
         kind = "deleted" if x.is_deleted() else "spread over processes"
-        raise ValueError(f"`x` must be a JAX array that this process can read; got one that is {kind}")
+        raise ValueError(f"`{parameter}` must be a JAX array that this process can read; got one that is {kind}")
 
 
 def _format_of_dtype(dtype: Any) -> Format | None:
@@ -215,28 +215,30 @@ def call_back(
     return jax.pure_callback(host, result, *map(sent, arrays), vmap_method=how)
 
 
-def _exchanged(x: Any) -> np.ndarray[Any, Any]:
+def _exchanged(x: Any, parameter: str = "x") -> np.ndarray[Any, Any]:
     """Return what another library lets NumPy see of its memory."""
     try:
         return np.from_dlpack(x)
     except (AttributeError, TypeError, RuntimeError, BufferError) as error:
         name = namespace(x).__name__
-        raise TypeError(f"`x` must let its bits be seen; {name} has no view and no DLPack ({error})") from None
+        raise TypeError(
+            f"`{parameter}` must let its bits be seen; {name} has no view and no DLPack ({error})"
+        ) from None
 
 
-def to_host(x: Any) -> np.ndarray[Any, Any]:
+def to_host(x: Any, parameter: str = "x") -> np.ndarray[Any, Any]:
     """Return what `x` holds as unsigned codes in host memory and native byte order: a view where one can be had."""
     if is_traced(x):
-        raise TypeError("`x` must hold something; got a JAX array that is being traced")
+        raise TypeError(f"`{parameter}` must hold something; got a JAX array that is being traced")
     if is_dask(x):
-        return to_host(x.compute())
+        return to_host(x.compute(), parameter)
     if compat.is_cupy_array(x):
         x = x.get()
     elif not isinstance(x, (np.ndarray, np.generic)) and not is_jax(x):
-        check_readable(x)
-        x = x.detach().cpu() if is_torch(x) else _exchanged(x)
+        check_readable(x, parameter)
+        x = x.detach().cpu() if is_torch(x) else _exchanged(x, parameter)
     else:
-        check_readable(x)
+        check_readable(x, parameter)
     codes = to_codes(x)
     return codes.byteswap() if isinstance(x, np.ndarray) and not x.dtype.isnative else codes
 

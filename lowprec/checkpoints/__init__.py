@@ -13,11 +13,12 @@ from .conversion import convert
 from .inspection import Entries, Entry, inspect
 from .opening import Checkpoint, open
 from .report import Report, TensorReport
+from .saving import save
 from .tensor_info import TensorInfo
 
 __all__ = [
     "Checkpoint", "Entries", "Entry", "Finding", "Findings", "Report", "TensorInfo", "TensorReport", "check", "convert",
-    "inspect", "open", "read_array", "write_array",
+    "inspect", "open", "read_array", "save", "write_array",
 ]  # fmt: skip
 
 

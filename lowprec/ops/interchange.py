@@ -15,7 +15,7 @@ from ..backends.job import Job
 from ..plans.cast_plan import copy_plan
 from ..spec.formats import Format
 
-__all__ = ["to_numpy", "to_torch"]
+__all__ = ["held_codes", "to_numpy", "to_torch"]
 
 
 def _held(x: Any, fmt: object) -> Format:
@@ -23,9 +23,14 @@ def _held(x: Any, fmt: object) -> Format:
     return format_of(x.dtype, fmt, ("x", "fmt"))
 
 
-def _codes(x: Any, row: Format, extend: bool) -> np.ndarray[Any, Any]:
+def held_codes(x: Any, row: Format, parameter: str) -> np.ndarray[Any, Any]:
+    """Return what an array of any library holds of a format, with the dtype of the format; errors name `parameter`."""
+    return _codes(x, row, False, parameter).view(row.dtype)
+
+
+def _codes(x: Any, row: Format, extend: bool, parameter: str = "x") -> np.ndarray[Any, Any]:
     """Return codes whose bits beyond the format's are clear or, on request, copies of the sign: `x` if they are."""
-    stored = to_host(x)
+    stored = to_host(x, parameter)
     if row.bits >= 8:
         return stored
     codes = stored & np.uint8(row.code_mask)
