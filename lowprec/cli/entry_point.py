@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.filename is None:
             drop_output()
         status, text = 1, f"{error.filename or 'standard output'}: {error.strerror}"
-    except (FileError, TypeError, ValueError) as error:
+    except (FileError, ImportError, TypeError, ValueError) as error:
         status, text = 1, with_options(str(error), options)
     print("lowprec:", " ".join(text.splitlines()), file=sys.stderr)
     return status
