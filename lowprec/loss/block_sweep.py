@@ -29,6 +29,7 @@ from ..spec.formats import (
 )
 from ..spec.notebook_html import html_block, html_table
 from ..spec.scale_rules import SCALE_RULES
+from ..spec.text_tables import aligned_table
 from .error_stats import error_statistics
 
 __all__ = ["BLOCK_FORMATS", "NVFP4", "BlockLoss", "BlockLosses", "block_loss", "block_sweep"]
@@ -88,11 +89,22 @@ class BlockLoss:
 
 
 class BlockLosses(tuple[BlockLoss, ...]):
-    """What `block_sweep` returns: a tuple that notebooks show as a table, a column for each block size."""
+    """What `block_sweep` returns: a tuple that `print` and notebooks show as a table, a column for each block size."""
 
     __slots__ = ()
 
+    def __str__(self) -> str:
+        rows = self._rows()
+        return aligned_table(rows, right=range(2, len(rows[0])))
+
     def _repr_html_(self) -> str:
+        rows = self._rows()
+        return html_block(
+            html_table(rows, "SQNR in dB by block size, and bits per value", right=range(2, len(rows[0])))
+        )
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        """Return the header, and the cells of each format and scale rule."""
         sizes = list(dict.fromkeys(one.block_size for one in self))
         lines: dict[tuple[str, str], dict[int, str]] = {}
         for one in self:
@@ -101,9 +113,7 @@ class BlockLosses(tuple[BlockLoss, ...]):
         for one in self:
             lines.setdefault((one.format, "bits per value"), {})[one.block_size] = f"{one.bits_per_value:.6g}"
         rows = [(*names, *(cells.get(size, "") for size in sizes)) for names, cells in lines.items()]
-        header = ("blocks", "scale rule", *map(str, sizes))
-        caption = "SQNR in dB by block size, and bits per value"
-        return html_block(html_table([header, *rows], caption, right=range(2, len(header))))
+        return [("blocks", "scale rule", *map(str, sizes)), *rows]
 
 
 def block_loss(

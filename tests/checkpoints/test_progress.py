@@ -120,9 +120,9 @@ def _stop(done: int, total: int, name: str) -> None:
 def test_what_is_missing_is_an_import_error(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ImportError, match="^`progress` bar needs tqdm, which is not installed: pip install"):
+    with pytest.raises(ImportError, match=r"^`progress` bar needs tqdm, which is not installed: pip install"):
         convert(source, "y.safetensors", to="float16", progress="bar")
-    with pytest.raises(ImportError, match="^`dask` needs Dask, which is not installed: pip install"):
+    with pytest.raises(ImportError, match=r"^`dask` needs Dask, which is not installed: pip install"):
         convert(source, "y.safetensors", to="float16", dask="local")
     assert os.listdir() == ["x.safetensors"]
 
@@ -132,6 +132,6 @@ def test_anything_else_is_refused(source: Path, progress: Any) -> None:
     for function in (lambda: convert(source, "y.safetensors", to="float16", progress=progress),
                      lambda: check(source, progress=progress)):  # fmt: skip
         with pytest.raises(
-            ValueError, match="^`progress` must be one of auto, bar, plain, none, or a function of done"
+            ValueError, match=r"^`progress` must be one of auto, bar, plain, none, or a function of done"
         ):
             function()
