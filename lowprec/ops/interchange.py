@@ -25,6 +25,8 @@ def _held(x: Any, fmt: object) -> Format:
 
 def held_codes(x: Any, row: Format, parameter: str) -> np.ndarray[Any, Any]:
     """Return what an array of any library holds of a format, with the dtype of the format; errors name `parameter`."""
+    if recorded(x):
+        raise TypeError(f"`{parameter}` must be an array that torch does not trace, for a graph keeps its constants")
     return _codes(x, row, False, parameter).view(row.dtype)
 
 

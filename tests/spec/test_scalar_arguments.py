@@ -119,7 +119,7 @@ CALLS = [
     Call(reference.decode, {"code": 1, "fmt": "float16"}),
     Call(exact_quantize.quantize, {"x": 1, "scale": 1, "zero_point": 1, "target": "int8"}, {"precision": "float32"}),
     Call(exact_quantize.dequantize, {"code": 1, "source": "int8", "scale": 1, "zero_point": 1}),
-    Call(loss.measure, {"x": _X, "fmt": "int8"}),
+    Call(loss.measure, {"x": _X, "to": "int8"}),
 ]  # fmt: skip
 if not isinstance(torch, Missing):
     CALLS += [
