@@ -30,9 +30,9 @@ onnx: Any = optional("onnx")
 PACKAGE = Path(lp.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PUBLIC = [
-    "Format", "absmax_scale", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "convert", "decode",
-    "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "float_format", "formats",
-    "get_num_threads", "iinfo", "minmax_scale", "mx_dequantize", "mx_quantize", "nvfp4_dequantize", "nvfp4_quantize",
+    "Format", "absmax_scale", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "compare",
+    "convert", "decode", "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "float_format",
+    "formats", "get_num_threads", "iinfo", "minmax_scale", "mx_dequantize", "mx_quantize", "nvfp4_dequantize", "nvfp4_quantize",
     "pack", "quantize_linear", "register", "set_num_threads", "stochastic_bits", "to_numpy", "to_torch", "unpack",
 ]  # fmt: skip
 
@@ -75,7 +75,7 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
     "conformance": {"spec", "reference", "plans", "backends", "ops", "_kernels"},
     "checkpoints": {"spec", "arrays", "plans", "backends", "ops", "loss"},
     "cli": {"spec", "reference", "arrays", "backends", "ops", "loss", "checkpoints", "conformance", "__init__"},
-    "__init__": {"_kernel_choice", "spec", "reference", "arrays", "backends", "ops", "checkpoints"},
+    "__init__": {"_kernel_choice", "spec", "reference", "arrays", "backends", "ops", "checkpoints", "conformance"},
     "__main__": {"cli"},
     "torch_ops": {"ops"},
 }
