@@ -16,7 +16,7 @@ from .backends.thread_count import get_num_threads, set_num_threads
 from .ops.blocks import mx_dequantize, mx_quantize
 from .ops.cast import bitcast, cast, cast_like
 from .ops.codes import decode, encode, pack, unpack
-from .ops.interchange import to_numpy, to_torch
+from .ops.interchange import to_jax, to_numpy, to_torch
 from .ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
 from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
 from .ops.random_numbers import stochastic_bits
@@ -64,6 +64,7 @@ __all__ = [
     "register",
     "set_num_threads",
     "stochastic_bits",
+    "to_jax",
     "to_numpy",
     "to_torch",
     "unpack",

@@ -14,6 +14,7 @@ import numpy as np
 from ..spec.float_mode import default_mode
 from ..spec.format import own_dtype
 from ..spec.formats import NUMBERS, STRING, Format, Kind, as_format
+from .array_words import array_kind, way_to_an_array
 from .carriers import carrier, extends, native
 from .overlap import overlaps_itself
 from .torch_tensors import advice, check_tensor
@@ -63,7 +64,8 @@ def namespace(x: Any, parameter: str = "x") -> Any:
             _known[type(x)] = xp
         return xp
     kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
-    raise TypeError(f"`{parameter}` must be an array (NumPy, torch, or any array-API library); got {kind}")
+    wanted = "an array (NumPy, torch, or any array-API library)"
+    raise TypeError(f"`{parameter}` must be {wanted}; got {kind}{way_to_an_array(x)}")
 
 
 def is_torch(x: Any) -> bool:
@@ -220,9 +222,9 @@ def _exchanged(x: Any, parameter: str = "x") -> np.ndarray[Any, Any]:
     try:
         return np.from_dlpack(x)
     except (AttributeError, TypeError, RuntimeError, BufferError) as error:
-        name = namespace(x).__name__
+        kind = array_kind(namespace(x))
         raise TypeError(
-            f"`{parameter}` must let its bits be seen; {name} has no view and no DLPack ({error})"
+            f"`{parameter}` must let its bits be seen; {kind} has no view and no DLPack ({error})"
         ) from None
 
 
@@ -284,7 +286,7 @@ def match_library(other: Any, x: Any, parameter: str) -> Any:
     if is_dask(x) and xp is np:
         return wanted.asarray(other)
     if xp is not wanted:
-        raise TypeError(f"`{parameter}` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")
+        raise TypeError(f"`{parameter}` must be {array_kind(wanted)}, as `x` is; got {array_kind(xp)}")
     if is_torch(other):
         check_tensor(other, parameter)
     places_known = xp is not np and not is_traced(other) and not is_traced(x)
@@ -334,16 +336,16 @@ def _overlaps_itself(x: Any) -> bool:
 def check_takes_text(xp: Any) -> None:
     """Raise TypeError unless arrays of a library can hold text."""
     if xp is not np:
-        raise TypeError(f"`x` must be a NumPy array to become text, held in str objects; got one of {xp.__name__}")
+        raise TypeError(f"`x` must be a NumPy array to become text, held in str objects; got {array_kind(xp)}")
 
 
 def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
     """Raise unless `out` can take a result of that shape and dtype, for the input `like`."""
     xp, wanted = namespace(out, "out"), namespace(like)
     if xp is not wanted:
-        raise TypeError(f"`out` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")
+        raise TypeError(f"`out` must be {array_kind(wanted)}, as `x` is; got {array_kind(xp)}")
     if is_jax(out) or is_dask(out):
-        raise TypeError(f"`out` must be None where arrays cannot be written to; got one of {xp.__name__}")
+        raise TypeError(f"`out` must be None where arrays cannot be written to; got {array_kind(xp)}")
     if is_torch(out):
         check_tensor(out, "out")
     same = out.dtype.newbyteorder("=") == dtype if xp is np else out.dtype == dtype

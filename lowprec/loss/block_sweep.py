@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.array_words import array_kind
 from ..arrays.libraries import format_of, namespace
 from ..ops.blocks import mx_dequantize, mx_quantize
 from ..ops.cast import cast
@@ -171,7 +172,7 @@ def block_loss(
     (19.94, 6.0)
     """
     if namespace(x) is not np:
-        raise TypeError(f"`x` must be a NumPy array; got one of {namespace(x).__name__}")
+        raise TypeError(f"`x` must be a NumPy array; got {array_kind(namespace(x))}: pass `lp.to_numpy(x)`")
     if not x.size:
         raise ValueError("`x` must have at least one element; got none")
     is_nvfp4 = isinstance(fmt, str) and fmt == NVFP4

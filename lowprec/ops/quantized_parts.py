@@ -118,7 +118,9 @@ def spread(operand: Array, shape: tuple[int, ...], axis: Any, block_size: Any) -
     if any(blocks):
         for number, block in zip(axes, blocks, strict=True):
             where = (-1 if number is None else number) % len(shape)
-            operand = np.repeat(operand, block, where)[(*(slice(None),) * where, slice(shape[where]))]
+            operand = np.repeat(operand, min(block, max(shape[where], 1)), where)[
+                (*(slice(None),) * where, slice(shape[where]))
+            ]
         return operand
     if operand.size == 1:
         return operand.reshape(())

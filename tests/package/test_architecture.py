@@ -32,8 +32,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 PUBLIC = [
     "Format", "absmax_scale", "as_format", "bitcast", "build_info", "carrier", "cast", "cast_like", "compare",
     "convert", "decode", "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "float_format",
-    "formats", "get_num_threads", "iinfo", "minmax_scale", "mx_dequantize", "mx_quantize", "nvfp4_dequantize", "nvfp4_quantize",
-    "pack", "quantize_linear", "register", "set_num_threads", "stochastic_bits", "to_numpy", "to_torch", "unpack",
+    "formats", "get_num_threads", "iinfo", "minmax_scale", "mx_dequantize", "mx_quantize", "nvfp4_dequantize",
+    "nvfp4_quantize", "pack", "quantize_linear", "register", "set_num_threads", "stochastic_bits", "to_jax",
+    "to_numpy", "to_torch", "unpack",
 ]  # fmt: skip
 
 
