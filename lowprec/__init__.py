@@ -19,6 +19,7 @@ from .ops.codes import decode, encode, pack, unpack
 from .ops.interchange import to_jax, to_numpy, to_torch
 from .ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
 from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
+from .ops.quantized import Quantized, dequantize, quantize
 from .ops.random_numbers import stochastic_bits
 from .ops.scales import absmax_scale, minmax_scale
 from .reference.explanation import explain
@@ -35,6 +36,7 @@ if _TYPE_CHECKING:
 __version__ = _version("lowprec")
 __all__ = [
     "Format",
+    "Quantized",
     "absmax_scale",
     "as_format",
     "bitcast",
@@ -45,6 +47,7 @@ __all__ = [
     "compare",
     "convert",
     "decode",
+    "dequantize",
     "dequantize_linear",
     "dynamic_quantize_linear",
     "encode",
@@ -60,6 +63,7 @@ __all__ = [
     "nvfp4_dequantize",
     "nvfp4_quantize",
     "pack",
+    "quantize",
     "quantize_linear",
     "register",
     "set_num_threads",

@@ -11,8 +11,8 @@ import numpy as np
 
 import lowprec as lp
 from lowprec.loss import BlockLoss, block_loss, block_sweep
-from lowprec.loss.block_sweep import NVFP4
 from lowprec.plans.block_plan import NVFP4_RULES
+from lowprec.spec.block_formats import NVFP4
 from lowprec.spec.scale_rules import SCALE_RULES
 
 __all__ = [

@@ -38,7 +38,7 @@ def _quantize(plan: Plan, scaling: Scaling) -> Loops:
     numbers = numbers | more
     if source.is_integer and grid and not wide:
         names = [*names, "float64_to_float32_odd"]
-    elif wide and not source.is_integer:
+    elif wide and not source.is_integer and source.bits < 64:
         names = [*names, "float32_to_float64"]
     if source != precision:
         names = names + grid

@@ -15,41 +15,16 @@ from ..ops.cast import cast
 from ..ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
 from ..plans.block_plan import NVFP4_RULES
 from ..spec.arguments import shown
-from ..spec.formats import (
-    FLOAT4_E2M1FN,
-    FLOAT6_E2M3FN,
-    FLOAT6_E3M2FN,
-    FLOAT8_E4M3FN,
-    FLOAT8_E5M2,
-    FLOAT8_E8M0FNU,
-    FLOAT32,
-    FLOAT64,
-    INT8,
-    Format,
-    as_format,
-)
+from ..spec.block_formats import BLOCK_FORMATS, NVFP4
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, FLOAT64, as_format
 from ..spec.notebook_html import html_block, html_table
 from ..spec.scale_rules import SCALE_RULES
 from ..spec.text_tables import aligned_table
 from .error_stats import error_statistics
 
-__all__ = ["BLOCK_FORMATS", "NVFP4", "BlockLoss", "BlockLosses", "block_loss", "block_sweep"]
+__all__ = ["BlockLoss", "BlockLosses", "block_loss", "block_sweep"]
 
 Array = np.ndarray[Any, Any]
-
-NVFP4 = "nvfp4"
-"""The block format with scales in float8_e4m3fn and a global scale; the others are MX."""
-
-BLOCK_FORMATS: dict[str, Format] = {
-    "mxfp8_e4m3": FLOAT8_E4M3FN,
-    "mxfp8_e5m2": FLOAT8_E5M2,
-    "mxfp6_e2m3": FLOAT6_E2M3FN,
-    "mxfp6_e3m2": FLOAT6_E3M2FN,
-    "mxfp4": FLOAT4_E2M1FN,
-    "mxint8": INT8,
-    NVFP4: FLOAT4_E2M1FN,
-}
-"""The formats of blocks by name, and the format of their elements."""
 
 _BLOCK_SIZES = (8, 16, 32, 64, 128)
 

@@ -13,7 +13,8 @@ from ..arrays.libraries import format_of, namespace
 from ..ops.cast import cast
 from ..ops.codes import decode, encode
 from ..ops.interchange import held_codes
-from ..ops.quantized_parts import QuantizedParts, is_quantized
+from ..ops.quantized import Quantized
+from ..ops.quantized_parts import QuantizedParts
 from ..ops.scales import largest_magnitudes, scale_codes
 from ..spec.arguments import as_flag
 from ..spec.float_mode import default_mode
@@ -151,8 +152,8 @@ def measure(
     x : array
         Any library, shape and strides; any numbers. Dask arrays are computed, arrays on other devices copied to the
         host.
-    to : str, int, dtype, Format or quantized array
-        The format; or what `x` was quantized to: its values are compared with `x`.
+    to : str, int, dtype, Format or Quantized
+        The format; or what `lowprec.quantize` made of `x`: its values are compared with `x`.
     source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes.
     scaled : bool
@@ -173,7 +174,7 @@ def measure(
     Raises
     ------
     TypeError, ValueError
-        As `lowprec.cast` does; ValueError too where `to` is a quantized array of another shape, or is given with other
+        As `lowprec.cast` does; ValueError too where `to` is a Quantized of another shape, or is given with other
         scales.
 
     Notes
@@ -194,7 +195,7 @@ def measure(
     shared = axis is not None or bool(np.any(block_size))
     namespace(x)
     held = format_of(x.dtype, source)
-    if is_quantized(to):
+    if isinstance(to, Quantized):
         if scaled or shared:
             raise ValueError("`scaled`, `axis` and `block_size` must have their defaults where `to` is quantized")
         if tuple(to.shape) != tuple(x.shape):

@@ -11,7 +11,8 @@ import onnx.defs
 from onnx.reference.op_run import OpRun
 
 from ..ops.cast import bitcast, cast, cast_like
-from ..ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
+from ..ops.onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
+from ..ops.quantize import dynamic_quantize_linear
 
 __all__ = ["NODES"]
 
@@ -97,14 +98,14 @@ class QuantizeLinear(_Node):
     """QuantizeLinear, versions 10 to 28."""
 
     def compute(self, inputs: tuple[Any, ...], attributes: Mapping[str, Any]) -> tuple[Any, ...]:
-        return (quantize_linear(*inputs, opset=self.version, **attributes),)
+        return (onnx_quantize_linear(*inputs, opset=self.version, **attributes),)
 
 
 class DequantizeLinear(_Node):
     """DequantizeLinear, versions 10 to 28."""
 
     def compute(self, inputs: tuple[Any, ...], attributes: Mapping[str, Any]) -> tuple[Any, ...]:
-        return (dequantize_linear(*inputs, opset=self.version, **attributes),)
+        return (onnx_dequantize_linear(*inputs, opset=self.version, **attributes),)
 
 
 class DynamicQuantizeLinear(_Node):

@@ -8,33 +8,89 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import format_of, namespace
+from ..arrays.libraries import format_of, is_torch, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
-from ..backends.dispatch import dispatch
-from ..backends.job import Job
-from ..backends.linear_calls import DEQUANTIZED, QUANTIZED, LinearKey, run_known, run_known_tensor
-from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
-from ..spec.arguments import as_flag, shown
-from ..spec.formats import as_format
-from ..spec.opset_rules import NEWEST, version_of
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
+from ..backends.linear_calls import DEQUANTIZED, QUANTIZED, run_known, run_known_tensor
+from ..plans.quantize_plan import takes_codes
+from ..spec.arguments import shown
+from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, NUMERIC
+from ..spec.opset_rules import NEWEST, unless_undefined, version_of
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .dynamic_quantize import range_of
-from .packed_arguments import check_packed, shape_of
-from .scale_arguments import resolve_operands, scale_argument
+from .onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
+from .scale_arguments import is_number
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
 
+_OUTPUT_DTYPE_SINCE = 21
+"""The first opset in which QuantizeLinear has the attribute; before, the zero point decides, or uint8."""
 
-@eager
+_VALUES_TYPE_SINCE = 23
+"""The first opset in which DequantizeLinear has it."""
+
+_NAMING_ONE = {fmt.name for fmt in NUMERIC if takes_codes(fmt)} - {"uint8", "uint16", "int8"}
+"""Dtypes of quantized arrays; those left out hold codes of other formats, too."""
+
+_VALUES_TYPES = {fmt.name for fmt in (FLOAT32, FLOAT16, BFLOAT16)}
+
+
+def _required_axis(axis: Any, block_size: Any, scale: Any, rank: int) -> Any:
+    """Return the axis as ONNX's operators need it, () where the scale has the rank of `x`; or raise ValueError.
+
+    No length is read where torch has symbols for them, but that it is 1.
+    """
+    scale_rank: int = getattr(scale, "ndim", 0)
+    if not (isinstance(block_size, int) and block_size == 0):
+        if axis is None and rank > 1:
+            raise ValueError(f"`axis` must be given where there is a `block_size`; got None with {shown(block_size)}")
+        return 1 if axis is None else axis
+    if scale_rank == rank > 1:
+        return ()
+    if axis is not None:
+        return axis
+    if rank > 1 and scale_rank and not (scale_rank == 1 and scale.shape[0] == 1):
+        raise ValueError(
+            "`axis` must be the axis of `x` along which each index has its scale, where there is more than one and "
+            f"`scale` lacks the {rank} dimensions of `x`; got None with a scale of {scale_rank} dimensions"
+        )
+    return 1
+
+
+def _required_type(output_dtype: object, zero_point: Any, out: Any, opset: object) -> Any:
+    """Return the type of a quantized array, None where the zero point or the opset decides; or raise ValueError."""
+    if unless_undefined(output_dtype) is not None:
+        return output_dtype
+    if zero_point is not None and not is_number(zero_point):
+        return None
+    if isinstance(opset, int) and opset < _OUTPUT_DTYPE_SINCE:
+        return None
+    held = str(getattr(out, "dtype", "")).rpartition(".")[2]
+    if held in _NAMING_ONE:
+        return held
+    came = "None" if zero_point is None else f"None with a zero point, {shown(zero_point)}, that has no type"
+    also = f" and `out` of {held}, which names no format that is meant for certain" if held else ""
+    raise ValueError(
+        "`output_dtype` must be the format of the result, such as 'int8' or 'float8_e4m3fn', unless `zero_point` is an "
+        f"array of that type; got {came}{also}"
+    )
+
+
+def _values_type(output_dtype: object, out: Any, opset: object) -> object:
+    """Return the type of a dequantized array, None where the scale decides."""
+    if output_dtype is None and out is not None and not (isinstance(opset, int) and opset < _VALUES_TYPE_SINCE):
+        held = str(getattr(out, "dtype", "")).rpartition(".")[2]
+        return held if held in _VALUES_TYPES else None
+    return output_dtype
+
+
 def quantize_linear(
     x: Any,
     scale: Any,
     zero_point: Any = None,
-    /,
     *,
     source: object = None,
     scale_format: object = None,
-    axis: int | Sequence[int] = 1,
+    axis: int | Sequence[int] | None = None,
     block_size: int | Sequence[int] = 0,
     output_dtype: object = None,
     precision: object = None,
@@ -62,28 +118,32 @@ def quantize_linear(
         float32, float16, bfloat16 or int32, any shape and strides.
     scale : array or number
         float32, float16, bfloat16, int32 or float8_e8m0fnu, in the library and on the device of `x`. One element: per
-        tensor. 1-D, as long as the quantization axis: per axis. With `block_size`: the shape of `x`, each axis divided
-        by its block size and rounded up. A Python number is rounded to the type of `x` (to float32 for int32).
+        tensor. 1-D, as long as the quantization axis: per axis. Of the rank of `x`, each length 1 or that of `x`, as
+        ``keepdims`` leaves it: along all axes that are not 1. With `block_size`: the shape of `x`, each axis divided by
+        its block size and rounded up. A Python number is rounded to the type of `x` (to float32 for int32).
     zero_point : array or number, optional
         The shape of `scale`; its dtype is that of the result. 0 for float8. A Python number serves all scales.
     source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes: bfloat16 in uint16.
     scale_format : str, int, dtype or Format, optional
         The format of `scale` where its dtype only carries the codes.
-    axis : int or two ints
-        The quantization axis, ``-ndim`` to ``ndim - 1``. The default stands for axis 0 where `x` is 1-D; 0-d counts as
-        1-D. Two axes with two block sizes: a scale for each tile, which no ONNX operator has; at the default `opset`.
+    axis : int or two ints, optional
+        The quantization axis, ``-ndim`` to ``ndim - 1``. Needed where `x` has two axes or more and there are blocks, or
+        more than one scale; not read where, without blocks, the scale has the rank of `x`. Two axes with two block
+        sizes: a scale for each tile, which no ONNX operator has; at the default `opset`.
     block_size : int or two ints
         Elements along each axis that share a scale, the last of which may be fewer; 0 where there are no blocks.
     output_dtype : str, int, dtype or Format, optional
-        The format of the result: an integer of 2 to 16 bits, float8, float6 or float4. By default that of `zero_point`,
-        else uint8. Needed beside a zero point in a library that has no dtype of its own for the format. 0, ONNX's
-        UNDEFINED, counts as None.
+        The format of the result: an integer of 2 to 16 bits, float8, float6 or float4. By default that of a
+        `zero_point` that has a type, else that of `out` where its dtype names one format (uint8, uint16 and int8 may
+        hold codes of others); needed where there is neither. Before opset 21, which has no such attribute, it is uint8
+        without a zero point. Needed beside a zero point in a library that has no dtype of its own for the format. 0,
+        ONNX's UNDEFINED, counts as None.
     precision : str, int, dtype or Format, optional
         float16, bfloat16, float32 or float64; by default the type of `scale`, float32 for float8_e8m0fnu and float64
         for int32. 0 counts as None.
     saturate : bool
-        Float8 targets: whether overflow becomes the largest value.
+        Float8 targets: whether overflow becomes the largest value. Other targets ignore it, as ONNX says.
     packed : bool
         Return 2-, 4- and 6-bit codes packed in ONNX's order: 1-D uint8.
     opset : int
@@ -121,46 +181,35 @@ def quantize_linear(
     [[1, -2, -8], [2, 7, -8]]
     """
     given = axis, block_size, output_dtype, precision, saturate, packed, opset, source, scale_format
-    rules = (rounding, overflow, nan, seed, random_bits, offset)
     in_onnx = (
         rounding is None and overflow is None and nan is None and seed is None
         and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
     )  # fmt: skip
-    known = run_known if type(x) is ndarray else run_known_tensor
-    if (
-        in_onnx
-        and (known is run_known or not transformed())
-        and (result := known(QUANTIZED, x, scale, zero_point, out, given)) is not None
-    ):
-        return result
-    if known is not run_known and dispatched(x, scale, zero_point, out):
-        from . import torch_traced
-
-        return torch_traced.quantize_linear(
-            x, scale, zero_point, source=source, scale_format=scale_format, axis=axis, block_size=block_size,
-            output_dtype=output_dtype, precision=precision, saturate=saturate,
-            packed=as_flag(packed, "packed"), opset=opset, out=out, **({} if in_onnx else named_arguments(*rules)),
-        )  # fmt: skip
-    namespace(x)
-    packs = packed is not False and as_flag(packed, "packed")
-    factor, named = scale_argument(scale, x, source, scale_format)
-    beyond, stream = (None, None) if in_onnx else rounding_arguments(*rules)
-    options = QuantizeOptions(axis, block_size, output_dtype, precision, saturate, packs, opset, source, named, beyond)
-    plan, scales = resolve_operands(QUANTIZE, x, factor, zero_point, options)
-    key = LinearKey(QUANTIZED, scale, zero_point, given) if in_onnx else None
-    return dispatch(Job(x, plan, scales, packed=packs, out=out, key=key, stream=stream))
+    if in_onnx:
+        known = run_known if type(x) is ndarray else run_known_tensor
+        if (known is run_known or not transformed()) and (
+            result := known(QUANTIZED, x, scale, zero_point, out, given)
+        ) is not None:
+            return result
+    if not is_torch(x):
+        namespace(x)
+    return onnx_quantize_linear(
+        x, scale, zero_point, source=source, scale_format=scale_format,
+        axis=_required_axis(axis, block_size, scale, getattr(x, "ndim", 0)), block_size=block_size,
+        output_dtype=_required_type(output_dtype, zero_point, out, opset), precision=precision, saturate=saturate,
+        packed=packed, opset=opset, rounding=rounding, overflow=overflow, nan=nan, seed=seed, random_bits=random_bits,
+        offset=offset, out=out, named=given,
+    )  # fmt: skip
 
 
-@eager
 def dequantize_linear(
     x: Any,
     scale: Any,
     zero_point: Any = None,
-    /,
     *,
     source: object = None,
     scale_format: object = None,
-    axis: int | Sequence[int] = 1,
+    axis: int | Sequence[int] | None = None,
     block_size: int | Sequence[int] = 0,
     output_dtype: object = None,
     packed: bool = False,
@@ -189,8 +238,8 @@ def dequantize_linear(
     scale_format, axis, block_size
         As in `quantize_linear`.
     output_dtype : str, int, dtype or Format, optional
-        float32, float16 or bfloat16; by default the type of `scale`, needed where that is float8_e8m0fnu. 0 counts as
-        None.
+        float32, float16 or bfloat16; by default that of `out`, else the type of `scale`; needed where there is no `out`
+        and that is float8_e8m0fnu. 0 counts as None.
     packed : bool
         Whether `x` holds 2-, 4- or 6-bit codes packed in ONNX's order.
     shape : int or sequence of int, optional
@@ -230,31 +279,19 @@ def dequantize_linear(
         result := known(DEQUANTIZED, x, scale, zero_point, out, given)
     ) is not None:
         return result
-    if known is not run_known and dispatched(x, scale, zero_point, out):
-        from . import torch_traced
-
-        return torch_traced.dequantize_linear(
-            x, scale, zero_point, source=source, scale_format=scale_format, axis=axis, block_size=block_size,
-            output_dtype=output_dtype, packed=as_flag(packed, "packed"), shape=shape, opset=opset, out=out,
-        )  # fmt: skip
-    namespace(x)
-    lengths = None
-    if packed is not False and as_flag(packed, "packed"):
-        if source is None:
-            raise ValueError("`source` must be the format of the packed codes; got None")
-        lengths = shape_of(shape)
-        check_packed(x, as_format(source, parameter="source"), lengths, "x", "source")
-    elif shape is not None:
-        raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
-    factor, named = scale_argument(scale, x, source, scale_format)
-    options = QuantizeOptions(axis, block_size, output_dtype, None, True, lengths is not None, opset, source, named)
-    plan, scales = resolve_operands(DEQUANTIZE, x, factor, zero_point, options, lengths)
-    key = LinearKey(DEQUANTIZED, scale, zero_point, given)
-    return dispatch(Job(x, plan, scales, shape=lengths, out=out, key=key))
+    if not is_torch(x):
+        namespace(x)
+    rank = len(shape) if isinstance(shape, Sequence) else 1 if shape is not None else getattr(x, "ndim", 0)
+    return onnx_dequantize_linear(
+        x, scale, zero_point, source=source, scale_format=scale_format,
+        axis=_required_axis(axis, block_size, scale, rank), block_size=block_size,
+        output_dtype=_values_type(output_dtype, out, opset),
+        packed=packed, shape=shape, opset=opset, out=out, named=given,
+    )  # fmt: skip
 
 
 @eager
-def dynamic_quantize_linear(x: Any, /, *, opset: int = NEWEST) -> tuple[Any, Any, Any]:
+def dynamic_quantize_linear(x: Any, *, opset: int = NEWEST) -> tuple[Any, Any, Any]:
     """Quantize to uint8 with the scale and zero point that the range of the values asks for.
 
     The range is widened to hold 0; ``scale = (max - min) / 255`` and ``zero_point = round(-min / scale)``, clamped to

@@ -6,19 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays.libraries import format_of, namespace
-from ..spec.formats import FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, Format
+from ..arrays.libraries import namespace
+from ..spec.formats import FLOAT32, UINT8, Format, as_format
 from .codes import decode, unpack
 from .interchange import held_codes
+from .quantized import Quantized
 
-__all__ = ["QuantizedParts", "is_quantized", "parts_of", "spread"]
+__all__ = ["QuantizedParts", "parts_of", "spread"]
 
 Array = np.ndarray[Any, Any]
-
-_SCALE_FORMATS = {"mx": FLOAT8_E8M0FNU, "nvfp4": FLOAT8_E4M3FN}
-"""The formats of scales by scheme, where that decides it."""
-
-_ATTRIBUTES = ("codes", "scale", "format", "scheme", "axis", "block_size", "shape", "dequantize")
 
 
 class QuantizedParts(NamedTuple):
@@ -79,27 +75,20 @@ class QuantizedParts(NamedTuple):
         return spread(self.zero_point.astype(np.int64), self.codes.shape, self.axis, self.block_size)
 
 
-def is_quantized(one: object) -> bool:
-    """Whether an object is a quantized array: it has codes, scales, and what shares them."""
-    return all(hasattr(one, name) for name in _ATTRIBUTES)
-
-
-def parts_of(quantized: Any, parameter: str) -> QuantizedParts:
+def parts_of(quantized: Quantized, parameter: str) -> QuantizedParts:
     """Return the parts of a quantized array; errors name `parameter`."""
-    fmt, scheme, shape = quantized.format, quantized.scheme, tuple(quantized.shape)
-    scale, factor = quantized.scale, quantized.global_scale
-    for one in (quantized.codes, scale):
-        namespace(one, parameter)
+    fmt, shape, factor = quantized.format, tuple(quantized.shape), quantized.global_scale
+    namespace(quantized.codes, parameter)
     if quantized.packed:
-        codes = np.asarray(unpack(held_codes(quantized.codes, format_of(quantized.codes.dtype), parameter), fmt, shape))
+        codes = np.asarray(unpack(held_codes(quantized.codes, UINT8, parameter), fmt, shape)).view(fmt.dtype)
     else:
         codes = held_codes(quantized.codes, fmt, parameter)
-    scale_format = format_of(scale.dtype, _SCALE_FORMATS.get(scheme, getattr(quantized, "scale_format", None)))
+    scale_format = as_format(quantized.scale_format)
     zero = None if quantized.zero_point is None else held_codes(quantized.zero_point, fmt, parameter)
     return QuantizedParts(
-        codes, fmt, held_codes(scale, scale_format, parameter), scale_format, zero,
+        codes, fmt, held_codes(quantized.scale, scale_format, parameter), scale_format, zero,
         None if factor is None else held_codes(factor, FLOAT32, parameter), quantized.axis, quantized.block_size,
-        scheme,
+        quantized.scheme,
     )  # fmt: skip
 
 
@@ -110,6 +99,8 @@ def spread(operand: Array, shape: tuple[int, ...], axis: Any, block_size: Any) -
     --------
     >>> spread(np.array([1, 2]), (2, 3), 0, 0).tolist()
     [[1], [2]]
+    >>> spread(np.array([[1, 2]]), (3, 2), None, 0).tolist()  # with the rank of the codes
+    [[1, 2]]
     >>> spread(np.array([[1, 2], [3, 4]]), (2, 3), 1, 2).tolist()
     [[1, 1, 2], [3, 3, 4]]
     """

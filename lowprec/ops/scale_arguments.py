@@ -13,7 +13,7 @@ from ..backends import cpu
 from ..backends.dispatch import dispatch
 from ..backends.job import Job, Scales
 from ..plans.cast_plan import Plan, make_plan
-from ..plans.granularity import Repetition
+from ..plans.granularity import Broadcast, Repetition
 from ..plans.quantize_plan import DEQUANTIZE, QuantizeOptions
 from ..plans.resolve_quantize import resolve_quantize
 from ..spec.arguments import shown
@@ -21,12 +21,13 @@ from ..spec.float_mode import default_mode
 from ..spec.formats import FLOAT32, FLOAT64, INT64, UINT8, Format, as_format
 from ..spec.opset_rules import cast_rules, unless_undefined
 
-__all__ = ["number_format", "number_operand", "resolve_operands", "scale_argument", "zero_point_argument"]
+__all__ = ["is_number", "number_format", "number_operand", "resolve_operands", "scale_argument", "zero_point_argument"]
 
 _Array = np.ndarray[Any, Any]
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether a scale or a zero point is a Python number, which has no type of its own."""
     return isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic))
 
 
@@ -83,7 +84,7 @@ def scale_argument(scale: Any, x: Any, source: object, scale_format: object) -> 
 
     A Python number takes the type of `x`, which holds `source`, where that is a float of 16 or 32 bits.
     """
-    if not _is_number(scale):
+    if not is_number(scale):
         return match_library(scale, x, "scale"), scale_format
     number, fmt = _number_scale(scale, x.dtype, source, scale_format)
     return _placed(number, fmt, x), fmt
@@ -91,7 +92,7 @@ def scale_argument(scale: Any, x: Any, source: object, scale_format: object) -> 
 
 def zero_point_argument(zero_point: Any, x: Any, wanted: object, shape: tuple[int, ...]) -> Any:
     """Return the zero point as an array that the back ends take with `x`; a Python number serves every scale."""
-    if not _is_number(zero_point):
+    if not is_number(zero_point):
         return match_library(zero_point, x, "zero_point")
     wanted = unless_undefined(wanted)
     fmt = UINT8 if wanted is None else as_format(wanted, parameter="output_dtype")
@@ -114,6 +115,12 @@ def _repeated(scale: Any, repetition: Repetition) -> Any:
     return rows[(*(slice(None),) * axis, slice(repetition.length), ...)]
 
 
+def _broadcast(scale: Any, broadcast: Broadcast) -> Any:
+    """Return scales of the rank of the array as those along its one axis, or as those of blocks."""
+    xp, shape = namespace(scale), broadcast.shape
+    return xp.reshape(scale if len(shape) == 1 else xp.broadcast_to(scale, shape), shape)
+
+
 def resolve_operands(
     operator: str, x: Any, scale: Any, zero_point: Any, options: QuantizeOptions, shape: tuple[int, ...] | None = None
 ) -> tuple[Plan, Scales]:
@@ -132,6 +139,7 @@ def resolve_operands(
     operands = (x.dtype, tuple(x.shape) if shape is None else shape), (scale.dtype, scale_shape), zero_operand
     plan, scale_format, granularity, repetition = resolve_quantize(operator, namespace(x), *operands, options)
     if repetition is not None:
-        scale = _repeated(scale, repetition)
-        zero = None if zero is None else _repeated(zero, repetition)
+        spread_out = _repeated if isinstance(repetition, Repetition) else _broadcast
+        scale = spread_out(scale, repetition)
+        zero = None if zero is None else spread_out(zero, repetition)
     return plan, Scales(scale, scale_format, zero, granularity)

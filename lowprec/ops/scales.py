@@ -206,8 +206,8 @@ def minmax_scale(
 @default_mode
 def _range_parts(low: Any, high: Any, to: Format) -> tuple[Any, Any]:
     """Return the scales and the zero points of ranges, as float32."""
-    least, most = (np.asarray(end).astype(np.float32) for end in (low, high))
     with np.errstate(all="ignore"):
+        least, most = (np.asarray(end).astype(np.float32) for end in (low, high))
         scale = np.minimum((most - least) / np.float32(int(to.max) - int(to.min)), np.finfo(np.float32).max)
         vanishes = scale == 0
         scale = np.where(vanishes, np.float32(1), scale)

@@ -31,7 +31,7 @@ def fixed(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return tuple([fixed(one) for one in value])
     if torch.compiler.is_dynamo_compiling():
-        return operator.index(value) if type(value) is int else value
+        return operator.index(value) if isinstance(value, int) and not isinstance(value, bool) else value
     return int(value) if isinstance(value, torch.SymInt) else value
 
 
@@ -55,7 +55,8 @@ def named(row: Format, parameter: str) -> str:
 
 def optional_name(fmt: object, parameter: str) -> Any:
     """Return the name of a format, None where none is named."""
-    undefined = parameter in ("output_dtype", "precision") and type(fmt) is int and fmt == 0  # ONNX's "not given"
+    is_integer = isinstance(fmt, int) and not isinstance(fmt, bool)
+    undefined = parameter in ("output_dtype", "precision") and is_integer and fmt == 0  # ONNX's "not given"
     return None if fmt is None or undefined else name_of(fmt, parameter)
 
 

@@ -44,7 +44,8 @@ _SCHEMAS = {
     "bitcast": f"(Tensor x, str to, *, str? source=None, int opset={NEWEST}) -> Tensor",
     "encode": f"(Tensor x, str fmt, *, {_CAST}, bool packed=False, {_ROUNDING}) -> Tensor",
     "decode": "(Tensor codes, str fmt, *, str to='float32', bool packed=False, SymInt[]? shape=None) -> Tensor",
-    "quantize_linear": f"{_LINEAR}, str? precision=None, bool saturate=True, {_ROUNDING}) -> Tensor",
+    "quantize_linear": f"{_LINEAR}, str? precision=None, bool saturate=True, {_ROUNDING}, "
+    "bool float64_x=False) -> Tensor",
     "dequantize_linear": f"{_LINEAR}, SymInt[]? shape=None) -> Tensor",
     "dynamic_quantize_linear": f"(Tensor x, *, int opset={NEWEST}) -> (Tensor, Tensor, Tensor)",
     "absmax_scale": "(Tensor x, str to, *, int[1]? axis=None, int[1] block_size=0, str scale_format='float32', "

@@ -9,7 +9,16 @@ import numpy as np
 
 from ..spec.arguments import as_integer, shown
 
-__all__ = ["Granularity", "Repetition", "expanded", "granularity_of", "tile_axes", "tiles_of"]
+__all__ = [
+    "Broadcast",
+    "Granularity",
+    "Repetition",
+    "broadcast_of",
+    "expanded",
+    "granularity_of",
+    "tile_axes",
+    "tiles_of",
+]
 
 _Array = np.ndarray[Any, Any]
 
@@ -41,6 +50,12 @@ class Repetition(NamedTuple):
     axis: int
     block: int
     length: int  # of the array; the last block may be cut short
+
+
+class Broadcast(NamedTuple):
+    """How scales of the rank of an array become those along one axis, 1-D, or those of blocks as long as an axis."""
+
+    shape: tuple[int, ...]
 
 
 def _axis_of(axis: object, rank: int) -> int:
@@ -94,6 +109,31 @@ def granularity_of(
             f"for `x` of shape {shape}; got shape {scale}"
         )
     return Granularity(where, max(inner, 1), max(shape[where], 1), 1, 0, 1)
+
+
+def broadcast_of(
+    shape: tuple[int, ...], scale: tuple[int, ...], blocks: bool, axes: bool
+) -> tuple[Granularity, Broadcast | None]:
+    """Return how a scale of the rank of an array, with its lengths or 1, spreads over it, or raise ValueError.
+
+    Examples
+    --------
+    >>> broadcast_of((2, 3, 5), (1, 3, 1), blocks=True, axes=True)
+    (Granularity(axis=1, inner=5, length=3, block=1, outer_step=0, width=1), Broadcast(shape=(3,)))
+    >>> broadcast_of((2, 3, 5), (2, 3, 1), blocks=True, axes=True)
+    (Granularity(axis=2, inner=1, length=5, block=5, outer_step=1, width=1), Broadcast(shape=(2, 3, 1)))
+    """
+    if len(scale) != len(shape) or any(one not in (1, length) for one, length in zip(scale, shape, strict=True)):
+        wanted = f"for each axis of `x` of shape {shape} its length or 1, or there must be a `block_size`"
+        raise ValueError(f"`scale` must have {wanted}; got shape {scale}")
+    own = [axis for axis, length in enumerate(scale) if length != 1]
+    if len(own) <= 1:
+        spread = granularity_of(shape, tuple(scale[axis] for axis in own), own[0] if own else 0, 0, blocks, axes)
+        return spread, Broadcast((scale[own[0]],)) if own else None
+    shared = [axis for axis in range(len(shape)) if axis not in own]
+    along, block = (shared[-1], max(shape[shared[-1]], 1)) if shared else (len(shape) - 1, 1)
+    repeated = tuple(1 if shared and axis == along else length for axis, length in enumerate(shape))
+    return granularity_of(shape, repeated, along, block, blocks, axes), Broadcast(repeated)
 
 
 def _integers(values: object, parameter: str, wanted: str) -> tuple[int, ...]:

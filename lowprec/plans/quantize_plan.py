@@ -21,7 +21,15 @@ from ..spec.opset_rules import (
 from ..spec.rounding_rules import RoundingOptions, check_rounding
 from .cast_plan import Plan, Rule, Scaling, check_convertible, make_plan
 
-__all__ = ["DEQUANTIZE", "QUANTIZE", "QuantizeOptions", "dequantize_plan", "quantize_plan", "scale_plans"]
+__all__ = [
+    "DEQUANTIZE",
+    "QUANTIZE",
+    "QuantizeOptions",
+    "dequantize_plan",
+    "quantize_plan",
+    "scale_plans",
+    "takes_codes",
+]
 
 QUANTIZE = "QuantizeLinear"
 DEQUANTIZE = "DequantizeLinear"
@@ -40,6 +48,7 @@ class QuantizeOptions(NamedTuple):
     source: object = None
     scale_format: object = None
     rounding: RoundingOptions | None = None
+    float64_x: bool = False
 
 
 # ---- types by operator and parameter: the first version that takes a format, None if no version does
@@ -50,6 +59,11 @@ def _code_since(fmt: Format) -> int | None:
         return max(first_opset(fmt), 21 if fmt.bits == 16 else 10)
     is_narrow = fmt.bits <= 8 or fmt.since is None  # formats that ONNX lacks may have up to 16 bits
     return first_opset(fmt) if fmt.is_float and is_narrow and fmt.has_zero else None
+
+
+def takes_codes(fmt: Format) -> bool:
+    """Whether quantized arrays may have a format."""
+    return _code_since(fmt) is not None
 
 
 def _wide_since(fmt: Format) -> int | None:
@@ -110,7 +124,8 @@ def quantize_plan(source: Format, scale: Format, zero_point: Format | None, opti
     check_saturate(saturate, opset, QUANTIZE)
     check_attribute("output_dtype", output_dtype, None, opset, QUANTIZE)
     check_attribute("precision", precision, None, opset, QUANTIZE)
-    _check(source, opset, QUANTIZE, "x")
+    if not (options.float64_x and source == FLOAT64):
+        _check(source, opset, QUANTIZE, "x")
     _check(scale, opset, QUANTIZE, "scale")
     if version in (19, 21) and scale != source:
         raise ValueError(f"`scale` must be {source.name}, as `x` is, before opset 23; got {scale.name}")

@@ -12,7 +12,7 @@ from ..spec.formats import Format, as_format, is_in_table
 from ..spec.opset_rules import NEWEST, check_attribute, unless_undefined, version_of
 from ..spec.packing import check_packable
 from .cast_plan import Plan
-from .granularity import Granularity, Repetition, granularity_of, tile_axes, tiles_of
+from .granularity import Broadcast, Granularity, Repetition, broadcast_of, granularity_of, tile_axes, tiles_of
 from .quantize_plan import QUANTIZE, QuantizeOptions, dequantize_plan, quantize_plan
 
 __all__ = ["Operand", "Resolved", "granularity_at", "resolve_quantize"]
@@ -24,21 +24,26 @@ Operand = tuple[Any, _Shape]
 """What the checks read of an array: its dtype and its shape."""
 
 
-Resolved = tuple[Plan, Format, Granularity, Repetition | None]
-"""The plan of a quantization, the format of its scales, how they spread, how those of tiles are repeated before."""
+Resolved = tuple[Plan, Format, Granularity, Repetition | Broadcast | None]
+"""The plan of a quantization, the format of its scales, how they spread, how they are repeated before."""
 
 
 def granularity_at(
     operator: str, shape: _Shape, scale: _Shape, zero_point: _Shape | None, options: QuantizeOptions
-) -> tuple[Granularity, Repetition | None]:
+) -> tuple[Granularity, Repetition | Broadcast | None]:
     """Return which scale belongs to which element, by the operator's version at the opset, or raise ValueError."""
     axis, block_size, opset = options.axis, options.block_size, options.opset
-    version, tiles = version_of(opset, operator), tile_axes(axis, block_size)
-    if tiles is not None:
+    version = version_of(opset, operator)
+    broadcasts = isinstance(axis, tuple) and not axis
+    tiles = None if broadcasts else tile_axes(axis, block_size)
+    spread: tuple[Granularity, Repetition | Broadcast | None]
+    if broadcasts:
+        spread = broadcast_of(shape, scale, version >= 21, version >= 13)
+    elif tiles is not None:
         if as_integer(opset) != NEWEST:
             wanted = f"{NEWEST}, the default, for tiles, which no version of {operator} has"
             raise ValueError(f"`opset` must be {wanted}; got {shown(opset)}")
-        spread: tuple[Granularity, Repetition | None] = tiles_of(shape, scale, *tiles)
+        spread = tiles_of(shape, scale, *tiles)
     else:
         check_attribute("axis", as_integer(axis), 1, opset, operator)
         blocks, axes = version >= 21, version >= 13
@@ -92,7 +97,8 @@ def resolve_quantize(
 
     Shapes and dtypes are those of the arrays, `x` that of the values where its codes are packed; `xp` is their library.
     """
-    if type(options.axis) is not int and (tiles := tile_axes(options.axis, options.block_size)) is not None:
+    has_many = isinstance(options.axis, (tuple, list)) or isinstance(options.block_size, (tuple, list))
+    if has_many and options.axis != () and (tiles := tile_axes(options.axis, options.block_size)) is not None:
         options = options._replace(axis=tiles[0], block_size=tiles[1])
     # One item each: the types of items count, True is not 1, but not those of what is in a tuple.
     try:

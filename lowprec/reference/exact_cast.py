@@ -6,7 +6,6 @@ rows' own ``source``.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from fractions import Fraction
 
 from ..spec.formats import Format, Kind, NaNRule, as_format
@@ -221,8 +220,7 @@ def ulp(x: object, fmt: object) -> Fraction:
         raise ValueError(f"`x` must be a finite number; got {value}")
     if row.kind is not Kind.FLOAT:
         return Fraction(1)
-    below = bisect_right(range(finite_count(row)), value.magnitude, key=lambda code: magnitude_of(code, row)) - 1
-    code = max(below, 0)
+    code = max(min(bracket(value.magnitude, row)[0], finite_count(row) - 1), 0)
     return magnitude_of(code + 1, row) - magnitude_of(code, row)
 
 

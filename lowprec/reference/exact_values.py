@@ -173,7 +173,14 @@ def decode(code: int, fmt: object) -> Value:
 def bracket(magnitude: Fraction, fmt: Format) -> tuple[int, int]:
     """Return the magnitude codes around a number, twice the same where it is exact, at most one past the largest."""
     end = finite_count(fmt) + 1
-    below = bisect_right(range(end), magnitude, key=lambda code: magnitude_of(code, fmt)) - 1
+    bits, first = fmt.mantissa_bits, 1 if fmt.has_zero else 0  # the first field with a hidden 1
+
+    def in_steps(code: int) -> int:  # the value in steps of the lowest binade: whole numbers are compared fast
+        field, mantissa = code >> bits, code & ((1 << bits) - 1)
+        return mantissa if field < first else (mantissa | 1 << bits) << (field - first)
+
+    steps = magnitude / Fraction(2) ** (first - fmt.bias - bits)
+    below = bisect_right(range(end), steps.numerator // steps.denominator, key=in_steps) - 1
     exact = below == end - 1 or (below >= 0 and magnitude_of(below, fmt) == magnitude)
     return below, below if exact else below + 1
 

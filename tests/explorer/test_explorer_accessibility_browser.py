@@ -1,7 +1,7 @@
 """Every page and every part of it in light, and in dark on a phone: no violation, nothing wider than the screen.
 
 Both colours and both widths are looked at, each link twice: no colour depends on the width. With LOWPREC_SHARE=today,
-as in .ci/run, a third of the views is looked at: another one each day.
+as in .ci/run, a fifth of the views is looked at: another one each day.
 """
 
 from __future__ import annotations

@@ -75,6 +75,13 @@ def test_labels_stand_at_their_marks(browser: Any, address: str, view: str) -> N
     visit.context.close()
 
 
+def saved(page: Any, kind: str) -> bytes:
+    """Return the file that a button of the picture saves."""
+    with page.expect_download() as caught:
+        page.get_by_role("button", name=re.compile(f"{kind}: save casts")).click()
+    return Path(caught.value.path()).read_bytes()
+
+
 @pytest.mark.parametrize("view", ["wide", "dark"])
 def test_a_saved_picture_has_the_colours_of_the_page(browser: Any, address: str, view: str) -> None:
     image = pytest.importorskip("PIL.Image")
@@ -83,9 +90,11 @@ def test_a_saved_picture_has_the_colours_of_the_page(browser: Any, address: str,
     colours = {
         name: tuple(map(int, re.findall(r"\d+", text)[:3])) for name, text in page.evaluate(COLOURS).items()
     }  # fmt: skip
-    with page.expect_download() as caught:
-        page.get_by_role("button", name=re.compile("PNG: save casts")).click()
-    picture = image.open(io.BytesIO(Path(caught.value.path()).read_bytes())).convert("RGB")
+    svg = saved(page, "SVG").decode()
+    written = {tuple(bytes.fromhex(text)) for text in re.findall(r'(?:fill|stroke)="#([0-9a-f]{6})"', svg)}
+    assert written == set(colours.values())
+    assert set(re.findall(r'(?:fill|stroke)="([^"#]*)"', svg)) <= {"none"}
+    picture = image.open(io.BytesIO(saved(page, "PNG"))).convert("RGB")
     found = {colour: count for count, colour in picture.getcolors(1 << 24)}
     for name, colour in colours.items():
         assert found.get(colour, 0) >= 20, (name, colour)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.daily_share import shared
 from support.explorer_pages import FOLDER, AppTest, charts, copied, healthy, page, sent, texts
 
 from lowprec.explorer.page_states import FORMAT_NAMES, PAGES
@@ -43,7 +44,7 @@ def test_a_bad_link_is_told_and_the_default_shown(name: str) -> None:
     assert len(test.code) == len(healthy(page(name)).code)
 
 
-@pytest.mark.parametrize("fmt", FORMAT_NAMES)
+@pytest.mark.parametrize("fmt", shared(FORMAT_NAMES))
 def test_anatomy_and_rounding_of_every_format(fmt: str) -> None:
     healthy(page("anatomy", fmt=fmt, at="0.3"))
     healthy(page("anatomy", fmt=fmt, at="nan"))
@@ -229,7 +230,7 @@ FIELDS = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", shared(NAMES))
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(query=st.dictionaries(FIELDS, ODD, max_size=5))
 def test_any_query_string_shows_a_page(name: str, query: dict[str, str]) -> None:

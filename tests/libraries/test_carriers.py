@@ -75,4 +75,4 @@ def test_errors_name_the_parameter_for_the_format() -> None:
     with pytest.raises(ValueError, match=r"`to` must be 8 bits wide, as uint8 is; got float4_e2m1fn of 4.*`source=`"):
         lp.bitcast(codes, "float4_e2m1fn")
     with pytest.raises(ValueError, match=r"`scale` must be a type .*; got uint8.*`scale_format=`"):
-        lp.quantize_linear(np.ones(2, np.float32), codes)
+        lp.quantize_linear(np.ones(2, np.float32), codes, output_dtype="uint8")

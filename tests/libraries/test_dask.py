@@ -63,7 +63,11 @@ def test_two_formats_never_share_a_key(x: Any) -> None:
         [lp.cast(x, "float8_e4m3fnuz", **how) for how in options],
         [lp.cast(x, "float8_e8m0fnu", round_mode=mode) for mode in ("up", "down", "nearest")],
         [lp.quantize_linear(x, 0.5, output_dtype=fmt) for fmt in ("int8", "uint8", "float8_e5m2", "float4_e2m1fn")],
-        [lp.quantize_linear(x, 0.25), lp.quantize_linear(x, 0.5, 3), lp.quantize_linear(x, 0.5)],
+        [
+            lp.quantize_linear(x, 0.25, output_dtype="uint8"),
+            lp.quantize_linear(x, 0.5, 3, output_dtype="uint8"),
+            lp.quantize_linear(x, 0.5, output_dtype="uint8"),
+        ],
         [lp.dequantize_linear(bytes_, 0.5, source=fmt) for fmt in ("uint8", "float8_e5m2", "uint4")],
     ]
     for group in groups:
@@ -138,10 +142,10 @@ def test_keys_are_the_same_in_another_process() -> None:
 def test_chunks_follow_the_blocks_of_a_quantization() -> None:
     x = da.from_array(X, chunks=((1, 12), (3, 3, 9, 9)))
     scale = np.linspace(0.1, 2, 13 * 6, dtype=np.float32).reshape(13, 6)
-    got = lp.quantize_linear(x, scale, block_size=4)
+    got = lp.quantize_linear(x, scale, block_size=4, axis=1, output_dtype="uint8")
     assert got.chunks == ((1, 12), (4, 8, 12))
-    assert np.array_equal(got.compute(), lp.quantize_linear(X, scale, block_size=4))
-    per_axis = lp.quantize_linear(x, scale[0, :1].repeat(24))
+    assert np.array_equal(got.compute(), lp.quantize_linear(X, scale, block_size=4, axis=1, output_dtype="uint8"))
+    per_axis = lp.quantize_linear(x, scale[0, :1].repeat(24), output_dtype="uint8")
     assert per_axis.chunks == x.chunks
 
 
@@ -217,8 +221,10 @@ def test_processes(client: Any) -> None:
             wanted = lp.quantize_linear(values, scale, **how)
             small = client.persist(lp.quantize_linear(x, scale, **how))
             assert np.array_equal(lp.to_numpy(small, fmt).view(np.uint8), wanted.view(np.uint8)), fmt.name
-            back = lp.dequantize_linear(small, scale, source=fmt, block_size=16).compute()
-            assert np.array_equal(back, lp.dequantize_linear(wanted, scale, block_size=16), equal_nan=True), fmt.name
+            back = lp.dequantize_linear(small, scale, source=fmt, block_size=16, axis=1).compute()
+            assert np.array_equal(back, lp.dequantize_linear(wanted, scale, block_size=16, axis=1), equal_nan=True), (
+                fmt.name
+            )
     fmt = _described(16)
     codes = lp.encode(values, fmt)
     held = client.persist(lp.cast(x, fmt))

@@ -1,12 +1,14 @@
 """Every public function on arrays, in every way in which torch traces or transforms it: the bits of another input.
 
-A graph that kept what came out of the traced input as a constant would give these once more for the next one.
+A graph that kept what came out of the traced input as a constant would give these once more for the next one. With
+LOWPREC_SHARE=today, as in .ci/run, a fifth of the graphs is made: another one each day.
 """
 
 from __future__ import annotations
 
 import inspect
 import io
+import itertools
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from support.daily_share import shared
 from support.torch_calls import bits, sample
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -78,6 +81,14 @@ FUNCTIONS: dict[str, Row] = {
         lambda x: lp.decode(_packed(x), "float4_e2m1fn", packed=True, shape=x.shape),
         lambda x: lp.decode(_codes(x), "float4_e2m1fn", out=torch.empty_like(x)),
     ),
+    "dequantize": Row(
+        lambda x: (
+            lp.dequantize(lp.quantize(x, "int4", block_size=4, packed=True)),
+            lp.quantize(x, "uint8", axis=0, zero_point=True).dequantize("float16"),
+            lp.dequantize(lp.quantize(x, "nvfp4", axis=0, block_size=3)),
+        ),
+        lambda x: lp.dequantize(lp.quantize(x, "mxfp8_e4m3", block_size=4), out=torch.empty_like(x)),
+    ),
     "dequantize_linear": Row(
         lambda x: lp.dequantize_linear(lp.cast(x, "int8"), _scales(x), axis=0),
         lambda x: lp.dequantize_linear(lp.cast(x, "uint8"), 0.3, 7, out=torch.empty_like(x)),
@@ -102,9 +113,20 @@ FUNCTIONS: dict[str, Row] = {
         lambda x: lp.nvfp4_quantize(x, global_scale=_scales(x)[1], block_size=8, **STOCHASTIC),
     ),
     "pack": Row(lambda x: lp.pack(_codes(x, "int2"), "int2")),
+    "quantize": Row(
+        lambda x: (
+            *lp.quantize(x, "int8", axis=1),
+            *lp.quantize(x, "mxfp4", block_size=4),
+            *lp.quantize(x, "nvfp4", block_size=4, packed=True),
+            *lp.quantize(x.double(), "float8_e4m3fn", axis=0),
+            *lp.quantize(x, "uint4", block_size=3, zero_point=True),
+        ),
+        lambda x: tuple(lp.quantize(x, "int8", out=torch.empty_like(x, dtype=torch.int8))),
+        lambda x: tuple(lp.quantize(x, "float8_e5m2", **STOCHASTIC)),
+    ),
     "quantize_linear": Row(
         lambda x: lp.quantize_linear(x, lp.absmax_scale(x, "int8", axis=1), axis=1, output_dtype="int8"),
-        lambda x: lp.quantize_linear(x, 0.3, 5, out=torch.empty_like(x, dtype=torch.uint8)),
+        lambda x: lp.quantize_linear(x, 0.3, 5, out=torch.empty_like(x, dtype=torch.uint8), output_dtype="uint8"),
         lambda x: lp.quantize_linear(x, 0.3, output_dtype="float8_e4m3fn", **STOCHASTIC),
     ),
     "to_torch": Row(lambda x: (lp.to_torch(_codes(x, "int4"), "int4"), lp.to_torch(lp.encode(x, "float16"), 10))),
@@ -112,8 +134,8 @@ FUNCTIONS: dict[str, Row] = {
 }
 RETURN_OTHERS = {"to_jax", "to_numpy", "stochastic_bits"}
 WITHOUT_ARRAYS = {
-    "Format", "as_format", "build_info", "carrier", "compare", "convert", "explain", "finfo", "float_format", "formats",
-    "get_num_threads", "iinfo", "register", "set_num_threads",
+    "Format", "Quantized", "as_format", "build_info", "carrier", "compare", "convert", "explain", "finfo",
+    "float_format", "formats", "get_num_threads", "iinfo", "register", "set_num_threads",
 }  # fmt: skip
 CALLS: dict[str, Call] = {
     f"{name} {kind}": call
@@ -143,12 +165,12 @@ def _compiled_afresh() -> Iterator[None]:
     torch._dynamo.reset()
 
 
-by_call = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+by_call = pytest.mark.parametrize("name", CALLS)
 
 
-@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
-@by_call
-def test_made_into_a_graph(call: Call, mode: str) -> None:
+@pytest.mark.parametrize(("mode", "name"), shared(itertools.product(["real", "fake", "symbolic"], CALLS)))
+def test_made_into_a_graph(name: str, mode: str) -> None:
+    call = CALLS[name]
     graph = graph_of(make_fx(call, tracing_mode=mode)(sample(0)))
     others = [sample(1), sample(2)[:3]] if mode == "symbolic" else [sample(1)]
     for x in others:
@@ -156,7 +178,8 @@ def test_made_into_a_graph(call: Call, mode: str) -> None:
 
 
 @by_call
-def test_functionalized(call: Call) -> None:
+def test_functionalized(name: str) -> None:
+    call = CALLS[name]
     x = sample(1)
     assert bits(torch.func.functionalize(call)(x)) == bits(call(x))
     graph = graph_of(make_fx(torch.func.functionalize(call, remove="mutations_and_views"))(sample(0)))
@@ -164,7 +187,8 @@ def test_functionalized(call: Call) -> None:
 
 
 @by_call
-def test_of_fake_tensors(call: Call) -> None:
+def test_of_fake_tensors(name: str) -> None:
+    call = CALLS[name]
     expected = call(sample(0))
     with FakeTensorMode() as mode:
         found = call(mode.from_tensor(sample(0)))
@@ -176,7 +200,8 @@ def test_of_fake_tensors(call: Call) -> None:
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:Converting a tensor to a Python integer:torch.jit.TracerWarning")  # x.shape
 @by_call
-def test_traced_by_jit(call: Call) -> None:
+def test_traced_by_jit(name: str) -> None:
+    call = CALLS[name]
     traced = torch.jit.trace(call, (sample(0),), check_trace=False)
     constants = [node.output().type().kind() for node in traced.graph.nodes() if node.kind() == "prim::Constant"]
     assert "TensorType" not in constants
@@ -186,9 +211,9 @@ def test_traced_by_jit(call: Call) -> None:
     assert bits(torch.jit.load(file)(sample(1))) == bits(call(sample(1)))
 
 
-@pytest.mark.parametrize("fullgraph", [True, False])
-@by_call
-def test_compiled(call: Call, fullgraph: bool) -> None:
+@pytest.mark.parametrize(("fullgraph", "name"), shared(itertools.product([True, False], CALLS)))
+def test_compiled(name: str, fullgraph: bool) -> None:
+    call = CALLS[name]
     graphs: list[Any] = []
     with torch._dynamo.config.patch(error_on_recompile=True):
         compiled = torch.compile(call, backend=lambda graph, _: graphs.append(graph) or graph, fullgraph=fullgraph)
@@ -204,7 +229,7 @@ def every_call(x: Any) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # torch's compiler warns of its own parts
-@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("backend", shared(["aot_eager", "inductor"]))
 def test_compiled_together(backend: str) -> None:
     if backend == "inductor" and shutil.which("g++") is None:
         pytest.skip("inductor compiles C++")
@@ -228,7 +253,7 @@ class Every(torch.nn.Module):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # torch's own parts
-@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("strict", shared([True, False]))
 def test_exported(strict: bool, tmp_path: Path) -> None:
     shapes = ({0: torch.export.Dim("rows", min=2)},)
     program = torch.export.export(Every(), (sample(0),), dynamic_shapes=shapes, strict=strict)
@@ -248,8 +273,9 @@ def _stacked(results: list[Any], dim: int) -> Any:
     return tuple(torch.stack(column, dim) for column in zip(*results, strict=True))
 
 
-@by_call
-def test_batched(call: Call) -> None:
+@pytest.mark.parametrize("name", shared(CALLS))
+def test_batched(name: str) -> None:
+    call = CALLS[name]
     x = torch.stack([sample(seed) for seed in range(3)])
     expected = bits(_stacked([call(one) for one in x], 0))
     assert bits(torch.vmap(call)(x)) == expected

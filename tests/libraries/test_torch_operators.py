@@ -100,7 +100,9 @@ print('lowprec.ops.torch_operators' in sys.modules)
 def test_shapes_and_numbers_may_change(backend: str) -> None:
     def call(x: Any, scale: Any, zero_point: int, block: int) -> Any:
         packed = lp.quantize_linear(x, scale, zero_point, output_dtype="int4", packed=True)
-        blocks = lp.quantize_linear(x, x.new_ones(x.shape[0], x.shape[1] // block), block_size=block)
+        blocks = lp.quantize_linear(
+            x, x.new_ones(x.shape[0], x.shape[1] // block), block_size=block, axis=1, output_dtype="uint8"
+        )
         return packed, blocks, lp.unpack(packed, "int4", x.shape)
 
     with torch._dynamo.config.patch(error_on_recompile=False):
@@ -194,8 +196,10 @@ def test_operators_take_meta_tensors() -> None:
         (lambda x: lp.encode(x, "int8", packed=True), "`fmt` must be a 2-, 4- or 6-bit format"),
         (lambda x: lp.decode(x.to(torch.uint8), "int4", packed=True), "`shape` must be the number of elements"),
         (lambda x: lp.decode(x.to(torch.uint8), "int4", shape=(6, 8)), "`shape` must be None unless"),
-        (lambda x: lp.quantize_linear(x, x), "`scale` must have one element"),
-        (lambda x: lp.quantize_linear(x, None), "`scale` must be a torch tensor.*; got NoneType"),
+        (lambda x: lp.quantize_linear(x, x[:2], output_dtype="uint8"), "`scale` must have for each axis of `x`"),
+        (lambda x: lp.quantize_linear(x, x[0], output_dtype="uint8"), "`axis` must be the axis of `x` along which"),
+        (lambda x: lp.quantize_linear(x, 1.0), "`output_dtype` must be the format of the result"),
+        (lambda x: lp.quantize_linear(x, None, output_dtype="uint8"), "`scale` must be a torch tensor.*; got NoneType"),
         (lambda x: lp.quantize_linear(x, 1.0, "0"), "`zero_point` must be a torch tensor.*; got str"),
         (lambda x: lp.quantize_linear(x, 1.0, output_dtype="float64"), "`output_dtype` must be a type that"),
         (lambda x: lp.cast(x, "int8", out=x), "`out` must have shape .* and dtype torch.int8; got .*float32"),
@@ -266,7 +270,7 @@ def test_out_of_codes_counts_as_written_too() -> None:
     for write, shape, dtype in (
         (lambda out: lp.encode(x, "float16", out=out), (2, 3), torch.uint16),
         (lambda out: lp.encode(x, "int4", packed=True, out=out), (3,), torch.uint8),
-        (lambda out: lp.quantize_linear(x, 0.5, 3, out=out), (2, 3), torch.uint8),
+        (lambda out: lp.quantize_linear(x, 0.5, 3, out=out, output_dtype="uint8"), (2, 3), torch.uint8),
         (lambda out: lp.quantize_linear(x, 0.5, output_dtype="int2", packed=True, out=out), (2,), torch.uint8),
     ):
         out = torch.zeros(shape, dtype=dtype)
@@ -274,7 +278,7 @@ def test_out_of_codes_counts_as_written_too() -> None:
         assert out._version == 1
     with torch.inference_mode():  # its tensors have no version
         out = torch.zeros(2, 3, dtype=torch.uint8)
-    assert lp.quantize_linear(x, 0.5, 3, out=out) is out
+    assert lp.quantize_linear(x, 0.5, 3, out=out, output_dtype="uint8") is out
     assert out.tolist() == [[5] * 3] * 2
 
 
@@ -328,7 +332,7 @@ def test_operators_have_the_options_of_the_functions(name: str) -> None:
 
 def test_undefined_types_count_as_none() -> None:
     graph = make_fx(lambda x: lp.quantize_linear(x, 0.5, output_dtype=0, precision=0))(sample())
-    assert bits(graph(sample())) == bits(lp.quantize_linear(sample(), 0.5))
+    assert bits(graph(sample())) == bits(lp.quantize_linear(sample(), 0.5, output_dtype="uint8"))
 
 
 def test_what_holds_the_operators() -> None:

@@ -112,8 +112,8 @@ def test_zero_points(granularity: str, dims: tuple[Any, ...]) -> None:
 
 def test_batches_along_other_axes() -> None:
     x, scale = _values(4, 6, SIZE), _scales(6, SIZE)
-    _check(lambda x, s: lp.quantize_linear(x, s), (x, scale), (2, 1))
-    _check(lambda x, s: lp.quantize_linear(x, s, 7), (x.permute(2, 0, 1)[:, ::2], scale), (0, 1))
+    _check(lambda x, s: lp.quantize_linear(x, s, output_dtype="uint8"), (x, scale), (2, 1))
+    _check(lambda x, s: lp.quantize_linear(x, s, 7, output_dtype="uint8"), (x.permute(2, 0, 1)[:, ::2], scale), (0, 1))
     found = torch.vmap(lambda x: lp.cast(x, "float8_e5m2"), in_dims=2, out_dims=1)(x)
     assert bits(found) == bits(lp.cast(x, "float8_e5m2").permute(0, 2, 1))
 
@@ -161,10 +161,13 @@ def test_several_levels() -> None:
     x, scale = _values(2, SIZE, 4, 6), _scales(2, 6)
 
     def inner(x: Any, scale: Any) -> Any:
-        return torch.vmap(lambda x: lp.quantize_linear(x, scale, 3), in_dims=0)(x)
+        return torch.vmap(lambda x: lp.quantize_linear(x, scale, 3, output_dtype="uint8"), in_dims=0)(x)
 
     expected = torch.stack(
-        [torch.stack([lp.quantize_linear(y, s, 3) for y in z]) for z, s in zip(x, scale, strict=True)]
+        [
+            torch.stack([lp.quantize_linear(y, s, 3, output_dtype="uint8") for y in z])
+            for z, s in zip(x, scale, strict=True)
+        ]
     )
     assert bits(torch.vmap(inner)(x, scale)) == bits(expected)
     compiled = torch.compile(torch.vmap(inner), backend="aot_eager", fullgraph=True)
@@ -178,18 +181,22 @@ def test_results_without_a_batch() -> None:
     assert bits(found[0]) == bits(lp.cast(constant, "int8").expand(SIZE, 2))
 
 
+def to_uint8(x: Any, scale: Any, **options: Any) -> Any:
+    return lp.quantize_linear(x, scale, output_dtype="uint8", **options)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: lp.quantize_linear(x, torch.ones(3)), r"`scale` must have one element, shape \(4,\) for axis 0"),
-        (lambda x: lp.quantize_linear(x, 1.0, axis=1), None),
-        (lambda x: lp.quantize_linear(x, 1.0, axis=2), "`axis` must be from -1 to 0 for `x` of 1 dimensions; got 2"),
+        (lambda x: to_uint8(x, torch.ones(3)), r"`scale` must have one element, shape \(4,\) for axis 0"),
+        (lambda x: to_uint8(x, 1.0, axis=1), None),
+        (lambda x: to_uint8(x, 1.0, axis=2), "`axis` must be from -1 to 0 for `x` of 1 dimensions; got 2"),
         (lambda x: lp.quantize_linear(x, torch.ones(4), torch.zeros(2, dtype=torch.uint8)), "`zero_point` must have"),
         (lambda x: lp.unpack(lp.cast(x, "uint8"), "int4", 9), "packed codes must be 1-D uint8 of 5 bytes for shape"),
         (lambda x: lp.decode(lp.cast(x, "uint8"), "int4", shape=9), "`shape` must be None"),
         (lambda x: lp.decode(lp.cast(x, "uint8"), "int4", packed=True), "`shape` must be"),
         (lambda x: lp.encode(x, "int8", packed=True), "`fmt` must be a 2-, 4- or 6-bit format"),
-        (lambda x: lp.quantize_linear(x, 1.0, packed=True), "`output_dtype` must be a 2-, 4- or 6-bit format"),
+        (lambda x: to_uint8(x, 1.0, packed=True), "`output_dtype` must be a 2-, 4- or 6-bit format"),
     ],
 )  # fmt: skip
 def test_errors_name_the_shapes_within_the_batch(call: Any, message: str | None) -> None:

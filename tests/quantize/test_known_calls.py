@@ -98,14 +98,14 @@ def test_dequantize_against_the_oracle(way: Any, types: Types, with_zeros: bool,
 @pytest.mark.parametrize("name", ["int4", "uint2", "float4_e2m1fn", "float6_e3m2fn"])
 def test_packed(name: str, found: list[bool]) -> None:
     fmt = as_format(name)
-    plain = lp.quantize_linear(X, SCALE, output_dtype=fmt)
+    plain = lp.quantize_linear(X, SCALE, output_dtype=fmt, axis=1)
     by_hand = lp.pack(plain, fmt)
     for shape in ((4, 6), [4, 6]):  # a list names nothing
         found.clear()
         for _ in range(2):
-            packed = lp.quantize_linear(X, SCALE, output_dtype=fmt, packed=True)
+            packed = lp.quantize_linear(X, SCALE, output_dtype=fmt, packed=True, axis=1)
             assert packed.tolist() == by_hand.tolist()
-            back = lp.dequantize_linear(packed, SCALE, source=fmt, packed=True, shape=shape)
+            back = lp.dequantize_linear(packed, SCALE, source=fmt, packed=True, shape=shape, axis=1)
             assert np.array_equal(back, plain.astype(np.float32) * SCALE)
         assert found[-1] == (shape == (4, 6))
         assert found[2]
@@ -138,9 +138,9 @@ def test_numbers_are_rounded_as_arrays_of_them(name: str, zero: int | None) -> N
 def test_a_number_is_a_zero_point_for_every_scale(found: list[bool]) -> None:
     expected = np.clip(np.rint(X / SCALE) + 7, -128, 127)
     for _ in range(2):
-        got = lp.quantize_linear(X, SCALE, 7, output_dtype="int8")
+        got = lp.quantize_linear(X, SCALE, 7, output_dtype="int8", axis=1)
         assert np.array_equal(got, expected)
-        assert np.array_equal(lp.dequantize_linear(got, SCALE, 7), (expected - 7) * SCALE)
+        assert np.array_equal(lp.dequantize_linear(got, SCALE, 7, axis=1), (expected - 7) * SCALE)
     assert found == [False, False, True, True]
 
 
@@ -163,18 +163,18 @@ DISGUISES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 @pytest.mark.parametrize("name", DISGUISES)
 def test_memory_that_is_not_dense(name: str, found: list[bool]) -> None:
     disguise, values = DISGUISES[name], (CODES - ZERO.astype(np.float32)) * SCALE
-    lp.quantize_linear(X, SCALE, ZERO)
-    lp.dequantize_linear(CODES, SCALE, ZERO)
+    lp.quantize_linear(X, SCALE, ZERO, axis=1)
+    lp.dequantize_linear(CODES, SCALE, ZERO, axis=1)
     for which in range(3):
         operands = [disguise(a) if i == which else a for i, a in enumerate((X, SCALE, ZERO))]
-        assert np.array_equal(lp.quantize_linear(*operands), CODES)
+        assert np.array_equal(lp.quantize_linear(*operands, axis=1), CODES)
         operands = [disguise(a) if i == which else a for i, a in enumerate((CODES, SCALE, ZERO))]
-        assert np.array_equal(lp.dequantize_linear(*operands), values)
+        assert np.array_equal(lp.dequantize_linear(*operands, axis=1), values)
     dense = name in ("other byte order", "unaligned")  # of single bytes
     assert found[2:] == [False, dense, False, False, dense, dense]
     out = np.zeros((4, 12), np.int8)[:, ::2]
-    assert lp.quantize_linear(X, SCALE, ZERO, out=out) is out
+    assert lp.quantize_linear(X, SCALE, ZERO, out=out, axis=1) is out
     assert np.array_equal(out, CODES)
     swapped = np.zeros((4, 6), ">f4")
-    assert lp.dequantize_linear(CODES, SCALE, ZERO, out=swapped) is swapped
+    assert lp.dequantize_linear(CODES, SCALE, ZERO, out=swapped, axis=1) is swapped
     assert np.array_equal(swapped, values)

@@ -23,7 +23,12 @@ pytestmark = pytest.mark.usefixtures("forgotten")
 
 
 def refusals() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]]:
-    quantized, dequantized = lp.quantize_linear, lp.dequantize_linear
+    def quantized(*arguments: Any, **options: Any) -> Any:
+        return lp.quantize_linear(*arguments, **{"axis": 1} | options)
+
+    def dequantized(*arguments: Any, **options: Any) -> Any:
+        return lp.dequantize_linear(*arguments, **{"axis": 1} | options)
+
     read_only = np.zeros((4, 6), np.int8)
     read_only.flags.writeable = False
     over_itself = np.lib.stride_tricks.as_strided(np.zeros(64, np.int8), (4, 6), (1, 1))
@@ -73,14 +78,14 @@ def warm() -> None:
     """Make the calls that are right, to which those that must be refused are next."""
     zeros = np.zeros(6, as_format("float8_e4m3fn").dtype)
     for _ in range(2):
-        lp.quantize_linear(X, SCALE, ZERO)
-        lp.quantize_linear(X, SCALE, ZERO, output_dtype="int8")
-        lp.quantize_linear(X, SCALE, zeros)
+        lp.quantize_linear(X, SCALE, ZERO, axis=1)
+        lp.quantize_linear(X, SCALE, ZERO, output_dtype="int8", axis=1)
+        lp.quantize_linear(X, SCALE, zeros, axis=1)
         lp.quantize_linear(X, 0.5, output_dtype="int8")
         lp.quantize_linear(X, 0.5, 3, output_dtype="int8")
         lp.quantize_linear(INTEGERS, 2, output_dtype="int8", scale_format="int32")
         lp.quantize_linear(X, 0.5, 0, output_dtype="float8_e4m3fn")
-        lp.dequantize_linear(CODES, SCALE, ZERO)
+        lp.dequantize_linear(CODES, SCALE, ZERO, axis=1)
         lp.dequantize_linear(X.astype(np.int32), 0.5, 0)
 
 
@@ -115,22 +120,24 @@ def test_out_over_what_is_read(name: str, shift: int) -> None:
 
 def test_values_are_read_each_time(found: list[bool]) -> None:
     x, scale, zero = X.copy(), SCALE.copy(), ZERO.copy()
-    assert np.array_equal(lp.quantize_linear(x, scale, zero), CODES)
+    assert np.array_equal(lp.quantize_linear(x, scale, zero, axis=1), CODES)
     for change in (lambda: scale.__imul__(2), lambda: zero.fill(0), lambda: zero.fill(9), lambda: x.__imul__(3)):
         change()
         expected = np.clip(np.rint(x / scale) + zero, -128, 127)
-        assert np.array_equal(lp.quantize_linear(x, scale, zero), expected)
-        assert np.array_equal(lp.dequantize_linear(expected.astype(np.int8), scale, zero), (expected - zero) * scale)
+        assert np.array_equal(lp.quantize_linear(x, scale, zero, axis=1), expected)
+        assert np.array_equal(
+            lp.dequantize_linear(expected.astype(np.int8), scale, zero, axis=1), (expected - zero) * scale
+        )
     assert found == [False, True, False, *[True] * 6]
 
 
 def test_a_float8_zero_point_that_is_not_positive_zero(found: list[bool]) -> None:
     zeros = np.zeros(6, as_format("float8_e4m3fn").dtype)
-    expected = lp.quantize_linear(X, SCALE, output_dtype="float8_e4m3fn").tolist()
+    expected = lp.quantize_linear(X, SCALE, output_dtype="float8_e4m3fn", axis=1).tolist()
     for _ in range(2):
-        assert lp.quantize_linear(X, SCALE, zeros).tolist() == expected
+        assert lp.quantize_linear(X, SCALE, zeros, axis=1).tolist() == expected
     zeros.view(np.uint8)[3] = 0x80  # -0
-    assert lp.quantize_linear(X, SCALE, zeros).tolist() == expected
+    assert lp.quantize_linear(X, SCALE, zeros, axis=1).tolist() == expected
     assert found == [False, False, True, False]
 
 
@@ -144,7 +151,7 @@ def test_calls_of_many_threads() -> None:
         for turn in range(300):
             if turn % 50 == number:
                 QUANTIZED.clear()
-            if not np.array_equal(lp.quantize_linear(X, scale, zero, out=out if turn % 2 else None), expected):
+            if not np.array_equal(lp.quantize_linear(X, scale, zero, out=out if turn % 2 else None, axis=1), expected):
                 wrong.append(f"thread {number}, turn {turn}")
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
@@ -160,7 +167,7 @@ def test_threads_that_were_asked_for(count: int, found: list[bool]) -> None:
     x = np.tile(X, (1000, 1))
     lp.set_num_threads(count)
     for _ in range(2):
-        assert np.array_equal(lp.quantize_linear(x, SCALE, ZERO), np.tile(CODES, (1000, 1)))
+        assert np.array_equal(lp.quantize_linear(x, SCALE, ZERO, axis=1), np.tile(CODES, (1000, 1)))
     assert found == [False, True]
 
 
@@ -191,15 +198,15 @@ def test_tensors(found: list[bool]) -> None:
     for turn in range(3):
         out = torch.empty(4, 6, dtype=torch.int8)
         version = out._version
-        assert torch.equal(lp.quantize_linear(x, scale, zero), wanted)
-        assert lp.quantize_linear(x, scale, zero, out=out) is out
+        assert torch.equal(lp.quantize_linear(x, scale, zero, axis=1), wanted)
+        assert lp.quantize_linear(x, scale, zero, out=out, axis=1) is out
         assert torch.equal(out, wanted)
         assert out._version > version
-        assert torch.equal(lp.dequantize_linear(wanted, scale, zero), (wanted.float() - zero) * scale)
+        assert torch.equal(lp.dequantize_linear(wanted, scale, zero, axis=1), (wanted.float() - zero) * scale)
         assert torch.equal(lp.quantize_linear(x, 0.5, 3, output_dtype="int8"), (x / 0.5).round().add(3).to(torch.int8))
-        packed = lp.quantize_linear(x, scale, output_dtype="int4", packed=True)
-        assert packed.tolist() == lp.quantize_linear(X, SCALE, output_dtype="int4", packed=True).tolist()
-        narrow = lp.quantize_linear(x, scale, output_dtype="int4")
+        packed = lp.quantize_linear(x, scale, output_dtype="int4", packed=True, axis=1)
+        assert packed.tolist() == lp.quantize_linear(X, SCALE, output_dtype="int4", packed=True, axis=1).tolist()
+        narrow = lp.quantize_linear(x, scale, output_dtype="int4", axis=1)
         assert torch.equal(narrow, (x / scale).round().clamp(-8, 7).to(torch.int8))
         if turn:
             assert all(found)
@@ -209,25 +216,26 @@ def test_tensors(found: list[bool]) -> None:
 def test_tensors_of_odd_kinds(found: list[bool]) -> None:
     x, scale, zero, wanted = map(torch.from_numpy, (X, SCALE, ZERO, CODES))
     for _ in range(2):
-        lp.quantize_linear(x, scale, zero)
+        lp.quantize_linear(x, scale, zero, axis=1)
     found.clear()
-    assert torch.equal(lp.quantize_linear(torch._neg_view(-x), scale, zero), wanted)
-    assert torch.equal(lp.quantize_linear(x.T.contiguous().T, scale, zero), wanted)
-    assert torch.equal(lp.quantize_linear(torch.nn.Parameter(x), scale, zero), wanted)
-    assert torch.equal(lp.quantize_linear(x, torch.nn.Parameter(scale), zero), wanted)
-    assert torch.equal(lp.quantize_linear(torch._efficientzerotensor(4, 6), scale, zero), zero.expand(4, 6))
-    assert torch.equal(lp.quantize_linear(x, torch.repeat_interleave(scale, 2)[::2], zero), wanted)
+    assert torch.equal(lp.quantize_linear(torch._neg_view(-x), scale, zero, axis=1), wanted)
+    assert torch.equal(lp.quantize_linear(x.T.contiguous().T, scale, zero, axis=1), wanted)
+    assert torch.equal(lp.quantize_linear(torch.nn.Parameter(x), scale, zero, axis=1), wanted)
+    assert torch.equal(lp.quantize_linear(x, torch.nn.Parameter(scale), zero, axis=1), wanted)
+    assert torch.equal(lp.quantize_linear(torch._efficientzerotensor(4, 6), scale, zero, axis=1), zero.expand(4, 6))
+    assert torch.equal(lp.quantize_linear(x, torch.repeat_interleave(scale, 2)[::2], zero, axis=1), wanted)
     assert not any(found[:4])
-    assert torch.equal(lp.quantize_linear(x.clone().requires_grad_(), scale, zero), wanted)
+    assert torch.equal(lp.quantize_linear(x.clone().requires_grad_(), scale, zero, axis=1), wanted)
     room = torch.zeros(4, 12, dtype=torch.int8)
-    assert torch.equal(lp.quantize_linear(x, scale, zero, out=room[:, ::2]), wanted)
+    assert torch.equal(lp.quantize_linear(x, scale, zero, out=room[:, ::2], axis=1), wanted)
     over = torch.zeros(24)
     over.view(torch.int8)[:6] = zero
     assert torch.equal(
-        lp.quantize_linear(x, scale, over.view(torch.int8)[:6], out=over.view(torch.int8)[:24].view(4, 6)), wanted
+        lp.quantize_linear(x, scale, over.view(torch.int8)[:6], out=over.view(torch.int8)[:24].view(4, 6), axis=1),
+        wanted,
     )
     for operands in ((x.to("meta"), scale, zero), (x.to_sparse(), scale, zero), (x, scale.to_sparse(), zero)):
         with pytest.raises((TypeError, ValueError)):
-            lp.quantize_linear(*operands)
+            lp.quantize_linear(*operands, axis=1)
     with pytest.raises(ValueError, match="`out` must have shape"):
-        lp.quantize_linear(x, scale, zero, out=torch.zeros(6, 4, dtype=torch.int8))
+        lp.quantize_linear(x, scale, zero, out=torch.zeros(6, 4, dtype=torch.int8), axis=1)

@@ -32,9 +32,9 @@ def test_a_block_beyond_the_axis(size: Any) -> None:
     for _ in range(2):
         got = lp.quantize_linear(X, scale, axis=1, block_size=size, output_dtype="int8")
         assert got.tolist() == [[1, 2, 3, 4], [-2, 3, -4, 4]]  # 2.5 and 3.5 to even
-        assert lp.dequantize_linear(CODES, scale, block_size=size).tolist() == [[1, 2, 3, 4], [10, 12, 14, 16]]
+        assert lp.dequantize_linear(CODES, scale, block_size=size, axis=1).tolist() == [[1, 2, 3, 4], [10, 12, 14, 16]]
     with pytest.raises(ValueError, match=r"`scale` must have shape \(2, 1\) .*block_size .*; got \(2, 2\)") as caught:
-        lp.quantize_linear(X, np.ones((2, 2), np.float32), block_size=size)
+        lp.quantize_linear(X, np.ones((2, 2), np.float32), block_size=size, axis=1, output_dtype="uint8")
     assert len(str(caught.value)) < 200
 
 
@@ -44,19 +44,24 @@ def test_a_block_beyond_the_axis(size: Any) -> None:
 @pytest.mark.parametrize("axis", [0, -1, 1, np.int64(0), np.array(-1)])
 def test_no_dimension_counts_as_one(axis: Any) -> None:
     for scale in (2.0, np.float32(2), np.array([2], np.float32)):
-        assert lp.quantize_linear(np.float32(6), scale, axis=axis).tolist() == 3
-        assert lp.quantize_linear(np.float32(6), scale, 1, axis=axis).shape == ()
+        assert lp.quantize_linear(np.float32(6), scale, axis=axis, output_dtype="uint8").tolist() == 3
+        assert lp.quantize_linear(np.float32(6), scale, 1, axis=axis, output_dtype="uint8").shape == ()
         assert lp.dequantize_linear(np.uint8(6), scale, axis=axis).tolist() == 12
-    assert lp.quantize_linear(X[0], np.array([1, 2, 3, 4], np.float32), axis=axis).tolist() == [1, 1, 1, 1]
+    assert lp.quantize_linear(X[0], np.array([1, 2, 3, 4], np.float32), axis=axis, output_dtype="uint8").tolist() == [
+        1,
+        1,
+        1,
+        1,
+    ]
 
 
 @pytest.mark.parametrize("axis", [2, -2, 2**70, -(2**70), 10**400])
 @pytest.mark.parametrize("rank", [0, 1])
 def test_an_axis_that_is_not_there(axis: int, rank: int) -> None:
     message = f"^`axis` must be from -1 to 0 for `x` of {rank} dimensions; got (-?2|an? .*integer of .* bits|-?118.*)$"
-    for call in (lp.quantize_linear, lp.dequantize_linear):
+    for call, options in ((lp.quantize_linear, {"output_dtype": "int8"}), (lp.dequantize_linear, {})):
         with pytest.raises(ValueError, match=message) as caught:
-            call(np.ones((1,) * rank, np.float32), 2.0, axis=axis)
+            call(np.ones((1,) * rank, np.float32), 2.0, axis=axis, **options)
         assert len(str(caught.value)) < 120
 
 
@@ -70,12 +75,15 @@ OPERATORS, VERSIONS = ("QuantizeLinear", "DequantizeLinear"), (10, 13, 19, 21, 2
 def test_types_that_are_undefined(opset: int, undefined: Any) -> None:
     options = {"opset": opset, "output_dtype": undefined}
     for precision in (None, undefined):
-        got = lp.quantize_linear(X, np.float32(2), precision=precision, **options)
-        assert (got.dtype, got.tolist()) == (np.uint8, [[0, 1, 2, 2], [0, 3, 0, 4]])
+        for zero_point, codes in ((), [[0, 1, 2, 2], [0, 3, 0, 4]]), ((1,), [[1, 2, 3, 3], [0, 4, 0, 5]]):
+            if opset >= 21:
+                with pytest.raises(ValueError, match=r"^`output_dtype` must be the format of the result"):
+                    lp.quantize_linear(X, 2.0, *zero_point, precision=precision, **options)
+            else:
+                got = lp.quantize_linear(X, 2.0, *zero_point, precision=precision, **options)
+                assert (got.dtype, got.tolist()) == (np.uint8, codes)
         got = lp.quantize_linear(X, np.float32(2), np.int8(1), precision=precision, **options)
         assert (got.dtype, got.tolist()) == (np.int8, [[1, 2, 3, 3], [-1, 4, -3, 5]])
-        got = lp.quantize_linear(X, 2.0, 1, precision=precision, **options)
-        assert (got.dtype, got.tolist()) == (np.uint8, [[1, 2, 3, 3], [0, 4, 0, 5]])
     got = lp.dequantize_linear(CODES, np.float32(2), **options)
     assert (got.dtype, got.tolist()) == (np.float32, [[2, 4, 6, 8], [10, 12, 14, 16]])
 
@@ -84,7 +92,7 @@ def test_no_other_type_is_undefined() -> None:
     for stray in (False, 0.0, "0", "", np.bool(False), np.array(0)):
         for name in ("output_dtype", "precision"):
             with pytest.raises(ValueError, match=f"^`{name}` must be one of .*; got "):
-                lp.quantize_linear(X, 2.0, **{name: stray})
+                lp.quantize_linear(X, 2.0, **{"output_dtype": "uint8"} | {name: stray})
         with pytest.raises(ValueError, match=r"^`output_dtype` must be one of .*; got "):
             lp.dequantize_linear(CODES, 2.0, output_dtype=stray)
     with pytest.raises(ValueError, match=r"^`to` must be one of .*; got 0"):
@@ -142,8 +150,8 @@ def test_messages_about_huge_integers_are_short(digits: int, sign: int) -> None:
     said = rf"got {'an' if sign > 0 else 'a negative'} integer of {number.bit_length()} bits"
     packed = np.zeros(1, np.uint8)
     calls: dict[str, Any] = {
-        "zero_point": lambda: lp.quantize_linear(X, 1.0, number),
-        "axis": lambda: lp.quantize_linear(X, 1.0, axis=number),
+        "zero_point": lambda: lp.quantize_linear(X, 1.0, number, output_dtype="uint8"),
+        "axis": lambda: lp.quantize_linear(X, 1.0, axis=number, output_dtype="uint8"),
         "opset": lambda: lp.cast(X, "float16", opset=number),
         "to": lambda: lp.cast(X, number),
         "n": lambda: lp.set_num_threads(number),
@@ -152,9 +160,9 @@ def test_messages_about_huge_integers_are_short(digits: int, sign: int) -> None:
         "packed": lambda: lp.encode(X, "int4", packed=number),
     }
     if digits > 308:
-        calls["scale"] = lambda: lp.quantize_linear(X, number)
+        calls["scale"] = lambda: lp.quantize_linear(X, number, output_dtype="uint8")
     if sign < 0:
-        calls["block_size"] = lambda: lp.quantize_linear(X, 1.0, block_size=number)
+        calls["block_size"] = lambda: lp.quantize_linear(X, 1.0, block_size=number, axis=1, output_dtype="uint8")
     for name, call in calls.items():
         with pytest.raises(ValueError, match=f"^`{name}` .*{said}") as caught:
             call()

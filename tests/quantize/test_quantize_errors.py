@@ -21,14 +21,18 @@ X = np.ones((2, 6), np.float32)
 CODES = np.ones((2, 6), np.int8)
 S = np.float32(2)
 HALF = X.astype(np.float16)
+NAMED: dict[Any, dict[str, str]] = {opset: {} for opset in range(21)}
+"""Opsets in which no attribute names the type."""
 
 
 def quantize(x: Any = X, scale: Any = S, zero_point: Any = None, **options: Any) -> Any:
-    return lp.quantize_linear(x, scale, zero_point, **options)
+    if zero_point is None or isinstance(zero_point, (int, float)):
+        options = NAMED.get(options.get("opset"), {"output_dtype": "uint8"}) | options
+    return lp.quantize_linear(x, scale, zero_point, **{"axis": 1} | options)
 
 
 def dequantize(x: Any = CODES, scale: Any = S, zero_point: Any = None, **options: Any) -> Any:
-    return lp.dequantize_linear(x, scale, zero_point, **options)
+    return lp.dequantize_linear(x, scale, zero_point, **{"axis": 1} | options)
 
 
 def ones(*shape: int, dtype: Any = np.float32) -> np.ndarray:
@@ -80,7 +84,6 @@ def test_another_library() -> None:
         ({"axis": 1.0}, "`axis` must be an integer; got 1.0"),
         ({"axis": "1"}, "`axis` must be an integer; got '1'"),
         ({"axis": True}, "`axis` must be an integer; got True"),
-        ({"axis": None}, "`axis` must be an integer; got None"),
         ({"axis": 0, "opset": 12}, "`axis` must be 1 before opset 13; got opset 12"),
         # block_size
         ({"block_size": -1}, "`block_size` must be an integer from 0 up, .*; got -1"),
@@ -92,8 +95,10 @@ def test_another_library() -> None:
         ({"scale": ones(6), "opset": 12}, r"`scale` must have one element before opset 13; got shape \(6,\)"),
         ({"scale": ones(2)}, r"`scale` must have one element, shape \(6,\) for axis 1, .*; got shape \(2,\)"),
         ({"scale": ones(6), "axis": 0}, r"`scale` must have one element, shape \(2,\) for axis 0, .*got shape \(6,\)"),
-        ({"scale": ones(2, 6)}, r"`scale` must have one element, .* a `block_size` .*; got shape \(2, 6\)"),
-        ({"scale": ones(2, 3)}, r"`scale` must have one element, .* a `block_size` .*; got shape \(2, 3\)"),
+        ({"scale": ones(2, 3)}, r"`scale` must have for each axis .* or 1, or .* a `block_size`; got shape \(2, 3\)"),
+        ({"scale": ones(1, 2)}, r"`scale` must have for each axis .* or 1, or .* a `block_size`; got shape \(1, 2\)"),
+        ({"scale": ones(2, 6), "opset": 20}, "`block_size` must be 0 before opset 21; got"),
+        ({"scale": ones(2, 1), "opset": 12}, r"`scale` must have one element before opset 13; got shape \(2,\)"),
         ({"scale": ones(0)}, r"`scale` must have one element, .*; got shape \(0,\)"),
         ({"scale": ones(1, 1, 1)}, r"`scale` must have one element, .*; got shape \(1, 1, 1\)"),
         ({"scale": ones(2, 2), "block_size": 2}, r"`scale` must have shape \(2, 3\) .* block_size 2; got \(2, 2\)"),

@@ -169,8 +169,8 @@ def test_out_takes_any_strides(way: tuple[tuple[int, ...], dict[str, Any]]) -> N
 def test_dense_layouts_are_kept() -> None:
     x = np.asfortranarray(np.arange(12, dtype=np.float32).reshape(3, 4))
     for axis, scale in ((1, np.float32(2)), (0, np.float32([1, 2, 3])), (1, np.float32([1, 2, 3, 4]))):
-        got = lp.quantize_linear(x, scale, axis=axis)
-        assert np.array_equal(got, lp.quantize_linear(np.ascontiguousarray(x), scale, axis=axis))
+        got = lp.quantize_linear(x, scale, axis=axis, output_dtype="uint8")
+        assert np.array_equal(got, lp.quantize_linear(np.ascontiguousarray(x), scale, axis=axis, output_dtype="uint8"))
 
 
 @pytest.mark.parametrize("y", ["uint8", "int4", "float8_e4m3fn", "float4_e2m1fn", "int16"])
@@ -188,7 +188,9 @@ def test_zero_dimensions_and_empty(y: str) -> None:
         assert lp.dequantize_linear(got, 2.0).item() == (3.0 if fmt.is_float else 4.0)
     for shape, scale_shape, options in (
         ((0,), (), {}), ((0,), (0,), {}), ((3, 0), (), {}), ((3, 0), (3,), {"axis": 0}), ((3, 0), (0,), {"axis": 1}),
-        ((0, 3), (3,), {}), ((4, 0), (2, 0), {"axis": 0, "block_size": 2}), ((4, 0), (4, 0), {"block_size": 2}),
+        ((0, 3), (3,), {"axis": 1}), ((4, 0), (2, 0), {"axis": 0, "block_size": 2}),
+        ((4, 0), (4, 0), {"axis": 1, "block_size": 2}), ((4, 0), (4, 1), {}), ((0, 3), (1, 3), {}),
+        ((0, 3), (0, 3), {}),
     ):  # fmt: skip
         scale = np.ones(scale_shape, np.float32)
         got = lp.quantize_linear(np.ones(shape, np.float32), scale, **options, output_dtype=fmt)

@@ -206,7 +206,7 @@ def test_vmap(in_dims: tuple[int | None, ...], axis: tuple[int, int]) -> None:
     ("options", "message"),
     [
         ({**TILES, "opset": 25}, "`opset` must be 28, the default, for tiles, which no version of .*; got 25"),
-        ({"axis": (0, 1)}, "`block_size` must be two integers where `axis` is two; got 0"),
+        ({"axis": (0, 1), "block_size": 4}, "`block_size` must be two integers where `axis` is two; got 4"),
         ({"axis": 1, "block_size": (2, 4)}, "`axis` must be two integers where `block_size` is two; got 1"),
         ({"axis": (0, True), "block_size": (2, 4)}, r"`axis` must be two integers .*; got \(0, True\)"),
         ({"axis": (0, 1, 2), "block_size": (2, 4)}, r"`axis` must be two integers .*; got \(0, 1, 2\)"),

@@ -6,8 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.custom_formats import CUSTOM_FORMATS
 
 from lowprec import reference
+from lowprec.reference.exact_values import bracket, finite_count, magnitude_of
 from lowprec.spec.formats import NUMERIC, Format, Kind
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -111,3 +113,20 @@ def test_rounding_moves_by_half_a_unit_at_most(fmt: Format) -> None:
 def test_no_unit_without_a_number(x: str) -> None:
     with pytest.raises(ValueError, match="`x` must be a finite number"):
         reference.ulp(x, "float16")
+
+
+@pytest.mark.parametrize("fmt", [*(fmt for fmt in NUMERIC if fmt.is_float), *CUSTOM_FORMATS[::11]], **BY_NAME)
+def test_the_codes_around_a_number(fmt: Format) -> None:
+    """By the values that fractions give: at codes, between them, and beyond both ends."""
+    count = finite_count(fmt)
+    codes = range(count + 1) if count <= 128 else [0, 1, 2, fmt.mantissa_mask, fmt.mantissa_mask + 1, count - 1, count]
+    for code in codes:
+        value, above = magnitude_of(code, fmt), magnitude_of(code + 1, fmt)
+        assert bracket(value, fmt) == (code, code)
+        if code == count:  # no code is beyond
+            assert bracket(above, fmt) == (code, code)
+            continue
+        for part in (Fraction(1, 10**400), Fraction(1, 3), Fraction(1, 2), 1 - Fraction(1, 10**400)):
+            assert bracket(value + part * (above - value), fmt) == (code, code + 1), (code, part)
+    least = magnitude_of(0, fmt)  # 0, or of a format without zero the smallest value
+    assert bracket(least / 2, fmt) == ((0, 0) if fmt.has_zero else (-1, 0))

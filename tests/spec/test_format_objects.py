@@ -146,9 +146,9 @@ def test_the_precision_of_a_division_needs_inf_and_nan() -> None:
     for fmt in CUSTOM_FORMATS:
         if fmt.bits == 16:
             with pytest.raises(ValueError, match=f"`precision` must be a float that has Inf, .* NaN; got {fmt.name}"):
-                lp.quantize_linear(np.ones(2, np.float32), 1.0, precision=fmt)
+                lp.quantize_linear(np.ones(2, np.float32), 1.0, precision=fmt, output_dtype="uint8")
             with pytest.raises(ValueError, match=f"`precision` must be .*; got of `scale`, {fmt.name}"):
-                lp.quantize_linear(x, x[0], source=fmt, scale_format=fmt)
+                lp.quantize_linear(x, x[0], source=fmt, scale_format=fmt, output_dtype="uint8")
 
 
 def test_the_oracle_takes_unsigned_formats() -> None:

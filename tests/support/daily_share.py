@@ -1,4 +1,4 @@
-"""The share of long sweeps that a run shows: all, or with LOWPREC_SHARE=today a third, another one each day."""
+"""The share of long sweeps that a run shows: all, or with LOWPREC_SHARE=today a fifth, another one each day."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 __all__ = ["PARTS", "in_share", "shared"]
 
-PARTS = 3
+PARTS = 5
 
 Case = TypeVar("Case")
 

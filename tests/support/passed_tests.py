@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,20 @@ import pytest
 INDEPENDENT = ("cast", "loss", "native", "quantize", "reference", "spec")
 """Folders of tests whose result does not depend on packages that may be missing: with one of them, a test has a
 parameter of its own, or it is skipped without it."""
+
+MIXED = ("checkpoints", "cli")
+"""Folders of which the same holds for modules that name no such package, nor look for one."""
+
+_LOOKS_FOR_A_PACKAGE = re.compile(r"\b(importorskip|optional|sys\.modules|find_spec|subprocess)\b")
+
+
+@functools.cache
+def is_independent(path: Path) -> bool:
+    """Return whether no optional package changes the result of the tests of a module."""
+    folders, folder = path.parent.parent.name, path.parent.name
+    if folders != "tests" or folder not in (*INDEPENDENT, *MIXED):
+        return False
+    return folder in INDEPENDENT or not _LOOKS_FOR_A_PACKAGE.search(path.read_text(encoding="utf-8"))
 
 
 class _Record:
@@ -30,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the two options."""
     group = parser.getgroup("lowprec")
     group.addoption("--write-passed", metavar="FILE", help="write the names of the tests that pass to FILE")
-    folders = ", ".join(INDEPENDENT)
+    folders = ", ".join((*INDEPENDENT, *MIXED))
     group.addoption("--skip-passed", metavar="FILE", help=f"leave out tests of {folders} that FILE names")
 
 
@@ -46,8 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     path = config.getoption("--skip-passed")
     if not path:
         return
-    folders = tuple(f"tests/{folder}/" for folder in INDEPENDENT)
-    passed = {name for name in Path(path).read_text(encoding="utf-8").splitlines() if name.startswith(folders)}
-    left_out = [item for item in items if item.nodeid in passed]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item.nodeid not in passed]
+    passed = set(Path(path).read_text(encoding="utf-8").splitlines())
+    left_out = {item for item in items if item.nodeid in passed and is_independent(item.path)}
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]

@@ -41,7 +41,8 @@ _READ = """() => {
     }
     return found;
 }"""
-_LINK = "() => document.querySelector('[data-testid=stCode]')?.innerText.trim() ?? null"
+_LINK = """() => [...document.querySelectorAll('[data-testid=stCode]')].map(code => code.innerText.trim())
+    .find(text => /^https?:\\S+$/.test(text)) ?? null"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "quantize per axis, one offset": lambda x: lp.quantize_linear(x, _SCALE, -3, axis=0, output_dtype="int4"),
     "quantize blocks": lambda x: lp.quantize_linear(
         x, _POWERS, block_size=4, output_dtype="float4_e2m1fn", packed=True
-    ),
+    , axis=1),
     "quantize codes": lambda x: lp.quantize_linear(
         lp.encode(x, "bfloat16"), _BLOCKS[0, 0], source="bfloat16", output_dtype="float8_e5m2",
         saturate=False, out=torch.zeros(6, 8, dtype=torch.float8_e5m2),
@@ -77,6 +77,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "dequantize blocks": lambda x: lp.dequantize_linear(
         _int4(x), lp.encode(_BLOCKS, "float8_e8m0fnu"), 1, source="int4", scale_format="float8_e8m0fnu",
         block_size=4, packed=True, shape=(6, 8), output_dtype="bfloat16",
+        axis=1,
     ),
     "dynamic": lambda x: lp.dynamic_quantize_linear(x[1:]),
     "absmax": lambda x: lp.absmax_scale(x, "float8_e4m3fn"),
