@@ -14,6 +14,8 @@ import numpy as np
 from ..arrays.libraries import format_of, namespace
 from ..ops.codes import pack
 from ..ops.interchange import held_codes
+from ..ops.quantized import Quantized
+from ..ops.quantized_parts import parts_of
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import Format, as_format
 from ..spec.packing import is_packable, packed_bytes
@@ -23,9 +25,11 @@ from .containers.npz_archive import arrange_archive
 from .containers.safetensors_file import METADATA, SUFFIX, arrange_safetensors
 from .containers.target import check_new_file
 from .containers.tensors import InMemory, StoredTensor
+from .element_rules import SCALE_SUFFIX
 from .files.atomic_output import Staging, check_space
 from .files.output_files import OutputFiles
 from .files.renaming import rename_file
+from .quantized_tensors import stored_scales
 
 __all__ = ["save"]
 
@@ -42,6 +46,7 @@ class _Part:
     array: Any
     fmt: Format
     parameter: str
+    axis: int | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -52,11 +57,14 @@ class _Part:
         n = math.prod(self.shape)
         nbytes = packed_bytes(n, self.fmt) if packs and is_packable(self.fmt) else n * self.fmt.storage_bits // 8
         origin = StoredTensor(self.name, self.shape, self.fmt, self.fmt.name, InMemory(b""))
-        return OutputTensor(self.name, self.shape, self.fmt, nbytes, origin, "codes")
+        return OutputTensor(self.name, self.shape, self.fmt, nbytes, origin, "codes", axis=self.axis)
 
     def content(self, packs: bool) -> Array:
         """Return its bytes."""
-        codes = held_codes(self.array, self.fmt, self.parameter)
+        if isinstance(self.array, Quantized):
+            codes = parts_of(self.array, self.parameter).codes
+        else:
+            codes = held_codes(self.array, self.fmt, self.parameter)
         if packs and is_packable(self.fmt):
             return np.asarray(pack(codes, self.fmt))
         return np.ascontiguousarray(codes).reshape(-1).view(np.uint8)
@@ -80,10 +88,12 @@ def save(
     path : path
         The file; the end of its name says which kind. Links are followed. An .npy file takes one array of a dtype that
         NumPy itself has.
-    arrays : mapping of str to array
+    arrays : mapping of str to array or Quantized
         The arrays by name, of any library, shape and strides: bools, integers and floats of any format. Dask arrays are
         computed, one after the other; arrays on other devices are copied to the host. For .npy the array itself, or a
-        mapping of one, whose name the file does not keep.
+        mapping of one, whose name the file does not keep. What `lowprec.quantize` made becomes codes ``W`` and scales
+        ``W_scale``, as ``convert(scale=...)`` names them, and `open` reads its values: one scale for all, one to each
+        index of an axis, or blocks along the last axis, without zero points; MX too, but not NVFP4.
     source : mapping of str to format, optional
         The formats of arrays whose dtype only carries the codes (uint8, uint16, int8), by the names of the arrays; for
         one array without a name its format.
@@ -99,7 +109,8 @@ def save(
     TypeError
         If `arrays` is no such mapping, or an array holds text, complex numbers, or nothing (JAX's tracers).
     ValueError
-        If `path` has another end, a name cannot be written, or `source` does not go with the dtype of an array.
+        If `path` has another end, a name cannot be written, or `source` does not go with the dtype of an array; if
+        `open` could not tell which codes share a scale.
 
     Notes
     -----
@@ -169,22 +180,34 @@ def _parts(arrays: object, source: object, target: Path) -> list[_Part]:
             kind = type(arrays).__name__
             raise TypeError(f"`arrays` must be a mapping of names to arrays for {target.suffix} files; got {kind}")
         return [_part(target.stem, arrays, source, "arrays", "source")]
-    if target.suffix == ".npy" and len(arrays) != 1:
-        raise ValueError(f"`arrays` must be one array for an .npy file; got {len(arrays)}")
+    if target.suffix == ".npy":
+        if len(arrays) != 1:
+            raise ValueError(f"`arrays` must be one array for an .npy file; got {len(arrays)}")
+        if isinstance(next(iter(arrays.values())), Quantized):
+            raise TypeError("`arrays` must be an array for an .npy file; got a Quantized: name an .npz file")
     formats = {} if source is None else source
     if not isinstance(formats, Mapping):
         raise TypeError(f"`source` must be a mapping of names to formats where `arrays` is one; got {shown(source)}")
     for name in formats:
         if name not in arrays:
             raise ValueError(f"`source` must have names that `arrays` has; got {shown(name)}")
-    return list(_named_parts(arrays, formats))
+    return list(_named_parts(arrays, formats, target.suffix == SUFFIX))
 
 
-def _named_parts(arrays: Mapping[Any, Any], formats: Mapping[Any, object]) -> Iterator[_Part]:
+def _named_parts(arrays: Mapping[Any, Any], formats: Mapping[Any, object], packs: bool) -> Iterator[_Part]:
     for name, array in arrays.items():
         _check_name(name)
         place = f"[{shown(name)}]"
-        yield _part(name, array, formats.get(name), f"arrays{place}", f"source{place}")
+        if not isinstance(array, Quantized):
+            yield _part(name, array, formats.get(name), f"arrays{place}", f"source{place}")
+            continue
+        if name in formats:
+            raise ValueError(f"`source{place}` must be None for a quantized array; got {shown(formats[name])}")
+        if name + SCALE_SUFFIX in arrays:
+            raise ValueError(f"`arrays` must not have {shown(name + SCALE_SUFFIX)} too, the scales of {shown(name)}")
+        yield _Part(name, array, array.format, f"arrays{place}")
+        scale, fmt, axis = stored_scales(name, array, packs, f"arrays{place}")
+        yield _Part(name + SCALE_SUFFIX, scale, fmt, f"arrays{place}", axis)
 
 
 def _check_name(name: object) -> None:
@@ -199,6 +222,8 @@ def _check_name(name: object) -> None:
 
 
 def _part(name: str, array: Any, source: object, parameter: str, source_parameter: str) -> _Part:
+    if isinstance(array, Quantized):
+        raise TypeError(f"`{parameter}` must be an array for an .npy file; got a Quantized: name an .npz file")
     namespace(array, parameter)
     named = None if source is None else as_format(source, parameter=source_parameter)
     fmt = format_of(array.dtype, named, (parameter, source_parameter))
