@@ -171,7 +171,7 @@ def compare(
     if not callable(function):
         raise TypeError(f"`function` must be a function of one array; got {shown(function)}")
     options: dict[str, Any] = {"saturate": saturate, "round_mode": round_mode, "opset": opset}
-    beyond = {"rounding": rounding, "overflow": overflow, "nan": nan}
+    beyond: dict[str, Any] = {"rounding": rounding, "overflow": overflow, "nan": nan}
     codes, values = inputs(old, new)
     expected = _expected(codes, values, old, new, options, beyond)
     found, known = _results(function, codes.copy().view(old.dtype), new)

@@ -71,7 +71,7 @@ class QuantizedParts(NamedTuple):
     def zero_points(self) -> Array:
         """Return the zero points as int64, of a shape that spreads to the codes."""
         if self.zero_point is None:
-            return np.int64(0)[...]
+            return np.zeros((), np.int64)
         return spread(self.zero_point.astype(np.int64), self.codes.shape, self.axis, self.block_size)
 
 
