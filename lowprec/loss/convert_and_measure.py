@@ -16,7 +16,7 @@ from ..ops.interchange import held_codes
 from ..ops.quantized import Quantized
 from ..ops.quantized_parts import QuantizedParts
 from ..ops.scales import largest_magnitudes, scale_codes
-from ..spec.arguments import as_flag
+from ..spec.arguments import as_flag, as_integer
 from ..spec.float_mode import default_mode
 from ..spec.formats import FORMATS, Format, as_format
 from ..spec.notebook_html import facts_html
@@ -192,7 +192,7 @@ def measure(
     [26.1, 27.31]
     """
     scaled, block_size = as_flag(scaled, "scaled"), 0 if block_size is None else block_size
-    shared = axis is not None or bool(np.any(block_size))
+    shared = axis is not None or as_integer(block_size) != 0
     namespace(x)
     held = format_of(x.dtype, source)
     if isinstance(to, Quantized):

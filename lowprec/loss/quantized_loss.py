@@ -13,6 +13,7 @@ from ..ops.interchange import to_numpy
 from ..ops.quantize import dequantize_linear, quantize_linear
 from ..ops.quantized_parts import QuantizedParts, parts_of
 from ..ops.scales import absmax_scale
+from ..spec.arguments import as_integer
 from ..spec.formats import FLOAT32, FLOAT64, Format
 from ..spec.packing import packed_bytes
 from .error_stats import CHUNK, ErrorStats
@@ -33,8 +34,7 @@ def quantize_to_groups(x: Array, held: Format, to: Format, axis: Any, block_size
         raise ValueError(f"`to` must be {wanted}; got {to.name}")
     wide = held == FLOAT64 or (held.is_integer and held.bits > 16)
     values = np.asarray(cast(x, FLOAT64 if wide else FLOAT32, source=held))
-    has_blocks = any(block_size) if isinstance(block_size, (tuple, list)) else block_size
-    axis = -1 if axis is None and has_blocks else axis
+    axis = -1 if axis is None and as_integer(block_size) != 0 else axis
     scale = np.asarray(absmax_scale(values, to, axis=axis, block_size=block_size))
     parts = QuantizedParts(np.empty(x.shape, to.dtype), to, scale, FLOAT32, None, None, axis, block_size, "linear")
     how = {"axis": 1 if axis is None else axis, "block_size": block_size}
