@@ -25,7 +25,7 @@ from .backends.thread_count import get_num_threads, set_num_threads
 from .ops.blocks import mx_dequantize, mx_quantize
 from .ops.cast import bitcast, cast, cast_like
 from .ops.codes import decode, encode, pack, unpack
-from .ops.interchange import to_numpy, to_torch
+from .ops.interchange import to_jax, to_numpy, to_torch
 from .ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
 from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
 from .ops.quantized import Quantized, dequantize, quantize
@@ -46,6 +46,7 @@ if _TYPE_CHECKING:
     from . import reference as reference
     from . import teaching as teaching
     from .checkpoints import convert
+    from .conformance.own_cast import compare
 
 __version__ = _version("lowprec")
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "build_info",
     "cast",
     "cast_like",
+    "compare",
     "convert",
     "decode",
     "dequantize",
@@ -82,6 +84,7 @@ __all__ = [
     "set_num_threads",
     "stochastic_bits",
     "storage_dtype",
+    "to_jax",
     "to_numpy",
     "to_torch",
     "unpack",
@@ -90,6 +93,9 @@ __all__ = [
 
 _PACKAGES = ("checkpoints", "loss", "onnx", "reference", "teaching")
 """The public packages, imported at their first use: together they take longer than lowprec."""
+
+_HOMES = {"compare": "conformance.own_cast", "convert": "checkpoints"}
+"""Where functions are that are imported at their first use."""
 
 _OLD = {
     "carrier": "lowprec.storage_dtype",
@@ -106,13 +112,14 @@ def __dir__() -> list[str]:
 if not _TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Return a public package or `convert` at its first use; old names still work, and warn."""
-        if name not in (*_PACKAGES, "convert"):
+        """Return a public package, `convert` or `compare` at its first use; old names still work, and warn."""
+        home = _HOMES.get(name, name)
+        if home not in (*_PACKAGES, "conformance.own_cast"):
             return _find_moved(__name__, name, _OLD, _OF_NPY if name == "npy" else None)
         import importlib
 
         try:  # `from . import` would come here again
-            found = importlib.import_module(f".{'checkpoints' if name == 'convert' else name}", __name__)
+            found = importlib.import_module(f".{home}", __name__)
         except ImportError as error:  # what lowprec.onnx needs: `help`, `hasattr` and the like go on without it
             raise AttributeError(str(error)) from error
-        return found.convert if name == "convert" else found
+        return getattr(found, name) if name in _HOMES else found

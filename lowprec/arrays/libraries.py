@@ -14,6 +14,7 @@ import numpy as np
 from ..spec.float_mode import default_mode
 from ..spec.format import own_dtype
 from ..spec.formats import NUMBERS, STRING, Format, Kind, as_format
+from .array_words import array_kind, way_to_an_array
 from .overlap import overlaps_itself
 from .storage_dtypes import extends, native, storage_dtype
 from .torch_tensors import advice, check_tensor
@@ -81,7 +82,8 @@ def namespace(x: Any, parameter: str = "x") -> Any:
             _known[type(x)] = xp
         return xp
     kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
-    raise TypeError(f"`{parameter}` must be an array (NumPy, torch, or any array-API library); got {kind}")
+    wanted = "an array (NumPy, torch, or any array-API library)"
+    raise TypeError(f"`{parameter}` must be {wanted}; got {kind}{way_to_an_array(x)}")
 
 
 def is_torch(x: Any) -> bool:
@@ -115,13 +117,13 @@ def has_host_memory(x: Any) -> bool:
     return is_torch(x) and x.device.type == "cpu"
 
 
-def check_readable(x: Any) -> None:
+def check_readable(x: Any, parameter: str = "x") -> None:
     """Raise an error for an array whose elements this process cannot read."""
     if is_torch(x):
-        check_tensor(x)
+        check_tensor(x, parameter)
     elif is_jax(x) and not is_traced(x) and (x.is_deleted() or not x.is_fully_addressable):
         kind = "deleted" if x.is_deleted() else "spread over processes"
-        raise ValueError(f"`x` must be a JAX array that this process can read; got one that is {kind}")
+        raise ValueError(f"`{parameter}` must be a JAX array that this process can read; got one that is {kind}")
 
 
 def _format_of_dtype(dtype: Any) -> Format | None:
@@ -233,28 +235,30 @@ def call_back(
     return jax.pure_callback(host, result, *map(sent, arrays), vmap_method=how)
 
 
-def _exchanged(x: Any) -> np.ndarray[Any, Any]:
+def _exchanged(x: Any, parameter: str = "x") -> np.ndarray[Any, Any]:
     """Return what another library lets NumPy see of its memory."""
     try:
         return np.from_dlpack(x)
     except (AttributeError, TypeError, RuntimeError, BufferError) as error:
-        name = namespace(x).__name__
-        raise TypeError(f"`x` must let its bits be seen; {name} has no view and no DLPack ({error})") from None
+        kind = array_kind(namespace(x))
+        raise TypeError(
+            f"`{parameter}` must let its bits be seen; {kind} has no view and no DLPack ({error})"
+        ) from None
 
 
-def to_host(x: Any) -> np.ndarray[Any, Any]:
+def to_host(x: Any, parameter: str = "x") -> np.ndarray[Any, Any]:
     """Return what `x` holds as unsigned codes in host memory and native byte order: a view where one can be had."""
     if is_traced(x):
-        raise TypeError("`x` must hold something; got a JAX array that is being traced")
+        raise TypeError(f"`{parameter}` must hold something; got a JAX array that is being traced")
     if is_dask(x):
-        return to_host(x.compute())
+        return to_host(x.compute(), parameter)
     if compat.is_cupy_array(x):
         x = x.get()
     elif not isinstance(x, (np.ndarray, np.generic)) and not is_jax(x):
-        check_readable(x)
-        x = x.detach().cpu() if is_torch(x) else _exchanged(x)
+        check_readable(x, parameter)
+        x = x.detach().cpu() if is_torch(x) else _exchanged(x, parameter)
     else:
-        check_readable(x)
+        check_readable(x, parameter)
     codes = to_codes(x)
     return codes.byteswap() if isinstance(x, np.ndarray) and not x.dtype.isnative else codes
 
@@ -300,7 +304,7 @@ def match_library(other: Any, x: Any, parameter: str) -> Any:
     if is_dask(x) and xp is np:
         return wanted.asarray(other)
     if xp is not wanted:
-        raise TypeError(f"`{parameter}` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")
+        raise TypeError(f"`{parameter}` must be {array_kind(wanted)}, as `x` is; got {array_kind(xp)}")
     if is_torch(other):
         check_tensor(other, parameter)
     places_known = xp is not np and not is_traced(other) and not is_traced(x)
@@ -350,16 +354,16 @@ def _overlaps_itself(x: Any) -> bool:
 def check_takes_text(xp: Any) -> None:
     """Raise TypeError unless arrays of a library can hold text."""
     if xp is not np:
-        raise TypeError(f"`x` must be a NumPy array to become text, held in str objects; got one of {xp.__name__}")
+        raise TypeError(f"`x` must be a NumPy array to become text, held in str objects; got {array_kind(xp)}")
 
 
 def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
     """Raise unless `out` can take a result of that shape and dtype, for the input `like`."""
     xp, wanted = namespace(out, "out"), namespace(like)
     if xp is not wanted:
-        raise TypeError(f"`out` must be an array of {wanted.__name__}, as `x` is; got one of {xp.__name__}")
+        raise TypeError(f"`out` must be {array_kind(wanted)}, as `x` is; got {array_kind(xp)}")
     if is_jax(out) or is_dask(out):
-        raise TypeError(f"`out` must be None where arrays cannot be written to; got one of {xp.__name__}")
+        raise TypeError(f"`out` must be None where arrays cannot be written to; got {array_kind(xp)}")
     if is_torch(out):
         check_tensor(out, "out")
     same = out.dtype.newbyteorder("=") == dtype if xp is np else out.dtype == dtype

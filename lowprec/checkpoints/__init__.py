@@ -16,11 +16,12 @@ from .inspection import Entries, Entry, inspect
 from .opening import Checkpoint
 from .opening import open as open  # public, and not in `__all__`: it would hide the builtin from who imports everything
 from .report import Report, TensorReport
+from .saving import save
 from .tensor_info import TensorInfo
 
 __all__ = [
     "Checkpoint", "Entries", "Entry", "FileError", "Finding", "Findings", "Report", "TensorInfo", "TensorReport",
-    "check", "convert", "inspect", "read_array", "write_array",
+    "check", "convert", "inspect", "read_array", "save", "write_array",
 ]  # fmt: skip
 
 

@@ -49,7 +49,7 @@ from .planning.plan_code_change import plan_code_change
 from .planning.plan_recipe import plan_recipe
 from .planning.plan_relabel import LAYOUTS, plan_relabel
 from .planning.quantization_config import add_descriptions, remove_descriptions, set_dtype
-from .progress import check_style, make_progress
+from .progress import Callback, as_progress, make_progress
 from .recipes.fnuz import CodeChange
 from .recipes.registry import choose_scale_rule, find_change, find_recipe
 from .report import Report
@@ -87,7 +87,7 @@ def convert(
     dry_run: bool = False,
     overwrite: bool = False,
     verify: bool = False,
-    progress: ProgressName = "none",
+    progress: ProgressName | bool | Callback = "none",
     dask: str | None = None,
     follow_links: bool = False,
     resume: bool = False,
@@ -154,9 +154,12 @@ def convert(
         Replace what `dst` names.
     verify : bool
         Read the result again before it gets its name, and compare it with a second conversion.
-    progress : {"none", "auto", "bar", "plain"}
+    progress : {"none", "auto", "bar", "plain"} or bool or callable
         What is shown on standard error meanwhile: tqdm's bar, or a line every five seconds; ``"auto"`` is the bar on
-        a terminal.
+        a terminal. True is ``"auto"``, False ``"none"``. A function ``progress(done, total, name)`` is called by the
+        thread that called `convert`, after each piece that was read: the bytes of all passes (measuring, converting,
+        verifying) that are done, how many there are, and the name of the tensor (empty for what `resume` found done).
+        What it raises ends the conversion, and `dst` stays as it was.
     dask : str, optional
         ``"local"``, or the address of a scheduler whose workers see the same files and do the work.
     follow_links : bool
@@ -182,6 +185,8 @@ def convert(
     FileError
         If `src` cannot be read, is broken, or does not fit the parameters, or `dst` cannot be written; if codes would
         be converted without their scales.
+    ImportError
+        If `progress` is ``"bar"`` without tqdm, or `dask` is given without Dask.
     TypeError, ValueError
         If a parameter is out of its range, the opset lacks the conversion, or an integer format has no `scale`.
 
@@ -242,7 +247,7 @@ def convert(
     raw, dry_run, overwrite = as_flag(raw, "raw"), as_flag(dry_run, "dry_run"), as_flag(overwrite, "overwrite")
     verify, follow_links = as_flag(verify, "verify"), as_flag(follow_links, "follow_links")
     resume, part = as_flag(resume, "resume"), as_flag(part, "part")
-    check_style(progress)
+    shown_by = as_progress(progress)
     memory, n = parse_size(max_memory), as_thread_count(threads)
     check_least(memory)
     path, new = Path(src), Path(dst)
@@ -285,7 +290,7 @@ def convert(
         report.rules = {"scale_rule": scale_rule}
     report.descriptions = description_changes(container, plan.misfits)
     if not dry_run:
-        display = make_progress(progress, plan.passes_nbytes * (1 + verify))
+        display = make_progress(shown_by, plan.passes_nbytes * (1 + verify))
         staging = Staging(files, real, overwrite)
         if resume:
             staging = ResumableStaging(files, real, overwrite, describe_job(arguments, container), display.say)

@@ -65,10 +65,17 @@ class Entry:
 
 
 class Entries(list[Entry]):
-    """What `inspect` returns: a list that notebooks show as a table."""
+    """What `inspect` returns: a list that `print` and notebooks show as a table."""
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        return "\n".join([aligned_table(rows, right=_numbers(rows)), _total(self)])
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return _rows(self, stats=any(one.nan is not None for one in self))
 
     def _repr_html_(self) -> str:
-        rows = _rows(self, stats=any(one.nan is not None for one in self))
+        rows = self._rows()
         return html_block(html_table(rows, "tensors", right=_numbers(rows)), html_lines([_total(self)]))
 
 

@@ -256,6 +256,12 @@ class Checkpoint(Mapping[str, Array]):
             close = difflib.get_close_matches(name, names, 3)
         return f"; did you mean {' or '.join(ascii(one)[:80] for one in close[:3])}?" if close else ""
 
+    def _other_files(self, tensor: StoredTensor) -> str:
+        """Return what to open for codes that config.json, next to a file, describes: those of AWQ and GPTQ."""
+        if self.path.suffix != ".safetensors" or not tensor.name.endswith("qweight"):
+            return ""
+        return "; open the folder, whose config.json describes it"
+
     def _check_scaled(self, tensor: StoredTensor) -> None:
         """Raise FileError for codes that have scales, or may have, which would not be applied."""
         if self._companions is None:
@@ -265,7 +271,7 @@ class Checkpoint(Mapping[str, Array]):
         text = self._companions.get(tensor.name)
         if text is not None:
             tool = find_tool(self._container)
-            fault = tool.text() if tool else f"{text}; it would not be applied"
+            fault = tool.text() if tool else f"{text}; it would not be applied{self._other_files(tensor)}"
             raise FileError(f"{self.path}: {fault} (raw=True reads the codes all the same)")
         try:
             check_part(self._container, [tensor], " (raw=True reads the codes)")

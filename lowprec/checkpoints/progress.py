@@ -1,19 +1,22 @@
-"""Progress of a conversion on standard error: tqdm's bar on a terminal, else a line every few seconds."""
+"""Progress of a conversion: tqdm's bar or lines on standard error, or calls of the caller's own function."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, get_args
 
 from ..spec.arguments import shown
 from ..spec.option_names import ProgressName
-from .files.errors import FileError
 
-__all__ = ["STYLES", "Progress", "check_style", "make_progress", "size_text"]
+__all__ = ["STYLES", "Callback", "Progress", "as_progress", "make_progress", "size_text"]
 
 STYLES: tuple[ProgressName, ...] = get_args(ProgressName)
+
+Callback = Callable[[int, int, str], object]
+"""Is called with the bytes that are done, those of the whole, and the name of the tensor that was read last."""
 
 INTERVAL = 5.0
 """Seconds between lines."""
@@ -37,8 +40,8 @@ class Progress:
     def phase(self, name: str) -> None:
         """Name the step that begins."""
 
-    def advance(self, nbytes: int) -> None:
-        """Add bytes that have been read."""
+    def advance(self, nbytes: int, tensor: str = "") -> None:
+        """Add bytes of a tensor that have been read."""
         self.done += nbytes
 
     def skip(self, nbytes: int) -> None:
@@ -58,8 +61,8 @@ class _Bar(Progress):
         self._bar = tqdm(total=total, unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr, leave=False)
         self.phase, self.close = self._bar.set_description, self._bar.close  # type: ignore[method-assign]
 
-    def advance(self, nbytes: int) -> None:
-        super().advance(nbytes)
+    def advance(self, nbytes: int, tensor: str = "") -> None:
+        super().advance(nbytes, tensor)
         self._bar.update(nbytes)
 
     def skip(self, nbytes: int) -> None:
@@ -88,8 +91,8 @@ class _Lines(Progress):
     def say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    def advance(self, nbytes: int) -> None:
-        super().advance(nbytes)
+    def advance(self, nbytes: int, tensor: str = "") -> None:
+        super().advance(nbytes, tensor)
         now = time.monotonic()
         if now >= self._next:
             self._next = now + INTERVAL
@@ -99,19 +102,40 @@ class _Lines(Progress):
             print(f"{text}, {size_text(rate)}/s, {left:.0f} s left", file=sys.stderr, flush=True)
 
 
-def check_style(style: object) -> None:
-    """Raise ValueError unless a style is one of `STYLES`."""
-    if not isinstance(style, str) or style not in STYLES:
-        raise ValueError(f"`progress` must be one of {', '.join(STYLES)}; got {shown(style)}")
+class _Calls(Progress):
+    def __init__(self, total: int, function: Callback) -> None:
+        super().__init__(total)
+        self._function = function
+
+    def advance(self, nbytes: int, tensor: str = "") -> None:
+        super().advance(nbytes, tensor)
+        self._function(self.done, self.total, tensor)
+
+    def skip(self, nbytes: int) -> None:
+        super().skip(nbytes)
+        if nbytes:
+            self._function(self.done, self.total, "")
 
 
-def make_progress(style: str, total: int) -> Progress:
-    """Return a display of so many bytes in one of `STYLES`; ``auto`` is a bar on a terminal with tqdm."""
-    if style == "none" or sys.stderr is None:
+def as_progress(progress: object) -> str | Callback:
+    """Return one of `STYLES`, or a function to be called; True is ``auto``, False ``none``, all else a ValueError."""
+    if isinstance(progress, bool):
+        return "auto" if progress else "none"
+    if callable(progress) or (isinstance(progress, str) and progress in STYLES):
+        return progress
+    names = ", ".join(STYLES)
+    raise ValueError(f"`progress` must be one of {names}, or a function of done, total and name; got {shown(progress)}")
+
+
+def make_progress(progress: str | Callback, total: int) -> Progress:
+    """Return a display of so many bytes in one of `STYLES`, ``auto`` a bar on a terminal with tqdm; or calls."""
+    if not isinstance(progress, str):
+        return _Calls(total, progress)
+    if progress == "none" or sys.stderr is None:
         return Progress(total)
-    tqdm = None if style == "plain" or (style == "auto" and not sys.stderr.isatty()) else _tqdm()
-    if tqdm is None and style == "bar":
-        raise FileError("`progress` bar needs tqdm: pip install 'lowprec[convert]'")
+    tqdm = None if progress == "plain" or (progress == "auto" and not sys.stderr.isatty()) else _tqdm()
+    if tqdm is None and progress == "bar":
+        raise ImportError("`progress` bar needs tqdm, which is not installed: pip install 'lowprec[convert]'")
     return _Lines(total) if tqdm is None else _Bar(total, tqdm)
 
 

@@ -32,7 +32,7 @@ def plain(value: Any) -> Any:
 
 @dataclass(slots=True)
 class Report:
-    """What `lowprec.convert` did.
+    """What `lowprec.convert` did; `print` shows it as tables.
 
     Attributes
     ----------
@@ -123,6 +123,9 @@ class Report:
         each = verbose or len(self.tensors) <= FEW
         shown = [table.text() for table in self._tables(each)]
         return "\n".join([*kept_lines(self.tensors, each), *shown, *self._remarks()])
+
+    def __str__(self) -> str:
+        return self.as_text()
 
     def _repr_html_(self) -> str:
         """Return the tables and lines of `as_text` for notebooks."""

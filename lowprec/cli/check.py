@@ -9,7 +9,6 @@ from typing import Any
 
 from ..checkpoints.checking.check import check
 from ..checkpoints.progress import STYLES
-from ..spec.counted_text import count_text
 from .format_arguments import byte_size
 from .messages import print_result, with_options
 
@@ -39,8 +38,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json:
         print_result(json.dumps([one.as_dict() for one in findings], indent=2))
     else:
-        incomplete = "; not all was checked" if any(one.kind == "unchecked" for one in findings) else ""
-        total = f"{options.folder}: {count_text(errors, 'error')}{incomplete}"
+        total = f"{options.folder}: {findings.total_text()}"
         print_result(with_options("\n".join([*map(str, findings), total]), options))
     return 1 if errors else 0
 

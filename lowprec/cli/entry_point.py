@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status, text = 130, "interrupted"
     except MemoryError:
         status, text = 1, "not enough memory"
-    except (FileError, TypeError, ValueError) as error:
+    except (FileError, ImportError, TypeError, ValueError) as error:
         status, text = 1, with_options(str(error), options)
     except OSError as error:
         if error.filename is None:

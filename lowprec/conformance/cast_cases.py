@@ -16,13 +16,13 @@ from ..spec.round_modes import ROUND_MODES
 from .cases import Call, Case, Tensor
 from .cast_inputs import sweep_float32, sweep_float64, sweep_int64, sweep_uint64
 
-__all__ = ["cast_cases", "expected_codes", "inputs", "rules_of_inputs"]
+__all__ = ["cast_cases", "expected_codes", "inputs", "rules_of_inputs", "values_of"]
 
 _SWEEP = 1000  # random inputs on top of the edges
 
 
 @functools.lru_cache(maxsize=64)
-def _values_of(source: Format) -> Codes:
+def values_of(source: Format) -> Codes:
     """Return the value of every code of a float format of at most 16 bits, as float64; NaNs with their sign."""
     rows = table(source)
     values = np.full(1 << source.bits, np.nan)
@@ -38,7 +38,7 @@ def inputs(source: Format, target: Format) -> tuple[Codes, Codes]:
     if source.bits <= 16:
         codes = np.arange(2 if source.kind is Kind.BOOL else 1 << source.bits)
         if source.is_float:
-            return codes.astype(source.code_dtype), _values_of(source)
+            return codes.astype(source.code_dtype), values_of(source)
         return codes.astype(source.code_dtype), np.where(codes & source.sign_mask, codes - (1 << source.bits), codes)
     if source.is_float:
         floats = (sweep_float32 if source.bits == 32 else sweep_float64)(target, count=_SWEEP)

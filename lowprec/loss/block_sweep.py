@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.array_words import array_kind
 from ..arrays.libraries import format_of, namespace
 from ..ops.blocks import mx_dequantize, mx_quantize
 from ..ops.cast import cast
@@ -19,6 +20,7 @@ from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32
 from ..spec.notebook_html import html_block, html_table
 from ..spec.option_names import BlockRuleName, RoundingName
 from ..spec.scale_rules import SCALE_RULES
+from ..spec.text_tables import aligned_table
 from .error_stats import error_statistics
 
 __all__ = ["BlockLoss", "BlockLosses", "block_loss", "block_sweep"]
@@ -64,11 +66,22 @@ class BlockLoss:
 
 
 class BlockLosses(tuple[BlockLoss, ...]):
-    """What `block_sweep` returns: a tuple that notebooks show as a table, a column for each block size."""
+    """What `block_sweep` returns: a tuple that `print` and notebooks show as a table, a column for each block size."""
 
     __slots__ = ()
 
+    def __str__(self) -> str:
+        rows = self._rows()
+        return aligned_table(rows, right=range(2, len(rows[0])))
+
     def _repr_html_(self) -> str:
+        rows = self._rows()
+        return html_block(
+            html_table(rows, "SQNR in dB by block size, and bits per value", right=range(2, len(rows[0])))
+        )
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        """Return the header, and the cells of each format and scale rule."""
         sizes = list(dict.fromkeys(one.block_size for one in self))
         lines: dict[tuple[str, str], dict[int, str]] = {}
         for one in self:
@@ -77,9 +90,7 @@ class BlockLosses(tuple[BlockLoss, ...]):
         for one in self:
             lines.setdefault((one.format, "bits per value"), {})[one.block_size] = f"{one.bits_per_value:.6g}"
         rows = [(*names, *(cells.get(size, "") for size in sizes)) for names, cells in lines.items()]
-        header = ("blocks", "scale rule", *map(str, sizes))
-        caption = "SQNR in dB by block size, and bits per value"
-        return html_block(html_table([header, *rows], caption, right=range(2, len(header))))
+        return [("blocks", "scale rule", *map(str, sizes)), *rows]
 
 
 def block_loss(
@@ -137,7 +148,7 @@ def block_loss(
     (19.94, 6.0)
     """
     if namespace(x) is not np:
-        raise TypeError(f"`x` must be a NumPy array; got one of {namespace(x).__name__}")
+        raise TypeError(f"`x` must be a NumPy array; got {array_kind(namespace(x))}: pass `lp.to_numpy(x)`")
     if not x.size:
         raise ValueError("`x` must have at least one element; got none")
     is_nvfp4 = isinstance(fmt, str) and fmt == NVFP4

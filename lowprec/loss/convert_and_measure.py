@@ -1,9 +1,9 @@
-"""What a conversion loses: counts and errors of one array in one format."""
+"""What a conversion loses: counts and errors of one array in one format, with or without scales."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,14 +12,18 @@ import numpy as np
 from ..arrays.libraries import format_of, namespace
 from ..ops.cast import cast
 from ..ops.codes import decode, encode
+from ..ops.interchange import held_codes
+from ..ops.quantized import Quantized
+from ..ops.quantized_parts import QuantizedParts
 from ..ops.scales import largest_magnitudes, scale_codes
-from ..spec.arguments import as_flag
+from ..spec.arguments import as_flag, as_integer
 from ..spec.float_mode import default_mode
 from ..spec.formats import FORMATS, Format, as_format
 from ..spec.notebook_html import facts_html
 from ..spec.old_names import renamed
 from ..spec.packing import packed_bytes
 from .error_stats import CHUNK, ErrorStats, count_beyond
+from .quantized_loss import compare_quantized, quantize_to_groups, quantized_values, stored_bytes
 
 __all__ = ["Loss", "measure"]
 
@@ -39,7 +43,7 @@ class Loss:
     format : str
         The format converted to.
     scale : float
-        What the input was divided by.
+        What the input was divided by; NaN where elements have several scales.
     elements, nan, inf : int
         Of the input.
     saturated : int
@@ -52,7 +56,8 @@ class Loss:
         10 log10 of the input's power over the error's; Inf where nothing was lost, -Inf where a finite element became
         Inf, NaN where no finite element but zeros is there.
     bytes_before, bytes_after : int
-        The packed codes of the input, and those of the format.
+        The packed codes of the input, and those of the format; with scales and zero points where elements share them by
+        an axis, in blocks, or in a quantized array.
     """
 
     format: str
@@ -133,21 +138,34 @@ def _add(found: ErrorStats, x: Array, row: Format, held: Format, scale: float | 
 
 @renamed(fmt="to")
 @default_mode
-def measure(x: Array, to: object, *, source: object = None, scaled: bool = False) -> Loss:
+def measure(
+    x: Any,
+    to: Any,
+    *,
+    source: object = None,
+    scaled: bool = False,
+    axis: int | Sequence[int] | None = None,
+    block_size: int | Sequence[int] | None = None,
+) -> Loss:
     """Convert an array to a format and back, and say what was lost.
 
     Parameters
     ----------
-    x : numpy.ndarray
-        Any numeric array, any shape.
-    to : str, int, dtype or Format
-        The format converted to.
+    x : array
+        Any library, shape and strides; any numbers. Dask arrays are computed, arrays on other devices copied to the
+        host.
+    to : str, int, dtype, Format or Quantized
+        The format; or what `lowprec.quantize` made of `x`: its values are compared with `x`.
     source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes.
     scaled : bool
         Divide by max|x| / (largest value of the format) first, and multiply by it afterwards; integers are rounded to
         the nearest and clipped. The scale is the float32 of `lowprec.absmax_scale`, for unsigned formats too, and 1 for
         formats with 8 exponent bits or more. False is the plain Cast, which truncates to integers and wraps.
+    axis, block_size : int or two ints, optional
+        A scale for each index of an axis, for each block along it (of the last axis, where only `block_size` is given),
+        or for each tile, as in `lowprec.absmax_scale`; then quantized and dequantized as by `lowprec.quantize_linear`
+        and `lowprec.dequantize_linear`. float64 is divided in float64, and rounded once.
 
     Returns
     -------
@@ -158,11 +176,12 @@ def measure(x: Array, to: object, *, source: object = None, scaled: bool = False
     Raises
     ------
     TypeError, ValueError
-        As `lowprec.cast` does.
+        As `lowprec.cast` does; ValueError too where `to` is a Quantized of another shape, or is given with other
+        scales.
 
     Notes
     -----
-    Source: ONNX Cast-28.
+    Source: ONNX Cast-28; QuantizeLinear-28 with `axis` and `block_size`.
 
     Examples
     --------
@@ -170,15 +189,48 @@ def measure(x: Array, to: object, *, source: object = None, scaled: bool = False
     >>> found = measure(np.array([1.0, 1.1, 1000.0], np.float32), "float8_e4m3fn")
     >>> found.saturated, found.max_abs_error
     (1, 552.0)
+    >>> x = np.linspace(-1, 1, 1024, dtype=np.float32).reshape(4, 256)
+    >>> [round(measure(x, "int4", axis=1, block_size=size).sqnr_db, 2) for size in (128, 32)]
+    [26.1, 27.31]
     """
-    if namespace(x) is not np:
-        raise TypeError(f"`x` must be a NumPy array; got one of {namespace(x).__name__}")
-    row, held, scaled = as_format(to, parameter="to"), format_of(x.dtype, source), as_flag(scaled, "scaled")
-    encode(np.empty(0, x.dtype), row, source=held)  # says what is wrong before anything is read
+    scaled, block_size = as_flag(scaled, "scaled"), 0 if block_size is None else block_size
+    shared = axis is not None or as_integer(block_size) != 0
+    namespace(x)
+    held = format_of(x.dtype, source)
+    if isinstance(to, Quantized):
+        if scaled or shared:
+            raise ValueError("`scaled`, `axis` and `block_size` must have their defaults where `to` is quantized")
+        if tuple(to.shape) != tuple(x.shape):
+            raise ValueError(f"`to` must have the shape of `x`, {tuple(x.shape)}; got {tuple(to.shape)}")
+        return _measure_shared(_on_host(x, held), held, *quantized_values(to, "to"))
+    row = as_format(to, parameter="to")
+    if shared:
+        found = _on_host(x, held)
+        return _measure_shared(found, held, *quantize_to_groups(found, held, row, axis, block_size))
+    encode(np.empty(0, held.dtype), row, source=held)  # says what is wrong before anything is read
+    return _measure(_on_host(x, held), held, row, scaled)
+
+
+def _on_host(x: Any, held: Format) -> Array:
+    """Return an array of any library in NumPy; NumPy's own as it is."""
+    return x if isinstance(x, np.ndarray) else held_codes(x, held, "x")
+
+
+def _measure(x: Array, held: Format, row: Format, scaled: bool) -> Loss:
     scale = _scale_for(x, row, held) if scaled else 1.0
     found = ErrorStats()
     for chunk in _chunks(x):
         _add(found, chunk, row, held, scale if scaled else None)
+    return _loss(found, row, scale, held, packed_bytes(found.elements, row))
+
+
+def _measure_shared(x: Array, held: Format, parts: QuantizedParts, back: Array) -> Loss:
+    found, factors = compare_quantized(x, held, parts, back), parts.factors()
+    scale = float(factors) if factors.ndim == 0 else math.nan
+    return _loss(found, parts.format, scale, held, stored_bytes(parts))
+
+
+def _loss(found: ErrorStats, row: Format, scale: float, held: Format, bytes_after: int) -> Loss:
     return Loss(
         format=row.name,
         scale=scale,
@@ -191,5 +243,5 @@ def measure(x: Array, to: object, *, source: object = None, scaled: bool = False
         max_rel_error=found.max_rel_error,
         sqnr_db=found.sqnr_db,
         bytes_before=packed_bytes(found.elements, held),
-        bytes_after=packed_bytes(found.elements, row),
+        bytes_after=bytes_after,
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.array_words import array_kind
 from ..arrays.libraries import namespace
 from ..ops.cast import cast
 from ..spec.arguments import as_flag
@@ -88,7 +89,7 @@ def saturates(
     [True, True, True, False]
     """
     if namespace(x) is not np:
-        raise TypeError(f"`x` must be a NumPy array; got one of {namespace(x).__name__}")
+        raise TypeError(f"`x` must be a NumPy array; got {array_kind(namespace(x))}: pass `lp.to_numpy(x)`")
     row = as_format(fmt)
     if not (row.is_integer or (row.is_float and row.has_zero)):
         raise ValueError(f"`fmt` must be an integer or a float that has a zero; got {row.name}")

@@ -184,4 +184,11 @@ def held_elements(dtype: Any, source: object, packed: bool) -> Format:
             raise ValueError("`source` must be the format of the packed elements; got None")
         return element_format(source, "source")
     held = format_of(dtype, source, ("elements", "source"))
-    return element_format(held, "source" if source is not None else "elements")
+    if source is not None:
+        return element_format(held, "source")
+    try:
+        return element_format(held, "elements")
+    except ValueError as error:
+        if not held.is_integer or held.signed:
+            raise
+        raise ValueError(f"{error}: name the format of codes by `source`") from None

@@ -1,4 +1,4 @@
-"""From one library's storage dtype of a format to another's, codes unchanged: `to_numpy` and `to_torch`."""
+"""From one library's storage dtype of a format to another's, codes unchanged: `to_numpy`, `to_torch`, `to_jax`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays.libraries import (
     extends,
     format_of,
+    is_jax,
     is_torch,
     namespace,
     reinterpret,
@@ -25,7 +26,7 @@ from ..plans.cast_plan import copy_plan
 from ..spec.formats import Format
 from ..spec.old_names import renamed
 
-__all__ = ["to_numpy", "to_torch"]
+__all__ = ["held_codes", "to_jax", "to_numpy", "to_torch"]
 
 
 def _held(x: Any, source: object) -> Format:
@@ -33,9 +34,21 @@ def _held(x: Any, source: object) -> Format:
     return format_of(x.dtype, source, ("x", "source"))
 
 
-def _codes(x: Any, row: Format, extend: bool) -> np.ndarray[Any, Any]:
+def held_codes(x: Any, row: Format, parameter: str) -> np.ndarray[Any, Any]:
+    """Return what an array of any library holds of a format, with the dtype of the format; errors name `parameter`."""
+    return _untraced_codes(x, row, False, parameter).view(row.dtype)
+
+
+def _untraced_codes(x: Any, row: Format, extend: bool, parameter: str) -> np.ndarray[Any, Any]:
+    """Return codes as `_codes` does, or raise where torch would keep them as constants of a graph."""
+    if recorded(x):
+        raise TypeError(f"`{parameter}` must be an array that torch does not trace, for a graph would keep constants")
+    return _codes(x, row, extend, parameter)
+
+
+def _codes(x: Any, row: Format, extend: bool, parameter: str = "x") -> np.ndarray[Any, Any]:
     """Return codes whose bits beyond the format's are clear or, on request, copies of the sign: `x` if they are."""
-    stored = to_host(x)
+    stored = to_host(x, parameter)
     if row.bits >= 8:
         return stored
     codes = stored & np.uint8(row.code_mask)
@@ -155,3 +168,60 @@ def to_torch(x: Any, source: object = None) -> Any:
     codes = _codes(x, row, extends(row, torch))
     shared = codes.flags.writeable and all(step >= 0 and step % codes.itemsize == 0 for step in codes.strides)
     return to_torch_memory(codes if shared else codes.copy(), dtype)
+
+
+def to_jax(x: Any, source: object = None) -> Any:
+    """Return an array of any library as a JAX array with the dtype of its format.
+
+    Codes do not change: NaN payloads, -0 and Inf stay as they are, and nothing is out of range. float6, which JAX has
+    not, becomes codes in uint8.
+
+    Parameters
+    ----------
+    x : array
+        Any library, shape and strides; bool, integer or float of any format. Dask arrays are computed, arrays on other
+        devices copied to the host; torch tensors that require gradients are detached. JAX's arrays may be traced.
+    source : str, int, dtype or Format, optional
+        The format of `x` where its dtype only carries the codes (uint8, uint16, int8).
+
+    Returns
+    -------
+    jax.Array
+        The same shape, with the dtype ``storage_dtype(source, jax.numpy)``. JAX's arrays stay on their devices, and are `x`
+        itself where the dtype is; all others are copied to the default device.
+
+    Raises
+    ------
+    ImportError
+        If JAX is not installed.
+    TypeError
+        If `x` is no array, holds text or complex numbers, has nothing in it (torch's meta device), is traced by torch,
+        or has 64 bits an element while JAX's 64-bit types are switched off.
+    ValueError
+        If `source` is no format, or does not go with the dtype of `x`.
+
+    Notes
+    -----
+    Source: lowprec's own table, docs/formats.md; docs/interchange.md shows files, DLPack and pickle.
+
+    Examples
+    --------
+    >>> import jax
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> y = lp.to_jax(np.array([0x38, 0x7E], np.uint8), "float8_e4m3fn")
+    >>> y.dtype, y.tolist()
+    (dtype(float8_e4m3fn), [1.0, 448.0])
+    """
+    namespace(x)
+    row = format_of(x.dtype, source)
+    try:
+        jax = importlib.import_module("jax")
+    except ImportError:
+        raise ImportError("`to_jax` needs JAX, which is not installed") from None
+    dtype = storage_dtype(row, jax.numpy)
+    if is_jax(x):
+        if x.dtype == dtype:
+            return x
+        return dispatch(Job(x, copy_plan(row))) if row.bits < 8 else reinterpret(x, row, jax.numpy)
+    return jax.numpy.array(_untraced_codes(x, row, extends(row, jax.numpy), "x").view(dtype))

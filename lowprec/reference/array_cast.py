@@ -105,6 +105,17 @@ def _nearest_codes(a: Codes, negative: Codes, fmt: Format, encoded: Any) -> Code
     for sign in (False, True):
         beyond = Value(Fraction(rows.values[-1]) * 2, sign)
         codes[(index == count) & (negative == sign)] = encoded(beyond)
+    return _without_sign(codes, a, negative, fmt, encoded)
+
+
+def _without_sign(codes: Codes, a: Codes, negative: Codes, fmt: Format, encoded: Any) -> Codes:
+    """Return codes in which negative numbers are what a format without a sign has for them."""
+    if fmt.signed or not fmt.has_zero:
+        return codes
+    half = magnitude_of(1, fmt) / 2
+    tiny = a <= float(half)  # exact: a power of two that float64 has
+    for which, number in ((tiny, half), (~tiny, half * 3)):
+        codes[negative & which] = encoded(Value(number, True))
     return codes
 
 
@@ -191,4 +202,4 @@ def _nearest_integer_codes(a: Codes, negative: Codes, fmt: Format, encoded: Any)
     for sign in (False, True):
         beyond = Value(Fraction(rows.values[-1]) * 2, sign)
         codes[(index == len(rows.values)) & (negative == sign)] = encoded(beyond)
-    return codes
+    return _without_sign(codes, a, negative, fmt, encoded)

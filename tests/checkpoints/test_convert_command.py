@@ -18,7 +18,7 @@ import lowprec as lp
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.files.limits import parse_size
 from lowprec.checkpoints.planning.plan_relabel import LAYOUTS
-from lowprec.checkpoints.progress import check_style, make_progress, size_text
+from lowprec.checkpoints.progress import as_progress, make_progress, size_text
 from lowprec.checkpoints.recipes.registry import RECIPES
 from lowprec.cli import main
 
@@ -193,9 +193,9 @@ def test_progress_without_tqdm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert type(make_progress("auto", 1)).__name__ == "_Lines"
     text = fail("convert", "x.safetensors", "y.safetensors", "--to", "float16", "--progress", "bar", capsys=capsys)
-    assert text == "--progress bar needs tqdm: pip install 'lowprec[convert]'"
+    assert text == "--progress bar needs tqdm, which is not installed: pip install 'lowprec[convert]'"
     with pytest.raises(ValueError, match="`progress` must be one of auto, bar"):
-        check_style("loud")
+        as_progress("loud")
 
 
 def test_onnx_models_without_onnx(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

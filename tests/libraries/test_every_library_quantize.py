@@ -157,7 +157,7 @@ def test_arrays_of_two_libraries(xp: Library) -> None:
     if xp.xp.__name__ == "dask.array":  # small arrays beside a large one
         assert xp.unwrap(lp.quantize_linear(x, other, output_dtype="uint8")).tolist() == [1, 1, 1]
         return
-    with pytest.raises(TypeError, match=r"`scale` must be an array of .*, as `x` is; got one of numpy"):
+    with pytest.raises(TypeError, match=r"`scale` must be an? .*, as `x` is; got a NumPy array"):
         xp.call(lambda v: lp.quantize_linear(v, other, output_dtype="uint8"), x)
 
 

@@ -19,6 +19,7 @@ from lowprec.checkpoints import read_array, write_array
 from lowprec.spec.formats import NUMERIC, Format
 
 torch: Any = optional("torch")
+make_fx: Any = optional("torch.fx.experimental.proxy_tensor:make_fx")
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 
@@ -52,6 +53,55 @@ def test_shapes(xp: Library, shape: tuple[int, ...]) -> None:
     x = xp.wrap(np.arange(int(np.prod(shape)), dtype=np.uint8).reshape(shape))
     assert lp.to_numpy(x, "float8_e5m2").shape == shape
     assert tuple(lp.to_torch(x, "float8_e5m2").shape) == shape
+
+
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+def test_every_library_to_jax(xp: Library, fmt: Format) -> None:
+    pytest.importorskip("jax")
+    codes = codes_of(fmt)
+    with library("jax") as other, xp.session(fmt), other.session(fmt):
+        x = xp.hold(codes, fmt)
+        array = lp.to_jax(x, xp.source_for(fmt))
+        assert array.dtype == lp.carrier(fmt, other.namespace)
+        assert np.array_equal(other.codes(array, fmt), codes)
+        assert (array is x) is isinstance(x, other.xp.Array)
+        bare = lp.to_jax(xp.wrap(codes), fmt)
+        assert bare.dtype == array.dtype
+        assert np.array_equal(other.codes(bare, fmt), codes)
+
+
+def test_to_jax_copies_and_traces() -> None:
+    jax = pytest.importorskip("jax")
+    x = np.arange(4096).astype(np.uint8)
+    array = lp.to_jax(x, "float8_e5m2")
+    x[:] = 7
+    assert lp.to_numpy(array).view(np.uint8).tolist() == np.arange(4096).astype(np.uint8).tolist()
+    assert lp.to_jax(np.arange(6.0, dtype=np.float32)[::-2]).tolist() == [5, 3, 1]
+    assert lp.to_jax(np.array([1.5], ">f4")).tolist() == [1.5]
+    codes = jax.numpy.arange(8, dtype="uint8")
+    traced = jax.jit(lambda x: lp.to_jax(x, "float8_e4m3fn"))(codes)
+    assert np.array_equal(lp.to_numpy(traced).view(np.uint8), np.arange(8))
+    assert jax.jit(lambda x: lp.to_jax(x, "int4"))(codes.astype("int8") - 4).tolist() == list(range(-4, 4))
+    assert lp.to_jax(torch.ones(2, requires_grad=True)).tolist() == [1, 1]
+
+
+def test_to_jax_refuses() -> None:
+    pytest.importorskip("jax")
+    with pytest.raises(TypeError, match="JAX holds float64 only with its 64-bit types switched on"):
+        lp.to_jax(np.zeros(2))
+    with pytest.raises(ValueError, match="must hold codes of `source` bfloat16 in bfloat16 or uint16; got dtype uint8"):
+        lp.to_jax(np.zeros(2, np.uint8), source="bfloat16")
+    with pytest.raises(TypeError, match="`x` must be a dense torch tensor with data"):
+        lp.to_jax(torch.zeros(2, device="meta"))
+    with pytest.raises(TypeError, match="`x` must be an array that torch does not trace"):
+        make_fx(lambda x: lp.to_jax(x))(torch.zeros(2))
+
+
+def test_without_jax(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax", None)
+    with pytest.raises(ImportError, match="`to_jax` needs JAX, which is not installed"):
+        lp.to_jax(np.zeros(2))
 
 
 def _address(x: Any) -> int:

@@ -111,5 +111,5 @@ def test_a_rule_of_no_format_and_no_array() -> None:
         block_sweep(X, scale_rules=["floor", "flor"])
     with pytest.raises(TypeError, match="`x` must be an array"):
         block_loss([1.0, 2.0])
-    with pytest.raises(TypeError, match=r"`x` must be a NumPy array; got one of array_api_strict"):
+    with pytest.raises(TypeError, match=r"`x` must be a NumPy array; got an array of array_api_strict"):
         block_loss(strict.asarray(X))

@@ -30,10 +30,11 @@ onnx: Any = optional("onnx")
 PACKAGE = Path(lp.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PUBLIC = [
-    "Format", "absmax_scale", "as_format", "bitcast", "build_info", "cast", "cast_like", "convert", "decode",
-    "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo", "float_format", "formats",
-    "get_num_threads", "iinfo", "minmax_scale", "mx_dequantize", "mx_quantize", "nvfp4_dequantize", "nvfp4_quantize",
-    "pack", "quantize_linear", "register", "roundings", "set_num_threads", "stochastic_bits", "storage_dtype",
+    "Format", "Quantized", "absmax_scale", "as_format", "bitcast", "build_info", "cast", "cast_like", "compare",
+    "convert", "decode", "dequantize", "dequantize_linear", "dynamic_quantize_linear", "encode", "explain", "finfo",
+    "float_format", "formats", "get_num_threads", "iinfo", "minmax_scale", "mx_dequantize", "mx_quantize",
+    "nvfp4_dequantize", "nvfp4_quantize", "pack", "quantize", "quantize_linear", "register", "roundings",
+    "set_num_threads", "stochastic_bits", "storage_dtype", "to_jax",
     "to_numpy", "to_torch", "unpack",
 ]  # fmt: skip
 
@@ -99,6 +100,7 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
         "loss",
         "onnx",
         "checkpoints",
+        "conformance",
     },
     "__main__": {"cli"},
     "torch_ops": {"ops"},

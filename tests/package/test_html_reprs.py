@@ -84,6 +84,7 @@ SHOWN = {
     "TensorInfo": _INFO,
     "TensorReport": _TENSOR,
     "Report": _CONFORMANCE,
+    "Comparison": lp.compare(lambda x: x.view(np.uint16).astype(np.uint8), "float16", _HOSTILE_FORMAT),
     "Results": kept_results(),
 }
 

@@ -18,12 +18,14 @@ NOT_DRAWN = {
     "lowprec": {
         "Format": "a class; `as_format` and `float_format` return its instances",
         "build_info": "says what was built; tests/native/test_build_info.py",
+        "compare": "compares a function with the oracle itself; tests/conformance/test_own_cast.py",
         "convert": "reads and writes files; tests/checkpoints",
         "explain": "text by the oracle itself; tests/reference/test_explain.py",
         "float_format": "makes the described formats that all calls draw from; tests/spec/test_described_formats.py",
         "get_num_threads": "global state, which tests/proof/test_state_machine.py compares after every call",
         "register": "global state; tests/proof/test_state_machine.py",
         "set_num_threads": "part of the state in which all calls are made",
+        "to_jax": "needs JAX; tests/libraries",
         "to_torch": "needs torch; tests/libraries",
     },
     "lowprec.loss": {

@@ -80,7 +80,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
      "`global_scale` must be one float32; got float64"),
     (lambda: lp.nvfp4_quantize(Z, global_scale="1"), TypeError, "`global_scale` must be an array"),
     (lambda: lp.nvfp4_quantize(Z, global_scale=torch.ones(())), TypeError,
-     "`global_scale` must be an array of numpy"),
+     "`global_scale` must be a NumPy array"),
     (lambda: lp.mx_dequantize(Z, Z), ValueError, "`scales`"),
     (lambda: lp.mx_dequantize(np.zeros(4, np.uint16), np.zeros(1, np.uint8)), ValueError, "`elements`"),
     (lambda: lp.mx_dequantize(E4, S2), ValueError, "`scales` must have shape (1,)"),

@@ -67,11 +67,11 @@ def test_not_a_number_format(other: Any) -> None:
 def test_another_library() -> None:
     for call in (quantize, dequantize):
         for other in (torch.ones(()), strict.asarray(1.0)):
-            with pytest.raises(TypeError, match="`scale` must be an array of numpy, as `x` is; got one of "):
+            with pytest.raises(TypeError, match=r"`scale` must be a NumPy array, as `x` is; got an? "):
                 call(scale=other)
-            with pytest.raises(TypeError, match="`zero_point` must be an array of numpy, as `x` is; got one of "):
+            with pytest.raises(TypeError, match=r"`zero_point` must be a NumPy array, as `x` is; got an? "):
                 call(zero_point=other)
-            with pytest.raises(TypeError, match="`out` must be an array of numpy, as `x` is; got one of "):
+            with pytest.raises(TypeError, match=r"`out` must be a NumPy array, as `x` is; got an? "):
                 call(out=other)
 
 

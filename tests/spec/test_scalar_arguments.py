@@ -128,6 +128,8 @@ if not isinstance(torch, Missing):
         Call(lp.quantize_linear, {"x": torch.ones(2, 3), "scale": 0.5, "zero_point": 1}),
         Call(lp.to_torch, {"x": _CODES, "source": "float8_e4m3fn"}),
     ]
+if not isinstance(optional("jax"), Missing):
+    CALLS.append(Call(lp.to_jax, {"x": _CODES, "source": "float8_e4m3fn"}))
 if not isinstance(lowprec_onnx, Missing):
     CALLS.append(Call(lowprec_onnx.from_array, {"array": _X, "name": "x"}))
     CALLS.append(Call(lowprec_onnx.to_array, {"tensor": lowprec_onnx.from_array(_X)}))
@@ -176,6 +178,7 @@ def test_hostile_scalars(call: Call) -> None:
 def test_every_public_function_is_tried() -> None:
     functions = {name for name in lp.__all__ if inspect.isfunction(getattr(lp, name))}
     tried = {call.function.__name__ for call in CALLS}
-    # `convert` works on files: tests/checkpoints/test_convert_hostile.py
+    # `convert` works on files: tests/checkpoints/test_convert_hostile.py; `compare` calls what it is given
     untried = {"to_torch"} if isinstance(torch, Missing) else set()
-    assert functions - tried == {"build_info", "convert", "get_num_threads"} | untried
+    untried |= {"to_jax"} if isinstance(optional("jax"), Missing) else set()
+    assert functions - tried == {"build_info", "compare", "convert", "get_num_threads"} | untried

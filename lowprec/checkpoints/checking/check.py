@@ -13,7 +13,7 @@ from ..containers.tensors import TensorReader
 from ..files.errors import FileError, NoCheckpointError
 from ..files.limits import Limits, parse_size
 from ..planning.quantization_config import find_descriptions, quantization_of
-from ..progress import check_style, make_progress
+from ..progress import Callback, as_progress, make_progress
 from .configuration import check_configuration, check_hf_quant_config, check_layout
 from .files import check_files
 from .finding import Finding, Findings, merged
@@ -39,7 +39,7 @@ def check(
     values: bool = True,
     follow_links: bool = False,
     max_memory: int | str = "256M",
-    progress: ProgressName = "none",
+    progress: ProgressName | bool | Callback = "none",
     part: bool = False,
 ) -> Findings:
     """Look for what an inference engine would misread in a quantized checkpoint.
@@ -57,8 +57,8 @@ def check(
         Whether codes and scales are read too, and not names, types, shapes and configurations alone.
     follow_links, max_memory : bool, int or str
         As in `convert`; the memory is that of names, shapes and places.
-    progress : {"none", "auto", "bar", "plain"}
-        As in `convert`: what is shown on standard error meanwhile.
+    progress : {"none", "auto", "bar", "plain"} or bool or callable
+        As in `convert`: what is shown on standard error meanwhile, or a function that is called.
     part : bool
         As in `convert`: look at a part of a model without the others.
 
@@ -95,7 +95,7 @@ def check(
     >>> folder.cleanup()
     """
     limits = Limits(parse_size(max_memory))
-    check_style(progress)
+    shown_by = as_progress(progress)
     values, follow_links = as_flag(values, "values"), as_flag(follow_links, "follow_links")
     part = as_flag(part, "part")
     place = Path(path)
@@ -115,12 +115,12 @@ def check(
     reader = TensorReader()
     try:
         subject = subject_of(container, reader)
-        return merged(_findings(subject, values, progress))
+        return merged(_findings(subject, values, shown_by))
     finally:
         reader.close()
 
 
-def _findings(subject: Subject, values: bool, progress: ProgressName) -> Iterator[Finding]:
+def _findings(subject: Subject, values: bool, progress: ProgressName | Callback) -> Iterator[Finding]:
     for look in CHECKS:
         yield from look(subject)
     if values:

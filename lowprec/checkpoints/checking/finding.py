@@ -67,12 +67,22 @@ class Finding:
 
 
 class Findings(list[Finding]):
-    """What `check` returns: a list that notebooks show as a table."""
+    """What `check` returns: a list that `print` shows line by line, and notebooks as a table."""
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self), self.total_text()])
+
+    def total_text(self) -> str:
+        """Return how many errors there are, and whether something was not checked."""
+        incomplete = "; not all was checked" if any(one.kind == "unchecked" for one in self) else ""
+        return f"{self._errors()}{incomplete}"
+
+    def _errors(self) -> str:
+        return count_text(sum(one.misread for one in self), "error")
 
     def _repr_html_(self) -> str:
         rows = [(one.level, one.kind, one._about(), " ".join(one.text.splitlines())) for one in self]
-        errors = count_text(sum(one.misread for one in self), "error")
-        return html_block(html_table([("finding", "kind", "tensor", "text"), *rows], f"check: {errors}"))
+        return html_block(html_table([("finding", "kind", "tensor", "text"), *rows], f"check: {self._errors()}"))
 
 
 def name_text(name: str) -> str:

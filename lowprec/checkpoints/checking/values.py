@@ -109,7 +109,7 @@ def _chunks(subject: Subject, tensor: StoredTensor, progress: Progress) -> Itera
     for start in range(0, nbytes, CHUNK):
         part = buffer[: min(CHUNK, nbytes - start)]
         subject.reader.read_into(part, tensor.location, start)
-        progress.advance(part.size)
+        progress.advance(part.size, tensor.name)
         yield part
 
 

@@ -16,7 +16,7 @@ from .folder import may_be_replaced
 from .npy_file import NpyFile, check_npy
 from .tensors import FileRegion
 
-__all__ = ["check_array_target", "check_target"]
+__all__ = ["check_array_target", "check_new_file", "check_target"]
 
 
 def check_target(container: Container, target: Path, overwrite: bool) -> Path:
@@ -41,6 +41,18 @@ def check_array_target(source: Path, target: Path, fmt: Format, overwrite: bool)
         _check_overwrite(target, real, overwrite)
         if target.suffix == ".npy":
             check_npy(target, fmt)
+
+
+def check_new_file(target: Path, overwrite: bool) -> Path:
+    """Return the file that will be written, links followed; raise FileError where it must not be."""
+    with _named(target):
+        real = Path(os.path.realpath(target))
+        if not real.parent.is_dir():
+            raise FileError(f"{target}: must be a file in an existing folder")
+        if real.exists() and not real.is_file():
+            raise FileError(f"{target}: must be a regular file")
+        _check_overwrite(target, real, overwrite)
+    return real
 
 
 @contextlib.contextmanager

@@ -132,7 +132,7 @@ class Cluster:
         try:
             distributed: Any = importlib.import_module("distributed")
         except ImportError:
-            raise FileError("`dask` needs Dask: pip install 'lowprec[dask]'") from None
+            raise ImportError("`dask` needs Dask, which is not installed: pip install 'lowprec[dask]'") from None
         self._distributed = distributed
         self._local: Any = None
         try:

@@ -122,7 +122,7 @@ class Steps:
     ) -> Iterator[TaskResult]:
         for done in self._runner.run(action, self._tasks(numbers, completion)):
             yield done
-            progress.advance(done.nbytes)
+            progress.advance(done.nbytes, self._plan.tensor_plans[done.number].operation.tensor.name)
 
     def _position(self, output: int) -> OutputPosition:
         slot = self._files.slots[output]

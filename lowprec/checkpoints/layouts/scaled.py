@@ -11,7 +11,7 @@ from ..element_rules import SCALE_FORMATS, SCALE_SUFFIX
 from ..schemes.scheme import Grid, Packing, Scheme
 from .weight import Source, Weight, fail, grid_of
 
-__all__ = ["METHODS", "NAME", "find"]
+__all__ = ["METHODS", "NAME", "find", "grid"]
 
 NAME = "lowprec"
 METHODS: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ def find(source: Source) -> Iterator[Weight]:
         packing = Packing.LOW_FIRST if codes.packed else Packing.NONE
         if codes.packed and codes.shape and codes.shape[-1] * codes.fmt.bits % 8:
             raise fail(codes, "has packed rows that end within a byte, and cannot be read with its scales")
-        scheme = Scheme(codes.fmt, packing, scales.fmt, _grid(codes, scales))
+        scheme = Scheme(codes.fmt, packing, scales.fmt, grid(codes, scales))
         yield Weight(codes.name, NAME, codes.shape, scheme, codes, scales)
 
 
@@ -38,7 +38,7 @@ def _is_quantized(fmt: Format) -> bool:
     return fmt.signed and ((fmt.is_integer and fmt.bits <= 16) or (fmt.is_float and fmt.bits <= 8 and fmt.has_zero))
 
 
-def _grid(codes: StoredTensor, scales: StoredTensor) -> Grid:
+def grid(codes: StoredTensor, scales: StoredTensor) -> Grid:
     """Return which elements share a scale: all, those at an index of an axis, or a block of the last axis."""
     shape = codes.shape
     if scales.shape == ():

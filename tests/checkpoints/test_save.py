@@ -1,0 +1,222 @@
+"""`lowprec.checkpoints.save`: files that others read too, names, formats, refusals, nothing half written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.checkpoint_files import codes_of, packed
+from support.optional import optional
+
+import lowprec as lp
+from lowprec.checkpoints import check, inspect, open, save
+from lowprec.checkpoints.files import atomic_output
+from lowprec.checkpoints.files.errors import FileError
+from lowprec.spec.formats import NUMERIC, Format
+
+safe_open: Any = optional("safetensors:safe_open")
+
+pytestmark = pytest.mark.usefixtures("working_folder")
+
+X = np.array([[0.5, -0.0, np.nan], [np.inf, 1e-40, -3.0]], np.float32)
+KINDS = (".safetensors", ".npz")
+OWN = lp.float_format("e4m4", exponent_bits=4, mantissa_bits=4, nan="all-ones", source="this test")
+
+
+def bits(fmt: Format) -> np.ndarray:
+    """Return every code of a narrow format, some of a wide one, in three axes."""
+    count = 2 if fmt.name == "bool" else 1 << min(fmt.bits, 8)
+    return (np.arange(30, dtype=np.uint64) * 37 % count).astype(fmt.code_dtype).reshape(2, 3, 5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("fmt", NUMERIC, ids=lambda fmt: fmt.name)
+def test_every_format_is_read_back(fmt: Format, kind: str) -> None:
+    x = bits(fmt).view(fmt.dtype)
+    save(f"x{kind}", {"one": x, "two": x[0, :, ::-2], "three": x[0, 0, 0]})
+    with open(f"x{kind}") as checkpoint:
+        assert list(checkpoint) == ["one", "two", "three"] or kind == ".safetensors"
+        for name, expected in {"one": x, "two": x[0, :, ::-2], "three": x[0, 0, 0]}.items():
+            found = checkpoint.read(name)
+            assert (found.dtype, found.shape) == (fmt.dtype, expected.shape)
+            assert np.array_equal(codes_of(found), codes_of(expected))
+    assert {entry.format for entry in inspect(f"x{kind}")} == {fmt.name}
+    if not fmt.is_float or fmt.bits > 8:  # narrow floats may be codes whose scales are missing
+        assert not any(one.misread for one in check(f"x{kind}"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_described_formats(kind: str) -> None:
+    save(f"x{kind}", {"w": np.arange(256, dtype=np.uint16)}, source={"w": OWN})
+    with open(f"x{kind}") as checkpoint:
+        assert checkpoint.read("w", raw=True).tolist() == list(range(256))
+        expected = lp.decode(np.arange(256, dtype=np.uint16), OWN)
+        assert np.array_equal(checkpoint.read("w"), expected, equal_nan=True)
+    assert [entry.format for entry in inspect(f"x{kind}")] == [OWN.name]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_codes_in_other_dtypes_are_named_by_source(kind: str) -> None:
+    fp4, int4 = np.arange(16, dtype=np.uint8), np.arange(-8, 8, dtype=np.int8)
+    save(f"x{kind}", {"a": fp4, "b": int4, "c": fp4}, source={"a": "float4_e2m1fn", "b": "int4"})
+    with open(f"x{kind}") as checkpoint:
+        assert np.array_equal(codes_of(checkpoint.read("a")), fp4)
+        assert checkpoint.read("b").dtype == ml_dtypes.int4
+        assert checkpoint.read("b").tolist() == int4.tolist()
+        assert checkpoint.read("c").dtype == np.uint8
+
+
+def test_the_safetensors_package_reads_the_file() -> None:
+    tensors = {"w": X, "f8": X.astype(ml_dtypes.float8_e5m2), "n": np.arange(3)}
+    save("x.safetensors", tensors, metadata={"format": "pt", "title": "é"})
+    with safe_open("x.safetensors", "np") as file:
+        assert file.metadata() == {"format": "pt", "title": "é"}
+        assert np.array_equal(file.get_tensor("w"), X, equal_nan=True)
+        assert file.get_tensor("n").tolist() == [0, 1, 2]
+        assert file.get_slice("f8").get_dtype() == "F8_E5M2"
+
+
+def test_codes_are_packed_in_safetensors_and_not_in_archives() -> None:
+    x = np.arange(-3, 4).astype(ml_dtypes.int4)
+    save("x.safetensors", {"w": x})
+    save("x.npz", {"w": x})
+    assert Path("x.safetensors").read_bytes().endswith(packed(codes_of(x) & 15, lp.formats["int4"]))
+    with np.load("x.npz") as archive:
+        assert archive["w"].dtype == np.uint8
+        assert archive["w"].tolist() == (codes_of(x) & 15).tolist()
+
+
+def test_numpy_reads_one_array() -> None:
+    save("x.npy", X)
+    save("y.npy", {"anything": X.astype(">f4").T})
+    assert np.array_equal(np.load("x.npy"), X, equal_nan=True)
+    assert np.array_equal(np.load("y.npy"), X.T, equal_nan=True)
+    save("z.npy", np.arange(8, dtype=np.int8), source="int8")
+    assert np.load("z.npy").dtype == np.int8
+
+
+def test_convert_takes_the_file() -> None:
+    save("x.npz", {"w": lp.cast(X, "bfloat16")})
+    lp.convert("x.npz", "y.npz", to="float32")
+    with open("y.npz") as checkpoint:
+        assert np.array_equal(checkpoint["w"], lp.cast(lp.cast(X, "bfloat16"), "float32"), equal_nan=True)
+
+
+def test_scales_by_their_names_are_applied() -> None:
+    scale = lp.absmax_scale(X[:1, :2], "int8")
+    codes = lp.quantize_linear(X[:1, :2], scale, axis=0, output_dtype="int8")
+    save("x.npz", {"w": codes, "w_scale": scale})
+    with open("x.npz") as checkpoint:
+        assert np.array_equal(checkpoint.read("w", dtype="float32"), lp.dequantize_linear(codes, scale, axis=0))
+        assert np.array_equal(checkpoint.read("w", raw=True), codes)
+
+
+def test_names_of_any_letters() -> None:
+    names = ["", "a b", "/", "é/ü", '"', "..", "x.npy"]
+    for kind in KINDS:
+        save(f"x{kind}", {name: np.int8([len(name)]) for name in names})
+        with open(f"x{kind}") as checkpoint:
+            assert sorted(checkpoint) == sorted(names)
+            assert [checkpoint[name].tolist() for name in names] == [[len(name)] for name in names]
+
+
+def test_nothing_to_save() -> None:
+    for kind in KINDS:
+        save(f"x{kind}", {})
+        with open(f"x{kind}") as checkpoint:
+            assert not list(checkpoint)
+
+
+def test_an_existing_file_is_kept_unless_told() -> None:
+    save("x.npz", {"w": X})
+    before = Path("x.npz").read_bytes()
+    with pytest.raises(FileError, match=r"^x\.npz: exists; say `overwrite` to replace it$"):
+        save("x.npz", {"v": X})
+    assert Path("x.npz").read_bytes() == before
+    save("x.npz", {"v": X}, overwrite=True)
+    with open("x.npz") as checkpoint:
+        assert list(checkpoint) == ["v"]
+    assert os.listdir() == ["x.npz"]
+
+
+def test_a_file_may_be_replaced_by_what_is_mapped_from_it() -> None:
+    save("x.npy", np.arange(4000))
+    mapped, _ = lp.checkpoints.read_array(Path("x.npy"))
+    save("x.npy", mapped[::-1], overwrite=True)
+    assert np.load("x.npy").tolist() == list(range(3999, -1, -1))
+
+
+def test_a_link_stays_a_link() -> None:
+    Path("x.npz").symlink_to("y.npz")
+    save("x.npz", {"w": X})
+    assert Path("x.npz").is_symlink()
+    assert Path("y.npz").is_file()
+
+
+class InterruptedSaveError(Exception):
+    pass
+
+
+def test_an_error_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(*args: object) -> None:
+        raise InterruptedSaveError
+
+    monkeypatch.setattr(atomic_output.Staging, "write", write)
+    with pytest.raises(InterruptedSaveError):
+        save("x.npz", {"w": X})
+    assert os.listdir() == []
+
+
+def test_the_same_arrays_give_the_same_bytes() -> None:
+    for kind in KINDS:
+        save(f"x{kind}", {"w": X, "v": X.astype(ml_dtypes.bfloat16)})
+        save(f"y{kind}", {"w": X, "v": X.astype(ml_dtypes.bfloat16)})
+        assert Path(f"x{kind}").read_bytes() == Path(f"y{kind}").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        (("x.bin", {"w": X}), {}, ValueError, "`path` must end in .safetensors, .npz, .npy; got 'x.bin'"),
+        ((7, {"w": X}), {}, TypeError, "`path` must be a path; got int"),
+        (("x.npz", X), {}, TypeError, "`arrays` must be a mapping of names to arrays for .npz files; got ndarray"),
+        (("x.npz", [X]), {}, TypeError, "`arrays` must be a mapping of names to arrays for .npz files; got list"),
+        (("x.npz", {1: X}), {}, TypeError, "`arrays` must have texts for names; got 1"),
+        (("x.npz", {"a\0b": X}), {}, ValueError, "`arrays` must have names that a file can hold; got 'a\\x00b'"),
+        (("x.npz", {"\ud800": X}), {}, ValueError, "`arrays` must have names that UTF-8 can write; got '\\ud800'"),
+        (("x.safetensors", {"__metadata__": X}), {}, ValueError,
+         "`arrays` must have names that a file can hold; got '__metadata__'"),
+        (("x.npz", {"w": [1.0]}), {}, TypeError, "`arrays['w']` must be an array (NumPy, torch, or any array-API"),
+        (("x.npz", {"w": X + 1j}), {}, TypeError,
+         "`arrays['w']` must hold bools, integers, real floats; got dtype complex64"),
+        (("x.npz", {"w": np.array(["a"])}), {}, TypeError, "`arrays['w']` must hold bools, integers, real floats; got"),
+        (("x.npy", {"w": X, "v": X}), {}, ValueError, "`arrays` must be one array for an .npy file; got 2"),
+        (("x.npy", X.astype(ml_dtypes.bfloat16)), {}, FileError,
+         "x.npy: NumPy has no bfloat16; name an .npz file, which holds its codes and its name"),
+        (("x.npz", {"w": X}), {"source": "float32"}, TypeError,
+         "`source` must be a mapping of names to formats where `arrays` is one; got 'float32'"),
+        (("x.npz", {"w": X}), {"source": {"v": "int4"}}, ValueError,
+         "`source` must have names that `arrays` has; got 'v'"),
+        (("x.npz", {"w": X}), {"source": {"w": "int5"}}, ValueError, "`source['w']` must be"),
+        (("x.npz", {"w": X}), {"source": {"w": "int4"}}, ValueError,
+         "`arrays['w']` must hold codes of `source['w']` int4 in int4 or int8 or uint8; got dtype float32"),
+        (("x.npz", {"w": X}), {"metadata": {}}, ValueError,
+         "`metadata` must be None unless `path` ends in .safetensors; got {}"),
+        (("x.safetensors", {"w": X}), {"metadata": {"n": 1}}, TypeError,
+         "`metadata` must be a mapping of texts to texts; got {'n': 1}"),
+        (("x.npz", {"w": X}), {"overwrite": "yes"}, ValueError, "`overwrite` must be"),
+        (("none/x.npz", {"w": X}), {}, FileError, "none/x.npz: must be a file in an existing folder"),
+        (("folder.npz", {"w": X}), {"overwrite": True}, FileError, "folder.npz: must be a regular file"),
+    ],
+)  # fmt: skip
+def test_refusals(arguments: Any, options: Any, error: type[Exception], message: str) -> None:
+    Path("folder.npz").mkdir()
+    with pytest.raises(error) as raised:
+        save(*arguments, **options)
+    assert str(raised.value).startswith(message)
+    assert os.listdir() == ["folder.npz"]
+    assert not os.listdir("folder.npz")

@@ -1,0 +1,220 @@
+"""`measure` with scales that elements share, of quantized objects, and in every library: against the old functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.optional import optional
+
+import lowprec as lp
+from lowprec.loss import Loss, measure
+from lowprec.spec.formats import Format
+
+torch: Any = optional("torch")
+
+Array = np.ndarray[Any, Any]
+rng = np.random.default_rng(41)
+X = (rng.standard_normal((6, 10, 8)) * np.exp2(rng.integers(-6, 6, (6, 10, 8)))).astype(np.float32)
+X[0, 0, :4] = [np.nan, np.inf, -np.inf, -0.0]
+X[1, 2] = 0
+X[2, 3] = 1e-44  # whose scale is a subnormal with few bits
+
+
+def facts(x: Array, back: Array, beyond: Array) -> dict[str, Any]:
+    """Return what is lost, by NumPy in float64."""
+    wide = x.astype(np.float64)
+    finite = np.isfinite(wide)
+    values, others = wide[finite], back.astype(np.float64)[finite]
+    error = np.abs(values - others)
+    nonzero = values != 0
+    return {
+        "elements": x.size, "nan": int(np.isnan(wide).sum()), "inf": int(np.isinf(wide).sum()),
+        "saturated": int(beyond.sum()), "flushed": int((nonzero & (others == 0)).sum()),
+        "max_abs_error": error.max(), "max_rel_error": (error[nonzero] / np.abs(values[nonzero])).max(),
+        "sqnr_db": 10 * math.log10((values**2).sum() / (error**2).sum()),
+    }  # fmt: skip
+
+
+def same(found: Loss, **expected: Any) -> None:
+    for name, value in expected.items():
+        assert getattr(found, name) == pytest.approx(value, rel=1e-12), name
+
+
+@pytest.mark.parametrize("to", ["int4", "int8", "int2", "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn", "int16"])
+@pytest.mark.parametrize(
+    ("axis", "block_size", "sharing"),
+    [(1, 0, (1, 0)), (0, None, (0, 0)), (-1, 4, (2, 4)), (1, 3, (1, 3)), (None, 8, (2, 8)), (0, 4, (0, 4)),
+     ((0, 2), (4, 3), ((0, 2), (4, 3)))],
+    ids=str,
+)  # fmt: skip
+def test_scales_by_axis_block_and_tile(to: str, axis: Any, block_size: Any, sharing: Any) -> None:
+    where = {"axis": sharing[0], "block_size": sharing[1]}
+    scale = lp.absmax_scale(X, to, **where)
+    codes = lp.quantize_linear(X, scale, output_dtype=to, **where)
+    back = lp.dequantize_linear(codes, scale, **where)
+    fmt = lp.formats[to]
+    per_element = np.ones_like(X) * scale_of_elements(np.asarray(scale), *sharing)
+    with np.errstate(all="ignore"):
+        quotient = X / per_element
+    found = measure(X, to, axis=axis, block_size=block_size)
+    same(found, **facts(X, back, is_beyond(quotient, fmt)), bytes_before=X.nbytes)
+    assert found.format == to
+    assert math.isnan(found.scale)
+    assert found.bytes_after == -(-X.size * fmt.bits // 8) + 4 * scale.size
+
+
+def scale_of_elements(scale: Array, axis: Any, block_size: Any) -> Array:
+    """Return the scale of each element, by its index."""
+    result = np.empty(X.shape, np.float32)
+    for index in np.ndindex(*X.shape):
+        if isinstance(axis, tuple):
+            at = list(index)
+            for one, block in zip(axis, block_size, strict=True):
+                at[one] //= block
+            result[index] = scale[tuple(at)]
+        elif block_size:
+            at = list(index)
+            at[axis] //= block_size
+            result[index] = scale[tuple(at)]
+        else:
+            result[index] = scale[index[axis]]
+    return result
+
+
+def is_beyond(quotient: Array, fmt: Format) -> Array:
+    """Return which quotients, finite, round beyond the range: integers as NumPy rounds, floats as a saturating cast."""
+    finite = np.isfinite(X)
+    if fmt.is_integer:
+        whole = np.rint(quotient)
+        return finite & ((whole < fmt.min) | (whole > fmt.max))
+    after = np.float32(fmt.max) + np.float32(math.ldexp(0.5, fmt.emax - fmt.mantissa_bits))
+    return finite & ((np.abs(quotient) > after) | ((np.abs(quotient) == after) & bool(fmt.max_code & 1)))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float64, np.int16])
+def test_other_types_of_values(dtype: Any) -> None:
+    x = (rng.standard_normal((16, 64)) * 100).astype(dtype)
+    found = measure(x, "int8", axis=1, block_size=32)
+    if dtype == np.float64:
+        scale = lp.absmax_scale(x, "int8", axis=1, block_size=32)
+        codes = np.clip(np.rint(x / np.repeat(scale, 32, 1).astype(np.float64)), -128, 127).astype(np.int8)
+    else:
+        scale = lp.absmax_scale(x, "int8", axis=1, block_size=32)
+        codes = lp.quantize_linear(x.astype(np.float32), scale, axis=1, block_size=32, output_dtype="int8")
+    back = lp.dequantize_linear(codes, scale, axis=1, block_size=32)
+    same(found, **facts(x, back, np.zeros(x.shape, bool)))
+
+
+def test_the_range_of_float64() -> None:
+    x = np.array([[1e300, -3e299, 1e-300, 0.0], [1e-320, 2e-320, 1e-310, 3e-310]])
+    found = measure(x, "int8", axis=0)
+    scale = lp.absmax_scale(x, "int8", axis=0)  # float32 has the first row's scale as its largest value
+    with np.errstate(all="ignore"):
+        codes = np.clip(np.rint(x / scale[:, None].astype(np.float64)), -128, 127).astype(np.int8)
+    assert found.saturated == int((np.abs(np.rint(x[0] / float(scale[0]))) > 128).sum())
+    back = lp.dequantize_linear(codes, scale, axis=0)
+    assert found.max_abs_error == np.abs(x - back).max()
+
+
+def test_one_scale_for_all_is_the_scaled_one() -> None:
+    x = np.float32(rng.standard_normal((8, 8)))
+    one = measure(x, "int8", axis=0, block_size=8)
+    whole = measure(x, "int8", scaled=True)
+    assert one.elements == whole.elements
+    assert whole.bytes_after == 64
+    assert one.bytes_after == 64 + 4 * 8
+
+
+# --- quantized objects ---
+
+
+def linear(x: Array, to: str, axis: Any, block_size: int) -> Any:
+    where = {"axis": axis, "block_size": block_size}
+    scale = lp.absmax_scale(x, to, **where)
+    codes = lp.quantize_linear(x, scale, output_dtype=to, **where)
+    return lp.Quantized(codes, scale, to=to, rank=x.ndim, **where)
+
+
+@pytest.mark.parametrize(("axis", "block_size"), [(1, 0), (0, 0), (2, 4), (1, 5)])
+def test_a_quantized_object_is_what_axis_and_block_size_say(axis: int, block_size: int) -> None:
+    one = measure(X, linear(X, "int4", axis, block_size))
+    assert one == measure(X, "int4", axis=axis, block_size=block_size)
+
+
+def test_zero_points() -> None:
+    x = np.float32(rng.uniform(-1, 3, (4, 8)))
+    scale, zero = lp.minmax_scale(x, "uint4", axis=0)
+    codes = lp.quantize_linear(x, scale, zero, axis=0)
+    values = lp.dequantize_linear(codes, scale, zero, axis=0)
+    q = lp.Quantized(codes, scale, zero, to="uint4", axis=0, rank=2)
+    found = measure(x, q)
+    whole = np.rint(x / scale[:, None]) + zero.astype(np.int64)[:, None]
+    same(found, **facts(x, values, (whole < 0) | (whole > 15)))
+    assert found.bytes_after == 16 + 16 + 2
+    packed = lp.quantize(x, "uint4", axis=0, zero_point=True, packed=True)
+    assert measure(x, packed) == found
+
+
+@pytest.mark.parametrize(
+    ("to", "element"),
+    [("mxfp4", "float4_e2m1fn"), ("mxfp8_e4m3", "float8_e4m3fn"), ("mxint8", "int8"), ("mxfp6_e2m3", "float6_e2m3fn")],
+)
+def test_mx(to: str, element: str) -> None:
+    x = np.float32(rng.standard_normal((4, 64)) * 30)
+    codes, scale = lp.mx_quantize(x, element)
+    values = lp.mx_dequantize(codes, scale)
+    q = lp.quantize(x, to)
+    found = measure(x, q)
+    quotient = x.astype(np.float64) / np.repeat(scale.astype(np.float64), 32, 1)
+    largest = {"float4_e2m1fn": 7.0, "float8_e4m3fn": 464.0, "int8": 127.5 / 64, "float6_e2m3fn": 7.75}[element]
+    beyond = np.abs(quotient) >= largest if element != "float8_e4m3fn" else np.abs(quotient) > largest
+    same(found, **facts(x, values, beyond))
+    assert found.bytes_after == -(-x.size * lp.formats[element].bits // 8) + scale.size
+
+
+def test_nvfp4() -> None:
+    x = np.float32(rng.standard_normal((4, 64)) * 30)
+    codes, scale, factor = lp.nvfp4_quantize(x)
+    values = lp.nvfp4_dequantize(codes, scale, factor)
+    q = lp.quantize(x, "nvfp4")
+    found = measure(x, q)
+    quotient = x / np.repeat(scale.astype(np.float32) * factor, 16, 1)
+    same(found, **facts(x, values, np.abs(quotient) >= 7))
+    assert found.bytes_after == x.size // 2 + scale.size + 4
+
+
+# --- libraries and refusals ---
+
+
+def test_torch_tensors() -> None:
+    x = torch.from_numpy(X)
+    for options in ({}, {"scaled": True}, {"axis": 2, "block_size": 4}):
+        assert measure(x, "int4", **options) == measure(X, "int4", **options)
+    half = x.to(torch.bfloat16)
+    assert measure(half, "float8_e4m3fn") == measure(lp.to_numpy(half), "float8_e4m3fn")
+    codes = torch.arange(16, dtype=torch.uint8)
+    expected = measure(np.arange(16, dtype=np.uint8), "int4", source="float4_e2m1fn")
+    assert measure(codes, "int4", source="float4_e2m1fn") == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        ((X, "uint8"), {"axis": 1}, ValueError, "`to` must be a signed integer of 2 to 16 bits, or a signed float"),
+        ((X, "float16"), {"axis": 1}, ValueError, "`to` must be a signed integer of 2 to 16 bits, or a signed float"),
+        ((X, "int8"), {"axis": 3}, ValueError, "`axis` must be an axis of `x`, from -3 to 2, or two; got 3"),
+        ((X, "int8"), {"axis": 0, "block_size": -1}, ValueError, "`block_size` must be an integer from 0 up; got -1"),
+        ((X, "int5"), {}, ValueError, "`to` must be"),
+        ((X, linear(X, "int4", 1, 0)), {"axis": 1}, ValueError, "`scaled`, `axis` and `block_size` must have their"),
+        ((X[0], linear(X, "int4", 1, 0)), {}, ValueError, "`to` must have the shape of `x`, (10, 8); got (6, 10, 8)"),
+        (([1.0], "int8"), {}, TypeError, "`x` must be an array"),
+    ],
+)  # fmt: skip
+def test_refusals(arguments: Any, options: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as raised:
+        measure(*arguments, **options)
+    assert str(raised.value).startswith(message)
