@@ -23,7 +23,7 @@ from lowprec.spec.formats import Format
 
 safe_open: Any = optional("safetensors:safe_open")
 
-OWN = lp.float_format("e4m4", exponent_bits=4, mantissa_bits=4, nan="all-ones", source="this test")
+OWN = lp.float_format("e4m4", exponent_bits=4, mantissa_bits=4, nan="all-ones", reference="this test")
 FORMATS = [*map(lp.as_format, ("binary8p3se", "binary6p3se", "binary5p3sf", "binary12p6se")), OWN]
 BY_NAME = {"ids": lambda one: one.name if isinstance(one, Format) else None}
 
@@ -83,7 +83,7 @@ def test_what_safetensors_holds(fmt: Format, tmp_path: Path) -> None:
             "format": {
                 "name": fmt.name, "exponent_bits": fmt.exponent_bits, "mantissa_bits": fmt.mantissa_bits,
                 "bias": fmt.bias, "signed": True, "inf": fmt.has_inf, "nan": fmt.nan.value, "zero": True,
-                "source": fmt.source,
+                "source": fmt.reference,
             },
             "shape": [3, 5, 7],
         }

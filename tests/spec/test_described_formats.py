@@ -74,7 +74,7 @@ def test_repr_is_the_call(facts: dict[str, Any], text: str) -> None:
 
 
 def test_shown_in_notebooks() -> None:
-    text = lp.float_format("tried", **E4M3, source="<this test>")._repr_html_()
+    text = lp.float_format("tried", **E4M3, reference="<this test>")._repr_html_()
     assert "tried" in text
     assert "1/4/3" in text
     assert "&lt;this test&gt;" in text
@@ -209,7 +209,7 @@ FMT = lp.float_format("taken", exponent_bits=5, mantissa_bits=2, nan="all-ones")
 
 
 def test_descriptions() -> None:
-    for fmt in (FMT, lp.as_format("binary6p1ue"), lp.float_format("powers", **E8M0, source="this test")):
+    for fmt in (FMT, lp.as_format("binary6p1ue"), lp.float_format("powers", **E8M0, reference="this test")):
         text = json.dumps(description_of(fmt))
         assert format_described_by(json.loads(text)) is fmt
     assert description_of(FMT) == {
