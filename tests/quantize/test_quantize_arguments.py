@@ -85,9 +85,9 @@ def test_no_other_type_is_undefined() -> None:
         for name in ("output_dtype", "precision"):
             with pytest.raises(ValueError, match=f"^`{name}` must be one of .*; got "):
                 lp.quantize_linear(X, 2.0, **{name: stray})
-        with pytest.raises(ValueError, match=r"^`output_dtype` must be one of .*; got "):
+        with pytest.raises(ValueError, match=r"^`output_dtype` must be a format; got "):
             lp.dequantize_linear(CODES, 2.0, output_dtype=stray)
-    with pytest.raises(ValueError, match=r"^`to` must be one of .*; got 0"):
+    with pytest.raises(ValueError, match=r"^`to` must be a format; got 0"):
         lp.cast(X, 0)
     with pytest.raises(ValueError, match=r"^`output_dtype` must be given where `scale` is float8_e8m0fnu; got None"):
         lp.dequantize_linear(CODES, np.array(2, ml_dtypes.float8_e8m0fnu), output_dtype=0)

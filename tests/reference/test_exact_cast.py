@@ -300,7 +300,7 @@ def test_value_of_refuses(x):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: encode(1, "float8"), "`fmt` must be one of"),
+        (lambda: encode(1, "float8"), "`fmt` must be a format; got 'float8'"),
         (lambda: encode(1, "string"), "`fmt` must be one of"),
         (lambda: encode("x", "int8"), "`value` must be"),
         (lambda: encode(1, "float4_e2m1fn", opset=22), "`fmt` must be a type that Cast-21 has"),
@@ -313,7 +313,7 @@ def test_value_of_refuses(x):
         (lambda: decode(0, "complex64"), "`fmt` must be one of"),
         (lambda: cast(0, "int2", "int8", opset=24), "`source` must be"),
         (lambda: cast(0, "int8", "int2", opset=24), "`target` must be"),
-        (lambda: explain(1, "nope"), "`fmt` must be one of"),
+        (lambda: explain(1, "nope"), "`fmt` must be a format; got 'nope'"),
         (lambda: explain("nope", "int8"), "`x` must be"),
     ],
 )
