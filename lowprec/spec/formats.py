@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -310,9 +310,13 @@ def _hint(text: str) -> str:
     return f" ({one_of(near)})" if near else ""
 
 
-def _no_row(name: object, rows: Iterable[str]) -> str:
+def _no_row(name: object, rows: Collection[str]) -> str:
     """Return what is wrong with a name that a table of formats lacks."""
-    hint = _hint(name) if isinstance(name, str) else ""
+    known = _lookup(name)
+    if known is None:
+        hint = _hint(name) if isinstance(name, str) else ""
+    else:
+        hint = f" ({one_of([known.name])})" if known.name in rows else " (lp.as_format finds it)"
     others = "lp.as_format finds ONNX names, tf32, names of IEEE P3109, registered ones and dtypes too"
     return f"`name` must be that of a row; got {shown(name)}{hint}. It may be one of {', '.join(rows)}; {others}"
 

@@ -137,9 +137,9 @@ def write_array(path: Path, array: Array, fmt: Format, *, overwrite: bool = True
     Parameters
     ----------
     path : Path
-        Links are followed. An .npy file takes formats that NumPy has a dtype for, and codes of described formats, which
-        it does not name; an .npz archive takes every format, as unsigned codes where NumPy has none, with the name or
-        the description in the comment of the member.
+        Links are followed. An .npy file takes formats that NumPy has a dtype for, and codes of those that ONNX lacks,
+        which it does not name; an .npz archive takes every format, as unsigned codes where NumPy has none, with the
+        name or the description in the comment of the member.
     array : numpy.ndarray
         Values in the format's dtype, or codes.
     fmt : Format
