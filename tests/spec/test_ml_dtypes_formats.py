@@ -180,6 +180,9 @@ def test_a_description_of_the_row_is_the_row(fmt: Format) -> None:
     assert repr(fmt).startswith(f"<Format {fmt.name}: 8 bits ")
 
 
+OTHERS = list(itertools.product(ROWS, [{"bias": 5}, {"nan": "all-ones", "inf": False}]))
+
+
 @pytest.mark.parametrize(("fmt", "changes"), OTHERS)
 def test_other_facts_are_a_format_of_their_own(fmt: Format, changes: dict[str, Any]) -> None:
     own = lp.float_format(fmt.name, **{**DESCRIPTIONS[fmt.name], **changes})
