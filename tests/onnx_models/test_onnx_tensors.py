@@ -140,7 +140,7 @@ def _tensor(kind: str, **fields: object) -> TensorProto:
 
 REFUSED = [
     (_tensor("UNDEFINED"), "`tensor` must have a data type; got UNDEFINED"),
-    (TensorProto(data_type=99), "`tensor.data_type` must be one of"),
+    (TensorProto(data_type=99), "`tensor.data_type` must be a format; got 99"),
     (_tensor("FLOAT", dims=[2], raw_data=bytes(7)), r"`raw_data` must hold 8 bytes for shape \(2,\) of FLOAT; got 7"),
     (_tensor("FLOAT", dims=[2], raw_data=bytes(12)), "`raw_data` must hold 8 bytes .* got 12"),
     (_tensor("FLOAT6E2M3", dims=[3], raw_data=bytes(4)), "`raw_data` must hold 3 bytes"),

@@ -83,7 +83,7 @@ def test_types_that_are_undefined(opset: int, undefined: Any) -> None:
 def test_no_other_type_is_undefined() -> None:
     for stray in (False, 0.0, "0", "", np.bool(False), np.array(0)):
         for name in ("output_dtype", "precision"):
-            with pytest.raises(ValueError, match=f"^`{name}` must be one of .*; got "):
+            with pytest.raises(ValueError, match=f"^`{name}` must be a format; got "):
                 lp.quantize_linear(X, 2.0, **{name: stray})
         with pytest.raises(ValueError, match=r"^`output_dtype` must be a format; got "):
             lp.dequantize_linear(CODES, 2.0, output_dtype=stray)
@@ -158,7 +158,7 @@ def test_messages_about_huge_integers_are_short(digits: int, sign: int) -> None:
     for name, call in calls.items():
         with pytest.raises(ValueError, match=f"^`{name}` .*{said}") as caught:
             call()
-        assert len(str(caught.value)) < 450
+        assert len(str(caught.value)) < 520
 
 
 @pytest.mark.parametrize("packed", ["no", None, 2, -1, 1.0, [], np.array([1, 0]), "True"])

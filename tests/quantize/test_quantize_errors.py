@@ -13,7 +13,7 @@ from support.optional import optional
 from support.quantize_cases import VERSIONS, put, type_table
 
 import lowprec as lp
-from lowprec.spec.formats import NUMERIC, as_format
+from lowprec.spec.formats import ONNX_NUMERIC, as_format
 
 torch: Any = optional("torch")
 
@@ -245,7 +245,7 @@ def test_the_types_of_every_version_are_onnxs(version: int) -> None:
     allowed = type_table("QuantizeLinear", version)
     scale_in = {t.x: next(s.scale for s in allowed if s.x is t.x) for t in allowed}
     x_in = {t.scale: t.x for t in allowed}
-    for fmt in NUMERIC:
+    for fmt in ONNX_NUMERIC:
         one = np.zeros((3,), fmt.dtype)
         if fmt in scale_in:
             quantize(one, np.zeros((), scale_in[fmt].dtype), opset=version)
@@ -263,8 +263,8 @@ def test_the_types_of_every_version_are_onnxs(version: int) -> None:
             with pytest.raises(ValueError, match=f"`zero_point` must be .*; got {fmt.name}"):
                 quantize(X, S, one[0], opset=version)
     wanted = {(t.x, t.scale) for t in type_table("DequantizeLinear", version)}
-    for x_format in NUMERIC:
-        for scale_format in NUMERIC:
+    for x_format in ONNX_NUMERIC:
+        for scale_format in ONNX_NUMERIC:
             x, scale = np.zeros((3,), x_format.dtype), np.ones((), scale_format.dtype)
             options = {} if scale_format.has_zero else {"output_dtype": "float32"}
             if (x_format, scale_format) in wanted:
