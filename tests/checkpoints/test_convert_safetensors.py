@@ -18,7 +18,8 @@ import lowprec as lp
 from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.containers.safetensors_file import SafetensorsFile, type_of
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.spec.formats import NUMERIC, Format
+from lowprec.spec.described_formats import description_of
+from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
 torch: Any = optional("torch")
 safe_open: Any = optional("safetensors:safe_open")
@@ -78,11 +79,12 @@ def test_every_format(fmt: Format, tmp_path: Path) -> None:
             assert content[begin:end] == x.tobytes()
             continue
         assert content[begin:end] == bytes_in(lp.encode(x, fmt), fmt)
-        whole = TYPES[fmt.name] is not None and x.size * fmt.bits % 8 == 0
+        whole = TYPES.get(fmt.name) is not None and x.size * fmt.bits % 8 == 0
         assert header[name]["dtype"] == (TYPES[fmt.name] if whole else "U8")
         assert (name in notes) != whole
         if name in notes:
-            assert notes[name] == {"format": fmt.name, "shape": list(x.shape)}
+            named = fmt.name if fmt in ONNX_NUMERIC else description_of(fmt)
+            assert notes[name] == {"format": named, "shape": list(x.shape)}
         else:
             assert header[name]["shape"] == list(x.shape)
         if fmt.bits >= 16:
