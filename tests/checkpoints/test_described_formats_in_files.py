@@ -125,9 +125,9 @@ def test_rows_that_onnx_lacks(kind: str, fmt: Format, tmp_path: Path) -> None:
         for tensor, x in originals.items():
             if np.issubdtype(x.dtype, np.floating):
                 codes = _codes(x, fmt)
-                assert np.array_equal(checkpoint.read(tensor, raw=True), codes)
-                assert checkpoint[tensor].dtype == fmt.dtype
-                assert np.array_equal(checkpoint[tensor].view(np.uint8), codes)
+                for got in (checkpoint.read(tensor, raw=True), checkpoint[tensor]):
+                    assert got.dtype == fmt.dtype
+                    assert np.array_equal(got.view(np.uint8), codes)
                 assert np.array_equal(restored[tensor], _values(codes, fmt), equal_nan=True)
                 assert checkpoint.info(tensor).format == fmt.name
 
@@ -171,15 +171,11 @@ def test_a_file_describes_a_namesake_of_a_row(tmp_path: Path) -> None:
             assert checkpoint["w"].tolist() == [1.0, 3.0]
 
 
-@pytest.mark.parametrize(
-    ("kind", "message"), [("gguf", "float8_e4m3"), ("onnx", "float8_e4m3, for which ONNX has no")]
-)
-def test_files_that_cannot_hold_it(kind: str, message: str, tmp_path: Path) -> None:
-    make, _ = SOURCES[kind]
-    source = make(tmp_path)
-    with pytest.raises((FileError, ValueError), match=message):
-        lp.convert(source, tmp_path / f"new.{kind}", to="float8_e4m3")
-    assert not (tmp_path / f"new.{kind}").exists()
+def test_onnx_files_cannot_hold_it(tmp_path: Path) -> None:
+    make, _ = SOURCES["onnx"]
+    with pytest.raises(FileError, match=r"x\.onnx: cannot hold float8_e4m3, for which ONNX has no type"):
+        lp.convert(make(tmp_path), tmp_path / "y.onnx", to="float8_e4m3")
+    assert not (tmp_path / "y.onnx").exists()
 
 
 def test_scales(tmp_path: Path) -> None:
