@@ -106,7 +106,7 @@ def test_html_is_well_formed_and_small(name: str) -> None:
     assert "<script" not in text
     assert "<b>" not in text
     assert "\x1b" not in text
-    assert len(text) < (150_000 if name == "Results" else 20_000), len(text)
+    assert len(text) < (150_000 if name == "Results" else 22_000), len(text)
 
 
 @pytest.mark.parametrize("fmt", lp.formats.values(), ids=lambda fmt: fmt.name)
