@@ -44,8 +44,8 @@ def float_format(
     Parameters
     ----------
     name : str
-        Its name, 1 to 64 printable characters without spaces; not tf32, nor one of a row of `lowprec.formats` or of
-        IEEE P3109.
+        Its name, 1 to 64 printable characters without spaces; not tf32, nor one of IEEE P3109 or of a row of
+        `lowprec.formats` that ONNX has.
     exponent_bits : int
         1 to 11.
     mantissa_bits : int
@@ -71,7 +71,7 @@ def float_format(
     Returns
     -------
     Format
-        The format.
+        The format; the row of `lowprec.formats` where a row that ONNX lacks has this name and these facts.
 
     Raises
     ------
@@ -261,8 +261,8 @@ _DESCRIPTION: dict[str, type] = {
 def format_described_by(description: object) -> Format:
     """Return the format of a description that a file carries, or raise ValueError with what is wrong with it.
 
-    A name of P3109 must go with P3109's facts, tf32 with its own, one of a row with nothing: rows are named, not
-    described.
+    A name of P3109 must go with P3109's facts, tf32 with its own, one of a row of ONNX with nothing: these are named,
+    not described. What describes a row that ONNX lacks is the row.
     """
     if not isinstance(description, Mapping) or description.keys() != _DESCRIPTION.keys():
         raise ValueError(f"a description of a format must have the entries {', '.join(_DESCRIPTION)}")
