@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from lowprec import Format, as_format
 from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.format_spelling import float_format_spelled, has_spelled_shape
+from lowprec.spec.formats import FORMATS
 from lowprec.spec.named_floats import has_own_name
 from lowprec.spec.p3109 import has_p3109_shape
 
@@ -44,13 +45,14 @@ def checked_name(
 ) -> str:
     """Return the name of the format that a text names; ValueError, to follow the name of a field, if there is none.
 
-    It is one of `rows`; or tf32, a format of IEEE P3109 or of a description, in any case, with which there is no
-    `problem` on the page and, unless `converted` is False, which lowprec converts.
+    It is one of `rows`; or a row that ONNX lacks, tf32, a format of IEEE P3109 or of a description, in any case, with
+    which there is no `problem` on the page and, unless `converted` is False, which lowprec converts.
     """
     if text in rows:
         return text
     name = text.strip()
-    if len(name) > _LONGEST or not (has_own_name(name) or has_p3109_shape(name) or has_spelled_shape(name)):
+    lacked = name in FORMATS and FORMATS[name].onnx_name is None
+    if len(name) > _LONGEST or not (lacked or has_own_name(name) or has_p3109_shape(name) or has_spelled_shape(name)):
         raise ValueError(
             "must be one of the names in the list, tf32, a name of IEEE P3109, or a description such as e4m3,bias=8"
         )

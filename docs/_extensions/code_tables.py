@@ -21,7 +21,7 @@ def recipe_pages() -> list[tuple[str, str]]:
 
 
 def format_pages() -> list[tuple[str, str]]:
-    """Return name, facts and codes of every format of ONNX of up to 8 bits, as `lowprec formats NAME` prints them."""
+    """Return name, facts and codes of every row of up to 8 bits, as `lowprec formats NAME` prints them."""
     from lowprec.cli.tables import code_table, facts
     from lowprec.spec.formats import FORMATS, Kind
 

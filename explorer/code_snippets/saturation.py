@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lowprec import as_format
-from lowprec.spec.formats import NUMERIC
+from lowprec.spec.formats import ONNX_NUMERIC
 
 from ..views.saturation import OtherColumns
 from .snippet_text import NUMPY, Arguments, Snippets, made_formats, onnx_node, python_arguments, takes_saturate
@@ -15,7 +15,7 @@ _NO_OTHERS = OtherColumns()
 
 def of_opset(opset: int, others: OtherColumns = _NO_OTHERS) -> Snippets:
     """Return the Python and ONNX code of the table of float8 formats, and the Python of the formats next to them."""
-    names = [fmt.name for fmt in NUMERIC if takes_saturate(fmt) and fmt.has_zero]
+    names = [fmt.name for fmt in ONNX_NUMERIC if takes_saturate(fmt) and fmt.has_zero]
     python = (
         f"{NUMPY}x = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1e6, -1e6])\n"
         f"for name in {names!r}:\n    for saturate in (True, False):\n"

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from lowprec import Format
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.convertible import why_not_converted
-from lowprec.spec.formats import FLOAT64
+from lowprec.spec.formats import FLOAT64, is_in_table
 from lowprec.spec.p3109 import has_p3109_shape
 
 from ..views.cast_options import CastOptions, options_for
@@ -53,7 +53,7 @@ NUMPY = "import numpy as np\nimport lowprec as lp\n\n"
 
 def _is_called(fmt: Format) -> bool:
     """Whether a call makes the format, which then has no name that `lowprec.as_format` takes."""
-    return fmt.onnx_enum is None and not has_p3109_shape(fmt.name)
+    return not is_in_table(fmt) and not has_p3109_shape(fmt.name)
 
 
 def made_formats(**formats: Format) -> tuple[str, Texts]:

@@ -87,9 +87,9 @@ class WellKnown:
 
 WELL_KNOWN = (
     WellKnown("tf32", "TF32", "what NVIDIA tensor cores read of a float32: 19 bits"),
-    WellKnown("e4m3", "E4M3 with Inf", "IEEE rules in 8 bits; ml_dtypes calls it float8_e4m3"),
-    WellKnown("e3m4", "E3M4 with Inf", "IEEE rules in 8 bits; ml_dtypes calls it float8_e3m4"),
-    WellKnown("e4m3,bias=11,inf=0,nan=negative-zero", "E4M3 B11 FNUZ", "ml_dtypes calls it float8_e4m3b11fnuz"),
+    WellKnown("e4m3", "E4M3 with Inf", "IEEE rules in 8 bits: float8_e4m3 of ml_dtypes"),
+    WellKnown("e3m4", "E3M4 with Inf", "IEEE rules in 8 bits: float8_e3m4 of ml_dtypes"),
+    WellKnown("e4m3,bias=11,inf=0,nan=negative-zero", "E4M3 B11 FNUZ", "float8_e4m3b11fnuz of ml_dtypes"),
     WellKnown("e4m3,signed=0,inf=0,nan=all-ones", "UE4M3", "a scale without sign: 7 bits"),
     WellKnown("binary8p3se", "binary8p3se", "IEEE P3109: 8 bits, precision 3, signed, with Inf"),
     WellKnown("binary8p1uf", "binary8p1uf", "IEEE P3109: powers of two without sign"),

@@ -12,7 +12,7 @@ from lowprec.conformance.results import kept_results
 from lowprec.conformance.rounding_cases import FAMILIES
 from lowprec.conformance.rules import DECIDED, DISPUTED, ONNX, RULES
 from lowprec.spec.convertible import why_not_converted
-from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT64, NUMERIC
+from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT64, ONNX_NUMERIC
 from lowprec.spec.opset_rules import INF_IS_NAN
 from lowprec.spec.rounding_rules import STOCHASTIC
 
@@ -149,7 +149,7 @@ def of_overflow(opset: int) -> tuple[Evidence, ...]:
 
 def check_overflow(opset: int) -> tuple[Checked, ...]:
     """Check the 8-bit floats with and without `saturate`, from the 16-bit floats."""
-    asked = [fmt for fmt in NUMERIC if fmt.saturates == "asked" and (fmt.since or opset) <= opset]
+    asked = [fmt for fmt in ONNX_NUMERIC if fmt.saturates == "asked" and (fmt.since or opset) <= opset]
     return tuple(
         replace(check(fmt, {"saturate": saturate, "opset": opset}, _SOURCES[:1]), remark=f"saturate = {int(saturate)}")
         for fmt in asked

@@ -11,7 +11,7 @@ import numpy as np
 
 from lowprec import Format, encode, reference, teaching
 from lowprec.reference.exact_cast import Value, decode
-from lowprec.spec.formats import FLOAT8_E8M0FNU, NUMERIC, Kind
+from lowprec.spec.formats import FLOAT8_E8M0FNU, ONNX_NUMERIC, Kind
 from lowprec.spec.opset_rules import ATTRIBUTE_SINCE, NEWEST, first_opset
 from lowprec.spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
 from lowprec.spec.round_modes import ROUND_MODES
@@ -124,7 +124,9 @@ def floats(opset: int, saturate: bool | None, others: OtherColumns = _NO_OTHERS)
 
     With True or False: those that `saturate` concerns. With None: those that it does not. Others come last.
     """
-    formats = [fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 16 and fmt.has_zero and first_opset(fmt) <= opset]
+    formats = [
+        fmt for fmt in ONNX_NUMERIC if fmt.is_float and fmt.bits <= 16 and fmt.has_zero and first_opset(fmt) <= opset
+    ]
     formats = [fmt for fmt in formats if (fmt.saturates == "asked") == (saturate is not None)]
     columns = []
     for fmt in formats:
@@ -165,7 +167,7 @@ def powers(opset: int) -> Table | None:
 
 def integers(opset: int) -> Table:
     """Return how floats truncate and wrap in the integer formats of up to 16 bits that the opset has, and in bool."""
-    formats = [fmt for fmt in NUMERIC if not fmt.is_float and fmt.bits <= 16 and first_opset(fmt) <= opset]
+    formats = [fmt for fmt in ONNX_NUMERIC if not fmt.is_float and fmt.bits <= 16 and first_opset(fmt) <= opset]
     formats.sort(key=lambda fmt: (fmt.kind is Kind.BOOL, fmt.bits))
     inputs = [
         ("1.9", 1.9),

@@ -14,7 +14,7 @@ from lowprec import Format
 from lowprec.checkpoints.containers.array_files import read_npy
 from lowprec.checkpoints.containers.safetensors_file import type_of
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32, NUMERIC
+from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32, ONNX_NUMERIC
 
 from .tensor import MOST_ELEMENTS, Tensor
 
@@ -29,7 +29,7 @@ _HEADER = 1 << 20
 _TAKEN = (FLOAT32, FLOAT16, BFLOAT16)
 """What QuantizeLinear takes of floats."""
 
-_SAFETENSORS = {name: fmt for fmt in NUMERIC if (name := type_of(fmt))}
+_SAFETENSORS = {name: fmt for fmt in ONNX_NUMERIC if (name := type_of(fmt))}
 """The types of .safetensors; those of less than a byte are packed."""
 
 

@@ -147,8 +147,8 @@ def format_of(
     """
     array, parameter = names
     stored = _format_of_dtype(dtype)
-    if stored is None and isinstance(source, Format) and own_dtype(source) == dtype:  # a described row of ml_dtypes
-        stored = source
+    if isinstance(source, Format) and stored is not source and isinstance(dtype, np.dtype):
+        stored = source if own_dtype(source) == dtype else stored  # another object of the same facts
     if stored is None or stored.kind not in kinds:
         more = {Kind.STRING: ", text", Kind.COMPLEX: ", complex numbers"}
         also = "".join(text for kind, text in more.items() if kind in kinds)

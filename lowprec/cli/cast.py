@@ -17,7 +17,7 @@ from .rounding_arguments import rounding_keywords
 
 __all__ = ["add_command"]
 
-_OUTPUT_HELP = ".npy where NumPy has the format, and for bare codes of a described one; .npz for every format"
+_OUTPUT_HELP = ".npy where NumPy has the format, and for bare codes of one that ONNX lacks; .npz for every format"
 
 
 def _run(options: argparse.Namespace) -> None:

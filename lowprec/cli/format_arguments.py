@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import re
 
 from ..checkpoints.files.limits import parse_size
-from ..spec.formats import FORMATS, NUMBERS, Format, as_format
+from ..spec.format_hints import one_of
+from ..spec.formats import NUMBERS, Format, as_format, names_near
 from ..spec.opset_rules import NEWEST
 from ..spec.p3109 import has_p3109_shape, p3109_problem
 from ..spec.round_modes import ROUND_MODES
@@ -24,10 +24,9 @@ def any_format(text: str, parameter: str) -> Format:
         return as_format(int(text) if re.fullmatch("[0-9]{1,4}", text) else text)
     if has_p3109_shape(text):
         raise ValueError(f"{parameter} {p3109_problem(text)}; got {text!r}")
-    key = text.lower().replace("fp", "float")
-    close = [name for name in FORMATS if key and key in name] or difflib.get_close_matches(key, FORMATS, 3, 0.5)
-    hint = f"; did you mean {' or '.join(close)}?" if close else "; `lowprec formats` lists them"
-    raise ValueError(f"{parameter} must be a format's name, ONNX name or ONNX enum value; got {text!r}{hint}")
+    near = names_near(text)
+    hint = one_of(near) if near else "`lowprec formats` lists them"
+    raise ValueError(f"{parameter} must be a format's name, ONNX name or ONNX enum value; got {text!r}; {hint}")
 
 
 def number_format(text: str, parameter: str) -> Format:

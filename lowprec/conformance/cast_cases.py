@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import reference
 from ..reference.array_cast import Codes, expected_from_float64, expected_from_integers, is_power, table
-from ..spec.formats import NUMERIC, Format, Kind, NaNRule
+from ..spec.formats import ONNX_NUMERIC, Format, Kind, NaNRule
 from ..spec.opset_rules import INF_IS_NAN, NEWEST
 from ..spec.round_modes import ROUND_MODES
 from .cases import Call, Case, Tensor
@@ -179,9 +179,9 @@ def _same(fmt: Format) -> Iterator[Case]:
 
 def cast_cases() -> Iterator[Case]:
     """Yield the cases of every source and target that hold numbers."""
-    plain_first = sorted(NUMERIC, key=lambda fmt: not (fmt.is_float and fmt.bits == 32))  # inputs that people know
+    plain_first = sorted(ONNX_NUMERIC, key=lambda fmt: not (fmt.is_float and fmt.bits == 32))  # inputs that people know
     for source in plain_first:
-        for target in NUMERIC:
+        for target in ONNX_NUMERIC:
             if source is target:
                 yield from _same(source)
                 continue

@@ -11,7 +11,7 @@ from ..ops.codes import encode
 from ..reference.array_cast import Codes, is_power
 from ..reference.array_rounding import expected_rounded
 from ..reference.exact_cast import Value
-from ..spec.formats import FLOAT64, NUMERIC, Format, NaNRule, as_format
+from ..spec.formats import FLOAT64, ONNX_NUMERIC, Format, NaNRule, as_format
 from ..spec.opset_rules import INF_IS_NAN, NEWEST
 from ..spec.round_modes import ROUND_MODES
 from ..spec.rounding_rules import RoundingOptions, check_rounding
@@ -117,7 +117,7 @@ def rule_of_cast(x: object, target: object, source: object = FLOAT64, /, **optio
     old, new, value = as_format(source), as_format(target), Value.of(x)
     if options.get("rounding") is not None:
         return _rounding_rule(_float64(value), new, options)
-    if old not in NUMERIC or new not in NUMERIC:
+    if old not in ONNX_NUMERIC or new not in ONNX_NUMERIC:
         return None
     if old is new:
         by_table = new.saturates == "asked" and new.has_inf and options.get("saturate", True)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..reference import encode
 from ..reference.array_cast import is_power
 from ..reference.cast_runs import CODES
-from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E5M2, NUMERIC, Format
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E5M2, ONNX_NUMERIC, Format
 from ..spec.opset_rules import NEWEST
 from ..spec.packing import is_packable
 from ..spec.round_modes import ROUND_MODES
@@ -23,7 +23,7 @@ SLICE = 1 << 24
 SLICES = CODES // SLICE
 """A slice is the inputs whose codes have the same upper 8 bits, which number it."""
 
-TARGETS = tuple(row for row in NUMERIC if row.is_float and row.bits <= 16)
+TARGETS = tuple(row for row in ONNX_NUMERIC if row.is_float and row.bits <= 16)
 ROUNDED_TARGETS = (FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT4_E2M1FN)
 """The targets of every rounding beyond ONNX."""
 

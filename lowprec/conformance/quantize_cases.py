@@ -17,7 +17,7 @@ from ..spec.formats import (
     FLOAT32,
     INT8,
     INT32,
-    NUMERIC,
+    ONNX_NUMERIC,
     UINT8,
     UINT16,
     Format,
@@ -27,7 +27,7 @@ from .cases import Call, Case, Tensor
 
 __all__ = ["quantize_cases", "tensor_of"]
 
-_TARGETS = [fmt for fmt in NUMERIC if fmt.bits <= 16 and (fmt.is_integer or (fmt.bits <= 8 and fmt.is_float))]
+_TARGETS = [fmt for fmt in ONNX_NUMERIC if fmt.bits <= 16 and (fmt.is_integer or (fmt.bits <= 8 and fmt.is_float))]
 _ONE_A_WIDTH = list({(fmt.is_float, fmt.bits): fmt for fmt in reversed(_TARGETS) if fmt.has_zero}.values())
 
 

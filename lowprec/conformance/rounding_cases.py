@@ -9,7 +9,7 @@ import numpy as np
 
 from ..reference.array_cast import Codes, is_power
 from ..reference.array_rounding import rounded_from_float64
-from ..spec.formats import FLOAT8_E8M0FNU, FLOAT32, NUMERIC, Format, NaNRule, as_format
+from ..spec.formats import FLOAT8_E8M0FNU, FLOAT32, ONNX_NUMERIC, Format, NaNRule, as_format
 from ..spec.rounding_rules import OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding
 from ..spec.scale_rules import SCALE_RULES
 from .cases import Call, Case, Tensor
@@ -47,7 +47,7 @@ def _p3109() -> tuple[Format, ...]:
 
 
 def _floats(chosen: Any) -> tuple[Format, ...]:
-    return tuple(fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 16 and chosen(fmt))
+    return tuple(fmt for fmt in ONNX_NUMERIC if fmt.is_float and fmt.bits <= 16 and chosen(fmt))
 
 
 FAMILIES: dict[str, tuple[Format, ...]] = {

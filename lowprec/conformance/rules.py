@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..spec.formats import NUMERIC, Format
+from ..spec.formats import ONNX_NUMERIC, Format
 from ..spec.rounding_rules import OVERFLOWS
 from ..spec.scale_rules import SCALE_RULES
 from .rounding_cases import FAMILIES, MODES
@@ -28,7 +28,7 @@ class Rule(NamedTuple):
 
 
 def _names(chosen: Callable[[Format], bool]) -> str:
-    return ", ".join(fmt.name for fmt in NUMERIC if chosen(fmt))
+    return ", ".join(fmt.name for fmt in ONNX_NUMERIC if chosen(fmt))
 
 
 _WIDE = f"to {_names(lambda fmt: fmt.is_float and fmt.bits >= 16)}"
@@ -41,7 +41,7 @@ _ONCE = "64-bit floats, 32- and 64-bit integers where two roundings differ from 
 _NARROW = _names(lambda fmt: fmt.is_integer and fmt.bits < 8)
 _WITH_INF = _names(lambda fmt: fmt.is_float and fmt.bits == 8 and fmt.has_inf)
 
-_HALVES = " or ".join(fmt.name for fmt in NUMERIC if fmt.is_float and fmt.bits == 16)
+_HALVES = " or ".join(fmt.name for fmt in ONNX_NUMERIC if fmt.is_float and fmt.bits == 16)
 _QUANTIZE = "QuantizeLinear"
 _DEQUANTIZE = "DequantizeLinear"
 

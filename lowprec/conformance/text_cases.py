@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import reference
 from ..reference.array_cast import Codes
-from ..spec.formats import NUMERIC, STRING, Format, Kind
+from ..spec.formats import ONNX_NUMERIC, STRING, Format, Kind
 from .cases import Call, Case, Tensor
 
 __all__ = ["bitcast_cases", "text_cases"]
@@ -39,7 +39,7 @@ def _call(x: Tensor, target: Format) -> Call:
 
 def text_cases() -> Iterator[Case]:
     """Yield decimals for every float with zero, long integers, and float64 numbers to print."""
-    for target in NUMERIC:
+    for target in ONNX_NUMERIC:
         if target.is_float and target.has_zero:
             # one call each for what a library may refuse
             for words in ([*_decimals(target), "0.1", "-0.0"], *([word] for word in _SPECIAL)):
@@ -65,8 +65,8 @@ def _patterns(bits: int) -> Codes:
 
 def bitcast_cases() -> Iterator[Case]:
     """Yield BitCast between every two formats of the same width that it takes."""
-    for source in NUMERIC:
-        for target in NUMERIC:
+    for source in ONNX_NUMERIC:
+        for target in ONNX_NUMERIC:
             if source is target or source.bits != target.bits or source.bits == 6:
                 continue
             kinds = {source.kind, target.kind}

@@ -170,6 +170,8 @@ def from_array(array: Any, name: str | None = None, *, source: object = None) ->
         raise TypeError(f"`name` must be a str or None; got {type(name).__name__}")
     array = np.asarray(array)
     fmt = format_of(array.dtype, source, ("array", "source"), KINDS)
+    if fmt.onnx_enum is None and source is None:
+        raise TypeError(f"`array` must hold what ONNX has a type for; got dtype {array.dtype}")
     if fmt.onnx_enum is None:
         raise ValueError(f"`source` must be a format that ONNX has a type for; got {fmt.name}")
     tensor = onnx.TensorProto(dims=array.shape, data_type=fmt.onnx_enum, name=name)

@@ -187,8 +187,8 @@ def to_jax(x: Any, source: object = None) -> Any:
     Returns
     -------
     jax.Array
-        The same shape, with the dtype ``storage_dtype(source, jax.numpy)``. JAX's arrays stay on their devices, and are `x`
-        itself where the dtype is; all others are copied to the default device.
+        The same shape, with the dtype ``storage_dtype(source, jax.numpy)``. JAX's arrays stay on their devices, and
+        are `x` itself where the dtype is; all others are copied to the default device.
 
     Raises
     ------

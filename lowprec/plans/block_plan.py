@@ -42,7 +42,7 @@ OWN_RULE = "quotient"
 
 MXINT8 = float_format(
     "int8/64", exponent_bits=1, mantissa_bits=6, bias=1, inf=False, nan="none",
-    source="OCP Microscaling Formats (MX) 1.0, section 5.3.4",
+    reference="OCP Microscaling Formats (MX) 1.0, section 5.3.4",
 )  # fmt: skip
 """The values of MXINT8 as a float: with one exponent bit all steps are 1/64, and a magnitude code is the integer."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..spec.formats import FLOAT32, FLOAT64, INT32, NUMERIC, UINT8, Format, NaNRule, as_format
+from ..spec.formats import FLOAT32, FLOAT64, INT32, ONNX_NUMERIC, UINT8, Format, NaNRule, as_format
 from ..spec.opset_rules import (
     NEWEST,
     VERSIONS,
@@ -102,7 +102,7 @@ def _check(fmt: Format, opset: int, operator: str, parameter: str, name: str | N
     if since is not None and since <= version:
         check_convertible(fmt, name or parameter)
         return
-    taken = ", ".join(row.name for row in NUMERIC if (first := since_of(row)) is not None and first <= version)
+    taken = ", ".join(row.name for row in ONNX_NUMERIC if (first := since_of(row)) is not None and first <= version)
     later = "" if since is None else f", which it has since opset {min(v for v in VERSIONS[operator] if v >= since)}"
     has = f"a type that {operator}-{version} has there: {taken}"
     codes = parameter == "scale" and fmt.is_integer and not fmt.signed

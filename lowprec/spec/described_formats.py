@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 
 from .arguments import as_flag, as_integer, shown
 from .format_text import MOST_BITS
-from .formats import REGISTERED, ROW_NAMES, Format, NaNRule, as_format, described, is_in_table
+from .formats import ONNX_NAMES, REGISTERED, ROW_NAMES, Format, NaNRule, as_format, described, is_in_table
 from .named_floats import has_own_name
 from .option_names import NaNCodesName
 from .p3109 import has_p3109_shape
@@ -29,7 +30,8 @@ def float_format(
     inf: bool = True,
     nan: NaNCodesName = "ieee",
     zero: bool = True,
-    source: str = "",
+    reference: str = "",
+    source: str | None = None,
 ) -> Format:
     """Return the float format of a description: sign, exponent and mantissa from the highest bit down, 2 to 32 bits.
 
@@ -43,8 +45,8 @@ def float_format(
     Parameters
     ----------
     name : str
-        Its name, 1 to 64 printable characters without spaces; not tf32, nor one of a row of `lowprec.formats` or of
-        IEEE P3109.
+        Its name, 1 to 64 printable characters without spaces; not tf32, nor one of IEEE P3109 or of a row of
+        `lowprec.formats` that ONNX has.
     exponent_bits : int
         1 to 11.
     mantissa_bits : int
@@ -62,13 +64,15 @@ def float_format(
         none.
     zero : bool
         False: exponent field 0 is an ordinary power of two, as in float8_e8m0fnu; without sign and mantissa only.
-    source : str
+    reference : str
         Where the format is defined.
+    source : str, optional
+        The old name of `reference`; it warns.
 
     Returns
     -------
     Format
-        The format.
+        The format; the row of `lowprec.formats` where a row that ONNX lacks has this name and these facts.
 
     Raises
     ------
@@ -90,24 +94,27 @@ def float_format(
     >>> lp.encode(np.array([0.3, -100.0, np.nan], np.float32), e3m2).tolist()
     [5, 62, 31]
     """
+    if source is not None:
+        warnings.warn("`source` of float_format is `reference` now", DeprecationWarning, stacklevel=2)
+        reference = source
     _check_name(name, "name")
     exponent, mantissa = _count(exponent_bits, "exponent_bits"), _count(mantissa_bits, "mantissa_bits")
     has_sign, has_inf, has_zero = as_flag(signed, "signed"), as_flag(inf, "inf"), as_flag(zero, "zero")
     if not isinstance(nan, str) or nan not in _NAN_RULES:
         raise ValueError(f"`nan` must be one of {', '.join(_NAN_RULES)}; got {shown(nan)}")
-    if not isinstance(source, str):
-        raise ValueError(f"`source` must be a text; got {shown(source)}")
+    if not isinstance(reference, str):
+        raise ValueError(f"`reference` must be a text; got {shown(reference)}")
     rule = _NAN_RULES[nan]
     _check_widths(exponent, mantissa, has_sign)
     _check_codes(exponent + mantissa, mantissa, has_sign, has_inf, rule, has_zero)
     offset = 2 ** (exponent - 1) - 1 if bias is None else as_integer(bias)
     if offset is None:
         raise ValueError(f"`bias` must be an integer or None; got {shown(bias)}")
-    return described(name, exponent, mantissa, offset, has_sign, has_inf, rule, source, has_zero)
+    return described(name, exponent, mantissa, offset, has_sign, has_inf, rule, reference, has_zero)
 
 
 def _check_name(name: object, parameter: str) -> None:
-    """Raise ValueError unless a described format may have the name."""
+    """Raise ValueError unless a described format may have the name: rows that ONNX lacks may have namesakes."""
     if not isinstance(name, str):
         raise ValueError(f"`{parameter}` must be a text; got {shown(name)}")
     plain = name.isprintable() and not any(character.isspace() for character in name)
@@ -116,7 +123,7 @@ def _check_name(name: object, parameter: str) -> None:
         raise ValueError(f"`{parameter}` must be {wanted}; got {shown(name)}")
     if re.fullmatch("[0-9]+", name):
         raise ValueError(f"`{parameter}` must not be a number, which is an ONNX enum value; got {shown(name)}")
-    if name in ROW_NAMES:
+    if name in ONNX_NAMES:
         raise ValueError(f"`{parameter}` must be no name of a row of lowprec.formats; got {shown(name)}")
     if has_p3109_shape(name):
         raise ValueError(f"`{parameter}` must be no name of IEEE P3109, which lp.as_format takes; got {shown(name)}")
@@ -202,6 +209,9 @@ def register(fmt: Format, /) -> Format:
         return fmt
     if not fmt.is_float:
         raise ValueError(f"`fmt` must be a float format; got {fmt.name}, which is of kind {fmt.kind.value}")
+    row = ROW_NAMES.get(fmt.name)
+    if row is not None:
+        raise ValueError(f"`fmt` must have a name that no row of lowprec.formats has; got {fmt!r}, the row is {row!r}")
     _check_name(fmt.name, "fmt.name")
     known = REGISTERED.setdefault(fmt.name, fmt)
     if known is not fmt:
@@ -239,7 +249,7 @@ def description_of(fmt: Format) -> dict[str, str | int | bool]:
         "inf": fmt.has_inf,
         "nan": fmt.nan.value,
         "zero": fmt.has_zero,
-        "source": fmt.source,
+        "source": fmt.reference,
     }
 
 
@@ -252,8 +262,8 @@ _DESCRIPTION: dict[str, type] = {
 def format_described_by(description: object) -> Format:
     """Return the format of a description that a file carries, or raise ValueError with what is wrong with it.
 
-    A name of P3109 must go with P3109's facts, tf32 with its own, one of a row with nothing: rows are named, not
-    described.
+    A name of P3109 must go with P3109's facts, tf32 with its own, one of a row of ONNX with nothing: these are named,
+    not described. What describes a row that ONNX lacks is the row.
     """
     if not isinstance(description, Mapping) or description.keys() != _DESCRIPTION.keys():
         raise ValueError(f"a description of a format must have the entries {', '.join(_DESCRIPTION)}")
@@ -262,7 +272,8 @@ def format_described_by(description: object) -> Format:
             raise ValueError(f"`{entry}` must be of type {kind.__name__}; got {shown(description[entry])}")
     name, facts = description["name"], {entry: description[entry] for entry in _DESCRIPTION if entry != "name"}
     if not has_p3109_shape(name) and not has_own_name(name):
-        return float_format(name, **facts)
+        reference = facts.pop("source")
+        return float_format(name, **facts, reference=reference)
     fmt = as_format(name, parameter="name")
     if {**description_of(fmt), "source": facts["source"]} != description:
         raise ValueError(f"`name` must be another one than {shown(name)}, which has other facts")

@@ -88,7 +88,7 @@ def finfo(fmt: object) -> FInfo:
 
     Notes
     -----
-    Source: the row's own ``source``; array API 2024.12, ``finfo``.
+    Source: the row's own ``reference``; array API 2024.12, ``finfo``.
 
     Examples
     --------

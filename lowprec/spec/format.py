@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -55,7 +56,7 @@ class Format(metaclass=Interned):
         The attribute of ``torch`` that is this type, if there is one.
     since : int or None
         The first opset whose Cast takes the format; None where ONNX lacks it.
-    source : str
+    reference : str
         Where the format is defined.
     """
 
@@ -72,11 +73,17 @@ class Format(metaclass=Interned):
     has_zero: bool
     torch_name: str | None
     since: int | None
-    source: str
+    reference: str
 
     def __post_init__(self) -> None:
         """Raise ValueError for fields that are no format."""
         check_fields(self)
+
+    @property
+    def source(self) -> str:
+        """The old name of `reference`; it warns."""
+        warnings.warn("Format.source is Format.reference now", DeprecationWarning, stacklevel=2)
+        return self.reference
 
     @property
     def bits(self) -> int:

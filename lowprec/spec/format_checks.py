@@ -25,7 +25,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "has_zero": bool,
     "torch_name": (str, NoneType),
     "since": (int, NoneType),
-    "source": str,
+    "reference": str,
 }
 _FIXED = {
     Kind.BOOL: {(0, 1, 0, False, False, NaNRule.NONE)},

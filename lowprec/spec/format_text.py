@@ -84,7 +84,7 @@ def facts_of(fmt: Any) -> list[tuple[str, str]]:
             ("eps", repr(fmt.eps)),
             ("overflow", {"never": _beyond(fmt), "always": "to max", "asked": "by saturate"}[fmt.saturates]),
         ]
-    pairs.append(("defined by", fmt.source))
+    pairs.append(("defined by", fmt.reference))
     return [(name, text) for name, text in pairs if text]
 
 
@@ -112,7 +112,7 @@ _CARD = (
 
 
 def card_of(fmt: Any) -> list[tuple[str, str]]:
-    """Return the facts of a format in the order of a card: names, layout, range, special values, rules, source."""
+    """Return the facts of a format in the order of a card: names, layout, range, special values, rules, reference."""
     facts = dict(facts_of(fmt))
     if fmt.is_float and fmt.has_zero and fmt.mantissa_bits:
         facts["smallest subnormal"] = f"{facts.pop('smallest')} = {fmt.smallest_subnormal!r}"
@@ -179,7 +179,7 @@ def _is_named_float(fmt: Any) -> bool:
 def _description_text(fmt: Any) -> str:
     """Return the call that makes a described format, arguments at their defaults left out."""
     usual = {"signed": (fmt.signed, True), "inf": (fmt.has_inf, True), "nan": (fmt.nan.value, NaNRule.IEEE.value)}
-    usual |= {"zero": (fmt.has_zero, True), "source": (fmt.source, "")}
+    usual |= {"zero": (fmt.has_zero, True), "reference": (fmt.reference, "")}
     named = [f"{name}={getattr(fmt, name)}" for name in ("exponent_bits", "mantissa_bits", "bias")]
     named += [f"{name}={value!r}" for name, (value, default) in usual.items() if value != default]
     return f"lp.float_format({fmt.name!r}, {', '.join(named)})"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copyreg
-import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import numpy as np
 
 from .arguments import printed, shown
 from .format import NUMBERS, TABLE_ROWS, Format, Kind, NaNRule, own_dtype
+from .format_hints import near_names, one_of
 from .format_text import HEADER, cells_of
 from .interned import CACHED, reduced
 from .named_floats import NAMED_FLOATS
@@ -22,6 +22,8 @@ __all__ = [
     "FORMATS",
     "NUMBERS",
     "NUMERIC",
+    "ONNX_NAMES",
+    "ONNX_NUMERIC",
     "REGISTERED",
     "ROW_NAMES",
     "Format",
@@ -31,6 +33,8 @@ __all__ = [
     "described",
     "is_in_table",
     "is_named",
+    "is_onnx_row",
+    "names_near",
 ]
 
 _IEEE = "IEEE 754-2019"
@@ -38,6 +42,7 @@ _BF16 = "ONNX TensorProto.BFLOAT16: the upper half of float32"
 _OFP8 = "OCP 8-bit Floating Point Specification (OFP8) 1.0, table 1"
 _AMD = "arXiv:2206.02915; ONNX 'Float stored in 8 bits'"
 _MX = "OCP Microscaling Formats (MX) 1.0, section 5.3"
+_ML = "README of ml_dtypes 0.6, 'Specifications of implemented floating point formats'"
 _TWOS = "ONNX TensorProto.DataType; two's complement"
 
 # signed, has_inf, nan, has_zero: what the end of a name says
@@ -52,7 +57,7 @@ _UNSIGNED = False, False, NaNRule.NONE, True
 _FLOAT, _INT, _COMPLEX = Kind.FLOAT, Kind.INT, Kind.COMPLEX
 
 # The rows. A format is found by its name in FORMATS, and in this package by the constant that is its name in capitals.
-# name, ONNX name, enum, kind, exponent_bits, mantissa_bits, bias, *the four above, torch, since, source
+# name, ONNX name, enum, kind, exponent_bits, mantissa_bits, bias, *the four above, torch, since, reference
 FLOAT64 = Format("float64", "DOUBLE", 11, _FLOAT, 11, 52, 1023, *_IEEE_LIKE, "float64", 1, _IEEE)
 FLOAT32 = Format("float32", "FLOAT", 1, _FLOAT, 8, 23, 127, *_IEEE_LIKE, "float32", 1, _IEEE)
 FLOAT16 = Format("float16", "FLOAT16", 10, _FLOAT, 5, 10, 15, *_IEEE_LIKE, "float16", 1, _IEEE)
@@ -61,6 +66,9 @@ FLOAT8_E4M3FN = Format("float8_e4m3fn", "FLOAT8E4M3FN", 17, _FLOAT, 4, 3, 7, *_F
 FLOAT8_E4M3FNUZ = Format("float8_e4m3fnuz", "FLOAT8E4M3FNUZ", 18, _FLOAT, 4, 3, 8, *_FNUZ, "float8_e4m3fnuz", 19, _AMD)
 FLOAT8_E5M2 = Format("float8_e5m2", "FLOAT8E5M2", 19, _FLOAT, 5, 2, 15, *_IEEE_LIKE, "float8_e5m2", 19, _OFP8)
 FLOAT8_E5M2FNUZ = Format("float8_e5m2fnuz", "FLOAT8E5M2FNUZ", 20, _FLOAT, 5, 2, 16, *_FNUZ, "float8_e5m2fnuz", 19, _AMD)
+FLOAT8_E4M3 = Format("float8_e4m3", None, None, _FLOAT, 4, 3, 7, *_IEEE_LIKE, None, None, _ML)
+FLOAT8_E3M4 = Format("float8_e3m4", None, None, _FLOAT, 3, 4, 3, *_IEEE_LIKE, None, None, _ML)
+FLOAT8_E4M3B11FNUZ = Format("float8_e4m3b11fnuz", None, None, _FLOAT, 4, 3, 11, *_FNUZ, None, None, _ML)
 FLOAT8_E8M0FNU = Format("float8_e8m0fnu", "FLOAT8E8M0", 24, _FLOAT, 8, 0, 127, *_FNU, "float8_e8m0fnu", 24, _MX)
 FLOAT6_E2M3FN = Format("float6_e2m3fn", "FLOAT6E2M3", 27, _FLOAT, 2, 3, 1, *_FINITE, None, 28, _MX)
 FLOAT6_E3M2FN = Format("float6_e3m2fn", "FLOAT6E3M2", 28, _FLOAT, 3, 2, 3, *_FINITE, None, 28, _MX)
@@ -104,8 +112,14 @@ class FormatTable(Mapping[str, Format]):
         self._rows = {row.name: row for row in rows}
 
     def __getitem__(self, name: str) -> Format:
-        """Return the format of that name."""
-        return self._rows[name]
+        """Return the format of that name; the KeyError of another one suggests names."""
+        try:
+            return self._rows[name]
+        except KeyError:
+            raise KeyError(_no_row(name, self._rows)) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
@@ -128,15 +142,40 @@ FORMATS = FormatTable(row for row in tuple(globals().values()) if isinstance(row
 TABLE_ROWS.update(FORMATS.values())
 
 NUMERIC: tuple[Format, ...] = tuple(row for row in FORMATS.values() if row.kind in NUMBERS)
-"""The formats that Cast converts by value: all but strings and complex numbers."""
+"""The formats that `cast` converts by value: all but strings and complex numbers."""
+
+ONNX_NUMERIC: tuple[Format, ...] = tuple(row for row in NUMERIC if row.onnx_name is not None)
+"""Those for which ONNX has a number."""
 
 ROW_NAMES: dict[str, Format] = {
     alias: row for row in FORMATS.values() for alias in (row.name, row.onnx_name) if alias is not None
 }
 """The rows by all of their names."""
 
+ONNX_NAMES: dict[str, Format] = {alias: row for alias, row in ROW_NAMES.items() if row.onnx_name is not None}
+"""The rows that ONNX has by all of their names: none of them can be described."""
+
 REGISTERED: dict[str, Format] = {}
 """The described formats that can be named, which `described_formats.register` enters; none is ever removed."""
+
+_NICKNAMES: dict[str, tuple[Format, ...]] = {
+    "e4m3": (FLOAT8_E4M3FN, FLOAT8_E4M3),
+    "float8": (FLOAT8_E4M3FN, FLOAT8_E5M2),
+    "float6": (FLOAT6_E2M3FN, FLOAT6_E3M2FN),
+    "float4": (FLOAT4_E2M1FN,),
+    "ue8m0": (FLOAT8_E8M0FNU,),
+    "half": (FLOAT16,),
+    "binary16": (FLOAT16,),
+    "bf16": (BFLOAT16,),
+    "single": (FLOAT32,),
+    "binary32": (FLOAT32,),
+    "float": (FLOAT32, FLOAT64),
+    "double": (FLOAT64,),
+    "binary64": (FLOAT64,),
+    "int": (INT8, INT32, INT64),
+    "uint": (UINT8, UINT32, UINT64),
+}
+"""What formats are called elsewhere; ``float8`` is also ``fp8`` and ``mxfp8``, see `format_hints`."""
 
 _BY_ENUM = {row.onnx_enum: row for row in FORMATS.values() if row.onnx_enum is not None}
 _BY_DTYPE = {own_dtype(row): row for row in FORMATS.values() if row.kind is not Kind.STRING}
@@ -150,12 +189,20 @@ def described(
     signed: bool,
     has_inf: bool,
     nan: NaNRule,
-    source: str,
+    reference: str,
     has_zero: bool = True,
 ) -> Format:
-    """Return a float that neither ONNX nor torch has."""
+    """Return a float that neither ONNX nor torch has: the row of that name with these facts, else one of its own."""
     fields = (exponent_bits, mantissa_bits, bias, signed, has_inf, nan, has_zero)
-    return Format(name, None, None, Kind.FLOAT, *fields, None, None, source)
+    row = ROW_NAMES.get(name)
+    if row is not None and row.onnx_name is None and fields == _facts(row):
+        return row
+    return Format(name, None, None, Kind.FLOAT, *fields, None, None, reference)
+
+
+def _facts(fmt: Format) -> tuple[object, ...]:
+    layout = (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.signed)
+    return (*layout, fmt.has_inf, fmt.nan, fmt.has_zero)
 
 
 @lru_cache(maxsize=CACHED)
@@ -238,16 +285,50 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
         return fmt
     if isinstance(spec, str) and has_p3109_shape(spec):
         raise ValueError(f"`{parameter}` {p3109_problem(spec)}; got {shown(spec)}")
-    close = difflib.get_close_matches(spec, [*ROW_NAMES, *REGISTERED], 3, 0.5) if isinstance(spec, str) else []
     others = "an ONNX name or enum value, tf32, a name of IEEE P3109 or a registered one, or a dtype"
-    names = f"one of {', '.join(FORMATS)}, {others}"
-    hint = f" (did you mean {' or '.join(close)}?)" if close else ""
-    raise ValueError(f"`{parameter}` must be {names}; got {shown(spec)}{hint}")
+    hint = _hint(spec) if isinstance(spec, str) else ""
+    may_be = f"It may be one of {', '.join(FORMATS)}, {others}"
+    raise ValueError(f"`{parameter}` must be a format; got {shown(spec)}{hint}. {may_be}")
+
+
+def names_near(text: str) -> list[str]:
+    """Return the names, at most three, that a text which names no format may mean.
+
+    Examples
+    --------
+    >>> names_near("e4m3"), names_near("mxfp4"), names_near("Float16"), names_near("int3")
+    (['float8_e4m3fn', 'float8_e4m3'], ['float4_e2m1fn'], ['float16'], ['int2', 'int4'])
+    """
+    if text in ROW_NAMES:
+        return [ROW_NAMES[text].name]
+    nicknames = {nickname: [fmt.name for fmt in formats] for nickname, formats in _NICKNAMES.items()}
+    return near_names(text, [*FORMATS, *REGISTERED], nicknames)
+
+
+def _hint(text: str) -> str:
+    near = names_near(text)
+    return f" ({one_of(near)})" if near else ""
+
+
+def _no_row(name: object, rows: Collection[str]) -> str:
+    """Return what is wrong with a name that a table of formats lacks."""
+    known = _lookup(name)
+    if known is None:
+        hint = _hint(name) if isinstance(name, str) else ""
+    else:
+        hint = f" ({one_of([known.name])})" if known.name in rows else " (lp.as_format finds it)"
+    others = "lp.as_format finds ONNX names, tf32, names of IEEE P3109, registered ones and dtypes too"
+    return f"`name` must be that of a row; got {shown(name)}{hint}. It may be one of {', '.join(rows)}; {others}"
 
 
 def is_in_table(fmt: Format) -> bool:
     """Whether a format is a row of the table, not only named like one."""
     return fmt in TABLE_ROWS
+
+
+def is_onnx_row(fmt: Format) -> bool:
+    """Whether a format is a row of the table that ONNX has a number for."""
+    return fmt in TABLE_ROWS and fmt.onnx_name is not None
 
 
 def is_named(fmt: Format) -> bool:

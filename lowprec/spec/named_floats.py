@@ -20,7 +20,7 @@ class NamedFloat(NamedTuple):
     signed: bool
     has_inf: bool
     nan: NaNRule
-    source: str
+    reference: str
 
 
 NAMED_FLOATS = MappingProxyType(

@@ -27,7 +27,7 @@ class P3109(NamedTuple):
     signed: bool
     has_inf: bool
     nan: NaNRule
-    source: str = "IEEE P3109 interim report 4.0, 3.1 and 3.2"
+    reference: str = "IEEE P3109 interim report 4.0, 3.1 and 3.2"
 
 
 def has_p3109_shape(name: str) -> bool:

@@ -17,6 +17,7 @@ from lowprec import reference
 from lowprec.backends.strings import format_values
 from lowprec.reference.exact_cast import Value, exact_decimal, magnitude_of
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
+from lowprec.spec.opset_rules import first_opset
 
 BLANKS = " \t\n\r\f\v"
 StringDType = np.dtypes.StringDType
@@ -32,7 +33,7 @@ def value_of(text: str) -> Value:
 
 
 def options_of(target: Format) -> list[dict[str, object]]:
-    opsets: list[dict[str, object]] = [{"opset": opset} for opset in dict.fromkeys((max(9, target.since), 28))]
+    opsets: list[dict[str, object]] = [{"opset": opset} for opset in dict.fromkeys((max(9, first_opset(target)), 28))]
     if target.kind is not Kind.FLOAT or target.bits != 8:
         return opsets
     if not target.has_zero:

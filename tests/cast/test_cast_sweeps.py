@@ -12,6 +12,7 @@ from lowprec import reference
 from lowprec.conformance import cast_inputs
 from lowprec.reference import array_cast
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
+from lowprec.spec.opset_rules import first_opset
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 
@@ -22,7 +23,7 @@ BY_NAME = {"ids": lambda fmt: fmt.name}
 def test_every_code(source: Format, target: Format, tally: Counter[str]) -> None:
     codes = np.arange(1 << source.bits).astype(source.code_dtype)
     for options in options_for(target):
-        if options.get("opset", 28) < source.since:
+        if options.get("opset", 28) < first_opset(source):
             continue
         expected = expected_codes(codes, source, target, options)
         for who, got in encode_by_tiers_and_threads(codes, target, source, options):
@@ -93,7 +94,7 @@ def test_upper_bits_of_sub_byte_codes_are_ignored(source: Format, target: Format
     dirty = np.arange(256, dtype=np.uint8)
     clean = dirty & np.uint8(source.code_mask)
     for options in options_for(target):
-        if options.get("opset", 28) < source.since:
+        if options.get("opset", 28) < first_opset(source):
             continue
         for (who, got), (_, expected) in zip(
             encode_by_tiers_and_threads(dirty, target, source, options),
@@ -105,7 +106,7 @@ def test_upper_bits_of_sub_byte_codes_are_ignored(source: Format, target: Format
 
 @pytest.mark.parametrize(
     ("target", "opset"),
-    [(fmt, opset) for fmt in NUMERIC if fmt.saturates == "asked" for opset in range(fmt.since, 29)],
+    [(fmt, opset) for fmt in NUMERIC if fmt.saturates == "asked" for opset in range(first_opset(fmt), 29)],
 )
 def test_special_values_in_every_opset(target: Format, opset: int) -> None:
     x = np.array([np.inf, -np.inf, 1e30, -1e30, np.nan, -np.nan, 0.0, -0.0], np.float32)

@@ -15,7 +15,7 @@ from support.checkpoint_files import Array, codes_of, everything, values
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect, read_array
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.spec.formats import NUMERIC, Format
+from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 X = values((6, 10))
@@ -40,12 +40,20 @@ def test_npy_there_and_back(fmt: Format, tmp_path: Path) -> None:
     assert codes_of(read_array(tmp_path / f"z{path.suffix}")[0]).tolist() == codes_of(back).tolist()
 
 
-@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if not hasattr(np, fmt.name)], **BY_NAME)
+@pytest.mark.parametrize("fmt", [fmt for fmt in ONNX_NUMERIC if not hasattr(np, fmt.name)], **BY_NAME)
 def test_npy_takes_no_format_that_numpy_lacks(fmt: Format, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
     with pytest.raises(FileError, match=rf"y\.npy: NumPy has no {fmt.name}; name an \.npz file"):
         convert(tmp_path / "x.npy", tmp_path / "y.npy", to=fmt, raw=True)
     assert sorted(everything(tmp_path)) == ["x.npy"]
+
+
+def test_npy_takes_bare_codes_of_formats_that_onnx_lacks(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    convert(tmp_path / "x.npy", tmp_path / "y.npy", to="float8_e4m3")
+    assert np.load(tmp_path / "y.npy").tolist() == lp.encode(X, "float8_e4m3").tolist()
+    array, fmt = read_array(tmp_path / "y.npy", lp.formats["float8_e4m3"])
+    assert (array.dtype, fmt) == (np.uint8, lp.formats["float8_e4m3"])
 
 
 def test_npy_keeps_codes_that_its_header_names_alone(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from support.checkpoint_files import Array, bytes_in, codes_of, everything, left
 import lowprec as lp
 from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.spec.formats import NUMERIC, Format
+from lowprec.spec.formats import ONNX_NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 W = np.nan_to_num(values((8, 16), 1), posinf=3.0, neginf=-3.0) % 3
@@ -60,7 +60,7 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "x.onnx"
 
 
-@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+@pytest.mark.parametrize("fmt", ONNX_NUMERIC, **BY_NAME)
 def test_every_format(fmt: Format, source: Path, tmp_path: Path) -> None:
     report = convert(source, tmp_path / "y.onnx", to=fmt, raw=True, verify=True)
     assert {one.name: one.action for one in report.tensors} == {

@@ -16,14 +16,16 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec.checkpoints.containers.registry import open_container
+from lowprec.checkpoints.containers.safetensors_file import type_of
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.job_description import describe_job
 from lowprec.reference import array_cast, exact_cast
-from lowprec.spec.formats import Format
+from lowprec.spec.described_formats import description_of
+from lowprec.spec.formats import NUMERIC, Format
 
 safe_open: Any = optional("safetensors:safe_open")
 
-OWN = lp.float_format("e4m4", exponent_bits=4, mantissa_bits=4, nan="all-ones", source="this test")
+OWN = lp.float_format("e4m4", exponent_bits=4, mantissa_bits=4, nan="all-ones", reference="this test")
 FORMATS = [*map(lp.as_format, ("binary8p3se", "binary6p3se", "binary5p3sf", "binary12p6se")), OWN]
 BY_NAME = {"ids": lambda one: one.name if isinstance(one, Format) else None}
 
@@ -83,7 +85,7 @@ def test_what_safetensors_holds(fmt: Format, tmp_path: Path) -> None:
             "format": {
                 "name": fmt.name, "exponent_bits": fmt.exponent_bits, "mantissa_bits": fmt.mantissa_bits,
                 "bias": fmt.bias, "signed": True, "inf": fmt.has_inf, "nan": fmt.nan.value, "zero": True,
-                "source": fmt.source,
+                "source": fmt.reference,
             },
             "shape": [3, 5, 7],
         }
@@ -107,6 +109,73 @@ def test_a_dtype_of_ml_dtypes_is_used(tmp_path: Path) -> None:
         got = checkpoint["w"]
     assert got.dtype == ml_dtypes.float8_e3m4
     assert got.tolist() == [1.0, -0.296875]
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.onnx_name is None], **BY_NAME)
+@pytest.mark.parametrize("kind", ["safetensors", "npz", "folder", "gguf"])
+def test_rows_that_onnx_lacks(kind: str, fmt: Format, tmp_path: Path) -> None:
+    make, name = SOURCES[kind]
+    source, target, again = make(tmp_path), tmp_path / name, tmp_path / f"again-{name}"
+    lp.convert(source, target, to=fmt.name, verify=True)
+    lp.convert(target, again, to="float32")
+    with ExitStack() as stack:
+        originals, checkpoint, restored = (
+            stack.enter_context(lp.checkpoints.open(one)) for one in (source, target, again)
+        )
+        for tensor, x in originals.items():
+            if np.issubdtype(x.dtype, np.floating):
+                codes = _codes(x, fmt)
+                for got in (checkpoint.read(tensor, raw=True), checkpoint[tensor]):
+                    assert got.dtype == fmt.dtype
+                    assert np.array_equal(got.view(np.uint8), codes)
+                assert np.array_equal(restored[tensor], _values(codes, fmt), equal_nan=True)
+                assert checkpoint.info(tensor).format == fmt.name
+
+
+def test_f8_e4m3_is_the_one_of_ofp8(tmp_path: Path) -> None:
+    """What safetensors calls F8_E4M3 has no Inf; codes of ml_dtypes' float8_e4m3 are a U8 tensor with a description."""
+    x = save(tmp_path / "x.safetensors", {"w": np.float32([1.0, 300.0])})
+    for to, type_name, largest in (("float8_e4m3fn", "F8_E4M3", 288.0), ("float8_e4m3", "U8", 240.0)):
+        target = tmp_path / f"{to}.safetensors"
+        lp.convert(x, target, to=to)
+        with safe_open(target, "np") as file:
+            assert file.get_slice("w").get_dtype() == type_name
+        with lp.checkpoints.open(target) as checkpoint:
+            assert checkpoint.info("w").format == to
+            assert checkpoint.read("w", dtype="float32").tolist() == [1.0, largest]
+    assert type_of(lp.formats["float8_e4m3"]) is None
+
+
+@pytest.mark.parametrize("named", ["float8_e4m3", description_of(lp.formats["float8_e4m3"])])
+def test_a_file_names_or_describes_a_row(named: object, tmp_path: Path) -> None:
+    notes = json.dumps({"w": {"format": named, "shape": [2]}})
+    path = save(tmp_path / "x.safetensors", {"w": np.uint8([0x38, 0x78])}, {"lowprec": notes})
+    with lp.checkpoints.open(path) as checkpoint:
+        assert checkpoint["w"].dtype == lp.formats["float8_e4m3"].dtype
+        assert checkpoint.read("w", dtype="float32").tolist() == [1.0, np.inf]
+
+
+def test_a_file_describes_a_namesake_of_a_row(tmp_path: Path) -> None:
+    own = lp.float_format("float8_e4m3", exponent_bits=4, mantissa_bits=3, bias=8)
+    for suffix in ("safetensors", "npz"):
+        target = tmp_path / f"y.{suffix}"
+        source = save(tmp_path / "x.safetensors", {"w": np.float32([1.0, 3.0])})
+        if suffix == "npz":
+            np.savez(tmp_path / "x.npz", w=np.float32([1.0, 3.0]))
+            source = tmp_path / "x.npz"
+        lp.convert(source, target, to=own)
+        (tensor,) = open_container(target, None).tensors
+        assert tensor.fmt is own
+        with lp.checkpoints.open(target) as checkpoint:
+            assert checkpoint.read("w", raw=True).tolist() == [0x40, 0x4C]  # 2^0 and 1.5 * 2^1 with bias 8
+            assert checkpoint["w"].tolist() == [1.0, 3.0]
+
+
+def test_onnx_files_cannot_hold_it(tmp_path: Path) -> None:
+    make, _ = SOURCES["onnx"]
+    with pytest.raises(FileError, match=r"x\.onnx: cannot hold float8_e4m3, for which ONNX has no type"):
+        lp.convert(make(tmp_path), tmp_path / "y.onnx", to="float8_e4m3")
+    assert not (tmp_path / "y.onnx").exists()
 
 
 def test_scales(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ from lowprec.checkpoints.containers.array_files import is_archive
 from lowprec.checkpoints.containers.array_files import read_members as members
 from lowprec.checkpoints.containers.npy_file import sidecar
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.spec.formats import NUMERIC, Format
+from lowprec.spec.described_formats import description_of
+from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
 F32 = np.array([[0.0, -0.0, 1.5], [np.nan, -np.inf, 3e38]], np.float32)
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -179,7 +180,8 @@ def test_round_trip(fmt: Format, shape: tuple[int, ...], tmp_path: Path) -> None
     with zipfile.ZipFile(tmp_path / "x.npz") as archive:
         assert archive.testzip() is None
         (info,) = archive.infolist()
-        assert info.comment == (b"" if own else f"format={fmt.name}".encode())
+        named = fmt.name if fmt in ONNX_NUMERIC else json.dumps(description_of(fmt), separators=(",", ":"))
+        assert info.comment == (b"" if own else f"format={named}".encode())
         assert info.compress_type == zipfile.ZIP_STORED
 
 

@@ -111,7 +111,7 @@ def test_scales_by_their_names_are_applied() -> None:
     codes = lp.quantize_linear(X[:1, :2], scale, axis=0, output_dtype="int8")
     save("x.npz", {"w": codes, "w_scale": scale})
     with open("x.npz") as checkpoint:
-        assert np.array_equal(checkpoint.read("w", dtype="float32"), lp.dequantize_linear(codes, scale, axis=0))
+        assert np.array_equal(checkpoint.read("w", to="float32"), lp.dequantize_linear(codes, scale, axis=0))
         assert np.array_equal(checkpoint.read("w", raw=True), codes)
 
 

@@ -37,7 +37,7 @@ def test_values_are_read_back(to: str, options: dict[str, Any], kind: str, name:
     save(f"x{kind}", {name: q, "bias": X[0, 0]})
     with open(f"x{kind}") as checkpoint:
         assert sorted(checkpoint) == sorted([name, "bias"])
-        assert np.array_equal(checkpoint.read(name, dtype="float32"), q.dequantize())
+        assert np.array_equal(checkpoint.read(name, to="float32"), q.dequantize())
         assert np.array_equal(checkpoint.read("bias"), X[0, 0])
         assert checkpoint.read(name, raw=True).shape == X.shape
     assert [one.name for one in inspect(f"x{kind}") if one.name != "bias"] in ([name, f"{name}_scale"],
@@ -62,7 +62,7 @@ def test_a_square_matrix(axis: int) -> None:
     q = lp.quantize(x, "int8", axis=axis)
     save("x.safetensors", {"w": q})
     with open("x.safetensors") as checkpoint:
-        assert np.array_equal(checkpoint.read("w", dtype="float32"), q.dequantize())
+        assert np.array_equal(checkpoint.read("w", to="float32"), q.dequantize())
     if axis == 1:
         with pytest.raises(
             ValueError, match=r"^`arrays\['w'\]` must be a quantized array that `open` can read; it has sc"
@@ -71,7 +71,7 @@ def test_a_square_matrix(axis: int) -> None:
         return
     save("x.npz", {"w": q})
     with open("x.npz") as checkpoint:
-        assert np.array_equal(checkpoint.read("w", dtype="float32"), q.dequantize())
+        assert np.array_equal(checkpoint.read("w", to="float32"), q.dequantize())
 
 
 @pytest.mark.parametrize("shape", [(), (7,), (1, 8), (8, 1), (0, 4), (3, 0), (2, 3, 4, 8)], ids=str)
@@ -79,14 +79,14 @@ def test_shapes(shape: tuple[int, ...]) -> None:
     q = lp.quantize(np.ones(shape, np.float32), "int8")
     save("x.npz", {"w": q})
     with open("x.npz") as checkpoint:
-        assert np.array_equal(checkpoint.read("w", dtype="float32"), q.dequantize())
+        assert np.array_equal(checkpoint.read("w", to="float32"), q.dequantize())
 
 
 def test_torch_tensors() -> None:
     q = lp.quantize(torch.from_numpy(X), "mxfp4")
     save("x.safetensors", {"w": q})
     with open("x.safetensors") as checkpoint:
-        assert np.array_equal(checkpoint.read("w", dtype="float32"), lp.quantize(X, "mxfp4").dequantize())
+        assert np.array_equal(checkpoint.read("w", to="float32"), lp.quantize(X, "mxfp4").dequantize())
 
 
 @pytest.mark.parametrize(

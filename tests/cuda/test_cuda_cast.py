@@ -15,7 +15,7 @@ from lowprec.conformance import cast_inputs
 from lowprec.plans.cast_plan import copy_plan, make_plan
 from lowprec.reference import array_cast
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
-from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.opset_rules import cast_rules, first_opset
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 PACKABLE = [fmt for fmt in NUMERIC if fmt.bits in (2, 4, 6)]
@@ -35,7 +35,7 @@ def _convert(
 def test_every_code(cast_kernels: CpuBuild, source: Format, target: Format, tally: Counter[str]) -> None:
     codes = np.arange(1 << source.bits).astype(source.code_dtype)
     for options in options_for(target):
-        if options.get("opset", 28) >= source.since:
+        if options.get("opset", 28) >= first_opset(source):
             got = _convert(cast_kernels, codes, source, target, options)
             expected = expected_codes(codes, source, target, options)
             compare(tally, "CUDA on the host, every code of 16 bits or fewer", got, expected, codes, f"{options}")

@@ -13,7 +13,7 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.explorer.views import number_line
 from lowprec.explorer.views import rounding as view
-from lowprec.spec.formats import NUMERIC, Format, Kind
+from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format, Kind
 from lowprec.spec.round_modes import ROUND_MODES
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -51,7 +51,7 @@ def by_name(found: view.Rounding) -> dict[str, view.Mode]:
     return {mode.name: mode for mode in found.modes}
 
 
-@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+@pytest.mark.parametrize("fmt", ONNX_NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("saturate", [True, False])
 def test_onnx_rows_are_the_oracles_and_the_kernels(fmt: Format, saturate: bool) -> None:
     texts = NUMBERS + SPECIAL + [preset.x for preset in view.presets(fmt)]
@@ -224,7 +224,7 @@ def test_presets_show_what_they_say() -> None:
             assert why.rule == f"tie: the {rule} neighbour is even"
         assert lp.explain(given["half the smallest"], fmt).value.magnitude == 0
         assert lp.explain(given["smallest"], fmt).code == 1
-        if "rounded twice?" in given:
+        if "rounded twice?" in given and fmt in ONNX_NUMERIC:
             ways = by_name(view.rounding(given["rounded twice?"], fmt))
             once, twice = ways["to nearest, ties to even"], ways["twice: through float32"]
             assert once.code is not None

@@ -12,7 +12,7 @@ from lowprec import as_format, reference
 from lowprec.explorer import code_snippets
 from lowprec.explorer.views.anatomy import anatomy
 from lowprec.explorer.views.cast_options import cast_options
-from lowprec.spec.formats import NUMERIC, Format
+from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
 onnx: Any = optional("onnx")
 
@@ -54,7 +54,7 @@ def cast_line(out: str, value: reference.Value) -> None:
         assert float({"True": "1", "False": "0"}.get(printed, printed)) == pytest.approx(float(value), rel=1e-4)
 
 
-@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+@pytest.mark.parametrize("fmt", ONNX_NUMERIC, **BY_NAME)
 def test_of_a_code(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
     for code in (0, 1, fmt.max_code, fmt.sign_mask | 1):
         python, node = code_snippets.of_code(anatomy(f"{code:#x}", fmt))
@@ -71,7 +71,7 @@ def test_of_a_code(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
         assert raw.tolist() == [code]
 
 
-@pytest.mark.parametrize("fmt", NUMERIC, **BY_NAME)
+@pytest.mark.parametrize("fmt", ONNX_NUMERIC, **BY_NAME)
 @pytest.mark.parametrize(("saturate", "opset"), [(True, 28), (False, 28), (True, 25)])
 def test_of_a_number(fmt: Format, saturate: bool, opset: int, capsys: pytest.CaptureFixture[str]) -> None:
     if fmt.since > opset:
@@ -89,7 +89,20 @@ def test_of_a_number(fmt: Format, saturate: bool, opset: int, capsys: pytest.Cap
         assert given.get("saturate", int(saturate)) == int(saturate) or not fmt.is_float
 
 
-@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt.bits >= 8], **BY_NAME)
+@pytest.mark.parametrize("fmt", [fmt for fmt in NUMERIC if fmt not in ONNX_NUMERIC], **BY_NAME)
+def test_of_a_row_that_onnx_lacks(fmt: Format, capsys: pytest.CaptureFixture[str]) -> None:
+    python, node = code_snippets.of_code(anatomy(f"{fmt.max_code:#x}", fmt))
+    assert repr(fmt.name) in python  # by its name: no call makes it
+    assert "float_format" not in python
+    assert float(run(python, capsys)[1]) == fmt.max
+    assert node == f"None: ONNX has no number for {fmt.name}."
+    python, node = code_snippets.of_number("17/23", fmt, cast_options(True, "up", 25))
+    result = next(line for line in run(python, capsys)[1].splitlines() if line.startswith("result")).split()
+    assert int(result[1], 16) == reference.encode("17/23", fmt)
+    assert node == f"None: ONNX has no number for {fmt.name}."
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in ONNX_NUMERIC if fmt.bits >= 8], **BY_NAME)
 def test_the_model_gives_what_the_page_shows(fmt: Format) -> None:
     """Run by onnx's own evaluator, as far as it has the types; a 3 leaves no rule open."""
     evaluator = pytest.importorskip("onnx.reference").ReferenceEvaluator

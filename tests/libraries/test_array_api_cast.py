@@ -26,7 +26,7 @@ from lowprec.conformance import cast_inputs
 from lowprec.plans.cast_plan import make_plan
 from lowprec.reference import array_cast
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
-from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.opset_rules import cast_rules, first_opset
 from lowprec.spec.round_modes import ROUND_MODES
 
 strict = pytest.importorskip("array_api_strict")
@@ -84,7 +84,7 @@ def storage_dtypes(fmt: Format, library: str) -> list[bool]:
 
 def options(source: Format, target: Format) -> Iterator[dict[str, Any]]:
     for opset in (23, 28):
-        if max(source.since, target.since) > opset:
+        if max(first_opset(source), first_opset(target)) > opset:
             continue
         modes = ROUND_MODES if target.is_float and not target.has_zero else (None,)
         for mode in modes:

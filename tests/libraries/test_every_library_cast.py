@@ -11,6 +11,7 @@ from support.array_libraries import Library, codes_of
 
 import lowprec as lp
 from lowprec.spec.formats import NUMERIC, Format
+from lowprec.spec.opset_rules import first_opset
 from lowprec.spec.round_modes import ROUND_MODES
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -63,7 +64,7 @@ def test_options(xp: Library, target: Format) -> None:
     row = lp.formats["float32"]
     codes = codes_of(row)
     modes = ROUND_MODES if not target.has_zero else (None,)
-    opsets = (23, 28) if target.since <= 23 else (28,)
+    opsets = (23, 28) if first_opset(target) <= 23 else (28,)
     options = [
         {"saturate": saturate, "round_mode": mode, "opset": opset}
         for saturate, mode, opset in itertools.product((True, False), modes, opsets)

@@ -146,7 +146,7 @@ def test_nodes_that_cannot_be(opset: int, body: str, message: str) -> None:
         (13, "[n1] y = Cast <to = 17> (x)", r"node 'n1' \(Cast\), version 13: `to` must be a type that Cast-13 has"),
         (22, "y = Cast <to = 23> (x)", "Cast node, version 21: .*since opset 23"),
         (24, 'y = Cast <to = 24, round_mode = "odd"> (x)', "Cast node, version 24: `round_mode` must be one of"),
-        (28, "y = Cast <to = 99> (x)", "Cast node, version 28: `to` must be one of"),
+        (28, "y = Cast <to = 99> (x)", "Cast node, version 28: `to` must be a format; got 99"),
         (28, "y = Cast <to = 14> (x)", "Cast node, version 28: `to` must be one of"),
         (26, "y = BitCast <to = 7> (x)", "BitCast node, version 26: `to` must be 32 bits wide"),
     ],

@@ -15,10 +15,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 import lowprec as lp
 from lowprec.onnx import from_array, to_array
-from lowprec.spec.formats import NUMERIC, Format, Kind
+from lowprec.spec.formats import ONNX_NUMERIC, Format, Kind
 
 RNG = np.random.default_rng(20)
-NUMBERS = [*NUMERIC, lp.formats["complex64"], lp.formats["complex128"]]
+NUMBERS = [*ONNX_NUMERIC, lp.formats["complex64"], lp.formats["complex128"]]
 BY_NAME = {"ids": lambda fmt: fmt.name}
 
 
@@ -98,14 +98,14 @@ def test_typed_fields(fmt: Format, tally: Counter[str]) -> None:
 
 def test_helpers_tensors(tally: Counter[str]) -> None:
     """What onnx.helper.make_tensor writes, for every type of few bits."""
-    for fmt in NUMERIC:
+    for fmt in ONNX_NUMERIC:
         if fmt.is_float and fmt.bits < 16:
             tensor = helper.make_tensor("t", fmt.onnx_enum, [5], [0.5, 1.0, 2.0, 0.5, 1.0])
             _same(to_array(tensor), numpy_helper.to_array(tensor), fmt, tally)
 
 
 def test_codes_in_unsigned_dtypes() -> None:
-    for fmt in NUMERIC:
+    for fmt in ONNX_NUMERIC:
         if fmt.bits <= 16:
             codes = np.arange(1 << min(fmt.bits, 8)).astype(fmt.code_dtype)
             assert from_array(codes, source=fmt) == from_array(codes.view(fmt.dtype)), fmt.name
@@ -140,7 +140,7 @@ def _tensor(kind: str, **fields: object) -> TensorProto:
 
 REFUSED = [
     (_tensor("UNDEFINED"), "`tensor` must have a data type; got UNDEFINED"),
-    (TensorProto(data_type=99), "`tensor.data_type` must be one of"),
+    (TensorProto(data_type=99), "`tensor.data_type` must be a format; got 99"),
     (_tensor("FLOAT", dims=[2], raw_data=bytes(7)), r"`raw_data` must hold 8 bytes for shape \(2,\) of FLOAT; got 7"),
     (_tensor("FLOAT", dims=[2], raw_data=bytes(12)), "`raw_data` must hold 8 bytes .* got 12"),
     (_tensor("FLOAT6E2M3", dims=[3], raw_data=bytes(4)), "`raw_data` must hold 3 bytes"),
@@ -179,11 +179,11 @@ def test_refused(tensor: TensorProto, message: str) -> None:
         (np.ma.masked_array([1.0], [True]), {}, TypeError, "`array` must be a NumPy array; got MaskedArray"),
         (np.zeros(1, "M8[s]"), {}, TypeError, "`array` must hold"),
         (np.zeros(1, np.longdouble), {}, TypeError, "`array` must hold"),
-        (np.zeros(1, ml_dtypes.float8_e4m3), {}, TypeError, "`array` must hold"),
+        (np.zeros(1, ml_dtypes.float8_e4m3), {}, TypeError, "`array` .* ONNX has a type for; got dtype float8_e4m3$"),
         (np.array(["a", 1], object), {}, TypeError, "got int at index 1"),
         (np.array(["\ud800"], object), {}, ValueError, "UTF-8"),
         (np.zeros(1, np.uint16), {"source": "int4"}, ValueError, "`array` must hold codes of `source` int4"),
-        (np.zeros(1, np.uint8), {"source": "fp8"}, ValueError, "`source` must be one of"),
+        (np.zeros(1, np.uint8), {"source": "fp8"}, ValueError, "`source` must be a format; got 'fp8'"),
         (np.zeros(1), {"name": 3}, TypeError, "`name` must be a str or None; got int"),
         (np.zeros(1), {"name": b"w"}, TypeError, "`name` must be a str or None; got bytes"),
     ],

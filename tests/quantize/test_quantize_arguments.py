@@ -91,11 +91,11 @@ def test_types_that_are_undefined(opset: int, undefined: Any) -> None:
 def test_no_other_type_is_undefined() -> None:
     for stray in (False, 0.0, "0", "", np.bool(False), np.array(0)):
         for name in ("output_dtype", "precision"):
-            with pytest.raises(ValueError, match=f"^`{name}` must be one of .*; got "):
+            with pytest.raises(ValueError, match=f"^`{name}` must be a format; got "):
                 lp.quantize_linear(X, 2.0, **{"output_dtype": "uint8"} | {name: stray})
-        with pytest.raises(ValueError, match=r"^`output_dtype` must be one of .*; got "):
+        with pytest.raises(ValueError, match=r"^`output_dtype` must be a format; got "):
             lp.dequantize_linear(CODES, 2.0, output_dtype=stray)
-    with pytest.raises(ValueError, match=r"^`to` must be one of .*; got 0"):
+    with pytest.raises(ValueError, match=r"^`to` must be a format; got 0"):
         lp.cast(X, 0)
     with pytest.raises(ValueError, match=r"^`output_dtype` must be given where `scale` is float8_e8m0fnu; got None"):
         lp.dequantize_linear(CODES, np.array(2, ml_dtypes.float8_e8m0fnu), output_dtype=0)
@@ -166,7 +166,7 @@ def test_messages_about_huge_integers_are_short(digits: int, sign: int) -> None:
     for name, call in calls.items():
         with pytest.raises(ValueError, match=f"^`{name}` .*{said}") as caught:
             call()
-        assert len(str(caught.value)) < 450
+        assert len(str(caught.value)) < 520
 
 
 @pytest.mark.parametrize("packed", ["no", None, 2, -1, 1.0, [], np.array([1, 0]), "True"])

@@ -13,7 +13,7 @@ from support.optional import optional
 from support.quantize_cases import VERSIONS, put, type_table
 
 import lowprec as lp
-from lowprec.spec.formats import NUMERIC, as_format
+from lowprec.spec.formats import ONNX_NUMERIC, as_format
 
 torch: Any = optional("torch")
 
@@ -113,9 +113,9 @@ def test_another_library() -> None:
         ({"opset": "13"}, "`opset` must be an integer from 10 to 28; got '13'"),
         ({"opset": True}, "`opset` must be an integer from 10 to 28; got True"),
         # formats
-        ({"scale_format": "nope"}, "`scale_format` must be one of .*; got 'nope'"),
+        ({"scale_format": "nope"}, "`scale_format` must be a format; got 'nope'"),
         ({"scale_format": "float8_e8m0fnu"}, "`scale` must hold codes of `scale_format` float8_e8m0fnu in .*; got"),
-        ({"output_dtype": "nope"}, "`output_dtype` must be one of .*; got 'nope'"),
+        ({"output_dtype": "nope"}, "`output_dtype` must be a format; got 'nope'"),
         ({"output_dtype": "bool"}, "`output_dtype` must be a type that .* has there: .*; got bool"),
         ({"output_dtype": "string"}, "`output_dtype` must be a type that .* has there: .*; got string"),
         ({"output_dtype": "float8_e8m0fnu"}, "`output_dtype` must be a type that .*; got float8_e8m0fnu"),
@@ -166,7 +166,7 @@ def test_both(options: dict[str, Any], message: str) -> None:
         ({"output_dtype": "int8", "opset": 20}, "`output_dtype` must be None before opset 21; got opset 20"),
         ({"output_dtype": "float4_e2m1fn", "opset": 21}, "`output_dtype` .*; got float4_e2m1fn, .* since opset 23"),
         ({"precision": "float32", "opset": 22}, "`precision` must be None before opset 23; got opset 22"),
-        ({"precision": "nope"}, "`precision` must be one of .*; got 'nope'"),
+        ({"precision": "nope"}, "`precision` must be a format; got 'nope'"),
         ({"precision": "int32"}, "`precision` must be a type that .*; got int32"),
         ({"precision": "float8_e5m2"}, "`precision` must be a type that .*; got float8_e5m2"),
         ({"saturate": "no"}, "`saturate` must be True or False; got 'no'"),
@@ -203,7 +203,7 @@ def test_quantize(options: dict[str, Any], message: str) -> None:
         ({"x": X}, "`x` must be a type that DequantizeLinear-28 has there: .*; got float32"),
         ({"x": CODES.astype(np.int64)}, "`x` must be a type that DequantizeLinear-28 has there: .*; got int64"),
         ({"x": CODES.astype(np.uint16), "opset": 20}, "`x` must be .*Linear-19 .*; got uint16, .* since opset 21"),
-        ({"source": "nope"}, "`source` must be one of .*; got 'nope'"),
+        ({"source": "nope"}, "`source` must be a format; got 'nope'"),
         ({"source": "float8_e5m2"}, "`x` must hold codes of `source` float8_e5m2 in .*; got dtype int8"),
         ({"output_dtype": "float16", "opset": 22}, "`output_dtype` must be None before opset 23; got opset 22"),
         ({"output_dtype": "float64"}, "`output_dtype` must be a type that DequantizeLinear-28 .*; got float64"),
@@ -250,7 +250,7 @@ def test_the_types_of_every_version_are_onnxs(version: int) -> None:
     allowed = type_table("QuantizeLinear", version)
     scale_in = {t.x: next(s.scale for s in allowed if s.x is t.x) for t in allowed}
     x_in = {t.scale: t.x for t in allowed}
-    for fmt in NUMERIC:
+    for fmt in ONNX_NUMERIC:
         one = np.zeros((3,), fmt.dtype)
         if fmt in scale_in:
             quantize(one, np.zeros((), scale_in[fmt].dtype), opset=version)
@@ -268,8 +268,8 @@ def test_the_types_of_every_version_are_onnxs(version: int) -> None:
             with pytest.raises(ValueError, match=f"`zero_point` must be .*; got {fmt.name}"):
                 quantize(X, S, one[0], opset=version)
     wanted = {(t.x, t.scale) for t in type_table("DequantizeLinear", version)}
-    for x_format in NUMERIC:
-        for scale_format in NUMERIC:
+    for x_format in ONNX_NUMERIC:
+        for scale_format in ONNX_NUMERIC:
             x, scale = np.zeros((3,), x_format.dtype), np.ones((), scale_format.dtype)
             options = {} if scale_format.has_zero else {"output_dtype": "float32"}
             if (x_format, scale_format) in wanted:

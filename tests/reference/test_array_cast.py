@@ -9,6 +9,7 @@ from lowprec.conformance import cast_inputs
 from lowprec.reference import array_cast
 from lowprec.reference.exact_cast import encode
 from lowprec.spec.formats import NUMERIC, Kind
+from lowprec.spec.opset_rules import first_opset
 
 SMALL = [fmt for fmt in NUMERIC if fmt.kind is Kind.FLOAT and fmt.bits <= 16]
 
@@ -19,7 +20,7 @@ def cases():
         for opset in (23, 28):
             for round_mode in ("up", "down", "nearest", None) if fmt.name == "float8_e8m0fnu" else (None,):
                 for saturate in (True, False):
-                    if fmt.since <= opset:
+                    if first_opset(fmt) <= opset:
                         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset}
                         yield pytest.param(fmt, options, id=f"{fmt.name}-{opset}-{round_mode}-{saturate}")
 

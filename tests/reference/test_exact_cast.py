@@ -24,6 +24,9 @@ LIMITS = [
     ("float8_e4m3fnuz", 0x7F, 240, 1, "0x1p-10"),
     ("float8_e5m2", 0x7B, 57344, 1, "0x1p-16"),
     ("float8_e5m2fnuz", 0x7F, 57344, 1, "0x1p-17"),
+    ("float8_e4m3", 0x77, 240, 1, "0x1p-9"),
+    ("float8_e3m4", 0x6F, "15.5", 1, "0x1p-6"),
+    ("float8_e4m3b11fnuz", 0x7F, 30, 1, "0x1p-13"),
     ("float8_e8m0fnu", 0xFE, 2**127, 0, "0x1p-127"),
     ("float6_e2m3fn", 0x1F, "7.5", 1, "0.125"),
     ("float6_e3m2fn", 0x1F, 28, 1, "0.0625"),
@@ -38,6 +41,9 @@ NANS = {  # codes for NaN with the sign off and on
     "float8_e4m3fnuz": (0x80, 0x80),
     "float8_e5m2": (0x7E, 0xFE),
     "float8_e5m2fnuz": (0x80, 0x80),
+    "float8_e4m3": (0x7C, 0xFC),
+    "float8_e3m4": (0x78, 0xF8),
+    "float8_e4m3b11fnuz": (0x80, 0x80),
     "float8_e8m0fnu": (0xFF, 0xFF),
     "float6_e2m3fn": (0x20, 0x00),
     "float6_e3m2fn": (0x20, 0x00),
@@ -73,6 +79,9 @@ def test_nan_codes(name, saturate):
         ("float8_e4m3fnuz", {0x80}),
         ("float8_e5m2", {0x7D, 0x7E, 0x7F, 0xFD, 0xFE, 0xFF}),
         ("float8_e5m2fnuz", {0x80}),
+        ("float8_e4m3", {*range(0x79, 0x80), *range(0xF9, 0x100)}),
+        ("float8_e3m4", {*range(0x71, 0x80), *range(0xF1, 0x100)}),
+        ("float8_e4m3b11fnuz", {0x80}),
         ("float8_e8m0fnu", {0xFF}),
         ("float6_e2m3fn", set()),
         ("float6_e3m2fn", set()),
@@ -90,12 +99,13 @@ def test_which_codes_are_infinite():
         if row.bits <= 8
     }
     assert found.pop("float8_e5m2") == [0x7C, 0xFC]
+    assert (found.pop("float8_e4m3"), found.pop("float8_e3m4")) == ([0x78, 0xF8], [0x70, 0xF0])
     assert not any(found.values())
     assert decode(0x7C00, "float16") == decode(0x7F80, "bfloat16") == Value.of("inf")
     assert decode(0xFF80_0000, "float32") == decode(0xFFF0 << 48, "float64") == Value.of("-inf")
 
 
-@pytest.mark.parametrize("name", ["float8_e4m3fnuz", "float8_e5m2fnuz"])
+@pytest.mark.parametrize("name", ["float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3b11fnuz"])
 def test_fnuz_nan_is_negative_and_its_zero_is_not(name):
     assert decode(0x80, name) == Value.of("-nan")
     assert [encode(x, name) for x in (-0.0, 0.0, "-1e-30")] == [0, 0, 0]
@@ -117,10 +127,17 @@ OVERFLOW = [
     ("float8_e5m2", 61439.999, 61440, (0x7B, 0xFB), (0x7C, 0xFC)),
     ("float8_e5m2fnuz", 61439.999, 61440, (0x7F, 0xFF), (0x80, 0x80)),
 ]
+LACKED = [  # by ONNX: the default opset alone
+    ("float8_e4m3", 247.999, 248, (0x77, 0xF7), (0x78, 0xF8)),
+    ("float8_e3m4", 15.749, 15.75, (0x6F, 0xEF), (0x70, 0xF0)),
+    ("float8_e4m3b11fnuz", 30.999, 31, (0x7F, 0xFF), (0x80, 0x80)),
+]
 
 
-@pytest.mark.parametrize("opset", [19, 23, 24, 28])
-@pytest.mark.parametrize(("name", "last", "first", "largest", "beyond"), OVERFLOW)
+@pytest.mark.parametrize(
+    ("name", "last", "first", "largest", "beyond", "opset"),
+    [*((*row, opset) for row in OVERFLOW for opset in (19, 23, 24, 28)), *((*row, 28) for row in LACKED)],
+)
 def test_float8_tables(name, last, first, largest, beyond, opset):
     def both(x, saturate):
         return tuple(encode(value, name, saturate=saturate, opset=opset) for value in (x, -x))
@@ -210,8 +227,9 @@ def test_same_format_copies_bits_unless_a_float8_saturates():
     assert [cast(c, "float8_e5m2", "float8_e5m2", saturate=False) for c in (0x7C, 0xFC, 0x7D, 0xFF)] == [
         0x7C, 0xFC, 0x7D, 0xFF,
     ]  # fmt: skip
+    assert [cast(code, "float8_e4m3", "float8_e4m3") for code in (0x78, 0xF8, 0x79, 0xFF)] == [0x77, 0xF7, 0x7C, 0xFC]
     for row in SMALL:
-        if row.bits <= 8 and row.name != "float8_e5m2":
+        if row.bits <= 8 and row.name not in ("float8_e5m2", "float8_e4m3", "float8_e3m4"):
             assert [cast(code, row, row) for code in range(2**row.bits)] == list(range(2**row.bits))
     assert cast(0x7FA0_0001, "float32", "float32") == 0x7FA0_0001
     assert cast(0x7FA0_0001, "float32", "float64") == 0x7FF8 << 48
@@ -300,7 +318,7 @@ def test_value_of_refuses(x):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: encode(1, "float8"), "`fmt` must be one of"),
+        (lambda: encode(1, "float8"), "`fmt` must be a format; got 'float8'"),
         (lambda: encode(1, "string"), "`fmt` must be one of"),
         (lambda: encode("x", "int8"), "`value` must be"),
         (lambda: encode(1, "float4_e2m1fn", opset=22), "`fmt` must be a type that Cast-21 has"),
@@ -313,7 +331,7 @@ def test_value_of_refuses(x):
         (lambda: decode(0, "complex64"), "`fmt` must be one of"),
         (lambda: cast(0, "int2", "int8", opset=24), "`source` must be"),
         (lambda: cast(0, "int8", "int2", opset=24), "`target` must be"),
-        (lambda: explain(1, "nope"), "`fmt` must be one of"),
+        (lambda: explain(1, "nope"), "`fmt` must be a format; got 'nope'"),
         (lambda: explain("nope", "int8"), "`x` must be"),
     ],
 )

@@ -28,7 +28,7 @@ def test_equality_copies_and_hash() -> None:
     again = [lp.float_format("tried", **E4M3, bias=7), copy.copy(fmt), copy.deepcopy([fmt])[0]]
     again += [pickle.loads(pickle.dumps(fmt, protocol)) for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1)]
     assert {fmt, *again} == {fmt}
-    others = [lp.float_format("tried", **E4M3, source="x"), lp.float_format("other", **E4M3)]
+    others = [lp.float_format("tried", **E4M3, reference="x"), lp.float_format("other", **E4M3)]
     assert fmt not in others
     code = "import pickle, sys; print(repr(pickle.loads(bytes.fromhex(sys.argv[1]))))"
     made = [sys.executable, "-c", code, pickle.dumps(fmt).hex()]

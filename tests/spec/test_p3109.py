@@ -216,7 +216,7 @@ def test_names_that_are_refused(name: str, message: str) -> None:
     "name", ["binary8p3", "binary8p3sx", "binary8p3se ", "binary-8p3se", "xbinary8p3se", "binary8p3ſe"]
 )
 def test_names_of_another_shape(name: str) -> None:
-    with pytest.raises(ValueError, match=r"^`fmt` must be one of float64, .*; got "):
+    with pytest.raises(ValueError, match=r"^`fmt` must be a format; got "):
         lp.as_format(name)
 
 
@@ -225,7 +225,7 @@ def test_only_text_names_them() -> None:
         def __str__(self) -> str:
             return "mylib.binary8p3se"
 
-    with pytest.raises(ValueError, match=r"^`fmt` must be one of .*"):
+    with pytest.raises(ValueError, match=r"^`fmt` must be a format; got "):
         lp.as_format(Named())
 
 

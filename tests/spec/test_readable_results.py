@@ -100,7 +100,7 @@ def test_formats_lists_itself(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_formats_is_a_mapping() -> None:
-    assert len(lp.formats) == 28
+    assert len(lp.formats) == 31
     assert dict(lp.formats) == lp.formats
     assert "int4" in lp.formats
     assert "FLOAT" not in lp.formats

@@ -14,6 +14,7 @@ from lowprec import _kernels, reference
 from lowprec.reference import array_cast
 from lowprec.reference.array_quantize import code_values
 from lowprec.spec.formats import NUMERIC, Format
+from lowprec.spec.opset_rules import first_opset
 from lowprec.spec.round_modes import ROUND_MODES
 
 FLOATS = [fmt for fmt in NUMERIC if fmt.is_float]
@@ -27,7 +28,7 @@ def options_for(target: Format) -> Iterator[dict[str, Any]]:
     for saturate in (True, False) if target.saturates == "asked" else (True,):
         for round_mode in ROUND_MODES if is_power else (None,):
             yield {"saturate": saturate, "round_mode": round_mode}
-    if target.saturates == "asked" and target.since <= 23:
+    if target.saturates == "asked" and first_opset(target) <= 23:
         yield {"saturate": True, "round_mode": None, "opset": 23}
 
 

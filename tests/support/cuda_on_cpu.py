@@ -19,7 +19,7 @@ from lowprec.backends.program import make_program
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind
-from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.opset_rules import cast_rules, first_opset
 from lowprec.spec.rounding_rules import Stream
 from support.cast_cases import options_for
 from support.rounded_plans import rounded_plans
@@ -45,7 +45,7 @@ def casts() -> Iterator[cuda_source.Conversion]:
     for source in NUMERIC:
         for target in NUMERIC:
             for options in options_for(target):
-                if options.get("opset", 28) >= source.since:
+                if options.get("opset", 28) >= first_opset(source):
                     plan = make_plan(source, target, cast_rules(source, target, **options))
                     yield from _with_ends(plan, make_program)
 

@@ -88,7 +88,7 @@ def cast_plans() -> set[cast_plan.Plan]:
     ):
         rules = opset_rules.CastRules(version, saturate, round_mode)
         for source, target in itertools.product(ROWS, ROWS):
-            if max(source.since, target.since) <= version:
+            if max(opset_rules.first_opset(source), opset_rules.first_opset(target)) <= version:
                 found.add(cast_plan.make_plan(source, target, rules))
     return found
 
@@ -149,7 +149,8 @@ def quantize_programs() -> Part:
 
 def facts() -> Part:
     """Yield the derived properties of every format, and the tables of the array-API back end."""
-    names = [name for name, found in vars(Format).items() if isinstance(found, property) and "dtype" not in name]
+    names = [name for name, found in vars(Format).items() if isinstance(found, property)]
+    names = [name for name in names if "dtype" not in name and name != "source"]  # an old name, which warns
     for fmt in lp.formats.values():
         yield fmt.name, [(name, bits(getattr(fmt, name))) for name in names if fmt.kind in NUMBERS or name == "bits"]
         if fmt.kind in NUMBERS:

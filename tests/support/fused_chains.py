@@ -17,7 +17,7 @@ from lowprec.backends.program import make_program
 from lowprec.plans.cast_plan import Plan, make_plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind, NaNRule
-from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.opset_rules import cast_rules, first_opset
 from support.cast_cases import options_for
 from support.custom_formats import CUSTOM_FORMATS, float_format
 from support.paths import ROOT
@@ -69,7 +69,7 @@ def _casts() -> Iterator[tuple[Plan, dict[str, Any]]]:
     rows = [*NUMERIC, *DESCRIBED]
     for source, target in itertools.product(rows, rows):
         for options in options_for(target):
-            if options.get("opset", 28) >= max(source.since, target.since):
+            if options.get("opset", 28) >= max(first_opset(source), first_opset(target)):
                 yield make_plan(source, target, cast_rules(source, target, **options)), options
 
 

@@ -34,6 +34,9 @@ WHY = {
     "float8_e4m3fnuz": f"0x7F {LAST} 256 would need the next one, 0x80, which is NaN.",
     "float8_e5m2": "65536 would be 0x7C, which is Inf.",
     "float8_e5m2fnuz": f"0x7F {LAST} 65536 would need the next one, 0x80, which is NaN.",
+    "float8_e4m3": "256 would be 0x78, which is Inf.",
+    "float8_e3m4": "16 would be 0x70, which is Inf.",
+    "float8_e4m3b11fnuz": f"0x7F {LAST} 32 would need the next one, 0x80, which is NaN.",
     "float8_e8m0fnu": "2^128 would be 0xFF, which is NaN.",
     "float6_e2m3fn": f"0x1F {LAST} 8 would need the next one, 0x20, which is -0.",
     "float6_e3m2fn": f"0x1F {LAST} 32 would need the next one, 0x20, which is -0.",
@@ -83,12 +86,15 @@ LIMITS = {  # bias, emin, emax, largest, smallest normal, smallest, eps, 1 <= v 
     "float8_e4m3fnuz": (8, -7, 7, 240, "2^-7", "2^-10", "2^-3", 8, 14, None),
     "float8_e5m2": (15, -14, 15, 57344, "2^-14", "2^-16", "2^-2", 4, 6, 0x80),
     "float8_e5m2fnuz": (16, -15, 15, 57344, "2^-15", "2^-17", "2^-2", 4, 6, None),
+    "float8_e4m3": (7, -6, 7, 240, "2^-6", "2^-9", "2^-3", 8, 14, 0x80),
+    "float8_e3m4": (3, -2, 3, 15.5, "2^-2", "2^-6", "2^-4", 16, 30, 0x80),
+    "float8_e4m3b11fnuz": (11, -10, 4, 30, "2^-10", "2^-13", "2^-3", 8, 14, None),
     "float8_e8m0fnu": (127, -127, 127, 2**127, "2^-127", "2^-127", "2^0", 1, 0, None),
     "float6_e2m3fn": (1, 0, 2, 7.5, "2^0", "2^-3", "2^-3", 8, 14, 0x20),
     "float6_e3m2fn": (3, -2, 4, 28, "2^-2", "2^-4", "2^-2", 4, 6, 0x20),
     "float4_e2m1fn": (1, 0, 2, 6, "2^0", "2^-1", "2^-1", 2, 2, 0x8),
 }  # fmt: skip
-"""OFP8 1.0, table 1; MX 1.0, section 5.3; arXiv 2206.02915; IEEE 754."""
+"""OFP8 1.0, table 1; MX 1.0, section 5.3; arXiv 2206.02915; IEEE 754; README of ml_dtypes."""
 
 CODES = {  # NaN codes, Inf codes
     "float32": ([(0x7F800001, 0x7FFFFFFF), (0xFF800001, 0xFFFFFFFF)], [(0x7F800000,) * 2, (0xFF800000,) * 2]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...spec.formats import Format, is_in_table
+from ...spec.formats import Format, is_onnx_row
 from ..containers.folder import Folder
 from ..containers.safetensors_file import SUFFIX
 from ..containers.tensors import StoredTensor
@@ -37,7 +37,7 @@ def check_files(subject: Subject) -> Iterator[Finding]:
 
 def _is_only_noted(tensor: StoredTensor, fmt: Format) -> bool:
     """Whether safetensors has another type for a tensor than the format that the file's metadata name or describe."""
-    return not is_in_table(fmt) or (tensor.packed and tensor.type_name == "U8")
+    return not is_onnx_row(fmt) or (tensor.packed and tensor.type_name == "U8")
 
 
 def _index(folder: Folder, is_model: bool) -> Iterator[Finding]:

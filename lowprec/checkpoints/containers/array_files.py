@@ -151,9 +151,9 @@ def write_array(path: str | os.PathLike[str], array: Array, to: object, *, overw
     Parameters
     ----------
     path : path
-        Links are followed. An .npy file takes formats that NumPy has a dtype for, and codes of described formats, which
-        it does not name; an .npz archive takes every format, as unsigned codes where NumPy has none, with the name or
-        the description in the comment of the member.
+        Links are followed. An .npy file takes formats that NumPy has a dtype for, and codes of those that ONNX lacks,
+        which it does not name; an .npz archive takes every format, as unsigned codes where NumPy has none, with the
+        name or the description in the comment of the member.
     array : numpy.ndarray
         Values in the format's dtype, or codes.
     to : str, int, dtype or Format

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays.libraries import format_of
-from ...spec.formats import NUMERIC, Format, as_format, is_in_table
+from ...spec.formats import NUMERIC, Format, as_format, is_onnx_row
 from ..files.errors import FileError, reason
 from ..files.output_files import OutputFile, OutputFiles, Slot
 from ..files.renaming import rename_file
@@ -86,9 +86,9 @@ def find_array(path: Path, source: Format | None = None) -> tuple[Elements, Form
 def check_npy(target: Path, fmt: Format | None) -> None:
     """Raise FileError unless elements of a format (None where the header is copied) can be written to an .npy file.
 
-    Those of described formats can: as codes, and who reads them says of which format.
+    Those of formats that ONNX lacks can: as codes, and who reads them says of which format.
     """
-    if fmt is not None and is_in_table(fmt) and not numpy_has(fmt):
+    if fmt is not None and is_onnx_row(fmt) and not numpy_has(fmt):
         raise FileError(f"{target}: NumPy has no {fmt.name}; name an .npz file, which holds its codes and its name")
     if os.path.lexists(sidecar(target)):
         raise FileError(f"{sidecar(target)}: names the format of codes that {target.name} will not hold; move it away")

@@ -1,7 +1,7 @@
 """Archives of arrays, .npz: read through zipfile, written uncompressed at offsets known beforehand.
 
 NumPy loads what is written. A format that it lacks is uint8 or uint16 codes, and the comment of the archive's member
-names the format; it describes, as JSON, one that is no row of the table.
+names the format; it describes, as JSON, one that ONNX lacks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from ...arrays.libraries import format_of
 from ...spec.described_formats import description_of, format_described_by
-from ...spec.formats import FORMATS, NUMERIC, Format, as_format, is_in_table
+from ...spec.formats import FORMATS, NUMERIC, Format, as_format, is_onnx_row
 from ..files.errors import BROKEN_ZIP, FileError, reason
 from ..files.limits import DEFAULT, Limits
 from ..files.output_files import OutputFile, OutputFiles, Slot
@@ -55,7 +55,7 @@ def numpy_has(fmt: Format) -> bool:
 
 def _comment_of(fmt: Format) -> bytes:
     """Return the comment that says of which format the codes of a member are."""
-    text = fmt.name if is_in_table(fmt) else json.dumps(description_of(fmt), separators=(",", ":"))
+    text = fmt.name if is_onnx_row(fmt) else json.dumps(description_of(fmt), separators=(",", ":"))
     return f"{_COMMENT}{text}".encode()
 
 

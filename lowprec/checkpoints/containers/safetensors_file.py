@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...spec.described_formats import description_of, format_described_by
-from ...spec.formats import FORMATS, NUMERIC, Format, Kind, NaNRule, is_in_table
+from ...spec.formats import FORMATS, NUMERIC, Format, Kind, NaNRule, is_onnx_row
 from ...spec.packing import is_packable, packed_bytes
 from ..files.errors import FileError, reason
 from ..files.limits import DEFAULT, Limits
@@ -45,7 +45,7 @@ MOST_AXES = 64
 
 def type_of(fmt: Format) -> str | None:
     """Return what safetensors calls a format, or None."""
-    if not is_in_table(fmt):
+    if not is_onnx_row(fmt):  # F8_E4M3 is float8_e4m3fn, not ml_dtypes' float8_e4m3
         return None
     if fmt.kind is Kind.BOOL:
         return "BOOL"
@@ -127,7 +127,7 @@ def _as_noted(tensor: StoredTensor, note: Any) -> StoredTensor:
         named, shape = note["format"], _numbers(note["shape"])
         fmt = format_described_by(named) if isinstance(named, dict) else FORMATS[named]
         packs = is_packable(fmt)
-        wrong = (is_in_table(fmt) and not packs) or tensor.type_name != _holder(fmt) or len(shape) > MOST_AXES
+        wrong = (is_onnx_row(fmt) and not packs) or tensor.type_name != _holder(fmt) or len(shape) > MOST_AXES
     except ValueError as error:
         title = f"tensor {ascii(tensor.name)[:80]}"
         raise _RefusedError(f"the entry {NOTE!r} of its metadata describes no format for {title}; {error}") from None
@@ -305,8 +305,8 @@ def arrange_safetensors(
 
 
 def _named(fmt: Format) -> str | dict[str, str | int | bool]:
-    """Return the name of a row, or the description of another format."""
-    return fmt.name if is_in_table(fmt) else description_of(fmt)
+    """Return the name of a row of ONNX, or the description of another format, which earlier versions read too."""
+    return fmt.name if is_onnx_row(fmt) else description_of(fmt)
 
 
 def _size(output: OutputTensor) -> int:

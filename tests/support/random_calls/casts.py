@@ -14,6 +14,7 @@ from lowprec.reference.array_cast import expected_from_float64, expected_from_in
 from lowprec.reference.array_quantize import decoded
 from lowprec.reference.array_rounding import expected_rounded
 from lowprec.spec.formats import Format
+from lowprec.spec.opset_rules import first_opset
 from lowprec.spec.rounding_rules import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding
 from support.random_calls.calls import Call, Expected, draw_out
 from support.random_calls.memory import Array, Placed, place
@@ -141,7 +142,7 @@ def _add_opset(rng: Rng, options: dict[str, Any], *formats: Format, first: int =
     """Draw an opset where that changes nothing else: one that has the formats and the attributes given."""
     if any(name in options for name in ("rounding", "overflow", "nan")) or rng.random() < 0.6:
         return
-    least = max([first, *(28 if fmt.since is None else fmt.since for fmt in formats)])
+    least = max([first, *(first_opset(fmt) for fmt in formats)])
     least = max(least, 19 if "saturate" in options else 1, 24 if "round_mode" in options else 1)
     options["opset"] = int(rng.integers(least, 29))
 
@@ -150,7 +151,7 @@ def spelled(rng: Rng, fmt: Format) -> object:
     """Return one of the ways to name a format."""
     if fmt not in FORMATS:
         return fmt
-    return [fmt, fmt.name, fmt.onnx_enum, fmt.dtype][int(rng.integers(4))]
+    return [fmt, fmt.name, fmt.onnx_enum or fmt.name, fmt.dtype][int(rng.integers(4))]
 
 
 def _conversion(rng: Rng, kind: str) -> Call:
