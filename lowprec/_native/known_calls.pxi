@@ -1,4 +1,4 @@
-# Calls of the linear operators that came before: from the arguments to what they come to, by one look-up.
+# Calls that came before: from the arguments to what they come to, by one look-up.
 
 cdef enum:
     KEY_OPTIONS = 16  # words of the options of a call
@@ -80,8 +80,8 @@ cdef object key_of(x, scale, zero_point, tuple options):
     return content if objects is None else (content, objects)
 
 
-cdef class LinearCalls:
-    """The calls of one linear operator that came before, on NumPy arrays or on arrays described by dtype and shape.
+cdef class KnownCalls:
+    """The calls of one function that came before, on NumPy arrays or on arrays described by dtype and shape.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ cdef class LinearCalls:
         key = key_of(x, as_operand(scale), as_operand(zero_point), options)
         return key is None or key in self.known
 
-    def remember(self, x, scale, zero_point, tuple options not None, LinearCall call not None) -> None:
+    def remember(self, x, scale, zero_point, tuple options not None, call not None) -> None:
         """Keep what a call comes to. Options are None, int, bool, tuples of int, or names, which equal no number."""
         key = key_of(x, as_operand(scale), as_operand(zero_point), options)
         if key is None:
@@ -117,12 +117,16 @@ cdef class LinearCalls:
             self.known.clear()
         self.known[key] = call
 
-    def find(self, x, scale, zero_point, tuple options not None) -> LinearCall | None:
-        """Return a call that came before, of arrays as the keys describe them."""
+    def find(self, x, scale, zero_point, tuple options not None) -> object:
+        """Return what a call that came before comes to, of arrays as the keys describe them; None for other calls."""
         try:
-            return self.known.get(key_of(x, scale, zero_point, options))
-        except TypeError:
+            return self.known.get(key_of(x, as_operand(scale), as_operand(zero_point), options))
+        except TypeError:  # what cannot be a key is named by the checks
             return None
+
+
+cdef class LinearCalls(KnownCalls):
+    """The calls of one linear operator that came before."""
 
     def run(self, x, scale, zero_point, out, tuple options not None, int n_threads) -> object:
         """Carry out a call that came before, into `out` or a new array; return that.

@@ -70,8 +70,7 @@ def _codes_of(job: BlockJob) -> tuple[_Array, ...]:
         elements = _output(kept[0], job.results[0][0] if direct else x.shape)
         scales = _output(None if job.swizzled else kept[1], job.scale_shape)
         codes = np.ascontiguousarray(to_codes(x))
-        value = 1.0 if factor is None else float(factor)
-        quantize_dense(program, codes, plan, (elements, scales), job.spread, block, value, job.stream)
+        quantize_dense(program, codes, plan, (elements, scales), job.spread, block, factor, job.stream)
         if job.packed and not direct:
             elements = dispatch(Job(elements, copy_plan(plan.element), codes=True, packed=True))
     scales = swizzle(scales, axis) if job.swizzled else scales

@@ -21,7 +21,10 @@ from .program import make_program
 from .scale_operands import scale_steps, zero_point_steps
 from .thread_count import PARALLEL_FROM, is_small, shared
 
-__all__ = ["DEQUANTIZED", "QUANTIZED", "LinearKey", "remember", "run_known", "run_known_tensor"]
+__all__ = [
+    "DEQUANTIZED", "QUANTIZED", "LinearKey", "address_of", "described", "is_name", "remember", "run_known",
+    "run_known_tensor",
+]  # fmt: skip
 
 QUANTIZED = _kernels.LinearCalls(CACHED)
 DEQUANTIZED = _kernels.LinearCalls(CACHED)
@@ -54,12 +57,12 @@ def run_known_tensor(
         return None
     tensor = torch.Tensor
     try:
-        call = calls.find(_described(x, tensor), _described(scale, tensor), _described(zero_point, tensor), options)
+        call = calls.find(described(x, tensor), described(scale, tensor), described(zero_point, tensor), options)
     except RuntimeError:  # a nested tensor has no shape
         return None
     if call is None:
         return None
-    memory, factor, offset = _address(x, tensor), _address(scale, tensor), _address(zero_point, tensor)
+    memory, factor, offset = address_of(x, tensor), address_of(scale, tensor), address_of(zero_point, tensor)
     if memory is None or factor is None or offset is None:
         return None
     if out is None:
@@ -67,7 +70,7 @@ def run_known_tensor(
         result = torch.empty_like(x, dtype=call.dtype) if same_shape else x.new_empty(call.shape, dtype=call.dtype)
         target = result.data_ptr()
     elif type(out) is tensor and out.dtype == call.dtype and out.shape == call.shape:
-        result, target = out, _address(out, tensor)
+        result, target = out, address_of(out, tensor)
     else:
         return None
     if target is None:
@@ -80,12 +83,12 @@ def run_known_tensor(
     return result
 
 
-def _described(operand: Any, tensor: Any) -> Any:
+def described(operand: Any, tensor: Any) -> Any:
     """Return what a key holds of an operand, as the table of the calls describes it."""
     return (operand.dtype, operand.shape) if type(operand) is tensor else operand
 
 
-def _address(operand: Any, tensor: Any) -> int | None:
+def address_of(operand: Any, tensor: Any) -> int | None:
     """Return where a dense tensor on the CPU lies, 0 for what is no tensor; None if that cannot be said."""
     if type(operand) is not tensor:
         return 0
@@ -98,7 +101,7 @@ def _address(operand: Any, tensor: Any) -> int | None:
     return address if address >= LOWEST else None
 
 
-def _is_name(option: object) -> bool:
+def is_name(option: object) -> bool:
     """Whether an option means the same for all time, and equals no option that means something else."""
     return type(option) in (str, int, bool, tuple, type, type(None)) or isinstance(option, (Format, np.dtype))
 
@@ -108,10 +111,10 @@ def remember(job: Job, key: LinearKey) -> None:
     calls, scale, zero_point, options = key
     x = job.x
     if is_torch(x):
-        x, scale, zero_point = (_described(array, type(x)) for array in (x, scale, zero_point))
+        x, scale, zero_point = (described(array, type(x)) for array in (x, scale, zero_point))
     elif type(x) is not np.ndarray:
         return
-    if not all(map(_is_name, options)) or calls.knows(x, scale, zero_point, options):
+    if not all(map(is_name, options)) or calls.knows(x, scale, zero_point, options):
         return
     if (call := _linear_call(job, key)) is not None:
         calls.remember(x, scale, zero_point, options, call)
