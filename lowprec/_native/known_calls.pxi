@@ -131,11 +131,14 @@ cdef class LinearCalls(KnownCalls):
     def run(self, x, scale, zero_point, out, tuple options not None, int n_threads) -> object:
         """Carry out a call that came before, into `out` or a new array; return that.
 
-        None, with nothing done, where none was remembered, an array is not dense in C order and in native byte order,
-        or the call needs checks that raise errors.
+        None, with nothing done, where none was remembered, an array is not dense in C order and in native byte order
+        (`out`, whose elements must follow each other in the order of C, may have steps), or the call needs checks that
+        raise errors.
         """
         cdef LinearCall call
         cdef cnp.ndarray result
+        cdef layout_t layout
+        cdef layout_t *strided = NULL
         cdef const char *scale_memory = NULL
         cdef const char *zero_memory = NULL
         scale, zero_point = as_operand(scale), as_operand(zero_point)
@@ -159,11 +162,14 @@ cdef class LinearCalls(KnownCalls):
             result = new_array(len(call.shape), call.lengths, call.dtype, 0)
         elif type(out) is cnp.ndarray and takes_result(out, call):
             result = out
+            if not cnp.PyArray_ISCARRAY(result):
+                call.lay_out(&layout, cnp.PyArray_DATA(result), cnp.PyArray_STRIDES(result))
+                strided = &layout
         else:
             return None
         if call.carry_out(
             cnp.PyArray_BYTES(<cnp.ndarray>x), scale_memory, zero_memory, scale, zero_point,
-            cnp.PyArray_BYTES(result), n_threads,
+            cnp.PyArray_BYTES(result), strided, n_threads,
         ):
             return result
         return None
@@ -178,7 +184,7 @@ cdef inline object as_operand(operand):
 
 cdef inline bint takes_result(cnp.ndarray out, LinearCall call):
     cdef int axis
-    if not cnp.PyArray_ISCARRAY(out) or cnp.PyArray_NDIM(out) != len(call.shape):
+    if not cnp.PyArray_ISBEHAVED(out) or cnp.PyArray_NDIM(out) != len(call.shape):
         return False
     if cnp.PyArray_TYPE(out) != (<cnp.dtype>call.dtype).type_num:
         return False

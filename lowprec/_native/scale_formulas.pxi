@@ -40,33 +40,39 @@ cdef class ScaleFormula:
         self, const double *low, const double *high, Py_ssize_t n, void *scales, int32_t *codes,
     ) noexcept nogil:
         # In the default floating-point mode. `scales` are float64 or float32, `codes` are powers or zero points.
+        # The numbers are read once: a compiler must suppose that what is written may be they.
+        cdef double most = self.most
+        cdef double least = self.least
+        cdef double greatest = self.greatest
+        cdef int64_t addend = self.addend
+        cdef int64_t offset = self.offset
+        cdef int64_t last = <int64_t>greatest if self.kind == POWER else 0
         cdef Py_ssize_t i
         cdef double scale
         cdef float single
         cdef int64_t exponent
-        cdef int64_t last = <int64_t>self.greatest
         if self.kind == SYMMETRIC:
             for i in range(n):
-                scale = high[i] / self.most
-                scale = self.least if scale < self.least else scale
-                scale = self.greatest if scale > self.greatest else scale
+                scale = high[i] / most
+                scale = least if scale < least else scale
+                scale = greatest if scale > greatest else scale
                 (<double *>scales)[i] = 1 if high[i] == 0 else scale
         elif self.kind == POWER:
             for i in range(n):
-                exponent = (((<const int64_t *>high)[i] + self.addend) >> FRACTION_BITS) - self.offset
+                exponent = (((<const int64_t *>high)[i] + addend) >> FRACTION_BITS) - offset
                 exponent = 0 if exponent < 0 else exponent
                 codes[i] = <int32_t>(last if exponent > last else exponent)
         elif self.kind == GLOBAL:
             for i in range(n):
-                single = <float>high[i] / <float>self.most
-                single = <float>self.least if single < <float>self.least else single
-                single = <float>self.greatest if single > <float>self.greatest else single
+                single = <float>high[i] / <float>most
+                single = <float>least if single < <float>least else single
+                single = <float>greatest if single > <float>greatest else single
                 (<float *>scales)[i] = 1 if <float>high[i] == 0 else single
         else:
             for i in range(n):
                 range_scale(
-                    <float>low[i], <float>high[i], <float>self.least, <float>self.greatest,
-                    <float>(self.greatest - self.least), <float *>scales + i, codes + i,
+                    <float>low[i], <float>high[i], <float>least, <float>greatest, <float>(greatest - least),
+                    <float *>scales + i, codes + i,
                 )
 
     def run(self, const uint8_t[::1] low, const uint8_t[::1] high not None, uint8_t[::1] scales, uint8_t[::1] codes) -> None:

@@ -55,6 +55,126 @@ cdef void set_dense_layout(layout_t *layout, const void *start, Py_ssize_t n, in
     layout.strides[0] = layout.item
 
 
+cdef void set_strided_layout(
+    layout_t *layout, const void *start, int rank, const cnp.npy_intp *shape, const cnp.npy_intp *strides, int bits,
+) noexcept nogil:
+    # Elements of whole bytes, aligned for their C type; axes of one element are left out.
+    cdef int axis
+    layout.start = <char *>start
+    layout.rank = 0
+    layout.item = bits // 8
+    layout.bits = bits
+    for axis in range(rank):
+        if shape[axis] != 1:
+            layout.shape[layout.rank] = shape[axis]
+            layout.strides[layout.rank] = strides[axis]
+            layout.rank += 1
+    finish_layout(layout)
+
+
+cdef void finish_layout(layout_t *layout) noexcept nogil:
+    # Give a layout an axis where it has none; see whether its elements follow each other.
+    cdef Py_ssize_t expected = layout.item
+    cdef int axis
+    if layout.rank == 0:
+        layout.rank, layout.shape[0], layout.strides[0] = 1, 1, layout.item
+    layout.dense = fits(layout.start, layout.bits)
+    for axis in range(layout.rank - 1, -1, -1):
+        if layout.shape[axis] != 1 and layout.strides[axis] != expected:
+            layout.dense = 0
+        expected *= layout.shape[axis]
+
+
+cdef void exchange_axes(layout_t *layout, int first, int second) noexcept nogil:
+    cdef Py_ssize_t length = layout.shape[first]
+    cdef Py_ssize_t step = layout.strides[first]
+    layout.shape[first], layout.strides[first] = layout.shape[second], layout.strides[second]
+    layout.shape[second], layout.strides[second] = length, step
+
+
+cdef inline bint axes_join(const layout_t *layout, int axis) noexcept nogil:
+    return layout.strides[axis] == layout.strides[axis + 1] * layout.shape[axis + 1]
+
+
+cdef void join_axes(layout_t *layout, int axis) noexcept nogil:
+    # Make one axis of one and the next.
+    cdef int other
+    layout.shape[axis] *= layout.shape[axis + 1]
+    layout.strides[axis] = layout.strides[axis + 1]
+    layout.rank -= 1
+    for other in range(axis + 1, layout.rank):
+        layout.shape[other] = layout.shape[other + 1]
+        layout.strides[other] = layout.strides[other + 1]
+
+
+cdef inline Py_ssize_t step_of(const layout_t *layout, int axis) noexcept nogil:
+    return layout.strides[axis] if layout.strides[axis] > 0 else -layout.strides[axis]
+
+
+cdef void merge_axes(layout_t *src, layout_t *dst, bint in_any_order) noexcept nogil:
+    # View two arrays of one shape with as few axes as their strides allow, in the order of dst's memory where the order
+    # of elements does not matter.
+    cdef int rank = 0
+    cdef int axis, other
+    for axis in range(dst.rank):
+        if dst.shape[axis] == 1:
+            continue
+        exchange_axes(src, rank, axis)
+        exchange_axes(dst, rank, axis)
+        other = rank
+        while in_any_order and other > 0 and step_of(dst, other) > step_of(dst, other - 1):
+            exchange_axes(src, other, other - 1)
+            exchange_axes(dst, other, other - 1)
+            other -= 1
+        rank += 1
+    src.rank = dst.rank = rank
+    for axis in range(rank - 2, -1, -1):
+        if axes_join(src, axis) and axes_join(dst, axis):
+            join_axes(src, axis)
+            join_axes(dst, axis)
+    finish_layout(src)
+    finish_layout(dst)
+
+
+cdef void join_all_axes(layout_t *layout) noexcept nogil:
+    # View an array with as few axes as its strides allow, its elements in their order.
+    cdef int axis
+    for axis in range(layout.rank - 2, -1, -1):
+        if axes_join(layout, axis):
+            join_axes(layout, axis)
+    finish_layout(layout)
+
+
+cdef void span_of(const layout_t *layout, const char **first, const char **end) noexcept nogil:
+    # The memory from the first byte of an array to its last.
+    cdef int axis
+    cdef Py_ssize_t reach
+    first[0] = layout.start
+    end[0] = layout.start + layout.item
+    for axis in range(layout.rank):
+        reach = layout.strides[axis] * (layout.shape[axis] - 1)
+        if reach < 0:
+            first[0] += reach
+        else:
+            end[0] += reach
+
+
+cdef bint are_clear(const layout_t *src, const layout_t *dst) noexcept nogil:
+    # Whether every element of dst has memory of its own, and shares none with src; False where it cannot be said.
+    # Axes of dst are in the order of its memory, but for those of one element.
+    cdef const char *first[2]
+    cdef const char *end[2]
+    cdef Py_ssize_t extent = dst.item
+    cdef int axis
+    for axis in range(dst.rank - 1, -1, -1):
+        if dst.shape[axis] > 1 and step_of(dst, axis) < extent:
+            return False
+        extent += step_of(dst, axis) * (dst.shape[axis] - 1)
+    span_of(src, &first[0], &end[0])
+    span_of(dst, &first[1], &end[1])
+    return first[0] >= end[1] or first[1] >= end[0]
+
+
 cdef Py_ssize_t size_of(const layout_t *layout) noexcept nogil:
     cdef Py_ssize_t n = 1
     cdef int axis
@@ -179,10 +299,11 @@ cdef void run_layouts(
         run_strided_chunk(steps, src, dst, start, min(size, n - start), n, operands)
 
 
-def run_strided(Program program not None, src, dst, Operands operands, int n_threads) -> None:
+def run_strided(Program program not None, src, dst, Operands operands, int n_threads) -> int:
     """Convert every element of `src` into `dst`, arrays of one shape and any strides, which must not overlap.
 
-    Where the program packs or unpacks, that side is a dense array of bytes.
+    Where the program packs or unpacks, that side is a dense array of bytes. Return how many axes the arrays have when
+    those that their strides allow are made one.
     """
     cdef Py_buffer src_view, dst_view
     cdef layout_t src_layout, dst_layout
@@ -205,11 +326,69 @@ def run_strided(Program program not None, src, dst, Operands operands, int n_thr
                 raise ValueError(f"`src` must hold {n} elements; got {src.shape[0]} bytes")
             if packed and 8 * dst_layout.item * size_of(&dst_layout) < n * steps.dst_bits:
                 raise ValueError(f"`dst` must hold {n} elements; got {dst.shape[0]} bytes")
-            if src_layout.rank == 0 or dst_layout.rank == 0 or not packed and src.shape != dst.shape:
+            if packed and not (src_layout.rank and dst_layout.rank) or not packed and src.shape != dst.shape:
                 raise ValueError(f"`src` and `dst` must have one shape and an axis; got {src.shape} and {dst.shape}")
             with nogil:
+                if not packed:
+                    merge_axes(&src_layout, &dst_layout, operands_view == NULL and not steps.is_random)
                 run_layouts(steps, &src_layout, &dst_layout, n, operands_view, n_threads)
+            return dst_layout.rank
         finally:
             PyBuffer_Release(&dst_view)
     finally:
         PyBuffer_Release(&src_view)
+
+
+def run_tensors(
+    Program program not None, size_t src, size_t dst, tuple shape not None, tuple src_steps not None,
+    tuple dst_steps not None, int n_threads,
+) -> bool:
+    """Convert elements at one address to another; the steps along the axes are in elements, which have whole bytes.
+
+    The caller answers for memory of that size. False, with nothing done, unless each element at `dst` has memory of its
+    own, apart from `src`.
+    """
+    cdef cnp.npy_intp lengths[MAX_RANK]
+    cdef cnp.npy_intp steps[2][MAX_RANK]
+    cdef layout_t src_layout, dst_layout
+    cdef int rank = len(shape)
+    cdef int axis
+    if not len(shape) == len(src_steps) == len(dst_steps) <= MAX_RANK:
+        raise ValueError(f"`shape` must have as many axes as the steps, {MAX_RANK} at most; got {shape}")
+    for axis in range(rank):
+        lengths[axis] = shape[axis]
+        steps[0][axis] = src_steps[axis] * (program.steps.src_bits // 8)
+        steps[1][axis] = dst_steps[axis] * (program.steps.dst_bits // 8)
+    set_strided_layout(&src_layout, <const void *>src, rank, lengths, steps[0], program.steps.src_bits)
+    set_strided_layout(&dst_layout, <const void *>dst, rank, lengths, steps[1], program.steps.dst_bits)
+    return run_strided_layouts(program, &src_layout, &dst_layout, n_threads)
+
+
+cdef bint run_arrays_strided(Program program, cnp.ndarray src, cnp.ndarray dst, int n_threads) except -1:
+    # Two arrays of one shape, aligned and in native byte order.
+    cdef layout_t src_layout, dst_layout
+    set_strided_layout(
+        &src_layout, cnp.PyArray_DATA(src), cnp.PyArray_NDIM(src), cnp.PyArray_DIMS(src), cnp.PyArray_STRIDES(src),
+        program.steps.src_bits)
+    set_strided_layout(
+        &dst_layout, cnp.PyArray_DATA(dst), cnp.PyArray_NDIM(dst), cnp.PyArray_DIMS(dst), cnp.PyArray_STRIDES(dst),
+        program.steps.dst_bits)
+    return run_strided_layouts(program, &src_layout, &dst_layout, n_threads)
+
+
+cdef bint run_strided_layouts(Program program, layout_t *src, layout_t *dst, int n_threads) except -1:
+    # A program that takes no scales; False, with nothing done, where elements of dst share memory, or might.
+    cdef const steps_t *steps = &program.steps
+    cdef Py_ssize_t n = size_of(dst)
+    if program.takes_scales or steps.is_random or not (
+        fits(src.start, steps.src_bits) and fits(dst.start, steps.dst_bits)
+    ):
+        return False
+    if n == 0:
+        return True
+    merge_axes(src, dst, True)
+    if not are_clear(src, dst):
+        return False
+    with nogil:
+        run_layouts(steps, src, dst, n, NULL, n_threads)
+    return True

@@ -22,8 +22,8 @@ from .scale_operands import scale_steps, zero_point_steps
 from .thread_count import PARALLEL_FROM, is_small, shared
 
 __all__ = [
-    "DEQUANTIZED", "QUANTIZED", "LinearKey", "address_of", "described", "is_name", "remember", "run_known",
-    "run_known_tensor",
+    "DEQUANTIZED", "QUANTIZED", "LinearKey", "address_of", "described", "is_name", "names_format", "remember",
+    "run_known", "run_known_tensor", "takes",
 ]  # fmt: skip
 
 QUANTIZED = _kernels.LinearCalls(CACHED)
@@ -65,17 +65,17 @@ def run_known_tensor(
     memory, factor, offset = address_of(x, tensor), address_of(scale, tensor), address_of(zero_point, tensor)
     if memory is None or factor is None or offset is None:
         return None
+    steps = None
     if out is None:
         same_shape = x.shape == call.shape
         result = torch.empty_like(x, dtype=call.dtype) if same_shape else x.new_empty(call.shape, dtype=call.dtype)
         target = result.data_ptr()
-    elif type(out) is tensor and out.dtype == call.dtype and out.shape == call.shape:
-        result, target = out, address_of(out, tensor)
+    elif takes(out, call.shape, call.dtype, tensor):
+        result, target = out, out.data_ptr()
+        steps = None if out.is_contiguous() else out.stride()
     else:
         return None
-    if target is None:
-        return None
-    operands = memory, factor, offset, scale, zero_point, target
+    operands = memory, factor, offset, scale, zero_point, target, steps
     if not (call.run_addresses(*operands, 1) if is_small(0) else shared(x.numel(), call.run_addresses, *operands)):
         return None
     if out is not None:
@@ -101,9 +101,32 @@ def address_of(operand: Any, tensor: Any) -> int | None:
     return address if address >= LOWEST else None
 
 
+def takes(out: Any, shape: tuple[int, ...], dtype: Any, tensor: Any) -> bool:
+    """Whether a torch tensor, of any strides, is memory of the host for a result of a shape and a dtype."""
+    try:
+        return (
+            type(out) is tensor and out.dtype == dtype and out.shape == shape and out.is_cpu
+            and not (out.requires_grad or out.is_neg() or out.is_nested) and out.data_ptr() >= LOWEST
+        )  # fmt: skip
+    except RuntimeError:  # what is sparse, or wraps another tensor, has no address
+        return False
+
+
+def names_format(option: object) -> bool:
+    """Whether an option is what names a format for all time, and equals no option that means something else.
+
+    So are names, formats and dtypes, but no numbers: one may equal another one of another type.
+    """
+    torch = sys.modules.get("torch")
+    return (
+        type(option) in (str, type) or isinstance(option, (Format, np.dtype))
+        or (torch is not None and isinstance(option, torch.dtype))
+    )  # fmt: skip
+
+
 def is_name(option: object) -> bool:
-    """Whether an option means the same for all time, and equals no option that means something else."""
-    return type(option) in (str, int, bool, tuple, type, type(None)) or isinstance(option, (Format, np.dtype))
+    """Whether an option means the same for all time, where its type is a part of the key."""
+    return type(option) in (int, bool, tuple, type(None)) or names_format(option)
 
 
 def remember(job: Job, key: LinearKey) -> None:
