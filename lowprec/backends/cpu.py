@@ -47,7 +47,7 @@ def reads(x: Any) -> bool:
 
 def accepts(job: Job) -> bool:
     """Whether the elements lie in host memory."""
-    if job.plan.rule is Rule.TEXT:
+    if job.plan.rule is Rule.TEXT or job.later_seed is not None:
         return False
     return type(job.x) is np.ndarray or (reads(job.x) and not any(map(is_traced, job.arrays)))
 

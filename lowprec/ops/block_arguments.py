@@ -15,7 +15,8 @@ from ..spec.arguments import as_flag, as_integer, shown
 from ..spec.float_mode import default_mode
 from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, Format, as_format
 from ..spec.packing import check_packable
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, RoundingOptions, Stream, check_stream
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, RoundingOptions, Stream
+from .seed_arguments import check_stream
 
 __all__ = [
     "BlockOptions", "block_axis", "check_global_scale", "check_results", "check_scale_shape", "check_scales",

@@ -17,8 +17,9 @@ from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opset_rules import NEWEST
 from ..spec.packing import check_packable
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments
 from .packed_arguments import check_packed, shape_of
+from .seed_arguments import rounding_arguments
 
 __all__ = ["decode", "encode", "pack", "unpack"]
 

@@ -17,10 +17,11 @@ from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opset_rules import NEWEST, version_of
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments
 from .dynamic_quantize import range_of
 from .packed_arguments import check_packed, shape_of
 from .scale_arguments import resolve_operands, scale_argument
+from .seed_arguments import rounding_arguments
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
 
