@@ -187,6 +187,7 @@ include "_native/run_program.pxi"
 
 
 include "_native/program.pxi"
+include "_native/strided_layouts.pxi"
 include "_native/strided.pxi"
 
 

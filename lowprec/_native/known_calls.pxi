@@ -9,6 +9,9 @@ cdef int64_t NUMBER = -2     # a Python float or int
 cdef int64_t DESCRIBED = -3  # by a tuple, which is a part of the key
 
 
+cdef object wide_integer = <object>cnp.PyArray_DescrFromType(cnp.NPY_INT64).typeobj
+
+
 cdef Py_ssize_t describe_option(option, int64_t *words) except -2:
     # Write what tells an option from every other one, its type included: the number of words; -1 if none can.
     cdef int overflow = 0
@@ -176,8 +179,12 @@ cdef class LinearCalls(KnownCalls):
 
 
 cdef inline object as_operand(operand):
-    # NumPy's scalars are 0-d arrays.
+    # NumPy's scalars are 0-d arrays; those of 64 bits, which no operand has, are numbers.
     if type(operand) is not cnp.ndarray and cnp.PyArray_CheckScalar(operand) and not cnp.PyArray_Check(operand):
+        if isinstance(operand, float):
+            return float(operand)
+        if type(operand) is wide_integer:
+            return int(operand)
         return cnp.PyArray_FROM_O(operand)
     return operand
 

@@ -108,7 +108,7 @@ def _is_known(job: Job) -> bool:
 def _remember(job: Job) -> bool:
     """Let `run_known` find what a job comes to; False where it knows, or cannot carry out such jobs."""
     x, key = job.x, job.key
-    names = key if isinstance(key, tuple) else (key,)
+    names = tuple(name for name in key if name is not None) if isinstance(key, tuple) else (key,)
     if not (isinstance(x, np.ndarray) or is_torch(x)) or not all(map(names_format, names)):
         return False
     if job.carrier is not None or _is_known(job):  # another carrier: the key says nothing of it

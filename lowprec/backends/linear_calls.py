@@ -131,6 +131,7 @@ def is_name(option: object) -> bool:
 
 def remember(job: Job, key: LinearKey) -> None:
     """Let `run_known` or `run_known_tensor` find what a job on a small array comes to."""
+    key = key._replace(scale=_plain(key.scale), zero_point=_plain(key.zero_point))
     calls, scale, zero_point, options = key
     x = job.x
     if is_torch(x):
@@ -143,11 +144,23 @@ def remember(job: Job, key: LinearKey) -> None:
         calls.remember(x, scale, zero_point, options, call)
 
 
+def _plain(operand: Any) -> Any:
+    """Return a scalar that the table of the calls takes for a Python number as that."""
+    return operand.item() if type(operand) in (np.float64, np.int64) else operand
+
+
+def _is_held(scalar: Any, job: Job, held: Any) -> bool:
+    """Whether an operand is no NumPy scalar, or one that is read as it is: no number, and beside a NumPy array."""
+    return not isinstance(scalar, np.generic) or (type(job.x) is np.ndarray and scalar.dtype == held.dtype)
+
+
 def _linear_call(job: Job, key: LinearKey) -> _kernels.LinearCall | None:
     plan, scales, n = job.plan, job.scales, math.prod(job.values_shape)
     assert scales is not None
     assert plan.scaling is not None
     if not 0 < n < PARALLEL_FROM or job.carrier is not None:
+        return None
+    if not (_is_held(key.scale, job, scales.scale) and _is_held(key.zero_point, job, scales.zero_point)):
         return None
     fmt, granularity = scales.format, scales.granularity
     spread = expanded(granularity, n, (None, None))[0]

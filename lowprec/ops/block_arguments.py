@@ -16,6 +16,7 @@ from ..spec.float_mode import default_mode
 from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, Format, as_format
 from ..spec.packing import check_packable
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, RoundingOptions, Stream
+from .scale_arguments import plain_operand
 from .seed_arguments import check_stream
 
 __all__ = [
@@ -84,7 +85,8 @@ def global_scale_argument(global_scale: Any, x: Any) -> Any:
     It must be positive and finite; what a traced or a lazy array or one on a device holds is not looked at.
     """
     xp = namespace(x)
-    if isinstance(global_scale, (int, float, np.floating)) and not isinstance(global_scale, bool):
+    global_scale = plain_operand(global_scale, None, "global_scale")
+    if isinstance(global_scale, (int, float)):
         rounded = _single(global_scale)
         _check_factor(rounded)
         return to_library(rounded.view(np.uint32), FLOAT32, x)

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import namespace
+from ..arrays.libraries import format_of, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
@@ -113,15 +113,15 @@ def encode(
 @eager
 def decode(
     codes: Any,
-    fmt: object,
     /,
+    source: object = None,
     *,
     to: object = "float32",
     packed: bool = False,
     shape: int | Sequence[int] | None = None,
     out: Any = None,
 ) -> Any:
-    """Return the values of codes: `cast` from `fmt`, whatever unsigned dtype carries them.
+    """Return the values of codes: `cast` from `source`, whatever unsigned dtype carries them.
 
     Every code has one value. NaN becomes the canonical NaN of `to`, with its sign (float8 FNUZ's NaN counts as
     negative); NaN, Inf, -0 and out-of-range values are converted as by `cast` by default. float32 holds every
@@ -130,10 +130,11 @@ def decode(
     Parameters
     ----------
     codes : array
-        Codes in the library's own dtype for `fmt` or in unsigned integers of the same width; upper bits beyond the
+        Codes in the library's own dtype for `source` or in unsigned integers of the same width; upper bits beyond the
         format's are ignored.
-    fmt : str, int, dtype or Format
-        The format of the codes.
+    source : str, int, dtype or Format, optional
+        The format of the codes; needed where packed, and where the dtype does not name it, as that of int8 and of
+        unsigned integers, which may hold codes of any format.
     to : str, int, dtype or Format
         The format of the values.
     packed : bool
@@ -154,7 +155,7 @@ def decode(
     TypeError
         If `codes` is no array.
     ValueError
-        If a parameter is out of its range, or `codes` do not fit `fmt` or `shape`.
+        If a parameter is out of its range, or `codes` do not fit `source` or `shape`.
 
     Notes
     -----
@@ -168,35 +169,48 @@ def decode(
     [0.5, -6.0, 1.5]
     >>> lp.decode(np.array([241, 3], np.uint8), "float4_e2m1fn", packed=True, shape=3).tolist()
     [0.5, -6.0, 1.5]
+    >>> lp.decode(lp.cast(np.array([0.3, 1000.0], np.float32), "float8_e4m3fn")).tolist()
+    [0.3125, 448.0]
     """
-    usual, in_numpy, key = packed is False and shape is None, type(codes) is ndarray, ("decode", fmt, to)
+    usual, in_numpy, key = packed is False and shape is None, type(codes) is ndarray, ("decode", source, to)
     if usual and (in_numpy or not transformed()) and (result := run_known(codes, key, out)) is not None:
         return result
     if not in_numpy and dispatched(codes, out):
         from . import torch_traced
 
-        return torch_traced.decode(codes, fmt, to=to, packed=packed, shape=shape, out=out)
+        return torch_traced.decode(codes, _source_of(codes, source, packed), to=to, packed=packed, shape=shape, out=out)
     namespace(codes, "codes")
-    source = as_format(fmt)
+    held = as_format(_source_of(codes, source, packed), parameter="source")
     if not as_flag(packed, "packed"):
         if shape is not None:
             raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
-        plan = resolve(codes, source, to, DECODE)
+        plan = resolve(codes, held, to, DECODE)
         return dispatch(Job(codes, plan, out=out, key=key if usual else None))
     lengths = shape_of(shape)
-    check_packed(codes, source, lengths, "codes")
-    return dispatch(Job(codes, resolve_unpacked(source, to, DECODE), shape=lengths, out=out))
+    check_packed(codes, held, lengths, "codes", "source")
+    return dispatch(Job(codes, resolve_unpacked(held, to, DECODE), shape=lengths, out=out))
 
 
-def pack(x: Any, fmt: object, /) -> Any:
+def _source_of(codes: Any, source: object, packed: object = False) -> object:
+    """Return what names the format of codes: their dtype where the caller names none and it may hold no others."""
+    if source is not None:
+        return source
+    fmt = None if packed else format_of(codes.dtype, names=("codes", "source"))
+    if fmt is None or (fmt.is_integer and fmt.bits >= 8 and (not fmt.signed or fmt.bits == 8)):
+        what = "packed codes" if fmt is None else f"the codes, which {codes.dtype} does not name"
+        raise ValueError(f"`source` must be the format of {what}; got None")
+    return fmt
+
+
+def pack(x: Any, /, source: object = None) -> Any:
     """Pack 2-, 4- or 6-bit codes into bytes, in the order of ONNX's raw_data.
 
     Parameters
     ----------
     x : array
-        Codes of `fmt`, in the library's own dtype for it or in uint8 (int8 for signed integers), any shape.
-    fmt : str, int, dtype or Format
-        A 2-, 4- or 6-bit format.
+        Codes of `source`, in the library's own dtype for it or in uint8 (int8 for signed integers), any shape.
+    source : str, int, dtype or Format, optional
+        A 2-, 4- or 6-bit format; needed where the dtype does not name it, as that of int8 and of uint8.
 
     Returns
     -------
@@ -208,7 +222,7 @@ def pack(x: Any, fmt: object, /) -> Any:
     TypeError
         If `x` is no array.
     ValueError
-        If `fmt` has another width, or `x` another dtype.
+        If `source` has another width, or `x` another dtype.
 
     Notes
     -----
@@ -220,14 +234,17 @@ def pack(x: Any, fmt: object, /) -> Any:
     >>> import lowprec as lp
     >>> lp.pack(np.array([1, 2, 3], np.uint8), "uint4").tolist()
     [33, 3]
+    >>> lp.pack(lp.cast(np.array([1, -6, 3], np.float32), "float4_e2m1fn")).tolist()
+    [242, 5]
     """
     if type(x) is not ndarray and dispatched(x):
         from . import torch_traced
 
-        return torch_traced.encode(x, fmt, source=fmt, packed=True)
+        named = _source_of(x, source)
+        return torch_traced.encode(x, named, source=named, packed=True, parameter="source")
     namespace(x)
-    row = as_format(fmt)
-    check_packable(row, "fmt")
+    row = as_format(_source_of(x, source), parameter="source")
+    check_packable(row, "source")
     return dispatch(Job(x, resolve(x, row, row, PACK), codes=True, packed=True))
 
 

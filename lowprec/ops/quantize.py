@@ -64,9 +64,11 @@ def quantize_linear(
     scale : array or number
         float32, float16, bfloat16, int32 or float8_e8m0fnu, in the library and on the device of `x`. One element: per
         tensor. 1-D, as long as the quantization axis: per axis. With `block_size`: the shape of `x`, each axis divided
-        by its block size and rounded up. A Python number is rounded to the type of `x` (to float32 for int32).
+        by its block size and rounded up. A Python number is rounded to the type of `x` (to float32 for int32), and so
+        is a NumPy scalar of another type than those; one of those is an array.
     zero_point : array or number, optional
-        The shape of `scale`; its dtype is that of the result. 0 for float8. A Python number serves all scales.
+        The shape of `scale`; its dtype is that of the result. 0 for float8. A Python number serves all scales, and so
+        does a NumPy scalar of a type that no result has, int64 say.
     source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes: bfloat16 in uint16.
     scale_format : str, int, dtype or Format, optional
@@ -247,7 +249,7 @@ def dequantize_linear(
         check_packed(x, as_format(source, parameter="source"), lengths, "x", "source")
     elif shape is not None:
         raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
-    factor, named = scale_argument(scale, x, source, scale_format)
+    factor, named = scale_argument(scale, x, source, scale_format, DEQUANTIZE)
     options = QuantizeOptions(axis, block_size, output_dtype, None, True, lengths is not None, opset, source, named)
     plan, scales = resolve_operands(DEQUANTIZE, x, factor, zero_point, options, lengths)
     key = LinearKey(DEQUANTIZED, scale, zero_point, given)

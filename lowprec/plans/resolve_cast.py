@@ -34,8 +34,8 @@ TEXT = NUMBERS | {Kind.STRING}
 CAST = EntryPoint("x", "source", "to", kinds=TEXT)
 CAST_LIKE = EntryPoint("x", "source", "like", "CastLike", TEXT)
 ENCODE = EntryPoint("x", "source", "fmt")
-DECODE = EntryPoint("codes", "fmt", "to")
-PACK = EntryPoint("x", "fmt", "fmt", moves_bits=True)
+DECODE = EntryPoint("codes", "source", "to")
+PACK = EntryPoint("x", "source", "source", moves_bits=True)
 UNPACK = EntryPoint("packed", "fmt", "fmt", moves_bits=True)
 
 

@@ -112,7 +112,7 @@ def test_packing(bits: int) -> None:
         assert np.array_equal(lp.unpack(lp.pack(codes, fmt), fmt, codes.size), codes)
         assert lp.encode(np.ones(8, np.float32), fmt, packed=True).size == bits
         return
-    message = f"`fmt` must be a 2-, 4- or 6-bit format to be packed; got binary{bits}p2sf of {bits} bits"
+    message = f"`(source|fmt)` must be a 2-, 4- or 6-bit format to be packed; got binary{bits}p2sf of {bits} bits"
     with pytest.raises(ValueError, match=message):
         lp.pack(codes, fmt)
     with pytest.raises(ValueError, match=message):
