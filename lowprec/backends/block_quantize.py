@@ -127,7 +127,7 @@ def _one_result(x: _Array, *operands: _Array, job: BlockJob, number: int, dtype:
     """Return a result of a job whose array, global scale and seed are there now, as far as they were traced."""
     stream = job.stream
     if stream is not None and isinstance(stream.seed, LaterSeed):
-        *operands, seed = operands  # type: ignore[assignment]
+        *operands, seed = operands
         stream = make_stream(seed_number(seed), stream.offset)
     factor = operands[0] if operands else None
     host = _host_job(job._replace(x=np.asarray(x), global_scale=factor, stream=stream))
@@ -138,7 +138,7 @@ def _run_traced(job: BlockJob) -> tuple[Any, ...]:
     """Leave a job to the moment when the traced computation runs: a call back for each result."""
     arrays, stream = [job.x] if job.global_scale is None else [job.x, job.global_scale], job.stream
     if stream is not None and isinstance(stream.seed, LaterSeed):
-        arrays, stream = [*arrays, stream.seed.array], stream._replace(seed=LaterSeed(None))  # type: ignore[arg-type]
+        arrays, stream = [*arrays, stream.seed.array], stream._replace(seed=LaterSeed(None))
     bare = job._replace(x=None, global_scale=None, stream=stream)
     return tuple(
         call_back(partial(_one_result, job=bare, number=number, dtype=dtype), shape, dtype, *arrays, elementwise=False)

@@ -143,7 +143,7 @@ def largest_codes(rows: _Array, fmt: Format, block: int) -> _Array:
     numpy.ndarray
         Codes without their sign: a row to each row, a column to each block.
     """
-    _, high = _find(rows, fmt, Step(*rows.shape, 1, block), fmt.magnitude_mask, both=False)
+    _, high = _find(rows, fmt, Step(len(rows), rows.shape[1], 1, block), fmt.magnitude_mask, both=False)
     return high.reshape(len(rows), -1)
 
 

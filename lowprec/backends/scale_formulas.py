@@ -26,8 +26,8 @@ _BYTE = np.dtype(np.uint8)
 def symmetric_formula(to: Format, fmt: Format, rule: str = "floor") -> _kernels.ScaleFormula:
     """Return the formula of a scale in a format for the largest magnitude of what `to` will hold."""
     if fmt.has_zero:
-        ends = {"least": fmt.smallest_subnormal, "greatest": float(fmt.max)}
-        return _kernels.ScaleFormula("symmetric", most=float(to.max), **ends)
+        least, greatest = fmt.smallest_subnormal, float(fmt.max)
+        return _kernels.ScaleFormula("symmetric", most=float(to.max), least=least, greatest=greatest)
     addend, emax = rule_addend(to, rule)
     return _kernels.ScaleFormula("power", greatest=fmt.max_code, addend=addend, offset=1023 + emax - fmt.bias)
 
@@ -56,7 +56,7 @@ def _bytes(x: _Array) -> _Array:
 def symmetric_scales(largest: Any, to: Format, fmt: Format) -> _Array:
     """Return the scales of largest magnitudes before they are rounded to their format, in float64."""
     largest = _doubles(largest)
-    scales = np.empty_like(largest)
+    scales = np.empty(largest.shape)
     symmetric_formula(to, fmt).run(None, _bytes(largest), _bytes(scales), None)
     return scales
 

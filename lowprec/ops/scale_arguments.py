@@ -37,9 +37,9 @@ def _number_of(scalar: np.generic) -> Any:
     """Return a NumPy scalar as a Python number; itself where it is none."""
     fmt = _stored(scalar, None)
     if isinstance(scalar, np.integer) or (fmt is not None and fmt.is_integer):
-        return int(scalar)  # type: ignore[call-overload]  # not every scalar has one
+        return int(scalar)
     if isinstance(scalar, np.floating) or (fmt is not None and fmt.is_float):
-        return float(scalar)  # type: ignore[arg-type]
+        return float(scalar)
     return scalar
 
 

@@ -98,7 +98,7 @@ def cast_like(x: Any, like: Any, *, source: object = None, out: Any = None, **op
 
 
 def encode(
-    x: Any, fmt: object, *, source: object = None, out: Any = None, parameter: str = "fmt", **options: Any
+    x: Any, fmt: object, *, source: object = None, out: Any = None, parameter: Any = "fmt", **options: Any
 ) -> Any:
     """Call the operator for `lowprec.encode` and `lowprec.pack`."""
     to_torch_rules(options)
