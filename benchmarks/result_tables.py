@@ -78,6 +78,7 @@ def run_table(run: dict[str, Any]) -> str:
         f"Targets missed: {sum(MISSED in text for text in lines)} rows of {len(lines)}.",
         fresh_table(run["fresh"]) if run.get("fresh") else "",
         small_table(run["small calls"]) if run.get("small calls") else "",
+        small_scales_table(run["small scales"]) if run.get("small scales") else "",
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -100,6 +101,15 @@ def small_table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         cells = (f"{row['microseconds'][name]:.2f}" for name in names)
         lines.append(f"| {row['elements']} elements | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def small_scales_table(rows: list[dict[str, Any]]) -> str:
+    """Return what scales and blocks of few elements cost."""
+    names = list(rows[0]["microseconds"])
+    lines = [f"| 16 float32 elements, µs a call | {' | '.join(names)} |", "| --- |" + " ---: |" * len(names)]
+    for row in rows:
+        lines.append(f"| {row['call']} | {' | '.join(f'{time:.2f}' for time in row['microseconds'].values())} |")
     return "\n".join(lines)
 
 

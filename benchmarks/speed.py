@@ -135,6 +135,33 @@ def small_calls() -> list[dict[str, Any]]:
     return rows
 
 
+def small_scales() -> list[dict[str, Any]]:
+    """Print microseconds that scales and blocks of 16 float32 elements take, of NumPy arrays and of torch tensors."""
+    lp.set_num_threads(None)
+    x = random_input(lp.formats["float32"], 16).reshape(4, 4)
+    wanted: dict[str, Callable[[Any], Any]] = {
+        "absmax_scale": lambda x: lp.absmax_scale(x, "int8"),
+        "absmax_scale, axis": lambda x: lp.absmax_scale(x, "int8", axis=0),
+        "absmax_scale, blocks": lambda x: lp.absmax_scale(x, "int8", axis=1, block_size=2),
+        "absmax_scale, blocks, float8_e8m0fnu": lambda x: lp.absmax_scale(
+            x, "float4_e2m1fn", axis=1, block_size=2, scale_format="float8_e8m0fnu"
+        ),
+        "minmax_scale": lambda x: lp.minmax_scale(x, "uint8"),
+        "mx_quantize": lp.mx_quantize,
+        "nvfp4_quantize": lp.nvfp4_quantize,
+    }
+    rows = []
+    for name, call in wanted.items():
+        arrays = {"NumPy": x} | ({"torch": sys.modules["torch"].from_numpy(x)} if "torch" in sys.modules else {})
+        times = {
+            library: min(timeit.repeat(partial(call, one), number=1000, repeat=20)) * 1000
+            for library, one in arrays.items()
+        }
+        rows.append({"call": name, "microseconds": {library: round(time_, 3) for library, time_ in times.items()}})
+    print(f"\n{result_tables.small_scales_table(rows)}")
+    return rows
+
+
 def parsed() -> argparse.Namespace:
     """Return the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -183,8 +210,8 @@ def main() -> None:
             print(results.described(run))
             run["rows"] = table(roof, n, options)
             if not options.only:
-                kind, measured = ("fresh", fresh(roof, n)) if n >= LARGE else ("small calls", small_calls())
-                run[kind] = measured
+                more = {"fresh": fresh(roof, n)} if n >= LARGE else {}
+                run |= more or {"small calls": small_calls(), "small scales": small_scales()}
             if options.store:
                 print(f"\nstored: {results.store(run).relative_to(results.FOLDER.parent.parent)}")
 

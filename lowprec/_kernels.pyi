@@ -143,22 +143,83 @@ class LinearCall:
         scale_number: Any,
         zero_number: Any,
         result: int,
+        steps: tuple[int, ...] | None,
         n_threads: int,
     ) -> bool: ...
 
 @disjoint_base
-class LinearCalls:
+class KnownCalls:
     def __init__(self, most: int) -> None: ...
     def __len__(self) -> int: ...
     def clear(self) -> None: ...
     def knows(self, x: Any, scale: Any, zero_point: Any, options: tuple[Any, ...]) -> bool: ...
-    def remember(self, x: Any, scale: Any, zero_point: Any, options: tuple[Any, ...], call: LinearCall) -> None: ...
-    def find(self, x: Any, scale: Any, zero_point: Any, options: tuple[Any, ...]) -> LinearCall | None: ...
+    def remember(self, x: Any, scale: Any, zero_point: Any, options: tuple[Any, ...], call: Any) -> None: ...
+    def find(self, x: Any, scale: Any, zero_point: Any, options: tuple[Any, ...]) -> Any: ...
+
+@disjoint_base
+class LinearCalls(KnownCalls):
     def run(self, x: Any, scale: Any, zero_point: Any, out: Any, options: tuple[Any, ...], n_threads: int) -> Any: ...
+
+@disjoint_base
+class ScaleFormula:
+    def __init__(
+        self,
+        kind: str,
+        *,
+        most: float = 1,
+        least: float = 0,
+        greatest: float = 0,
+        addend: int = 0,
+        offset: int = 0,
+    ) -> None: ...
+    def run(self, low: Any, high: Any, scales: Any, codes: Any) -> None: ...
+
+@disjoint_base
+class ArrayCall:
+    results: tuple[tuple[tuple[int, ...], Any], ...]
+    def __init__(self, results: tuple[tuple[tuple[int, ...], Any], ...]) -> None: ...
+    def run(self, x: Any, factor: Any) -> tuple[Any, ...] | None: ...
+    def run_addresses(self, x: int, factor: int, number: Any, results: tuple[int, ...]) -> bool: ...
+
+@disjoint_base
+class ScaleCall(ArrayCall):
+    def __init__(
+        self,
+        results: tuple[tuple[tuple[int, ...], Any], ...],
+        formula: ScaleFormula,
+        load: Program,
+        store: Program | None,
+        code: tuple[int, int, int],
+        both: bool,
+        steps: tuple[tuple[int, int, int, int], ...],
+        narrow: tuple[int, int],
+    ) -> None: ...
+
+@disjoint_base
+class BlockCall(ArrayCall):
+    def __init__(
+        self,
+        results: tuple[tuple[tuple[int, ...], Any], ...],
+        program: BlockProgram,
+        load: Program | None,
+        spread: tuple[int, int, int, int],
+        formula: ScaleFormula | None,
+        single: Program,
+        code: tuple[int, int, int],
+    ) -> None: ...
 
 def run(program: Program, src: Any, dst: Any, n: int, operands: Operands | None, n_threads: int) -> None: ...
 def run_arrays(program: Program, src: Any, dst: Any, n: int, operands: Operands | None, n_threads: int) -> bool: ...
 def run_same_shape(program: Program, x: Any, dtype: Any, out: Any, n_threads: int) -> Any: ...
 def random_numbers(seed: int, offset: int, bits: int, out: Any) -> None: ...
 def run_addresses(program: Program, src: int, dst: int, n: int, n_threads: int) -> None: ...
-def run_strided(program: Program, src: Any, dst: Any, operands: Operands | None, n_threads: int) -> None: ...
+def run_strided(program: Program, src: Any, dst: Any, operands: Operands | None, n_threads: int) -> int: ...
+def run_tensors(
+    program: Program,
+    src: int,
+    dst: int,
+    shape: tuple[int, ...],
+    src_steps: tuple[int, ...],
+    dst_steps: tuple[int, ...],
+    n_threads: int,
+) -> bool: ...

@@ -187,6 +187,7 @@ include "_native/run_program.pxi"
 
 
 include "_native/program.pxi"
+include "_native/strided_layouts.pxi"
 include "_native/strided.pxi"
 
 
@@ -248,9 +249,10 @@ def run_arrays(
 
 
 def run_same_shape(Program program not None, cnp.ndarray x, cnp.dtype dtype, out, int n_threads) -> object:
-    """Convert a dense NumPy array to one of the same shape, `out` or a new one, and return that.
+    """Convert a NumPy array to one of the same shape, `out` of any strides or a new one, and return that.
 
-    None, with nothing done, where `run_arrays` would not, or where `out` is not of that shape and dtype.
+    None, with nothing done, where `run_arrays` would not, or `out` is not of that shape and dtype, or may share memory
+    with itself or with `x`; a new array is made for a dense one alone.
     """
     cdef cnp.ndarray result
     cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
@@ -267,6 +269,11 @@ def run_same_shape(Program program not None, cnp.ndarray x, cnp.dtype dtype, out
                 return None
         if result.dtype != dtype:
             return None
+        if (
+            not (cnp.PyArray_ISCARRAY_RO(x) and cnp.PyArray_ISCARRAY(result))
+            and cnp.PyArray_ISBEHAVED_RO(x) and cnp.PyArray_ISBEHAVED(result)
+        ):
+            return result if run_arrays_strided(program, x, result, n_threads) else None
     else:
         return None
     return result if run_arrays(program, x, result, n, None, n_threads) else None
@@ -277,6 +284,8 @@ include "_native/known_calls.pxi"
 include "_native/error_stats.pxi"
 include "_native/scaled_stats.pxi"
 include "_native/ranges.pxi"
+include "_native/scale_formulas.pxi"
 include "_native/ggml_blocks.pxi"
 include "_native/block_quantize.pxi"
+include "_native/array_calls.pxi"
 include "_native/random_numbers.pxi"

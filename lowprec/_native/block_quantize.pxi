@@ -238,29 +238,23 @@ cdef void quantize_strip(
         write_codes(job, x, tiles.reciprocal, here * job.inner + column, width, clears, tiles)
 
 
-def quantize_blocks(
-    BlockProgram program not None, Program load, const uint8_t[::1] src not None, uint8_t[::1] elements not None,
-    uint8_t[::1] scales not None, Py_ssize_t outer, Py_ssize_t length, Py_ssize_t inner, Py_ssize_t block,
-    float global_scale, uint64_t seed, uint64_t offset, int n_threads,
-) -> None:
-    """Write the elements and the scales of dense values of shape (outer, length, inner), blocks along the middle axis.
-
-    `load` makes float32 values, None where they are. Packed elements must begin with a byte wherever a row of blocks
-    does; a global scale concerns scales that are quotients.
-    """
+cdef int quantize_memory(
+    BlockProgram program, Program load, const uint8_t *src, Py_ssize_t src_size, uint8_t *elements,
+    Py_ssize_t elements_size, uint8_t *scales, Py_ssize_t scales_size, Py_ssize_t outer, Py_ssize_t length,
+    Py_ssize_t inner, Py_ssize_t block, float global_scale, stream_t stream, int n_threads,
+) except -1:
     cdef block_steps_t steps = program.steps
     cdef block_job_t job
     cdef lp_mode mode
     cdef Py_ssize_t blocks, parts, part, step, strips
     if min(outer, length, inner, block) < 1:
         raise ValueError("a shape and a block must have positive lengths")
-    check_load(load, outer * length * inner, src.shape[0])
+    check_load(load, outer * length * inner, src_size)
     blocks = (length + block - 1) // block
     if inner == 1 and length % block == 0:
         outer, length, blocks = 1, outer * length, outer * blocks
-    if scales.shape[0] != outer * blocks * inner or \
-            elements.shape[0] != (outer * length * inner * steps.bits + 7) // 8:
-        raise ValueError(f"`elements` and `scales` must fit; got {elements.shape[0]} and {scales.shape[0]} bytes")
+    if scales_size != outer * blocks * inner or elements_size != (outer * length * inner * steps.bits + 7) // 8:
+        raise ValueError(f"`elements` and `scales` must fit; got {elements_size} and {scales_size} bytes")
     whole = inner % steps.group == 0 if inner > 1 else (
         (outer == 1 or length % steps.group == 0) and (block % steps.group == 0 or block * steps.group <= TILE))
     if not whole:
@@ -268,9 +262,9 @@ def quantize_blocks(
     steps.params.global_scale = global_scale
     job.steps = &steps
     job.load = NULL if load is None else &load.steps
-    job.src, job.elements, job.scales = &src[0], &elements[0], &scales[0]
+    job.src, job.elements, job.scales = src, elements, scales
     job.length, job.inner, job.block, job.blocks = length, inner, block, blocks
-    job.stream = stream_t(seed, offset)
+    job.stream = stream
     if inner == 1:
         step = max(<Py_ssize_t>1, CHUNK // block) // steps.group * steps.group
         step = max(<Py_ssize_t>steps.group, step)
@@ -288,3 +282,21 @@ def quantize_blocks(
                 mode = lp_mode_enter()
                 quantize_strip(&job, part // strips // blocks, part // strips % blocks, part % strips * STRIP)
                 lp_mode_leave(mode)
+    return 0
+
+
+def quantize_blocks(
+    BlockProgram program not None, Program load, const uint8_t[::1] src not None, uint8_t[::1] elements not None,
+    uint8_t[::1] scales not None, Py_ssize_t outer, Py_ssize_t length, Py_ssize_t inner, Py_ssize_t block,
+    float global_scale, uint64_t seed, uint64_t offset, int n_threads,
+) -> None:
+    """Write the elements and the scales of dense values of shape (outer, length, inner), blocks along the middle axis.
+
+    `load` makes float32 values, None where they are. Packed elements must begin with a byte wherever a row of blocks
+    does; a global scale concerns scales that are quotients.
+    """
+    quantize_memory(
+        program, load, &src[0] if src.shape[0] else NULL, src.shape[0], &elements[0] if elements.shape[0] else NULL,
+        elements.shape[0], &scales[0] if scales.shape[0] else NULL, scales.shape[0], outer, length, inner, block,
+        global_scale, stream_t(seed, offset), n_threads,
+    )

@@ -1,4 +1,4 @@
-# Calls of the linear operators that came before: from the arguments to what they come to, by one look-up.
+# Calls that came before: from the arguments to what they come to, by one look-up.
 
 cdef enum:
     KEY_OPTIONS = 16  # words of the options of a call
@@ -7,6 +7,9 @@ cdef enum:
 cdef int64_t NO_OPERAND = -1
 cdef int64_t NUMBER = -2     # a Python float or int
 cdef int64_t DESCRIBED = -3  # by a tuple, which is a part of the key
+
+
+cdef object wide_integer = <object>cnp.PyArray_DescrFromType(cnp.NPY_INT64).typeobj
 
 
 cdef Py_ssize_t describe_option(option, int64_t *words) except -2:
@@ -80,8 +83,8 @@ cdef object key_of(x, scale, zero_point, tuple options):
     return content if objects is None else (content, objects)
 
 
-cdef class LinearCalls:
-    """The calls of one linear operator that came before, on NumPy arrays or on arrays described by dtype and shape.
+cdef class KnownCalls:
+    """The calls of one function that came before, on NumPy arrays or on arrays described by dtype and shape.
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ cdef class LinearCalls:
         key = key_of(x, as_operand(scale), as_operand(zero_point), options)
         return key is None or key in self.known
 
-    def remember(self, x, scale, zero_point, tuple options not None, LinearCall call not None) -> None:
+    def remember(self, x, scale, zero_point, tuple options not None, call not None) -> None:
         """Keep what a call comes to. Options are None, int, bool, tuples of int, or names, which equal no number."""
         key = key_of(x, as_operand(scale), as_operand(zero_point), options)
         if key is None:
@@ -117,21 +120,28 @@ cdef class LinearCalls:
             self.known.clear()
         self.known[key] = call
 
-    def find(self, x, scale, zero_point, tuple options not None) -> LinearCall | None:
-        """Return a call that came before, of arrays as the keys describe them."""
+    def find(self, x, scale, zero_point, tuple options not None) -> object:
+        """Return what a call that came before comes to, of arrays as the keys describe them; None for other calls."""
         try:
-            return self.known.get(key_of(x, scale, zero_point, options))
-        except TypeError:
+            return self.known.get(key_of(x, as_operand(scale), as_operand(zero_point), options))
+        except TypeError:  # what cannot be a key is named by the checks
             return None
+
+
+cdef class LinearCalls(KnownCalls):
+    """The calls of one linear operator that came before."""
 
     def run(self, x, scale, zero_point, out, tuple options not None, int n_threads) -> object:
         """Carry out a call that came before, into `out` or a new array; return that.
 
-        None, with nothing done, where none was remembered, an array is not dense in C order and in native byte order,
-        or the call needs checks that raise errors.
+        None, with nothing done, where none was remembered, an array is not dense in C order and in native byte order
+        (`out`, whose elements must follow each other in the order of C, may have steps), or the call needs checks that
+        raise errors.
         """
         cdef LinearCall call
         cdef cnp.ndarray result
+        cdef layout_t layout
+        cdef layout_t *strided = NULL
         cdef const char *scale_memory = NULL
         cdef const char *zero_memory = NULL
         scale, zero_point = as_operand(scale), as_operand(zero_point)
@@ -155,26 +165,33 @@ cdef class LinearCalls:
             result = new_array(len(call.shape), call.lengths, call.dtype, 0)
         elif type(out) is cnp.ndarray and takes_result(out, call):
             result = out
+            if not cnp.PyArray_ISCARRAY(result):
+                call.lay_out(&layout, cnp.PyArray_DATA(result), cnp.PyArray_STRIDES(result))
+                strided = &layout
         else:
             return None
         if call.carry_out(
             cnp.PyArray_BYTES(<cnp.ndarray>x), scale_memory, zero_memory, scale, zero_point,
-            cnp.PyArray_BYTES(result), n_threads,
+            cnp.PyArray_BYTES(result), strided, n_threads,
         ):
             return result
         return None
 
 
 cdef inline object as_operand(operand):
-    # NumPy's scalars are 0-d arrays.
+    # NumPy's scalars are 0-d arrays; those of 64 bits, which no operand has, are numbers.
     if type(operand) is not cnp.ndarray and cnp.PyArray_CheckScalar(operand) and not cnp.PyArray_Check(operand):
+        if isinstance(operand, float):
+            return float(operand)
+        if type(operand) is wide_integer:
+            return int(operand)
         return cnp.PyArray_FROM_O(operand)
     return operand
 
 
 cdef inline bint takes_result(cnp.ndarray out, LinearCall call):
     cdef int axis
-    if not cnp.PyArray_ISCARRAY(out) or cnp.PyArray_NDIM(out) != len(call.shape):
+    if not cnp.PyArray_ISBEHAVED(out) or cnp.PyArray_NDIM(out) != len(call.shape):
         return False
     if cnp.PyArray_TYPE(out) != (<cnp.dtype>call.dtype).type_num:
         return False

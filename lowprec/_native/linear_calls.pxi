@@ -74,10 +74,11 @@ cdef class LinearCall:
 
     cdef int carry_out(
         self, const char *x, const char *scale, const char *zero, scale_number, zero_number, char *result,
-        int n_threads,
+        layout_t *strided, int n_threads,
     ) except -1:
-        # On memory, or on numbers in its place. 0, with nothing done, where the general way has to be taken: the result
-        # overlaps what is read, zero points are not 0 that can but be 0, or a number is out of range.
+        # On memory, or on numbers in its place; into dense memory or, where `strided` is not NULL, into that. 0, with
+        # nothing done, where the general way has to be taken: the result overlaps what is read, zero points are not 0
+        # that can but be 0, or a number is out of range.
         cdef double factor
         cdef int32_t offset
         cdef Py_ssize_t zero_count = self.count
@@ -85,7 +86,10 @@ cdef class LinearCall:
         cdef object scale_holder, zero_holder
         cdef uint64_t room[4]
         cdef const steps_t *steps = &self.program.steps
-        cdef Py_ssize_t size = bytes_of(self.n, steps.dst_bits)
+        cdef const char *first = result
+        cdef const char *end = result + bytes_of(self.n, steps.dst_bits)
+        cdef Py_ssize_t size
+        cdef layout_t dense
         cdef Py_ssize_t repeat = self.repeat
         if scale == NULL:
             if type(scale_number) is int and not -LARGEST_INT <= scale_number <= LARGEST_INT:
@@ -98,10 +102,19 @@ cdef class LinearCall:
             offset = zero_number
             zero = <const char *>&offset
             zero_count = 1
+        set_dense_layout(&dense, x, self.n, steps.src_bits)
+        if strided != NULL:
+            if not fits(strided.start, steps.dst_bits):
+                return 0
+            join_all_axes(strided)
+            if steps.dst_bits < 8 or not are_clear(&dense, strided):
+                return 0
+            span_of(strided, &first, &end)
+        size = end - first
         if not (
-            are_apart(result, size, x, bytes_of(self.n, steps.src_bits))
-            and are_apart(result, size, scale, bytes_of(self.count, self.scale_bits))
-            and (zero == NULL or are_apart(result, size, zero, bytes_of(zero_count, self.zero_bits)))
+            are_apart(first, size, x, bytes_of(self.n, steps.src_bits))
+            and are_apart(first, size, scale, bytes_of(self.count, self.scale_bits))
+            and (zero == NULL or are_apart(first, size, zero, bytes_of(zero_count, self.zero_bits)))
         ):
             return 0
         if zero != NULL and (self.skips_zeros or self.zero_steps is None):
@@ -124,20 +137,39 @@ cdef class LinearCall:
                 zero_holder = spread_operand(&zero, 4, zero_count, repeat, operands.count // (zero_count * repeat))
         operands.view.scale = scale
         operands.view.zero = zero
-        run_dense(self.program, <const uint8_t *>x, <uint8_t *>result, self.n, operands, n_threads)
+        if strided == NULL:
+            run_dense(self.program, <const uint8_t *>x, <uint8_t *>result, self.n, operands, n_threads)
+            return 1
+        check_operands(self.program, operands)
+        if self.program.takes_reciprocals:
+            operands.compute_reciprocals(self.n)
+        with nogil:
+            run_layouts(steps, &dense, strided, self.n, &operands.view, n_threads)
         return 1
 
     def run_addresses(
-        self, size_t x, size_t scale, size_t zero_point, scale_number, zero_number, size_t result, int n_threads,
+        self, size_t x, size_t scale, size_t zero_point, scale_number, zero_number, size_t result, tuple steps,
+        int n_threads,
     ) -> bool:
         """Run the call on memory, for the sizes of which the caller answers, or on numbers where the address is 0.
 
-        False, with nothing done, where `LinearCalls.run` would return None.
+        `steps` are those along the axes of the result, in elements, or None where it is dense. False, with nothing
+        done, where `LinearCalls.run` would return None.
         """
+        cdef layout_t layout
+        cdef cnp.npy_intp strides[KEY_RANK]
+        cdef int axis
+        if steps is not None:
+            for axis in range(len(self.shape)):
+                strides[axis] = steps[axis] * (self.program.steps.dst_bits // 8)
+            self.lay_out(&layout, <void *>result, strides)
         return self.carry_out(
             <const char *>x, <const char *>scale, <const char *>zero_point, scale_number, zero_number, <char *>result,
-            n_threads,
+            NULL if steps is None else &layout, n_threads,
         ) == 1
+
+    cdef void lay_out(self, layout_t *layout, const void *start, const cnp.npy_intp *strides) noexcept:
+        set_strided_layout(layout, start, len(self.shape), self.lengths, strides, self.program.steps.dst_bits)
 
 
 cdef inline Py_ssize_t bytes_of(Py_ssize_t count, int bits) noexcept nogil:

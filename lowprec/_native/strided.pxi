@@ -2,67 +2,6 @@
 #
 # It calls the buffer protocol itself, since a typed memoryview has a fixed number of dimensions.
 
-cdef struct layout_t:
-    char *start
-    int rank
-    int item                # bytes, of a packed array one
-    int bits                # of one element
-    int dense               # elements follow each other in C order, aligned for their C type
-    Py_ssize_t shape[MAX_RANK]
-    Py_ssize_t strides[MAX_RANK]
-
-
-cdef int read_layout(layout_t *layout, const Py_buffer *view, int bits) except -1:
-    cdef Py_ssize_t expected = view.itemsize
-    cdef Py_ssize_t misalignment = <Py_ssize_t>view.buf
-    cdef int axis
-    if view.ndim > MAX_RANK or view.itemsize not in (1, 2, 4, 8):
-        raise ValueError(f"at most {MAX_RANK} dimensions of 1, 2, 4 or 8 bytes; got {view.ndim} of {view.itemsize}")
-    layout.start = <char *>view.buf
-    layout.rank = view.ndim
-    layout.item = view.itemsize
-    layout.bits = bits
-    layout.dense = 1
-    for axis in range(view.ndim - 1, -1, -1):
-        layout.shape[axis] = view.shape[axis]
-        layout.strides[axis] = view.strides[axis]
-        if view.shape[axis] != 1 and view.strides[axis] != expected:
-            layout.dense = 0
-        expected *= view.shape[axis]
-        misalignment |= layout.strides[axis]
-    if not fits(layout.start, bits):
-        layout.dense = 0
-    if bits != 8 * layout.item and not (bits < 8 and layout.item == 1 and layout.rank == 1 and layout.dense):
-        raise ValueError(f"elements of {bits} bits, or packed dense bytes; got {8 * layout.item} bits")
-    if layout.rank and misalignment % layout.item != 0 and layout.strides[layout.rank - 1] != layout.item:
-        raise ValueError(f"elements that do not follow each other must be aligned to {layout.item} bytes")
-    return 0
-
-
-cdef inline bint fits(const void *memory, int bits) noexcept nogil:
-    # Whether the address is aligned for the C type of that width.
-    return bits <= 8 or is_aligned(memory, bits // 8)
-
-
-cdef void set_dense_layout(layout_t *layout, const void *start, Py_ssize_t n, int bits) noexcept nogil:
-    # Elements that follow each other, from any address on.
-    layout.start = <char *>start
-    layout.rank = 1
-    layout.item = max(bits // 8, 1)
-    layout.bits = bits
-    layout.dense = fits(start, bits)
-    layout.shape[0] = n
-    layout.strides[0] = layout.item
-
-
-cdef Py_ssize_t size_of(const layout_t *layout) noexcept nogil:
-    cdef Py_ssize_t n = 1
-    cdef int axis
-    for axis in range(layout.rank):
-        n *= layout.shape[axis]
-    return n
-
-
 ctypedef fused item_t:
     uint8_t
     uint16_t
@@ -179,10 +118,11 @@ cdef void run_layouts(
         run_strided_chunk(steps, src, dst, start, min(size, n - start), n, operands)
 
 
-def run_strided(Program program not None, src, dst, Operands operands, int n_threads) -> None:
+def run_strided(Program program not None, src, dst, Operands operands, int n_threads) -> int:
     """Convert every element of `src` into `dst`, arrays of one shape and any strides, which must not overlap.
 
-    Where the program packs or unpacks, that side is a dense array of bytes.
+    Where the program packs or unpacks, that side is a dense array of bytes. Return how many axes the arrays have when
+    those that their strides allow are made one.
     """
     cdef Py_buffer src_view, dst_view
     cdef layout_t src_layout, dst_layout
@@ -205,11 +145,69 @@ def run_strided(Program program not None, src, dst, Operands operands, int n_thr
                 raise ValueError(f"`src` must hold {n} elements; got {src.shape[0]} bytes")
             if packed and 8 * dst_layout.item * size_of(&dst_layout) < n * steps.dst_bits:
                 raise ValueError(f"`dst` must hold {n} elements; got {dst.shape[0]} bytes")
-            if src_layout.rank == 0 or dst_layout.rank == 0 or not packed and src.shape != dst.shape:
+            if packed and not (src_layout.rank and dst_layout.rank) or not packed and src.shape != dst.shape:
                 raise ValueError(f"`src` and `dst` must have one shape and an axis; got {src.shape} and {dst.shape}")
             with nogil:
+                if not packed:
+                    merge_axes(&src_layout, &dst_layout, operands_view == NULL and not steps.is_random)
                 run_layouts(steps, &src_layout, &dst_layout, n, operands_view, n_threads)
+            return dst_layout.rank
         finally:
             PyBuffer_Release(&dst_view)
     finally:
         PyBuffer_Release(&src_view)
+
+
+def run_tensors(
+    Program program not None, size_t src, size_t dst, tuple shape not None, tuple src_steps not None,
+    tuple dst_steps not None, int n_threads,
+) -> bool:
+    """Convert elements at one address to another; the steps along the axes are in elements, which have whole bytes.
+
+    The caller answers for memory of that size. False, with nothing done, unless each element at `dst` has memory of its
+    own, apart from `src`.
+    """
+    cdef cnp.npy_intp lengths[MAX_RANK]
+    cdef cnp.npy_intp steps[2][MAX_RANK]
+    cdef layout_t src_layout, dst_layout
+    cdef int rank = len(shape)
+    cdef int axis
+    if not len(shape) == len(src_steps) == len(dst_steps) <= MAX_RANK:
+        raise ValueError(f"`shape` must have as many axes as the steps, {MAX_RANK} at most; got {shape}")
+    for axis in range(rank):
+        lengths[axis] = shape[axis]
+        steps[0][axis] = src_steps[axis] * (program.steps.src_bits // 8)
+        steps[1][axis] = dst_steps[axis] * (program.steps.dst_bits // 8)
+    set_strided_layout(&src_layout, <const void *>src, rank, lengths, steps[0], program.steps.src_bits)
+    set_strided_layout(&dst_layout, <const void *>dst, rank, lengths, steps[1], program.steps.dst_bits)
+    return run_strided_layouts(program, &src_layout, &dst_layout, n_threads)
+
+
+cdef bint run_arrays_strided(Program program, cnp.ndarray src, cnp.ndarray dst, int n_threads) except -1:
+    # Two arrays of one shape, aligned and in native byte order.
+    cdef layout_t src_layout, dst_layout
+    set_strided_layout(
+        &src_layout, cnp.PyArray_DATA(src), cnp.PyArray_NDIM(src), cnp.PyArray_DIMS(src), cnp.PyArray_STRIDES(src),
+        program.steps.src_bits)
+    set_strided_layout(
+        &dst_layout, cnp.PyArray_DATA(dst), cnp.PyArray_NDIM(dst), cnp.PyArray_DIMS(dst), cnp.PyArray_STRIDES(dst),
+        program.steps.dst_bits)
+    return run_strided_layouts(program, &src_layout, &dst_layout, n_threads)
+
+
+cdef bint run_strided_layouts(Program program, layout_t *src, layout_t *dst, int n_threads) except -1:
+    # A program that takes no scales; False, with nothing done, where elements of dst share memory, or might.
+    cdef const steps_t *steps = &program.steps
+    cdef Py_ssize_t n = size_of(dst)
+    if program.takes_scales or steps.is_random or not (
+        fits(src.start, steps.src_bits) and fits(dst.start, steps.dst_bits)
+    ):
+        return False
+    if n == 0:
+        return True
+    merge_axes(src, dst, True)
+    if not are_clear(src, dst):
+        return False
+    with nogil:
+        run_layouts(steps, src, dst, n, NULL, n_threads)
+    return True

@@ -13,6 +13,7 @@ from .. import _kernels
 from ..plans.block_plan import MXINT8, NVFP4_RULES, BlockPlan
 from ..plans.cast_plan import Plan, Rule
 from ..plans.rounding_limits import limits_of, nan_codes_of
+from ..spec.float_mode import default_mode
 from ..spec.formats import FLOAT32, Format
 from ..spec.interned import CACHED
 from ..spec.packing import group
@@ -118,6 +119,7 @@ def fits_packed(fmt: Format, spread: tuple[int, int, int], block: int) -> bool:
     return rows and (block % whole == 0 or block * whole <= _kernels.TILE_ELEMENTS)
 
 
+@default_mode
 def quantize_dense(
     program: _kernels.BlockProgram,
     x: _Array,
@@ -125,7 +127,7 @@ def quantize_dense(
     outputs: tuple[_Array, _Array],
     spread: tuple[int, int, int],
     block: int,
-    factor: float,
+    factor: _Array | None,
     stream: Stream | None,
 ) -> None:
     """Write elements and scales of dense unsigned codes of the source.
@@ -144,8 +146,8 @@ def quantize_dense(
         The shape of `x`, its axes merged to (outer, the axis of the blocks, inner), without a length of 0.
     block : int
         The block size.
-    factor : float
-        The global scale.
+    factor : numpy.ndarray or None
+        The global scale where there is one, 0-d.
     stream : Stream or None
         The random numbers.
     """
@@ -153,5 +155,5 @@ def quantize_dense(
     elements, scales = (as_bytes(out) for out in outputs)
     shared(
         x.size, _kernels.quantize_blocks, program, to_single(plan.source), as_bytes(x), elements, scales,
-        *spread, block, factor, seed, offset,
+        *spread, block, 1.0 if factor is None else float(factor), seed, offset,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.jax_seeds import seed_number
 from ..arrays.libraries import (
     call_back,
     check_out,
@@ -24,11 +25,13 @@ from ..arrays.libraries import (
 from ..arrays.torch_tensors import mark_written
 from ..plans.cast_plan import copy_plan
 from ..spec.formats import FLOAT32
+from ..spec.rounding_rules import LaterSeed, make_stream
 from . import block_dask
 from .block_job import BlockJob
 from .block_loops import block_program, fits_packed, quantize_dense
 from .block_values import elements_of, find_scales, find_start, scaled_values
 from .dispatch import dispatch
+from .jax import check_traced_seed
 from .job import Job
 from .nvfp4_rules import global_scale_of, start_of
 from .swizzle import swizzle
@@ -45,6 +48,9 @@ def run_blocks(job: BlockJob) -> tuple[Any, ...]:
     if job.out is not None:
         for out, (shape, dtype) in zip(job.out, job.results, strict=True):
             check_out(out, job.x, shape, dtype)
+    if job.stream is not None and isinstance(job.stream.seed, LaterSeed):
+        check_traced_seed(job.x)
+        return _run_traced(job)
     if is_dask(job.x):
         return block_dask.run(job)
     if is_traced(job.x) or is_traced(job.global_scale):
@@ -70,8 +76,7 @@ def _codes_of(job: BlockJob) -> tuple[_Array, ...]:
         elements = _output(kept[0], job.results[0][0] if direct else x.shape)
         scales = _output(None if job.swizzled else kept[1], job.scale_shape)
         codes = np.ascontiguousarray(to_codes(x))
-        value = 1.0 if factor is None else float(factor)
-        quantize_dense(program, codes, plan, (elements, scales), job.spread, block, value, job.stream)
+        quantize_dense(program, codes, plan, (elements, scales), job.spread, block, factor, job.stream)
         if job.packed and not direct:
             elements = dispatch(Job(elements, copy_plan(plan.element), codes=True, packed=True))
     scales = swizzle(scales, axis) if job.swizzled else scales
@@ -118,15 +123,23 @@ def _run_host(job: BlockJob) -> tuple[Any, ...]:
     return tuple(from_codes(codes, dtype, job.x) for codes, (_, dtype) in pairs)
 
 
-def _one_result(x: _Array, *factor: _Array, job: BlockJob, number: int, dtype: Any) -> _Array:
-    host = _host_job(job._replace(x=np.asarray(x), global_scale=factor[0] if factor else None))
+def _one_result(x: _Array, *operands: _Array, job: BlockJob, number: int, dtype: Any) -> _Array:
+    """Return a result of a job whose array, global scale and seed are there now, as far as they were traced."""
+    stream = job.stream
+    if stream is not None and isinstance(stream.seed, LaterSeed):
+        *operands, seed = operands
+        stream = make_stream(seed_number(seed), stream.offset)
+    factor = operands[0] if operands else None
+    host = _host_job(job._replace(x=np.asarray(x), global_scale=factor, stream=stream))
     return _codes_of(host)[number].view(dtype)
 
 
 def _run_traced(job: BlockJob) -> tuple[Any, ...]:
     """Leave a job to the moment when the traced computation runs: a call back for each result."""
-    arrays = [job.x] if job.global_scale is None else [job.x, job.global_scale]
-    bare = job._replace(x=None, global_scale=None)
+    arrays, stream = [job.x] if job.global_scale is None else [job.x, job.global_scale], job.stream
+    if stream is not None and isinstance(stream.seed, LaterSeed):
+        arrays, stream = [*arrays, stream.seed.array], stream._replace(seed=LaterSeed(None))
+    bare = job._replace(x=None, global_scale=None, stream=stream)
     return tuple(
         call_back(partial(_one_result, job=bare, number=number, dtype=dtype), shape, dtype, *arrays, elementwise=False)
         for number, (shape, dtype) in enumerate(job.results)

@@ -19,12 +19,12 @@ from ..spec.float_mode import default_mode
 from ..spec.formats import FLOAT64, Format
 from ..spec.interned import CACHED
 from ..spec.opset_rules import cast_rules
-from ..spec.scale_rules import power_codes
 from .block_job import BlockJob
 from .dispatch import dispatch
 from .job import Job
 from .nvfp4_rules import factors_of, scale_codes_of, start_of_tensor
 from .ranges import Groups, find_range
+from .scale_formulas import power_codes
 
 __all__ = ["elements_of", "find_scales", "find_start", "scaled_values"]
 
@@ -103,7 +103,7 @@ def find_scales(x: Any, plan: BlockPlan, axis: int, block: int, start: _Array | 
 def _scale_codes(largest: _Array, plan: BlockPlan, start: _Array | None) -> _Array:
     """Return the codes of scales for largest magnitudes in float64."""
     if start is None:
-        return np.asarray(power_codes(largest, plan.element, plan.scale, plan.scale_rule))
+        return power_codes(largest, plan.element, plan.scale, plan.scale_rule)
     return scale_codes_of(largest.astype(np.float32), start, plan)
 
 

@@ -25,13 +25,12 @@ from ..arrays.libraries import (
 )
 from ..arrays.torch_tensors import LOWEST, dispatched, mark_written
 from ..plans.cast_plan import Plan, Rule
-from ..spec.formats import Format
 from ..spec.interned import CACHED
 from ..spec.packing import packed_bytes
 from ..spec.rounding_rules import Stream
 from .cpu_operands import cpu_operands
 from .job import CallKey, Job
-from .linear_calls import LinearKey, remember
+from .linear_calls import LinearKey, names_format, remember, takes
 from .program import make_program
 from .thread_count import PARALLEL_FROM, is_small, shared
 
@@ -48,7 +47,7 @@ def reads(x: Any) -> bool:
 
 def accepts(job: Job) -> bool:
     """Whether the elements lie in host memory."""
-    if job.plan.rule is Rule.TEXT:
+    if job.plan.rule is Rule.TEXT or job.later_seed is not None:
         return False
     return type(job.x) is np.ndarray or (reads(job.x) and not any(map(is_traced, job.arrays)))
 
@@ -94,7 +93,7 @@ def run_known(x: Any, key: CallKey, out: Any) -> Any:
         else:
             result = shared(n, _kernels.run_same_shape, program, x, dtype, out)
     else:
-        result = _run_tensor(x, known) if out is None else None
+        result = _run_tensor(x, known) if out is None else _run_into_tensor(x, known, out)
         if result is None:
             if dispatched(x, out):
                 return None
@@ -109,9 +108,8 @@ def _is_known(job: Job) -> bool:
 def _remember(job: Job) -> bool:
     """Let `run_known` find what a job comes to; False where it knows, or cannot carry out such jobs."""
     x, key = job.x, job.key
-    names = key if isinstance(key, tuple) else (key,)
-    # Numbers are left out: one may equal another one of another type.
-    if not (isinstance(x, np.ndarray) or is_torch(x)) or not all(isinstance(name, (str, Format)) for name in names):
+    names = tuple(name for name in key if name is not None) if isinstance(key, tuple) else (key,)
+    if not (isinstance(x, np.ndarray) or is_torch(x)) or not all(map(names_format, names)):
         return False
     if job.storage is not None or _is_known(job):  # another storage dtype: the key says nothing of it
         return False
@@ -184,6 +182,28 @@ def _run_tensor(x: Any, known: _KnownCall, stream: Stream | None = None) -> Any:
     return result
 
 
+def _run_into_tensor(x: Any, known: _KnownCall, out: Any) -> Any:
+    """Convert a torch tensor into another one of the same shape and any strides; None, with nothing done, if it cannot.
+
+    It cannot where their elements share memory, or might, and where they are many.
+    """
+    torch = sys.modules["torch"]
+    _, _, program, dtype = known
+    tensor = torch.Tensor
+    if type(x) is not tensor or not takes(out, x.shape, dtype, tensor):
+        return None
+    try:
+        if not x.is_cpu or x.is_neg() or x.is_nested or x.data_ptr() < LOWEST:
+            return None
+    except RuntimeError:  # what is sparse, or wraps another tensor, has no address
+        return None
+    places = x.data_ptr(), out.data_ptr(), tuple(x.shape), x.stride(), out.stride()
+    if not is_small(x.numel()) or not _kernels.run_tensors(program, *places, 1):
+        return None
+    mark_written(out)
+    return out
+
+
 # ---- any strides and byte order
 
 
@@ -231,27 +251,6 @@ def _run_codes(program: _kernels.Program, src: _Array, dst: _Array, n: int, oper
     if src.flags.c_contiguous and dst.flags.c_contiguous:
         shared(n, _kernels.run, program, src.reshape(-1).view(_BYTE), dst.reshape(-1).view(_BYTE), n, operands)
     elif n:
-        in_any_order = operands is None and not program.takes_random_numbers
-        if src.shape == dst.shape and program.src_bits >= 8 <= program.dst_bits and in_any_order:
-            src, dst = _merge_axes(src, dst)
-        else:
+        if program.src_bits < 8 or program.dst_bits < 8:  # packed bytes have an axis
             src, dst = (side.reshape(1) if side.ndim == 0 else side for side in (src, dst))
         shared(n, _kernels.run_strided, program, src, dst, operands)
-
-
-def _merge_axes(a: _Array, b: _Array) -> tuple[_Array, _Array]:
-    """View two arrays of one shape with as few axes as their strides allow, in the order of b's memory."""
-    a, b = a.squeeze(), b.squeeze()
-    axes = sorted(range(b.ndim), key=lambda axis: -abs(b.strides[axis]))
-    a, b = a.transpose(axes), b.transpose(axes)
-    shape: list[int] = []
-    for axis in reversed(range(b.ndim)):
-        joins = axis + 1 < b.ndim and all(
-            view.strides[axis] == view.strides[axis + 1] * view.shape[axis + 1] for view in (a, b)
-        )
-        if joins:
-            shape[0] *= b.shape[axis]
-        else:
-            shape.insert(0, b.shape[axis])
-    shape = shape or [1]
-    return a.reshape(shape), b.reshape(shape)

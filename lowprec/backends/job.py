@@ -11,7 +11,7 @@ from ..plans.cast_plan import Plan
 from ..plans.granularity import Granularity
 from ..spec.formats import Format
 from ..spec.packing import packed_bytes
-from ..spec.rounding_rules import Stream
+from ..spec.rounding_rules import LaterSeed, Stream
 
 __all__ = ["CallKey", "Job", "Scales"]
 
@@ -91,6 +91,12 @@ class Job:
     def arrays(self) -> list[Any]:
         """The array, its scales and zero points."""
         return [self.x] if self.scales is None else [self.x, *self.scales.arrays]
+
+    @property
+    def later_seed(self) -> LaterSeed | None:
+        """The seed where a traced computation has it, or nothing."""
+        seed: object = None if self.stream is None else self.stream.seed
+        return seed if isinstance(seed, LaterSeed) else None
 
     @property
     def same_shape(self) -> bool:

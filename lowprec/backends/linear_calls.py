@@ -21,7 +21,10 @@ from .program import make_program
 from .scale_operands import scale_steps, zero_point_steps
 from .thread_count import PARALLEL_FROM, is_small, shared
 
-__all__ = ["DEQUANTIZED", "QUANTIZED", "LinearKey", "remember", "run_known", "run_known_tensor"]
+__all__ = [
+    "DEQUANTIZED", "QUANTIZED", "LinearKey", "address_of", "described", "is_name", "names_format", "remember",
+    "run_known", "run_known_tensor", "takes",
+]  # fmt: skip
 
 QUANTIZED = _kernels.LinearCalls(CACHED)
 DEQUANTIZED = _kernels.LinearCalls(CACHED)
@@ -54,25 +57,25 @@ def run_known_tensor(
         return None
     tensor = torch.Tensor
     try:
-        call = calls.find(_described(x, tensor), _described(scale, tensor), _described(zero_point, tensor), options)
+        call = calls.find(described(x, tensor), described(scale, tensor), described(zero_point, tensor), options)
     except RuntimeError:  # a nested tensor has no shape
         return None
     if call is None:
         return None
-    memory, factor, offset = _address(x, tensor), _address(scale, tensor), _address(zero_point, tensor)
+    memory, factor, offset = address_of(x, tensor), address_of(scale, tensor), address_of(zero_point, tensor)
     if memory is None or factor is None or offset is None:
         return None
+    steps = None
     if out is None:
         same_shape = x.shape == call.shape
         result = torch.empty_like(x, dtype=call.dtype) if same_shape else x.new_empty(call.shape, dtype=call.dtype)
         target = result.data_ptr()
-    elif type(out) is tensor and out.dtype == call.dtype and out.shape == call.shape:
-        result, target = out, _address(out, tensor)
+    elif takes(out, call.shape, call.dtype, tensor):
+        result, target = out, out.data_ptr()
+        steps = None if out.is_contiguous() else out.stride()
     else:
         return None
-    if target is None:
-        return None
-    operands = memory, factor, offset, scale, zero_point, target
+    operands = memory, factor, offset, scale, zero_point, target, steps
     if not (call.run_addresses(*operands, 1) if is_small(0) else shared(x.numel(), call.run_addresses, *operands)):
         return None
     if out is not None:
@@ -80,12 +83,12 @@ def run_known_tensor(
     return result
 
 
-def _described(operand: Any, tensor: Any) -> Any:
+def described(operand: Any, tensor: Any) -> Any:
     """Return what a key holds of an operand, as the table of the calls describes it."""
     return (operand.dtype, operand.shape) if type(operand) is tensor else operand
 
 
-def _address(operand: Any, tensor: Any) -> int | None:
+def address_of(operand: Any, tensor: Any) -> int | None:
     """Return where a dense tensor on the CPU lies, 0 for what is no tensor; None if that cannot be said."""
     if type(operand) is not tensor:
         return 0
@@ -98,23 +101,57 @@ def _address(operand: Any, tensor: Any) -> int | None:
     return address if address >= LOWEST else None
 
 
-def _is_name(option: object) -> bool:
-    """Whether an option means the same for all time, and equals no option that means something else."""
-    return type(option) in (str, int, bool, tuple, type, type(None)) or isinstance(option, (Format, np.dtype))
+def takes(out: Any, shape: tuple[int, ...], dtype: Any, tensor: Any) -> bool:
+    """Whether a torch tensor, of any strides, is memory of the host for a result of a shape and a dtype."""
+    try:
+        return (
+            type(out) is tensor and out.dtype == dtype and out.shape == shape and out.is_cpu
+            and not (out.requires_grad or out.is_neg() or out.is_nested) and out.data_ptr() >= LOWEST
+        )  # fmt: skip
+    except RuntimeError:  # what is sparse, or wraps another tensor, has no address
+        return False
+
+
+def names_format(option: object) -> bool:
+    """Whether an option is what names a format for all time, and equals no option that means something else.
+
+    So are names, formats and dtypes, but no numbers: one may equal another one of another type.
+    """
+    torch = sys.modules.get("torch")
+    return (
+        type(option) in (str, type) or isinstance(option, (Format, np.dtype))
+        or (torch is not None and isinstance(option, torch.dtype))
+    )  # fmt: skip
+
+
+def is_name(option: object) -> bool:
+    """Whether an option means the same for all time, where its type is a part of the key."""
+    return type(option) in (int, bool, tuple, type(None)) or names_format(option)
 
 
 def remember(job: Job, key: LinearKey) -> None:
     """Let `run_known` or `run_known_tensor` find what a job on a small array comes to."""
+    key = key._replace(scale=_plain(key.scale), zero_point=_plain(key.zero_point))
     calls, scale, zero_point, options = key
     x = job.x
     if is_torch(x):
-        x, scale, zero_point = (_described(array, type(x)) for array in (x, scale, zero_point))
+        x, scale, zero_point = (described(array, type(x)) for array in (x, scale, zero_point))
     elif type(x) is not np.ndarray:
         return
-    if not all(map(_is_name, options)) or calls.knows(x, scale, zero_point, options):
+    if not all(map(is_name, options)) or calls.knows(x, scale, zero_point, options):
         return
     if (call := _linear_call(job, key)) is not None:
         calls.remember(x, scale, zero_point, options, call)
+
+
+def _plain(operand: Any) -> Any:
+    """Return a scalar that the table of the calls takes for a Python number as that."""
+    return operand.item() if type(operand) in (np.float64, np.int64) else operand
+
+
+def _is_held(scalar: Any, job: Job, held: Any) -> bool:
+    """Whether an operand is no NumPy scalar, or one that is read as it is: no number, and beside a NumPy array."""
+    return not isinstance(scalar, np.generic) or (type(job.x) is np.ndarray and scalar.dtype == held.dtype)
 
 
 def _linear_call(job: Job, key: LinearKey) -> _kernels.LinearCall | None:
@@ -122,6 +159,8 @@ def _linear_call(job: Job, key: LinearKey) -> _kernels.LinearCall | None:
     assert scales is not None
     assert plan.scaling is not None
     if not 0 < n < PARALLEL_FROM or job.storage is not None:
+        return None
+    if not (_is_held(key.scale, job, scales.scale) and _is_held(key.zero_point, job, scales.zero_point)):
         return None
     fmt, granularity = scales.format, scales.granularity
     spread = expanded(granularity, n, (None, None))[0]

@@ -19,12 +19,12 @@ from ..spec.interned import CACHED
 from ..spec.opset_rules import cast_rules
 from .dispatch import dispatch
 from .job import Job
+from .scale_formulas import global_scale
 
 __all__ = ["factors_of", "global_scale_of", "scale_codes_of", "start_of", "start_of_tensor"]
 
 _Array = np.ndarray[Any, Any]
 _ONE = np.float32(1)
-_LEAST = np.float32(2.0**-149)
 _MOST = np.finfo(np.float32).max
 
 
@@ -46,14 +46,12 @@ def start_of(global_scale: Any, plan: BlockPlan) -> _Array:
 @default_mode
 def start_of_tensor(largest: Any, plan: BlockPlan) -> _Array:
     """Return what the rule starts from for the largest finite magnitude of a tensor, a float32."""
+    if plan.scale_rule != TRANSFORMER_ENGINE:
+        return global_scale(largest, plan.element, plan.scale)
     most = np.float32(float(plan.element.max) * float(plan.scale.max))
-    with np.errstate(under="ignore", over="ignore", divide="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):
         largest = np.float32(largest)
-        if largest == 0:
-            return np.asarray(_ONE)
-        if plan.scale_rule == TRANSFORMER_ENGINE:
-            return np.asarray(np.minimum(most / largest, _MOST))
-        return np.asarray(np.maximum(largest / most, _LEAST))
+        return np.asarray(_ONE if largest == 0 else np.minimum(most / largest, _MOST))
 
 
 @default_mode

@@ -20,7 +20,7 @@ from .dispatch import dispatch
 from .job import Job
 from .thread_count import shared
 
-__all__ = ["Groups", "find_range", "largest_codes"]
+__all__ = ["Groups", "Step", "double_plan", "find_range", "have_order", "largest_codes", "range_steps"]
 
 _Array = np.ndarray[Any, Any]
 _BYTE = np.dtype(np.uint8)
@@ -66,38 +66,62 @@ class _Ends(NamedTuple):
         """Return the ends of the ranges of several."""
         return _Ends(None if self.low is None else smallest(self.low), largest(self.high))
 
-    def over(self, axes: tuple[int, ...]) -> _Ends:
-        """Return the ends over some axes."""
-        return self.combine(lambda low: low.min(axis=axes), lambda high: high.max(axis=axes))
-
 
 @lru_cache(maxsize=CACHED)
-def _double_plan(fmt: Format) -> Plan:
+def double_plan(fmt: Format) -> Plan:
+    """Return the conversion to the format that ranges are given in."""
     return make_plan(fmt, _DOUBLE, cast_rules(fmt, _DOUBLE))
 
 
 def _to_double(x: Any, fmt: Format) -> Any:
-    return dispatch(Job(x, _double_plan(fmt)))
+    return dispatch(Job(x, double_plan(fmt)))
 
 
-def _find(codes: _Array, fmt: Format, shape: tuple[int, int, int], block: int, last: int, both: bool) -> _Ends:
-    """Return the ranges of blocks along the middle axis of dense codes, as codes; those above `last` are left out."""
-    outer, length, inner = shape
-    high = np.empty((outer, -(-length // block), inner), fmt.code_dtype)
+class Step(NamedTuple):
+    """Blocks along the middle axis of an array: its shape is (outer, length, inner)."""
+
+    outer: int
+    length: int
+    inner: int
+    block: int
+
+
+def range_steps(shape: tuple[int, ...], groups: Groups) -> tuple[Step, ...]:
+    """Return the steps in which the ranges of groups are found: those of elements, then those of these ranges."""
+    size = math.prod(shape)
+    if not groups.axes:
+        steps = [Step(1, size, 1, _PART), _in_one(1, -(-size // _PART), 1)]
+    else:
+        axis = groups.axes[-1]
+        outer, length, inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+        if groups.blocks:
+            steps = [Step(outer, length, inner, groups.blocks[-1])]
+            if len(groups.axes) == 2:
+                first, rows = groups.axes[0], Groups((axis,), groups.blocks[-1:]).shape_of(shape)
+                steps.append(Step(math.prod(rows[:first]), rows[first], math.prod(rows[first + 1 :]), groups.blocks[0]))
+        elif inner >= _SHORT or outer == 1:
+            steps = [_in_one(outer * length, inner, 1), _in_one(1, outer, length)]
+        else:
+            count = max(_SHORT, 16 * _PART // (length * inner))  # a partial result for each index: fewer of them
+            parts = _in_one(1, -(-outer // count), length * inner)
+            steps = [Step(1, outer, length * inner, count), parts, _in_one(length, inner, 1)]
+    return (steps[0], *(step for step in steps[1:] if step.block > 1))
+
+
+def _in_one(outer: int, length: int, inner: int) -> Step:
+    return Step(outer, length, inner, length)
+
+
+def _find(codes: _Array, fmt: Format, step: Step, last: int, both: bool) -> tuple[_Array | None, _Array]:
+    """Return the least and the greatest codes of blocks, or the largest magnitudes; those above `last` are left out."""
+    outer, length, inner, block = step
+    high = np.empty(outer * -(-length // block) * inner, fmt.code_dtype)
     low = np.empty_like(high) if both else None
     shared(
-        codes.size, _kernels.find_ranges, codes.reshape(-1).view(_BYTE), fmt.storage_bits, *shape, block,
-        fmt.magnitude_mask, last, None if low is None else low.reshape(-1).view(_BYTE), high.reshape(-1).view(_BYTE),
+        codes.size, _kernels.find_ranges, codes.reshape(-1).view(_BYTE), fmt.storage_bits, *step, fmt.magnitude_mask,
+        last, None if low is None else low.view(_BYTE), high.view(_BYTE),
     )  # fmt: skip
-    return _Ends(low, high)
-
-
-def _reduce(codes: _Array, fmt: Format, shape: tuple[int, int, int], block: int, both: bool) -> _Ends:
-    """Return the ranges of blocks along the middle axis of dense codes, in float64."""
-    ends = _find(codes, fmt, shape, block, fmt.max_code, both)
-    if ends.low is not None:
-        ends.low[ends.low == fmt.sign_mask] = 0  # -0, but NaN in formats without one
-    return _Ends(*(None if one is None else _to_double(one.view(fmt.dtype), fmt) for one in ends))
+    return low, high
 
 
 def largest_codes(rows: _Array, fmt: Format, block: int) -> _Array:
@@ -119,35 +143,28 @@ def largest_codes(rows: _Array, fmt: Format, block: int) -> _Array:
     numpy.ndarray
         Codes without their sign: a row to each row, a column to each block.
     """
-    ends = _find(rows, fmt, (*rows.shape, 1), block, fmt.magnitude_mask, both=False)
-    return np.asarray(ends.high)[:, :, 0]
+    _, high = _find(rows, fmt, Step(len(rows), rows.shape[1], 1, block), fmt.magnitude_mask, both=False)
+    return high.reshape(len(rows), -1)
+
+
+def have_order(fmt: Format, both: bool) -> bool:
+    """Whether ranges are found among codes: those of floats with a sign and a zero, whose codes have an order."""
+    top_sign = fmt.bits == fmt.storage_bits  # the loop knows the sign by the highest bit; magnitudes need none
+    return fmt.is_float and fmt.signed and fmt.has_zero and (top_sign or not both)
 
 
 def _of_codes(codes: _Array, fmt: Format, groups: Groups, both: bool) -> _Ends:
-    """Return the ranges of codes in host memory: floats with a sign and a zero, whose codes have an order."""
-    shape, codes = codes.shape, np.require(codes, requirements=["C", "ALIGNED"])
-    if not groups.axes:
-        return _reduce(codes, fmt, (1, codes.size, 1), _PART, both).over((0, 1, 2))
-    axis = groups.axes[-1]
-    outer, length, inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
-    if not groups.blocks:
-        if inner >= _SHORT or outer == 1:
-            rows = _reduce(codes, fmt, (outer * length, inner, 1), inner, both)
-            return rows.combine(*2 * [lambda one: one.reshape(outer, length)]).over((0,))
-        count = max(_SHORT, 16 * _PART // (length * inner))  # a partial result for each index: fewer of them
-        parts = _reduce(codes, fmt, (1, outer, length * inner), count, both)
-        return parts.combine(*2 * [lambda one: one.reshape(-1, length, inner)]).over((0, 2))
-    parts = _reduce(codes, fmt, (outer, length, inner), groups.blocks[-1], both)
-    lengths = Groups(groups.axes[-1:], groups.blocks[-1:]).shape_of(shape)
-    parts = parts.combine(*2 * [lambda one: one.reshape(lengths)])
-    if len(groups.axes) == 1:
-        return parts
-    first = groups.axes[0]
-    starts = np.arange(0, shape[first], groups.blocks[0])
-    return parts.combine(
-        lambda low: np.minimum.reduceat(low, starts, axis=first),
-        lambda high: np.maximum.reduceat(high, starts, axis=first),
-    )
+    """Return the ranges of codes in host memory, in float64."""
+    shape = codes.shape
+    first, *others = range_steps(shape, groups)
+    low, high = _find(np.require(codes, requirements=["C", "ALIGNED"]), fmt, first, fmt.max_code, both)
+    for step in others:
+        low = None if low is None else _find(low, fmt, step, fmt.max_code, both)[0]
+        high = _find(high, fmt, step, fmt.max_code, both)[1]
+    if low is not None:
+        low[low == fmt.sign_mask] = 0  # -0, but NaN in formats without one
+    ends = (None if one is None else _to_double(one.view(fmt.dtype), fmt) for one in (low, high))
+    return _Ends(*(None if one is None else one.reshape(groups.shape_of(shape)) for one in ends))
 
 
 def _of_values(values: Any, groups: Groups, both: bool, xp: Any) -> _Ends:
@@ -172,8 +189,7 @@ def _of_values(values: Any, groups: Groups, both: bool, xp: Any) -> _Ends:
 
 def _on_host(x: Any, fmt: Format, groups: Groups, both: bool) -> _Ends:
     codes = to_host(x)
-    top_sign = fmt.bits == fmt.storage_bits  # the loop knows the sign by the highest bit; magnitudes need none
-    if fmt.is_float and fmt.signed and fmt.has_zero and (top_sign or not both):
+    if have_order(fmt, both):
         return _of_codes(codes, fmt, groups, both)
     return _of_values(np.asarray(_to_double(codes.view(fmt.dtype), fmt)), groups, both, np)
 

@@ -12,9 +12,12 @@ from ..arrays.libraries import format_of, has_host_memory, is_traced, match_libr
 from ..backends.block_job import BlockJob, swizzled_size
 from ..plans.block_plan import BlockPlan, element_format, mx_plan, nvfp4_plan
 from ..spec.arguments import as_flag, as_integer, shown
+from ..spec.float_mode import default_mode
 from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, Format, as_format
 from ..spec.packing import check_packable
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, RoundingOptions, Stream, check_stream
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, RoundingOptions, Stream
+from .scale_arguments import plain_operand
+from .seed_arguments import check_stream
 
 __all__ = [
     "BlockOptions", "block_axis", "check_global_scale", "check_results", "check_scale_shape", "check_scales",
@@ -63,9 +66,17 @@ def check_scale_shape(dtype: Any, shape: _Shape, fmt: Format, wanted: _Shape, sw
         raise ValueError(f"`scales` must have shape {wanted}, one scale for each block; got {shape}")
 
 
-def _check_factor(value: float) -> None:
+@default_mode
+def _check_factor(factor: np.ndarray[Any, Any]) -> None:
+    value = float(factor)
     if not 0 < value < math.inf:
         raise ValueError(f"`global_scale` must be a positive finite float32; got {shown(value)}")
+
+
+@default_mode
+def _single(number: Any) -> np.ndarray[Any, Any]:
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(number if -1e39 < number < 1e39 else math.inf, np.float32)
 
 
 def global_scale_argument(global_scale: Any, x: Any) -> Any:
@@ -74,15 +85,15 @@ def global_scale_argument(global_scale: Any, x: Any) -> Any:
     It must be positive and finite; what a traced or a lazy array or one on a device holds is not looked at.
     """
     xp = namespace(x)
-    if isinstance(global_scale, (int, float, np.floating)) and not isinstance(global_scale, bool):
-        with np.errstate(over="ignore", under="ignore"):
-            rounded = np.asarray(global_scale if -1e39 < global_scale < 1e39 else math.inf, np.float32)
-        _check_factor(float(rounded))
+    global_scale = plain_operand(global_scale, None, "global_scale")
+    if isinstance(global_scale, (int, float)):
+        rounded = _single(global_scale)
+        _check_factor(rounded)
         return to_library(rounded.view(np.uint32), FLOAT32, x)
     factor = match_library(global_scale, x, "global_scale")
     check_global_scale(factor.dtype, tuple(factor.shape))
     if has_host_memory(factor) and not is_traced(factor):
-        _check_factor(float(to_host(factor).view(np.float32).reshape(())))
+        _check_factor(to_host(factor).view(np.float32).reshape(()))
     return xp.reshape(factor, ())
 
 

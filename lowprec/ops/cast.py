@@ -15,7 +15,8 @@ from ..plans.cast_plan import copy_plan
 from ..plans.resolve_cast import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits
 from ..spec.opset_rules import NEWEST
 from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments
+from .seed_arguments import rounding_arguments
 
 __all__ = ["bitcast", "cast", "cast_like"]
 
@@ -74,7 +75,8 @@ def cast(
         What becomes of NaN: the canonical NaN with the sign of the source, or without; +0; the largest value.
     seed : int, optional
         0 to 2**64 - 1; needed where `rounding` is stochastic, and only there. The same seed gives the same bits, on any
-        number of threads, in any layout, on any device.
+        number of threads, in any layout, on any device. An integer of JAX or a key of two words counts as one,
+        ``first * 2**32 + second``; beside a JAX array it may be traced.
     random_bits : int
         How many random bits decide a stochastic rounding, 1 to 32; only there.
     offset : int

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import Array, namespace
+from ..arrays.libraries import Array, format_of, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.cpu import run_known
 from ..backends.dispatch import dispatch
@@ -18,8 +18,9 @@ from ..spec.formats import as_format
 from ..spec.opset_rules import NEWEST
 from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
 from ..spec.packing import check_packable
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments
 from .packed_arguments import check_packed, shape_of
+from .seed_arguments import rounding_arguments
 
 __all__ = ["decode", "encode", "pack", "unpack"]
 
@@ -112,7 +113,7 @@ def encode(
 @eager
 def decode(
     codes: Array,
-    source: object,
+    source: object = None,
     *,
     to: object = "float32",
     packed: bool = False,
@@ -130,8 +131,9 @@ def decode(
     codes : array
         Codes in the library's own dtype for `source` or in unsigned integers of the same width; upper bits beyond the
         format's are ignored.
-    source : str, int, dtype or Format
-        The format of the codes.
+    source : str, int, dtype or Format, optional
+        The format of the codes; needed where packed, and where the dtype does not name it, as that of int8 and of
+        unsigned integers, which may hold codes of any format.
     to : str, int, dtype or Format
         The format of the values.
     packed : bool
@@ -166,6 +168,8 @@ def decode(
     [0.5, -6.0, 1.5]
     >>> lp.decode(np.array([241, 3], np.uint8), "float4_e2m1fn", packed=True, shape=3).tolist()
     [0.5, -6.0, 1.5]
+    >>> lp.decode(lp.cast(np.array([0.3, 1000.0], np.float32), "float8_e4m3fn")).tolist()
+    [0.3125, 448.0]
     """
     usual, in_numpy, key = packed is False and shape is None, type(codes) is ndarray, ("decode", source, to)
     if usual and (in_numpy or not transformed()) and (result := run_known(codes, key, out)) is not None:
@@ -173,9 +177,9 @@ def decode(
     if not in_numpy and dispatched(codes, out):
         from . import torch_traced
 
-        return torch_traced.decode(codes, source, to=to, packed=packed, shape=shape, out=out)
+        return torch_traced.decode(codes, _source_of(codes, source, packed), to=to, packed=packed, shape=shape, out=out)
     namespace(codes, "codes")
-    held = as_format(source, parameter="source")
+    held = as_format(_source_of(codes, source, packed), parameter="source")
     if not as_flag(packed, "packed"):
         if shape is not None:
             raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
@@ -186,15 +190,26 @@ def decode(
     return dispatch(Job(codes, resolve_unpacked(held, to, DECODE), shape=lengths, out=out))
 
 
-def pack(x: Array, source: object) -> Array:
+def _source_of(codes: Any, source: object, packed: object = False) -> object:
+    """Return what names the format of codes: their dtype where the caller names none and it may hold no others."""
+    if source is not None:
+        return source
+    fmt = None if packed else format_of(codes.dtype, names=("codes", "source"))
+    if fmt is None or (fmt.is_integer and fmt.bits >= 8 and (not fmt.signed or fmt.bits == 8)):
+        what = "packed codes" if fmt is None else f"the codes, which {codes.dtype} does not name"
+        raise ValueError(f"`source` must be the format of {what}; got None")
+    return fmt
+
+
+def pack(x: Array, source: object = None) -> Array:
     """Pack 2-, 4- or 6-bit codes into bytes, in the order of ONNX's raw_data.
 
     Parameters
     ----------
     x : array
         Codes of `source`, in the library's own dtype for it or in uint8 (int8 for signed integers), any shape.
-    source : str, int, dtype or Format
-        The format of the codes, of 2, 4 or 6 bits.
+    source : str, int, dtype or Format, optional
+        A 2-, 4- or 6-bit format; needed where the dtype does not name it, as that of int8 and of uint8.
 
     Returns
     -------
@@ -218,13 +233,16 @@ def pack(x: Array, source: object) -> Array:
     >>> import lowprec as lp
     >>> lp.pack(np.array([1, 2, 3], np.uint8), "uint4").tolist()
     [33, 3]
+    >>> lp.pack(lp.cast(np.array([1, -6, 3], np.float32), "float4_e2m1fn")).tolist()
+    [242, 5]
     """
     if type(x) is not ndarray and dispatched(x):
         from . import torch_traced
 
-        return torch_traced.encode(x, source, source=source, packed=True)
+        named = _source_of(x, source)
+        return torch_traced.encode(x, named, source=named, packed=True, parameter="source")
     namespace(x)
-    row = as_format(source, parameter="source")
+    row = as_format(_source_of(x, source), parameter="source")
     check_packable(row, "source")
     return dispatch(Job(x, resolve(x, row, row, PACK), codes=True, packed=True))
 

@@ -20,9 +20,10 @@ from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opset_rules import NEWEST
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments, rounding_arguments
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments
 from .packed_arguments import check_packed, shape_of
 from .scale_arguments import resolve_operands, scale_argument
+from .seed_arguments import rounding_arguments
 
 __all__ = ["onnx_dequantize_linear", "onnx_quantize_linear"]
 
@@ -142,7 +143,7 @@ def onnx_dequantize_linear(
         check_packed(x, as_format(source, parameter="source"), lengths, "x", "source")
     elif shape is not None:
         raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
-    factor, held = scale_argument(scale, x, source, scale_format)
+    factor, held = scale_argument(scale, x, source, scale_format, DEQUANTIZE)
     checked = QuantizeOptions(axis, block_size, output_dtype, None, True, lengths is not None, opset, source, held)
     plan, scales = resolve_operands(DEQUANTIZE, x, factor, zero_point, checked, lengths)
     key = LinearKey(DEQUANTIZED, scale, zero_point, named)

@@ -11,14 +11,14 @@ from numpy import ndarray
 from ..arrays.libraries import format_of, is_torch, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.linear_calls import DEQUANTIZED, QUANTIZED, run_known, run_known_tensor
-from ..plans.quantize_plan import takes_codes
+from ..plans.quantize_plan import QUANTIZE, takes_codes
 from ..spec.arguments import shown
 from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, NUMERIC
 from ..spec.opset_rules import NEWEST, unless_undefined, version_of
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .dynamic_quantize import range_of
 from .onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
-from .scale_arguments import is_number
+from .scale_arguments import is_number, plain_operand
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
 
@@ -60,7 +60,7 @@ def _required_type(output_dtype: object, zero_point: Any, out: Any, opset: objec
     """Return the type of a quantized array, None where the zero point or the opset decides; or raise ValueError."""
     if unless_undefined(output_dtype) is not None:
         return output_dtype
-    if zero_point is not None and not is_number(zero_point):
+    if zero_point is not None and not is_number(plain_operand(zero_point, QUANTIZE, "zero_point")):
         return None
     if isinstance(opset, int) and opset < _OUTPUT_DTYPE_SINCE:
         return None
@@ -120,9 +120,11 @@ def quantize_linear(
         float32, float16, bfloat16, int32 or float8_e8m0fnu, in the library and on the device of `x`. One element: per
         tensor. 1-D, as long as the quantization axis: per axis. Of the rank of `x`, each length 1 or that of `x`, as
         ``keepdims`` leaves it: along all axes that are not 1. With `block_size`: the shape of `x`, each axis divided by
-        its block size and rounded up. A Python number is rounded to the type of `x` (to float32 for int32).
+        its block size and rounded up. A Python number is rounded to the type of `x` (to float32 for int32), and so is a
+        NumPy scalar of another type than those; one of those is an array.
     zero_point : array or number, optional
-        The shape of `scale`; its dtype is that of the result. 0 for float8. A Python number serves all scales.
+        The shape of `scale`; its dtype is that of the result. 0 for float8. A Python number serves all scales, and so
+        does a NumPy scalar of a type that no result has, int64 say.
     source : str, int, dtype or Format, optional
         The format of `x` where its dtype only carries the codes: bfloat16 in uint16.
     scale_format : str, int, dtype or Format, optional

@@ -8,20 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.libraries import format_of, match_library, namespace, to_library
+from ..arrays.libraries import format_of, is_dask, match_library, namespace, to_library
 from ..backends import cpu
 from ..backends.dispatch import dispatch
 from ..backends.job import Job, Scales
 from ..plans.cast_plan import Plan, make_plan
 from ..plans.granularity import Broadcast, Repetition
-from ..plans.quantize_plan import DEQUANTIZE, QuantizeOptions
+from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions, takes_type
 from ..plans.resolve_quantize import resolve_quantize
 from ..spec.arguments import shown
 from ..spec.float_mode import default_mode
 from ..spec.formats import FLOAT32, FLOAT64, INT64, UINT8, Format, as_format
 from ..spec.opset_rules import cast_rules, unless_undefined
 
-__all__ = ["is_number", "number_format", "number_operand", "resolve_operands", "scale_argument", "zero_point_argument"]
+__all__ = [
+    "is_number", "number_format", "number_operand", "plain_operand", "resolve_operands", "scale_argument",
+    "zero_point_argument",
+]  # fmt: skip
 
 _Array = np.ndarray[Any, Any]
 
@@ -29,6 +32,48 @@ _Array = np.ndarray[Any, Any]
 def is_number(value: object) -> bool:
     """Whether a scale or a zero point is a Python number, which has no type of its own."""
     return isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic))
+
+
+@default_mode
+def _number_of(scalar: np.generic) -> Any:
+    """Return a NumPy scalar as a Python number; itself where it is none."""
+    fmt = _stored(scalar, None)
+    if isinstance(scalar, np.integer) or (fmt is not None and fmt.is_integer):
+        return int(scalar)
+    if isinstance(scalar, np.floating) or (fmt is not None and fmt.is_float):
+        return float(scalar)
+    return scalar
+
+
+def _stored(scalar: np.generic, named: object) -> Format | None:
+    try:
+        return format_of(scalar.dtype, named)
+    except (TypeError, ValueError):
+        return None
+
+
+def plain_operand(value: Any, operator: str | None, parameter: str, named: object = None) -> Any:
+    """Return a NumPy scalar of a type that an operator lacks as a Python number; any other operand as it is.
+
+    `named` is the format of codes that the scalar may hold. Without an operator no type of NumPy's counts.
+    """
+    if isinstance(value, (bool, np.bool)):
+        name = "numpy.bool" if isinstance(value, np.bool) else "bool"
+        raise TypeError(
+            f"`{parameter}` must be an array (NumPy, torch, or any array-API library) or a number; got {name}"
+        )
+    if not isinstance(value, np.generic):
+        return value
+    if operator is not None:
+        typed_as = _TYPED_AS.get((operator, parameter), parameter)
+        held = {_stored(value, None), _stored(value, named)} - {None}
+        if any(takes_type(operator, typed_as, fmt) for fmt in held if fmt is not None):
+            return value
+    return _number_of(value)
+
+
+_TYPED_AS = {(QUANTIZE, "zero_point"): "output_dtype", (DEQUANTIZE, "zero_point"): "x"}
+"""The parameter whose types are those of a zero point."""
 
 
 def _code_of(value: float, fmt: Format, parameter: str) -> _Array:
@@ -79,20 +124,32 @@ def _placed(operand: _Array, fmt: Format, x: Any) -> Any:
     return operand if cpu.reads(x) else to_library(operand.view(fmt.code_dtype), fmt, x)
 
 
-def scale_argument(scale: Any, x: Any, source: object, scale_format: object) -> tuple[Any, object]:
+def scale_argument(
+    scale: Any, x: Any, source: object, scale_format: object, operator: str = QUANTIZE
+) -> tuple[Any, object]:
     """Return the scale as an array that the back ends take with `x`, and what names its format if its dtype does not.
 
-    A Python number takes the type of `x`, which holds `source`, where that is a float of 16 or 32 bits.
+    A Python number takes the type of `x`, which holds `source`, where that is a float of 16 or 32 bits; so does a NumPy
+    scalar of a type that the operator lacks.
     """
+    scale = plain_operand(scale, operator, "scale", scale_format)
+    if isinstance(scale, np.generic) and namespace(x) is not np and not is_dask(x):
+        fmt = format_of(scale.dtype, scale_format, ("scale", "scale_format"))
+        return _placed(np.asarray(scale).view(fmt.dtype), fmt, x), fmt
     if not is_number(scale):
         return match_library(scale, x, "scale"), scale_format
     number, fmt = _number_scale(scale, x.dtype, source, scale_format)
     return _placed(number, fmt, x), fmt
 
 
-def zero_point_argument(zero_point: Any, x: Any, wanted: object, shape: tuple[int, ...]) -> Any:
+def zero_point_argument(
+    zero_point: Any, x: Any, wanted: object, shape: tuple[int, ...], operator: str = QUANTIZE
+) -> Any:
     """Return the zero point as an array that the back ends take with `x`; a Python number serves every scale."""
+    zero_point = plain_operand(zero_point, operator, "zero_point")
     if not is_number(zero_point):
+        if isinstance(zero_point, np.generic) and namespace(x) is not np and not is_dask(x):
+            return _placed(np.asarray(zero_point), format_of(zero_point.dtype), x)
         return match_library(zero_point, x, "zero_point")
     wanted = unless_undefined(wanted)
     fmt = UINT8 if wanted is None else as_format(wanted, parameter="output_dtype")
@@ -134,7 +191,7 @@ def resolve_operands(
         wanted: object = options.output_dtype
         if operator == DEQUANTIZE:
             wanted = format_of(x.dtype, options.source) if shape is None else options.source
-        zero = zero_point_argument(zero_point, x, wanted, scale_shape)
+        zero = zero_point_argument(zero_point, x, wanted, scale_shape, operator)
         zero_operand = zero.dtype, tuple(zero.shape)
     operands = (x.dtype, tuple(x.shape) if shape is None else shape), (scale.dtype, scale_shape), zero_operand
     plan, scale_format, granularity, repetition = resolve_quantize(operator, namespace(x), *operands, options)

@@ -20,12 +20,19 @@ from ..arrays.libraries import (
     to_host,
     to_library,
 )
-from ..arrays.torch_tensors import dispatched, eager
+from ..arrays.torch_tensors import dispatched, eager, transformed
+from ..backends.array_calls import ABSMAX, MINMAX, remember, run_known, scale_call
 from ..backends.ranges import Groups, find_range
-from ..spec.float_mode import default_mode
+from ..backends.scale_formulas import (
+    power_codes,
+    range_formula,
+    range_scales,
+    symmetric_formula,
+    symmetric_scales,
+)
 from ..spec.formats import FLOAT32, Format
 from ..spec.option_names import ScaleRuleName
-from ..spec.scale_rules import SCALE_RULES, power_codes
+from ..spec.scale_rules import SCALE_RULES
 from .codes import encode
 from .range_arguments import absmax_formats, minmax_format, scale_groups
 
@@ -61,12 +68,10 @@ def largest_magnitudes(
     return np.asarray(found)
 
 
-@default_mode
 def scale_codes(largest: Any, to: Format, fmt: Format, rule: str = "floor") -> np.ndarray[Any, Any]:
     """Return the codes of the scales that take the largest magnitudes, float64, to the largest value of a format.
 
-    The one place with the formula of a symmetric scale; `absmax_scale` says what it is. Many are computed in chunks:
-    what lies between stays in a core's cache.
+    `absmax_scale` says what these are. Many are computed in chunks: what lies between stays in a core's cache.
     """
     largest = np.asarray(largest)
     if largest.size > _CHUNK:
@@ -75,10 +80,8 @@ def scale_codes(largest: Any, to: Format, fmt: Format, rule: str = "floor") -> n
             codes[start : start + _CHUNK] = scale_codes(flat[start : start + _CHUNK], to, fmt, rule)
         return codes.reshape(largest.shape)
     if not fmt.has_zero:
-        return np.asarray(power_codes(largest, to, fmt, rule))
-    with np.errstate(under="ignore"):
-        quotient = np.clip(largest / float(to.max), fmt.smallest_subnormal, float(fmt.max))
-    return np.asarray(encode(np.where(largest == 0, 1.0, quotient), fmt))
+        return power_codes(largest, to, fmt, rule)
+    return np.asarray(encode(symmetric_scales(largest, to, fmt), fmt))
 
 
 @eager
@@ -143,15 +146,21 @@ def absmax_scale(
     >>> lp.absmax_scale(x, "float4_e2m1fn", axis=1, block_size=2, scale_format="float8_e8m0fnu").tolist()
     [[0.25, 1.0], [16.0, 5.877471754111438e-39]]
     """
-    if type(x) is not np.ndarray and dispatched(x):
+    given, in_numpy = (to, axis, block_size, scale_format, scale_rule), type(x) is np.ndarray
+    if (in_numpy or not transformed()) and (known := run_known(ABSMAX, x, given)) is not None:
+        return known[0]
+    if not in_numpy and dispatched(x):
         from . import torch_traced
 
         how = {"scale_format": scale_format, "scale_rule": scale_rule}
         return torch_traced.absmax_scale(x, to, axis=axis, block_size=block_size, **how)
     namespace(x)
     target, fmt = absmax_formats(to, scale_format, scale_rule)
-    rule = partial(scale_codes, to=target, fmt=fmt, rule="floor" if scale_rule is None else scale_rule)
-    (scale,) = _found(x, format_of(x.dtype), scale_groups(x.ndim, axis, block_size), {rule: fmt})
+    named = "floor" if scale_rule is None else scale_rule
+    held, groups = format_of(x.dtype), scale_groups(x.ndim, axis, block_size)
+    (scale,) = _found(x, held, groups, {partial(scale_codes, to=target, fmt=fmt, rule=named): fmt})
+    formula = symmetric_formula(target, fmt, named)
+    remember(ABSMAX, x, given, partial(scale_call, x, held, groups, formula, (fmt,)))
     return scale
 
 
@@ -202,35 +211,28 @@ def minmax_scale(
     >>> lp.quantize_linear(x[:3], scale, zero_point).tolist()
     [0, 100, 255]
     """
-    if type(x) is not np.ndarray and dispatched(x):
+    given, in_numpy = (to, axis, block_size), type(x) is np.ndarray
+    if (in_numpy or not transformed()) and (known := run_known(MINMAX, x, given)) is not None:
+        return known[0], known[1]
+    if not in_numpy and dispatched(x):
         from . import torch_traced
 
         return torch_traced.minmax_scale(x, to, axis=axis, block_size=block_size)
     namespace(x)
     target = minmax_format(to)
     rules: dict[_Rule, Format] = {partial(_range_scale, to=target): _SINGLE, partial(_range_zero, to=target): target}
-    scale, zero = _found(x, format_of(x.dtype), scale_groups(x.ndim, axis, block_size), rules, both=True)
+    held, groups = format_of(x.dtype), scale_groups(x.ndim, axis, block_size)
+    scale, zero = _found(x, held, groups, rules, both=True)
+    remember(MINMAX, x, given, partial(scale_call, x, held, groups, range_formula(target), (_SINGLE, target)))
     return scale, zero
 
 
-@default_mode
-def _range_parts(low: Any, high: Any, to: Format) -> tuple[Any, Any]:
-    """Return the scales and the zero points of ranges, as float32."""
-    with np.errstate(all="ignore"):
-        least, most = (np.asarray(end).astype(np.float32) for end in (low, high))
-        scale = np.minimum((most - least) / np.float32(int(to.max) - int(to.min)), np.finfo(np.float32).max)
-        vanishes = scale == 0
-        scale = np.where(vanishes, np.float32(1), scale)
-        zero = np.rint(np.float32(to.min) - np.where(vanishes, 0, least) / scale)
-    return scale, np.where(vanishes, 0, np.clip(zero, to.min, to.max))
-
-
 def _range_scale(low: Any, high: Any, *, to: Format) -> np.ndarray[Any, Any]:
-    return np.asarray(_range_parts(low, high, to)[0]).view(np.uint32)
+    return range_scales(low, high, to)[0].view(np.uint32)
 
 
 def _range_zero(low: Any, high: Any, *, to: Format) -> np.ndarray[Any, Any]:
-    return np.asarray(_range_parts(low, high, to)[1].astype(np.int64) & to.code_mask).astype(to.code_dtype)
+    return np.asarray((range_scales(low, high, to)[1] & to.code_mask).astype(to.code_dtype))
 
 
 def _carried(codes: np.ndarray[Any, Any], fmt: Format, dtype: Any) -> np.ndarray[Any, Any]:

@@ -9,8 +9,11 @@ import math
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from ..arrays.libraries import format_of, storage_dtype
 from ..arrays.torch_tensors import EAGER, check_tensor, transformed
+from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE
 from ..plans.resolve_cast import TEXT, resolve_bits
 from ..spec.arguments import as_flag
 from ..spec.formats import FLOAT32, as_format
@@ -20,7 +23,7 @@ from . import quantized
 from . import torch_operators as torch_operators  # which registers them
 from .block_arguments import block_axis, check_tuple, held_elements, mx_options, nvfp4_options, output_format
 from .range_arguments import absmax_formats, minmax_format, scale_groups
-from .scale_arguments import number_format
+from .scale_arguments import number_format, plain_operand
 from .torch_arguments import (
     SYMBOLS,
     constant,
@@ -95,11 +98,13 @@ def cast_like(x: Any, like: Any, *, source: object = None, out: Any = None, **op
     return _cast(x, to, source, out, options)
 
 
-def encode(x: Any, fmt: object, *, source: object = None, out: Any = None, **options: Any) -> Any:
+def encode(
+    x: Any, fmt: object, *, source: object = None, out: Any = None, parameter: Any = "to", **options: Any
+) -> Any:
     """Call the operator for `lowprec.encode` and `lowprec.pack`."""
     to_torch_rules(options)
     named = optional_name(source, "source")
-    return _delivered(torch.ops.lowprec.encode.default(x, name_of(fmt, "to"), source=named, **options), out)
+    return _delivered(torch.ops.lowprec.encode.default(x, name_of(fmt, parameter), source=named, **options), out)
 
 
 def _lengths(shape: Any) -> Any:
@@ -158,10 +163,14 @@ def _number_names(dtype: Any, source: object, scale_format: object, output_dtype
     return number_format(dtype, source, scale_format).name, zero, format_of(dtype, source).name
 
 
-def _operand(x: Any, value: Any, fmt: str, parameter: str) -> Any:
-    """Return a scale or a zero point as a tensor on the device of `x`."""
+def _operand(x: Any, value: Any, fmt: str, parameter: str, operator: str | None = None, named: object = None) -> Any:
+    """Return a scale or a zero point as a tensor on the device of `x`; NumPy scalars as `plain_operand` has them."""
     if isinstance(value, torch.Tensor):
         return value
+    if isinstance(value, np.generic):
+        kept = plain_operand(value, operator, parameter, named)
+        fmt = format_of(value.dtype).name if kept is value else fmt
+        value = plain_operand(value, None, parameter)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"`{parameter}` must be a torch tensor, as `x` is, or a number; got {type(value).__name__}")
     if parameter == "global_scale" and not 0 < value < math.inf:
@@ -169,12 +178,17 @@ def _operand(x: Any, value: Any, fmt: str, parameter: str) -> Any:
     return torch.ops.lowprec.number.default(x, value, fmt, parameter=parameter)
 
 
-def _operands(x: Any, scale: Any, zero_point: Any, names: tuple[str, str]) -> tuple[Any, Any]:
-    factor = _operand(x, scale, names[0], "scale")
+def _operands(
+    x: Any, scale: Any, zero_point: Any, names: tuple[str, str], operator: str, named: object
+) -> tuple[Any, Any]:
+    factor = _operand(x, scale, names[0], "scale", operator, named)
     if zero_point is None:
         return factor, None
-    zero = _operand(x, zero_point, names[1], "zero_point")
-    return factor, zero if isinstance(zero_point, torch.Tensor) else zero.expand(factor.shape)
+    zero = _operand(x, zero_point, names[1], "zero_point", operator)
+    is_array = isinstance(zero_point, torch.Tensor)
+    if isinstance(zero_point, np.generic):
+        is_array = plain_operand(zero_point, operator, "zero_point") is zero_point
+    return factor, zero if is_array else zero.expand(factor.shape)
 
 
 def _listed(options: dict[str, Any]) -> None:
@@ -191,7 +205,7 @@ def quantize_linear(x: Any, scale: Any, zero_point: Any, *, out: Any = None, **o
     for name in ("source", "scale_format", "output_dtype", "precision"):
         options[name] = optional_name(options[name], name)
     numbers = _number_names(x.dtype, options["source"], options["scale_format"], options["output_dtype"])
-    operands = _operands(x, scale, zero_point, numbers[:2])
+    operands = _operands(x, scale, zero_point, numbers[:2], QUANTIZE, options["scale_format"])
     return _delivered(torch.ops.lowprec.quantize_linear.default(x, *operands, **options), out)
 
 
@@ -201,7 +215,8 @@ def dequantize_linear(x: Any, scale: Any, zero_point: Any, *, out: Any = None, *
     for name in ("source", "scale_format", "output_dtype"):
         options[name] = optional_name(options[name], name)
     numbers = _number_names(x.dtype, options["source"], options["scale_format"], None)
-    operands = _operands(x, scale, zero_point, (numbers[0], numbers[2]))
+    names = numbers[0], numbers[2]
+    operands = _operands(x, scale, zero_point, names, DEQUANTIZE, options["scale_format"])
     options["shape"] = _lengths(options["shape"])
     return _delivered(torch.ops.lowprec.dequantize_linear.default(x, *operands, **options), out)
 

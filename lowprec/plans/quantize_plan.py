@@ -22,14 +22,9 @@ from ..spec.rounding_rules import RoundingOptions, check_rounding
 from .cast_plan import Plan, Rule, Scaling, check_convertible, make_plan
 
 __all__ = [
-    "DEQUANTIZE",
-    "QUANTIZE",
-    "QuantizeOptions",
-    "dequantize_plan",
-    "quantize_plan",
-    "scale_plans",
-    "takes_codes",
-]
+    "DEQUANTIZE", "QUANTIZE", "QuantizeOptions", "dequantize_plan", "quantize_plan", "scale_plans", "takes_codes",
+    "takes_type",
+]  # fmt: skip
 
 QUANTIZE = "QuantizeLinear"
 DEQUANTIZE = "DequantizeLinear"
@@ -93,6 +88,11 @@ _TYPES: Mapping[tuple[str, str], _Since] = {
 }
 
 
+def takes_type(operator: str, parameter: str, fmt: Format) -> bool:
+    """Whether the newest version of an operator takes a format for a parameter, one of those in `_TYPES`."""
+    return _TYPES[operator, parameter](fmt) is not None
+
+
 def _check(fmt: Format, opset: int, operator: str, parameter: str, name: str | None = None) -> None:
     """Raise ValueError unless the operator, in its version at an opset, takes the format for the parameter."""
     version = version_of(opset, operator)
@@ -107,6 +107,8 @@ def _check(fmt: Format, opset: int, operator: str, parameter: str, name: str | N
     has = f"a type that {operator}-{version} has there: {taken}"
     codes = parameter == "scale" and fmt.is_integer and not fmt.signed
     hint = " (if it holds codes, say of which format with `scale_format=`)" if codes else ""
+    if (operator, parameter) == (QUANTIZE, "x") and fmt == FLOAT64:
+        hint = ": cast it to float32 first, or use `lp.quantize`"
     raise ValueError(f"`{name or parameter}` must be {has}; got {fmt.name}{later}{hint}")
 
 

@@ -7,7 +7,7 @@ A rule is a name here and a case in each of the three witnesses: ``reference/rou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 from .arguments import as_integer, shown
 from .format import Format
@@ -18,6 +18,7 @@ from .text_tables import aligned_table
 __all__ = [
     "DEFAULT_RANDOM_BITS",
     "FIRST",
+    "LaterSeed",
     "MOST_RANDOM_BITS",
     "NAN_RULES",
     "OVERFLOWS",
@@ -125,6 +126,12 @@ class Rounding(NamedTuple):
     random_bits: int = 0
 
 
+class LaterSeed(NamedTuple):
+    """A seed that is known when a traced computation runs: the array that stands for it."""
+
+    array: Any
+
+
 class Stream(NamedTuple):
     """Which random numbers the elements of an array take: element n those at ``offset + n`` of the seed's stream."""
 
@@ -165,8 +172,11 @@ def check_random_bits(random_bits: object, parameter: str = "random_bits") -> in
 
 
 def make_stream(seed: object, offset: object) -> Stream:
-    """Return the stream of a seed from an offset on, or raise ValueError."""
-    return Stream(_within(seed, 0, _SEEDS, "seed", "2**64 - 1"), _within(offset, 0, _OFFSETS, "offset", "2**63 - 1"))
+    """Return the stream of a seed from an offset on, or raise ValueError; a `LaterSeed` is not looked at."""
+    first = _within(offset, 0, _OFFSETS, "offset", "2**63 - 1")
+    if isinstance(seed, LaterSeed):
+        return Stream(seed, first)  # type: ignore[arg-type]  # the back end puts the number in its place
+    return Stream(_within(seed, 0, _SEEDS, "seed", "2**64 - 1"), first)
 
 
 def check_stream(rounding: object, seed: object, random_bits: object, offset: object) -> Stream | None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, get_args
-
-import numpy as np
+from typing import get_args
 
 from .format import Format
 from .option_names import ScaleRuleName
 
-__all__ = ["SCALE_RULES", "power_codes", "rule_addend"]
+__all__ = ["SCALE_RULES", "rule_addend"]
 
 SCALE_RULES: tuple[ScaleRuleName, ...] = get_args(ScaleRuleName)
 """How the largest magnitude of a block becomes the exponent of its scale (OCP MX 1.0, 6.3, is floor)."""
@@ -48,11 +46,3 @@ def rule_addend(to: Format, rule: str, fraction_bits: int = _FRACTION_BITS) -> t
         "nearest": one - sqrt2,
     }[rule]
     return addend, emax
-
-
-def power_codes(largest: Any, to: Format, fmt: Format, rule: str) -> Any:
-    """Return the codes of powers of two for magnitudes in float64, NumPy arrays; 0 where there is no magnitude."""
-    addend, emax = rule_addend(to, rule)
-    bits = np.asarray(largest).view(np.int64)
-    exponents = ((bits + addend) >> _FRACTION_BITS) - 1023 - emax + fmt.bias
-    return np.clip(exponents, 0, fmt.max_code).astype(fmt.code_dtype)  # 0 for no magnitude, whose exponent is the least

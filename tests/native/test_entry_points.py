@@ -38,7 +38,7 @@ def test_a_program_with_scales_needs_them() -> None:
         _kernels.run(SCALED, bytes(8), bytearray(8), 2, None, 1)
 
 
-def test_same_shape_takes_dense_arrays_alone() -> None:
+def test_same_shape_takes_dense_arrays_and_strided_ones_to_write_to() -> None:
     x = np.arange(6, dtype=np.uint16).reshape(2, 3)
     result: Any = _kernels.run_same_shape(SWAP, x, x.dtype, None, 1)
     np.testing.assert_array_equal(result, x << 8)
@@ -46,7 +46,10 @@ def test_same_shape_takes_dense_arrays_alone() -> None:
     assert _kernels.run_same_shape(SWAP, x, x.dtype, out, 1) is out
     np.testing.assert_array_equal(out, x << 8)
     strided = np.empty((2, 6), np.uint16)[:, ::2]
-    for other in (np.empty((2, 3), np.int16), np.empty((3, 2), np.uint16), np.empty(6, np.uint16), [], strided):
+    assert _kernels.run_same_shape(SWAP, x, x.dtype, strided, 1) is strided
+    np.testing.assert_array_equal(strided, x << 8)
+    shared = np.lib.stride_tricks.as_strided(np.empty(4, np.uint16), (2, 3), (2, 2))
+    for other in (np.empty((2, 3), np.int16), np.empty((3, 2), np.uint16), np.empty(6, np.uint16), [], shared, x.T.T):
         assert _kernels.run_same_shape(SWAP, x, x.dtype, other, 1) is None
     assert _kernels.run_same_shape(SWAP, x.T, x.dtype, None, 1) is None
 

@@ -1,0 +1,130 @@
+"""Calls on one array that came before, for its scales or its blocks: found by dtype, shape and options."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _kernels
+from ..arrays.libraries import extends, is_torch, namespace, storage_dtype
+from ..plans.cast_plan import make_plan
+from ..spec.formats import FLOAT32, FLOAT64, Format
+from ..spec.interned import CACHED
+from ..spec.opset_rules import cast_rules
+from .block_job import BlockJob
+from .block_loops import block_program, fits_packed
+from .blocks import to_single
+from .linear_calls import address_of, described, is_name
+from .program import make_program
+from .ranges import Groups, double_plan, have_order, range_steps
+from .scale_formulas import global_formula
+from .thread_count import PARALLEL_FROM, is_small
+
+__all__ = ["ABSMAX", "MINMAX", "MX", "NVFP4", "block_call", "remember", "run_known", "scale_call"]
+
+ABSMAX = _kernels.KnownCalls(CACHED)
+MINMAX = _kernels.KnownCalls(CACHED)
+MX = _kernels.KnownCalls(CACHED)
+NVFP4 = _kernels.KnownCalls(CACHED)
+
+_Options = tuple[Any, ...]
+
+
+def run_known(calls: _kernels.KnownCalls, x: Any, options: _Options, factor: Any = None) -> tuple[Any, ...] | None:
+    """Carry out a call on a NumPy array or a torch tensor where one of its kind came before; else return None.
+
+    `factor` is the operand that some calls have. Of tensors the caller has checked that torch traces and transforms
+    nothing.
+    """
+    if not is_small(0):  # several threads were asked for
+        return None
+    if type(x) is np.ndarray:
+        call = calls.find(x, factor, None, options)
+        return None if call is None else call.run(x, factor)
+    torch = sys.modules.get("torch")
+    if torch is None or type(x) is not torch.Tensor:
+        return None
+    return _run_tensor(calls, x, options, factor, torch.Tensor)
+
+
+def _run_tensor(
+    calls: _kernels.KnownCalls, x: Any, options: _Options, factor: Any, tensor: Any
+) -> tuple[Any, ...] | None:
+    try:
+        call = calls.find(described(x, tensor), described(factor, tensor), None, options)
+    except RuntimeError:  # a nested tensor has no shape
+        return None
+    if call is None:
+        return None
+    memory, operand = address_of(x, tensor), address_of(factor, tensor)
+    if memory is None or operand is None:
+        return None
+    results = tuple([x.new_empty(shape, dtype=dtype) for shape, dtype in call.results])
+    addresses = tuple([result.data_ptr() for result in results])
+    return results if call.run_addresses(memory, operand, factor, addresses) else None
+
+
+def remember(
+    calls: _kernels.KnownCalls,
+    x: Any,
+    options: _Options,
+    make: Callable[[], _kernels.ArrayCall | None],
+    factor: Any = None,
+) -> None:
+    """Let `run_known` find what a call on an array comes to, which `make` returns; None for calls of another kind."""
+    if is_torch(x):
+        x, factor = described(x, type(x)), described(factor, type(x))
+    elif type(x) is not np.ndarray:
+        return
+    if not all(map(is_name, options)) or calls.knows(x, factor, None, options):
+        return
+    if (call := make()) is not None:
+        calls.remember(x, factor, None, options, call)
+
+
+def scale_call(
+    x: Any, held: Format, groups: Groups, formula: _kernels.ScaleFormula, formats: tuple[Format, ...]
+) -> _kernels.ScaleCall | None:
+    """Return what the scales of an array come to, and its zero points, whose formats these are."""
+    xp, shape, both = namespace(x), tuple(x.shape), len(formats) == 2
+    if not 0 < math.prod(shape) < PARALLEL_FROM or not have_order(held, both):
+        return None
+    groups = groups.within(shape)
+    scale, last = formats[0], formats[-1]
+    rounded = scale.has_zero and not both
+    mask = (1 << last.storage_bits) - 1 if extends(last, xp) and last.signed else last.code_mask
+    return _kernels.ScaleCall(
+        tuple((groups.shape_of(shape), storage_dtype(fmt, xp)) for fmt in formats),
+        formula,
+        make_program(double_plan(held)),
+        make_program(make_plan(FLOAT64, scale, cast_rules(FLOAT64, scale))) if rounded else None,
+        (held.storage_bits, held.magnitude_mask, held.max_code),
+        both,
+        range_steps(shape, groups),
+        (0, 0) if rounded else (last.storage_bits // 8, mask),
+    )
+
+
+def block_call(job: BlockJob) -> _kernels.BlockCall | None:
+    """Return what a block quantization comes to."""
+    x, plan = job.x, job.plan
+    size, block = math.prod(x.shape), min(job.block, max(x.shape[job.axis], 1))
+    direct = job.packed and fits_packed(plan.element, job.spread, block)
+    if not 0 < size < PARALLEL_FROM or job.swizzled or job.stream is not None or job.packed is not direct:
+        return None
+    program = block_program(plan, direct)
+    if program is None:
+        return None
+    return _kernels.BlockCall(
+        tuple(job._replace(block=block).results),
+        program,
+        to_single(plan.source),
+        (*job.spread, block),
+        global_formula(plan.element, plan.scale) if plan.two_levels else None,
+        make_program(make_plan(FLOAT64, FLOAT32, cast_rules(FLOAT64, FLOAT32))),
+        (plan.source.storage_bits, plan.source.magnitude_mask, plan.source.max_code),
+    )

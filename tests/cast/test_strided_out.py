@@ -1,0 +1,152 @@
+"""`out` of any strides in small calls that came before: the bits of a dense result, and nothing written beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support.optional import optional
+
+import lowprec as lp
+from lowprec.backends import cpu
+
+torch: Any = optional("torch")
+
+X = np.linspace(-9, 9, 240, dtype=np.float32).reshape(4, 5, 12)
+SCALES = np.linspace(0.1, 3, 5, dtype=np.float32)
+CALLS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "cast": ("float8_e4m3fn", lambda x, s, out: lp.cast(x, "float8_e4m3fn", out=out)),
+    "cast float16": ("float16", lambda x, s, out: lp.cast(x, "float16", out=out)),
+    "encode": ("uint8", lambda x, s, out: lp.encode(x, "float8_e5m2", out=out)),
+    "quantize": ("int8", lambda x, s, out: lp.quantize_linear(x, 0.25, -3, output_dtype="int8", out=out)),
+    "quantize axis": ("int8", lambda x, s, out: lp.quantize_linear(x, s, axis=1, output_dtype="int8", out=out)),
+    "quantize float": (
+        "float8_e4m3fn",
+        lambda x, s, out: lp.quantize_linear(x, s, axis=1, output_dtype="float8_e4m3fn", out=out),
+    ),
+}
+PLACES: dict[str, Callable[[Any], Any]] = {
+    "last axis": lambda room: room[:4, :5, 0:24:2],
+    "rows": lambda room: room[:4, :5, 12:24],
+    "one row each": lambda room: room[1:5, 1:6, :12],
+    "transposed": lambda room: getattr(room[:12, :4, :5], "permute", room[:12, :4, :5].transpose)(1, 2, 0),
+}
+
+
+@pytest.fixture
+def general(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Give the jobs that the general way carries out."""
+    jobs: list[Any] = []
+    original = cpu._run_any
+
+    def run(job: Any) -> Any:
+        jobs.append(job)
+        return original(job)
+
+    monkeypatch.setattr(cpu, "_run_any", run)
+    return jobs
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", CALLS)
+def test_numpy(name: str, place: str, general: list[Any]) -> None:
+    target, call = CALLS[name]
+    expected = call(np.ascontiguousarray(X), SCALES, None)
+    for x in (X, np.asfortranarray(X), np.repeat(X, 2, axis=2)[..., ::2], X[::-1, :, ::-1][::-1, :, ::-1]):
+        for turn in range(2):
+            room = np.zeros((12, 8, 30), lp.as_format(target).dtype)
+            out, wanted = PLACES[place](room), np.zeros_like(room)
+            PLACES[place](wanted)[...] = expected
+            general.clear()
+            assert call(x, SCALES, out) is out
+            assert room.tobytes() == wanted.tobytes()
+            if turn and x is X and not (place == "transposed" and name.startswith("quantize")):
+                assert not general
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", CALLS)
+def test_torch(name: str, place: str, general: list[Any]) -> None:
+    pytest.importorskip("torch")
+    target, call = CALLS[name]
+    dtype, scales = getattr(torch, target), torch.from_numpy(SCALES)
+    dense = torch.from_numpy(X)
+    expected = call(dense, scales, None).view(torch.uint8 if dtype.itemsize == 1 else torch.int16)
+    for x in (dense, dense.permute(2, 0, 1).contiguous().permute(1, 2, 0), dense.repeat_interleave(2, 2)[..., ::2]):
+        for turn in range(2):
+            room = torch.zeros((12, 8, 30), dtype=dtype)
+            out, wanted = PLACES[place](room), torch.zeros((12, 8, 30), dtype=expected.dtype)
+            PLACES[place](wanted)[...] = expected
+            general.clear()
+            version = out._version
+            assert call(x, scales, out) is out
+            assert torch.equal(room.view(expected.dtype), wanted)
+            assert out._version > version
+            if turn and x is dense and not (place == "transposed" and name.startswith("quantize")):
+                assert not general
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_memory_that_is_shared(name: str) -> None:
+    _, call = CALLS[name]
+    for _ in range(2):
+        expected = call(X, SCALES, None)
+        room = np.zeros(240 * 4, np.uint8)
+        x = room.view(np.float32).reshape(X.shape)
+        x[...] = X
+        out = room.view(expected.dtype)[:480:2].reshape(X.shape) if expected.itemsize == 1 else (
+            room.view(expected.dtype)[::2].reshape(X.shape)
+        )  # fmt: skip
+        assert call(x, SCALES, out) is out
+        assert out.tobytes() == expected.tobytes()
+        own = np.lib.stride_tricks.as_strided(room.view(expected.dtype), X.shape, (0, 12, 1), writeable=True)
+        with pytest.raises(ValueError, match="overlaps itself"):
+            call(X, SCALES, own)
+        fixed = np.zeros((4, 5, 24), expected.dtype)[..., ::2]
+        fixed.flags.writeable = False
+        with pytest.raises(ValueError, match="must be writable"):
+            call(X, SCALES, fixed)
+        if expected.itemsize > 1:
+            swapped = np.zeros((4, 5, 24), expected.dtype.newbyteorder(">"))[..., ::2]
+            assert call(X, SCALES, swapped) is swapped
+            assert np.array_equal(swapped.astype(np.float32), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_tensors_that_take_no_result(name: str) -> None:
+    pytest.importorskip("torch")
+    _, call = CALLS[name]
+    x, scales = torch.from_numpy(X), torch.from_numpy(SCALES)
+    for _ in range(2):
+        dtype = call(x, scales, None).dtype
+        out = torch.zeros((4, 5, 12), dtype=dtype)
+        call(x, scales, out)
+        with pytest.raises(ValueError, match="overlaps itself"):
+            call(x, scales, torch.zeros(4, 5, 1, dtype=dtype).expand(4, 5, 12))
+        with pytest.raises(ValueError, match="`out` must have shape"):
+            call(x, scales, out[:, :, ::2])
+        if dtype.is_floating_point:
+            with pytest.raises(ValueError, match="must not require gradients"):
+                call(x, scales, torch.zeros(4, 5, 12, dtype=torch.float32).to(dtype).requires_grad_())
+
+
+def test_a_dtype_names_a_format_as_text_does() -> None:
+    for to in ("float16", np.dtype(np.float16), np.float16, lp.formats["float16"]):
+        cpu._known.clear()
+        first = lp.cast(X, to)
+        assert (X.dtype, to) in cpu._known[np.ndarray]
+        assert lp.cast(X, to).tobytes() == first.tobytes() == X.astype(np.float16).tobytes()
+    cpu._known.clear()
+    lp.cast(X, 10)  # ONNX's number of float16, which equals other numbers
+    assert not cpu._known.get(np.ndarray)
+
+
+def test_a_dtype_of_torch_names_a_format() -> None:
+    pytest.importorskip("torch")
+    cpu._known.clear()
+    x = torch.from_numpy(X)
+    for _ in range(2):
+        assert torch.equal(lp.cast(x, torch.float16), x.to(torch.float16))
+    assert (torch.float32, torch.float16) in cpu._known[torch.Tensor]

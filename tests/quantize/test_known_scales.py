@@ -1,0 +1,171 @@
+"""Scales and blocks of small arrays by calls that came before: the bits of the first call, and of exact fractions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.exact_scales import finite, grouped, scale_code
+from support.optional import optional
+
+import lowprec as lp
+from lowprec.backends import array_calls
+from lowprec.backends.array_calls import ABSMAX, MINMAX, MX, NVFP4
+
+torch: Any = optional("torch")
+
+WAYS: list[dict[str, Any]] = [
+    {}, {"axis": 0}, {"axis": 1}, {"axis": -1}, {"axis": 0, "block_size": 2}, {"axis": 2, "block_size": 3},
+    {"axis": 1, "block_size": 64}, {"axis": (0, 2), "block_size": (2, 4)}, {"axis": (2, 1), "block_size": (4, 2)},
+]  # fmt: skip
+SOURCES = ("float32", "float16", "bfloat16", "float64", "float8_e4m3fn", "float8_e4m3fnuz", "int8")
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """Forget all calls that came before, and what the test says of threads."""
+    for calls in (ABSMAX, MINMAX, MX, NVFP4):
+        calls.clear()
+    yield
+    lp.set_num_threads(None)
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Give, for each call in order, whether it was carried out as one that came before."""
+    seen: list[bool] = []
+    original = array_calls.run_known
+
+    def run(*args: Any) -> Any:
+        result = original(*args)
+        seen.append(result is not None)
+        return result
+
+    for module in ("scales", "blocks", "nvfp4"):
+        monkeypatch.setattr(f"lowprec.ops.{module}.run_known", run)
+    return seen
+
+
+def sample(rng: np.random.Generator, fmt: lp.Format, shape: tuple[int, ...] = (5, 3, 14)) -> np.ndarray[Any, Any]:
+    """Return codes of all kinds: numbers, zeros of both signs, NaN, Inf."""
+    codes = rng.integers(0, 1 << min(fmt.bits, 62), shape, np.int64).astype(fmt.code_dtype)
+    codes.reshape(-1)[::5] = 0
+    if fmt.is_float:
+        codes.reshape(-1)[::7] = fmt.sign_mask if fmt.has_negative_zero else 0
+    return codes.view(fmt.dtype)
+
+
+def plain(results: Any) -> list[Any]:
+    """Return what tells results apart: dtype, shape and bytes of each."""
+    found = []
+    for one in results if isinstance(results, tuple) else (results,):
+        held = one if isinstance(one, np.ndarray) else one.reshape(-1).view(torch.uint8).numpy()
+        found.append((str(one.dtype), tuple(one.shape), held.tobytes()))
+    return found
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_known_absmax_scales_are_those_of_fractions(source: str, known: list[bool]) -> None:
+    rng, held = np.random.default_rng(3), lp.as_format(source)
+    for way in WAYS:
+        for turn in range(3):  # other values, by the same key
+            x = sample(rng, held)
+            values, numbers = finite(x, held), grouped(x.shape, way.get("axis"), way.get("block_size", 0))
+            largest = [max(abs(one) for one in values[numbers == n]) for n in range(numbers.max() + 1)]
+            for to, name in (("int8", "float32"), ("float8_e5m2", "bfloat16"), ("float4_e2m1fn", "float8_e8m0fnu")):
+                target, fmt = lp.as_format(to), lp.as_format(name)
+                known.clear()
+                scale = lp.absmax_scale(x, to, scale_format=name, **way)
+                assert known == [turn > 0 and held.is_float]
+                wanted = [scale_code(a, target, fmt, "floor") for a in largest]
+                assert scale.view(fmt.code_dtype).reshape(-1).tolist() == wanted
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "minmax uint8": lambda x: lp.minmax_scale(x, "uint8"),
+    "minmax int8": lambda x: lp.minmax_scale(x, "int8", axis=1),
+    "minmax int4": lambda x: lp.minmax_scale(x, "int4", axis=2, block_size=3),
+    "minmax uint2": lambda x: lp.minmax_scale(x, "uint2", axis=0),
+    "minmax int16": lambda x: lp.minmax_scale(x, "int16", axis=(0, 1), block_size=(2, 2)),
+    "mx": lp.mx_quantize,
+    "mx axis": lambda x: lp.mx_quantize(x, "float8_e4m3fn", axis=0, block_size=2, specials="ignore"),
+    "mx packed": lambda x: lp.mx_quantize(x, block_size=2, packed=True),
+    "mx int8": lambda x: lp.mx_quantize(x, "int8", scale_rule="rceil"),
+    "nvfp4": lp.nvfp4_quantize,
+    "nvfp4 number": lambda x: lp.nvfp4_quantize(x, axis=1, global_scale=0.1),
+    "nvfp4 integer": lambda x: lp.nvfp4_quantize(x, global_scale=3, packed=True),
+    "nvfp4 tiny": lambda x: lp.nvfp4_quantize(x, global_scale=1e-44),
+    "nvfp4 ignore": lambda x: lp.nvfp4_quantize(x, specials="ignore"),
+}
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("source", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", CALLS)
+def test_known_calls_return_what_the_general_way_returns(
+    name: str, source: str, library: str, known: list[bool]
+) -> None:
+    rng, call = np.random.default_rng(4), CALLS[name]
+    if library == "torch":
+        pytest.importorskip("torch")
+    arrays = [sample(rng, lp.as_format(source)) for _ in range(3)]
+    arrays.append(np.zeros_like(arrays[0]))
+    arrays.append(np.full_like(arrays[0], np.nan))
+    arrays.append((np.arange(210).reshape(5, 3, 14) * 1e-7).astype(arrays[0].dtype))  # subnormal in float16
+    given = [lp.to_torch(x, source) if library == "torch" else x for x in arrays]
+    lp.set_num_threads(1)  # calls are not looked up then
+    expected = [plain(call(x)) for x in given]  # which remembers them
+    assert not any(known)
+    lp.set_num_threads(None)
+    known.clear()
+    assert [plain(call(x)) for x in given] == expected
+    assert known == [True] * len(given)
+
+
+@pytest.mark.usefixtures("odd_mode")
+@pytest.mark.parametrize("name", CALLS)
+def test_the_mode_of_the_caller_changes_nothing(name: str) -> None:
+    x = sample(np.random.default_rng(5), lp.as_format("float32"))
+    lp.set_num_threads(1)
+    expected = plain(CALLS[name](x))
+    lp.set_num_threads(None)
+    assert [plain(CALLS[name](x)) for _ in range(2)] == [expected] * 2
+
+
+def test_what_a_known_call_does_not_take(known: list[bool]) -> None:
+    x = np.linspace(-3, 5, 32, dtype=np.float32).reshape(4, 8)
+    scale, (codes, scales, factor) = lp.absmax_scale(x, "int8", axis=1), lp.nvfp4_quantize(x, axis=0)
+    for other in (np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2], x.astype(">f4")):
+        known.clear()
+        assert np.array_equal(lp.absmax_scale(other, "int8", axis=1), scale)
+        assert plain(lp.nvfp4_quantize(other, axis=0)) == plain((codes, scales, factor))
+        assert known == [False, False]
+    for wrong in (True, 1.0, np.float64(1)):
+        with pytest.raises(ValueError, match="`axis` must be"):
+            lp.absmax_scale(x, "int8", axis=wrong)
+    assert np.array_equal(lp.absmax_scale(x, "int8", axis=np.int64(1)), scale)
+    assert lp.absmax_scale(x, "int8", axis=[1]).shape == (8,)
+    for number in (0.5, np.float32(0.5), np.float16(0.5), np.float64(0.5), np.asarray(0.5, np.float32)):
+        assert plain(lp.nvfp4_quantize(x, global_scale=number)) == plain(lp.nvfp4_quantize(x, global_scale=0.5))
+    for wrong in (0.0, -1.0, 1e39, float("nan"), 10**400, 1e-60):
+        lp.nvfp4_quantize(x, global_scale=0.5)
+        with pytest.raises(ValueError, match="`global_scale` must be a positive finite float32"):
+            lp.nvfp4_quantize(x, global_scale=wrong)
+    for array in (np.float32([0]), np.float32([np.inf])):
+        lp.nvfp4_quantize(x, global_scale=np.float32([1]))
+        with pytest.raises(ValueError, match="`global_scale` must be a positive finite float32"):
+            lp.nvfp4_quantize(x, global_scale=array)
+
+
+def test_results_are_the_callers_own() -> None:
+    x = np.linspace(-3, 5, 16, dtype=np.float32)
+    first = lp.nvfp4_quantize(x)
+    second = lp.nvfp4_quantize(x)
+    for one, other in zip(first, second, strict=True):
+        one[...] = 0
+        assert other.astype(np.float32).any()
+    assert second[0].dtype == ml_dtypes.float4_e2m1fn
+    assert second[2].flags.writeable

@@ -1,0 +1,164 @@
+"""NumPy scalars as scales, zero points and global scales: numbers where the operator lacks their type, else arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.optional import optional
+
+import lowprec as lp
+from lowprec.backends.linear_calls import DEQUANTIZED, QUANTIZED
+
+torch: Any = optional("torch")
+jax: Any = optional("jax")
+da: Any = optional("dask.array")
+strict: Any = optional("array_api_strict")
+
+X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(4, 6)
+HALF = X.astype(np.float16)
+CODES = np.arange(-12, 12, dtype=np.int8).reshape(4, 6)
+NUMBERS = [np.float64(0.1), np.longdouble(0.1), np.float64(np.inf)]
+INTEGERS = [np.int64(3), np.uint8(3), np.uint64(3), np.float64(3), ml_dtypes.float8_e4m3fn(3)]
+LIBRARIES: dict[str, Callable[[np.ndarray], Any]] = {
+    "numpy": np.asarray,
+    "torch": lambda x: torch.from_numpy(x),
+    "jax": lambda x: jax.numpy.asarray(x),
+    "dask": lambda x: da.from_array(x, chunks=2),
+    "strict": lambda x: strict.asarray(x),
+}
+
+
+@pytest.fixture(params=LIBRARIES)
+def given(request: pytest.FixtureRequest) -> Callable[[np.ndarray], Any]:
+    """Give what makes arrays of a library."""
+    name = request.param
+    pytest.importorskip({"dask": "dask.array", "strict": "array_api_strict"}.get(name, name))
+    QUANTIZED.clear()
+    DEQUANTIZED.clear()
+    return LIBRARIES[name]
+
+
+def host(x: Any) -> np.ndarray:
+    """Return the values of an array of any library."""
+    return x.numpy() if hasattr(x, "numpy") and not hasattr(x, "chunks") else np.asarray(x)
+
+
+@pytest.mark.parametrize("scale", NUMBERS + INTEGERS, ids=repr)
+def test_scales_that_are_numbers(scale: Any, given: Any) -> None:
+    number, is_strict = float(scale), "strict" in type(given(X)).__module__
+    for x in (X, HALF)[: 1 if is_strict else 2]:  # the type of x decides how the number is rounded
+        expected = lp.quantize_linear(x, number, output_dtype="int8")
+        for _ in range(3):  # unknown, known
+            assert np.array_equal(host(lp.quantize_linear(given(x), scale, output_dtype="int8")), expected)
+    expected = lp.dequantize_linear(CODES, number)
+    for _ in range(3):
+        assert np.array_equal(host(lp.dequantize_linear(given(CODES), scale)), expected, equal_nan=True)
+    assert np.array_equal(
+        host(lp.quantize_linear(given(X), scale, scale_format="bfloat16", output_dtype="int8")),
+        lp.quantize_linear(X, number, scale_format="bfloat16", output_dtype="int8"),
+    )
+
+
+@pytest.mark.parametrize("scale", [np.float32(0.1), np.float16(0.1), ml_dtypes.bfloat16(0.1)], ids=repr)
+def test_scales_that_keep_their_type(scale: Any, given: Any) -> None:
+    expected = lp.quantize_linear(X, np.asarray(scale), output_dtype="int8")
+    values = lp.dequantize_linear(CODES, np.asarray(scale))
+    for _ in range(3):
+        assert np.array_equal(host(lp.quantize_linear(given(X), scale, output_dtype="int8")), expected)
+        got = lp.dequantize_linear(given(CODES), scale)
+        name = str(got.dtype).rpartition(".")[2]
+        assert name == values.dtype.name or name == "uint16"  # which holds codes
+        if name not in ("uint16", "bfloat16"):
+            assert np.array_equal(host(got), values)
+
+
+def test_scales_that_hold_codes(given: Any) -> None:
+    for scale in (np.uint8(120), ml_dtypes.float8_e8m0fnu(2.0**-7)):
+        expected = lp.quantize_linear(X, 2.0**-7, output_dtype="int8", precision="float32")
+        got = lp.quantize_linear(given(X), scale, scale_format="float8_e8m0fnu", output_dtype="int8")
+        assert np.array_equal(host(got), expected)
+
+
+@pytest.mark.parametrize("zero", [np.int64(3), np.uint32(3), np.float32(3), np.float64(3)], ids=repr)
+def test_zero_points_that_are_numbers(zero: Any, given: Any) -> None:
+    scales = np.linspace(0.1, 1, 6, dtype=np.float32)
+    expected = lp.quantize_linear(X, scales, 3, axis=1, output_dtype="int8")
+    values = lp.dequantize_linear(CODES, scales, 3, axis=1)
+    for _ in range(3):
+        got = lp.quantize_linear(given(X), given(scales), zero, axis=1, output_dtype="int8")
+        assert np.array_equal(host(got), expected)
+        assert np.array_equal(host(lp.dequantize_linear(given(CODES), given(scales), zero, axis=1)), values)
+    assert np.array_equal(lp.quantize_linear(X, scales, np.int32(3), axis=1, output_dtype="int8"), expected)
+
+
+def test_zero_points_that_keep_their_type(given: Any) -> None:
+    for zero in (np.int8(-3), np.uint8(3), np.int16(300)):
+        expected = lp.quantize_linear(X, np.float32(0.01), np.asarray(zero))
+        for _ in range(3):
+            got = lp.quantize_linear(given(X), np.float32(0.01), zero)
+            assert str(got.dtype).rpartition(".")[2] == expected.dtype.name == zero.dtype.name
+            assert np.array_equal(host(got), expected)
+    values = lp.dequantize_linear(CODES, np.float32(0.01), np.asarray(np.int8(-3)))
+    assert np.array_equal(host(lp.dequantize_linear(given(CODES), np.float32(0.01), np.int8(-3))), values)
+    with pytest.raises(ValueError, match="`zero_point` must be uint8, the type of the quantized array; got"):
+        lp.quantize_linear(given(X), 0.5, np.int8(3), output_dtype="uint8")
+
+
+@pytest.mark.parametrize("number", [np.float64(0.1), np.float32(0.1), np.int64(2), np.uint8(2)], ids=repr)
+def test_global_scales(number: Any, given: Any) -> None:
+    expected = lp.nvfp4_quantize(X, global_scale=number.item())
+    for _ in range(3):
+        got = lp.nvfp4_quantize(given(X), global_scale=number)
+        assert float(got[2]) == float(expected[2]) == float(np.float32(number))
+        back = lp.nvfp4_dequantize(*got[:2], number)
+        assert np.array_equal(host(back), lp.nvfp4_dequantize(*expected))
+
+
+def test_truth_values_are_no_numbers(given: Any) -> None:
+    for wrong in (True, np.True_):
+        for call in (lp.quantize_linear, lp.dequantize_linear):
+            with pytest.raises(TypeError, match=r"`scale` must be an array .* or a number; got (numpy\.)?bool$"):
+                call(given(X if call is lp.quantize_linear else CODES), wrong)
+            with pytest.raises(TypeError, match=r"`zero_point` must be an array .* or a number; got (numpy\.)?bool$"):
+                call(given(X if call is lp.quantize_linear else CODES), 0.5, wrong)
+        with pytest.raises(TypeError, match=r"`global_scale` must be an array .* or a number; got (numpy\.)?bool$"):
+            lp.nvfp4_quantize(given(X), global_scale=wrong)
+
+
+@pytest.mark.parametrize("trace", ["functionalize", "make_fx", "vmap", "export"])
+def test_where_torch_traces(trace: str) -> None:
+    pytest.importorskip("torch")
+    x = torch.from_numpy(X)
+
+    def traced(call: Callable[[Any], Any]) -> Any:
+        if trace == "functionalize":
+            return torch.func.functionalize(call)(x)
+        if trace == "vmap":
+            return torch.vmap(call)(x)
+        if trace == "make_fx":
+            from torch.fx.experimental.proxy_tensor import make_fx
+
+            return make_fx(call)(x)(x)
+
+        class Module(torch.nn.Module):
+            def forward(self, x: Any) -> Any:
+                return call(x)
+
+        return torch.export.export(Module(), (x,), strict=False).module()(x)
+
+    def quantized(scale: Any, zero: Any, x: Any) -> Any:
+        return lp.quantize_linear(x, scale, zero, output_dtype="int8")
+
+    for scale in (np.float64(0.1), np.float32(0.1), np.float16(0.1)):
+        for zero in (np.int64(3), np.int8(3)):
+            got = traced(partial(quantized, scale, zero))
+            assert np.array_equal(got.numpy(), lp.quantize_linear(X, scale, 3, output_dtype="int8"))
+    got = traced(lambda x: lp.nvfp4_quantize(x, global_scale=np.float64(0.1))[2])
+    assert np.all(got.numpy() == np.float32(0.1))
+    with pytest.raises(TypeError, match=r"`scale` must be an array .* or a number; got numpy\.bool"):
+        traced(lambda x: lp.quantize_linear(x, np.True_))
