@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from lowprec.loss import block_sweep
-from lowprec.loss.block_sweep import NVFP4
 from lowprec.plans.block_plan import NVFP4_RULES
+from lowprec.spec.block_formats import NVFP4
 from lowprec.spec.scale_rules import SCALE_RULES
 
 ELEMENTS = {

@@ -115,7 +115,7 @@ def mx_quantize(
     >>> lp.mx_dequantize(elements, scales, block_size=4).tolist()
     [0.0, -1.0, 4.0, 12.0, nan, nan, nan]
     """
-    given = element, axis, block_size, scale_rule, rounding, seed, random_bits, offset, specials, swizzled, packed
+    given = to, axis, block_size, scale_rule, rounding, seed, random_bits, offset, specials, swizzled, packed
     in_numpy = type(x) is ndarray
     if out is None and (in_numpy or not transformed()) and (known := run_known(MX, x, given)) is not None:
         return known[0], known[1]
