@@ -79,6 +79,16 @@ class Quantized:
         The shape of the values where the codes are packed.
     scale_format : str
         The format of the scales.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> q = lp.quantize(np.array([[1.0, 7.0], [-14.0, 5.0]], np.float32), "int4", axis=0)
+    >>> q.codes.astype(int).tolist(), q.scale.tolist()
+    ([[1, 7], [-7, 2]], [1.0, 2.0])
+    >>> q.dequantize().tolist()
+    [[1.0, 7.0], [-14.0, 4.0]]
     """
 
     codes: Any
@@ -156,7 +166,7 @@ class Quantized:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({name: _unpickled(value) for name, value in state.items()})
-        _register()
+        register_pytree()
 
 
 class _View(NamedTuple):
@@ -203,7 +213,7 @@ def _restored(arrays: Any, context: Any) -> Quantized:
 _registered: set[str] = set()
 
 
-def _register() -> None:
+def register_pytree() -> None:
     """Let torch and JAX, where they are imported, look into what `quantize` returns."""
     if "jax" in sys.modules and "jax" not in _registered:
         _registered.add("jax")
@@ -419,13 +429,13 @@ def quantize(
     if type(x) is not ndarray and dispatched(x):
         from . import torch_traced
 
-        _register()
+        register_pytree()
         known = torch_traced.plan_quantize(x.dtype, x.ndim, to, *asked)
         packed_shape = torch_traced.fixed(tuple(x.shape)) if known[4] else None
     else:
         namespace(x)
         if "jax" in sys.modules or "torch" in sys.modules:
-            _register()
+            register_pytree()
         known = plan_quantize(x.dtype, x.ndim, to, *asked)
         packed_shape = tuple(x.shape) if known[4] else None
     target, along, block, has_zero, packs, held, (type_before, precision) = known
