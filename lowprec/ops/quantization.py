@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from numpy import ndarray
@@ -11,6 +12,7 @@ from numpy import ndarray
 from ..arrays.libraries import namespace
 from ..arrays.torch_tensors import dispatched
 from ..spec.block_formats import BLOCK_FORMATS, NVFP4
+from ..spec.interned import CACHED
 from ..spec.option_names import NaNName, OverflowName, RoundingName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .blocks import mx_quantize
@@ -22,6 +24,8 @@ from .quantized_arguments import LINEAR, plan_quantize, scheme_of
 from .scales import absmax_scale, minmax_scale
 
 __all__ = ["quantize"]
+
+_plan_known = lru_cache(maxsize=CACHED, typed=True)(plan_quantize)
 
 
 def quantize(
@@ -121,7 +125,10 @@ def quantize(
         namespace(x)
         if "jax" in sys.modules or "torch" in sys.modules:
             register_pytrees()
-        known = plan_quantize(x.dtype, x.ndim, to, *asked)
+        try:
+            known = _plan_known(x.dtype, x.ndim, to, *asked)
+        except TypeError:  # what cannot be a key of the cache is named by the checks
+            known = plan_quantize(x.dtype, x.ndim, to, *asked)
         packed_shape = tuple(x.shape) if known[4] else None
     target, along, block, has_zero, packs, held, (type_before, precision) = known
     rule: Any = scale_rule
