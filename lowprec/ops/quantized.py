@@ -120,7 +120,7 @@ class Quantized:
         return f"Quantized({', '.join(f'{name}={text}' for name, text in self._facts())})"
 
     def _repr_html_(self) -> str:
-        return html_table([("quantized", ""), *self._facts()])
+        return html_table([(), *self._facts()], "quantized array")
 
     def _facts(self) -> list[tuple[str, str]]:
         to = self.to if isinstance(self.to, str) else self.to.name
