@@ -27,8 +27,9 @@ from .ops.cast import bitcast, cast, cast_like
 from .ops.codes import decode, encode, pack, unpack
 from .ops.interchange import to_jax, to_numpy, to_torch
 from .ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
+from .ops.quantization import quantize
 from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_linear
-from .ops.quantized import Quantized, dequantize, quantize
+from .ops.quantized import Quantized, dequantize
 from .ops.random_numbers import stochastic_bits
 from .ops.scales import absmax_scale, minmax_scale
 from .reference.explanation import explain

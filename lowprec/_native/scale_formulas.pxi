@@ -75,7 +75,9 @@ cdef class ScaleFormula:
                     <float *>scales + i, codes + i,
                 )
 
-    def run(self, const uint8_t[::1] low, const uint8_t[::1] high not None, uint8_t[::1] scales, uint8_t[::1] codes) -> None:
+    def run(
+        self, const uint8_t[::1] low, const uint8_t[::1] high not None, uint8_t[::1] scales, uint8_t[::1] codes
+    ) -> None:
         """Compute scales for ends of ranges in float64; None for what the formula lacks."""
         cdef Py_ssize_t n = high.shape[0] // 8
         cdef lp_mode mode

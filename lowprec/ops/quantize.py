@@ -8,13 +8,14 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..arrays.libraries import format_of, is_torch, namespace
+from ..arrays.libraries import Array, format_of, is_torch, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.linear_calls import DEQUANTIZED, QUANTIZED, run_known, run_known_tensor
 from ..plans.quantize_plan import QUANTIZE, takes_codes
 from ..spec.arguments import shown
 from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, NUMERIC
 from ..spec.opset_rules import NEWEST, unless_undefined, version_of
+from ..spec.option_names import NaNName, OverflowName, RoundingName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .dynamic_quantize import range_of
 from .onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
@@ -84,7 +85,7 @@ def _values_type(output_dtype: object, out: Any, opset: object) -> object:
 
 
 def quantize_linear(
-    x: Any,
+    x: Array,
     scale: Any,
     zero_point: Any = None,
     *,
@@ -97,14 +98,14 @@ def quantize_linear(
     saturate: bool = True,
     packed: bool = False,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
     seed: int | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
     offset: int = FIRST,
     out: Any = None,
-) -> Any:
+) -> Array:
     """Divide by a scale, round, add a zero point and clamp, as ONNX QuantizeLinear does.
 
     ``x / scale`` is a true division, rounded once in `precision`. To integers: half to even, plus the zero point,
@@ -205,7 +206,7 @@ def quantize_linear(
 
 
 def dequantize_linear(
-    x: Any,
+    x: Array,
     scale: Any,
     zero_point: Any = None,
     *,
@@ -218,7 +219,7 @@ def dequantize_linear(
     shape: int | Sequence[int] | None = None,
     opset: int = NEWEST,
     out: Any = None,
-) -> Any:
+) -> Array:
     """Take a zero point away and multiply by a scale, as ONNX DequantizeLinear does.
 
     The difference is exact, then rounded to float32; the product is rounded to float32, and once more to the type of

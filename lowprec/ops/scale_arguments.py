@@ -163,19 +163,20 @@ def number_operand(value: float, x: Any, fmt: str, parameter: str) -> Any:
     return to_library(_code_of(value, row, parameter), row, x)
 
 
-def _repeated(scale: Any, repetition: Repetition) -> Any:
-    """Return the scales of tiles as those of blocks along the second axis, in their library."""
-    xp, axis, shape = namespace(scale), repetition.axis, tuple(scale.shape)
+def _spread(scale: Any, repetition: Repetition | Broadcast) -> Any:
+    """Return scales as those along one axis or as those of blocks along one axis, in their library.
+
+    Theirs is one for each tile, or the rank of the array.
+    """
+    xp = namespace(scale)
+    if isinstance(repetition, Broadcast):
+        whole = repetition.shape
+        return xp.reshape(scale if len(whole) == 1 else xp.broadcast_to(scale, whole), whole)
+    axis, shape = repetition.axis, tuple(scale.shape)
     before, after = shape[:axis], shape[axis + 1 :]
     rows = xp.broadcast_to(xp.expand_dims(scale, axis=axis + 1), (*shape[: axis + 1], repetition.block, *after))
     rows = xp.reshape(rows, (*before, shape[axis] * repetition.block, *after))
     return rows[(*(slice(None),) * axis, slice(repetition.length), ...)]
-
-
-def _broadcast(scale: Any, broadcast: Broadcast) -> Any:
-    """Return scales of the rank of the array as those along its one axis, or as those of blocks."""
-    xp, shape = namespace(scale), broadcast.shape
-    return xp.reshape(scale if len(shape) == 1 else xp.broadcast_to(scale, shape), shape)
 
 
 def resolve_operands(
@@ -196,7 +197,6 @@ def resolve_operands(
     operands = (x.dtype, tuple(x.shape) if shape is None else shape), (scale.dtype, scale_shape), zero_operand
     plan, scale_format, granularity, repetition = resolve_quantize(operator, namespace(x), *operands, options)
     if repetition is not None:
-        spread_out = _repeated if isinstance(repetition, Repetition) else _broadcast
-        scale = spread_out(scale, repetition)
-        zero = None if zero is None else spread_out(zero, repetition)
+        scale = _spread(scale, repetition)
+        zero = None if zero is None else _spread(zero, repetition)
     return plan, Scales(scale, scale_format, zero, granularity)

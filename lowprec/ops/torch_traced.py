@@ -19,7 +19,7 @@ from ..spec.arguments import as_flag
 from ..spec.formats import FLOAT32, as_format
 from ..spec.opset_rules import NEWEST, Caller, cast_rules
 from ..spec.rounding_rules import RoundingOptions
-from . import quantized
+from . import quantized_arguments
 from . import torch_operators as torch_operators  # which registers them
 from .block_arguments import block_axis, check_tuple, held_elements, mx_options, nvfp4_options, output_format
 from .range_arguments import absmax_formats, minmax_format, scale_groups
@@ -297,7 +297,7 @@ def nvfp4_quantize(x: Any, *, global_scale: Any = None, out: Any = None, **optio
 
 @constant  # type: ignore[untyped-decorator]
 def _plan_quantize(*arguments: Any) -> tuple[Any, ...]:
-    to, *others = quantized.plan_quantize(*arguments)
+    to, *others = quantized_arguments.plan_quantize(*arguments)
     return to if isinstance(to, str) else named(to, "to"), *others
 
 
@@ -308,7 +308,7 @@ def plan_quantize(dtype: Any, rank: int, *arguments: Any) -> Any:
 
 @constant  # type: ignore[untyped-decorator]
 def _values_format(to: object) -> str:
-    return quantized.check_values_format(to)
+    return quantized_arguments.check_values_format(to)
 
 
 def check_values_format(to: object) -> Any:

@@ -142,7 +142,7 @@ def test_f8_e4m3_is_the_one_of_ofp8(tmp_path: Path) -> None:
             assert file.get_slice("w").get_dtype() == type_name
         with lp.checkpoints.open(target) as checkpoint:
             assert checkpoint.info("w").format == to
-            assert checkpoint.read("w", dtype="float32").tolist() == [1.0, largest]
+            assert checkpoint.read("w", to="float32").tolist() == [1.0, largest]
     assert type_of(lp.formats["float8_e4m3"]) is None
 
 
@@ -152,7 +152,7 @@ def test_a_file_names_or_describes_a_row(named: object, tmp_path: Path) -> None:
     path = save(tmp_path / "x.safetensors", {"w": np.uint8([0x38, 0x78])}, {"lowprec": notes})
     with lp.checkpoints.open(path) as checkpoint:
         assert checkpoint["w"].dtype == lp.formats["float8_e4m3"].dtype
-        assert checkpoint.read("w", dtype="float32").tolist() == [1.0, np.inf]
+        assert checkpoint.read("w", to="float32").tolist() == [1.0, np.inf]
 
 
 def test_a_file_describes_a_namesake_of_a_row(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from lowprec.spec.formats import NUMERIC, Format
 
 torch: Any = optional("torch")
 
-OWN = lp.float_format("e4m4", exponent_bits=4, mantissa_bits=4, nan="all-ones", source="this test")
+OWN = lp.float_format("e4m4", exponent_bits=4, mantissa_bits=4, nan="all-ones", reference="this test")
 DESCRIBED = [*map(lp.as_format, ("binary8p3se", "binary8p3uf", "binary8p1ue", "binary6p3se", "binary12p6se")), OWN]
 NARROW = [fmt for fmt in (*NUMERIC, *DESCRIBED) if fmt.bits <= 8]
 BY_NAME = {"ids": lambda one: one.name if isinstance(one, Format) else None}

@@ -63,7 +63,7 @@ def test_every_library_to_jax(xp: Library, fmt: Format) -> None:
     with library("jax") as other, xp.session(fmt), other.session(fmt):
         x = xp.hold(codes, fmt)
         array = lp.to_jax(x, xp.source_for(fmt))
-        assert array.dtype == lp.carrier(fmt, other.namespace)
+        assert array.dtype == lp.storage_dtype(fmt, other.namespace)
         assert np.array_equal(other.codes(array, fmt), codes)
         assert (array is x) is isinstance(x, other.xp.Array)
         bare = lp.to_jax(xp.wrap(codes), fmt)

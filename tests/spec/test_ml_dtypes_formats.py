@@ -125,7 +125,7 @@ def test_pairs(fmt: Format, other: Format) -> None:
 def test_other_libraries(fmt: Format) -> None:
     x = np.float32([0.3, -1.0, 1e9, -np.inf, np.nan, -0.0])
     codes = lp.encode(x, fmt)
-    assert lp.carrier(fmt, strict) == strict.uint8
+    assert lp.storage_dtype(fmt, strict) == strict.uint8
     assert np.array_equal(np.asarray(lp.cast(strict.asarray(x), fmt)), codes)
     held = lp.cast(jnp.asarray(x), fmt)
     assert held.dtype == fmt.dtype
@@ -136,7 +136,7 @@ def test_other_libraries(fmt: Format) -> None:
 def test_torch_holds_codes() -> None:
     torch = pytest.importorskip("torch")
     for fmt in ROWS:
-        assert lp.carrier(fmt, torch) == torch.uint8
+        assert lp.storage_dtype(fmt, torch) == torch.uint8
         x = torch.tensor([0.3, -1.0, 1e9])
         assert lp.cast(x, fmt.name).tolist() == lp.encode(x.numpy(), fmt).tolist()
         assert torch.equal(torch.compile(lambda x: lp.cast(x, fmt), backend="eager")(x), lp.cast(x, fmt))  # noqa: B023
@@ -187,7 +187,7 @@ OTHERS = list(itertools.product(ROWS, [{"bias": 5}, {"nan": "all-ones", "inf": F
 def test_other_facts_are_a_format_of_their_own(fmt: Format, changes: dict[str, Any]) -> None:
     own = lp.float_format(fmt.name, **{**DESCRIPTIONS[fmt.name], **changes})
     assert own is not fmt
-    assert (own.name, own.dtype, lp.carrier(own, np)) == (fmt.name, np.uint8, np.uint8)
+    assert (own.name, own.dtype, lp.storage_dtype(own, np)) == (fmt.name, np.uint8, np.uint8)
     assert format_described_by(json.loads(json.dumps(description_of(own)))) is own
     assert pickle.loads(pickle.dumps(own)) is own
     y = lp.cast(np.float32([1.0, 0.3]), own)

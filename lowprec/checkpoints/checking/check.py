@@ -119,7 +119,7 @@ def check(
         reader.close()
 
 
-def _findings(subject: Subject, values: bool, progress: ProgressName | Callback) -> Iterator[Finding]:
+def _findings(subject: Subject, values: bool, progress: str | Callback) -> Iterator[Finding]:
     for look in CHECKS:
         yield from look(subject)
     if values:
