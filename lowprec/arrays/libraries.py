@@ -162,7 +162,8 @@ def format_of(
     if stored != fmt and not codes:
         dtypes = dict.fromkeys([fmt.name, *["int8"] * is_narrow, fmt.code_dtype.name])
         wanted = " or ".join(dtypes)
-        raise ValueError(f"`{array}` must hold codes of `{parameter}` {fmt.name} in {wanted}; got dtype {dtype}")
+        named = f"`{parameter}` " if parameter != array else ""
+        raise ValueError(f"`{array}` must hold codes of {named}{fmt.name} in {wanted}; got dtype {dtype}")
     return fmt
 
 

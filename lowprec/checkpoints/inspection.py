@@ -127,6 +127,7 @@ def inspect(
     >>> entry.format, entry.shape, entry.nbytes, entry.low, entry.high
     ('float32', (1, 2), 8, -2.0, 0.5)
     """
+    stats = as_flag(stats, "stats")
     return _entries(_open(path, source, follow_links, max_memory, part), stats)
 
 

@@ -43,7 +43,12 @@ def scheme_of(to: object) -> str:
 
 def element_of(to: object) -> Format:
     """Return the format of the codes of a target, or raise ValueError."""
-    return BLOCK_FORMATS[to] if isinstance(to, str) and to in BLOCK_FORMATS else as_format(to, parameter="to")
+    if isinstance(to, str):
+        if to in BLOCK_FORMATS:
+            return BLOCK_FORMATS[to]
+        if to.lower().startswith(("mx", "nv")):
+            raise ValueError(f"`to` must be a format, or one of {', '.join(BLOCK_FORMATS)}; got {shown(to)}")
+    return as_format(to, parameter="to")
 
 
 def _check_linear(to: Format, zero_point: bool, scale_format: object, scale_rule: object) -> str:

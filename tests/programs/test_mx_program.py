@@ -22,7 +22,7 @@ FORMATS = {
 def by_hand(w: np.ndarray, dtype: type, largest: float, exponent: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return codes, exponents of the scales with ml_dtypes' bias of 127, and values: blocks of 32 along axis 0."""
     blocks = w.reshape(-1, 32, w.shape[1])
-    powers = np.frexp(np.abs(blocks).max(1))[1] - 1 - exponent  # floor(log2(largest of the block)) less that of the format
+    powers = np.frexp(np.abs(blocks).max(1))[1] - 1 - exponent  # floor(log2(largest)), less that of the format
     scales = np.ldexp(1.0, powers)[:, None]
     elements = np.clip(blocks / scales, -largest, largest).astype(np.float32).astype(dtype)
     values = elements.astype(np.float64) * scales

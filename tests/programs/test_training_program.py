@@ -15,22 +15,22 @@ LARGEST = 448.0
 
 class Float8(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, w):  # noqa: ANN001, ANN205  as torch has it
+    def forward(ctx, w):
         return lp.quantize(w, "float8_e4m3fn").dequantize()
 
     @staticmethod
-    def backward(ctx, gradient):  # noqa: ANN001, ANN205
+    def backward(ctx, gradient):
         return gradient
 
 
 class Float8ByTorch(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, w):  # noqa: ANN001, ANN205
+    def forward(ctx, w):
         scale = w.abs().amax() / torch.tensor(LARGEST)
         return (w / scale).clamp(-LARGEST, LARGEST).to(torch.float8_e4m3fn).float() * scale
 
     @staticmethod
-    def backward(ctx, gradient):  # noqa: ANN001, ANN205
+    def backward(ctx, gradient):
         return gradient
 
 
