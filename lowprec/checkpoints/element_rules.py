@@ -109,7 +109,8 @@ class ElementRules:
         """Return the rules beyond ONNX as keywords of the operators, for elements from an offset on."""
         if self.options is None:
             return {}
-        return {**self.options._asdict(), "seed": self.seed, "offset": offset}
+        stream = {} if self.seed is None else {"seed": self.seed, "offset": offset}
+        return self.options._asdict() | stream
 
     def described(self) -> dict[str, str | int]:
         """Return the rules beyond ONNX, and the scale rule, for a report; those of ONNX are left out."""

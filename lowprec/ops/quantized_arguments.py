@@ -47,7 +47,7 @@ def element_of(to: object) -> Format:
         if to in BLOCK_FORMATS:
             return BLOCK_FORMATS[to]
         if to.lower().startswith(("mx", "nv")):
-            raise ValueError(f"`to` must be a format, or one of {', '.join(BLOCK_FORMATS)}; got {shown(to)}")
+            raise ValueError(f"`to` must be a format, or one of blocks: {', '.join(BLOCK_FORMATS)}; got {shown(to)}")
     return as_format(to, parameter="to")
 
 

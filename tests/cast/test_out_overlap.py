@@ -38,8 +38,8 @@ def test_out_over_itself_is_refused(out: np.ndarray) -> None:
         lambda: lp.cast(X, "uint8", out=out),
         lambda: lp.encode(X, "float8_e4m3fn", out=out),
         lambda: lp.decode(X.view(np.uint32), "float32", to="uint8", out=out),
-        lambda: lp.quantize_linear(X, 0.5, out=out),
-        lambda: lp.quantize_linear(X, X[0], out=out),
+        lambda: lp.quantize_linear(X, 0.5, output_dtype="uint8", out=out),
+        lambda: lp.quantize_linear(X, X[0], axis=1, output_dtype="uint8", out=out),
         lambda: lp.cast_like(X, np.zeros(1, np.uint8), out=out),
     ):
         with pytest.raises(ValueError, match=REFUSED):
@@ -62,7 +62,7 @@ def test_tensors_over_themselves(size: tuple[int, int]) -> None:
     out = torch.zeros(64, dtype=torch.uint8).as_strided((3, 4), size)
     for call in (
         lambda: lp.cast(torch.from_numpy(X), "uint8", out=out),
-        lambda: lp.quantize_linear(torch.from_numpy(X), 0.5, out=out),
+        lambda: lp.quantize_linear(torch.from_numpy(X), 0.5, output_dtype="uint8", out=out),
     ):
         with pytest.raises(ValueError, match=REFUSED):
             call()
@@ -152,6 +152,6 @@ def test_out_over_operands(wrap: Any, what: str) -> None:
         room[:5000] = zero
         zero = room[:5000]
     out = wrap(room.reshape(8, 5000))
-    got = lp.quantize_linear(wrap(x), wrap(scale), wrap(zero), out=out)
+    got = lp.quantize_linear(wrap(x), wrap(scale), wrap(zero), axis=1, out=out)
     assert np.array_equal(np.asarray(got), np.repeat(np.arange(4, 12, dtype=np.uint8), 5000).reshape(8, 5000))
     assert got is out

@@ -112,7 +112,7 @@ class _Path(os.PathLike[str]):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [((3, X, "float32"), TypeError, "`path` must be a path, as text or os.PathLike; got 3"),
-     (("x.npz", X, "float33"), ValueError, "`to` must be one of"),
+     (("x.npz", X, "float33"), ValueError, "`to` must be a format; got"),
      (("x.npz", X, "int8"), ValueError, "`array` must hold codes of `to` int8"),
      (("x.npz", [1.0], "float32"), TypeError, "`array` must be a")],
 )  # fmt: skip
@@ -129,5 +129,5 @@ def test_wrong_arguments_of_read_array(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
     with pytest.raises(TypeError, match=r"^`path` must be a path, as text or os\.PathLike; got None"):
         read_array(None)
-    with pytest.raises(ValueError, match=r"^`source` must be one of"):
+    with pytest.raises(ValueError, match=r"^`source` must be a format; got"):
         read_array(tmp_path / "x.npy", "float33")

@@ -137,7 +137,7 @@ def test_out(xp: Library) -> None:
     x = xp.wrap(np.array([0.3, -7.0], np.float32))
     if xp.xp.__name__ in ("jax", "dask.array"):
         with pytest.raises(
-            TypeError, match=r"`out` must be None where arrays cannot be written to; got one of .*(jax|da)"
+            TypeError, match=r"`out` must be None where arrays cannot be written to; got a (JAX|Dask) array"
         ):
             xp.call(lambda x: lp.cast(x, "int8", out=x), x)
         return
@@ -155,7 +155,7 @@ def test_text_is_numpys_alone(xp: Library) -> None:
     if isinstance(x, np.ndarray):
         assert lp.cast(x, "string").tolist() == ["0.0", "0.0"]
         return
-    with pytest.raises(TypeError, match="`x` must be a NumPy array to become text, held in str objects; got one of"):
+    with pytest.raises(TypeError, match=r"`x` must be a NumPy array to become text, held in str objects; got an? "):
         xp.call(lambda x: lp.cast(x, "string"), x)
 
 

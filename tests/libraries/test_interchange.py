@@ -169,9 +169,9 @@ def test_refused(function: str) -> None:
         call([1, 2])
     with pytest.raises(TypeError, match="`x` must hold bools, integers, real floats; got dtype complex64"):
         call(np.zeros(2, np.complex64))
-    with pytest.raises(ValueError, match=r"`fmt` must be a format; got 'fp8'"):
+    with pytest.raises(ValueError, match=r"`source` must be a format; got 'fp8'"):
         call(np.zeros(2, np.uint8), "fp8")
-    with pytest.raises(ValueError, match="must hold codes of `fmt` bfloat16 in bfloat16 or uint16; got dtype uint8"):
+    with pytest.raises(ValueError, match="must hold codes of `source` bfloat16 in bfloat16 or uint16; got dtype uint8"):
         call(np.zeros(2, np.uint8), "bfloat16")
 
 

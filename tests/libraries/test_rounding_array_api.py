@@ -214,9 +214,9 @@ def test_jobs_of_every_shape(library: Any, monkeypatch: pytest.MonkeyPatch) -> N
         return [
             lp.encode(x, "float4_e2m1fn", packed=True, **how),
             lp.encode(turned, "binary8p4se", **how),
-            lp.quantize_linear(x, scale, output_dtype="float4_e2m1fn", packed=True, **how),
-            lp.quantize_linear(x, scale, output_dtype="float6_e2m3fn", packed=True, rounding="to_odd"),
-            lp.quantize_linear(x, scale, output_dtype="float8_e5m2", nan="zero", overflow="ovf_inf"),
+            lp.quantize_linear(x, scale, axis=1, output_dtype="float4_e2m1fn", packed=True, **how),
+            lp.quantize_linear(x, scale, axis=1, output_dtype="float6_e2m3fn", packed=True, rounding="to_odd"),
+            lp.quantize_linear(x, scale, axis=1, output_dtype="float8_e5m2", nan="zero", overflow="ovf_inf"),
         ]
 
     wanted = calls(x, scale, x.transpose(2, 0, 1))

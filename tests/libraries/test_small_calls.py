@@ -99,7 +99,7 @@ def test_options_and_other_names_are_not_taken_for_what_came_before() -> None:
         assert lp.decode(np.array([0x38], np.uint8), "float8_e4m3fn", to="float64").dtype == np.float64
         assert lp.encode(X, 1).dtype == np.uint32  # the enum of float32
         for nothing in (True, ["float32"]):
-            with pytest.raises((TypeError, ValueError), match="`fmt` must be"):
+            with pytest.raises((TypeError, ValueError), match="`to` must be"):
                 lp.encode(X, nothing)
         with pytest.raises(ValueError, match="`packed` must be"):
             lp.encode(X, "float8_e4m3fn", packed=2)

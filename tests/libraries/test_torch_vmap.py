@@ -195,7 +195,7 @@ def to_uint8(x: Any, scale: Any, **options: Any) -> Any:
         (lambda x: lp.unpack(lp.cast(x, "uint8"), "int4", 9), "packed codes must be 1-D uint8 of 5 bytes for shape"),
         (lambda x: lp.decode(lp.cast(x, "uint8"), "int4", shape=9), "`shape` must be None"),
         (lambda x: lp.decode(lp.cast(x, "uint8"), "int4", packed=True), "`shape` must be"),
-        (lambda x: lp.encode(x, "int8", packed=True), "`fmt` must be a 2-, 4- or 6-bit format"),
+        (lambda x: lp.encode(x, "int8", packed=True), "`to` must be a 2-, 4- or 6-bit format"),
         (lambda x: to_uint8(x, 1.0, packed=True), "`output_dtype` must be a 2-, 4- or 6-bit format"),
     ],
 )  # fmt: skip

@@ -257,7 +257,7 @@ X = np.ones((2, 6), np.float32)
         (lambda: lp.quantize(X, "float16"), "`to` must be an integer of 2 to 16 bits, a float of up to 8 bits"),
         (lambda: lp.quantize(X, "int32"), "`to` must be an integer of 2 to 16 bits, a float of up to 8 bits"),
         (lambda: lp.quantize(X, "float8_e8m0fnu"), "`to` must be an integer of 2 to 16 bits, a float of up to"),
-        (lambda: lp.quantize(X, "mxfp3"), "`to` must be .*got 'mxfp3'"),
+        (lambda: lp.quantize(X, "mxfp3"), "`to` must be a format, or one of blocks: mxfp8_e4m3, .*; got 'mxfp3'"),
         (lambda: lp.quantize(X, "int8", packed=True), "`to` must be a 2-, 4- or 6-bit format to be packed; got int8"),
         (lambda: lp.quantize(X, "int8", axis=2), "`axis` must be an axis of `x`, from -2 to 1, or two; got 2"),
         (lambda: lp.quantize(X, "mxfp4", axis=2), "`axis` must be an integer from -2 to 1; got 2"),
