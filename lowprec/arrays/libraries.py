@@ -14,7 +14,7 @@ import numpy as np
 from ..spec.float_mode import default_mode
 from ..spec.format import own_dtype
 from ..spec.formats import NUMBERS, STRING, Format, Kind, as_format
-from .array_words import array_kind, way_to_an_array
+from .array_words import array_kind, class_name, way_to_an_array
 from .overlap import overlaps_itself
 from .storage_dtypes import extends, native, storage_dtype
 from .torch_tensors import advice, check_tensor
@@ -81,9 +81,8 @@ def namespace(x: Any, parameter: str = "x") -> Any:
         if is_torch(x) or is_jax(x):
             _known[type(x)] = xp
         return xp
-    kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
     wanted = "an array (NumPy, torch, or any array-API library)"
-    raise TypeError(f"`{parameter}` must be {wanted}; got {kind}{way_to_an_array(x)}")
+    raise TypeError(f"`{parameter}` must be {wanted}; got {class_name(x)}{way_to_an_array(x, parameter)}")
 
 
 def is_torch(x: Any) -> bool:
@@ -163,7 +162,8 @@ def format_of(
     if stored != fmt and not codes:
         dtypes = dict.fromkeys([fmt.name, *["int8"] * is_narrow, fmt.code_dtype.name])
         wanted = " or ".join(dtypes)
-        raise ValueError(f"`{array}` must hold codes of `{parameter}` {fmt.name} in {wanted}; got dtype {dtype}")
+        named = f"`{parameter}` " if parameter != array else ""
+        raise ValueError(f"`{array}` must hold codes of {named}{fmt.name} in {wanted}; got dtype {dtype}")
     return fmt
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.array_words import array_kind
 from ..arrays.jax_seeds import seed_number
 from ..arrays.libraries import call_back, check_out, from_codes, is_jax, is_traced, namespace, to_host
 from ..spec.rounding_rules import make_stream
@@ -25,8 +26,8 @@ def accepts(job: Job) -> bool:
 def check_traced_seed(x: Any) -> None:
     """Raise TypeError unless the seed of an array may be one that JAX traces."""
     if not is_jax(x):
-        name = namespace(x).__name__
-        raise TypeError(f"`x` must be a JAX array where `seed` is one that JAX traces; got one of {name}")
+        kind = f"{array_kind(namespace(x))}: pass `jnp.asarray(...)` of it"
+        raise TypeError(f"`x` must be a JAX array where `seed` is one that JAX traces; got {kind}")
 
 
 def run(job: Job) -> Any:

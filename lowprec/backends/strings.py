@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -141,8 +142,14 @@ def copy_texts(x: _Array) -> _Array:
     for index, text in enumerate(result.reshape(-1).tolist()):
         if not isinstance(text, str):
             where = tuple(map(int, np.unravel_index(index, x.shape)))
-            raise TypeError(f"`x` must hold text as str; got {type(text).__name__} at index {where}")
+            way = _way_to_numbers(result.ravel())
+            raise TypeError(f"`x` must hold text as str; got {type(text).__name__} at index {where}{way}")
     return result
+
+
+def _way_to_numbers(texts: Iterable[object]) -> str:
+    are_numbers = all(isinstance(one, (int, float, np.number, type(None))) for one in texts)
+    return ": `x.astype(float)` holds numbers" if are_numbers else ""
 
 
 _NUMBER = re.compile(r"(?aix) \s* ([+-]?) (?: inf | nan | (\d+ (?:\.\d*)? | \.\d+) (?: e ([+-]?\d+) )? ) \s*")
@@ -233,7 +240,7 @@ def _refusal(texts: list[object], start: int, shape: tuple[int, ...]) -> TypeErr
     where = f"at index {tuple(map(int, np.unravel_index(start + bad[0], shape)))}"
     stray = texts[bad[0]]
     if not isinstance(stray, str):
-        return TypeError(f"`x` must hold text as str; got {type(stray).__name__} {where}")
+        return TypeError(f"`x` must hold text as str; got {type(stray).__name__} {where}{_way_to_numbers(texts)}")
     shown = repr(stray if len(stray) <= _SHOWN else stray[: _SHOWN - 3] + "...")
     return ValueError(f"`x` must hold numbers as text; got {shown} {where}")
 

@@ -6,11 +6,10 @@ import inspect
 import os
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from ..spec.arguments import as_flag, shown
+from ..spec.arguments import as_flag, as_path, shown
 from ..spec.opset_rules import NEWEST
 from ..spec.option_names import (
     LayoutName,
@@ -250,7 +249,7 @@ def convert(
     shown_by = as_progress(progress)
     memory, n = parse_size(max_memory), as_thread_count(threads)
     check_least(memory)
-    path, new = Path(src), Path(dst)
+    path, new = as_path(src, "src"), as_path(dst, "dst")
     numbers = None if source is None else as_number_format(source, "source")
     rules = None if target is None else make_element_rules(target, options)
     container = open_container(path, numbers, follow_links=follow_links, limits=Limits(memory), part=part)

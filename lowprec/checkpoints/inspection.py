@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..loss.error_stats import CHUNK, ElementStats
 from ..ops.codes import decode, unpack
-from ..spec.arguments import as_flag
+from ..spec.arguments import as_flag, as_path
 from ..spec.counted_text import count_text
 from ..spec.notebook_html import html_block, html_lines, html_table
 from ..spec.text_tables import aligned_table
@@ -128,6 +127,7 @@ def inspect(
     >>> entry.format, entry.shape, entry.nbytes, entry.low, entry.high
     ('float32', (1, 2), 8, -2.0, 0.5)
     """
+    stats = as_flag(stats, "stats")
     return _entries(_open(path, source, follow_links, max_memory, part), stats)
 
 
@@ -150,7 +150,7 @@ def _open(
 ) -> Container:
     fmt = None if source is None else as_number_format(source, "source")
     limits, part = Limits(parse_size(max_memory)), as_flag(part, "part")
-    return open_container(Path(path), fmt, follow_links=follow_links, limits=limits, part=part)
+    return open_container(as_path(path, "path"), fmt, follow_links=follow_links, limits=limits, part=part)
 
 
 def _entries(container: Container, stats: bool) -> Entries:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, get_args
 import numpy as np
 
 from ..ops.interchange import to_torch
-from ..spec.arguments import as_flag
+from ..spec.arguments import as_flag, as_path
 from ..spec.formats import BFLOAT16, Format, as_format
 from ..spec.old_names import renamed
 from ..spec.option_names import LibraryName
@@ -358,4 +358,4 @@ def open(
     """
     fmt = None if source is None else as_number_format(source, "source")
     limits, part = Limits(parse_size(max_memory)), as_flag(part, "part")
-    return Checkpoint(open_container(Path(path), fmt, follow_links=follow_links, limits=limits, part=part))
+    return Checkpoint(open_container(as_path(path, "path"), fmt, follow_links=follow_links, limits=limits, part=part))

@@ -16,7 +16,7 @@ from ..ops.codes import pack
 from ..ops.interchange import held_codes
 from ..ops.quantized import Quantized
 from ..ops.quantized_parts import parts_of
-from ..spec.arguments import as_flag, shown
+from ..spec.arguments import as_flag, as_path, shown
 from ..spec.formats import Format, as_format
 from ..spec.packing import is_packable, packed_bytes
 from .containers.container import OutputTensor
@@ -152,9 +152,7 @@ def save(
 
 
 def _target(path: object) -> Path:
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"`path` must be a path; got {type(path).__name__}")
-    target = Path(path)
+    target = as_path(path, "path")
     if target.suffix not in SUFFIXES:
         raise ValueError(f"`path` must end in {', '.join(SUFFIXES)}; got {shown(str(path))}")
     return target

@@ -22,6 +22,7 @@ from ..spec.counted_text import count_text
 from ..spec.formats import FLOAT64, NUMBERS, Format, as_format, is_in_table
 from ..spec.notebook_html import html_block, html_lines
 from ..spec.opset_rules import NEWEST, check_alone
+from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, check_rounding, rounding_arguments
 from .cast_cases import expected_codes, inputs, values_of
 
@@ -106,11 +107,11 @@ def compare(
     to: object,
     *,
     saturate: bool = True,
-    round_mode: str | None = None,
+    round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
-    rounding: str | None = None,
-    overflow: str | None = None,
-    nan: str | None = None,
+    rounding: RoundingName | None = None,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
 ) -> Comparison:
     """Run a cast of your own on all codes of a format, and compare the results with exact arithmetic.
 

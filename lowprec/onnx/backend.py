@@ -158,12 +158,16 @@ class Backend(onnx.backend.base.Backend):
 
         Raises
         ------
+        TypeError
+            If `model` is no ModelProto.
         ValueError
             If the device is another, or a node has an attribute that its version lacks.
         onnx.checker.ValidationError
             If the model is not valid.
         """
         _check_device(device)
+        if not isinstance(model, onnx.ModelProto):
+            raise TypeError(f"`model` must be an onnx.ModelProto; got {type(model).__name__}")
         super().prepare(model, device, **kwargs)
         return BackendRep(model)
 

@@ -16,13 +16,13 @@ _MOST_AXES, _MOST_ELEMENTS = 64, 1 << 59
 """What NumPy has strides for: 64 axes, and 2**63 bytes."""
 
 
-def shape_of(shape: object) -> tuple[int, ...]:
-    """Return the shape of packed values, or raise ValueError."""
+def shape_of(shape: object, when: str = ", where packed") -> tuple[int, ...]:
+    """Return the shape of packed values, or raise ValueError that says when there must be one."""
     is_sequence = isinstance(shape, Sequence) and not isinstance(shape, (str, bytes, bytearray, memoryview))
     lengths: Sequence[object] = shape if is_sequence else (shape,)  # type: ignore[assignment]
     numbers = tuple(length for length in map(as_integer, lengths) if length is not None and length >= 0)
     if len(numbers) < len(lengths):
-        wanted = "the number of elements, or a tuple of lengths, where packed"
+        wanted = f"the number of elements, or a tuple of lengths{when}"
         raise ValueError(f"`shape` must be {wanted}; got {shown(shape)}")
     if len(numbers) > _MOST_AXES or math.prod(max(length, 1) for length in numbers) > _MOST_ELEMENTS:
         wanted = f"at most {_MOST_AXES} lengths, and {_MOST_ELEMENTS} elements where a length of 0 counts as 1"

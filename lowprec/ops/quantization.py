@@ -13,7 +13,7 @@ from ..arrays.libraries import namespace
 from ..arrays.torch_tensors import dispatched
 from ..spec.block_formats import BLOCK_FORMATS, NVFP4
 from ..spec.interned import CACHED
-from ..spec.option_names import NaNName, OverflowName, RoundingName
+from ..spec.option_names import BlockRuleName, NaNName, OverflowName, RoundingName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .blocks import mx_quantize
 from .cast import cast
@@ -36,7 +36,7 @@ def quantize(
     block_size: int | Sequence[int] | None = None,
     zero_point: bool = False,
     scale_format: object = None,
-    scale_rule: str | None = None,
+    scale_rule: BlockRuleName | None = None,
     packed: bool = False,
     out: Any = None,
     rounding: RoundingName | None = None,

@@ -63,7 +63,7 @@ def stochastic_bits(
 
         numbers: np.ndarray[Any, Any] = torch_traced.stochastic_bits(seed, shape, bits, offset)
         return numbers
-    lengths, width, stream = shape_of(shape), check_random_bits(bits, "bits"), make_stream(seed, offset)
+    lengths, width, stream = shape_of(shape, ""), check_random_bits(bits, "bits"), make_stream(seed, offset)
     numbers = np.empty(math.prod(lengths), f"u{slot_bits(width) // 8}")
     _kernels.random_numbers(stream.seed, stream.offset, width, numbers)
     return numbers.reshape(lengths)

@@ -107,8 +107,10 @@ def _check(fmt: Format, opset: int, operator: str, parameter: str, name: str | N
     has = f"a type that {operator}-{version} has there: {taken}"
     codes = parameter == "scale" and fmt.is_integer and not fmt.signed
     hint = " (if it holds codes, say of which format with `scale_format=`)" if codes else ""
-    if (operator, parameter) == (QUANTIZE, "x") and fmt == FLOAT64:
+    if (operator, parameter) == (QUANTIZE, "x") and (fmt == FLOAT64 or fmt.is_integer):
         hint = ": cast it to float32 first, or use `lp.quantize`"
+    elif parameter == "scale" and fmt == FLOAT64:
+        hint = ": cast it to float32 first"
     raise ValueError(f"`{name or parameter}` must be {has}; got {fmt.name}{later}{hint}")
 
 

@@ -1,13 +1,15 @@
-"""Scalars that callers give: integers, truth values, and how an error message repeats what came."""
+"""Scalars that callers give: integers, truth values, paths, and how an error message repeats what came."""
 
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
-__all__ = ["as_flag", "as_integer", "printed", "shortened", "shown"]
+__all__ = ["as_flag", "as_integer", "as_path", "printed", "shortened", "shown"]
 
 _LENGTH = 60
 """Characters of a value that a message repeats."""
@@ -39,6 +41,14 @@ def as_flag(value: object, parameter: str) -> bool:
     if as_integer(value) not in (0, 1):
         raise ValueError(f"`{parameter}` must be True or False; got {shown(value)}")
     return as_integer(value) == 1
+
+
+def as_path(value: object, parameter: str) -> Path:
+    """Return a path, or raise TypeError unless the value is a text or an os.PathLike of one."""
+    path = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(path, str):
+        raise TypeError(f"`{parameter}` must be a path, as text or os.PathLike; got {shown(value)}")
+    return Path(path)
 
 
 def printed(value: object, how: Callable[[object], str] = str) -> str:

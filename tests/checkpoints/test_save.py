@@ -182,7 +182,7 @@ def test_the_same_arrays_give_the_same_bytes() -> None:
     ("arguments", "options", "error", "message"),
     [
         (("x.bin", {"w": X}), {}, ValueError, "`path` must end in .safetensors, .npz, .npy; got 'x.bin'"),
-        ((7, {"w": X}), {}, TypeError, "`path` must be a path; got int"),
+        ((7, {"w": X}), {}, TypeError, "`path` must be a path, as text or os.PathLike; got 7"),
         (("x.npz", X), {}, TypeError, "`arrays` must be a mapping of names to arrays for .npz files; got ndarray"),
         (("x.npz", [X]), {}, TypeError, "`arrays` must be a mapping of names to arrays for .npz files; got list"),
         (("x.npz", {1: X}), {}, TypeError, "`arrays` must have texts for names; got 1"),

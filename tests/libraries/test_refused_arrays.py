@@ -36,7 +36,7 @@ def made(library: str, name: str, **attributes: Any) -> Any:
         (made("pandas", "Series", to_numpy=None), "pandas.core.Series: pass `.to_numpy()`"),
         (made("pyarrow", "Array", to_numpy=None), "pyarrow.core.Array: pass `.to_numpy()`"),
         ("float16", "str: the array comes first"),
-        (lp.formats["int8"], "lowprec.spec.format.Format: the array comes first"),
+        (lp.formats["int8"], "lowprec.Format: the array comes first"),
         (np.float32, "type: the array comes first"),
         (np.dtype("f4"), "numpy.dtypes.Float32DType: the array comes first"),
         (None, "NoneType"),
@@ -51,7 +51,28 @@ def test_what_makes_an_array_of_it(x: Any, advice: str) -> None:
         assert str(raised.value) == f"`x` {WANTED}{advice}"
     with pytest.raises(TypeError) as raised:
         lp.checkpoints.save("x.npz", {"w": x})
-    assert str(raised.value) == f"`arrays['w']` {WANTED}{advice}"
+    assert str(raised.value) == f"`arrays['w']` {WANTED}{advice.removesuffix(': the array comes first')}"
+
+
+def test_what_quantize_returned() -> None:
+    quantized = lp.quantize(np.ones(2, np.float32), "int8")
+    with pytest.raises(TypeError) as raised:
+        lp.dequantize_linear(quantized, 0.5)
+    advice = "lowprec.Quantized: `lp.dequantize` takes it, and `.codes` are its codes"
+    assert str(raised.value) == f"`x` {WANTED}{advice}"
+
+
+def test_operands_that_are_texts() -> None:  # what comes second is no array that should have come first
+    x = np.ones(2, np.float32)
+    for call in (lambda: lp.quantize_linear(x, "0.5", output_dtype="int8"), lambda: lp.cast_like(x, "float16")):
+        with pytest.raises(TypeError, match=r"; got str$"):
+            call()
+
+
+def test_numbers_in_an_array_of_objects() -> None:
+    with pytest.raises(TypeError) as raised:
+        lp.cast(np.array([1.5, None], object), "float16")
+    assert str(raised.value) == "`x` must hold text as str; got float at index (0,): `x.astype(float)` holds numbers"
 
 
 def test_pandas() -> None:

@@ -20,7 +20,7 @@ def test_every_folder_of_the_package_has_its_tests() -> None:
     package = {path.parent.name for path in Path(lp.__file__).parent.glob("*/__init__.py")} | {"explorer"}
     assert package == set(FOLDERS)
     folders = {path.parent.name for path in MODULES if path.stem.startswith("test_")}
-    assert folders == {"package", "proof", *(name for names in FOLDERS.values() for name in names)}
+    assert folders == {"package", "programs", "proof", *(name for names in FOLDERS.values() for name in names)}
     assert [path.name for path in TESTS.glob("*.py")] == ["conftest.py"]
 
 

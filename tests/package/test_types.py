@@ -41,6 +41,9 @@ reveal_type(lp.mx_quantize(t, scale_rule="rceil"))  # tuple[Tensor, Tensor]
 reveal_type(lp.mx_dequantize(t, t))  # Tensor
 reveal_type(lp.nvfp4_quantize(t, scale_rule="torchao", specials="ignore"))  # tuple[Tensor, Tensor, Tensor]
 reveal_type(lp.nvfp4_dequantize(t, t, 1.0))  # Tensor
+reveal_type(lp.quantize_linear(t, 0.5, output_dtype="int8", rounding="to_odd"))  # Tensor
+reveal_type(lp.dequantize_linear(t, 0.5))  # Tensor
+reveal_type(lp.dynamic_quantize_linear(t))  # tuple[Tensor, Tensor, Tensor]
 lp.cast(x, "int8", rounding="to_od")  # error
 lp.cast(x, "float16", overflow="wrap")  # error
 lp.encode(x, "float16", nan="quiet")  # error
@@ -48,6 +51,10 @@ lp.cast(x, "float8_e8m0fnu", round_mode="sideways")  # error
 lp.absmax_scale(x, "int8", scale_rule="ceiling")  # error
 lp.mx_quantize(x, specials="keep")  # error
 lp.nvfp4_quantize(x, scale_rule="floor")  # error
+lp.quantize_linear(x, 0.5, output_dtype="float8_e5m2", rounding="to_od")  # error
+lp.quantize(x, "float8_e5m2", rounding="to_od")  # error
+lp.quantize(x, "mxfp4", scale_rule="absmax")  # error
+lp.compare(lambda codes: codes, "float16", "bfloat16", rounding="to_od")  # error
 lp.explain(0.3, "float16", rounding="nearest")  # error
 lp.float_format("a", exponent_bits=3, mantissa_bits=3, nan="all_ones")  # error
 lp.convert("a", "b", recipe="fp8")  # error

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
-from ...spec.arguments import as_flag
+from ...spec.arguments import as_flag, as_path
 from ...spec.option_names import ProgressName
 from ..containers.registry import open_container
 from ..containers.tensors import TensorReader
@@ -98,7 +97,7 @@ def check(
     shown_by = as_progress(progress)
     values, follow_links = as_flag(values, "values"), as_flag(follow_links, "follow_links")
     part = as_flag(part, "part")
-    place = Path(path)
+    place = as_path(path, "path")
     try:
         container = open_container(place, follow_links=follow_links, limits=limits, part=part)
     except NoCheckpointError:

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.array_words import array_kind
 from ...arrays.libraries import format_of, namespace
-from ...spec.arguments import shown
+from ...spec.arguments import as_path
 from ...spec.formats import Format, as_format
 from ...spec.old_names import renamed
 from ..files.atomic_output import Staging
@@ -45,12 +46,6 @@ def read_npy(path: Path, source: Format | None = None) -> tuple[Array, Format]:
         raise FileError(f"{path}: {reason(error)}") from None
     except ValueError as error:
         raise FileError(f"{path}: must be a readable .npy file; {error}") from None
-
-
-def _as_path(path: object) -> Path:
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"`path` must be a path, as text or os.PathLike; got {shown(path)}")
-    return Path(path)
 
 
 def read_array(path: str | os.PathLike[str], source: object = None) -> tuple[Array, Format]:
@@ -89,7 +84,7 @@ def read_array(path: str | os.PathLike[str], source: object = None) -> tuple[Arr
     >>> fmt.name, lp.decode(codes, fmt).tolist()
     ('float8_e4m3fn', [1.0, nan])
     """
-    path, held = _as_path(path), None if source is None else as_format(source, parameter="source")
+    path, held = as_path(path, "path"), None if source is None else as_format(source, parameter="source")
     if not is_archive(path):
         return read_npy(path, held)
     arrays = list(itertools.islice(read_members(path, held), 2))
@@ -179,9 +174,9 @@ def write_array(path: str | os.PathLike[str], array: Array, to: object, *, overw
     >>> entry.format, entry.shape
     ('float6_e2m3fn', (2,))
     """
-    path, fmt = _as_path(path), as_format(to, parameter="to")
+    path, fmt = as_path(path, "path"), as_format(to, parameter="to")
     if namespace(array, "array") is not np:
-        raise TypeError(f"`array` must be a NumPy array; got one of {namespace(array, 'array').__name__}")
+        raise TypeError(f"`array` must be a NumPy array; got {array_kind(namespace(array, 'array'))}: use `save`")
     format_of(array.dtype, fmt, ("array", "to"))
     real = Path(os.path.realpath(path))
     content = np.asarray(array, array.dtype.newbyteorder("="), order="C")

@@ -52,7 +52,7 @@ class Limits:
 
 def parse_size(text: int | str) -> int:
     """Return a number of bytes, which may be written as 256M or 2GiB."""
-    if isinstance(text, int) and not isinstance(text, bool):
+    if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
         return text
     match = re.fullmatch(r"([0-9]{1,15})([KMGT]?)(i?B)?", str(text))
     if not match:
