@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._kernels import available_isas, isa, use_isa
-from ..ops import cast, quantize
+from ..ops import cast
+from ..ops.onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
 from ..reference.array_cast import Codes
 from ..spec.formats import Format, Kind, NaNRule
 from ..spec.opset_rules import NEWEST
@@ -58,7 +59,7 @@ class Lowprec(Library):
         if call.operator in ("Cast", "BitCast"):
             convert: Any = {"Cast": cast.cast, "BitCast": cast.bitcast}[call.operator]
             return convert(arrays[0], attributes.pop("to"), opset=call.opset, **attributes)
-        linear: Any = {"QuantizeLinear": quantize.quantize_linear, "DequantizeLinear": quantize.dequantize_linear}
+        linear: Any = {"QuantizeLinear": onnx_quantize_linear, "DequantizeLinear": onnx_dequantize_linear}
         return linear[call.operator](*arrays, opset=call.opset, **attributes)
 
 

@@ -116,10 +116,10 @@ def quantize(
     """
     asked = axis, block_size, zero_point, scale_format, scale_rule, packed, rounding, overflow, nan
     if type(x) is not ndarray and dispatched(x):
-        from . import torch_arguments, torch_traced
+        from . import torch_arguments
 
         register_pytrees()
-        known = torch_traced.plan_quantize(x.dtype, x.ndim, to, *asked)
+        known = torch_arguments.plan_quantize(x.dtype, x.ndim, to, *asked)
         packed_shape = torch_arguments.fixed(tuple(x.shape)) if known[4] else None
     else:
         namespace(x)

@@ -71,7 +71,7 @@ def _required_type(output_dtype: object, zero_point: Any, out: Any, opset: objec
     came = "None" if zero_point is None else f"None with a zero point, {shown(zero_point)}, that has no type"
     also = f" and `out` of {held}, which names no format that is meant for certain" if held else ""
     raise ValueError(
-        "`output_dtype` must be the format of the result, such as 'int8' or 'float8_e4m3fn', unless `zero_point` is an "
+        "`output_dtype` must be the format of the result, such as 'int8', unless `zero_point` is an "
         f"array of that type; got {came}{also}"
     )
 

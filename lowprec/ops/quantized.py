@@ -288,9 +288,9 @@ def dequantize(quantized: Quantized, *, to: object = "float32", out: Any = None)
 
 def _target_name(codes: Any, to: object) -> str:
     if type(codes) is not ndarray and dispatched(codes):
-        from . import torch_traced
+        from . import torch_arguments
 
-        return str(torch_traced.check_values_format(to))
+        return str(torch_arguments.check_values_format(to))
     return check_values_format(to)
 
 

@@ -21,11 +21,12 @@ from ..spec.rounding_rules import (
     STOCHASTIC,
     rounding_arguments,
 )
+from . import quantized_arguments
 from .torch_shapes import SEEDS
 
 __all__ = [
-    "SYMBOLS", "constant", "fixed", "name_of", "named", "optional_name", "stand_ins", "to_torch_integers",
-    "to_torch_rules",
+    "SYMBOLS", "check_values_format", "constant", "fixed", "name_of", "named", "optional_name", "plan_quantize",
+    "stand_ins", "to_torch_integers", "to_torch_rules",
 ]  # fmt: skip
 
 torch: Any = import_module("torch")
@@ -116,3 +117,24 @@ def to_torch_rules(options: dict[str, Any]) -> None:
     checked = options | stand_ins(options)
     _check_rules(*[checked[name] for name in PARAMETERS])
     to_torch_integers(options)
+
+
+@constant  # type: ignore[untyped-decorator]
+def _plan_quantize(*arguments: Any) -> tuple[Any, ...]:
+    to, *others = quantized_arguments.plan_quantize(*arguments)
+    return to if isinstance(to, str) else named(to, "to"), *others
+
+
+def plan_quantize(dtype: Any, rank: int, *arguments: Any) -> Any:
+    """Return what the arguments of `lowprec.quantize` fix."""
+    return _plan_quantize(dtype, rank, *fixed(arguments))
+
+
+@constant  # type: ignore[untyped-decorator]
+def _values_format(to: object) -> str:
+    return quantized_arguments.check_values_format(to)
+
+
+def check_values_format(to: object) -> Any:
+    """Return the name of the format of dequantized values."""
+    return _values_format(fixed(to))

@@ -19,7 +19,6 @@ from ..spec.arguments import as_flag
 from ..spec.formats import FLOAT32, as_format
 from ..spec.opset_rules import NEWEST, Caller, cast_rules
 from ..spec.rounding_rules import RoundingOptions
-from . import quantized_arguments
 from . import torch_operators as torch_operators  # which registers them
 from .block_arguments import block_axis, check_tuple, held_elements, mx_options, nvfp4_options, output_format
 from .range_arguments import absmax_formats, minmax_format, scale_groups
@@ -293,27 +292,6 @@ def nvfp4_quantize(x: Any, *, global_scale: Any = None, out: Any = None, **optio
     _block_options(x, None, options)
     factor = None if global_scale is None else _operand(x, global_scale, FLOAT32.name, "global_scale")
     return _all_delivered(torch.ops.lowprec.nvfp4_quantize.default(x, factor, **options), out)
-
-
-@constant  # type: ignore[untyped-decorator]
-def _plan_quantize(*arguments: Any) -> tuple[Any, ...]:
-    to, *others = quantized_arguments.plan_quantize(*arguments)
-    return to if isinstance(to, str) else named(to, "to"), *others
-
-
-def plan_quantize(dtype: Any, rank: int, *arguments: Any) -> Any:
-    """Return what the arguments of `lowprec.quantize` fix."""
-    return _plan_quantize(dtype, rank, *fixed(arguments))
-
-
-@constant  # type: ignore[untyped-decorator]
-def _values_format(to: object) -> str:
-    return quantized_arguments.check_values_format(to)
-
-
-def check_values_format(to: object) -> Any:
-    """Return the name of the format of dequantized values."""
-    return _values_format(fixed(to))
 
 
 @constant  # type: ignore[untyped-decorator]

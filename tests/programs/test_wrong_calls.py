@@ -206,7 +206,7 @@ QUANTIZE = [
     ('lp.minmax_scale(x, "float8_e4m3fn")', ValueError, "`to` must be an integer of 2 to 16 bits; got float8_e4m3fn"),
     ('lp.minmax_scale(x, "int32")', ValueError, "`to` must be an integer of 2 to 16 bits; got int32"),
     ("lp.quantize_linear(x, 0.1)", ValueError,
-     "`output_dtype` must be the format of the result, such as 'int8' or 'float8_e4m3fn', unless `zero_point` "
+     "`output_dtype` must be the format of the result, such as 'int8', unless `zero_point` "
      "is an array of that type; got None"),
     ('lp.quantize_linear(x, 0.1, output_dtype="float32")', ValueError,
      "`output_dtype` must be a type that QuantizeLinear-28 has there"),
@@ -227,7 +227,7 @@ QUANTIZE = [
      "`scale` must have for each axis of `x` of shape (4, 16) its length or 1, or there must be a "
      "`block_size`; got shape (4, 4)"),
     ("lp.quantize_linear(x, 0.1, out=np.zeros(x.shape, np.uint8))", ValueError,
-     "`output_dtype` must be the format of the result, such as 'int8' or 'float8_e4m3fn', unless `zero_point` "
+     "`output_dtype` must be the format of the result, such as 'int8', unless `zero_point` "
      "is an array of that type; got None and `out` of uint8, which names no format that is meant for certain"),
     ('lp.quantize_linear(x, 0.1, out=ro, output_dtype="uint8")', ValueError,
      "`out` must be writable; got a read-only array"),
@@ -301,7 +301,7 @@ QUANTIZE = [
     ('lp.quantize(x, "e4m3")', ValueError,
      "`to` must be a format; got 'e4m3' (did you mean float8_e4m3fn or float8_e4m3?)"),
     ('lp.quantize(x, "mxfp5")', ValueError,
-     "`to` must be a format, or one of mxfp8_e4m3, mxfp8_e5m2, mxfp6_e2m3, mxfp6_e3m2, mxfp4, mxint8, nvfp4; "
+     "`to` must be a format, or one of blocks: mxfp8_e4m3, mxfp8_e5m2, mxfp6_e2m3, mxfp6_e3m2, mxfp4, mxint8, nvfp4; "
      "got 'mxfp5'"),
     ('lp.quantize(x, "float8_e4m3fn", zero_point=True)', ValueError,
      "`zero_point` must be False for float8_e4m3fn: only integers have one; got True"),
