@@ -301,7 +301,7 @@ QUANTIZE = [
     ('lp.quantize(x, "e4m3")', ValueError,
      "`to` must be a format; got 'e4m3' (did you mean float8_e4m3fn or float8_e4m3?)"),
     ('lp.quantize(x, "mxfp5")', ValueError,
-     "`to` must be a format, or one of mxfp8_e4m3, mxfp8_e5m2, mxfp6_e2m3, mxfp6_e3m2, mxfp4, mxint8, nvfp4; "
+     "`to` must be a format, or one of blocks: mxfp8_e4m3, mxfp8_e5m2, mxfp6_e2m3, mxfp6_e3m2, mxfp4, mxint8, nvfp4; "
      "got 'mxfp5'"),
     ('lp.quantize(x, "float8_e4m3fn", zero_point=True)', ValueError,
      "`zero_point` must be False for float8_e4m3fn: only integers have one; got True"),
@@ -662,6 +662,8 @@ OTHERS = [
     ('lo.saturates(x, "e4m3")', ValueError,
      "`fmt` must be a format; got 'e4m3' (did you mean float8_e4m3fn or float8_e4m3?)"),
     ('lo.measure(x, "int8", scaled="yes")', ValueError, "`scaled` must be True or False; got 'yes'"),
+    ('te.error_curve("float16", 0, 1, random_bits=4)', ValueError,
+     "`random_bits` must be left out unless `rounding` is stochastic; got 4"),
     ('te.error_curve("e4m3", 0, 1)', ValueError,
      "`fmt` must be a format; got 'e4m3' (did you mean float8_e4m3fn or float8_e4m3?)"),
     ('te.error_curve("float16", 1, 0)', ValueError, "`high` must be greater than `low`; got 0 and 1"),
