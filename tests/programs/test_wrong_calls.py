@@ -87,9 +87,10 @@ CASTS = [
      "`overflow` must be one of sat_finite, sat_propagate, ovf_inf; got 'inf'"),
     ('lp.cast(x, "float8_e4m3fn", saturate="yes")', ValueError, "`saturate` must be True or False; got 'yes'"),
     ('lp.cast(x, "float8_e4m3fn", saturate=False, rounding="to_odd")', ValueError,
-     "`saturate` must be True, its default, where `rounding` is given; got False"),
+     "`saturate` must be True, its default, where `rounding` is given; got False: `overflow` 'ovf_inf' means the same"),
     ('lp.cast(x, "float8_e8m0fnu", round_mode="up", rounding="to_odd")', ValueError,
-     "`round_mode` must be None, its default, where `rounding` is given; got 'up'"),
+     "`round_mode` must be None, its default, where `rounding` is given; got 'up': "
+     "`rounding` 'away_from_zero' means the same"),
     ('lp.cast(x, "float8_e8m0fnu", round_mode="sideways")', ValueError,
      "`round_mode` must be one of up, down, nearest or None; got 'sideways'"),
     ('lp.cast(x, "float8_e4m3fn", seed=1)', ValueError, "`seed` must be None unless `rounding` is stochastic; got 1"),
