@@ -8,11 +8,14 @@
     [0.3125, -448.0, 448.0]
     >>> lp.encode(x, "float4_e2m1fn").tolist()  # codes, as unsigned integers; decode takes them back
     [1, 15, 7]
+    >>> q = lp.quantize(x[:2], "int8")  # codes with the scales that it finds
+    >>> q.codes.tolist(), q.dequantize().tolist()
+    ([0, -127], [0.0, -1000.0])
 
-`explain` says why a number becomes a code; `finfo` and `iinfo` what a format holds. `quantize_linear`, `mx_quantize`
-and `nvfp4_quantize` divide by scales first. `lp.checkpoints` reads, converts and checks files, `lp.loss` counts what a
-conversion loses, `lp.onnx` runs models (it needs the onnx package), `lp.reference` has every conversion in exact
-fractions, and `lp.teaching` calculates with them: sums, chains of casts, errors.
+`explain` says why a number becomes a code; `finfo` and `iinfo` what a format holds. `lp.checkpoints` reads, converts
+and checks files, `lp.loss` counts what a conversion loses, `lp.onnx` runs models (it needs the onnx package),
+`lp.reference` has every conversion in exact fractions, and `lp.teaching` calculates with them: sums, chains of casts,
+errors.
 """
 
 from importlib.metadata import version as _version

@@ -55,6 +55,16 @@ class Quantized:
         The shape of the values where the codes are packed.
     scale_format : str
         The format of the scales.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowprec as lp
+    >>> q = lp.quantize(np.array([[1.0, 7.0], [-14.0, 5.0]], np.float32), "int4", axis=0)
+    >>> q.codes.astype(int).tolist(), q.scale.tolist()
+    ([[1, 7], [-7, 2]], [1.0, 2.0])
+    >>> q.dequantize().tolist()
+    [[1.0, 7.0], [-14.0, 4.0]]
     """
 
     codes: Any
@@ -110,7 +120,7 @@ class Quantized:
         return f"Quantized({', '.join(f'{name}={text}' for name, text in self._facts())})"
 
     def _repr_html_(self) -> str:
-        return html_table([("quantized", ""), *self._facts()])
+        return html_table([(), *self._facts()], "quantized array")
 
     def _facts(self) -> list[tuple[str, str]]:
         to = self.to if isinstance(self.to, str) else self.to.name

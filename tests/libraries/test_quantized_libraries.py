@@ -128,6 +128,28 @@ def test_a_pytree_of_torch() -> None:
     assert same(pickle.loads(pickle.dumps(found)), found)
 
 
+LOAD_IN_ANOTHER_PROCESS = """
+import io, sys
+import torch
+import lowprec.torch_ops
+program = torch.export.load(io.BytesIO(sys.stdin.buffer.read()))
+print(program.module()(torch.tensor([[3.0, -127.0]])))
+"""
+
+
+@pytest.mark.slow
+def test_a_saved_program_that_returns_one_is_loaded_in_another_process() -> None:
+    class Module(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return lp.quantize(x, "int8", axis=0)
+
+    file = io.BytesIO()
+    torch.export.save(torch.export.export(Module(), (torch.ones(1, 2),)), file)
+    command = [sys.executable, "-c", LOAD_IN_ANOTHER_PROCESS]
+    done = subprocess.run(command, input=file.getvalue(), capture_output=True, check=True)
+    assert done.stdout.decode().strip() == repr(lp.quantize(torch.tensor([[3.0, -127.0]]), "int8", axis=0))
+
+
 # ---- JAX
 
 

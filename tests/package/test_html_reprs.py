@@ -86,6 +86,8 @@ SHOWN = {
     "Report": _CONFORMANCE,
     "Comparison": lp.compare(lambda x: x.view(np.uint16).astype(np.uint8), "float16", _HOSTILE_FORMAT),
     "Results": kept_results(),
+    "Quantized": lp.quantize(np.float32([[1, -2, 3]]), "nvfp4"),
+    "RoundingTable": lp.roundings,
 }
 
 
