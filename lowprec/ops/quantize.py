@@ -294,7 +294,7 @@ def dequantize_linear(
 
 
 @eager
-def dynamic_quantize_linear(x: Any, *, opset: int = NEWEST) -> tuple[Any, Any, Any]:
+def dynamic_quantize_linear(x: Array, *, opset: int = NEWEST) -> tuple[Array, Array, Array]:
     """Quantize to uint8 with the scale and zero point that the range of the values asks for.
 
     The range is widened to hold 0; ``scale = (max - min) / 255`` and ``zero_point = round(-min / scale)``, clamped to

@@ -125,6 +125,15 @@ def check_saturate(saturate: object, opset: int, operator: str) -> None:
     check_attribute("saturate", as_flag(saturate, "saturate"), True, opset, operator)
 
 
+_SAME = {
+    ("saturate", "False"): ": `overflow` 'ovf_inf' means the same",
+    ("round_mode", "up"): ": `rounding` 'away_from_zero' means the same",
+    ("round_mode", "down"): ": `rounding` 'toward_zero' means the same",
+    ("round_mode", "nearest"): ": `rounding` 'nearest_away' means the same",
+}
+"""What an attribute of ONNX is called by a rule beyond ONNX, to follow a message."""
+
+
 def check_alone(options: RoundingOptions, attributes: Mapping[str, tuple[object, object]]) -> None:
     """Raise ValueError, which names both, if an attribute of ONNX is set where a rule beyond ONNX is given.
 
@@ -133,7 +142,10 @@ def check_alone(options: RoundingOptions, attributes: Mapping[str, tuple[object,
     rule = "rounding" if options.rounding is not None else "overflow" if options.overflow is not None else "nan"
     for name, (value, default) in attributes.items():
         if type(value) is not type(default) or value != default:
-            raise ValueError(f"`{name}` must be {default}, its default, where `{rule}` is given; got {shown(value)}")
+            same = _SAME.get((name, str(value)), "")
+            raise ValueError(
+                f"`{name}` must be {default}, its default, where `{rule}` is given; got {shown(value)}{same}"
+            )
 
 
 class Caller(NamedTuple):

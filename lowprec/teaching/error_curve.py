@@ -13,7 +13,7 @@ from ..reference.rounding import lots_for_upper, place_of
 from ..spec.formats import Format, Kind, as_format
 from ..spec.opset_rules import NEWEST, CastRules
 from ..spec.option_names import OverflowName, RoundingName, RoundModeName
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, RoundingOptions
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, STOCHASTIC, RoundingOptions, check_stream
 from .error_pieces import ErrorPiece, Side, results_of, ulp_at
 
 __all__ = ["MEASURES", "ErrorCurve", "ErrorPiece", "ErrorPoint", "LargestError", "error_curve"]
@@ -257,6 +257,8 @@ def error_curve(
         raise ValueError(f"`high` must be greater than `low`; got {end} and {start}")
     if most < 1:
         raise ValueError(f"`most` must be positive; got {most}")
+    if not (isinstance(rounding, str) and rounding in STOCHASTIC):
+        check_stream(rounding, None, random_bits, FIRST)
     rules = rules_for(row, "fmt", saturate, round_mode, opset, RoundingOptions(rounding, overflow, None, random_bits))
     cells: list[tuple[ErrorPiece, ...]] = []
     is_complete = True

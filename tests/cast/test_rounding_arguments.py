@@ -202,3 +202,20 @@ def test_cast_like_and_cast_agree_with_the_oracle() -> None:
     )
     assert lp.cast_like(x, LIKE, **how).view(np.uint8).tolist() == wanted.tolist()
     assert lp.cast(x, "float8_e5m2", **how).view(np.uint8).tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"])
+def test_overflow_that_means_the_same_as_an_attribute(name: str) -> None:
+    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    assert (lp.encode(x, name, overflow="ovf_inf") == lp.encode(x, name, saturate=False)).all()
+
+
+@pytest.mark.parametrize(
+    ("mode", "rounding"), [("up", "away_from_zero"), ("down", "toward_zero"), ("nearest", "nearest_away")]
+)
+def test_rounding_that_means_the_same_as_an_attribute(mode: str, rounding: str) -> None:
+    x = (np.arange(1 << 16, dtype=np.uint32) << 16).view(np.float32)
+    expected = lp.encode(x, "float8_e8m0fnu", round_mode=mode)
+    assert (lp.encode(x, "float8_e8m0fnu", rounding=rounding) == expected).all()
+    with pytest.raises(ValueError, match=f"got '{mode}': `rounding` '{rounding}' means the same$"):
+        lp.cast(x, "float8_e8m0fnu", round_mode=mode, rounding="to_odd")

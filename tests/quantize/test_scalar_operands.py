@@ -55,9 +55,9 @@ def test_scales_that_are_numbers(scale: Any, given: Any) -> None:
         expected = lp.quantize_linear(x, number, output_dtype="int8")
         for _ in range(3):  # unknown, known
             assert np.array_equal(host(lp.quantize_linear(given(x), scale, output_dtype="int8")), expected)
-    expected = lp.dequantize_linear(CODES, number)
+    values = lp.dequantize_linear(CODES, number)
     for _ in range(3):
-        assert np.array_equal(host(lp.dequantize_linear(given(CODES), scale)), expected, equal_nan=True)
+        assert np.array_equal(host(lp.dequantize_linear(given(CODES), scale)), values, equal_nan=True)
     assert np.array_equal(
         host(lp.quantize_linear(given(X), scale, scale_format="bfloat16", output_dtype="int8")),
         lp.quantize_linear(X, number, scale_format="bfloat16", output_dtype="int8"),
@@ -121,11 +121,11 @@ def test_global_scales(number: Any, given: Any) -> None:
 
 def test_truth_values_are_no_numbers(given: Any) -> None:
     for wrong in (True, np.True_):
-        for call in (lp.quantize_linear, lp.dequantize_linear):
+        for call, x in ((partial(lp.quantize_linear, output_dtype="int8"), X), (lp.dequantize_linear, CODES)):
             with pytest.raises(TypeError, match=r"`scale` must be an array .* or a number; got (numpy\.)?bool$"):
-                call(given(X if call is lp.quantize_linear else CODES), wrong)
+                call(given(x), wrong)
             with pytest.raises(TypeError, match=r"`zero_point` must be an array .* or a number; got (numpy\.)?bool$"):
-                call(given(X if call is lp.quantize_linear else CODES), 0.5, wrong)
+                call(given(x), 0.5, wrong)
         with pytest.raises(TypeError, match=r"`global_scale` must be an array .* or a number; got (numpy\.)?bool$"):
             lp.nvfp4_quantize(given(X), global_scale=wrong)
 
@@ -161,4 +161,4 @@ def test_where_torch_traces(trace: str) -> None:
     got = traced(lambda x: lp.nvfp4_quantize(x, global_scale=np.float64(0.1))[2])
     assert np.all(got.numpy() == np.float32(0.1))
     with pytest.raises(TypeError, match=r"`scale` must be an array .* or a number; got numpy\.bool"):
-        traced(lambda x: lp.quantize_linear(x, np.True_))
+        traced(lambda x: lp.quantize_linear(x, np.True_, output_dtype="int8"))
