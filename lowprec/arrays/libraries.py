@@ -20,30 +20,10 @@ from .storage_dtypes import extends, native, storage_dtype
 from .torch_tensors import advice, check_tensor
 
 __all__ = [
-    "Array",
-    "call_back",
-    "check_out",
-    "check_readable",
-    "check_takes_text",
-    "empty_codes",
-    "extends",
-    "format_of",
-    "from_codes",
-    "has_host_memory",
-    "is_dask",
-    "is_jax",
-    "is_torch",
-    "is_traced",
-    "match_library",
-    "namespace",
-    "native",
-    "reinterpret",
-    "storage_dtype",
-    "to_codes",
-    "to_host",
-    "to_library",
-    "to_torch_memory",
-]
+    "Array", "call_back", "check_out", "check_readable", "check_takes_text", "empty_codes", "extends", "format_of",
+    "from_codes", "has_host_memory", "is_dask", "is_jax", "is_torch", "is_traced", "match_library", "namespace",
+    "native", "reinterpret", "storage_dtype", "to_codes", "to_host", "to_library", "to_torch_memory",
+]  # fmt: skip
 
 
 class _AnyArray(Protocol):

@@ -70,7 +70,7 @@ def test_quantize(xp: Library, target: Format, granularity: str) -> None:
             arrays = [values(source), scales(scale, shape), zero_points(target, shape)]
             views = [arrays[0].view(source.dtype), arrays[1].view(scale.dtype), arrays[2].view(target.dtype)]
             for count in (2, 3) if xp.first else (3,):
-                expected = lp.quantize_linear(*views[:count], **how)
+                expected: Any = lp.quantize_linear(*views[:count], **how)
                 formats = [source, scale, target][:count]
                 said = {"source": xp.source_for(source), "scale_format": scale}
                 got = run(xp, lp.quantize_linear, formats, arrays[:count], **how, **said)
@@ -91,7 +91,7 @@ def test_dequantize(xp: Library, source: Format, granularity: str) -> None:
                 arrays = [codes, scales(scale, shape), zeros][:count]
                 formats = [source, scale, source][:count]
                 views = [array.view(fmt.dtype) for array, fmt in zip(arrays, formats, strict=True)]
-                expected = lp.dequantize_linear(*views, **how)
+                expected: Any = lp.dequantize_linear(*views, **how)
                 said = {"source": xp.source_for(source), "scale_format": scale}
                 got = run(xp, lp.dequantize_linear, formats, arrays, **how, **said)
                 assert np.array_equal(xp.codes(got, target), expected.view(target.code_dtype)), (target, scale, count)

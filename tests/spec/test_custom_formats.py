@@ -198,8 +198,8 @@ def test_quantized(fmt: Format) -> None:
         expected = dequantized(codes, np.full(codes.shape, np.float64(scale)), None, fmt, output_dtype=output)
         for isa in _kernels.available_isas():
             _kernels.use_isa(isa)
-            got = lp.dequantize_linear(codes, scale, source=fmt, output_dtype=output)
-            _same(got.view(f"u{got.itemsize}"), expected, codes, isa)
+            values: Any = lp.dequantize_linear(codes, scale, source=fmt, output_dtype=output)
+            _same(values.view(f"u{values.itemsize}"), expected, codes, isa)
 
 
 def test_zero_points() -> None:

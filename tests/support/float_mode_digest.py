@@ -196,9 +196,9 @@ def scales() -> Part:
     """Yield what scales and zero points that are Python numbers become and do."""
     for scale, values in itertools.product(NUMBERS_AS_SCALES, DIVIDENDS):
         for target in ("int8", "float8_e4m3fn", "float4_e2m1fn"):
-            yield lp.quantize_linear(values, scale, output_dtype=target).tobytes().hex()
+            yield np.asarray(lp.quantize_linear(values, scale, output_dtype=target)).tobytes().hex()
             if not target.startswith("float8"):
-                yield lp.quantize_linear(values, scale, 3, output_dtype=target).tobytes().hex()
+                yield np.asarray(lp.quantize_linear(values, scale, 3, output_dtype=target)).tobytes().hex()
         yield lp.dequantize_linear(np.arange(256).astype(np.uint8), scale, 1).tobytes().hex()
         for name in (None, "float16", "bfloat16", "float32", "float8_e8m0fnu"):
             yield np.asarray(scale_argument(scale, values, None, name)[0]).tobytes().hex()
