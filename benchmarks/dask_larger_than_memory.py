@@ -78,7 +78,7 @@ def compare(source: Path, scales: Path, result: Path, target: str) -> int:
     for start in range(0, len(values), CHUNK):
         part = slice(start, start + CHUNK)
         arrays = np.array(values[part]), np.array(scale[part])
-        expected = lp.quantize_linear(*arrays, block_size=BLOCK, output_dtype=target)
+        expected = lp.quantize_linear(*arrays, axis=1, block_size=BLOCK, output_dtype=target)
         different += int(np.count_nonzero(expected.view(np.uint8) != codes[part]))
     return different
 
@@ -100,7 +100,7 @@ def main() -> None:
         with LocalCluster(n_workers=2, threads_per_worker=1, **memory, **place) as cluster, Client(cluster) as client:
             print(f"file {source.stat().st_size / 2**30:.2f} GiB, two workers of {options.limit:.2f} GiB each")
             for target in ("float8_e4m3fn", "uint8"):
-                how = {"block_size": BLOCK, "output_dtype": target}
+                how = {"axis": 1, "block_size": BLOCK, "output_dtype": target}
                 lazy = lp.quantize_linear(lazily(source), lazily(scales), **how)
                 result = Target(Path(folder, f"{target}.npy"), lazy.shape)
                 started = time.perf_counter()

@@ -256,7 +256,7 @@ def test_out_over_the_scales() -> None:
     room = cupy.zeros(40_000, np.uint8)
     scale = room[:20_000].view(np.float32)
     scale[:] = 2
-    got = lp.quantize_linear(x, scale, out=room.reshape(8, 5000))
+    got = lp.quantize_linear(x, scale, axis=1, output_dtype="uint8", out=room.reshape(8, 5000))
     assert np.array_equal(got.get(), np.repeat(np.arange(1, 9, dtype=np.uint8), 5000).reshape(8, 5000))
 
 

@@ -17,6 +17,7 @@ from support.quantize_cases import codes, compare, tiers_and_threads
 
 import lowprec as lp
 from lowprec import reference
+from lowprec.ops.onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
 from lowprec.reference import exact_quantize
 from lowprec.reference.array_quantize import broadcast
 from lowprec.spec.formats import Format, as_format
@@ -107,7 +108,7 @@ def test_the_oracle_of_dynamic(case: Any, tally: Counter[str]) -> None:
 @pytest.mark.parametrize("case", STATIC, **BY_NAME)
 def test_lowprec(case: Any, tally: Counter[str]) -> None:
     node = case.model.graph.node[0]
-    call = lp.quantize_linear if node.op_type == "QuantizeLinear" else lp.dequantize_linear
+    call = onnx_quantize_linear if node.op_type == "QuantizeLinear" else onnx_dequantize_linear
     for inputs, (output,) in case.data_sets:
         arrays, wanted = [_array(value) for value in inputs], _array(output)
         for who in tiers_and_threads():

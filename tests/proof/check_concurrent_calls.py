@@ -38,9 +38,9 @@ def draw(rng: np.random.Generator) -> Call:
     scale = np.asarray(rng.uniform(0.1, 3, x.shape[1]), np.float32)
     name = str(rng.choice(["int8", "int4", "float8_e4m3fn", "uint16"]))
     if kind == 2:
-        return lambda: np.asarray(lp.quantize_linear(x, scale, output_dtype=name))
-    codes = lp.quantize_linear(x, scale, output_dtype=name)
-    return lambda: np.asarray(lp.dequantize_linear(codes, scale))
+        return lambda: np.asarray(lp.quantize_linear(x, scale, axis=1, output_dtype=name))
+    codes = lp.quantize_linear(x, scale, axis=1, output_dtype=name)
+    return lambda: np.asarray(lp.dequantize_linear(codes, scale, axis=1))
 
 
 def at_once(calls: list[Call], callers: int) -> list[list[bytes]]:
