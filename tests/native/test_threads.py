@@ -123,7 +123,8 @@ CALLS = [
     lambda: x.astype(np.float16),  # NumPy, for comparison
     lambda: lp.cast(x, "float8_e4m3fn"), lambda: lp.cast(half, "float6_e2m3fn"), lambda: lp.cast(wide, "bfloat16"),
     lambda: lp.encode(x, "int4", packed=True), lambda: lp.encode(wide[:, ::2], "bfloat16"),
-    lambda: lp.quantize_linear(x, scale, offset, axis=1), lambda: lp.quantize_linear(x[:, ::2], scale[::2], offset[::2], axis=1),
+    lambda: lp.quantize_linear(x, scale, offset, axis=1),
+    lambda: lp.quantize_linear(x[:, ::2], scale[::2], offset[::2], axis=1),
     lambda: lp.quantize_linear(x, blocks, axis=1, block_size=25, output_dtype="float8_e4m3fn"),
     lambda: lp.dequantize_linear(x.astype(np.int8), scale, offset, axis=1),
     lambda: measure(x, lp.as_format("float8_e4m3fn")).sqnr_db,
