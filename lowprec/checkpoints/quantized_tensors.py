@@ -29,9 +29,6 @@ def stored_scales(name: str, quantized: Quantized, packs: bool, parameter: str) 
     Raises ValueError, which names `parameter`, for what `open` would not read back.
     """
     q, fmt = quantized, quantized.format
-    if q.zero_point is not None or q.global_scale is not None:
-        what = "zero points" if q.zero_point is not None else "a global scale"
-        raise _refused(parameter, f"has {what}: save the arrays `codes`, `scale` and the third by names of their own")
     shape = tuple(q.shape)
     if len(shape) != q.rank:
         raise _refused(parameter, "is several that are stacked: save each of them")

@@ -17,7 +17,7 @@ from ..ops.interchange import held_codes
 from ..ops.quantized import Quantized
 from ..ops.quantized_parts import parts_of
 from ..spec.arguments import as_flag, as_path, shown
-from ..spec.formats import Format, as_format
+from ..spec.formats import FLOAT32, Format, as_format
 from ..spec.packing import is_packable, packed_bytes
 from .containers.container import OutputTensor
 from .containers.npy_file import arrange_npy
@@ -29,6 +29,7 @@ from .element_rules import SCALE_SUFFIX
 from .files.atomic_output import Staging, check_space
 from .files.output_files import OutputFiles
 from .files.renaming import rename_file
+from .layouts.scaled import GLOBAL_SUFFIX, ZERO_SUFFIX
 from .quantized_tensors import stored_scales
 
 __all__ = ["save"]
@@ -92,8 +93,9 @@ def save(
         The arrays by name, of any library, shape and strides: bools, integers and floats of any format. Dask arrays are
         computed, one after the other; arrays on other devices are copied to the host. For .npy the array itself, or a
         mapping of one, whose name the file does not keep. What `lowprec.quantize` made becomes codes ``W`` and scales
-        ``W_scale``, as ``convert(scale=...)`` names them, and `open` reads its values: one scale for all, one to each
-        index of an axis, or blocks along the last axis, without zero points; MX too, but not NVFP4.
+        ``W_scale``, as ``convert(scale=...)`` names them, with zero points ``W_zero_point`` or a second scale
+        ``W_global_scale`` where it has them, and `open` reads its values: one scale for all, one to each index of an
+        axis, or blocks along the last axis.
     source : mapping of str to format, optional
         The formats of arrays whose dtype only carries the codes (uint8, uint16, int8), by the names of the arrays; for
         one array without a name its format.
@@ -201,11 +203,18 @@ def _named_parts(arrays: Mapping[Any, Any], formats: Mapping[Any, object], packs
             continue
         if name in formats:
             raise ValueError(f"`source{place}` must be None for a quantized array; got {shown(formats[name])}")
-        if name + SCALE_SUFFIX in arrays:
-            raise ValueError(f"`arrays` must not have {shown(name + SCALE_SUFFIX)} too, the scales of {shown(name)}")
+        for suffix, what in ((SCALE_SUFFIX, "scales"), (ZERO_SUFFIX, "zero points"), (GLOBAL_SUFFIX, "global scale")):
+            if name + suffix in arrays:
+                raise ValueError(f"`arrays` must not have {shown(name + suffix)} too, the {what} of {shown(name)}")
         yield _Part(name, array, array.format, f"arrays{place}")
         scale, fmt, axis = stored_scales(name, array, packs, f"arrays{place}")
         yield _Part(name + SCALE_SUFFIX, scale, fmt, f"arrays{place}", axis)
+        if array.zero_point is not None:
+            zeros = held_codes(array.zero_point, array.format, f"arrays{place}").reshape(scale.shape)
+            yield _Part(name + ZERO_SUFFIX, zeros, array.format, f"arrays{place}")
+        if array.global_scale is not None:
+            factor = held_codes(array.global_scale, FLOAT32, f"arrays{place}")
+            yield _Part(name + GLOBAL_SUFFIX, factor, FLOAT32, f"arrays{place}")
 
 
 def _check_name(name: object) -> None:

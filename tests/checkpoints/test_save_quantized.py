@@ -28,7 +28,10 @@ KINDS = (".safetensors", ".npz")
      ("int4", {"axis": -1, "block_size": 16}), ("float8_e4m3fn", {"axis": 0}), ("float4_e2m1fn", {"block_size": 64}),
      ("int8", {"axis": 0, "scale_format": "bfloat16"}), ("int4", {"axis": 0, "packed": True}),
      ("mxfp4", {}), ("mxfp8_e4m3", {}), ("mxfp6_e2m3", {}), ("mxint8", {}), ("mxfp4", {"packed": True}),
-     ("float6_e3m2fn", {"axis": 0})],
+     ("float6_e3m2fn", {"axis": 0}), ("nvfp4", {}), ("nvfp4", {"block_size": 32, "packed": True}),
+     ("uint8", {"zero_point": True}), ("int8", {"zero_point": True, "axis": 0}),
+     ("uint4", {"zero_point": True, "axis": 1}), ("uint16", {"zero_point": True, "block_size": 16}),
+     ("uint2", {"zero_point": True, "block_size": 32, "packed": True}), ("int4", {"zero_point": True, "axis": 2})],
     ids=str,
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["w", "layer.weight"])
@@ -40,8 +43,9 @@ def test_values_are_read_back(to: str, options: dict[str, Any], kind: str, name:
         assert np.array_equal(checkpoint.read(name, to="float32"), q.dequantize())
         assert np.array_equal(checkpoint.read("bias"), X[0, 0])
         assert checkpoint.read(name, raw=True).shape == X.shape
-    assert [one.name for one in inspect(f"x{kind}") if one.name != "bias"] in ([name, f"{name}_scale"],
-                                                                              [f"{name}_scale", name])  # fmt: skip
+    third = ["zero_point"] * (q.zero_point is not None) + ["global_scale"] * (q.global_scale is not None)
+    stored = sorted(one.name for one in inspect(f"x{kind}") if one.name != "bias")
+    assert stored == sorted([name, *(f"{name}_{one}" for one in ("scale", *third))])
     assert not any(one.misread for one in check(f"x{kind}"))
     convert(f"x{kind}", f"y{kind}", to="float32")
     with open(f"y{kind}") as checkpoint:
@@ -92,15 +96,14 @@ def test_torch_tensors() -> None:
 @pytest.mark.parametrize(
     ("name", "q", "message"),
     [
-        ("x.npz", lp.quantize(X, "uint8", zero_point=True), "it has zero points: save the arrays `codes`, `scale` and"),
-        ("x.npz", lp.quantize(X, "nvfp4"), "it has a global scale: save the arrays"),
+        ("x.npz", lp.quantize(X, "nvfp4", axis=1), "it has scales that a file does not tell, axis 1"),
         ("x.safetensors", lp.quantize(X[..., :63], "int4"), "it has rows of 63 codes, which end within a byte"),
         ("x.npz", lp.quantize(X, "int8", axis=0, block_size=2), "it has scales that a file does not tell, axis 0"),
         ("x.npz", lp.quantize(X[..., :9], "int8", block_size=4), "it has scales that a file does not tell, axis 2"),
         ("x.npz", lp.quantize(X[0], "int8", axis=(0, 1), block_size=(2, 32)), "it has scales that a file does not"),
         ("x.npz", lp.quantize(X[0, 0], "int8", axis=0), "it has scales that a file does not tell, axis 0"),
     ],
-    ids=["zero points", "nvfp4", "rows", "blocks along axis 0", "a width that is not found", "tiles", "each element"],
+    ids=["nvfp4 along axis 1", "rows", "blocks along axis 0", "a width that is not found", "tiles", "each element"],
 )  # fmt: skip
 def test_what_would_not_be_read_is_refused(name: str, q: Any, message: str) -> None:
     with pytest.raises(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ops.codes import unpack
 from ...spec.formats import FLOAT32
 from ..containers.tensors import ArchiveMember, StoredTensor, TensorReader
 from ..schemes.dequantize import Parameters, dequantize
@@ -172,7 +173,9 @@ class WeightReader:
         if scheme.packing is not Packing.WORDS:
             if tensor.fmt is not scheme.codes or tensor.size != self._rows * self._columns:
                 raise fail(tensor, f"must hold {self._rows * self._columns} zero points of {scheme.codes.name}")
-            return read_tensor(self._reader, tensor).view(scheme.codes.code_dtype).reshape(self._rows, self._columns)
+            content = read_tensor(self._reader, tensor)
+            codes = np.asarray(unpack(content, scheme.codes, tensor.size)) if tensor.packed else content
+            return codes.view(scheme.codes.code_dtype).reshape(self._rows, self._columns)
         if scheme.word_order is not WordOrder.ROWS:
             return self._zero_point_rows(tensor)
         words = -(-self._rows * scheme.bits // 32)
