@@ -118,9 +118,8 @@ def quantize(
     if type(x) is not ndarray and dispatched(x):
         from . import torch_arguments
 
-        register_pytrees()
         known = torch_arguments.plan_quantize(x.dtype, x.ndim, to, *asked)
-        packed_shape = torch_arguments.fixed(tuple(x.shape)) if known[4] else None
+        packed_shape = tuple(x.shape) if known[4] else None
     else:
         namespace(x)
         if "jax" in sys.modules or "torch" in sys.modules:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from numpy import ndarray
 
 from ..arrays.libraries import is_torch, namespace
-from ..arrays.torch_tensors import dispatched
+from ..arrays.torch_tensors import dispatched, eager
 from ..spec.block_formats import NVFP4
 from ..spec.formats import FLOAT32, Format
 from ..spec.notebook_html import html_table
@@ -189,6 +189,7 @@ def _restored(arrays: Any, context: Any) -> Quantized:
 _registered: set[str] = set()
 
 
+@eager
 def register_pytrees() -> None:
     """Let torch and JAX, where they are imported, look into what `quantize` returns."""
     if "jax" in sys.modules and "jax" not in _registered:

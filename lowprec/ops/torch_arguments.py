@@ -11,6 +11,7 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
+from ..arrays.torch_tensors import EAGER
 from ..spec.arguments import shown
 from ..spec.formats import Format, as_format, is_named
 from ..spec.rounding_rules import (
@@ -121,6 +122,7 @@ def to_torch_rules(options: dict[str, Any]) -> None:
 
 @constant  # type: ignore[untyped-decorator]
 def _plan_quantize(*arguments: Any) -> tuple[Any, ...]:
+    EAGER["register_pytrees"]()  # where torch.compile reads no code
     to, *others = quantized_arguments.plan_quantize(*arguments)
     return to if isinstance(to, str) else named(to, "to"), *others
 

@@ -85,7 +85,7 @@ FUNCTIONS: dict[str, Row] = {
         lambda x: (
             lp.dequantize(lp.quantize(x, "int4", block_size=4, packed=True)),
             lp.quantize(x, "uint8", axis=0, zero_point=True).dequantize("float16"),
-            lp.dequantize(lp.quantize(x, "nvfp4", axis=0, block_size=3)),
+            lp.dequantize(lp.quantize(x, "nvfp4", block_size=3)),
         ),
         lambda x: lp.dequantize(lp.quantize(x, "mxfp8_e4m3", block_size=4), out=torch.empty_like(x)),
     ),

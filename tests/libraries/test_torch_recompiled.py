@@ -58,7 +58,7 @@ def test_formats_may_change(formats: list[Any]) -> None:
 @by_formats
 def test_formats_of_every_parameter_may_change(formats: list[Any]) -> None:
     def call(x: Any, fmt: Any) -> Any:
-        output_dtype = fmt if fmt != formats[1] else 0
+        output_dtype = fmt if fmt != formats[1] else "uint8"
         codes, values = lp.encode(x, fmt), lp.cast(x, fmt)
         return (
             lp.decode(codes, fmt, to=fmt), lp.quantize_linear(x, 0.5, output_dtype=output_dtype),
