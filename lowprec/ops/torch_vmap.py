@@ -127,9 +127,8 @@ def _linear(name: str, size: Any, dims: _Dims, operands: tuple[Any, ...], option
     spread, tiles = granularity_at(_ONNX[name], shape, scale, None if operands[2] is None else zero, chosen)
     x, params = _first(operands[0], dims[0], size), [a for a in operands[1:] if a is not None]
     if axis == ():  # the scale has the rank of `x`
-        params = [
-            a.unsqueeze(0) if dim is None else a.movedim(dim, 0) for a, dim in zip(params, dims[1:], strict=False)
-        ]
+        pairs = zip(params, dims[1:], strict=False)
+        params = [_first(a, dim, size) if each else a.unsqueeze(0) for a, dim in pairs]
         return operator(x, *params, axis=(), **options)
     if each or block_size:
         params = [_first(a, dim, size) for a, dim in zip(params, dims[1:], strict=False)]
