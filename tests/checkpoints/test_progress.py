@@ -89,7 +89,7 @@ def test_what_an_earlier_run_finished_is_told_without_a_name() -> None:
     with pytest.raises(StoppedError):
         convert(folder, "out", to="float16", resume=True, threads=1, progress=stop)
     told: list[tuple[int, int, str]] = []
-    convert(folder, "out", to="float16", resume=True, progress=lambda *one: told.append(one))
+    convert(folder, "out", to="float16", resume=True, threads=1, progress=lambda *one: told.append(one))
     assert told[-1][:2] == (16_000, 16_000)
     assert told[0] in [(8_000, 16_000, ""), (8_000, 16_000, "a")]
     assert len(told) == 2

@@ -131,9 +131,9 @@ def test_one_element_counts_for_a_zero_point_of_another_rank() -> None:
 @pytest.mark.parametrize("opset", [10, 13, 19, 28])
 def test_old_opsets(opset: int) -> None:
     x, codes, scale = _values(SIZE, 4), _codes(SIZE, 4), _scales(SIZE)
+    type_name = "uint8" if opset >= 21 else None
     for dims in ((0, None), (0, 0), (None, 0)):
         factor = scale if dims[1] == 0 else scale[0]
-        type_name = "uint8" if opset >= 21 else None
         if dims[0] == 0:
             _check(lambda x, s: lp.quantize_linear(x, s, output_dtype=type_name, opset=opset), (x, factor), dims)
         _check(lambda x, s: lp.dequantize_linear(x, s, opset=opset), (codes, factor), dims)
