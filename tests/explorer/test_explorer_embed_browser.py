@@ -57,6 +57,8 @@ def test_a_link_of_an_embedded_page_opens_outside(browser: Any, address: str) ->
     visit = Visit(browser, address)
     page = visit.page
     page.goto(f"{address}/saturation?embed=true&opset=23")
+    page.get_by_role("link", name="80 -nan").first.wait_for()
+    visit.settle()
     with visit.context.expect_page() as opened:
         page.get_by_role("link", name="80 -nan").first.click()
     opened.value.get_by_role("switch").first.wait_for()

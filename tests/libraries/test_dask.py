@@ -217,7 +217,7 @@ def test_processes(client: Any) -> None:
         if fmt.bits <= 6:
             assert np.array_equal(lp.encode(x, fmt, packed=True).compute(), lp.encode(values, fmt, packed=True))
         if fmt.bits <= 8 and fmt.has_zero and fmt.name != "bool":
-            how = {"block_size": 16, "output_dtype": fmt}
+            how = {"axis": 1, "block_size": 16, "output_dtype": fmt}
             wanted = lp.quantize_linear(values, scale, **how)
             small = client.persist(lp.quantize_linear(x, scale, **how))
             assert np.array_equal(lp.to_numpy(small, fmt).view(np.uint8), wanted.view(np.uint8)), fmt.name
@@ -230,7 +230,7 @@ def test_processes(client: Any) -> None:
     held = client.persist(lp.cast(x, fmt))
     assert np.array_equal(held.compute(), codes)
     assert np.array_equal(lp.decode(held, fmt).compute(), lp.decode(codes, fmt), equal_nan=True)
-    how = {"block_size": 16, "output_dtype": fmt}
+    how = {"axis": 1, "block_size": 16, "output_dtype": fmt}
     small = client.persist(lp.quantize_linear(x, scale, **how))
     assert np.array_equal(small.compute(), lp.quantize_linear(values, scale, **how))
     ids = x.map_blocks(_process, dtype=int, chunks=(1, 1)).compute()

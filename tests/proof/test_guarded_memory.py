@@ -55,9 +55,9 @@ for isa in _kernels.available_isas():
         scale = rng.uniform(0.5, 2, n).astype(np.float32)
         for name in ("int4", "int8", "uint16", "float8_e4m3fn", "float4_e2m1fn"):
             zero = None if name.startswith("float") else np.zeros(n, lp.as_format(name).dtype)
-            codes = lp.quantize_linear(x, scale, zero, output_dtype=name)
-            lp.dequantize_linear(codes, scale, zero)
-            lp.quantize_linear(x[:, ::-1], scale, zero, output_dtype=name)
+            codes = lp.quantize_linear(x, scale, zero, axis=1, output_dtype=name)
+            lp.dequantize_linear(codes, scale, zero, axis=1)
+            lp.quantize_linear(x[:, ::-1], scale, zero, axis=1, output_dtype=name)
             calls += 3
 print(calls, len(_kernels.available_isas()))
 """
