@@ -18,7 +18,7 @@ from lowprec.checkpoints import Checkpoint, TensorInfo
 from lowprec.checkpoints import open as open_checkpoint
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.files.symbolic_links import files_in
-from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32, FORMATS
+from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32, ROW_NAMES
 
 from .tensor import Tensor
 
@@ -118,7 +118,7 @@ def _opened(path: Path) -> Iterator[Checkpoint]:
 
 
 def _is_number(info: TensorInfo) -> bool:
-    return math.prod(info.shape) > 0 and (info.format in FORMATS or bool(info.layout))
+    return math.prod(info.shape) > 0 and (info.format in ROW_NAMES or bool(info.layout))
 
 
 def _text(info: TensorInfo) -> str:

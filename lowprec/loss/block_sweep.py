@@ -15,8 +15,8 @@ from ..ops.cast import cast
 from ..ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
 from ..plans.block_plan import NVFP4_RULES
 from ..spec.arguments import shown
-from ..spec.block_formats import BLOCK_FORMATS, NVFP4
-from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, FLOAT64, as_format
+from ..spec.block_formats import BLOCK_FORMATS, NVFP4, element_of
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, FLOAT64
 from ..spec.notebook_html import html_block, html_table
 from ..spec.option_names import BlockRuleName, RoundingName
 from ..spec.scale_rules import SCALE_RULES
@@ -161,7 +161,7 @@ def block_loss(
         elements, scales, factor = nvfp4_quantize(x, **given)
         back = nvfp4_dequantize(elements, scales, factor, **options)
     else:
-        element = as_format(BLOCK_FORMATS.get(fmt, fmt) if isinstance(fmt, str) else fmt)
+        element = element_of(fmt, "fmt")
         scale, shared, scale_rule = FLOAT8_E8M0FNU, 0, SCALE_RULES[0] if scale_rule is None else scale_rule
         given["scale_rule"] = scale_rule
         elements, scales = mx_quantize(x, element, **given)

@@ -12,14 +12,14 @@ from numpy import ndarray
 
 from ..arrays.libraries import is_torch, namespace
 from ..arrays.torch_tensors import dispatched, eager
-from ..spec.block_formats import NVFP4
+from ..spec.block_formats import NVFP4, element_of
 from ..spec.formats import FLOAT32, Format
 from ..spec.notebook_html import html_table
 from .blocks import mx_dequantize
 from .cast import cast
 from .nvfp4 import nvfp4_dequantize
 from .onnx_operators import onnx_dequantize_linear
-from .quantized_arguments import LINEAR, check_values_format, element_of, scheme_of
+from .quantized_arguments import LINEAR, check_values_format, scheme_of
 
 __all__ = ["Quantized", "dequantize", "register_pytrees"]
 
@@ -81,7 +81,7 @@ class Quantized:
     @property
     def format(self) -> Format:
         """The format of the codes."""
-        return element_of(self.to)
+        return element_of(self.to, "to")
 
     @property
     def scheme(self) -> str:

@@ -8,7 +8,7 @@ from ..arrays.libraries import format_of
 from ..plans.block_plan import NVFP4_RULES
 from ..plans.quantize_plan import takes_codes
 from ..spec.arguments import as_flag, shown
-from ..spec.block_formats import BLOCK_FORMATS, NVFP4
+from ..spec.block_formats import BLOCK_FORMATS, NVFP4, element_of
 from ..spec.formats import (
     BFLOAT16,
     FLOAT8_E4M3FN,
@@ -27,7 +27,7 @@ from ..spec.scale_rules import SCALE_RULES
 from .block_arguments import block_axis
 from .range_arguments import absmax_formats, minmax_format, scale_groups
 
-__all__ = ["LINEAR", "check_values_format", "element_of", "plan_quantize", "scheme_of"]
+__all__ = ["LINEAR", "check_values_format", "plan_quantize", "scheme_of"]
 
 _VALUES = FLOAT32, FLOAT16, BFLOAT16
 """What is divided by its scale as it is, and what comes back."""
@@ -39,16 +39,6 @@ LINEAR, _MX = "linear", "mx"
 def scheme_of(to: object) -> str:
     """Return how codes and scales of a target make values."""
     return LINEAR if not isinstance(to, str) or to not in BLOCK_FORMATS else NVFP4 if to == NVFP4 else _MX
-
-
-def element_of(to: object) -> Format:
-    """Return the format of the codes of a target, or raise ValueError."""
-    if isinstance(to, str):
-        if to in BLOCK_FORMATS:
-            return BLOCK_FORMATS[to]
-        if to.lower().startswith(("mx", "nv")):
-            raise ValueError(f"`to` must be a format, or one of blocks: {', '.join(BLOCK_FORMATS)}; got {shown(to)}")
-    return as_format(to, parameter="to")
 
 
 def _check_linear(to: Format, zero_point: bool, scale_format: object, scale_rule: object) -> str:
@@ -115,7 +105,7 @@ def plan_quantize(
     and what `_source` returns.
     """
     has_zero, packs = as_flag(zero_point, "zero_point"), as_flag(packed, "packed")
-    element, scheme = element_of(to), scheme_of(to)
+    element, scheme = element_of(to, "to"), scheme_of(to)
     if packs:
         check_packable(element, "to")
     before = _source(dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .arguments import shown
+from .format_hints import near_names, one_of
 from .formats import (
     FLOAT4_E2M1FN,
     FLOAT6_E2M3FN,
@@ -10,9 +12,10 @@ from .formats import (
     FLOAT8_E5M2,
     INT8,
     Format,
+    as_format,
 )
 
-__all__ = ["BLOCK_FORMATS", "NVFP4"]
+__all__ = ["BLOCK_FORMATS", "NVFP4", "element_of"]
 
 NVFP4 = "nvfp4"
 """The block format with scales in float8_e4m3fn and a global scale; the others are MX."""
@@ -27,3 +30,22 @@ BLOCK_FORMATS: dict[str, Format] = {
     NVFP4: FLOAT4_E2M1FN,
 }
 """The formats of blocks by name, and the format of their elements."""
+
+
+def element_of(spec: object, parameter: str) -> Format:
+    """Return the format of the elements of a block format, or the format that `spec` names; else raise ValueError.
+
+    Examples
+    --------
+    >>> element_of("mxfp8_e5m2", "to").name, element_of("int4", "to").name
+    ('float8_e5m2', 'int4')
+    """
+    if isinstance(spec, str):
+        if spec in BLOCK_FORMATS:
+            return BLOCK_FORMATS[spec]
+        if spec.lower().startswith(("mx", "nv")):
+            near = near_names(spec, BLOCK_FORMATS, {})
+            hint = f" ({one_of(near)})" if near else ""
+            names = ", ".join(BLOCK_FORMATS)
+            raise ValueError(f"`{parameter}` must be a format, or one of blocks: {names}; got {shown(spec)}{hint}")
+    return as_format(spec, parameter=parameter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
@@ -98,6 +99,9 @@ COMPLEX128 = Format(
 class FormatTable(Mapping[str, Format]):
     """Every format by name, in a fixed order; shown as the table that `lowprec formats` prints.
 
+    Lookups, `in` too, also find tf32, the formats of IEEE P3109 and registered ones by their names; loops and `len`,
+    which could not list them, have the rows.
+
     Examples
     --------
     >>> FormatTable([INT4, BOOL])
@@ -113,13 +117,13 @@ class FormatTable(Mapping[str, Format]):
 
     def __getitem__(self, name: str) -> Format:
         """Return the format of that name; the KeyError of another one suggests names."""
-        try:
-            return self._rows[name]
-        except KeyError:
-            raise KeyError(_no_row(name, self._rows)) from None
+        fmt = self._rows.get(name) or _beyond_rows(name)
+        if fmt is None:
+            raise KeyError(_no_name(name, self._rows))
+        return fmt
 
     def __contains__(self, name: object) -> bool:
-        return name in self._rows
+        return name in self._rows or _beyond_rows(name) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
@@ -137,7 +141,10 @@ class FormatTable(Mapping[str, Format]):
 
 
 FORMATS = FormatTable(row for row in tuple(globals().values()) if isinstance(row, Format))
-"""Every format by name: floats, integers, bool, string, complex; shown as the table that ``lowprec formats`` prints."""
+"""Every format by name: floats, integers, bool, string, complex; shown as the table that ``lowprec formats`` prints.
+
+``formats[name]`` and ``name in formats`` also find tf32, the formats of IEEE P3109 (``"binary8p3se"``) and registered
+ones, which loops do not list."""
 
 TABLE_ROWS.update(FORMATS.values())
 
@@ -176,6 +183,9 @@ _NICKNAMES: dict[str, tuple[Format, ...]] = {
     "uint": (UINT8, UINT32, UINT64),
 }
 """What formats are called elsewhere; ``float8`` is also ``fp8`` and ``mxfp8``, see `format_hints`."""
+
+_BLOCK_NAME = re.compile("(?:mx|nv)[a-z]*([0-9]{1,9})", re.IGNORECASE)
+"""What names of block formats begin with, and the width of their elements."""
 
 _BY_ENUM = {row.onnx_enum: row for row in FORMATS.values() if row.onnx_enum is not None}
 _BY_DTYPE = {own_dtype(row): row for row in FORMATS.values() if row.kind is not Kind.STRING}
@@ -220,6 +230,12 @@ _NAMED_FLOATS = {name: described(*facts) for name, facts in NAMED_FLOATS.items()
 
 def _named(name: str) -> Format | None:
     return ROW_NAMES.get(name) or REGISTERED.get(name) or _NAMED_FLOATS.get(name.lower()) or _p3109(name)
+
+
+def _beyond_rows(name: object) -> Format | None:
+    """Return the format that has exactly this name and is no row: tf32, one of IEEE P3109 or a registered one."""
+    fmt = _named(name) if isinstance(name, str) and name not in ROW_NAMES else None
+    return fmt if fmt is not None and fmt.name == name else None
 
 
 def _lookup(spec: object) -> Format | None:
@@ -298,11 +314,15 @@ def names_near(text: str) -> list[str]:
     --------
     >>> names_near("e4m3"), names_near("mxfp4"), names_near("Float16"), names_near("int3")
     (['float8_e4m3fn', 'float8_e4m3'], ['float4_e2m1fn'], ['float16'], ['int2', 'int4'])
+    >>> names_near("mxfp5")  # a block format: nothing of another width
+    []
     """
     if text in ROW_NAMES:
         return [ROW_NAMES[text].name]
     nicknames = {nickname: [fmt.name for fmt in formats] for nickname, formats in _NICKNAMES.items()}
-    return near_names(text, [*FORMATS, *REGISTERED], nicknames)
+    near = near_names(text, [*FORMATS, *REGISTERED], nicknames)
+    blocks = _BLOCK_NAME.match(text)
+    return [name for name in near if re.search(f"[a-z]{blocks[1]}(?![0-9])", name)] if blocks else near
 
 
 def _hint(text: str) -> str:
@@ -310,15 +330,17 @@ def _hint(text: str) -> str:
     return f" ({one_of(near)})" if near else ""
 
 
-def _no_row(name: object, rows: Collection[str]) -> str:
-    """Return what is wrong with a name that a table of formats lacks."""
+def _no_name(name: object, rows: Collection[str]) -> str:
+    """Return what is wrong with a name that a table of formats does not find."""
+    if isinstance(name, str) and has_p3109_shape(name) and (problem := p3109_problem(name)):
+        return f"`name` {problem}; got {shown(name)}"
     known = _lookup(name)
     if known is None:
         hint = _hint(name) if isinstance(name, str) else ""
     else:
-        hint = f" ({one_of([known.name])})" if known.name in rows else " (lp.as_format finds it)"
-    others = "lp.as_format finds ONNX names, tf32, names of IEEE P3109, registered ones and dtypes too"
-    return f"`name` must be that of a row; got {shown(name)}{hint}. It may be one of {', '.join(rows)}; {others}"
+        hint = f" ({one_of([known.name])})"
+    others = "tf32, a name of IEEE P3109 or a registered one; lp.as_format takes ONNX names and dtypes too"
+    return f"`name` must be that of a format; got {shown(name)}{hint}. It may be one of {', '.join(rows)}, {others}"
 
 
 def is_in_table(fmt: Format) -> bool:

@@ -249,6 +249,12 @@ def test_hostile_notes(note: Any, tmp_path: Path) -> None:
         lp.checkpoints.open(_described(tmp_path, note, HELD))
 
 
+def test_a_file_does_not_know_registered_names(tmp_path: Path) -> None:
+    lp.register(lp.float_format("only_registered", exponent_bits=4, mantissa_bits=3))
+    with pytest.raises(FileError, match="tensor 'w' is not what the entry 'lowprec' of the metadata says"):
+        lp.checkpoints.open(_described(tmp_path, {"format": "only_registered", "shape": [2, 3]}, HELD))
+
+
 def test_codes_must_be_in_unsigned_integers(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"tensor 'w' is not what the entry 'lowprec' of the metadata says"):
         lp.checkpoints.open(_described(tmp_path, {"format": TAKEN, "shape": [2, 3]}, HELD.astype(np.int8)))

@@ -240,7 +240,7 @@ def test_what_is_copied_of_a_rounding_beyond_onnx(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize("name", ["binary7p3se", "binary12p6se", "binary5p3uf", "e2m0,nan=none", E4M3, "float8_e3m4"])
 def test_each_page_shows_them(name: str) -> None:
     fmt = format_named(name)
-    healthy(page("anatomy", fmt=name if name in lp.formats else name.upper(), at="0.3"))
+    healthy(page("anatomy", fmt=name if name in list(lp.formats) else name.upper(), at="0.3"))
     test = healthy(page("rounding", fmt=name, x="0.3", rounding="nearest_away", overflow="sat_propagate"))
     assert all(mode in texts(test) for mode in ("toward_positive", "stochastic_c", "the default"))
     test = healthy(page("compare", fmts=f"{name},float16", opset="19"))

@@ -69,10 +69,10 @@ CASTS = [
     ('lp.cast(x, "")', ValueError, "`to` must be a format; got ''"),
     ('lp.cast(x, ["float16", "bfloat16"])', ValueError, "`to` must be a format; got ['float16', 'bfloat16']"),
     ('lp.formats["float8_e4m3x"]', KeyError,
-     "`name` must be that of a row; got 'float8_e4m3x' (did you mean float8_e4m3 or float8_e4m3fn or "
+     "`name` must be that of a format; got 'float8_e4m3x' (did you mean float8_e4m3 or float8_e4m3fn or "
      "float8_e4m3fnuz?)"),
     ('lp.formats["e4m3"]', KeyError,
-     "`name` must be that of a row; got 'e4m3' (did you mean float8_e4m3fn or float8_e4m3?)"),
+     "`name` must be that of a format; got 'e4m3' (did you mean float8_e4m3fn or float8_e4m3?)"),
     ('lp.as_format("fp16x")', ValueError,
      "`fmt` must be a format; got 'fp16x' (did you mean float16 or bfloat16 or float64?)"),
     ('lp.cast(x, "float16", rounding="to_od")', ValueError,
@@ -303,7 +303,10 @@ QUANTIZE = [
      "`to` must be a format; got 'e4m3' (did you mean float8_e4m3fn or float8_e4m3?)"),
     ('lp.quantize(x, "mxfp5")', ValueError,
      "`to` must be a format, or one of blocks: mxfp8_e4m3, mxfp8_e5m2, mxfp6_e2m3, mxfp6_e3m2, mxfp4, mxint8, nvfp4; "
-     "got 'mxfp5'"),
+     "got 'mxfp5' (did you mean mxfp4 or mxfp8_e5m2 or mxfp8_e4m3?)"),
+    ('lp.cast(x, "mxfp5")', ValueError, "`to` must be a format; got 'mxfp5'"),
+    ('lp.formats["binary8p9se"]', KeyError,
+     "`name` must have a precision from 1 to 7 to be a signed 8-bit format of IEEE P3109; got 'binary8p9se'"),
     ('lp.quantize(x, "float8_e4m3fn", zero_point=True)', ValueError,
      "`zero_point` must be False for float8_e4m3fn: only integers have one; got True"),
     ('lp.quantize(x, "int8", zero_point="yes")', ValueError, "`zero_point` must be True or False; got 'yes'"),
@@ -648,8 +651,9 @@ OTHERS = [
      "`rounding` must be one of nearest_even, nearest_away, nearest_zero, toward_zero, away_from_zero, "
      "toward_positive, toward_negative, to_odd, stochastic, stochastic_a, stochastic_b, stochastic_c; got 'up'"),
     ('lo.block_loss(x, "int9")', ValueError, "`fmt` must be a format; got 'int9' (did you mean int8 or int16?)"),
-    ('lo.block_loss(x, "mxfp5")', ValueError,
-     "`fmt` must be a format; got 'mxfp5' (did you mean float64 or float32 or float16?)"),
+    ('lo.block_loss(x, "mxfp8")', ValueError,
+     "`fmt` must be a format, or one of blocks: mxfp8_e4m3, mxfp8_e5m2, mxfp6_e2m3, mxfp6_e3m2, mxfp4, mxint8, nvfp4; "
+     "got 'mxfp8' (did you mean mxfp8_e4m3 or mxfp8_e5m2?)"),
     ("lo.block_loss(x, axis=4)", ValueError, "`axis` must be an integer from -2 to 1; got 4"),
     ("lo.block_loss(x, block_size=0)", ValueError, "`block_size` must be an integer from 1 up; got 0"),
     ('lo.block_loss(x, scale_rule="biggest")', ValueError,

@@ -174,7 +174,8 @@ def test_registered_names() -> None:
     assert lp.quantize_linear(x, 1.0, output_dtype="registered_here").tolist() == [0x38, 0xF7]
     assert lp.decode(np.uint8([0x38]), "registered_here").tolist() == [1.0]
     assert lp.finfo("registered_here").max == 240.0
-    assert "registered_here" not in lp.formats
+    assert lp.formats["registered_here"] is fmt
+    assert "registered_here" not in list(lp.formats)
     with pytest.raises(ValueError, match="did you mean registered_here"):
         lp.as_format("registered_hera")
     other = lp.float_format("registered_here", **E4M3, bias=8)

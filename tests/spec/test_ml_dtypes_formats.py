@@ -262,7 +262,7 @@ def test_what_may_be_meant(text: str, names: list[str]) -> None:
 
 HINTS = {
     "half": " (did you mean float16?)", "FLOAT": " (did you mean float32?)", 17: " (did you mean float8_e4m3fn?)",
-    "tf32": " (lp.as_format finds it)", "binary8p3se": " (lp.as_format finds it)",
+    "TF32": " (did you mean tf32?)", "Binary8p3se": " (did you mean binary8p3se?)",
 }  # fmt: skip
 
 
@@ -272,7 +272,9 @@ def test_a_table_names_what_is_near(name: Any) -> None:
         lp.formats[name]
     (text,) = caught.value.args
     hint = HINTS.get(name, "")
-    assert text.startswith(f"`name` must be that of a row; got {name!r}{hint}. It may be one of float64, float32, ")
-    assert "; lp.as_format finds ONNX names, tf32, names of IEEE P3109, registered ones and dtypes too" in text
+    assert text.startswith(f"`name` must be that of a format; got {name!r}{hint}. It may be one of float64, float32, ")
+    assert text.endswith(
+        ", tf32, a name of IEEE P3109 or a registered one; lp.as_format takes ONNX names and dtypes too"
+    )
     assert lp.formats.get(name) is None
     assert name not in lp.formats

@@ -31,7 +31,8 @@ def test_facts_of_the_white_paper() -> None:
     info = lp.finfo("tf32")
     assert (info.max, info.eps, info.smallest_normal) == (2047 * 2.0**117, 2.0**-10, 2.0**-126)
     assert (info.inf_code, info.nan_code, info.has_negative_zero) == (0x3FC00, 0x3FE00, True)
-    assert "tf32" not in FORMATS
+    assert "tf32" not in list(FORMATS)
+    assert FORMATS["tf32"] is TF32
     assert TF32.onnx_enum is None
 
 

@@ -104,6 +104,12 @@ def test_formats_is_a_mapping() -> None:
     assert dict(lp.formats) == lp.formats
     assert "int4" in lp.formats
     assert "FLOAT" not in lp.formats
+    assert "binary8p3se" in lp.formats
+    assert "binary8p3se" not in list(lp.formats)
+    assert lp.formats["binary8p3se"] is lp.as_format("binary8p3se")
+    assert lp.formats.get("tf32") is lp.as_format("tf32")
+    with pytest.raises(KeyError, match=r"^\"`name` .*; got 'binary8p9se'\"$"):
+        lp.formats["binary8p9se"]
     assert lp.formats.get("nosuch") is None
     with pytest.raises(KeyError, match="nosuch"):
         lp.formats["nosuch"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...spec.described_formats import description_of, format_described_by
-from ...spec.formats import FORMATS, NUMERIC, Format, Kind, NaNRule, is_onnx_row
+from ...spec.formats import FORMATS, NUMERIC, Format, Kind, NaNRule, is_in_table, is_onnx_row
 from ...spec.packing import is_packable, packed_bytes
 from ..files.errors import FileError, reason
 from ..files.limits import DEFAULT, Limits
@@ -127,7 +127,8 @@ def _as_noted(tensor: StoredTensor, note: Any) -> StoredTensor:
         named, shape = note["format"], _numbers(note["shape"])
         fmt = format_described_by(named) if isinstance(named, dict) else FORMATS[named]
         packs = is_packable(fmt)
-        wrong = (is_onnx_row(fmt) and not packs) or tensor.type_name != _holder(fmt) or len(shape) > MOST_AXES
+        unknown = not (isinstance(named, dict) or is_in_table(fmt))  # a file says the same in every process
+        wrong = unknown or (is_onnx_row(fmt) and not packs) or tensor.type_name != _holder(fmt) or len(shape) > MOST_AXES
     except ValueError as error:
         title = f"tensor {ascii(tensor.name)[:80]}"
         raise _RefusedError(f"the entry {NOTE!r} of its metadata describes no format for {title}; {error}") from None
