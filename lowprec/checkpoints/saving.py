@@ -48,6 +48,7 @@ class _Part:
     fmt: Format
     parameter: str
     axis: int | None = None
+    block: tuple[int, int] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -58,7 +59,7 @@ class _Part:
         n = math.prod(self.shape)
         nbytes = packed_bytes(n, self.fmt) if packs and is_packable(self.fmt) else n * self.fmt.storage_bits // 8
         origin = StoredTensor(self.name, self.shape, self.fmt, self.fmt.name, InMemory(b""))
-        return OutputTensor(self.name, self.shape, self.fmt, nbytes, origin, "codes", axis=self.axis)
+        return OutputTensor(self.name, self.shape, self.fmt, nbytes, origin, "codes", axis=self.axis, block=self.block)
 
     def content(self, packs: bool) -> Array:
         """Return its bytes."""
@@ -95,7 +96,8 @@ def save(
         mapping of one, whose name the file does not keep. What `lowprec.quantize` made becomes codes ``W`` and scales
         ``W_scale``, as ``convert(scale=...)`` names them, with zero points ``W_zero_point`` or a second scale
         ``W_global_scale`` where it has them, and `open` reads its values: one scale for all, one to each index of an
-        axis, or blocks along the last axis.
+        axis, or blocks along the last axis; in .safetensors, whose metadata tell them, also blocks along the last axis
+        but one, and tiles of the last two.
     source : mapping of str to format, optional
         The formats of arrays whose dtype only carries the codes (uint8, uint16, int8), by the names of the arrays; for
         one array without a name its format.
@@ -207,10 +209,10 @@ def _named_parts(arrays: Mapping[Any, Any], formats: Mapping[Any, object], packs
             if name + suffix in arrays:
                 raise ValueError(f"`arrays` must not have {shown(name + suffix)} too, the {what} of {shown(name)}")
         yield _Part(name, array, array.format, f"arrays{place}")
-        scale, fmt, axis = stored_scales(name, array, packs, f"arrays{place}")
-        yield _Part(name + SCALE_SUFFIX, scale, fmt, f"arrays{place}", axis)
+        found = stored_scales(array, packs, f"arrays{place}")
+        yield _Part(name + SCALE_SUFFIX, found.scale, found.format, f"arrays{place}", found.axis, found.block)
         if array.zero_point is not None:
-            zeros = held_codes(array.zero_point, array.format, f"arrays{place}").reshape(scale.shape)
+            zeros = held_codes(array.zero_point, array.format, f"arrays{place}").reshape(found.scale.shape)
             yield _Part(name + ZERO_SUFFIX, zeros, array.format, f"arrays{place}")
         if array.global_scale is not None:
             factor = held_codes(array.global_scale, FLOAT32, f"arrays{place}")

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..ops.cast import cast
-from ..ops.codes import unpack
 from ..spec.convertible import why_not_converted
 from ..spec.format import own_dtype
 from ..spec.formats import FLOAT32, Format, is_in_table
-from ..spec.packing import group, packed_bytes
 from .containers.tensors import StoredTensor, TensorReader
 from .layouts.weight import Weight, fail
-from .layouts.weight_reader import WeightReader
+from .layouts.weight_reader import WeightReader, read_packed
 
 __all__ = ["check_shape", "read_plain", "read_values", "values_format"]
 
@@ -85,13 +83,11 @@ def _elements(tensor: StoredTensor, fmt: Format, reader: TensorReader, which: ra
 
 
 def _chunk(tensor: StoredTensor, fmt: Format, reader: TensorReader, first: int, count: int) -> Array:
-    """Return some elements in their own format; packed ones are read from a whole byte on."""
-    before = first % group(fmt)[0] if tensor.packed else 0
-    last = before + count
-    content = np.empty(packed_bytes(last, fmt) if tensor.packed else tensor.bytes_of(count), np.uint8)
-    reader.read_into(content, tensor.location, tensor.bytes_of(first - before))
+    """Return some elements in their own format."""
     if tensor.packed:
-        return np.asarray(unpack(content, fmt, last)).view(fmt.dtype)[before:]
+        return read_packed(reader, tensor, fmt, first, count)
+    content = np.empty(tensor.bytes_of(count), np.uint8)
+    reader.read_into(content, tensor.location, tensor.bytes_of(first))
     codes = content.view(fmt.code_dtype)
     return (codes.byteswap() if tensor.swapped else codes).view(fmt.dtype)
 

@@ -335,10 +335,7 @@ def _no_name(name: object, rows: Collection[str]) -> str:
     if isinstance(name, str) and has_p3109_shape(name) and (problem := p3109_problem(name)):
         return f"`name` {problem}; got {shown(name)}"
     known = _lookup(name)
-    if known is None:
-        hint = _hint(name) if isinstance(name, str) else ""
-    else:
-        hint = f" ({one_of([known.name])})"
+    hint = f" ({one_of([known.name])})" if known else _hint(name) if isinstance(name, str) else ""
     others = "tf32, a name of IEEE P3109 or a registered one; lp.as_format takes ONNX names and dtypes too"
     return f"`name` must be that of a format; got {shown(name)}{hint}. It may be one of {', '.join(rows)}, {others}"
 

@@ -35,6 +35,8 @@ class OutputTensor:
         How it is converted.
     axis : int, optional
         Of scales: the axis of the codes along which they run.
+    block : two ints, optional
+        Of scales: the rows and columns of codes that share one.
     blocks : str
         What the container calls the type of its blocks, where it holds no single numbers and is no copy.
     """
@@ -47,6 +49,7 @@ class OutputTensor:
     role: str
     rules: ElementRules | None = None
     axis: int | None = None
+    block: tuple[int, int] | None = None
     blocks: str = ""
 
     @property

@@ -120,15 +120,21 @@ def _check_places(tensors: Sequence[StoredTensor], start: int, size: int) -> Non
 
 
 def _as_noted(tensor: StoredTensor, note: Any) -> StoredTensor:
-    """Return a tensor as the metadata say it is: scales along an axis, or a U8 tensor as packed codes."""
+    """Return a tensor as the metadata say it is: scales along an axis or of blocks, or a U8 tensor as packed codes."""
     if isinstance(note, dict) and note.keys() == {"axis"} and type(note["axis"]) is int and note["axis"] >= 0:
         return replace(tensor, axis=note["axis"])
     try:
+        if isinstance(note, dict) and note.keys() == {"block"}:
+            block = _numbers(note["block"])
+            if len(block) != 2 or 0 in block:
+                raise TypeError
+            return replace(tensor, block=(block[0], block[1]))
         named, shape = note["format"], _numbers(note["shape"])
         fmt = format_described_by(named) if isinstance(named, dict) else FORMATS[named]
         packs = is_packable(fmt)
-        unknown = not (isinstance(named, dict) or is_in_table(fmt))  # a file says the same in every process
-        wrong = unknown or (is_onnx_row(fmt) and not packs) or tensor.type_name != _holder(fmt) or len(shape) > MOST_AXES
+        registered = not (isinstance(named, dict) or is_in_table(fmt))  # in this process, not wherever the file goes
+        wrong = registered or (is_onnx_row(fmt) and not packs)
+        wrong = wrong or tensor.type_name != _holder(fmt) or len(shape) > MOST_AXES
     except ValueError as error:
         title = f"tensor {ascii(tensor.name)[:80]}"
         raise _RefusedError(f"the entry {NOTE!r} of its metadata describes no format for {title}; {error}") from None
@@ -285,6 +291,8 @@ def arrange_safetensors(
             notes[output.name] = {"format": _named(output.fmt), "shape": list(output.shape)}
         elif output.axis is not None:
             notes[output.name] = {"axis": output.axis}
+        elif output.block is not None:
+            notes[output.name] = {"block": list(output.block)}
         entries[output.name] = str(type_name), shape
     order = sorted(range(len(outputs)), key=lambda i: -_TYPES[entries[outputs[i].name][0]].bits)
     metadata = {key: value for key, value in (metadata or {}).items() if key != NOTE}

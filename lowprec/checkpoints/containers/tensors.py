@@ -77,6 +77,8 @@ class StoredTensor:
         Whether `prefix` names the format.
     axis : int, optional
         Of scales: the axis of the codes along which they run, where the file says it.
+    block : two ints, optional
+        Of scales: the rows and columns of codes that share one, where the file says it.
     """
 
     name: str
@@ -91,6 +93,7 @@ class StoredTensor:
     fixed: str = ""
     names_format: bool = False
     axis: int | None = None
+    block: tuple[int, int] | None = None
 
     @property
     def size(self) -> int:

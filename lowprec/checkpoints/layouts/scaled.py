@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, Format
 from ..containers.tensors import StoredTensor
@@ -40,9 +41,8 @@ def find(source: Source) -> Iterator[Weight]:
         factor = source.tensors.get(codes.name + GLOBAL_SUFFIX) if _is_nvfp4(codes, scales) else None
         if not _is_quantized(codes.fmt, zeros is not None) or (factor is None and scales.fmt not in SCALE_FORMATS):
             continue
-        packing = Packing.LOW_FIRST if codes.packed else Packing.NONE
-        if codes.packed and codes.shape and codes.shape[-1] * codes.fmt.bits % 8:
-            raise fail(codes, "has packed rows that end within a byte, and cannot be read with its scales")
+        ends_within = (codes.shape[-1] if codes.shape else 1) * codes.fmt.bits % 8
+        packing = Packing.LOW_FIRST if codes.packed and not ends_within else Packing.NONE  # as the reader returns them
         assert scales.fmt is not None
         second = GlobalScale.NONE if factor is None else GlobalScale.FACTOR
         scheme = Scheme(codes.fmt, packing, scales.fmt, grid(codes, scales), second)
@@ -60,10 +60,14 @@ def _is_nvfp4(codes: StoredTensor, scales: StoredTensor) -> bool:
 
 
 def grid(codes: StoredTensor, scales: StoredTensor) -> Grid:
-    """Return which elements share a scale: all, those at an index of an axis, or a block of the last axis."""
+    """Return which elements share a scale: all, those at an index of an axis, or a block of the last axis or two."""
     shape = codes.shape
     if scales.shape == ():
         return Grid(0, 0)
+    if scales.block is not None:
+        if len(shape) == len(scales.shape) == 1:
+            return grid_of((1, *shape), replace(scales, shape=(1, *scales.shape)), scales.block)
+        return grid_of(shape, scales, scales.block)
     if len(scales.shape) == len(shape) and scales.shape[:-1] == shape[:-1]:
         return grid_of(shape, scales)
     axes = [axis for axis, length in enumerate(shape) if scales.shape == (length,) and scales.axis in (None, axis)]

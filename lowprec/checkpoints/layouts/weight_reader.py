@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...ops.codes import unpack
-from ...spec.formats import FLOAT32
+from ...spec.formats import FLOAT32, Format
+from ...spec.packing import group, packed_bytes
 from ..containers.tensors import ArchiveMember, StoredTensor, TensorReader
 from ..schemes.dequantize import Parameters, dequantize
 from ..schemes.packing import columns_to_rows, deinterleave, unpack_words
@@ -17,7 +18,7 @@ from ..schemes.tiles import ROWS as TILE_ROWS
 from ..schemes.tiles import from_blocked, tiled_shape
 from .weight import Weight, fail
 
-__all__ = ["WeightReader", "read_integers", "read_tensor"]
+__all__ = ["WeightReader", "read_integers", "read_packed", "read_tensor"]
 
 Array = np.ndarray[Any, Any]
 
@@ -40,6 +41,14 @@ def read_tensor(reader: TensorReader, tensor: StoredTensor, first: int = 0, nbyt
 def read_integers(reader: TensorReader, tensor: StoredTensor) -> Array:
     """Return the elements of a tensor of U8, I32 or I64."""
     return read_tensor(reader, tensor).view({"U8": np.uint8, "I32": np.int32, "I64": np.int64}[tensor.type_name])
+
+
+def read_packed(reader: TensorReader, tensor: StoredTensor, fmt: Format, first: int, count: int) -> Array:
+    """Return some elements of packed codes, in the dtype of their format; they are read from a whole byte on."""
+    before = first % group(fmt)[0]
+    content = np.empty(packed_bytes(before + count, fmt), np.uint8)
+    reader.read_into(content, tensor.location, tensor.bytes_of(first - before))
+    return np.asarray(unpack(content, fmt, before + count)).view(fmt.dtype)[before:]
 
 
 class WeightReader:
@@ -72,11 +81,19 @@ class WeightReader:
         self._scales = self._scale_rows(0, rows) if self._are_small(weight.scales) else None
 
     def codes(self, first: int, count: int) -> Array:
-        """Return the bytes of some rows of codes."""
-        width = self.weight.scheme.row_bytes(self.weight.columns)
-        if self.weight.scheme.word_order is not WordOrder.ROWS:
+        """Return the bytes of some rows of codes; a byte to each code where packed rows end within a byte."""
+        scheme, tensor = self.weight.scheme, self.weight.codes
+        width = scheme.row_bytes(self.weight.columns)
+        if self._unpacks:
+            found = read_packed(self._reader, tensor, scheme.codes, first * width, count * width)
+            return found.view(np.uint8).reshape(count, width)
+        if scheme.word_order is not WordOrder.ROWS:
             return self._reordered_codes(first, count, width)
-        return read_tensor(self._reader, self.weight.codes, first * width, count * width).reshape(count, width)
+        return read_tensor(self._reader, tensor, first * width, count * width).reshape(count, width)
+
+    @property
+    def _unpacks(self) -> bool:
+        return self.weight.codes.packed and self.weight.scheme.packing is Packing.NONE
 
     def _reordered_codes(self, first: int, count: int, width: int) -> Array:
         """Return rows of words, which are read and reordered a few at a time."""
@@ -119,6 +136,7 @@ class WeightReader:
     def _check_sizes(self) -> None:
         weight = self.weight
         nbytes = (weight.rows + weight.padding) * weight.scheme.row_bytes(weight.columns)
+        nbytes = packed_bytes(nbytes, weight.scheme.codes) if self._unpacks else nbytes
         if weight.codes.location.nbytes != nbytes:
             raise fail(weight.codes, f"has {weight.codes.location.nbytes} bytes; its scales say {nbytes}")
         shape = tiled_shape(self._rows, self._columns) if weight.scheme.tiles else (self._rows, self._columns)

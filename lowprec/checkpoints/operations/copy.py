@@ -36,7 +36,7 @@ class Copy(Operation):
         """Yield the copy."""
         tensor = self.tensor
         name, nbytes = self.name or tensor.name, tensor.location.nbytes
-        yield OutputTensor(name, tensor.shape, tensor.fmt, nbytes, tensor, "kept", axis=tensor.axis)
+        yield OutputTensor(name, tensor.shape, tensor.fmt, nbytes, tensor, "kept", axis=tensor.axis, block=tensor.block)
 
     def part(self, name: str, first: int, count: int) -> Copy | None:
         """Return the same of some rows."""
