@@ -28,7 +28,13 @@ def _generator(target: Format, salt: str) -> np.random.Generator:
 
 
 def landmarks(target: object) -> Array:
-    """Return the magnitudes where a cast to the target changes its mind, as float64: values, midpoints, limits."""
+    """Return the magnitudes where a cast to the target changes its mind, as float64: values, midpoints, limits.
+
+    Examples
+    --------
+    >>> landmarks("float4_e2m1fn").tolist()
+    [0.0, 0.125, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0]
+    """
     fmt = as_format(target)
     if fmt.kind is Kind.FLOAT and fmt.bits <= 16:
         rows = table(fmt)
@@ -61,7 +67,16 @@ def _with_signs(magnitudes: Array) -> Array:
 
 
 def sweep_float32(target: object, *, count: int = 2_000_000) -> Array:
-    """Return at least `count` float32 inputs: landmarks ± 3 ulps, edges, a grid, NaN payloads, then random patterns."""
+    """Return at least `count` float32 inputs: landmarks ± 3 ulps, edges, a grid, NaN payloads, then random patterns.
+
+    The same call returns the same array.
+
+    Examples
+    --------
+    >>> x = sweep_float32("float8_e4m3fn", count=1000)
+    >>> x.dtype.name, x.size >= 1000, bool((x == 464).any())  # the limit of overflow
+    ('float32', True, True)
+    """
     fmt = as_format(target)
     with np.errstate(over="ignore", under="ignore"):
         marks = _distinct(landmarks(fmt).astype(np.float32).view(np.uint32)).astype(np.int64)
@@ -79,7 +94,16 @@ def sweep_float32(target: object, *, count: int = 2_000_000) -> Array:
 
 
 def sweep_float64(target: object, *, count: int = 300_000) -> Array:
-    """Return at least `count` float64 inputs: landmarks ± 1 ulp and × (1 ± 2**-40), a grid, NaNs, random ones."""
+    """Return at least `count` float64 inputs: landmarks ± 1 ulp and × (1 ± 2**-40), a grid, NaNs, random ones.
+
+    The same call returns the same array.
+
+    Examples
+    --------
+    >>> x = sweep_float64("float8_e4m3fn", count=1000)
+    >>> x.dtype.name, x.size >= 1000, bool((x == 464 * (1 + 2**-40)).any())
+    ('float64', True, True)
+    """
     fmt = as_format(target)
     marks = landmarks(fmt)
     witnesses = np.concatenate([marks * (1 + 2.0**-40), marks * (1 - 2.0**-40)]).view(np.uint64)
@@ -112,7 +136,16 @@ def _integer_magnitudes(target: Format) -> Array:
 
 
 def sweep_uint64(target: object, *, count: int = 100_000) -> Array:
-    """Return at least `count` uint64 inputs: 2**k and 2**k + 2**j ± 1, integral landmarks ± 1, extremes, random."""
+    """Return at least `count` uint64 inputs: 2**k and 2**k + 2**j ± 1, integral landmarks ± 1, extremes, random.
+
+    The same call returns the same array.
+
+    Examples
+    --------
+    >>> x = sweep_uint64("float16", count=1000)
+    >>> x.dtype.name, x.size >= 1000, int(x.max()) == 2**64 - 1
+    ('uint64', True, True)
+    """
     fmt = as_format(target)
     fixed = _integer_magnitudes(fmt)
     rng = _generator(fmt, "uint64")
@@ -121,7 +154,14 @@ def sweep_uint64(target: object, *, count: int = 100_000) -> Array:
 
 
 def sweep_int64(target: object, *, count: int = 100_000) -> Array:
-    """Return at least `count` int64 inputs: those of `sweep_uint64` that fit, with both signs."""
+    """Return at least `count` int64 inputs: those of `sweep_uint64` that fit, with both signs.
+
+    Examples
+    --------
+    >>> x = sweep_int64("float16", count=1000)
+    >>> x.dtype.name, x.size >= 1000, int(x.min()) == -(2**63)
+    ('int64', True, True)
+    """
     fixed = sweep_uint64(target, count=count)
     fitting = fixed[fixed < 2**63].astype(np.int64)
     return np.concatenate([fitting, -fitting, [np.int64(-(2**63))], -1 - fitting])

@@ -69,6 +69,29 @@ def expected_from_float64(
     """Return the codes that Cast gives float64 values (and so of every float source they were exactly widened from).
 
     The same format is converted by value too: NaN becomes canonical.
+
+    Parameters
+    ----------
+    x : numpy.ndarray
+        float64, any shape.
+    target : str, int, dtype or Format
+        A float, integer or bool format.
+    saturate, round_mode, opset
+        As in `lowprec.cast`.
+
+    Returns
+    -------
+    numpy.ndarray
+        The codes as unsigned integers.
+
+    Notes
+    -----
+    Source: ONNX Cast, versions 1 to 28; tables and edges are those of `lowprec.reference.encode`.
+
+    Examples
+    --------
+    >>> expected_from_float64(np.array([0.3, 464, np.inf]), "float8_e4m3fn").tolist()
+    [42, 126, 126]
     """
     fmt, x = as_format(target), np.asarray(x)
     assert x.dtype == np.float64
@@ -150,7 +173,29 @@ def _wrap(codes: Codes, fmt: Format) -> Codes:
 def expected_from_integers(
     x: Codes, target: object, *, saturate: bool = True, round_mode: RoundModeName | None = None, opset: int = 28
 ) -> Codes:
-    """Return the codes that Cast gives int64 or uint64 values (and so those of every narrower integer and bool)."""
+    """Return the codes that Cast gives int64 or uint64 values (and so those of every narrower integer and bool).
+
+    Parameters
+    ----------
+    x : numpy.ndarray
+        int64 or uint64, any shape.
+    target, saturate, round_mode, opset
+        As in `expected_from_float64`.
+
+    Returns
+    -------
+    numpy.ndarray
+        The codes as unsigned integers.
+
+    Notes
+    -----
+    Source: ONNX Cast, versions 1 to 28; tables and edges are those of `lowprec.reference.encode`.
+
+    Examples
+    --------
+    >>> expected_from_integers(np.array([2**53 + 1, -1]), "float32").tolist()
+    [1509949440, 3212836864]
+    """
     fmt, x = as_format(target), np.asarray(x)
     assert x.dtype in (np.int64, np.uint64)
 

@@ -18,7 +18,7 @@ from ..spec.rounding_rules import Rounding
 from .array_quantize import decoded
 from .exact_values import Value, finite_count, magnitude_of
 from .philox import random_words
-from .rounding import decide_rounded
+from .rounding import decide_by
 
 __all__ = ["expected_rounded", "rounded_from_float64", "rounded_from_integers"]
 
@@ -78,7 +78,7 @@ def rounded_from_integers(x: Array, target: object, rounding: Rounding, random: 
 @functools.lru_cache(maxsize=4096)
 def _whole_code(value: Value, fmt: Format, rounding: Rounding) -> int:
     """Return the code of a value that no random number decides."""
-    return decide_rounded(value, fmt, rounding, 0 if rounding.random_bits else None)[0]
+    return decide_by(value, fmt, rounding, 0 if rounding.random_bits else None)[0]
 
 
 def _shifted(m: Array, left: Array) -> Array:

@@ -22,11 +22,12 @@ from .exact_values import (
     nan_by_sign,
     signed_code,
 )
-from .rounding import EXACT, NO_MINUS_ZERO, check_random, decide_rounded
+from .rounding import EXACT, NO_MINUS_ZERO, check_random, decide_by
 
 __all__ = [
     "Value",
     "cast",
+    "copies_bits",
     "decide",
     "decode",
     "encode",
@@ -114,7 +115,7 @@ def decide(value: Value, fmt: Format, rules: CastRules, random: int | None = Non
             return code, NO_MINUS_ZERO
         return code, "exact: x is an integer" if is_whole else "truncated toward zero"
     if rules.rounding is not None:
-        return decide_rounded(value, fmt, rules.rounding, random)
+        return decide_by(value, fmt, rules.rounding, random)
     if value.special == "nan":
         return nan_by_sign(value.negative, fmt)
     return (_nearest_even if fmt.has_zero else _power)(value, fmt, rules)
@@ -195,10 +196,15 @@ def cast(
     rules = rules_for(new, "target", saturate, round_mode, opset, options)
     number = check_random(random, rules.rounding)
     value = decode(code, old)
-    by_value = rules.rounding is not None or (new.kind is Kind.FLOAT and new.bits <= 8 and rules.saturate)
-    if old == new and not by_value:
+    if copies_bits(old, new, rules):
         return int(code) % (1 << old.bits)
     return decide(value, new, rules, number)[0]
+
+
+def copies_bits(source: Format, target: Format, rules: CastRules) -> bool:
+    """Whether Cast between two formats, which are then one, copies codes as they are."""
+    by_value = rules.rounding is not None or (target.kind is Kind.FLOAT and target.bits <= 8 and rules.saturate)
+    return source == target and not by_value
 
 
 def ulp(x: object, fmt: object) -> Fraction:

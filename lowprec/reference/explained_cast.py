@@ -23,6 +23,8 @@ class ExplainedCast:
     Where a rule beyond ONNX is given, `rounding` is all of them, and `fraction` says where |x| lies: 0 at the neighbour
     nearer to zero, 1 at the other; None for NaN, Inf, and beyond both ends. A stochastic rounding has a `stream` and of
     it the number `random`: from `threshold` on x is rounded away from zero.
+
+    `source` is the format of which x is the code `source_code`; both are None where x is a number.
     """
 
     format: Format
@@ -39,3 +41,5 @@ class ExplainedCast:
     stream: Stream | None = None
     random: int | None = None
     threshold: int | None = None
+    source: Format | None = None
+    source_code: int | None = None

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from ..spec.arguments import as_integer, shown
 from ..spec.formats import Format, Kind, as_format
 from ..spec.notebook_html import code_row, html_block, html_lines, html_table, interval
-from ..spec.opset_rules import NEWEST
+from ..spec.opset_rules import NEWEST, check_type
 from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, RoundingOptions, rounding_arguments
 from ..spec.text_tables import aligned_table
-from .exact_cast import decide, rules_for
+from .exact_cast import copies_bits, decide, rules_for
 from .exact_values import Value, bracket, decode, finite_count, magnitude_of, signed_code
 from .explained_cast import ExplainedCast
 from .loss_sentences import lost
@@ -57,6 +58,8 @@ class Explanation(ExplainedCast):
     Where a rule beyond ONNX is given, `rounding` is all of them, and `fraction` says where ``|x|`` lies: 0 at the
     neighbour nearer to zero, 1 at the other; None for NaN, Inf, and beyond both ends. A stochastic rounding has a
     `stream` and of it the number `random`: from `threshold` on x is rounded away from zero.
+
+    Where x is the code of a format, `source` is that and `source_code` the code; both are None where it is a number.
     """
 
     def __repr__(self) -> str:
@@ -115,17 +118,27 @@ class Explanation(ExplainedCast):
         return found
 
     def _rows(self) -> list[tuple[str, ...]]:
-        fmt = self.format
         rows: list[tuple[str, ...]] = [("", "code", "bits", "hex-float", "decimal")]
-        cuts = (0, int(fmt.signed), fmt.bits - fmt.mantissa_bits, fmt.bits) if fmt.kind is Kind.FLOAT else (0, fmt.bits)
-        near = {"x": (None, self.x), "lower": self.lower, "midpoint": (None, self.midpoint), "upper": self.upper}
+        near = {
+            "x": (self.source_code, self.x),
+            "lower": self.lower,
+            "midpoint": (None, self.midpoint),
+            "upper": self.upper,
+        }
         for label, pair in {**near, "result": (self.code, self.value)}.items():
             code, value = pair or (None, None)
-            digits = "" if code is None else f"{code:0{fmt.bits}b}"
-            bits = "|".join(digits[a:b] for a, b in pairwise(cuts) if digits[a:b])
-            number = "" if code is None else f"0x{code:0{(fmt.bits + 3) // 4}x}"
+            number, bits = _code_cells(code, self.source if label == "x" and self.source else self.format)
             rows.append((label, number, bits, hex_float(value) if value else "", str(value or "none")))
         return rows
+
+
+def _code_cells(code: int | None, fmt: Format) -> tuple[str, str]:
+    """Return a code in hexadecimal and in bits, field by field; nothing for None."""
+    if code is None:
+        return "", ""
+    cuts = (0, int(fmt.signed), fmt.bits - fmt.mantissa_bits, fmt.bits) if fmt.kind is Kind.FLOAT else (0, fmt.bits)
+    digits = f"{code:0{fmt.bits}b}"
+    return f"0x{code:0{(fmt.bits + 3) // 4}x}", "|".join(digits[a:b] for a, b in pairwise(cuts) if digits[a:b])
 
 
 def _around(value: Value, fmt: Format) -> tuple[int | None, int | None, Value | None]:
@@ -158,10 +171,20 @@ def _fraction(value: Value, fmt: Format) -> Fraction | None:
     return place.fraction if -1 <= place.lower < finite_count(fmt) else None
 
 
+def _code_of(x: object, source: Format) -> int:
+    """Return the code that the caller of `explain` gave, or raise ValueError; bits above a narrow code are ignored."""
+    check_type(source, NEWEST, "source")
+    code, last = as_integer(x), 2 ** max(8, source.bits) - 1
+    if code is None or not 0 <= code <= last:
+        raise ValueError(f"`x` must be a code of {source.name}, 0 to {last}, where `source` is given; got {shown(x)}")
+    return code % 2**source.bits
+
+
 def explain(
     x: object,
     fmt: object,
     *,
+    source: object = None,
     saturate: bool = True,
     round_mode: RoundModeName | None = None,
     opset: int = NEWEST,
@@ -182,6 +205,8 @@ def explain(
         The exact value: a number, or a text such as ``"0.3"``, ``"17/23"``, ``"0x1.8p+3"``, ``"-inf"``, ``"nan"``.
     fmt : str, int, dtype or Format
         A float, integer or bool format.
+    source : str, int, dtype or Format, optional
+        The format of which `x` is a code, an unsigned integer, instead of a number.
     saturate, round_mode, opset
         As in `lowprec.cast`.
     rounding, overflow, nan, seed, random_bits, offset
@@ -195,7 +220,7 @@ def explain(
     Raises
     ------
     ValueError
-        If `x` is no number, or a parameter is out of its range.
+        If `x` is no number, or no code of `source`, or a parameter is out of its range.
 
     Notes
     -----
@@ -225,13 +250,26 @@ def explain(
     fraction  3/5 = 0b0.10011001100110011001100110011001...
     random    45 = 0b00101101, place 0 of seed 7
     chance    154 of 2**8, the numbers from 102 on, round away from zero
+    >>> lp.explain(0x2A, "float4_e2m1fn", source="float8_e4m3fn")
+    float4_e2m1fn: nearer to the upper neighbour
+              code  bits        hex-float  decimal
+    x         0x2a  0|0101|010  0x1.4p-2   0.3125
+    lower     0x0   0|00|0      0x0p+0     0
+    midpoint                    0x1p-2     0.25
+    upper     0x1   0|00|1      0x1p-1     0.5
+    result    0x1   0|00|1      0x1p-1     0.5
     """
-    row, value = as_format(fmt), Value.of(x)
+    row, held = as_format(fmt), None if source is None else as_format(source, parameter="source")
+    source_code = None if held is None else _code_of(x, held)
+    value = Value.of(x) if held is None or source_code is None else decode(source_code, held)
     options, stream = rounding_arguments(rounding, overflow, nan, seed, random_bits, offset)
     rules = rules_for(row, "fmt", saturate, round_mode, opset, options or RoundingOptions())
     used = rules.rounding
     random = None if stream is None or used is None else random_word(*stream, used.random_bits)
-    code, rule = decide(value, row, rules, random)
+    if held is not None and source_code is not None and copies_bits(held, row, rules):
+        code, rule = source_code, "the same format: the bits are copied"
+    else:
+        code, rule = decide(value, row, rules, random)
     low, high, midpoint = _around(value, row)
     lower, upper = (None if near is None else (near, decode(near, row)) for near in (low, high))
     is_tie = midpoint is not None and not value.special and value.magnitude == midpoint.magnitude
@@ -254,4 +292,6 @@ def explain(
         stream,
         random,
         threshold,
+        held,
+        source_code,
     )

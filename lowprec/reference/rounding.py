@@ -11,8 +11,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ..spec.arguments import as_integer, shown
-from ..spec.formats import Format
-from ..spec.rounding_rules import Rounding
+from ..spec.formats import Format, as_format
+from ..spec.option_names import NaNName, OverflowName, RoundingName
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, Rounding, RoundingOptions, check_rounding
 from .exact_values import Value, canonical_nan, finite_count, nan_by_sign, signed_code
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "NO_MINUS_ZERO",
     "Place",
     "check_random",
+    "decide_by",
     "decide_rounded",
     "encode_rounded",
     "goes_away",
@@ -194,17 +196,47 @@ def _below(negative: bool, finite: bool, fmt: Format, rounding: Rounding) -> tup
     return nan, f"{why}: NaN"
 
 
-def decide_rounded(value: Value, fmt: Format, rounding: Rounding, random: int | None = None) -> tuple[int, str]:
+def _resolved(
+    fmt: object,
+    rounding: Rounding | RoundingName,
+    overflow: OverflowName | None,
+    nan: NaNName | None,
+    random_bits: int,
+) -> tuple[Format, Rounding]:
+    """Return the format and the rules that the arguments of `encode_rounded` mean, or raise ValueError."""
+    row = as_format(fmt)
+    if not isinstance(rounding, Rounding):
+        return row, check_rounding(RoundingOptions(rounding, overflow, nan, random_bits), row, "fmt")
+    for name, rule in (("overflow", overflow), ("nan", nan)):
+        if rule is not None:
+            raise ValueError(f"`{name}` must be None where `rounding` is all of the rules; got {shown(rule)}")
+    return row, rounding
+
+
+def decide_rounded(
+    value: object,
+    fmt: object,
+    rounding: Rounding | RoundingName,
+    random: int | None = None,
+    *,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+) -> tuple[int, str]:
     """Return the code of a float format that a value is rounded to, and what decided; see `encode_rounded`.
 
     Examples
     --------
-    >>> from lowprec import formats
-    >>> from lowprec.spec.rounding_rules import Rounding
-    >>> rule = Rounding("toward_zero", "sat_finite", "signed")
-    >>> decide_rounded(Value.of("0.3"), formats["float8_e4m3fn"], rule)
+    >>> decide_rounded("0.3", "float8_e4m3fn", "toward_zero")
     (41, 'the lower neighbour: it is nearer to zero')
     """
+    row, rules = _resolved(fmt, rounding, overflow, nan, random_bits)
+    number = Value.of(value, parameter="value")
+    return decide_by(number, row, rules, check_random(random, rules))
+
+
+def decide_by(value: Value, fmt: Format, rounding: Rounding, random: int | None = None) -> tuple[int, str]:
+    """Return what `decide_rounded` does for arguments that are resolved."""
     if value.special == "nan":
         return _nan(value.negative, fmt, rounding.nan)
     negative = value.negative and fmt.has_zero
@@ -237,20 +269,29 @@ def _decide_number(value: Value, fmt: Format, rounding: Rounding, random: int | 
     return signed_code(code, negative, fmt), why
 
 
-def encode_rounded(value: object, fmt: Format, rounding: Rounding, random: int | None = None) -> int:
+def encode_rounded(
+    value: object,
+    fmt: object,
+    rounding: Rounding | RoundingName,
+    random: int | None = None,
+    *,
+    overflow: OverflowName | None = None,
+    nan: NaNName | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+) -> int:
     """Return the code of a float format that a value (anything `Value.of` takes) is rounded to.
 
-    `random` is the random number of the value where the rounding is stochastic. NaN follows ``rounding.nan``; Inf, what
-    rounds beyond the largest value, and what is below the range of a format without sign ``rounding.overflow``. Zero
-    stays zero, with its sign where the format has -0; formats without zero ignore signs.
+    `rounding` is one of `lowprec.roundings`, `overflow`, `nan` and `random_bits` are as in `lowprec.cast`; a tuple of
+    resolved rules may stand for all four. `random` is the random number of the value where the rounding is stochastic.
+    NaN follows `nan`; Inf, what rounds beyond the largest value, and what is below the range of a format without sign
+    `overflow`. Zero stays zero, with its sign where the format has -0; formats without zero ignore signs.
 
     Examples
     --------
-    >>> from lowprec.spec.formats import FLOAT8_E4M3FN
-    >>> hex(encode_rounded(464.1, FLOAT8_E4M3FN, Rounding("toward_negative", "ovf_inf", "signed")))
+    >>> hex(encode_rounded(464.1, "float8_e4m3fn", "toward_negative", overflow="ovf_inf"))
     '0x7e'
-    >>> halves = Rounding("stochastic_b", "sat_finite", "signed", random_bits=1)
-    >>> [hex(encode_rounded(464, FLOAT8_E4M3FN, halves._replace(overflow="ovf_inf"), random)) for random in (0, 1)]
+    >>> halves = {"rounding": "stochastic", "overflow": "ovf_inf", "random_bits": 1}
+    >>> [hex(encode_rounded(464, "float8_e4m3fn", random=number, **halves)) for number in (0, 1)]
     ['0x7e', '0x7f']
     """
-    return decide_rounded(Value.of(value, parameter="value"), fmt, rounding, check_random(random, rounding))[0]
+    return decide_rounded(value, fmt, rounding, random, overflow=overflow, nan=nan, random_bits=random_bits)[0]

@@ -13,7 +13,7 @@ from ..reference.exact_cast import ulp
 from ..reference.exact_values import Value, decode
 from ..reference.explanation import Explanation, explain
 from ..reference.philox import random_words
-from ..reference.rounding import decide_rounded
+from ..reference.rounding import decide_by
 from ..spec.formats import Format, as_format
 from ..spec.option_names import OverflowName, RoundingName
 from ..spec.rounding_rules import (
@@ -203,7 +203,7 @@ def _products(pairs: Iterable[tuple[Value, Value]], product: object) -> Iterator
         if pair not in known:
             exact = exact_product(*pair)[0]
             if row is not None and rules is not None:
-                exact = decode(decide_rounded(rounded_as(exact, row), row, rules)[0], row)
+                exact = decode(decide_by(rounded_as(exact, row), row, rules)[0], row)
             known[pair] = exact
         yield known[pair]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..reference.exact_values import Value, decode, finite_count, magnitude_of, signed_code
 from ..reference.philox import random_words
-from ..reference.rounding import decide_rounded
+from ..reference.rounding import decide_by
 from ..spec.formats import Format, as_format
 from ..spec.option_names import OverflowName, RoundingName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, STOCHASTIC, Rounding, RoundingOptions, check_rounding
@@ -79,7 +79,7 @@ class Runs:
 @functools.lru_cache(maxsize=256)
 def _outcome(value: Value, fmt: Format, rounding: Rounding) -> float:
     """Return what stands for a value that no random number decides."""
-    return float(decode(decide_rounded(value, fmt, rounding, 0)[0], fmt))
+    return float(decode(decide_by(value, fmt, rounding, 0)[0], fmt))
 
 
 class _Rounder:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ..reference.exact_values import Value, decode, finite_count, magnitude_of
-from ..reference.rounding import decide_rounded
+from ..reference.rounding import decide_by
 from ..spec.formats import Format
 from ..spec.rounding_rules import Rounding
 from .arithmetic import exact_sum, rounded_as
@@ -81,7 +81,7 @@ class Adder:
     def _other(self, exact: Value, random: int) -> Number:
         chance = random if self.rounding.random_bits else None
         value = rounded_as(exact, self.fmt)
-        return self.number(decode(decide_rounded(value, self.fmt, self.rounding, chance)[0], self.fmt))
+        return self.number(decode(decide_by(value, self.fmt, self.rounding, chance)[0], self.fmt))
 
     def _finite(self, number: int, random: int) -> Number:
         negative, size = number < 0, abs(number)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pytest
 from support.notebook_page import page_of
 
-from lowprec.reference.exact_cast import Value, decode, encode
+from lowprec.reference.exact_cast import Value, cast, decode, encode
 from lowprec.reference.explanation import explain
 from lowprec.reference.philox import random_word
 from lowprec.reference.rounding import encode_rounded
@@ -194,3 +197,56 @@ def test_explain_and_encode_rounded_agree_on_random_values() -> None:
 def test_explain_refuses(options: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         explain(1, "float8_e4m3fn", **options)
+
+
+# ---- codes of another format
+
+
+SOURCES = (
+    "float8_e4m3fn",
+    "float8_e5m2fnuz",
+    "float6_e2m3fn",
+    "int4",
+    "uint8",
+    "bool",
+    "float8_e8m0fnu",
+    "float8_e4m3",
+)
+
+
+@pytest.mark.parametrize("fmt", ["float8_e5m2", "float4_e2m1fn", "float8_e4m3fn", "int4", "float8_e8m0fnu", "float16"])
+@pytest.mark.parametrize("options", [{}, {"saturate": False}, {"rounding": "to_odd"}, {"overflow": "ovf_inf"}], ids=str)
+def test_a_code_becomes_what_cast_makes_of_it(fmt: str, options: dict[str, Any]) -> None:
+    if not FORMATS[fmt].is_float and options:
+        options = {}
+    for source in SOURCES:
+        for code in range(2 ** FORMATS[source].bits):
+            found = explain(code, fmt, source=source, **options)
+            assert found.code == cast(code, source, fmt, **options)
+            assert (found.x, found.source, found.source_code) == (decode(code, source), FORMATS[source], code)
+
+
+def test_a_code_is_shown() -> None:
+    found = explain(np.uint8(0x7D), "float8_e5m2", source="float8_e5m2", saturate=False)
+    assert (found.code, found.rule) == (0x7D, "the same format: the bits are copied")
+    wide = explain(np.uint16(0x7E01), "float16", source="float16")
+    assert (wide.code, wide.rule) == (0x7E01, "the same format: the bits are copied")
+    assert repr(explain(0x2A, "int4", source="float8_e4m3fn")).splitlines()[2].split() == [
+        "x", "0x2a", "0|0101|010", "0x1.4p-2", "0.3125",
+    ]  # fmt: skip
+    assert "0|0101|010" in explain(0x2A, "int4", source="float8_e4m3fn")._repr_html_()
+    assert explain(2.5, "int4").source is None
+
+
+@pytest.mark.parametrize(
+    ("x", "source", "message"),
+    [("0.3", "float8_e4m3fn", "`x` must be a code of float8_e4m3fn, 0 to 255, where `source` is given; got '0.3'"),
+     (256, "int4", "`x` must be a code of int4, 0 to 255, where `source` is given; got 256"),
+     (-1, "float16", "`x` must be a code of float16, 0 to 65535, where `source` is given; got -1"),
+     (True, "bool", "`x` must be a code of bool, 0 to 255, where `source` is given; got True"),
+     (1, "e4m3", "`source` must be a format; got 'e4m3' (did you mean float8_e4m3fn or float8_e4m3?)"),
+     (1, "string", "`source` must be")],
+)  # fmt: skip
+def test_what_is_no_code(x: object, source: str, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        explain(x, "float8_e5m2", source=source)

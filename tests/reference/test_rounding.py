@@ -267,3 +267,36 @@ def test_what_is_refused(options: dict[str, object], message: str) -> None:
 def test_integers_take_no_rounding() -> None:
     with pytest.raises(ValueError, match="`fmt` must be a float format where `rounding` is given; got int8"):
         reference.encode(1, "int8", rounding="to_odd")
+
+
+# ---- by names
+
+
+@pytest.mark.parametrize("mode", ROUNDINGS)
+@pytest.mark.parametrize("overflow", [None, "sat_finite", "ovf_inf"])
+def test_names_stand_for_the_rules(mode: str, overflow: str | None) -> None:
+    random = 1 if "stochastic" in mode else None
+    resolved = "stochastic_b" if mode == "stochastic" else mode
+    rules = rule(resolved, overflow or "sat_finite", "signed", 2 if random else 0)
+    for value in ("0.3", 2.5, -464, 1e6, "-nan", "inf", 0):
+        for fmt in ("float8_e4m3fn", "FLOAT8E5M2"):
+            named = {"overflow": overflow, "random_bits": 2, "random": random}
+            expected = encode_rounded(value, as_format(fmt), rules, random)
+            assert reference.encode_rounded(value, fmt, mode, **named) == expected  # type: ignore[arg-type]
+            assert reference.decide_rounded(value, fmt, mode, **named)[0] == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [((1, "float8_e4m3fn", "to_od"), {}, "`rounding` must be one of nearest_even, "),
+     ((1, "e4m3", "to_odd"), {}, "`fmt` must be a format; got 'e4m3'"),
+     ((1, "int8", "to_odd"), {}, "`fmt` must be a float format where `rounding` is given; got int8"),
+     ((1, "float16", "to_odd", 3), {}, "`random` must be None unless `rounding` is stochastic; got 3"),
+     ((1, "float16", "stochastic"), {}, r"`random` must be an integer from 0 to 2\*\*16 - 1 where `rounding` is"),
+     (("x", "float16", "to_odd"), {}, "`value` must be a decimal"),
+     ((1, "float16", rule("to_odd")), {"nan": "signed"}, "`nan` must be None where `rounding` is all of the rules")],
+)  # fmt: skip
+def test_names_that_are_none(arguments: tuple[Any, ...], options: dict[str, Any], message: str) -> None:
+    for function in (reference.encode_rounded, reference.decide_rounded):
+        with pytest.raises(ValueError, match=f"^{message}"):
+            function(*arguments, **options)
