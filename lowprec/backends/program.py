@@ -7,6 +7,7 @@ from functools import lru_cache
 from .. import _kernels
 from ..plans.cast_plan import Plan
 from ..spec.float_mode import default_mode
+from ..spec.formats import Format
 from ..spec.interned import CACHED
 from .cast_loops import cast_loops, from_mask
 from .quantize_loops import quantize_loops
@@ -53,11 +54,16 @@ def make_program(
         "target_mask": target.code_mask,
         "target_sign": target.sign_mask if target.is_integer and extend else 0,
     }
-    before = ([f"byteswap{source.storage_bits}"] if swap else []) + ([f"unpack{source.bits}"] if unpacked else [])
-    after = ([f"pack{target.bits}"] if packed else []) + ([f"byteswap{target.storage_bits}"] if swap_out else [])
+    before = _swapping(source, swap) + ([f"unpack{source.bits}"] if unpacked else [])
+    after = ([f"pack{target.bits}"] if packed else []) + _swapping(target, swap_out)
     return _kernels.Program(
         (*before, *names, *after),
         source.bits if unpacked else source.storage_bits,
         target.bits if packed else target.storage_bits,
         integers | numbers,
     )
+
+
+def _swapping(fmt: Format, swap: bool) -> list[str]:
+    """Return the loop that swaps bytes; single ones have no order, though ml_dtypes' dtypes can be told one."""
+    return [f"byteswap{fmt.storage_bits}"] if swap and fmt.storage_bits > 8 else []

@@ -9,7 +9,7 @@ from typing import Any
 from ..arrays.libraries import namespace
 from ..plans.cast_plan import Plan, make_plan
 from ..plans.quantize_plan import scale_plans
-from ..spec.formats import BOOL, Format
+from ..spec.formats import BOOL, FLOAT32, Format
 from ..spec.interned import CACHED
 from ..spec.opset_rules import cast_rules
 from .job import Job, Scales
@@ -39,7 +39,16 @@ def check_zero_point(plan: Plan, scales: Scales, run: Run) -> None:
         return
     is_other = run(Job(scales.zero_point, _cast_plan(plan.codes, BOOL)))
     if bool(namespace(is_other).any(is_other)):
-        raise ValueError(f"`zero_point` must be 0 for {plan.codes.name}; got another value")
+        raise ValueError(f"`zero_point` must be 0 for {plan.codes.name}; got {_first(is_other, plan, scales, run)}")
+
+
+def _first(is_other: Any, plan: Plan, scales: Scales, run: Run) -> str:
+    """Return the first zero point that is another one, and where: of more axes, those of tiles are repeated here."""
+    xp = namespace(is_other)
+    place = tuple(int(axis[0]) for axis in xp.nonzero(is_other)) if is_other.ndim else ()
+    wide = run(Job(scales.zero_point, _cast_plan(plan.codes, FLOAT32))) if plan.codes.is_float else scales.zero_point
+    value = float(wide[place]) if plan.codes.is_float else int(wide[place])
+    return f"{value:g}" + (f" at index {place[0]}" if len(place) == 1 < is_other.shape[0] else "")
 
 
 def loop_operands(plan: Plan, scales: Scales, run: Run) -> tuple[Any, Any | None]:

@@ -57,6 +57,12 @@ def _required_axis(axis: Any, block_size: Any, scale: Any, rank: int) -> Any:
     return 1
 
 
+def _dtype_name(out: Any) -> str:
+    """Return the name of the dtype of an array, '' where there is none; NumPy prints other byte orders as codes."""
+    dtype = getattr(out, "dtype", "")
+    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+
+
 def _required_type(output_dtype: object, zero_point: Any, out: Any, opset: object) -> Any:
     """Return the type of a quantized array, None where the zero point or the opset decides; or raise ValueError."""
     if unless_undefined(output_dtype) is not None:
@@ -65,7 +71,7 @@ def _required_type(output_dtype: object, zero_point: Any, out: Any, opset: objec
         return None
     if isinstance(opset, int) and opset < _OUTPUT_DTYPE_SINCE:
         return None
-    held = str(getattr(out, "dtype", "")).rpartition(".")[2]
+    held = _dtype_name(out)
     if held in _NAMING_ONE:
         return held
     came = "None" if zero_point is None else f"None with a zero point, {shown(zero_point)}, that has no type"
@@ -79,7 +85,7 @@ def _required_type(output_dtype: object, zero_point: Any, out: Any, opset: objec
 def _values_type(output_dtype: object, out: Any, opset: object) -> object:
     """Return the type of a dequantized array, None where the scale decides."""
     if output_dtype is None and out is not None and not (isinstance(opset, int) and opset < _VALUES_TYPE_SINCE):
-        held = str(getattr(out, "dtype", "")).rpartition(".")[2]
+        held = _dtype_name(out)
         return held if held in _VALUES_TYPES else None
     return output_dtype
 

@@ -26,13 +26,23 @@ def scale_groups(rank: int, axis: object, block_size: object) -> Groups:
         raise ValueError(f"`axis` must be two different axes; got {shown(axis)}")
     if len(blocks) != len(numbers) or any(block is None or block < 0 for block in blocks):
         wanted = "an integer from 0 up" if len(numbers) == 1 else "two positive integers, as `axis` has two axes"
-        raise ValueError(f"`block_size` must be {wanted}; got {shown(block_size)}")
+        raise ValueError(f"`block_size` must be {wanted}; got {shown(block_size)}{_other_axes(rank, numbers, blocks)}")
     if blocks == (0,):
         return Groups(tuple(numbers), ())
     if 0 in blocks:
         raise ValueError(f"`block_size` must be positive along each axis; got {shown(block_size)}")
     pairs = sorted((axis, block or 0) for axis, block in zip(numbers, blocks, strict=True))
     return Groups(tuple(axis for axis, _ in pairs), tuple(block for _, block in pairs))
+
+
+def _other_axes(rank: int, axes: list[int], blocks: tuple[int | None, ...]) -> str:
+    """Return how the other axes say that each pair of indices has its scale, where two axes were named for it."""
+    others = [axis for axis in range(rank) if axis not in axes]
+    if len(axes) != 2 or blocks != (0,) or len(others) not in (1, 2):
+        return ""
+    along = f"axis={others[0]}" if len(others) == 1 else f"axis={tuple(others)}"
+    lengths = ", ".join(f"x.shape[{axis}]" for axis in others)
+    return f" (a scale to each pair of indices: {along}, block_size={lengths if len(others) == 1 else f'({lengths})'})"
 
 
 def _is_rule(rule: object) -> bool:

@@ -149,6 +149,9 @@ def tile_axes(axis: object, block_size: object) -> tuple[tuple[int, ...], tuple[
     if not (isinstance(axis, (tuple, list)) or isinstance(block_size, (tuple, list))):
         return None
     axes = _integers(axis, "axis", "two integers where `block_size` is two")
+    if as_integer(block_size) == 0:
+        wanted = "a `block_size` of two integers, or `scale` the rank of `x` with the length 1 along all other axes"
+        raise ValueError(f"`axis` must have {wanted}, where it is two; got {shown(axis)}")
     return axes, _integers(block_size, "block_size", "two integers where `axis` is two")
 
 

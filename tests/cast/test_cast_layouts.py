@@ -125,7 +125,13 @@ def test_zero_dimensions_and_empty(fmt: Format) -> None:
     assert lp.cast(ml_dtypes.bfloat16(1.0), fmt).shape == ()
 
 
-@pytest.mark.parametrize("name", ["float64", "float32", "float16", "int16", "int32", "int64", "uint64"])
+NARROW = ["float8_e4m3fn", "float8_e8m0fnu", "float6_e2m3fn", "float4_e2m1fn", "int4", "uint2"]
+"""Their dtypes of a byte can be told an order, which means nothing."""
+
+
+@pytest.mark.parametrize(
+    "name", ["float64", "float32", "float16", "bfloat16", "int16", "int32", "int64", "uint64", *NARROW]
+)
 def test_big_endian(name: str) -> None:
     fmt = lp.formats[name]
     x = _filled((7, 5), fmt, 3)
@@ -137,6 +143,19 @@ def test_big_endian(name: str) -> None:
         lp.cast(view, fmt, out=out)
         assert np.array_equal(out.view(fmt.code_dtype).byteswap(), view.view(fmt.code_dtype))
         assert lp.cast(other, fmt).dtype == fmt.dtype
+
+
+def test_an_order_of_single_bytes() -> None:
+    x = np.linspace(-3, 3, 64, dtype=np.float32).reshape(8, 8)
+    dtype = lp.formats["float8_e4m3fn"].dtype
+    out, expected = np.empty(x.shape, dtype.newbyteorder(">")), lp.quantize_linear(x, 0.5, output_dtype="float8_e4m3fn")
+    for options in ({}, {"output_dtype": "float8_e4m3fn"}):
+        out.view(np.uint8).fill(0)
+        assert lp.quantize_linear(x, 0.5, out=out, **options) is out
+        assert out.tobytes() == expected.tobytes()
+    assert np.array_equal(lp.dequantize_linear(out, 0.5), lp.dequantize_linear(expected, 0.5))
+    codes = lp.cast(x, "int4")
+    assert np.array_equal(lp.pack(codes.view(codes.dtype.newbyteorder(">"))), lp.pack(codes))
 
 
 def test_read_only_and_unaligned() -> None:

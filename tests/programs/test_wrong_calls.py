@@ -253,7 +253,20 @@ QUANTIZE = [
     ('lp.quantize_linear(x, 0.1, np.zeros(3, np.int8), output_dtype="int8")', ValueError,
      "`zero_point` must have the shape of `scale`, (); got (3,)"),
     ('lp.quantize_linear(x, 0.1, 1, output_dtype="float8_e4m3fn")', ValueError,
-     "`zero_point` must be 0 for float8_e4m3fn; got another value"),
+     "`zero_point` must be 0 for float8_e4m3fn; got 1"),
+    ('lp.dequantize_linear(x.astype(np.int32), x[0] + 4, np.arange(16, dtype=np.int32), axis=1)', ValueError,
+     "`zero_point` must be 0 for int32; got 1 at index 1"),
+    ('lp.dequantize_linear(x.astype(np.int8).reshape(2, 2, 16), x[:2, :2] + 4, axis=(0, 1))', ValueError,
+     "`axis` must have a `block_size` of two integers, or `scale` the rank of `x` with the length 1 along all other "
+     "axes, where it is two; got (0, 1)"),
+    ('lp.quantize(x.reshape(2, 2, 4, 4), "int8", axis=(0, 1))', ValueError,
+     "`block_size` must be two positive integers, as `axis` has two axes; got 0 (a scale to each pair of indices: "
+     "axis=(2, 3), block_size=(x.shape[2], x.shape[3]))"),
+    ('lp.absmax_scale(x.reshape(2, 2, 16), "int8", axis=(0, 2))', ValueError,
+     "`block_size` must be two positive integers, as `axis` has two axes; got 0 (a scale to each pair of indices: "
+     "axis=1, block_size=x.shape[1])"),
+    ('lp.minmax_scale(x, "uint8", axis=(0, 1))', ValueError,
+     "`block_size` must be two positive integers, as `axis` has two axes; got 0"),
     ('lp.quantize_linear(x.astype(np.float64), 0.1, output_dtype="int8")', ValueError,
      "`x` must be a type that QuantizeLinear-28 has there: float32, float16"),
     ('lp.quantize_linear(x, s.astype(np.float64), output_dtype="int8", axis=0)', ValueError,
