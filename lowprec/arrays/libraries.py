@@ -348,7 +348,10 @@ def check_out(out: Any, like: Any, shape: tuple[int, ...], dtype: Any) -> None:
         check_tensor(out, "out")
     same = out.dtype.newbyteorder("=") == dtype if xp is np else out.dtype == dtype
     if tuple(out.shape) != tuple(shape) or not same:
-        raise ValueError(f"`out` must have shape {tuple(shape)} and dtype {dtype}; got {tuple(out.shape)}, {out.dtype}")
+        is_flat = same and len(shape) == 1 and math.prod(out.shape) == shape[0]  # packed results are
+        hint = ": a view of it with one axis" if is_flat else ""
+        came = f"{tuple(out.shape)}, {out.dtype}{hint}"
+        raise ValueError(f"`out` must have shape {tuple(shape)} and dtype {dtype}; got {came}")
     if xp is not np and compat.device(out) != compat.device(like):
         raise ValueError(f"`out` must be on {compat.device(like)}, as `x` is; got {compat.device(out)}")
     if isinstance(out, np.generic) or (isinstance(out, np.ndarray) and not out.flags.writeable):

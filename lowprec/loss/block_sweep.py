@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.array_words import array_kind
 from ..arrays.libraries import format_of, namespace
 from ..ops.blocks import mx_dequantize, mx_quantize
 from ..ops.cast import cast
@@ -21,6 +20,7 @@ from ..spec.notebook_html import html_block, html_table
 from ..spec.option_names import BlockRuleName, RoundingName
 from ..spec.scale_rules import SCALE_RULES
 from ..spec.text_tables import aligned_table
+from .convert_and_measure import on_host
 from .error_stats import error_statistics
 
 __all__ = ["BlockLoss", "BlockLosses", "block_loss", "block_sweep"]
@@ -94,7 +94,7 @@ class BlockLosses(tuple[BlockLoss, ...]):
 
 
 def block_loss(
-    x: Array,
+    x: Any,
     fmt: object = "mxfp4",
     /,
     *,
@@ -110,8 +110,9 @@ def block_loss(
 
     Parameters
     ----------
-    x : numpy.ndarray
-        float32, float16, bfloat16 or float64, at least one element.
+    x : array
+        Any library; float32, float16, bfloat16 or float64, at least one element. Dask arrays are computed, arrays on
+        other devices copied to the host.
     fmt : str, int, dtype or Format
         A name of `BLOCK_FORMATS`, or the format of MX elements.
     axis : int
@@ -131,7 +132,7 @@ def block_loss(
     Raises
     ------
     TypeError
-        If `x` is no NumPy array.
+        If `x` is no array of numbers.
     ValueError
         If `x` is empty, or a parameter is out of its range.
 
@@ -147,8 +148,7 @@ def block_loss(
     >>> round(found.sqnr_db, 2), found.bits_per_value
     (19.94, 6.0)
     """
-    if namespace(x) is not np:
-        raise TypeError(f"`x` must be a NumPy array; got {array_kind(namespace(x))}: pass `lp.to_numpy(x)`")
+    x = _numpy(x)
     if not x.size:
         raise ValueError("`x` must have at least one element; got none")
     is_nvfp4 = isinstance(fmt, str) and fmt == NVFP4
@@ -174,7 +174,7 @@ def block_loss(
 
 
 def block_sweep(
-    x: Array,
+    x: Any,
     /,
     *,
     formats: Sequence[object] = ("mxfp4", NVFP4),
@@ -188,7 +188,7 @@ def block_sweep(
 
     Parameters
     ----------
-    x : numpy.ndarray
+    x : array
         As in `block_loss`.
     formats : sequence
         Names of `BLOCK_FORMATS`, or formats of MX elements.
@@ -227,7 +227,7 @@ def block_sweep(
     nvfp4 None 4 24.31 dB, 10.0 bits
     nvfp4 None 8 24.26 dB, 9.0 bits
     """
-    known = (*SCALE_RULES, *NVFP4_RULES, None)
+    known, x = (*SCALE_RULES, *NVFP4_RULES, None), _numpy(x)
     for rule in scale_rules:
         if rule not in known:
             names = ", ".join(name for name in known if name)
@@ -238,6 +238,12 @@ def block_sweep(
         for rule in _rules_of(fmt, scale_rules)
         for size in block_sizes
     )
+
+
+def _numpy(x: Any) -> Array:
+    """Return an array of any library in NumPy."""
+    namespace(x)
+    return on_host(x, format_of(x.dtype))
 
 
 def _rules_of(fmt: object, scale_rules: Sequence[BlockRuleName | None]) -> list[BlockRuleName | None]:

@@ -17,6 +17,7 @@ from ..ops.quantized import Quantized
 from ..ops.quantized_parts import QuantizedParts
 from ..ops.scales import largest_magnitudes, scale_codes
 from ..spec.arguments import as_flag, as_integer
+from ..spec.block_formats import BLOCK_FORMATS
 from ..spec.float_mode import default_mode
 from ..spec.formats import FORMATS, Format, as_format
 from ..spec.notebook_html import facts_html
@@ -25,7 +26,7 @@ from ..spec.packing import packed_bytes
 from .error_stats import CHUNK, ErrorStats, count_beyond
 from .quantized_loss import compare_quantized, quantize_to_groups, quantized_values, stored_bytes
 
-__all__ = ["Loss", "measure"]
+__all__ = ["Loss", "measure", "on_host"]
 
 Array = np.ndarray[Any, Any]
 _SINGLE = FORMATS["float32"]
@@ -202,16 +203,18 @@ def measure(
             raise ValueError("`scaled`, `axis` and `block_size` must have their defaults where `to` is quantized")
         if tuple(to.shape) != tuple(x.shape):
             raise ValueError(f"`to` must have the shape of `x`, {tuple(x.shape)}; got {tuple(to.shape)}")
-        return _measure_shared(_on_host(x, held), held, *quantized_values(to, "to"))
+        return _measure_shared(on_host(x, held), held, *quantized_values(to, "to"))
+    if isinstance(to, str) and to in BLOCK_FORMATS:
+        raise ValueError(f"`to` must be `lp.quantize(x, {to!r})` to measure a block format; got its name")
     row = as_format(to, parameter="to")
     if shared:
-        found = _on_host(x, held)
+        found = on_host(x, held)
         return _measure_shared(found, held, *quantize_to_groups(found, held, row, axis, block_size))
     encode(np.empty(0, held.dtype), row, source=held)  # says what is wrong before anything is read
-    return _measure(_on_host(x, held), held, row, scaled)
+    return _measure(on_host(x, held), held, row, scaled)
 
 
-def _on_host(x: Any, held: Format) -> Array:
+def on_host(x: Any, held: Format) -> Array:
     """Return an array of any library in NumPy; NumPy's own as it is."""
     return x if isinstance(x, np.ndarray) else held_codes(x, held, "x")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -15,7 +16,10 @@ __all__ = ["FInfo", "IInfo", "finfo", "iinfo"]
 
 @dataclass(frozen=True, slots=True)
 class FInfo:
-    """Facts of a float format: the array-API fields, then the facts about codes (see `finfo`)."""
+    """Facts of a float format: the array-API fields, then the facts about codes (see `finfo`).
+
+    `tiny`, `nmant`, `nexp`, `minexp` and `maxexp` are NumPy's names of some of them.
+    """
 
     bits: int
     eps: float
@@ -31,6 +35,31 @@ class FInfo:
     inf_code: int | None
     nan_code: int | None
     has_negative_zero: bool
+
+    @property
+    def tiny(self) -> float:
+        """The smallest normal value."""
+        return self.smallest_normal
+
+    @property
+    def nmant(self) -> int:
+        """The bits of the mantissa."""
+        return self.mantissa_bits
+
+    @property
+    def nexp(self) -> int:
+        """The bits of the exponent."""
+        return self.exponent_bits
+
+    @property
+    def minexp(self) -> int:
+        """The exponent of the smallest normal value, a power of two."""
+        return math.frexp(self.smallest_normal)[1] - 1
+
+    @property
+    def maxexp(self) -> int:
+        """The exponent of the smallest power of two beyond the largest value."""
+        return math.frexp(self.max)[1]
 
     def _repr_html_(self) -> str:
         """Return the fields of a code as a drawing and the facts as a table, for notebooks."""
@@ -80,6 +109,7 @@ def finfo(fmt: object) -> FInfo:
     FInfo
         ``bits eps max min smallest_normal dtype``, then ``smallest_subnormal exponent_bits mantissa_bits bias
         max_code inf_code nan_code has_negative_zero``. ``inf_code`` and ``nan_code`` are None where there is none.
+        NumPy's ``tiny nmant nexp minexp maxexp`` are there too.
 
     Raises
     ------

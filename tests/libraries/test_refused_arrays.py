@@ -11,7 +11,6 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.loss import block_loss
 
 torch: Any = optional("torch")
 
@@ -89,8 +88,6 @@ def test_libraries_have_their_names() -> None:
         lp.quantize_linear(x, torch.ones(1), axis=0, output_dtype="int8")
     with pytest.raises(TypeError, match=r"^`out` must be a NumPy array, as `x` is; got a torch tensor$"):
         lp.cast(x, "float16", out=torch.ones(2))
-    with pytest.raises(TypeError, match=r"^`x` must be a NumPy array; got a torch tensor: pass `lp.to_numpy\(x\)`$"):
-        block_loss(torch.ones(2))
 
 
 def test_codes_of_blocks_without_a_name() -> None:

@@ -111,5 +111,10 @@ def test_a_rule_of_no_format_and_no_array() -> None:
         block_sweep(X, scale_rules=["floor", "flor"])
     with pytest.raises(TypeError, match="`x` must be an array"):
         block_loss([1.0, 2.0])
-    with pytest.raises(TypeError, match=r"`x` must be a NumPy array; got an array of array_api_strict"):
-        block_loss(strict.asarray(X))
+
+
+def test_arrays_of_other_libraries() -> None:
+    assert block_loss(strict.asarray(X), "nvfp4") == block_loss(X, "nvfp4")
+    assert block_sweep(strict.asarray(X), block_sizes=[8]) == block_sweep(X, block_sizes=[8])
+    with pytest.raises(ValueError, match=r"^`x` must be one of float32, float16, bfloat16, float64; got bool$"):
+        block_loss(strict.asarray(X > 0))

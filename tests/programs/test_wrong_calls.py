@@ -651,7 +651,6 @@ OTHERS = [
     ('lo.measure([1.0], "int8")', TypeError,
      "`x` must be an array (NumPy, torch, or any array-API library); got list: pass `np.asarray(...)` of it"),
     ('lo.measure(x, "int8", axis=7)', ValueError, "`axis` must be an axis of `x`, from -2 to 1, or two; got 7"),
-    ('lo.measure(x, "mxfp4")', ValueError, "`to` must be a format; got 'mxfp4' (did you mean float4_e2m1fn?)"),
     ('lo.measure(x.astype(complex), "int8")', TypeError,
      "`x` must hold bools, integers, real floats; got dtype complex128"),
     ("te.cast_chain(0.1, [])", ValueError, "`formats` must have one format at least; got none"),
@@ -667,6 +666,10 @@ OTHERS = [
     ('lo.block_loss(x, "mxfp8")', ValueError,
      "`fmt` must be a format, or one of blocks: mxfp8_e4m3, mxfp8_e5m2, mxfp6_e2m3, mxfp6_e3m2, mxfp4, mxint8, nvfp4; "
      "got 'mxfp8' (did you mean mxfp8_e4m3 or mxfp8_e5m2?)"),
+    ('lo.measure(x, "mxfp4")', ValueError,
+     "`to` must be `lp.quantize(x, 'mxfp4')` to measure a block format; got its name"),
+    ('lp.encode(x, "int4", packed=True, out=np.zeros((4, 8), np.uint8))', ValueError,
+     "`out` must have shape (32,) and dtype uint8; got (4, 8), uint8: a view of it with one axis"),
     ("lo.block_loss(x, axis=4)", ValueError, "`axis` must be an integer from -2 to 1; got 4"),
     ("lo.block_loss(x, block_size=0)", ValueError, "`block_size` must be an integer from 1 up; got 0"),
     ('lo.block_loss(x, scale_rule="biggest")', ValueError,
