@@ -86,7 +86,8 @@ def _lengths(q: Quantized) -> dict[int, int]:
     """Return the block sizes by their axes; nothing where there are no blocks."""
     if not q.block_size:
         return {}
-    axes, sizes = (q.axis, q.block_size) if isinstance(q.axis, tuple) else ((q.axis,), (q.block_size,))
+    axes: Any = q.axis if isinstance(q.axis, tuple) else (q.axis,)
+    sizes: Any = q.block_size if isinstance(q.block_size, tuple) else (q.block_size,)
     return dict(zip(axes, sizes, strict=True))
 
 
@@ -127,7 +128,7 @@ def _columns_and_rows(q: Quantized, shape: tuple[int, ...], columns: int, rows: 
             if axis != last:
                 index = np.repeat(index, min(size, shape[axis]), axis).take(range(shape[axis]), axis)
         return lengths.get(last, 1), index.reshape(-1)
-    if q.axis is None:
+    if not isinstance(q.axis, int):  # one scale for all
         return columns, np.zeros(rows, np.int64)
     if q.axis == last:
         return 1, np.zeros(rows, np.int64)

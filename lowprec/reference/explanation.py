@@ -177,7 +177,7 @@ def _code_of(x: object, source: Format) -> int:
     code, last = as_integer(x), 2 ** max(8, source.bits) - 1
     if code is None or not 0 <= code <= last:
         raise ValueError(f"`x` must be a code of {source.name}, 0 to {last}, where `source` is given; got {shown(x)}")
-    return code % 2**source.bits
+    return code % (1 << source.bits)
 
 
 def explain(

@@ -282,8 +282,8 @@ def test_names_stand_for_the_rules(mode: str, overflow: str | None) -> None:
         for fmt in ("float8_e4m3fn", "FLOAT8E5M2"):
             named = {"overflow": overflow, "random_bits": 2, "random": random}
             expected = encode_rounded(value, as_format(fmt), rules, random)
-            assert reference.encode_rounded(value, fmt, mode, **named) == expected  # type: ignore[arg-type]
-            assert reference.decide_rounded(value, fmt, mode, **named)[0] == expected  # type: ignore[arg-type]
+            assert reference.encode_rounded(value, fmt, mode, **named) == expected
+            assert reference.decide_rounded(value, fmt, mode, **named)[0] == expected
 
 
 @pytest.mark.parametrize(
