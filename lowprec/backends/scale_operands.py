@@ -43,14 +43,17 @@ def check_zero_point(plan: Plan, scales: Scales, run: Run) -> None:
 
 
 def _first(is_other: Any, plan: Plan, scales: Scales, run: Run) -> str:
-    """Return the first zero point that is another one, and where: of more axes, those of tiles are repeated here."""
+    """Return the first zero point that is another one, and where: of Dask arrays in its chunk, which the length tells.
+
+    Those of several axes have no place, since a job has those of tiles repeated.
+    """
     xp = namespace(is_other)
     place = tuple(int(axis[0]) for axis in xp.nonzero(is_other)) if is_other.ndim else ()
     numbers: Any = scales.zero_point
     if plan.codes.is_float:
         numbers = run(Job(numbers, _cast_plan(plan.codes, FLOAT32)))
     value = f"{float(numbers[place]):g}" if plan.codes.is_float else str(int(numbers[place]))
-    return value + (f" at index {place[0]}" if len(place) == 1 < is_other.shape[0] else "")
+    return value + (f" at index {place[0]} of {is_other.shape[0]}" if len(place) == 1 < is_other.shape[0] else "")
 
 
 def loop_operands(plan: Plan, scales: Scales, run: Run) -> tuple[Any, Any | None]:

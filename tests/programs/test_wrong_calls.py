@@ -255,7 +255,7 @@ QUANTIZE = [
     ('lp.quantize_linear(x, 0.1, 1, output_dtype="float8_e4m3fn")', ValueError,
      "`zero_point` must be 0 for float8_e4m3fn; got 1"),
     ('lp.dequantize_linear(x.astype(np.int32), x[0] + 4, np.arange(16, dtype=np.int32), axis=1)', ValueError,
-     "`zero_point` must be 0 for int32; got 1 at index 1"),
+     "`zero_point` must be 0 for int32; got 1 at index 1 of 16"),
     ('lp.dequantize_linear(x.astype(np.int8).reshape(2, 2, 16), x[:2, :2] + 4, axis=(0, 1))', ValueError,
      "`axis` must have a `block_size` of two integers, or `scale` the rank of `x` with the length 1 along all other "
      "axes, where it is two; got (0, 1)"),
