@@ -7,7 +7,9 @@ import re
 from typing import Any
 
 from ..reference.explanation import explain
-from .format_arguments import FORMAT_HELP, number_format
+from ..spec.arguments import shown
+from ..spec.formats import Format
+from .format_arguments import FORMAT_HELP, number_format, source_format
 from .rounding_arguments import rounding_keywords, rounding_rules
 
 __all__ = ["add_command"]
@@ -19,7 +21,17 @@ _NEGATIVE = re.compile(r"-(\.?\d|inf|nan)", re.IGNORECASE)
 def _run(options: argparse.Namespace) -> None:
     fmt = number_format(options.format, "FORMAT")
     rules = {"saturate": options.saturate, "round_mode": options.round_mode, "opset": options.opset}
-    print(explain(options.value, fmt, **rules, **rounding_keywords(options)))
+    source = source_format(options)
+    value = options.value if source is None else _code(options.value, source)
+    print(explain(value, fmt, source=source, **rules, **rounding_keywords(options)))
+
+
+def _code(text: str, source: Format) -> int:
+    """Return the code that a text is, as Python writes integers: 42, 0x2a, 0b101010."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise ValueError(f"X must be a code of {source.name} where --from is given; got {shown(text)}") from None
 
 
 def add_command(commands: Any, rules: argparse.ArgumentParser) -> None:
@@ -29,4 +41,5 @@ def add_command(commands: Any, rules: argparse.ArgumentParser) -> None:
     one._negative_number_matcher = _NEGATIVE
     one.add_argument("value", metavar="X", help="0.3, -17/23, 0x1.8p+3, inf, -nan")
     one.add_argument("format", metavar="FORMAT", help=FORMAT_HELP)
+    one.add_argument("--from", dest="source", metavar="FORMAT", help="the format of which X is a code, 0x2a or 42")
     one.set_defaults(run=_run)

@@ -25,6 +25,14 @@ def test_every_option_reaches_the_rules(capsys: pytest.CaptureFixture[str]) -> N
     assert "result    0x5" in run("explain 2.3 float4_e2m1fn --rounding away_from_zero", capsys)
 
 
+@pytest.mark.parametrize("code", ["42", "0x2a", "0b101010"])
+def test_codes_of_another_format(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = run(f"explain {code} float4_e2m1fn --from float8_e4m3fn", capsys)
+    lines = found.splitlines()
+    assert lines[2] == "x         0x2a  0|0101|010  0x1.4p-2   0.3125"
+    assert lines[-1] == "result    0x1   0|00|1      0x1p-1     0.5"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -34,6 +42,9 @@ def test_every_option_reaches_the_rules(capsys: pytest.CaptureFixture[str]) -> N
             "explain 1 float16 --rounding to_odd --opset 24",
             "--opset must be 28, its default, where --rounding is given",
         ),
+        ("explain 0.3 int4 --from float16", "X must be a code of float16 where --from is given; got '0.3'"),
+        ("explain 0x100 int4 --from float8_e4m3fn", "`x` must be a code of float8_e4m3fn, 0 to 255, where --from is"),
+        ("explain 1 int4 --from string", "--from must be a format of numbers; got string"),
     ],
 )
 def test_what_is_refused(text: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
