@@ -14,7 +14,7 @@ import pytest
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import hypothesis
-from support.daily_share import in_share
+from support.daily_share import PARTS_OF_TESTS, in_share
 from support.float_modes import MODES, can_set, in_mode
 from support.optional import Missing, optional
 
@@ -51,6 +51,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 if not in_share(seen[name]):
                     left_out.add(item)
             seen[name] += 1
+        elif item.get_closest_marker("slow") is not None:
+            if not in_share(seen["slow"], parts=PARTS_OF_TESTS):
+                left_out.add(item)
+            seen["slow"] += 1
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
 

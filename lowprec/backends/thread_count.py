@@ -115,7 +115,7 @@ def threads_for(n: int) -> int:
 
 def is_small(n: int) -> bool:
     """Whether `n` elements take one thread, whatever else goes on."""
-    return n < PARALLEL_FROM and _asked is None
+    return n < PARALLEL_FROM and _asked in (None, 1)
 
 
 def shared(n: int, run: Callable[..., _Result], *arguments: object) -> _Result:

@@ -17,6 +17,8 @@ from lowprec.explorer.page_states import FORMAT_NAMES, PAGES
 
 NAMES = [path for path, *_ in PAGES]
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_page_alone(name: str) -> None:

@@ -31,6 +31,13 @@ def test_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert thread_count.threads_for(thread_count.PARALLEL_FROM) == lp.get_num_threads()
 
 
+def test_with_one_thread_small_calls_are_remembered_too() -> None:
+    for asked, small in ((None, True), (1, True), (2, False)):
+        lp.set_num_threads(asked)
+        assert thread_count.is_small(10) is small
+        assert not thread_count.is_small(thread_count.PARALLEL_FROM)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_fork_after_a_parallel_region() -> None:
     code = """
