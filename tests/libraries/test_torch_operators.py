@@ -321,7 +321,9 @@ def test_operands_without_memory(parameter: str) -> None:
     assert call(zeros).tolist() == ([[255, 0], [0, 255]] if parameter == "scale" else [[1, 0], [0, 1]])
 
 
-@pytest.mark.parametrize("name", sorted(torch_tensors.EAGER.keys() - {"to_numpy", "stochastic_bits", "register_pytrees"}))
+@pytest.mark.parametrize(
+    "name", sorted(torch_tensors.EAGER.keys() - {"to_numpy", "stochastic_bits", "register_pytrees"})
+)
 def test_operators_have_the_options_of_the_functions(name: str) -> None:
     schema = getattr(OPERATORS, name).default._schema
     defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
