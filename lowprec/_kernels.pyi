@@ -117,14 +117,9 @@ class Operands:
     ) -> None: ...
 
 @disjoint_base
-class LinearCall:
-    dtype: Any
-    shape: tuple[int, ...]
+class ScaleRoute:
     def __init__(
         self,
-        program: Program,
-        dtype: Any,
-        shape: tuple[int, ...],
         n: int,
         granularity: Any,
         spread: tuple[int, int, int],
@@ -135,29 +130,65 @@ class LinearCall:
         skips_zeros: bool,
         zero_range: tuple[int, int],
     ) -> None: ...
+
+@disjoint_base
+class HostCall:
+    dtype: Any
+    shape: tuple[int, ...] | None
+    seeded: bool
+    needs_out: bool
+    packed: bool
+    scaled: bool
+    same_shape: bool
+    def __init__(
+        self,
+        program: Program,
+        dtype: Any,
+        shape: tuple[int, ...] | None = None,
+        *,
+        seeded: bool = False,
+        needs_out: bool = False,
+        route: ScaleRoute | None = None,
+    ) -> None: ...
+    def bytes_of(self, n: int) -> int: ...
+    def run(self, x: Any, scale: Any, zero_point: Any, seed: Any, offset: Any, out: Any, n_threads: int) -> Any: ...
     def run_addresses(
         self,
         x: int,
-        scale: int,
-        zero_point: int,
-        scale_number: Any,
-        zero_number: Any,
+        n: int,
+        seed: Any,
+        offset: Any,
         result: int,
-        steps: tuple[int, ...] | None,
+        n_threads: int,
+        scale: int = 0,
+        zero_point: int = 0,
+        scale_number: Any = None,
+        zero_number: Any = None,
+        steps: tuple[int, ...] | None = None,
+    ) -> bool: ...
+    def run_tensors(
+        self,
+        x: int,
+        shape: tuple[int, ...],
+        x_steps: tuple[int, ...],
+        result: int,
+        result_steps: tuple[int, ...],
         n_threads: int,
     ) -> bool: ...
 
 @disjoint_base
-class KnownCalls:
-    def __init__(self, most: int) -> None: ...
+class CallCache:
+    most: int
+    by_shape: bool
+    share: Callable[..., Any]
+    def __init__(self, most: int, share: Callable[..., Any], *, by_shape: bool) -> None: ...
     def __len__(self) -> int: ...
     def clear(self) -> None: ...
-    def knows(self, x: Any, scale: Any, zero_point: Any, options: tuple[Any, ...]) -> bool: ...
     def remember(self, x: Any, scale: Any, zero_point: Any, options: tuple[Any, ...], call: Any) -> None: ...
     def find(self, x: Any, scale: Any, zero_point: Any, options: tuple[Any, ...]) -> Any: ...
-
-class LinearCalls(KnownCalls):
-    def run(self, x: Any, scale: Any, zero_point: Any, out: Any, options: tuple[Any, ...], n_threads: int) -> Any: ...
+    def run(
+        self, x: Any, scale: Any, zero_point: Any, options: tuple[Any, ...], seed: Any, offset: Any, out: Any
+    ) -> Any: ...
 
 @disjoint_base
 class ScaleFormula:
@@ -208,17 +239,6 @@ class BlockCall(ArrayCall):
     ) -> None: ...
 
 def run(program: Program, src: Any, dst: Any, n: int, operands: Operands | None, n_threads: int) -> None: ...
-def run_arrays(program: Program, src: Any, dst: Any, n: int, operands: Operands | None, n_threads: int) -> bool: ...
-def run_same_shape(program: Program, x: Any, dtype: Any, out: Any, n_threads: int) -> Any: ...
 def random_numbers(seed: int, offset: int, bits: int, out: Any) -> None: ...
-def run_addresses(program: Program, src: int, dst: int, n: int, n_threads: int) -> None: ...
 def run_strided(program: Program, src: Any, dst: Any, operands: Operands | None, n_threads: int) -> int: ...
-def run_tensors(
-    program: Program,
-    src: int,
-    dst: int,
-    shape: tuple[int, ...],
-    src_steps: tuple[int, ...],
-    dst_steps: tuple[int, ...],
-    n_threads: int,
-) -> bool: ...
+def set_alone_below(n: int) -> None: ...

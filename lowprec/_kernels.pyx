@@ -1,11 +1,12 @@
 """The entry points of the compiled loops: memory in, chunks over threads, the table of the loops in use."""
 import importlib.util
+import sys
 
 from cpython.buffer cimport (
     PyBUF_FORMAT, PyBUF_STRIDED, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer,
 )
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
-from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from cpython.ref cimport Py_INCREF
 from cython.parallel cimport prange
@@ -50,8 +51,14 @@ cdef extern from "thread_tiles.h" nogil:
         float *again
     tiles_t *thread_tiles "lp_thread_tiles" () noexcept
 
+cdef extern from *:
+    ctypedef struct PyObject
+    bint PyUnicode_CHECK_INTERNED(object text)
+    PyObject *PyTuple_GET_ITEM(tuple values, Py_ssize_t index)
+
 cdef extern from "numpy/arrayobject.h":
     cnp.ndarray new_array "PyArray_Empty" (int rank, cnp.npy_intp *shape, cnp.dtype dtype, int fortran)
+    cnp.ndarray new_like "PyArray_NewLikeArray" (cnp.ndarray array, cnp.NPY_ORDER order, cnp.dtype dtype, int subclass)
 
 cnp.import_array()
 
@@ -217,70 +224,7 @@ def run(
     run_dense(program, s, d, n, operands, n_threads)
 
 
-def run_addresses(Program program not None, size_t src, size_t dst, Py_ssize_t n, int n_threads) -> None:
-    """Convert `n` elements from one address to another; the caller answers for memory of that size, without overlap."""
-    run_dense(program, <const uint8_t *>src, <uint8_t *>dst, n, None, n_threads)
-
-
-cdef inline bint are_dense(cnp.ndarray src, cnp.ndarray dst):
-    # In C order, aligned, in native byte order, apart from each other.
-    cdef const char *s = cnp.PyArray_BYTES(src)
-    cdef const char *d = cnp.PyArray_BYTES(dst)
-    return (
-        cnp.PyArray_ISCARRAY_RO(src) and cnp.PyArray_ISCARRAY(dst)
-        and (s >= d + cnp.PyArray_NBYTES(dst) or d >= s + cnp.PyArray_NBYTES(src))
-    )
-
-
-def run_arrays(
-    Program program not None, cnp.ndarray src, cnp.ndarray dst, Py_ssize_t n, Operands operands, int n_threads,
-) -> bool:
-    """Convert `n` elements of one NumPy array to another, of any dtypes.
-
-    False, with nothing done, unless both are dense in C order, in native byte order and apart from each other.
-    """
-    if not are_dense(src, dst):
-        return False
-    check_sizes(program, cnp.PyArray_NBYTES(src), cnp.PyArray_NBYTES(dst), n)
-    run_dense(
-        program, <const uint8_t *>cnp.PyArray_BYTES(src), <uint8_t *>cnp.PyArray_BYTES(dst), n, operands, n_threads,
-    )
-    return True
-
-
-def run_same_shape(Program program not None, cnp.ndarray x, cnp.dtype dtype, out, int n_threads) -> object:
-    """Convert a NumPy array to one of the same shape, `out` of any strides or a new one, and return that.
-
-    None, with nothing done, where `run_arrays` would not, or `out` is not of that shape and dtype, or may share memory
-    with itself or with `x`; a new array is made for a dense one alone.
-    """
-    cdef cnp.ndarray result
-    cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
-    cdef int axis
-    if out is None:
-        if not cnp.PyArray_ISCARRAY_RO(x):
-            return None
-        Py_INCREF(dtype)  # the new array keeps it
-        result = new_array(cnp.PyArray_NDIM(x), cnp.PyArray_DIMS(x), dtype, 0)
-    elif type(out) is cnp.ndarray and cnp.PyArray_NDIM(out) == cnp.PyArray_NDIM(x):
-        result = out
-        for axis in range(cnp.PyArray_NDIM(x)):
-            if cnp.PyArray_DIM(result, axis) != cnp.PyArray_DIM(x, axis):
-                return None
-        if result.dtype != dtype:
-            return None
-        if (
-            not (cnp.PyArray_ISCARRAY_RO(x) and cnp.PyArray_ISCARRAY(result))
-            and cnp.PyArray_ISBEHAVED_RO(x) and cnp.PyArray_ISBEHAVED(result)
-        ):
-            return result if run_arrays_strided(program, x, result, n_threads) else None
-    else:
-        return None
-    return result if run_arrays(program, x, result, n, None, n_threads) else None
-
-
-include "_native/linear_calls.pxi"
-include "_native/known_calls.pxi"
+include "_native/call_cache.pxi"
 include "_native/error_stats.pxi"
 include "_native/scaled_stats.pxi"
 include "_native/ranges.pxi"

@@ -40,6 +40,8 @@ cdef class Operands:
     cdef const uint8_t[::1] scale
     cdef const uint8_t[::1] zero
     cdef bytearray reciprocal
+    cdef object scale_holder  # of memory that `view` reads
+    cdef object zero_holder
 
     def __init__(
         self, const uint8_t[::1] scale not None, const uint8_t[::1] zero, int scale_item, Py_ssize_t n, granularity,

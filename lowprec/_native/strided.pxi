@@ -158,15 +158,11 @@ def run_strided(Program program not None, src, dst, Operands operands, int n_thr
         PyBuffer_Release(&src_view)
 
 
-def run_tensors(
-    Program program not None, size_t src, size_t dst, tuple shape not None, tuple src_steps not None,
-    tuple dst_steps not None, int n_threads,
-) -> bool:
-    """Convert elements at one address to another; the steps along the axes are in elements, which have whole bytes.
-
-    The caller answers for memory of that size. False, with nothing done, unless each element at `dst` has memory of its
-    own, apart from `src`.
-    """
+cdef bint run_tensors(
+    Program program, size_t src, size_t dst, tuple shape, tuple src_steps, tuple dst_steps, int n_threads,
+) except -1:
+    # Elements at one address to another; the steps along the axes are in elements, which have whole bytes. False, with
+    # nothing done, unless each element at `dst` has memory of its own, apart from `src`.
     cdef cnp.npy_intp lengths[MAX_RANK]
     cdef cnp.npy_intp steps[2][MAX_RANK]
     cdef layout_t src_layout, dst_layout

@@ -18,23 +18,23 @@ from ..spec.opset_rules import cast_rules
 from .block_job import BlockJob
 from .block_loops import block_program, fits_packed
 from .blocks import to_single
-from .linear_calls import address_of, described, is_name
+from .call_cache import address_of, described, is_name
 from .program import make_program
 from .ranges import Groups, double_plan, have_order, range_steps
 from .scale_formulas import global_formula
-from .thread_count import PARALLEL_FROM, is_small
+from .thread_count import PARALLEL_FROM, is_small, shared
 
 __all__ = ["ABSMAX", "MINMAX", "MX", "NVFP4", "block_call", "remember", "run_known", "scale_call"]
 
-ABSMAX = _kernels.KnownCalls(CACHED)
-MINMAX = _kernels.KnownCalls(CACHED)
-MX = _kernels.KnownCalls(CACHED)
-NVFP4 = _kernels.KnownCalls(CACHED)
+ABSMAX = _kernels.CallCache(CACHED, shared, by_shape=True)
+MINMAX = _kernels.CallCache(CACHED, shared, by_shape=True)
+MX = _kernels.CallCache(CACHED, shared, by_shape=True)
+NVFP4 = _kernels.CallCache(CACHED, shared, by_shape=True)
 
 _Options = tuple[Any, ...]
 
 
-def run_known(calls: _kernels.KnownCalls, x: Any, options: _Options, factor: Any = None) -> tuple[Any, ...] | None:
+def run_known(calls: _kernels.CallCache, x: Any, options: _Options, factor: Any = None) -> tuple[Any, ...] | None:
     """Carry out a call on a NumPy array or a torch tensor where one of its kind came before; else return None.
 
     `factor` is the operand that some calls have. Of tensors the caller has checked that torch traces and transforms
@@ -52,7 +52,7 @@ def run_known(calls: _kernels.KnownCalls, x: Any, options: _Options, factor: Any
 
 
 def _run_tensor(
-    calls: _kernels.KnownCalls, x: Any, options: _Options, factor: Any, tensor: Any
+    calls: _kernels.CallCache, x: Any, options: _Options, factor: Any, tensor: Any
 ) -> tuple[Any, ...] | None:
     try:
         call = calls.find(described(x, tensor), described(factor, tensor), None, options)
@@ -69,7 +69,7 @@ def _run_tensor(
 
 
 def remember(
-    calls: _kernels.KnownCalls,
+    calls: _kernels.CallCache,
     x: Any,
     options: _Options,
     make: Callable[[], _kernels.ArrayCall | None],
@@ -80,7 +80,7 @@ def remember(
         x, factor = described(x, type(x)), described(factor, type(x))
     elif type(x) is not np.ndarray:
         return
-    if not all(map(is_name, options)) or calls.knows(x, factor, None, options):
+    if not all(map(is_name, options)) or calls.find(x, factor, None, options) is not None:
         return
     if (call := make()) is not None:
         calls.remember(x, factor, None, options, call)

@@ -13,11 +13,7 @@ from ..spec.formats import Format
 from ..spec.packing import packed_bytes
 from ..spec.rounding_rules import LaterSeed, Stream
 
-__all__ = ["CallKey", "Job", "Scales"]
-
-CallKey = object
-"""What names a conversion among the calls of all public functions: its formats, as the caller named them, or, of a
-linear operator, a `LinearKey` of `linear_calls.py`."""
+__all__ = ["Job", "Scales"]
 
 
 class Scales(NamedTuple):
@@ -69,9 +65,9 @@ class Job:
     storage : (dtype, bool) or None
         The dtype of the result, and whether narrow integers are sign-extended in it, where another library than that of
         `x` will hold it: the block of a lazy array, the contents of a traced one.
-    key : object, optional
-        Calls with an equal one, for arrays of the same class and dtype, have the same plan: a back end may remember
-        what it comes to. That of a cast only with the array, the plan, `codes` and `out`.
+    key : CallKey, optional
+        Of `call_cache.py`: what names the call among those of the same functions. Those with equal ones come to the
+        same, so that a back end may remember that.
     stream : Stream or None
         The random numbers of a stochastic plan. Elements count in C order of `values_shape`.
     """
@@ -84,7 +80,7 @@ class Job:
     shape: tuple[int, ...] | None = None
     out: Any = None
     storage: tuple[Any, bool] | None = None
-    key: CallKey | None = None
+    key: Any = None
     stream: Stream | None = None
 
     @property
@@ -97,11 +93,6 @@ class Job:
         """The seed where a traced computation has it, or nothing."""
         seed: object = None if self.stream is None else self.stream.seed
         return seed if isinstance(seed, LaterSeed) else None
-
-    @property
-    def same_shape(self) -> bool:
-        """Whether elements become elements of the caller's library one by one, without scales."""
-        return self.storage is None and self.scales is None and self.shape is None and not self.packed
 
     @property
     def values_shape(self) -> tuple[int, ...]:

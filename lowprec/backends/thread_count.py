@@ -83,6 +83,7 @@ def set_num_threads(n: int | None, /) -> None:
     """
     global _asked
     _asked = None if n is None else _checked(n, "n")
+    _kernels.set_alone_below(PARALLEL_FROM if _asked is None else 0)
 
 
 def get_num_threads() -> int:
@@ -145,6 +146,7 @@ def _after_fork() -> None:
     _forked = True
 
 
+_kernels.set_alone_below(PARALLEL_FROM)
 _default = setting("LOWPREC_NUM_THREADS", _read, None) or _automatic()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)

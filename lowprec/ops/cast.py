@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from ..arrays.libraries import Array, format_of, namespace, reinterpret
 from ..arrays.torch_tensors import dispatched, eager, transformed
-from ..backends.cpu import run_known
+from ..backends.call_cache import CASTS, CallKey, is_tensor_in_memory, run_known_tensor
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.cast_plan import copy_plan
@@ -117,15 +117,19 @@ def cast(
     >>> lp.cast(x, "float8_e4m3fn", saturate=False).tolist()
     [0.3125, nan, nan]
     """
+    given = "cast", to, source, saturate, round_mode, opset, rounding, overflow, nan, random_bits
+    in_numpy = type(x) is ndarray
+    if in_numpy:
+        result = CASTS.run(x, None, None, given, seed, offset, out)
+    else:
+        result = None if transformed() else run_known_tensor(CASTS, x, None, None, given, seed, offset, out)
+    if result is not None:
+        return result
     rules = (rounding, overflow, nan, seed, random_bits, offset)
     in_onnx = (
         rounding is None and overflow is None and nan is None and seed is None
         and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
     )  # fmt: skip
-    usual = in_onnx and source is None and saturate is True and round_mode is None and opset is NEWEST
-    in_numpy = type(x) is ndarray
-    if usual and (in_numpy or not transformed()) and (result := run_known(x, to, out)) is not None:
-        return result
     if not in_numpy and dispatched(x, out):
         from . import torch_traced
 
@@ -135,7 +139,7 @@ def cast(
         )  # fmt: skip
     options, stream = (None, None) if in_onnx else rounding_arguments(*rules)
     plan = resolve(x, source, to, CAST, CastOptions(saturate, round_mode, opset, options))
-    return dispatch(Job(x, plan, out=out, key=to if usual else None, stream=stream))
+    return dispatch(Job(x, plan, out=out, key=CallKey(CASTS, given), stream=stream))
 
 
 def cast_like(
@@ -195,22 +199,33 @@ def cast_like(
     >>> lp.cast_like(np.array([0.3, 500.0]), np.zeros(1, ml_dtypes.float8_e4m3fn)).tolist()
     [0.3125, 448.0]
     """
+    target = getattr(like, "dtype", None)
+    given = "cast_like", target, source, saturate, round_mode, opset, rounding, overflow, nan, random_bits
+    in_numpy, result = type(x) is ndarray, None
+    keyed = type(like) is ndarray if in_numpy else not transformed() and is_tensor_in_memory(like)
+    if keyed and in_numpy:
+        result = CASTS.run(x, None, None, given, seed, offset, out)
+    elif keyed:
+        result = run_known_tensor(CASTS, x, None, None, given, seed, offset, out)
+    if result is not None:
+        return result
     rules = (rounding, overflow, nan, seed, random_bits, offset)
     in_onnx = (
         rounding is None and overflow is None and nan is None and seed is None
         and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
     )  # fmt: skip
-    if type(x) is not ndarray and dispatched(x, like, out):
+    if not in_numpy and dispatched(x, like, out):
         from . import torch_traced
 
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset}
         more = {} if in_onnx else named_arguments(*rules)
         return torch_traced.cast_like(x, like, source=source, out=out, **options, **more)
     namespace(like, "like")
-    target = format_of(like.dtype, names=("like", "like"), kinds=TEXT)
+    named = format_of(like.dtype, names=("like", "like"), kinds=TEXT)
     beyond, stream = (None, None) if in_onnx else rounding_arguments(*rules)
-    plan = resolve(x, source, target, CAST_LIKE, CastOptions(saturate, round_mode, opset, beyond))
-    return dispatch(Job(x, plan, out=out, stream=stream))
+    plan = resolve(x, source, named, CAST_LIKE, CastOptions(saturate, round_mode, opset, beyond))
+    key = CallKey(CASTS, given) if keyed else None
+    return dispatch(Job(x, plan, out=out, key=key, stream=stream))
 
 
 @eager

@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from ..arrays.libraries import Array, format_of, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
-from ..backends.cpu import run_known
+from ..backends.call_cache import CASTS, CallKey, run_known_tensor
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.resolve_cast import DECODE, ENCODE, PACK, UNPACK, CastOptions, resolve, resolve_unpacked
@@ -86,16 +86,19 @@ def encode(
     >>> lp.encode(x, "float4_e2m1fn", packed=True).tolist()
     [241, 3]
     """
+    given = "encode", to, source, saturate, round_mode, opset, rounding, overflow, nan, random_bits, packed
+    in_numpy = type(x) is ndarray
+    if in_numpy:
+        result = CASTS.run(x, None, None, given, seed, offset, out)
+    else:
+        result = None if transformed() else run_known_tensor(CASTS, x, None, None, given, seed, offset, out)
+    if result is not None:
+        return result
     rules = (rounding, overflow, nan, seed, random_bits, offset)
     in_onnx = (
         rounding is None and overflow is None and nan is None and seed is None
         and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
     )  # fmt: skip
-    usual = in_onnx and source is None and saturate is True and round_mode is None and opset is NEWEST
-    usual = usual and packed is False
-    in_numpy, key = type(x) is ndarray, ("encode", to)
-    if usual and (in_numpy or not transformed()) and (result := run_known(x, key, out)) is not None:
-        return result
     if not in_numpy and dispatched(x, out):
         from . import torch_traced
 
@@ -107,7 +110,7 @@ def encode(
     packs = packed is not False and as_flag(packed, "packed")
     if packs:
         check_packable(plan.target, "to")
-    return dispatch(Job(x, plan, codes=True, packed=packs, out=out, key=key if usual else None, stream=stream))
+    return dispatch(Job(x, plan, codes=True, packed=packs, out=out, key=CallKey(CASTS, given), stream=stream))
 
 
 @eager
@@ -171,8 +174,13 @@ def decode(
     >>> lp.decode(lp.cast(np.array([0.3, 1000.0], np.float32), "float8_e4m3fn")).tolist()
     [0.3125, 448.0]
     """
-    usual, in_numpy, key = packed is False and shape is None, type(codes) is ndarray, ("decode", source, to)
-    if usual and (in_numpy or not transformed()) and (result := run_known(codes, key, out)) is not None:
+    given = "decode", source, to, packed, shape
+    in_numpy = type(codes) is ndarray
+    if in_numpy:
+        result = CASTS.run(codes, None, None, given, None, FIRST, out)
+    else:
+        result = None if transformed() else run_known_tensor(CASTS, codes, None, None, given, None, FIRST, out)
+    if result is not None:
         return result
     if not in_numpy and dispatched(codes, out):
         from . import torch_traced
@@ -184,10 +192,11 @@ def decode(
         if shape is not None:
             raise ValueError(f"`shape` must be None unless the codes are packed; got {shown(shape)}")
         plan = resolve(codes, held, to, DECODE)
-        return dispatch(Job(codes, plan, out=out, key=key if usual else None))
+        return dispatch(Job(codes, plan, out=out, key=CallKey(CASTS, given)))
     lengths = shape_of(shape)
     check_packed(codes, held, lengths, "codes")
-    return dispatch(Job(codes, resolve_unpacked(held, to, DECODE), shape=lengths, out=out))
+    plan = resolve_unpacked(held, to, DECODE)
+    return dispatch(Job(codes, plan, shape=lengths, out=out, key=CallKey(CASTS, given)))
 
 
 def _source_of(codes: Any, source: object, packed: object = False) -> object:
@@ -236,7 +245,15 @@ def pack(x: Array, source: object = None) -> Array:
     >>> lp.pack(lp.cast(np.array([1, -6, 3], np.float32), "float4_e2m1fn")).tolist()
     [242, 5]
     """
-    if type(x) is not ndarray and dispatched(x):
+    given = "pack", source
+    in_numpy = type(x) is ndarray
+    if in_numpy:
+        result = CASTS.run(x, None, None, given, None, FIRST, None)
+    else:
+        result = None if transformed() else run_known_tensor(CASTS, x, None, None, given, None, FIRST, None)
+    if result is not None:
+        return result
+    if not in_numpy and dispatched(x):
         from . import torch_traced
 
         named = _source_of(x, source)
@@ -244,7 +261,7 @@ def pack(x: Array, source: object = None) -> Array:
     namespace(x)
     row = as_format(_source_of(x, source), parameter="source")
     check_packable(row, "source")
-    return dispatch(Job(x, resolve(x, row, row, PACK), codes=True, packed=True))
+    return dispatch(Job(x, resolve(x, row, row, PACK), codes=True, packed=True, key=CallKey(CASTS, given)))
 
 
 def unpack(packed: Array, source: object, shape: int | Sequence[int]) -> Array:
@@ -282,7 +299,15 @@ def unpack(packed: Array, source: object, shape: int | Sequence[int]) -> Array:
     >>> lp.unpack(np.array([33, 3], np.uint8), "uint4", (3,)).tolist()
     [1, 2, 3]
     """
-    if type(packed) is not ndarray and dispatched(packed):
+    given = "unpack", source, shape
+    in_numpy = type(packed) is ndarray
+    if in_numpy:
+        result = CASTS.run(packed, None, None, given, None, FIRST, None)
+    else:
+        result = None if transformed() else run_known_tensor(CASTS, packed, None, None, given, None, FIRST, None)
+    if result is not None:
+        return result
+    if not in_numpy and dispatched(packed):
         from . import torch_traced
 
         return torch_traced.decode(packed, source, to=source, packed=True, shape=shape)
@@ -290,4 +315,5 @@ def unpack(packed: Array, source: object, shape: int | Sequence[int]) -> Array:
     row = as_format(source, parameter="source")
     lengths = shape_of(shape)
     check_packed(packed, row, lengths, "packed")
-    return dispatch(Job(packed, resolve_unpacked(row, row, UNPACK), shape=lengths))
+    plan = resolve_unpacked(row, row, UNPACK)
+    return dispatch(Job(packed, plan, shape=lengths, key=CallKey(CASTS, given)))

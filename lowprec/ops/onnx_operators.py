@@ -13,9 +13,9 @@ from numpy import ndarray
 
 from ..arrays.libraries import namespace
 from ..arrays.torch_tensors import EAGER, dispatched, transformed
+from ..backends.call_cache import DEQUANTIZED, QUANTIZED, CallKey, run_known_tensor
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
-from ..backends.linear_calls import DEQUANTIZED, QUANTIZED, LinearKey, run_known, run_known_tensor
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
@@ -66,20 +66,27 @@ def onnx_quantize_linear(
     named : tuple, optional
         The options as the caller of `quantize_linear` named them, which found no call that came before.
     """
-    options = axis, block_size, output_dtype, precision, saturate, packed, opset, source, scale_format
     rules = (rounding, overflow, nan, seed, random_bits, offset)
     in_onnx = (
         rounding is None and overflow is None and nan is None and seed is None
         and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
     )  # fmt: skip
-    known = run_known if type(x) is ndarray else run_known_tensor
+    in_numpy = type(x) is ndarray
+    needs_out = named is not None and output_dtype is not None and named[2] is not output_dtype
     if named is None:
-        named = (*options, _BY_OPERATOR)
-        if in_onnx and not float64_x and (known is run_known or not transformed()):
-            result = known(QUANTIZED, x, scale, zero_point, out, named)
-            if result is not None:
-                return result
-    if known is not run_known and dispatched(x, scale, zero_point, out):
+        named = (
+            axis, block_size, output_dtype, precision, saturate, packed, opset, source, scale_format, rounding,
+            overflow, nan, random_bits, float64_x, _BY_OPERATOR,
+        )  # fmt: skip
+        if in_numpy:
+            result = QUANTIZED.run(x, scale, zero_point, named, seed, offset, out)
+        else:
+            result = (
+                None if transformed() else run_known_tensor(QUANTIZED, x, scale, zero_point, named, seed, offset, out)
+            )
+        if result is not None:
+            return result
+    if not in_numpy and dispatched(x, scale, zero_point, out):
         from . import torch_traced
 
         return torch_traced.quantize_linear(
@@ -95,7 +102,7 @@ def onnx_quantize_linear(
         axis, block_size, output_dtype, precision, saturate, packs, opset, source, held, beyond, float64_x
     )
     plan, scales = resolve_operands(QUANTIZE, x, factor, zero_point, checked)
-    key = LinearKey(QUANTIZED, scale, zero_point, named) if in_onnx and not float64_x else None
+    key = CallKey(QUANTIZED, named, scale, zero_point, needs_out)
     return dispatch(Job(x, plan, scales, packed=packs, out=out, key=key, stream=stream))
 
 
@@ -119,15 +126,19 @@ def onnx_dequantize_linear(
 
     `axis` and `named` are those of `onnx_quantize_linear`.
     """
-    options = axis, block_size, output_dtype, packed, shape, opset, source, scale_format
-    known = run_known if type(x) is ndarray else run_known_tensor
+    in_numpy = type(x) is ndarray
+    needs_out = named is not None and output_dtype is not None and named[2] is not output_dtype
     if named is None:
-        named = (*options, _BY_OPERATOR)
-        if known is run_known or not transformed():
-            result = known(DEQUANTIZED, x, scale, zero_point, out, named)
-            if result is not None:
-                return result
-    if known is not run_known and dispatched(x, scale, zero_point, out):
+        named = axis, block_size, output_dtype, packed, shape, opset, source, scale_format, _BY_OPERATOR
+        if in_numpy:
+            result = DEQUANTIZED.run(x, scale, zero_point, named, None, FIRST, out)
+        else:
+            result = (
+                None if transformed() else run_known_tensor(DEQUANTIZED, x, scale, zero_point, named, None, FIRST, out)
+            )
+        if result is not None:
+            return result
+    if not in_numpy and dispatched(x, scale, zero_point, out):
         from . import torch_traced
 
         return torch_traced.dequantize_linear(
@@ -146,7 +157,7 @@ def onnx_dequantize_linear(
     factor, held = scale_argument(scale, x, source, scale_format, DEQUANTIZE)
     checked = QuantizeOptions(axis, block_size, output_dtype, None, True, lengths is not None, opset, source, held)
     plan, scales = resolve_operands(DEQUANTIZE, x, factor, zero_point, checked, lengths)
-    key = LinearKey(DEQUANTIZED, scale, zero_point, named)
+    key = CallKey(DEQUANTIZED, named, scale, zero_point, needs_out)
     return dispatch(Job(x, plan, scales, shape=lengths, out=out, key=key))
 
 

@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from ..arrays.libraries import Array, format_of, is_torch, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
-from ..backends.linear_calls import DEQUANTIZED, QUANTIZED, run_known, run_known_tensor
+from ..backends.call_cache import DEQUANTIZED, QUANTIZED, run_known_tensor
 from ..plans.quantize_plan import QUANTIZE, takes_codes
 from ..spec.arguments import shown
 from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, NUMERIC
@@ -189,17 +189,16 @@ def quantize_linear(
     >>> lp.quantize_linear(x, np.array([0.5, 1.0], np.float32), axis=0, output_dtype="int4").tolist()
     [[1, -2, -8], [2, 7, -8]]
     """
-    given = axis, block_size, output_dtype, precision, saturate, packed, opset, source, scale_format
-    in_onnx = (
-        rounding is None and overflow is None and nan is None and seed is None
-        and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
+    given = (
+        axis, block_size, output_dtype, precision, saturate, packed, opset, source, scale_format, rounding, overflow,
+        nan, random_bits,
     )  # fmt: skip
-    if in_onnx:
-        known = run_known if type(x) is ndarray else run_known_tensor
-        if (known is run_known or not transformed()) and (
-            result := known(QUANTIZED, x, scale, zero_point, out, given)
-        ) is not None:
-            return result
+    if type(x) is ndarray:
+        result = QUANTIZED.run(x, scale, zero_point, given, seed, offset, out)
+    else:
+        result = None if transformed() else run_known_tensor(QUANTIZED, x, scale, zero_point, given, seed, offset, out)
+    if result is not None:
+        return result
     if not is_torch(x):
         namespace(x)
     return onnx_quantize_linear(
@@ -283,10 +282,11 @@ def dequantize_linear(
     [-0.5, 0.5, 3.0]
     """
     given = axis, block_size, output_dtype, packed, shape, opset, source, scale_format
-    known = run_known if type(x) is ndarray else run_known_tensor
-    if (known is run_known or not transformed()) and (
-        result := known(DEQUANTIZED, x, scale, zero_point, out, given)
-    ) is not None:
+    if type(x) is ndarray:
+        result = DEQUANTIZED.run(x, scale, zero_point, given, None, FIRST, out)
+    else:
+        result = None if transformed() else run_known_tensor(DEQUANTIZED, x, scale, zero_point, given, None, FIRST, out)
+    if result is not None:
         return result
     if not is_torch(x):
         namespace(x)

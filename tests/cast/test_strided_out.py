@@ -11,6 +11,7 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec.backends import cpu
+from lowprec.backends.call_cache import CASTS
 
 torch: Any = optional("torch")
 
@@ -134,19 +135,23 @@ def test_tensors_that_take_no_result(name: str) -> None:
 
 def test_a_dtype_names_a_format_as_text_does() -> None:
     for to in ("float16", np.dtype(np.float16), np.float16, lp.formats["float16"]):
-        cpu._known.clear()
+        CASTS.clear()
         first = lp.cast(X, to)
-        assert (X.dtype, to) in cpu._known[np.ndarray]
+        assert len(CASTS) == 1
         assert lp.cast(X, to).tobytes() == first.tobytes() == X.astype(np.float16).tobytes()
-    cpu._known.clear()
-    lp.cast(X, 10)  # ONNX's number of float16, which equals other numbers
-    assert not cpu._known.get(np.ndarray)
+    CASTS.clear()
+    for _ in range(2):
+        assert lp.cast(X, 1).dtype == np.float32  # ONNX's number of it
+        for equal in (True, 1.0):
+            with pytest.raises((TypeError, ValueError), match="`to` must be"):
+                lp.cast(X, equal)
+    assert len(CASTS) == 1
 
 
 def test_a_dtype_of_torch_names_a_format() -> None:
     pytest.importorskip("torch")
-    cpu._known.clear()
+    CASTS.clear()
     x = torch.from_numpy(X)
     for _ in range(2):
         assert torch.equal(lp.cast(x, torch.float16), x.to(torch.float16))
-    assert (torch.float32, torch.float16) in cpu._known[torch.Tensor]
+    assert len(CASTS) == 1

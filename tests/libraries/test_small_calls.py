@@ -1,4 +1,4 @@
-"""Calls that name the same formats as one before: found by the cpu back end, and refused once where they must be."""
+"""Calls like one before, with any options: carried out at once with the same bits, and refused where they must be."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.optional import optional
 
 import lowprec as lp
-from lowprec.backends import cpu
+from lowprec import _kernels, reference
+from lowprec.backends import program
+from lowprec.backends.call_cache import CASTS, DEQUANTIZED, QUANTIZED
+from lowprec.ops import cast, codes, onnx_operators
+
+torch: Any = optional("torch")
 
 X = np.array([0.3, -1000.0, np.inf, 1.0], np.float32)
 CODES = [0x2A, 0xFE, 0x7E, 0x38]  # float8_e4m3fn: 0.3125, -448, 448, 1
@@ -26,51 +32,163 @@ def plain(result: Any) -> list[Any]:
     return (result if result.dtype == np.float32 else result.view(np.uint8)).tolist()
 
 
+VARIANTS: list[tuple[np.ndarray, Callable[[Any], Any]]] = [
+    (X, lambda x: lp.cast(x, "float8_e4m3fn", saturate=False)),
+    (X, lambda x: lp.cast(x, "float8_e4m3fn", opset=19)),
+    (X, lambda x: lp.cast(x, "float8_e8m0fnu", round_mode="nearest")),
+    (X, lambda x: lp.cast(x, "float8_e8m0fnu", round_mode="down")),
+    (X, lambda x: lp.cast(x, "float16", rounding="toward_zero", overflow="sat_finite", nan="plain")),
+    (X, lambda x: lp.cast(x, "float8_e5m2", rounding="stochastic", seed=3)),
+    (X, lambda x: lp.cast(x, "float8_e5m2", rounding="stochastic", seed=(1 << 64) - 1, offset=1 << 40)),
+    (X, lambda x: lp.cast(x, "float8_e5m2", rounding="stochastic", seed=4, random_bits=7)),
+    (X.view(np.uint32), lambda x: lp.cast(x, "float8_e5m2", source="float32")),
+    (X, lambda x: lp.encode(x, "float8_e4m3fn", saturate=False)),
+    (X, lambda x: lp.encode(x, "float4_e2m1fn", packed=True)),
+    (X[:3], lambda x: lp.encode(x, "float6_e2m3fn", packed=True, rounding="to_odd")),
+    (np.array([0x21, 0x43], np.uint8), lambda x: lp.decode(x, "float4_e2m1fn", packed=True, shape=3)),
+    (np.array([0x21, 0x43], np.uint8), lambda x: lp.decode(x, "int4", packed=True, shape=(1, 4), to="float16")),
+    (np.array([1, 2, 3], np.uint8), lambda x: lp.decode(x, "uint4", to="float16")),
+    (np.array([1, 2, 3], np.uint8), lambda x: lp.pack(x, "uint4")),
+    (np.array([0x21, 3], np.uint8), lambda x: lp.unpack(x, "uint4", (3, 1))),
+    (X, lambda x: lp.quantize_linear(x, 0.5, output_dtype="float8_e5m2", saturate=False)),
+    (X, lambda x: lp.quantize_linear(x, 0.5, output_dtype="float8_e5m2", rounding="toward_zero")),
+    (X, lambda x: lp.quantize_linear(x, 0.5, output_dtype="float8_e5m2", rounding="stochastic", seed=5, offset=9)),
+    (X, lambda x: lp.quantize_linear(x, 0.5, output_dtype="int4", packed=True)),
+]
+"""Arrays, and calls of them with options."""
+
+
 @pytest.fixture
-def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Give the names of the attempts to convert dense memory, in order."""
-    attempts: list[str] = []
+def dispatched(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """Give a list with an item for each call that took the general way."""
+    for calls in (CASTS, QUANTIZED, DEQUANTIZED):
+        calls.clear()
+    jobs: list[None] = []
+    for module in (cast, codes, onnx_operators):
 
-    def spy(owner: Any, name: str) -> None:
-        original = getattr(owner, name)
+        def spy(job: Any, original: Any = module.dispatch) -> Any:
+            jobs.append(None)
+            return original(job)
 
-        def run(*args: Any) -> Any:
-            attempts.append(name)
-            return original(*args)
+        monkeypatch.setattr(module, "dispatch", spy)
+    return jobs
 
-        monkeypatch.setattr(owner, name, run)
 
-    spy(cpu._kernels, "run_same_shape")
-    spy(cpu._kernels, "run_arrays")
-    spy(cpu, "_run_tensor")
-    monkeypatch.setattr(cpu, "_known", {})
-    return attempts
+def contents(result: Any) -> tuple[Any, ...]:
+    if not isinstance(result, np.ndarray):
+        return str(result.dtype), tuple(result.shape), np.asarray(result.reshape(-1).view(torch.uint8)).tobytes()
+    return str(result.dtype), result.shape, result.tobytes()
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("index", range(len(VARIANTS)))
+def test_a_call_with_any_option_is_remembered(index: int, library: str, dispatched: list[None]) -> None:
+    values, call = VARIANTS[index]
+    x: Any = values
+    if library == "torch":
+        pytest.importorskip("torch")
+        x = torch.from_numpy(values)
+    first = contents(call(x))
+    for others in VARIANTS[:3]:
+        others[1](X)
+    dispatched.clear()
+    for _ in range(2):
+        assert contents(call(x)) == first
+    assert dispatched == []
+    CASTS.clear()
+    QUANTIZED.clear()
+    assert contents(call(x)) == first
+    assert dispatched == [None]
+
+
+def test_the_likeness_is_remembered_by_its_dtype(dispatched: list[None]) -> None:
+    for turn in range(3):
+        for like in (np.zeros(1, np.float16), np.zeros((2, 3), np.float64)):
+            assert lp.cast_like(X, like).dtype == like.dtype
+            assert np.array_equal(lp.cast_like(X, like), X.astype(like.dtype))
+        with pytest.raises(TypeError, match="`like` must be"):
+            lp.cast_like(X, np.float16)
+        assert len(dispatched) == 2, turn
+
+
+def test_each_seed_has_its_numbers(dispatched: list[None]) -> None:
+    x = np.full(64, 1.3, np.float32)
+    for seed in (1, 2, 1 << 63):
+        for offset in (0, 16, 1 << 62):
+            numbers = np.asarray(lp.stochastic_bits(seed, 64, offset=offset))
+            target = lp.as_format("float8_e5m2")
+            bits = int(x[:1].view(np.uint32)[0])
+            expected = [
+                reference.cast(bits, "float32", target, rounding="stochastic", random=int(number)) for number in numbers
+            ]
+            got = lp.cast(x, "float8_e5m2", rounding="stochastic", seed=seed, offset=offset)
+            assert got.view(np.uint8).tolist() == expected
+    assert len(dispatched) == 1
+    for wrong in ({"seed": None}, {"seed": -1}, {"seed": 1, "offset": -1}, {"seed": 1 << 64}):
+        with pytest.raises(ValueError, match=r"`(seed|offset)` must be"):
+            lp.cast(x, "float8_e5m2", rounding="stochastic", **wrong)
+    with pytest.raises(ValueError, match="`seed` must be None unless"):
+        lp.cast(x, "float8_e5m2", seed=1)
+    with pytest.raises(ValueError, match="`offset` must be left out unless"):
+        lp.cast(x, "float8_e5m2", offset=1)
+
+
+def test_names_that_are_equal_are_one(dispatched: list[None]) -> None:
+    for number in range(3):
+        name = "".join(["float8", "_e5m2", ""])  # a new string
+        assert lp.encode(X, name)[3] == 0x3C, number
+        with pytest.raises(ValueError, match="`source` must be"):
+            lp.encode(X, name, source="".join(["no", "thing"]))
+    assert len(dispatched) == 1
+
+
+def test_strided_arrays_are_remembered(dispatched: list[None]) -> None:
+    for name, (x, call, expected) in CALLS.items():
+        for _ in range(3):
+            assert plain(call(np.repeat(x, 2)[::2])) == expected, name
+            assert plain(call(x)) == expected, name
+    assert len(dispatched) == len(CALLS)
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_strided_array_is_refused_once(name: str, tried: list[str]) -> None:
-    x, call, expected = CALLS[name]
-    strided = np.repeat(x, 2)[::2]
-    for _ in range(3):  # unknown, known, known
-        tried.clear()
-        assert plain(call(strided)) == expected
-        assert tried == ["run_same_shape"]
-    tried.clear()
-    assert plain(call(x)) == expected
-    assert tried == ["run_same_shape", "run_arrays"]  # which the first calls
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_a_strided_tensor_is_refused_once(name: str, tried: list[str]) -> None:
-    torch = pytest.importorskip("torch")
+def test_strided_tensors_take_the_general_way(name: str, dispatched: list[None]) -> None:
+    pytest.importorskip("torch")
     x, call, expected = CALLS[name]
     strided = torch.from_numpy(np.repeat(x, 2))[::2]
     for tensor in (strided, strided, torch.from_numpy(x), strided):
-        tried.clear()
         result = call(tensor)
         assert isinstance(result, torch.Tensor)
         assert plain(result if result.dtype == torch.float32 else result.view(torch.uint8)) == expected
-        assert tried == ["_run_tensor"]
+    assert len(dispatched) == 3
+
+
+def test_the_type_that_out_gives_is_that_of_no_other_call(dispatched: list[None]) -> None:
+    code = np.arange(4, dtype=np.int8)
+    scale = np.array(0.5, np.float32)
+    for _ in range(2):
+        for name in ("float16", "float32"):
+            out = np.empty(4, name)
+            assert lp.dequantize_linear(code, scale, out=out) is out
+            assert lp.dequantize_linear(code, scale).dtype == np.float32
+        held = np.empty(4, lp.as_format("float8_e5m2").dtype)
+        assert lp.quantize_linear(X, scale, out=held) is held
+        with pytest.raises(ValueError, match="`output_dtype` must be"):
+            lp.quantize_linear(X, scale)
+
+
+def test_the_first_call_makes_its_program_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    original = _kernels.Program
+
+    def spy(*arguments: Any, **named: Any) -> Any:
+        made.append(arguments[0])
+        return original(*arguments, **named)
+
+    program.make_program.cache_clear()
+    QUANTIZED.clear()
+    monkeypatch.setattr(_kernels, "Program", spy)
+    lp.quantize_linear(X, np.array(0.5, np.float32), output_dtype="int8")
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -106,7 +224,7 @@ def test_options_and_other_names_are_not_taken_for_what_came_before() -> None:
 
 
 def test_tensors_of_odd_kinds_after_a_dense_one() -> None:
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch")
     dense = torch.from_numpy(X)
     for _ in range(2):
         assert lp.encode(dense, "float8_e4m3fn").tolist() == CODES

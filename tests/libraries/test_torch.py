@@ -13,7 +13,8 @@ import torch
 from array_api_compat import torch as torch_namespace
 
 import lowprec as lp
-from lowprec.backends import cpu
+from lowprec import _kernels
+from lowprec.backends import call_cache, cpu
 from lowprec.spec.formats import NUMERIC, Format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -62,18 +63,21 @@ def test_negative_views() -> None:
 
 def test_input_memory_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    run, run_addresses = cpu._kernels.run, cpu._kernels.run_addresses
+    run = cpu._kernels.run
+    call_cache.CASTS.clear()
+    call_cache._call_of.cache_clear()
 
     def spy(program: Any, src: np.ndarray, dst: np.ndarray, *rest: Any) -> None:
         seen.append((src.__array_interface__["data"][0], dst.__array_interface__["data"][0]))
         run(program, src, dst, *rest)
 
-    def spy_addresses(program: Any, src: int, dst: int, *rest: Any) -> None:
-        seen.append((src, dst))
-        run_addresses(program, src, dst, *rest)
+    class Spy(_kernels.HostCall):
+        def run_addresses(self, x: int, n: int, seed: Any, offset: Any, result: int, *rest: Any) -> bool:
+            seen.append((x, result))
+            return super().run_addresses(x, n, seed, offset, result, *rest)
 
     monkeypatch.setattr(cpu._kernels, "run", spy)
-    monkeypatch.setattr(cpu._kernels, "run_addresses", spy_addresses)
+    monkeypatch.setattr(_kernels, "HostCall", Spy)
     for n in (0, 10, 1 << 20):  # empty, a small call, one whose result NumPy has memory for
         x = torch.arange(n).to(torch.bfloat16)
         got = lp.cast(x, "float8_e5m2")

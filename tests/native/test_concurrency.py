@@ -17,7 +17,7 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.backends import cpu, thread_count
+from lowprec.backends import call_cache, thread_count
 
 torch: Any = optional("torch")
 
@@ -28,21 +28,24 @@ OPENMP = pytest.mark.skipif(not _kernels.openmp(), reason="built without OpenMP"
 @OPENMP
 def test_one_caller_at_a_time_takes_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     lock, running, most = threading.Lock(), 0, 0
-    run = cpu._kernels.run_arrays
 
-    def spy(program: Any, src: Any, dst: Any, n: int, operands: Any, count: int) -> bool:
-        nonlocal running, most
-        with lock:
-            running += count
-            most = max(most, running)
-        done = run(program, src, dst, n, operands, count)
-        with lock:
-            running -= count
-        return done
+    def spy(n: int, run: Any, *arguments: Any) -> Any:
+        def spied(*more: Any) -> Any:
+            nonlocal running, most
+            with lock:
+                running += more[-1]
+                most = max(most, running)
+            done = run(*more)
+            with lock:
+                running -= more[-1]
+            return done
 
-    monkeypatch.setattr(cpu._kernels, "run_arrays", spy)
-    lp.set_num_threads(4)
+        return thread_count.shared(n, spied, *arguments)
+
     expected = lp.encode(X, "float8_e5m2")
+    monkeypatch.setattr(call_cache.CASTS, "share", spy)
+    lp.set_num_threads(4)
+    assert np.array_equal(lp.encode(X, "float8_e5m2"), expected)
     assert most == 4
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         for found in pool.map(lambda _: lp.encode(X, "float8_e5m2"), range(30)):

@@ -21,6 +21,7 @@ from support.paths import with_support
 import lowprec as lp
 from lowprec import reference
 from lowprec._kernels import Program
+from lowprec.backends.call_cache import CASTS
 from lowprec.backends.program import make_program
 from lowprec.plans import resolve_cast
 from lowprec.plans.cast_plan import Plan, Scaling, make_plan
@@ -231,10 +232,14 @@ def test_threads_make_one_format() -> None:
 
 def test_an_equal_format_finds_the_same_plan() -> None:
     fmt, x = _row(name="found_again", bias=14), np.ones(3, np.float32)
-    lp.encode(x, fmt, saturate=False)  # with an option: other calls are found before they get a plan
+    lp.encode(x, fmt, saturate=False)
     before = resolve_cast._cached.cache_info(), make_program.cache_info()
-    lp.encode(x, pickle.loads(pickle.dumps(fmt)), saturate=False)
-    lp.encode(x, Format(**{**E5M2, "name": "found_again", "bias": 14}), saturate=False)
+    for equal in (pickle.loads(pickle.dumps(fmt)), Format(**{**E5M2, "name": "found_again", "bias": 14})):
+        known = len(CASTS)
+        lp.encode(x, equal, saturate=False)
+        assert len(CASTS) == known
+        CASTS.clear()  # a call that is found there asks for no plan
+        lp.encode(x, equal, saturate=False)
     after = resolve_cast._cached.cache_info(), make_program.cache_info()
     assert after[0].hits == before[0].hits + 2
     assert [info.misses for info in after] == [info.misses for info in before]

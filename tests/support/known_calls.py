@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from lowprec._kernels import CallCache
+from lowprec.backends.call_cache import run_known_tensor
 from lowprec.ops import quantize
 
 X = np.linspace(-9, 9, 24, dtype=np.float32).reshape(4, 6)
@@ -19,16 +22,19 @@ def record(patch: pytest.MonkeyPatch) -> list[bool]:
     """Return a list that gets, for each call from now on, whether it was carried out as one that came before."""
     seen: list[bool] = []
 
-    def spy(name: str) -> None:
-        original = getattr(quantize, name)
-
+    def spied(original: Callable[..., Any]) -> Callable[..., Any]:
         def run(*args: Any) -> Any:
             result = original(*args)
             seen.append(result is not None)
             return result
 
-        patch.setattr(quantize, name, run)
+        return run
 
-    spy("run_known")
-    spy("run_known_tensor")
+    class Spy:
+        def __init__(self, calls: CallCache) -> None:
+            self.run, self.find, self.by_shape = spied(calls.run), calls.find, calls.by_shape
+
+    for name in ("QUANTIZED", "DEQUANTIZED"):
+        patch.setattr(quantize, name, Spy(getattr(quantize, name)))
+    patch.setattr(quantize, "run_known_tensor", spied(run_known_tensor))
     return seen

@@ -1,0 +1,597 @@
+# Calls in host memory that came before: from the arguments by one look-up to what they come to, and to the result.
+#
+# No value of a call is kept: scales and zero points are read, and converted, each time.
+
+cdef enum:
+    KEY_RANK = 8      # axes of arrays in calls that are remembered
+    KEY_WORDS = 64    # of a key
+    MOST_NAMES = 4096
+    SPREAD_ROOM = 64  # elements past the end of scales that are repeated, which are written several at a time
+
+cdef int64_t LARGEST_INT = <int64_t>1 << 53  # float64 holds all integers up to here
+
+cdef Py_ssize_t alone_below = 0  # elements below which a call takes one thread, whatever else goes on
+
+
+def set_alone_below(Py_ssize_t n) -> None:
+    """Say below how many elements a call that came before takes one thread, and asks nobody."""
+    global alone_below
+    alone_below = n
+
+
+cdef class ScaleRoute:
+    """From the scales and zero points of a caller to what the loops read of them.
+
+    Parameters
+    ----------
+    n : int
+        How many elements there are.
+    granularity : Granularity
+        Which of the scales, as the loops read them, belongs to which element.
+    spread : (int, int, int)
+        How many scales the caller has, how often each is repeated for the loops, and then all of them.
+    scale_bits, scale_steps : int, tuple of Program
+        The width of a scale of the caller, a float64 where it is a Python number; from there to what the loops read.
+    zero_bits, zero_steps : int, tuple of Program or None
+        The same of zero points, an int32 where it is a Python number; None where they can but be 0.
+    skips_zeros : bool
+        Whether zero points that are all 0 change nothing.
+    zero_range : (int, int)
+        What a zero point that is a Python number may be.
+    """
+
+    cdef operands_t view
+    cdef Py_ssize_t n
+    cdef Py_ssize_t count
+    cdef Py_ssize_t repeat
+    cdef Py_ssize_t tile
+    cdef int scale_bits
+    cdef tuple scale_steps
+    cdef int zero_bits
+    cdef tuple zero_steps
+    cdef bint skips_zeros
+    cdef int64_t zero_min
+    cdef int64_t zero_max
+
+    def __init__(
+        self, Py_ssize_t n, granularity, tuple spread not None, int scale_bits, tuple scale_steps not None,
+        int zero_bits, tuple zero_steps, bint skips_zeros, tuple zero_range not None,
+    ):
+        if n < 1:
+            raise ValueError(f"`n` must be positive; got {n}")
+        self.count, self.repeat, self.tile = spread
+        cdef Py_ssize_t count = self.count * self.repeat * self.tile
+        cdef int item = (scale_steps[len(scale_steps) - 1].dst_bits if scale_steps else scale_bits) // 8
+        cdef Operands operands = Operands(bytes(count * item), None, item, n, granularity)  # checks them
+        if operands.count != count:
+            raise ValueError(f"`spread` must lead to {operands.count} scales; got {spread}")
+        self.view, self.n = operands.view, n
+        self.scale_bits, self.scale_steps = scale_bits, scale_steps
+        self.zero_bits, self.zero_steps, self.skips_zeros = zero_bits, zero_steps, skips_zeros
+        self.zero_min, self.zero_max = zero_range
+
+    cdef Operands ready(
+        self, const char *scale, const char *zero, scale_number, zero_number, const char *first, Py_ssize_t size,
+        uint64_t *room,
+    ):
+        # Of memory, or of numbers in its place. None, with nothing done, where the general way has to be taken: the
+        # `size` bytes from `first` on, of the result, overlap what is read, zero points are not 0 that can but be 0, or
+        # a number is out of range. `room` has six places, which the operands may use.
+        cdef Py_ssize_t zero_count = self.count
+        cdef Py_ssize_t repeat = self.repeat
+        cdef Operands operands
+        if scale == NULL:
+            if type(scale_number) is int and not -LARGEST_INT <= scale_number <= LARGEST_INT:
+                return None
+            if type(scale_number) is not int and type(scale_number) is not float:
+                return None
+            (<double *>room)[4] = scale_number
+            scale = <const char *>(room + 4)
+        if zero == NULL and zero_number is not None:
+            if type(zero_number) is not int or not self.zero_min <= zero_number <= self.zero_max:
+                return None
+            (<int32_t *>(room + 5))[0] = zero_number
+            zero = <const char *>(room + 5)
+            zero_count = 1
+        if not (
+            are_apart(first, size, scale, bytes_of(self.count, self.scale_bits))
+            and (zero == NULL or are_apart(first, size, zero, bytes_of(zero_count, self.zero_bits)))
+        ):
+            return None
+        if zero != NULL and (self.skips_zeros or self.zero_steps is None):
+            if is_zero(zero, bytes_of(zero_count, self.zero_bits)):
+                zero = NULL
+            elif self.zero_steps is None:
+                return None
+        operands = Operands.__new__(Operands)
+        operands.count = self.count * self.repeat * self.tile
+        operands.view = self.view
+        if self.scale_steps:
+            operands.scale_holder = convert_operand(self.scale_steps, &scale, self.count, room)
+        if self.count != operands.count:
+            operands.scale_holder = spread_operand(&scale, self.view.scale_item, self.count, repeat, self.tile)
+        if zero != NULL:
+            if self.zero_steps:
+                operands.zero_holder = convert_operand(self.zero_steps, &zero, zero_count, room + 2)
+            if zero_count != operands.count:
+                repeat = repeat if zero_count == self.count else operands.count
+                operands.zero_holder = spread_operand(
+                    &zero, 4, zero_count, repeat, operands.count // (zero_count * repeat))
+        operands.view.scale = scale
+        operands.view.zero = zero
+        return operands
+
+
+cdef class HostCall:
+    """What a call on host memory comes to: for arrays of one dtype and any shape, or, where there are scales, of one.
+
+    Parameters
+    ----------
+    program : Program
+        Converts the elements.
+    dtype
+        Of the result, in the library of the arrays.
+    shape : tuple of int or None
+        Of the values where the array, or what is shared, decides it; None where the array has that of the values.
+    seeded : bool
+        Whether the call takes a seed and the place of its first random number.
+    needs_out : bool
+        Whether it was `out` that said of which dtype the result is.
+    route : ScaleRoute or None
+        Where there are scales.
+    """
+
+    cdef Program program
+    cdef readonly object dtype
+    cdef readonly tuple shape
+    cdef readonly bint seeded
+    cdef readonly bint needs_out
+    cdef readonly bint packed       # whether the result is packed codes, one row of bytes
+    cdef readonly bint scaled
+    cdef readonly bint same_shape   # whether an array of any shape becomes a new one of that
+    cdef ScaleRoute route
+    cdef int rank
+    cdef cnp.npy_intp lengths[KEY_RANK]
+
+    def __init__(
+        self, Program program not None, dtype, tuple shape=None, *, bint seeded=False, bint needs_out=False,
+        ScaleRoute route=None,
+    ):
+        if shape is not None and len(shape) > KEY_RANK:
+            raise ValueError(f"`shape` must have at most {KEY_RANK} axes; got {shape}")
+        check_operands(program, None if route is None else Operands.__new__(Operands))
+        if shape is None and (route is not None or program.steps.src_bits < 8):
+            raise ValueError("`shape` must be given where there are scales or packed codes; got None")
+        self.program, self.dtype, self.shape, self.route = program, dtype, shape, route
+        self.seeded, self.needs_out = seeded, needs_out
+        self.packed, self.scaled = program.steps.dst_bits < 8, route is not None
+        self.same_shape = shape is None and not self.packed
+        self.rank = 0 if shape is None else len(shape)
+        for axis in range(self.rank):
+            self.lengths[axis] = shape[axis]
+
+    def bytes_of(self, Py_ssize_t n) -> int:
+        """Return the size of the result for `n` values."""
+        return bytes_of(n, self.program.steps.dst_bits)
+
+    cdef Program seeded_program(self, seed, offset):
+        # The program with its random numbers; None where a seed is missing, out of range or of another kind.
+        if not self.seeded:
+            return self.program if seed is None and type(offset) is int and offset == 0 else None
+        if type(seed) is not int or type(offset) is not int or not (0 <= seed < 1 << 64 and 0 <= offset < 1 << 63):
+            return None
+        return self.program.with_stream(seed, offset)
+
+    cdef int carry_out(
+        self, Program program, const char *x, Py_ssize_t n, const char *scale, const char *zero, scale_number,
+        zero_number, char *result, layout_t *strided, int n_threads,
+    ) except -1:
+        # On dense memory; into dense memory or, where `strided` is not NULL, into that. 0, with nothing done, where the
+        # general way has to be taken.
+        cdef Operands operands = None
+        cdef uint64_t room[6]
+        cdef const steps_t *steps = &program.steps
+        cdef const char *first = result
+        cdef const char *end = result + bytes_of(n, steps.dst_bits)
+        cdef layout_t dense
+        if strided != NULL:
+            set_dense_layout(&dense, x, n, steps.src_bits)
+            if not fits(strided.start, steps.dst_bits):
+                return 0
+            join_all_axes(strided)
+            if steps.dst_bits < 8 or steps.is_random or not are_clear(&dense, strided):
+                return 0
+            span_of(strided, &first, &end)
+        if not are_apart(first, end - first, x, bytes_of(n, steps.src_bits)):
+            return 0
+        if self.route is not None:
+            operands = self.route.ready(scale, zero, scale_number, zero_number, first, end - first, room)
+            if operands is None:
+                return 0
+        if strided == NULL:
+            run_dense(program, <const uint8_t *>x, <uint8_t *>result, n, operands, n_threads)
+            return 1
+        if program.takes_reciprocals:
+            operands.compute_reciprocals(n)
+        with nogil:
+            run_layouts(steps, &dense, strided, n, &operands.view, n_threads)
+        return 1
+
+    def run(self, cnp.ndarray x not None, scale, zero_point, seed, offset, out, int n_threads) -> object:
+        """Return the result for a NumPy array, `out` or a new array.
+
+        None, with nothing done, where the general way has to be taken: an array is in the other byte order or not
+        aligned, where there are scales or packed codes not dense in C order (`out`, whose elements must follow each
+        other in the order of C then, may have steps), results overlap what is read, or the call needs checks that raise
+        errors.
+        """
+        return self.run_array(x, scale, zero_point, seed, offset, out, n_threads)
+
+    cdef object run_array(self, cnp.ndarray x, scale, zero_point, seed, offset, out, int n_threads):
+        cdef Program program = self.seeded_program(seed, offset)
+        cdef cnp.ndarray result
+        cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
+        cdef bint dense = cnp.PyArray_ISCARRAY_RO(x)
+        cdef bint any_strides = self.shape is None
+        cdef layout_t layout
+        cdef layout_t *strided = NULL
+        cdef const char *scale_memory = NULL
+        cdef const char *zero_memory = NULL
+        cdef int rank = self.rank
+        cdef cnp.npy_intp *lengths = self.lengths
+        cdef cnp.npy_intp row
+        if program is None or (out is None and self.needs_out):
+            return None
+        cdef const steps_t *steps = &program.steps
+        if self.shape is None:
+            rank, lengths = cnp.PyArray_NDIM(x), cnp.PyArray_DIMS(x)
+        elif steps.src_bits < 8:
+            row = n
+            n = cnp.PyArray_MultiplyList(lengths, rank)
+            if cnp.PyArray_NDIM(x) != 1 or row != bytes_of(n, steps.src_bits):
+                return None
+        if steps.dst_bits < 8:
+            any_strides = False
+            row = bytes_of(n, steps.dst_bits)
+            rank, lengths = 1, &row
+        if not (dense or any_strides and cnp.PyArray_ISBEHAVED_RO(x)):
+            return None
+        if self.route is not None:
+            if n != self.route.n:
+                return None
+            scale, zero_point = as_operand(scale), as_operand(zero_point)
+            if type(scale) is cnp.ndarray:
+                if not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>scale):
+                    return None
+                scale_memory = cnp.PyArray_BYTES(<cnp.ndarray>scale)
+            if type(zero_point) is cnp.ndarray:
+                if not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>zero_point):
+                    return None
+                zero_memory = cnp.PyArray_BYTES(<cnp.ndarray>zero_point)
+        if out is None:
+            Py_INCREF(self.dtype)  # the new array keeps it
+            if dense:
+                result = new_array(rank, lengths, self.dtype, 0)
+            else:
+                result = new_like(x, cnp.NPY_KEEPORDER, self.dtype, 0)
+        elif type(out) is cnp.ndarray and takes_result(out, rank, lengths, self.dtype):
+            result = out
+        else:
+            return None
+        if not (dense and cnp.PyArray_ISCARRAY(result)):
+            if any_strides:
+                return result if run_arrays_strided(program, x, result, n_threads) else None
+            set_strided_layout(
+                &layout, cnp.PyArray_DATA(result), rank, lengths, cnp.PyArray_STRIDES(result), steps.dst_bits)
+            strided = &layout
+        if self.carry_out(
+            program, cnp.PyArray_BYTES(x), n, scale_memory, zero_memory, scale, zero_point,
+            cnp.PyArray_BYTES(result), strided, n_threads,
+        ):
+            return result
+        return None
+
+    def run_addresses(
+        self, size_t x, Py_ssize_t n, seed, offset, size_t result, int n_threads, size_t scale=0, size_t zero_point=0,
+        scale_number=None, zero_number=None, tuple steps=None,
+    ) -> bool:
+        """Convert `n` values in dense memory, for the sizes of which the caller answers, by numbers where it is at 0.
+
+        `steps` are those along the axes of the result, in elements, or None where it is dense. False, with nothing
+        done, where `run` would return None.
+        """
+        cdef Program program = self.seeded_program(seed, offset)
+        cdef layout_t layout
+        cdef cnp.npy_intp strides[KEY_RANK]
+        cdef int axis
+        if program is None or (self.route is not None and n != self.route.n):
+            return False
+        if steps is not None:
+            if len(steps) != self.rank:
+                raise ValueError(f"`steps` must be {self.rank}; got {steps}")
+            for axis in range(self.rank):
+                strides[axis] = steps[axis] * (program.steps.dst_bits // 8)
+            set_strided_layout(&layout, <void *>result, self.rank, self.lengths, strides, program.steps.dst_bits)
+        return self.carry_out(
+            program, <const char *>x, n, <const char *>scale, <const char *>zero_point, scale_number, zero_number,
+            <char *>result, NULL if steps is None else &layout, n_threads,
+        ) == 1
+
+    def run_tensors(
+        self, size_t x, tuple shape not None, tuple x_steps not None, size_t result, tuple result_steps not None,
+        int n_threads,
+    ) -> bool:
+        """Do what `run_addresses` does without scales and seeds, for elements of any steps along the axes."""
+        return not self.seeded and run_tensors(self.program, x, result, shape, x_steps, result_steps, n_threads)
+
+
+cdef inline Py_ssize_t bytes_of(Py_ssize_t count, int bits) noexcept nogil:
+    return (count * bits + 7) // 8
+
+
+cdef inline bint are_apart(const char *a, Py_ssize_t a_size, const char *b, Py_ssize_t b_size) noexcept nogil:
+    return a >= b + b_size or b >= a + a_size
+
+
+cdef inline bint is_zero(const char *memory, Py_ssize_t size) noexcept nogil:
+    # Whether the first byte is 0, and each equals the next.
+    return size == 0 or memory[0] == 0 and memcmp(memory, memory + 1, size - 1) == 0
+
+
+cdef object convert_operand(tuple steps, const char **memory, Py_ssize_t count, uint64_t *room):
+    # Run programs over scales or zero points: one goes to `room`, which has two places, more to what is returned.
+    cdef Program program
+    cdef object held = None, target_holder = None
+    cdef char *target
+    cdef int turn = 0
+    for program in steps:
+        if count == 1:
+            target = <char *>&room[turn]
+            turn = 1 - turn
+        else:
+            target_holder = PyByteArray_FromStringAndSize(NULL, bytes_of(count, program.steps.dst_bits))
+            target = PyByteArray_AS_STRING(target_holder)
+        run_dense(program, <const uint8_t *>memory[0], <uint8_t *>target, count, None, 1)
+        memory[0] = target
+        held = target_holder
+    return held
+
+
+cdef object spread_operand(const char **memory, int item, Py_ssize_t count, Py_ssize_t repeat, Py_ssize_t tile):
+    # Repeat each of the scales or zero points, then all of them; what is returned holds them.
+    cdef Py_ssize_t size = count * repeat * item
+    cdef object held = PyByteArray_FromStringAndSize(NULL, size * tile + SPREAD_ROOM * item)
+    cdef char *target = PyByteArray_AS_STRING(held)
+    cdef Py_ssize_t i
+    repeat_in_use[item == 8](memory[0], target, count * repeat, 0, repeat)
+    for i in range(1, tile):
+        memcpy(target + i * size, target, size)
+    memory[0] = target
+    return held
+
+
+cdef inline object as_operand(operand):
+    # NumPy's scalars are 0-d arrays; those of 64 bits, which no operand has, are numbers.
+    if (
+        operand is not None and type(operand) is not cnp.ndarray and type(operand) is not float
+        and cnp.PyArray_CheckScalar(operand) and not cnp.PyArray_Check(operand)
+    ):
+        if isinstance(operand, float):
+            return float(operand)
+        if type(operand) is wide_integer:
+            return int(operand)
+        return cnp.PyArray_FROM_O(operand)
+    return operand
+
+
+cdef object wide_integer = <object>cnp.PyArray_DescrFromType(cnp.NPY_INT64).typeobj
+
+
+cdef inline bint takes_result(cnp.ndarray out, int rank, const cnp.npy_intp *lengths, cnp.dtype dtype):
+    cdef int axis
+    if not cnp.PyArray_ISBEHAVED(out) or cnp.PyArray_NDIM(out) != rank or cnp.PyArray_TYPE(out) != dtype.type_num:
+        return False
+    for axis in range(rank):
+        if cnp.PyArray_DIM(out, axis) != lengths[axis]:
+            return False
+    return True
+
+
+# ---- keys of calls: words that tell operands and options from all others
+
+# Words of an operand; that of a NumPy array is not negative. Where shapes count, that follows.
+cdef int64_t NO_OPERAND = -1
+cdef int64_t NUMBER = -2     # a Python float or int
+cdef int64_t DESCRIBED = -3  # by its dtype, or by a tuple of that and its shape
+
+cdef dict known_names = {}  # of names in keys, the one object that stands for all equal strings
+
+
+cdef object one_of_equal(option):
+    if type(option) is not str:
+        return option
+    if len(known_names) >= MOST_NAMES:  # the calls that have them are still found by interned strings
+        known_names.clear()
+    return known_names.setdefault(option, sys.intern(option))
+
+
+cdef inline Py_ssize_t describe_option(option, int64_t *words) except -2:
+    # How many words there are; -1 if none can tell. An object is told by its address: the table holds it.
+    if type(option) is str and not PyUnicode_CHECK_INTERNED(option):
+        return describe_name(known_names.get(option), words)
+    if type(option) is int or isinstance(option, tuple):
+        return describe_lengths(option, words)
+    words[0] = <int64_t><size_t><void *>option  # a multiple of four
+    return 1
+
+
+cdef Py_ssize_t describe_name(name, int64_t *words) noexcept:
+    words[0] = <int64_t><size_t><void *>name
+    return -1 if name is None else 1  # it is in no key
+
+
+cdef Py_ssize_t describe_lengths(option, int64_t *words) except -2:
+    cdef int overflow = 0
+    cdef int64_t number
+    cdef Py_ssize_t count = 1
+    if type(option) is int:
+        number = PyLong_AsLongLongAndOverflow(option, &overflow)
+        if overflow or not -LARGEST_INT <= number <= LARGEST_INT:
+            return -1
+        words[0] = number * 4 + 1
+        return 1
+    if len(<tuple>option) > KEY_RANK:
+        return -1
+    words[0] = len(<tuple>option) * 4 + 2
+    for length in <tuple>option:
+        if type(length) is not int or describe_lengths(length, words + count) < 0:
+            return -1
+        count += 1
+    return count
+
+
+cdef Py_ssize_t describe_operand(operand, bint by_shape, int64_t *words) except -2:
+    # How many words there are; -1 if a call with it is not remembered.
+    cdef cnp.ndarray array
+    cdef int axis, rank
+    cdef Py_ssize_t more
+    if operand is None:
+        words[0] = NO_OPERAND
+        return 1
+    if type(operand) is cnp.ndarray:
+        array = operand
+        words[0] = <int64_t>cnp.PyArray_TYPE(array) << 8
+        if not by_shape:
+            return 1
+        rank = cnp.PyArray_NDIM(array)
+        if rank > KEY_RANK:
+            return -1
+        words[0] |= rank
+        for axis in range(rank):
+            words[axis + 1] = cnp.PyArray_DIM(array, axis)
+        return rank + 1
+    if type(operand) is float or type(operand) is int:
+        words[0] = NUMBER
+        return 1
+    words[0] = DESCRIBED
+    if not by_shape:
+        words[1] = <int64_t><size_t><void *>operand
+        return 2
+    if type(operand) is not tuple or len(<tuple>operand) != 2:
+        return -1
+    words[1] = <int64_t><size_t><void *>(<tuple>operand)[0]
+    more = describe_option((<tuple>operand)[1], words + 2)
+    return more if more < 0 else more + 2
+
+
+cdef class KnownCall:
+    # What a call comes to, with its key, and with the objects whose addresses are in that.
+    cdef object call
+    cdef bytes key
+    cdef tuple held
+
+
+cdef inline uint64_t hash_of(const int64_t *words, Py_ssize_t count) noexcept nogil:
+    cdef uint64_t factor = <uint64_t>0x9E3779B97F4A7C15
+    cdef uint64_t mixed = count
+    cdef Py_ssize_t i
+    for i in range(count):
+        mixed += <uint64_t>words[i] * (factor * (2 * i + 1))
+    return (mixed ^ mixed >> 32) >> 4  # an int of two digits
+
+
+cdef class CallCache:
+    """The calls of some functions that came before, on NumPy arrays or on arrays described by dtype and shape.
+
+    Parameters
+    ----------
+    most : int
+        How many are kept; all are forgotten when there are more.
+    share : callable
+        Calls a function with arguments and a number of threads, given the number of elements and these.
+    by_shape : bool
+        Whether a call holds for arrays of one shape only.
+    """
+
+    cdef dict known
+    cdef readonly Py_ssize_t most
+    cdef public object share
+    cdef readonly bint by_shape
+
+    def __init__(self, Py_ssize_t most, share, *, bint by_shape):
+        self.known, self.most, self.share, self.by_shape = {}, most, share, by_shape
+
+    def __len__(self):
+        return len(self.known)
+
+    def clear(self) -> None:
+        """Forget all calls."""
+        self.known.clear()
+
+    cdef Py_ssize_t describe(self, x, scale, zero_point, tuple options, int64_t *words) except -2:
+        # What equals the words of calls that come to the same: their number; -1 where none can tell.
+        cdef Py_ssize_t count = describe_operand(x, self.by_shape, words)
+        cdef Py_ssize_t index, more
+        if count < 0:
+            return -1
+        more = describe_operand(as_operand(scale), self.by_shape, words + count)
+        if more < 0:
+            return -1
+        count += more
+        more = describe_operand(as_operand(zero_point), self.by_shape, words + count)
+        if more < 0:
+            return -1
+        count += more
+        for index in range(len(options)):
+            if count > KEY_WORDS - KEY_RANK - 1:
+                return -1
+            more = describe_option(<object>PyTuple_GET_ITEM(options, index), words + count)
+            if more < 0:
+                return -1
+            count += more
+        return count
+
+    def remember(self, x, scale, zero_point, tuple options not None, call not None) -> None:
+        """Keep what a call comes to, and what its key has the addresses of.
+
+        Options are None, int, bool, tuples of int, or objects that never change.
+        """
+        cdef int64_t words[KEY_WORDS]
+        cdef Py_ssize_t count
+        cdef KnownCall known = KnownCall.__new__(KnownCall)
+        options = tuple([one_of_equal(option) for option in options])
+        count = self.describe(x, scale, zero_point, options, words)
+        if count < 0:
+            return
+        described = [one for one in (x, scale, zero_point) if type(one) is tuple or not self.by_shape]
+        known.held = options, [one for one in described if not isinstance(one, cnp.ndarray)]
+        known.call, known.key = call, PyBytes_FromStringAndSize(<const char *>words, count * sizeof(int64_t))
+        if len(self.known) >= self.most:
+            self.known.clear()
+        self.known[hash_of(words, count)] = known
+
+    cdef object look_up(self, x, scale, zero_point, tuple options):
+        cdef int64_t words[KEY_WORDS]
+        cdef Py_ssize_t count = self.describe(x, scale, zero_point, options, words)
+        cdef Py_ssize_t size = count * sizeof(int64_t)
+        cdef KnownCall known
+        if count < 0:
+            return None
+        known = self.known.get(hash_of(words, count))
+        if known is None or len(known.key) != size or memcmp(PyBytes_AS_STRING(known.key), words, size) != 0:
+            return None
+        return known.call
+
+    def find(self, x, scale, zero_point, tuple options not None) -> object:
+        """Return what a call that came before comes to, of arrays as the keys describe them; None for other calls."""
+        return self.look_up(x, scale, zero_point, options)
+
+    def run(self, x, scale, zero_point, tuple options not None, seed, offset, out) -> object:
+        """Carry out a call that came before on NumPy arrays; None, with nothing done, where `HostCall.run` has it."""
+        cdef HostCall call = self.look_up(x, scale, zero_point, options)
+        if call is None:
+            return None
+        cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
+        if n < alone_below:
+            return call.run_array(x, scale, zero_point, seed, offset, out, 1)
+        return self.share(n, call.run, x, scale, zero_point, seed, offset, out)
