@@ -100,7 +100,7 @@ def scalar_loops(tier: str, folder: str, command: Sequence[str]) -> tuple[collec
 def is_known(name: str, count: int, known: dict[str, int]) -> bool:
     """Whether a function may have so many scalar loops; a fused loop as many as the functions it is made of."""
     name = name.split()[0]
-    if name.endswith(("_avx512", "_group")):  # written out
+    if name.endswith(("_avx512", "_group", "_vector")):  # written out
         return True
     parts = re.sub(r"_(uniform|elementwise|runs)$", "", name.removeprefix("fused_")).split("__")
     return count <= sum(known.get(part, 0) for part in {name, *parts})

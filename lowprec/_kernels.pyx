@@ -17,9 +17,9 @@ from libc.string cimport memcmp, memcpy, memset
 cimport numpy as cnp
 
 from lowprec._native.loop_types cimport (
-    RUN_SHIFT, SCALE_ELEMENTWISE, SCALE_MODES, SCALE_RUNS, SCALE_UNIFORM, TILE, beyond_blocks_t, compare_t,
-    decode_blocks_t, encode_blocks_t, loop_t, params_t, random_loop_t, range_t, reciprocals_t, remaining_t, repeat_t,
-    scale_loop_t, scales_t, seen_t, stream_t,
+    RUN_SHIFT, SCALE_COLUMNS, SCALE_ELEMENTWISE, SCALE_MODES, SCALE_RUNS, SCALE_UNIFORM, TILE, beyond_blocks_t,
+    compare_t, decode_blocks_t, encode_blocks_t, loop_t, params_t, random_loop_t, range_t, reciprocals_t, remaining_t,
+    repeat_t, scale_loop_t, scales_t, seen_t, stream_t,
 )
 
 cdef extern from "float_mode.h" nogil:
@@ -81,6 +81,7 @@ cdef enum:
     MAX_STEPS = 10        # loops of a program
     MAX_RANK = 64
     MAX_BLOCKS = 16       # types of blocks
+    GROUP = 64            # elements that a loop by columns takes together, or a divisor
 
 cdef struct block_loops_t:
     Py_ssize_t nbytes
@@ -141,7 +142,7 @@ def use_isa(str name) -> None:
     for index, loop in enumerate(sorted(tier.SCALE_LOOPS)):
         loop_index[loop] = MAX_LOOPS + index
         for mode in range(SCALE_MODES):
-            scale_loops[mode][index] = <scale_loop_t><size_t>tier.SCALE_LOOPS[loop][mode]
+            scale_loops[mode][index] = <scale_loop_t><size_t>(*tier.SCALE_LOOPS[loop], 0)[mode]
     for index, loop in enumerate(sorted(tier.RANDOM_LOOPS)):
         loop_index[loop] = MAX_LOOPS + MAX_SCALE_LOOPS + index
         random_loops[index] = <random_loop_t><size_t>tier.RANDOM_LOOPS[loop]
@@ -151,7 +152,7 @@ def use_isa(str name) -> None:
     for index, loop in enumerate(sorted(tier.FUSED_SCALE_LOOPS)):
         fused_index[loop] = index
         for mode in range(SCALE_MODES):
-            fused_scale_loops[mode][index] = <scale_loop_t><size_t>tier.FUSED_SCALE_LOOPS[loop][mode]
+            fused_scale_loops[mode][index] = <scale_loop_t><size_t>(*tier.FUSED_SCALE_LOOPS[loop], 0)[mode]
     multiplying = tier.BY_RECIPROCAL
     repeat_in_use[0], repeat_in_use[1] = <repeat_t><size_t>tier.REPEATS[0], <repeat_t><size_t>tier.REPEATS[1]
     compare_in_use = <compare_t><size_t>tier.COMPARE

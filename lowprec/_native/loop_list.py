@@ -7,7 +7,8 @@ loop the names of its chain, joined by `__`, after `fused_`.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 U8, U16, U32, U64 = "uint8_t", "uint16_t", "uint32_t", "uint64_t"
 WIDTHS = {8: U8, 16: U16, 32: U32, 64: U64}
@@ -75,10 +76,7 @@ MOVING = [
 """Loops that move codes."""
 
 ADDRESS_OF = {
-    **{
-        name: f"{name}_avx512"
-        for name in ("encode8", "encode8_from16", "encode8_from64", "pack4", "unpack4", "truncate32_to8")
-    },
+    **{name: f"{name}_avx512" for name in ("encode8_from64", "pack4", "unpack4", "truncate32_to8")},
     **{f"truncate32_to{width}": f"truncate[{WIDTHS[width]}]" for width in (16, 32)},
     **{f"truncate64_to{width}": f"truncate64[{word}]" for width, word in WIDTHS.items()},
 }
@@ -300,6 +298,90 @@ def grouped(arithmetic: str, load: str, mode: str, n: str) -> str:
     return f"{arithmetic}_group({mode}, {loaded}, &factors, at, {n})" if arithmetic else loaded
 
 
+_BETWEEN_8_AND_16 = {
+    ("decode_upper16",): ("upper16", "", "values"),
+    ("decode_half16",): ("half16", "", "values"),
+    ("decode8_to16",): ("float8_words", "", "words"),
+    ("decode_ieee8_to16",): ("ieee8_words", "", "words"),
+    ("unpack4", "decode8_to16"): ("packed_float_words", "", "words"),
+    ("encode8_from16",): ("halves", "", "float8_of_halves"),
+    ("encode8_from16", "pack4"): ("halves", "", "packed_float8_of_halves"),
+}
+_VECTOR_SINGLE = ("decode8", "decode_ieee8", "encode8", "encode_upper16", "encode_half16")
+
+
+def vector_parts(chain: tuple[str, ...]) -> tuple[str, str, str] | None:
+    """Return what reads, what computes with scales, and what writes the elements of a chain in vectors; or None."""
+    if chain in _BETWEEN_8_AND_16:
+        return _BETWEEN_8_AND_16[chain]
+    found = parts(chain)
+    if found is None:
+        return None
+    load, arithmetic, _, store = found
+    return (load, "", f"{store}_quotients") if "divide_encode8" in chain else (load, arithmetic, store)
+
+
+VECTORS = {
+    chain: vector_parts(chain)
+    for chain in (*((name,) for name in _VECTOR_SINGLE), *_BETWEEN_8_AND_16, *FUSED, *FUSED_SCALED)
+    if vector_parts(chain)
+}
+"""Chains that have a loop of vectors, in every tier that has vectors; the loop that gcc vectorises in the others."""
+
+
+def of_writer(store: str) -> str:
+    """Return whose constants a store takes."""
+    if ("quotients" in store and "float8" not in store) or "rounded" in store:
+        return "integer8"
+    return "float8" if "float8" in store else store
+
+
+def type_of(name: str) -> str:
+    """Return the type of the group that a function reads or writes."""
+    return "lp_halves_group" if "halves" in name else "lp_word_group" if "words" in name else "lp_float_group"
+
+
+def function_of(chain: tuple[str, ...], mode: str = "") -> str:
+    """Return the name of the function in the table for a chain of loops that have no other address."""
+    single = len(chain) == 1 and chain[0] not in SCALED
+    return (chain[0] if single else name_of(chain)) + (f"_{mode}" if mode else "") + "_vector" * (chain in VECTORS)
+
+
+BY_COLUMNS = [
+    chain
+    for chain, ends in VECTORS.items()
+    if chain in FUSED_SCALED
+    and {"unpack4", "pack4"}.isdisjoint(chain)
+    and ("quotients" in ends[2] or "multiply" in ends)
+]
+"""Chains with scales whose loops of vectors also go down a few rows at a time, where rows have the same scales."""
+
+BAND = 6
+"""So many rows: the scales of a group of columns are read, and prepared, once for all of them."""
+
+READERS, OPERATIONS, WRITES = (sorted({ends[part] for ends in VECTORS.values()} - {""}) for part in range(3))
+SCALED_WRITES = [name for name in WRITES if "quotients" in name or "rounded" in name]
+WRITERS = sorted({of_writer(name) for name in WRITES} - {"integer8"})
+"""The functions that the loops of vectors are composed of; those that write by scales; whose constants they take."""
+
+
+class Case(NamedTuple):
+    """One of the texts that a loop chooses from: when, or "" where there is one; the values of all conditions in it."""
+
+    when: str
+    values: tuple[bool, ...]
+
+
+def cases_of(conditions: list[tuple[str, bool]]) -> list[Case]:
+    """Return the texts for conditions, of which those that are asked for are True in some; the others are False."""
+    cases = []
+    for values in product(*((True, False) if asked else (False,) for _, asked in conditions)):
+        needed = " and ".join(name for (name, _), value in zip(conditions, values, strict=True) if value)
+        when = f"{'elif' if cases else 'if'} {needed}" if needed else "else" if cases else ""
+        cases.append(Case(when, values))
+    return cases
+
+
 AVX512_SINGLE = [(name,) for name in ("decode8", "decode_ieee8", "encode_upper16", "encode_half16")]
 AVX512_FUSED = [chain for chain in FUSED if parts(chain)]
 AVX512_SCALED = [chain for chain in FUSED_SCALED if parts(chain)]
@@ -321,7 +403,10 @@ def name_of(chain: tuple[str, ...]) -> str:
 
 def addresses_of_modes(chain: tuple[str, ...]) -> str:
     """Return the addresses of a fused loop with scales, in the order of MODES."""
-    return ", ".join(f"<size_t>&{name_of(chain)}_{mode}" for mode in MODES)
+    listed = [f"<size_t>&{function_of(chain, mode)}" for mode in MODES]
+    if chain in BY_COLUMNS:
+        listed.append(f"<size_t>&{function_of(chain, 'columns')} if HAS_VECTORS else 0")
+    return ", ".join(listed)
 
 
 def packs(chain: tuple[str, ...]) -> tuple[bool, bool]:

@@ -11,6 +11,7 @@ enum {
     LP_SCALE_UNIFORM,     /* one for all */
     LP_SCALE_ELEMENTWISE, /* one for each */
     LP_SCALE_RUNS,        /* one for every 1 << run_shift, and fewer at the start */
+    LP_SCALE_COLUMNS,     /* one for each of `columns`, then the same ones again: whole rows */
     LP_SCALE_MODES
 };
 

@@ -86,6 +86,7 @@ cdef extern from "loop_types.h" nogil:
         SCALE_UNIFORM "LP_SCALE_UNIFORM"
         SCALE_ELEMENTWISE "LP_SCALE_ELEMENTWISE"
         SCALE_RUNS "LP_SCALE_RUNS"
+        SCALE_COLUMNS "LP_SCALE_COLUMNS"
         SCALE_MODES "LP_SCALE_MODES"
 
 
@@ -103,6 +104,7 @@ cdef struct scales_t:
     const float *reciprocal  # one for each scale, where `reciprocals` found all of them in reach; or NULL
     Py_ssize_t offset        # SCALE_RUNS: from the start of the first run to the first element
     int run_shift            # SCALE_RUNS: a run has 1 << run_shift elements
+    Py_ssize_t columns       # SCALE_COLUMNS: the elements of a row, a multiple of 64
     int mode
 
 

@@ -64,6 +64,24 @@ cdef void run_loops(
         source = result
 
 
+cdef Py_ssize_t rows_of_columns(const operands_t *o, const place_t *at, Py_ssize_t n, scales_t *scales) noexcept nogil:
+    # How many whole rows of n elements from a place on have the same scales, one for each column; the scales of them.
+    cdef Py_ssize_t rows, block
+    if o.inner == 1 and o.block == 1 and o.outer_step == 0 and at.position == 0:
+        scales[0] = scales_at(o, 0)
+        scales.columns = o.length
+        rows = n // o.length
+    elif o.width > 1 and at.inner == 0:
+        block = at.position // o.block
+        scales[0] = scales_at(o, (at.outer * o.outer_step + block) * o.width)
+        scales.columns = o.inner
+        rows = min(n // o.inner, min(block * o.block + o.block, o.length) - at.position)
+    else:
+        return 0
+    scales.mode = SCALE_COLUMNS
+    return rows if scales.columns % GROUP == 0 else 0
+
+
 cdef void run_scaled(
     const steps_t *steps, const uint8_t *src, uint8_t *dst, Py_ssize_t first, Py_ssize_t n, remaining_t remaining,
     const operands_t *operands,
@@ -73,15 +91,32 @@ cdef void run_scaled(
     cdef tiles_t *tiles = thread_tiles()
     cdef bint packed = steps.src_bits < 8 or steps.dst_bits < 8
     cdef bint in_reach = True
+    cdef bint by_columns = fused_scale_loops[SCALE_COLUMNS][steps.fused] != NULL
     cdef bint chained
     cdef const uint8_t *source
     cdef uint8_t *target
     cdef place_t at = place_of(operands, first)
     cdef scales_t scales
     cdef remaining_t after
-    cdef Py_ssize_t start, count
+    cdef Py_ssize_t start, count, rows
     start = 0
     while start < n:
+        rows = 0
+        if by_columns:
+            rows = rows_of_columns(operands, &at, n - start, &scales)
+            if rows > 1 and steps.multiplies and scales.reciprocal == NULL:
+                rows = 0
+        if rows > 1:
+            count = rows * scales.columns
+            after.src = n - start - count + remaining.src
+            after.dst = n - start - count + remaining.dst
+            fused_scale_loops[SCALE_COLUMNS][steps.fused](
+                src + start * steps.src_bits // 8, dst + start * steps.dst_bits // 8, count, after, &scales,
+                &steps.params,
+            )
+            advance(operands, &at, count)
+            start += count
+            continue
         scales = segment_of(operands, &at, n - start, True, &count)
         if packed and count < n - start:
             count -= count % 2  # a segment begins with a byte

@@ -194,7 +194,7 @@ def sources(root: Path) -> dict[str, list[Path]]:
     written = {path.with_suffix("") for path in native.glob("*.pxi.in")}
     cython = [path for path in sorted(native.iterdir()) if is_cython(path) and path not in written]
     return {
-        "lowprec/_native/*.h": sorted(native.glob("*.h")),
+        "lowprec/_native/*.h": sorted(native.rglob("*.h")),
         "lowprec/_native/*.pxi": cython,
         "lowprec/*.pyx": sorted((root / "lowprec").glob("*.pyx")),
     }

@@ -59,6 +59,8 @@ TESTS = {
     "*/avx512_stats.h": _ERRORS,
     "*/avx512_rounding.h": [*_ROUNDINGS, "tests/cast/test_rounding_against_peers.py"],
     "*/avx2_rounding.h": _ROUNDINGS,
+    "*/vector_kernels/quantize.h": _QUOTIENTS,
+    "*/instruction_sets/*": [*_CASTS, *_QUOTIENTS],
     "*/philox.h": ["tests/reference/test_philox.py", *_ROUNDINGS, *_BLOCKS],
     "*rounding*": _ROUNDINGS,
     "*/integer_elements.h": [*_CASTS, "tests/spec/test_convertible_formats.py"],

@@ -64,7 +64,7 @@ def loops_of_table() -> dict[str, tuple[bool, list[str]]]:
     listed: dict[str, Any] = runpy.run_path(str(NATIVE / "loop_list.py"))["names_of_loops"]()
     found: dict[str, tuple[bool, list[str]]] = {}
     for name in [*listed["elements"], *listed["written_out"], *listed["moving"]]:
-        function, _, word = listed["address_of"].get(name, name).partition("[")
+        function, _, word = listed["address_of"].get(name, listed["function_of"]((name,))).partition("[")
         specialization = f"__pyx_fuse_{list(listed['WIDTHS'].values()).index(word[:-1])}" if word else ""
         found[name] = False, [specialization + PREFIX + function]
     for name in listed["scaled"]:
@@ -72,9 +72,9 @@ def loops_of_table() -> dict[str, tuple[bool, list[str]]]:
     for name in (*listed["rounded"], *listed["random"]):
         found[name] = name in listed["random"], [PREFIX + name]
     for chain in (*listed["fused"], *listed["fused_rounded"]):
-        found["fused:" + ".".join(chain)] = False, [PREFIX + listed["name_of"](chain)]
+        found["fused:" + ".".join(chain)] = False, [PREFIX + listed["function_of"](chain)]
     for chain in listed["fused_scaled"]:
-        functions = [f"{PREFIX}{listed['name_of'](chain)}_{mode}" for mode in listed["modes"]]
+        functions = [f"{PREFIX}{listed['function_of'](chain, mode)}" for mode in listed["modes"]]
         found["fused:" + ".".join(chain)] = False, functions
     return found
 

@@ -1,0 +1,113 @@
+"""The loops of vectors against those of the base tier: single casts, and the scales of columns."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.custom_formats import CUSTOM_FORMATS
+
+import lowprec as lp
+from lowprec import _kernels
+from lowprec.spec.formats import FORMATS, Format
+
+NARROW = [fmt for fmt in (*FORMATS.values(), *CUSTOM_FORMATS) if fmt.is_float and fmt.bits <= 8]
+WIDE = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
+LENGTHS = [*range(130), 255, 256, 257, 319, 320, 1023, 1024, 1025, 1100]
+
+
+def in_every_tier(convert: Any, *arguments: Any, **options: Any) -> list[np.ndarray]:
+    """Return the codes that a conversion has in the base tier, then in each."""
+    found = []
+    for isa in ("base", *_kernels.available_isas()):
+        _kernels.use_isa(isa)
+        result = convert(*arguments, **options)
+        found.append(result.view(f"u{result.itemsize}"))
+    return found
+
+
+def same(found: list[np.ndarray], what: str) -> None:
+    for result in found[1:]:
+        np.testing.assert_array_equal(result, found[0], what)
+
+
+@pytest.fixture(autouse=True)
+def best_tier_afterwards() -> Any:
+    yield
+    _kernels.use_isa(_kernels.available_isas()[-1])
+
+
+@pytest.mark.parametrize("fmt", NARROW, ids=lambda fmt: fmt.name)
+def test_every_code_and_every_length_of_narrow_floats(fmt: Format) -> None:
+    rng = np.random.default_rng(fmt.bits)
+    codes = np.concatenate([np.arange(256), rng.permutation(256), rng.permutation(1200) % 256]).astype(np.uint8)
+    codes &= fmt.code_mask
+    for name, dtype in WIDE.items():
+        same(in_every_tier(lp.decode, codes, fmt, to=name), name)
+        with np.errstate(all="ignore"):
+            every = np.arange(1 << 16, dtype=np.uint16)
+            wide = every.view(dtype) if np.dtype(dtype).itemsize == 2 else near_codes(fmt)
+        same(in_every_tier(lp.encode, wide, fmt), name)
+        for n in LENGTHS:
+            same(in_every_tier(lp.decode, codes[n % 7 : n % 7 + n], fmt, to=name), f"{name}, {n} codes")
+            same(in_every_tier(lp.encode, wide[n % 5 : n % 5 + n], fmt), f"{name}, {n} values")
+
+
+def near_codes(fmt: Format) -> np.ndarray:
+    """Return float32 values at the codes and at the ties of a format, those next to them, and what is far."""
+    values = np.array([fmt.magnitude(code) for code in range(fmt.max_code + 3)])
+    ties = np.concatenate([values, (values[1:] + values[:-1]) / 2]).astype(np.float32)
+    far = np.array([0, np.inf, np.nan, 1e-45, 1e38, 1e-38, 2.0**30, 2.0**31], np.float32)
+    near = np.concatenate([ties, np.nextafter(ties, np.float32(np.inf)), np.nextafter(ties, np.float32(-1)), far])
+    return np.concatenate([near, -near])
+
+
+@pytest.mark.parametrize("pair", list(itertools.permutations(WIDE, 2)), ids=" to ".join)
+def test_between_wide_floats(pair: tuple[str, str]) -> None:
+    source = WIDE[pair[0]]
+    every = np.arange(1 << 16, dtype=np.uint16)
+    if source is np.float32:
+        upper = every.astype(np.uint32) << 16
+        lower = (0, 1, 0xFFF, 0x1000, 0x1001, 0x7FFF, 0x8000, 0x8001, 0xF000, 0xFFFF)
+        x = np.concatenate([upper | low for low in lower]).view(source)
+    else:
+        x = every.view(source)
+    same(in_every_tier(lp.cast, x, pair[1]), "every code")
+    for n in LENGTHS:
+        same(in_every_tier(lp.cast, x[n * 7 :][:n], pair[1]), f"{n} elements")
+
+
+SHAPES = [(17, 64), (5, 4096), (33, 320), (7, 65), (50, 128), (2, 192), (1, 256)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("wide", WIDE)
+def test_scales_of_columns(wide: str, shape: tuple[int, int]) -> None:
+    """Whole rows with the same scales, and rows of blocks; scales out of reach, which no reciprocal has, among them."""
+    rows, columns = shape
+    rng = np.random.default_rng(columns)
+    with np.errstate(over="ignore"):
+        x = (rng.standard_normal(shape) * 10).astype(WIDE[wide])
+        x[0, :5] = np.array([np.nan, np.inf, -np.inf, -0.0, 1e30], np.float32).astype(WIDE[wide])
+    usual = rng.uniform(0.1, 0.2, columns).astype(np.float32)
+    odd = np.where(np.arange(columns) % 7 == 3, np.float32(1e-39), usual)
+    special = np.where(np.arange(columns) % 5 == 1, np.float32(np.nan), usual)
+    blocks = np.arange(1, (rows + 15) // 16 + 1, dtype=np.float32)[:, None]
+    zeros = rng.integers(-5, 6, columns).astype(np.int8)
+    for row in (usual, odd, special):
+        for scale, where in ((row, {"axis": 1}), (row * blocks, {"axis": 0, "block_size": 16})):
+            for target in ("int8", "uint8", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz"):
+                found = in_every_tier(lp.quantize_linear, x, scale, output_dtype=target, precision="float32", **where)
+                same(found, target)
+                codes = found[0].view(FORMATS[target].dtype)
+                for to in WIDE:
+                    same(in_every_tier(lp.dequantize_linear, codes, scale, output_dtype=to, **where), f"{target}, {to}")
+            zero = np.broadcast_to(zeros, scale.shape).copy()
+            found = in_every_tier(lp.quantize_linear, x, scale, zero, precision="float32", **where)
+            same(found, "zero points")
+            for to in WIDE:
+                options = {"output_dtype": to, **where}
+                same(in_every_tier(lp.dequantize_linear, found[0].view(np.int8), scale, zero, **options), to)
