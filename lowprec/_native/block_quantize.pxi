@@ -187,7 +187,7 @@ cdef void quantize_row(
     cdef Py_ssize_t step = max(<Py_ssize_t>1, TILE // block // steps.group * steps.group)
     cdef Py_ssize_t done = 0
     cdef Py_ssize_t start, n, here, part, whole
-    cdef const float *x
+    cdef const float *x = NULL
     cdef bint clears
     while done < count:
         here = first + done

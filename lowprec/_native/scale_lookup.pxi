@@ -111,6 +111,7 @@ cdef inline scales_t scales_at(const operands_t *o, Py_ssize_t index) noexcept n
     scales.reciprocal = <const float *>NULL if o.reciprocal == NULL else o.reciprocal + index
     scales.offset = 0
     scales.run_shift = -1
+    scales.columns = 0
     scales.mode = SCALE_UNIFORM
     return scales
 
