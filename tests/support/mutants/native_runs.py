@@ -71,8 +71,11 @@ TESTS = {
     "*/scaled_stats.pxi": _ERRORS,
     "*/range*": ["tests/quantize/test_scales.py", "tests/quantize/test_dynamic_quantize.py"],
     "*/call_cache.pxi": [
-        "tests/native/test_entry_points.py", "tests/libraries/test_small_calls.py", *_CALLS,
-        "tests/quantize/test_known_scales.py", *_QUOTIENTS,
+        "tests/native/test_entry_points.py",
+        "tests/libraries/test_small_calls.py",
+        *_CALLS,
+        "tests/quantize/test_known_scales.py",
+        *_QUOTIENTS,
     ],
     "*/array_calls.pxi": ["tests/quantize/test_known_scales.py"],
     "*/scale_formulas.pxi": ["tests/quantize/test_scales.py", "tests/quantize/test_nvfp4.py"],
