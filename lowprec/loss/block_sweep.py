@@ -12,10 +12,10 @@ from ..arrays.libraries import format_of, namespace
 from ..ops.blocks import mx_dequantize, mx_quantize
 from ..ops.cast import cast
 from ..ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
-from ..plans.block_plan import NVFP4_RULES
+from ..plans.block_plan import NVFP4_RULES, element_format
 from ..spec.arguments import shown
 from ..spec.block_formats import BLOCK_FORMATS, NVFP4, element_of
-from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, FLOAT64
+from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, FLOAT64, Format
 from ..spec.notebook_html import html_block, html_table
 from ..spec.option_names import BlockRuleName, RoundingName
 from ..spec.scale_rules import SCALE_RULES
@@ -151,7 +151,7 @@ def block_loss(
     x = _numpy(x)
     if not x.size:
         raise ValueError("`x` must have at least one element; got none")
-    is_nvfp4 = isinstance(fmt, str) and fmt == NVFP4
+    is_nvfp4 = _is_nvfp4(fmt)
     size = (16 if is_nvfp4 else 32) if block_size is None else block_size
     options: dict[str, Any] = {"axis": axis, "block_size": size}
     given: dict[str, Any] = {**options, "rounding": rounding, "seed": seed, "specials": "ignore"}
@@ -161,7 +161,7 @@ def block_loss(
         elements, scales, factor = nvfp4_quantize(x, **given)
         back = nvfp4_dequantize(elements, scales, factor, **options)
     else:
-        element = element_of(fmt, "fmt")
+        element = _element(fmt, "fmt")
         scale, shared, scale_rule = FLOAT8_E8M0FNU, 0, SCALE_RULES[0] if scale_rule is None else scale_rule
         given["scale_rule"] = scale_rule
         elements, scales = mx_quantize(x, element, **given)
@@ -232,6 +232,9 @@ def block_sweep(
         if rule not in known:
             names = ", ".join(name for name in known if name)
             raise ValueError(f"`scale_rules` must be None or of {names}; got {shown(rule)}")
+    for fmt in formats:
+        if not _is_nvfp4(fmt):
+            _element(fmt, "formats")
     return BlockLosses(
         block_loss(x, fmt, axis=axis, block_size=size, scale_rule=rule, rounding=rounding, seed=seed)
         for fmt in formats
@@ -246,7 +249,18 @@ def _numpy(x: Any) -> Array:
     return on_host(x, format_of(x.dtype))
 
 
+def _is_nvfp4(fmt: object) -> bool:
+    return isinstance(fmt, str) and fmt == NVFP4
+
+
+def _element(fmt: object, parameter: str) -> Format:
+    """Return the format of the elements of MX blocks, or raise ValueError."""
+    element = element_of(fmt, parameter)
+    element_format(element, parameter)
+    return element
+
+
 def _rules_of(fmt: object, scale_rules: Sequence[BlockRuleName | None]) -> list[BlockRuleName | None]:
     """Return the rules that are a format's own, in order and each once; its default where there is none."""
-    own: tuple[str | None, ...] = (None, *NVFP4_RULES) if isinstance(fmt, str) and fmt == NVFP4 else SCALE_RULES
+    own: tuple[str | None, ...] = (None, *NVFP4_RULES) if _is_nvfp4(fmt) else SCALE_RULES
     return [rule for rule in dict.fromkeys(scale_rules) if rule in own] or [None]

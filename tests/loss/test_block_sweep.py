@@ -94,7 +94,7 @@ def test_stochastic_rounding_is_seeded() -> None:
         ((np.zeros(0, np.float32),), {}, "`x` must have at least one element"),
         ((np.zeros(3, np.int32),), {}, "`x` must be one of float32"),
         ((X, "mxfp5"), {}, "mxfp5"),
-        ((X, "float8_e8m0fnu"), {}, "`to`"),
+        ((X, "float8_e8m0fnu"), {}, "`fmt`"),
         ((X,), {"scale_rule": "torchao"}, "`scale_rule`"),
         ((X, "nvfp4"), {"scale_rule": "floor"}, "`scale_rule`"),
         ((X,), {"block_size": 0}, "`block_size`"),
