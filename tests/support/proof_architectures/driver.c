@@ -10,14 +10,14 @@
 #define TIER(NAME) __pyx_f_7lowprec_7_native_9tier_base_##NAME
 #define SPECIALIZED(I, NAME) __pyx_fuse_##I##__pyx_f_7lowprec_7_native_9tier_base_##NAME
 #define CAPACITY (65536 + 3)
-enum { STEPS = 10, SCALES = CAPACITY + 64, SEED = 20 };
+enum { STEPS = 10, SCALES = CAPACITY + 64, SEED = 20, COLUMNS = 192 };
 typedef struct __pyx_t_7lowprec_7_native_10loop_types_remaining_t remaining_t;
 typedef struct __pyx_t_7lowprec_7_native_10loop_types_scales_t scales_t;
 typedef struct __pyx_t_7lowprec_7_native_10loop_types_stream_t stream_t;
 typedef void (*loop_t)(const void *, void *, Py_ssize_t, remaining_t, const params_t *);
 typedef void (*random_loop_t)(const void *, void *, Py_ssize_t, remaining_t, const stream_t *, const params_t *);
 typedef void (*scale_loop_t)(const void *, void *, Py_ssize_t, remaining_t, const scales_t *, const params_t *);
-typedef struct { const char *name; int is_random; void *loop[3]; } entry_t; /* one loop, or one for each scale mode */
+typedef struct { const char *name; int is_random; void *loop[4]; } entry_t; /* one loop, or one for each scale mode */
 static const entry_t TABLE[] = {
 #include "table.inc"
 };
@@ -26,6 +26,7 @@ static Py_ssize_t count;
 static uint64_t source[CAPACITY], output[CAPACITY], fused_output[CAPACITY], tiles[2][CAPACITY];
 static uint64_t wide_scale[SCALES];
 static uint32_t scale[SCALES], zero[SCALES], runs[SCALES], run_zero[SCALES], spread[SCALES], spread_zero[SCALES];
+static uint32_t repeated[SCALES], repeated_zero[SCALES];
 static float reciprocal[SCALES];
 static const remaining_t NONE;
 
@@ -66,7 +67,8 @@ static void make_source(int bits) {
     }
 }
 
-/* Scales in reach; integers of 4 bits or floats as zero points. A run has 32 elements, the first one 16. */
+/* Scales in reach; integers of 4 bits or floats as zero points. A run has 32 elements, the first one 16; columns have a
+   scale each, the same in every row. */
 static void make_scales(int integers) {
     for (Py_ssize_t i = 0; i < SCALES; i++) {
         const uint64_t r = next();
@@ -76,7 +78,10 @@ static void make_scales(int integers) {
         wide_scale[i] = lp_double_bits(one);
         zero[i] = run_zero[i] = integers ? (uint32_t)point : lp_bits((float)point);
     }
-    for (Py_ssize_t i = 0; i < count; i++) spread[i] = runs[(i + 16) >> 5], spread_zero[i] = run_zero[(i + 16) >> 5];
+    for (Py_ssize_t i = 0; i < count; i++) {
+        spread[i] = runs[(i + 16) >> 5], spread_zero[i] = run_zero[(i + 16) >> 5];
+        repeated[i] = scale[i % COLUMNS], repeated_zero[i] = zero[i % COLUMNS];
+    }
 }
 
 static uint64_t hash_of(const void *memory, Py_ssize_t n, int bits) { /* FNV-1a over numbers */
@@ -126,31 +131,36 @@ static int read_program(program_t *p) {
     return 1;
 }
 
-static void run(const entry_t *entry, int mode, const scales_t *scales, const void *s, void *d, const params_t *p) {
+static void run(
+    const entry_t *entry, int mode, const scales_t *scales, const void *s, void *d, Py_ssize_t n, const params_t *p
+) {
     static const stream_t stream = {SEED, 5};
-    if (entry->loop[1]) ((scale_loop_t)entry->loop[mode])(s, d, count, NONE, scales, p);
-    else if (entry->is_random) ((random_loop_t)entry->loop[0])(s, d, count, NONE, &stream, p);
-    else ((loop_t)entry->loop[0])(s, d, count, NONE, p);
+    if (entry->loop[1]) ((scale_loop_t)entry->loop[mode])(s, d, n, NONE, scales, p);
+    else if (entry->is_random) ((random_loop_t)entry->loop[0])(s, d, n, NONE, &stream, p);
+    else ((loop_t)entry->loop[0])(s, d, n, NONE, p);
 }
 
 static int convert(const program_t *p, int mode, int points) { /* whether the fused loop has the same result */
     static const uint32_t no_zero[SCALES];
-    const uint32_t *elements = mode == 2 ? spread : scale, *its_zeros = mode == 2 ? spread_zero : zero;
+    const uint32_t *elements = mode == 3 ? repeated : mode == 2 ? spread : scale;
+    const uint32_t *its_zeros = mode == 3 ? repeated_zero : mode == 2 ? spread_zero : zero;
+    const Py_ssize_t n = mode == 3 ? count / COLUMNS * COLUMNS : count; /* whole rows */
     scales_t chain = {0}, own = {0};
     chain.scale = p->wide ? (void *)wide_scale : (void *)elements, chain.zero = points ? its_zeros : no_zero;
     chain.mode = mode ? 1 : 0;
     own.scale = mode == 2 ? runs : scale, own.zero = points ? (mode == 2 ? run_zero : zero) : NULL;
     own.reciprocal = reciprocal, own.offset = 16, own.run_shift = 5, own.mode = mode;
+    own.columns = COLUMNS;
     const void *from = source;
     for (int i = 0; i < p->steps; i++) {
         void *to = i == p->steps - 1 ? output : tiles[i % 2];
-        run(p->step[i], mode ? 1 : 0, &chain, from, to, &p->params);
+        run(p->step[i], mode ? 1 : 0, &chain, from, to, count, &p->params);
         from = to;
     }
     if (p->fused == NULL) return 1;
     if (p->scaled) TIER(reciprocals)((const float *)own.scale, mode == 0 ? 1 : SCALES, reciprocal);
-    run(p->fused, mode, &own, source, fused_output, &p->params);
-    return memcmp(output, fused_output, (size_t)(count * p->output_bits + 7) / 8) == 0;
+    run(p->fused, mode, &own, source, fused_output, n, &p->params);
+    return memcmp(output, fused_output, (size_t)(n * p->output_bits + 7) / 8) == 0;
 }
 
 /* A line for each program: a hash for each scale mode, without zero points and with them. */
@@ -160,7 +170,8 @@ static int run_programs(void) {
     while (read_program(&p)) {
         make_source(p.source_bits);
         if (p.scaled) make_scales(p.integers && !strstr(p.name, "dequantize"));
-        for (int mode = 0; mode < (p.scaled ? 3 : 1); mode++)
+        const int modes = !p.scaled ? 1 : p.fused && p.fused->loop[3] ? 4 : 3;
+        for (int mode = 0; mode < modes; mode++)
             for (int points = 0; points < (p.scaled ? 2 : 1); points++) {
                 const int same = convert(&p, mode, points);
                 printf("%016" PRIx64 " %s", hash_of_output(output, p.output_bits), same ? "" : "fused differs ");

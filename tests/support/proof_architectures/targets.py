@@ -74,7 +74,8 @@ def loops_of_table() -> dict[str, tuple[bool, list[str]]]:
     for chain in (*listed["fused"], *listed["fused_rounded"]):
         found["fused:" + ".".join(chain)] = False, [PREFIX + listed["function_of"](chain)]
     for chain in listed["fused_scaled"]:
-        functions = [f"{PREFIX}{listed['function_of'](chain, mode)}" for mode in listed["modes"]]
+        modes = [*listed["modes"], *(["columns"] if chain in listed["by_columns"] else [])]
+        functions = [f"{PREFIX}{listed['function_of'](chain, mode)}" for mode in modes]
         found["fused:" + ".".join(chain)] = False, functions
     return found
 
