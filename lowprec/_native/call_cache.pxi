@@ -193,6 +193,7 @@ cdef class HostCall:
         cdef const steps_t *steps = &program.steps
         cdef const char *first = result
         cdef const char *end = result + bytes_of(n, steps.dst_bits)
+        cdef const operands_t *view = NULL
         cdef layout_t dense
         if strided != NULL:
             set_dense_layout(&dense, x, n, steps.src_bits)
@@ -211,10 +212,12 @@ cdef class HostCall:
         if strided == NULL:
             run_dense(program, <const uint8_t *>x, <uint8_t *>result, n, operands, n_threads)
             return 1
-        if program.takes_reciprocals:
-            operands.compute_reciprocals(n)
+        if operands is not None:
+            if program.takes_reciprocals:
+                operands.compute_reciprocals(n)
+            view = &operands.view
         with nogil:
-            run_layouts(steps, &dense, strided, n, &operands.view, n_threads)
+            run_layouts(steps, &dense, strided, n, view, n_threads)
         return 1
 
     def run(self, cnp.ndarray x not None, scale, zero_point, seed, offset, out, int n_threads) -> object:
