@@ -88,12 +88,15 @@ def inner_loops(source: Path, tier: str) -> dict[str, list[int]]:
 def scalar_loops(tier: str, folder: str, command: Sequence[str]) -> tuple[collections.Counter[str], int]:
     """Compile the C of one tier; return how many inner loops of each function stay scalar, and the number of all."""
     source = PACKAGE / f"_native/tier_{tier}.c"
-    include = sysconfig.get_paths()["include"]
-    arguments = [*FLAGS, "-fPIC", "-fopt-info-vec-optimized", f"-I{include}", "-o", f"{folder}/out.o"]
+    folders = [f"-I{place}" for place in (source.parent, sysconfig.get_paths()["include"])]
+    arguments = [*FLAGS, "-fPIC", "-fopt-info-vec-optimized", *folders, "-o", f"{folder}/out.o"]
     done = subprocess.run([*command, *arguments, "-c", str(source)], capture_output=True, text=True, check=True)
     vectorised = {int(line) for line in re.findall(r":(\d+):\d+: optimized: loop vectorized", done.stderr)}
     loops = inner_loops(source, tier)
     scalar = collections.Counter({name: sum(line not in vectorised for line in lines) for name, lines in loops.items()})
+    for name, lines in loops.items():
+        if f"{name}_vector" in loops and scalar[name] == len(lines):  # dropped: the loop of vectors takes all parameters
+            del scalar[name]
     return +scalar, sum(map(len, loops.values()))
 
 
