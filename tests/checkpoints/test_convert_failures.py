@@ -169,7 +169,7 @@ for to in itertools.cycle(["float64", "float16"]):
 """
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SOURCES)
 def test_sigkill_at_random_times(kind: str, tmp_path: Path) -> None:
     build, name = SOURCES[kind]

@@ -87,6 +87,7 @@ KNOWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "library", "source", "target", "attributes", "theirs", "expected"), KNOWN)
 def test_known_differences_are_found(
     found: Report, rule: str, library: str, source: str, target: str, attributes: dict[str, Any],

@@ -29,7 +29,7 @@ def _convert(
     return cast_kernels(codes, make_program(plan), codes.size)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(25)
 @pytest.mark.parametrize("target", NUMERIC, **BY_NAME)
 @pytest.mark.parametrize("source", NARROW, **BY_NAME)
 def test_every_code(cast_kernels: CpuBuild, source: Format, target: Format, tally: Counter[str]) -> None:

@@ -34,7 +34,7 @@ def process(*command: str, **variables: str) -> subprocess.CompletedProcess[str]
 STATE = "import lowprec as lp; found = lp.build_info(); print(found['isa'], found['threads'], found['openmp'] > 0)"
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "value", "line"), WRONG, ids=[f"{name}={value[:5]}" for name, value, _ in WRONG])
 def test_a_wrong_variable_is_one_line(name: str, value: str, line: str) -> None:
     done = process("-c", STATE, **{name: value})

@@ -56,7 +56,7 @@ def _decode(codes: np.ndarray, fmt: Format) -> np.ndarray:
     return values
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", range(8))
 def test_both_ways(piece: int) -> None:
     assert len([fmt for fmt in CONVERTIBLE if fmt.bits <= 8]) == 120

@@ -65,7 +65,7 @@ def test_every_plan_is_there(nearest: dict[str, Any]) -> None:
     assert nearest["quantize_programs"][0] > len(quantizations) > 600
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @known_only
 @pytest.mark.parametrize("mode", MODES)
 def test_what_the_modes_changed_once(mode: str) -> None:
