@@ -12,7 +12,7 @@ INDEPENDENT = ("cast", "loss", "native", "quantize", "reference", "spec", "teach
 """Folders of tests whose result does not depend on packages that may be missing: with one of them, a test has a
 parameter of its own, or it is skipped without it."""
 
-MIXED = ("checkpoints", "cli")
+MIXED = ("checkpoints", "cli", "conformance", "cuda", "explorer", "libraries", "package", "programs", "proof")
 """Folders of which the same holds for modules that name no such package, nor look for one."""
 
 _LOOKS_FOR_A_PACKAGE = re.compile(r"\b(importorskip|optional|sys\.modules|find_spec|subprocess)\b")
