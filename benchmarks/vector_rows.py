@@ -8,6 +8,7 @@ Each row is the least of many samples, less what a call with 256 elements takes:
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import sys
 import time
@@ -80,7 +81,7 @@ def main() -> int:
     lp.set_num_threads(1)
     _kernels.use_isa(options.isa or _kernels.available_isas()[-1])
     makers: dict[str, Callable[[int], Callable[[], Any]]] = {
-        row.name.replace("→", "->"): lambda count, row=row: _calls(row, count) for row in _rows()
+        row.name.replace("→", "->"): functools.partial(_calls, row) for row in _rows()
     }
     makers["float4_e2m1fn packed -> bfloat16"] = _packed_float4
     found = {}

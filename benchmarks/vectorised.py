@@ -95,7 +95,7 @@ def scalar_loops(tier: str, folder: str, command: Sequence[str]) -> tuple[collec
     loops = inner_loops(source, tier)
     scalar = collections.Counter({name: sum(line not in vectorised for line in lines) for name, lines in loops.items()})
     for name, lines in loops.items():
-        if f"{name}_vector" in loops and scalar[name] == len(lines):  # dropped: the loop of vectors takes all parameters
+        if f"{name}_vector" in loops and scalar[name] == len(lines):  # dropped: vectors take all
             del scalar[name]
     return +scalar, sum(map(len, loops.values()))
 

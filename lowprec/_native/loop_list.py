@@ -322,9 +322,9 @@ def vector_parts(chain: tuple[str, ...]) -> tuple[str, str, str] | None:
 
 
 VECTORS = {
-    chain: vector_parts(chain)
+    chain: ends
     for chain in (*((name,) for name in _VECTOR_SINGLE), *_BETWEEN_8_AND_16, *FUSED, *FUSED_SCALED)
-    if vector_parts(chain)
+    if (ends := vector_parts(chain)) is not None
 }
 """Chains that have a loop of vectors, in every tier that has vectors; the loop that gcc vectorises in the others."""
 
@@ -374,7 +374,7 @@ class Case(NamedTuple):
 
 def cases_of(conditions: list[tuple[str, bool]]) -> list[Case]:
     """Return the texts for conditions, of which those that are asked for are True in some; the others are False."""
-    cases = []
+    cases: list[Case] = []
     for values in product(*((True, False) if asked else (False,) for _, asked in conditions)):
         needed = " and ".join(name for (name, _), value in zip(conditions, values, strict=True) if value)
         when = f"{'elif' if cases else 'if'} {needed}" if needed else "else" if cases else ""
