@@ -86,7 +86,7 @@ CALLS = [
     Call(lp.pack, {"x": _CODES, "source": "int4"}),
     Call(lp.unpack, {"packed": _PACKED, "source": "int4", "shape": (2, 3)}),
     Call(lp.unpack, {"packed": np.zeros(0, np.uint8), "source": "int4", "shape": 0}),
-    Call(lp.quantize_linear, {"x": _X, "scale": 0.5, "zero_point": 1}),
+    Call(lp.quantize_linear, {"x": _X, "scale": 0.5, "zero_point": 1}, {"output_dtype": "uint8"}),
     Call(lp.quantize_linear, {"x": _X, "scale": _X, "zero_point": None}, _BLOCKS),
     Call(lp.quantize_linear, {"x": np.float32(1), "scale": 0.5, "zero_point": None}, {"opset": 10}),
     Call(lp.dequantize_linear, {"x": _CODES, "scale": 0.5, "zero_point": 1}),
@@ -125,7 +125,7 @@ if not isinstance(torch, Missing):
     CALLS += [
         Call(lp.cast, {"x": torch.ones(2, 3), "to": "float8_e4m3fn"}),
         Call(lp.unpack, {"packed": torch.from_numpy(_PACKED), "source": "int4", "shape": (2, 3)}),
-        Call(lp.quantize_linear, {"x": torch.ones(2, 3), "scale": 0.5, "zero_point": 1}),
+        Call(lp.quantize_linear, {"x": torch.ones(2, 3), "scale": 0.5, "zero_point": 1}, {"output_dtype": "uint8"}),
         Call(lp.to_torch, {"x": _CODES, "source": "float8_e4m3fn"}),
     ]
 if not isinstance(optional("jax"), Missing):
