@@ -142,7 +142,7 @@ def check_alone(options: RoundingOptions, attributes: Mapping[str, tuple[object,
     rule = "rounding" if options.rounding is not None else "overflow" if options.overflow is not None else "nan"
     for name, (value, default) in attributes.items():
         if type(value) is not type(default) or value != default:
-            same = _SAME.get((name, str(value)), "")
+            same = _SAME.get((name, str(value)), "") if isinstance(value, (bool, str)) else ""
             raise ValueError(
                 f"`{name}` must be {default}, its default, where `{rule}` is given; got {shown(value)}{same}"
             )

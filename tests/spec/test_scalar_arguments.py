@@ -142,10 +142,11 @@ NAMED = re.compile(r"(attribute )?`[a-z_.]+`")
 
 
 def _parameters(call: Call) -> list[str]:
-    """Return the parameters to be tried: all but the name that `as_format` puts into messages."""
+    """Return the parameters to be tried: all but the name that `as_format` puts into messages, and one that warns."""
     found = inspect.signature(call.function).parameters.values()
     named = [one.name for one in found if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
-    return [name for name in dict.fromkeys([*call.positional, *named]) if name != "parameter"]
+    left_out = {"parameter"} | ({"source"} if call.function is lp.float_format else set())
+    return [name for name in dict.fromkeys([*call.positional, *named]) if name not in left_out]
 
 
 def _label(call: Call) -> str:
