@@ -191,6 +191,9 @@ class CallCache:
     ) -> Any: ...
 
 @disjoint_base
+class KnownCall: ...
+
+@disjoint_base
 class ScaleFormula:
     def __init__(
         self,
