@@ -83,7 +83,7 @@ def set_num_threads(n: int | None, /) -> None:
     """
     global _asked
     _asked = None if n is None else _checked(n, "n")
-    _kernels.set_alone_below(PARALLEL_FROM if _asked is None else 0)
+    _kernels.set_alone_below(PARALLEL_FROM if is_small(0) else 0)
 
 
 def get_num_threads() -> int:
