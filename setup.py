@@ -1,5 +1,6 @@
 """Build the kernels: the entry points, with OpenMP and without, and the same loops once per instruction set."""
 
+import copy
 import os
 import platform
 import re
@@ -20,10 +21,11 @@ from setuptools.errors import PlatformError
 
 GNU_FLAGS = ["-O3", "-g0", "-fno-trapping-math", "-fno-math-errno", "-ffp-contract=off"]  # strict IEEE, and vectorised
 MSVC_FLAGS = ["/O2", "/fp:strict"]
+CLANG_CL = os.environ.get("LOWPREC_CLANG_CL", "clang-cl")  # compiles the loops where MSVC compiles the entry points
 TIERS = {"base": [], "v3": ["-march=x86-64-v3"], "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"]}
 SSE_FLAGS = ["-msse2", "-mfpmath=sse"]  # x87 registers have more bits than a float32: results would be rounded twice
 X86 = platform.machine().lower() in ("x86_64", "amd64", "i386", "i586", "i686")
-X86_64 = X86 and sys.maxsize > 2**32 and sys.platform.startswith("linux")
+X86_64 = X86 and sys.maxsize > 2**32
 SERIAL = "lowprec._kernels_serial"
 NO_COMPILER = (
     "lowprec needs a C compiler, and {found}. Debian, Ubuntu: apt install gcc libc6-dev; Fedora: dnf install gcc; "
@@ -41,22 +43,49 @@ class BuildKernels(build_ext):
     def build_extensions(self):
         """Set the flags of every module, then build as usual."""
         self.check_tools()
-        self.parallel = self.parallel or True  # one module a core
-        self.force = True  # objects of a build with other flags may lie here, and no timestamp tells
         msvc = self.compiler.compiler_type == "msvc"
+        self.parallel = self.parallel or not msvc  # one module a core; with MSVC two compilers take turns
+        self.force = True  # objects of a build with other flags may lie here, and no timestamp tells
         openmp = "/openmp" if msvc else "-fopenmp"
         wanted = os.environ.get("LOWPREC_OPENMP", "1") != "0" and self.understands(openmp)
         if not wanted:  # then `_kernels` has none itself: it runs on one thread, and build_info() says so
             self.extensions[:] = [extension for extension in self.extensions if extension.name != SERIAL]
+        self.clang_cl = shutil.which(CLANG_CL) if msvc else None
+        self.extensions[:] = [extension for extension in self.extensions if self.has_tier(extension)]
         self.write_sources()
         for extension in self.extensions:
-            extension.extra_compile_args += MSVC_FLAGS if msvc else GNU_FLAGS
+            if self.clang_cl and is_tier(extension):
+                extension.extra_compile_args = clang_cl_flags([*extension.extra_compile_args, *GNU_FLAGS])
+            else:
+                extension.extra_compile_args += MSVC_FLAGS if msvc else GNU_FLAGS
             if X86 and sys.maxsize < 2**32 and not msvc:
                 extension.extra_compile_args += SSE_FLAGS
             if extension.name.endswith("._kernels") and wanted:
                 extension.extra_compile_args.append(openmp)
                 extension.extra_link_args += [] if msvc else [openmp]
         super().build_extensions()
+
+    def has_tier(self, extension):
+        """Whether what compiles a module knows its instruction set: a universal binary of macOS has others too."""
+        flags = extension.extra_compile_args
+        if not is_tier(extension) or not flags:
+            return True
+        if self.compiler.compiler_type == "msvc":
+            return self.clang_cl is not None
+        return self.compiles("#include <immintrin.h>\n", flags)
+
+    def build_extension(self, extension):
+        """Build a module; the loops by clang-cl where there is one, since MSVC has no way to compile their vectors."""
+        if not (self.clang_cl and is_tier(extension)):
+            super().build_extension(extension)
+            return
+        compiler = self.compiler
+        self.compiler = copy.copy(compiler)
+        self.compiler.cc = self.clang_cl
+        try:
+            super().build_extension(extension)
+        finally:
+            self.compiler = compiler
 
     def check_tools(self):
         """Raise, with one line that says what to install, where there is no compiler or no header of Python."""
@@ -101,6 +130,16 @@ class BuildKernels(build_ext):
             except Exception:
                 return False
         return True
+
+
+def is_tier(extension):
+    """Whether a module holds the loops of an instruction set."""
+    return "tier_" in extension.name
+
+
+def clang_cl_flags(flags):
+    """Return flags of clang as its driver for Windows takes them."""
+    return [f"/clang:{flag}" for flag in flags if flag != "-g0"]
 
 
 def extension(name, flags=(), include_dirs=(), **options):

@@ -18,7 +18,7 @@ cdef extern from * nogil:
     }
     static inline double lp_add_square(double sum, double v) { return sum + v * v; }
     #endif
-    #ifdef __GNUC__
+    #if defined(__GNUC__) || defined(__clang__)
     #define lp_popcount __builtin_popcountll
     #else
     static inline int lp_popcount(uint64_t v) { int n = 0; for (; v; v &= v - 1) n++; return n; }

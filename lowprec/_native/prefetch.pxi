@@ -3,7 +3,7 @@ from lowprec._native.loop_types cimport remaining_t
 
 cdef extern from * nogil:
     """
-    #if defined(__GNUC__)
+    #if defined(__GNUC__) || defined(__clang__)
     #define LP_PREFETCH(p) __builtin_prefetch(p)
     #else
     #define LP_PREFETCH(p) ((void)(p))

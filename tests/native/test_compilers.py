@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -76,3 +77,48 @@ def test_other_architectures(compiler: str) -> None:
     assert errors(compiler, "-O3", "-ffp-contract=off") == []
     (reason,) = errors(compiler, "-ffast-math")
     assert reason.startswith("lowprec needs IEEE 754 arithmetic")
+
+
+LOOPS = """#include "vector_kernels/quantize.h"
+#include "rounding_elements.h"
+#include "cpu_features.h"
+#if !LP_VECTORS
+#error no vectors
+#endif
+void f(const uint8_t *s, float *d, const params_t *p) {
+    lp_reader r = lp_reader_of_float8(p);
+    lp_float_group x = lp_read_float8(1, s, &r);
+    for (int j = 0; j < 4; j++) floats_store(d + LP_LANES * j, x.v[j]);
+}
+int g(void) { return lp_has_v3() + lp_has_v4(); }
+"""
+WINDOWS = "--driver-mode=cl --target=x86_64-pc-windows-msvc /c /WX /imsvc{stubs} /I{native} loops.c"
+MACOS = "--target={target} -c -Wall -Wextra -Werror -Wno-unused-function -isystem {stubs} -I{native} loops.c"
+
+
+@pytest.mark.parametrize(
+    ("command", "flags"),
+    [
+        (WINDOWS, "-march=x86-64-v3"),
+        (MACOS.replace("{target}", "x86_64-apple-macos11"), "-march=x86-64-v3"),
+        (MACOS.replace("{target}", "arm64-apple-macos11"), ""),
+    ],
+    ids=["Windows", "macOS, Intel", "macOS, Arm"],
+)
+def test_vectors_of_other_systems(command: str, flags: str, tmp_path: Path) -> None:
+    """Without the headers of those systems: the compiler's own, and two functions of string.h."""
+    pytest.importorskip("Cython", reason="setup.py needs Cython")
+    if shutil.which("clang") is None:
+        pytest.skip("no clang here")
+    stubs = tmp_path / "stubs"
+    stubs.mkdir()
+    declarations = "#include <stddef.h>\nvoid *memcpy(void *, const void *, size_t), *memset(void *, int, size_t);\n"
+    (stubs / "string.h").write_text(declarations, encoding="utf-8")
+    (tmp_path / "loops.c").write_text(LOOPS, encoding="utf-8")
+    build = runpy.run_path(str(ROOT / "setup.py"), run_name="setup_of_lowprec")
+    own = [*build["GNU_FLAGS"], *flags.split(), "-ffreestanding", "-nostdlibinc", "-D__MM_MALLOC_H"]
+    arguments = build["clang_cl_flags"](own) if "driver-mode=cl" in command else own
+    listed = command.format(stubs=stubs, native=NATIVE).split()
+    done = subprocess.run(["clang", *listed, *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert any((tmp_path / name).is_file() for name in ("loops.obj", "loops.o"))

@@ -11,14 +11,14 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) || defined(__clang__)
 #define LP_VECTOR static inline __attribute__((always_inline, unused))
 #endif
 
-#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && !defined(__AVX512BW__)
+#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && !defined(__AVX512BW__) && defined(LP_VECTOR)
 #define LP_VECTORS 1
 #include "instruction_sets/avx2.h"
-#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(__AARCH64EB__) && defined(__GNUC__)
+#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(__AARCH64EB__) && defined(LP_VECTOR)
 #define LP_VECTORS 1
 #include "instruction_sets/neon.h"
 #else
