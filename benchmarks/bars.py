@@ -85,16 +85,17 @@ def _checked(row: Row, verbose: bool) -> tuple[dict[str, Contender], dict[str, i
         if not peer.stochastic and not np.array_equal(codes, expected[: codes.size]):
             other.append(peer.name)
         found[peer.name] = calls(peer.call, limited=True, known=seconds, keep=peer)
-        elements[peer.name] = peer.elements or row.x.size
+        elements[peer.name] = peer.elements or max(row.x.size, row.out.size)
     return found, elements, other
 
 
 def measured(row: Row, roof: Roof, seconds: float, verbose: bool) -> dict[str, Any]:
     """Return the times of a row in nanoseconds an element, as `benchmarks/results` stores them."""
     peers, elements, other = _checked(row, verbose)
-    times = measure(_contenders(row, roof) | peers, row.x.size, seconds)
+    n = max(row.x.size, row.out.size)  # blocks of GGUF are bytes
+    times = measure(_contenders(row, roof) | peers, n, seconds)
     for some in times.values():
-        some.update({name: float(f"{some[name] * row.x.size / elements[name]:.5g}") for name in peers})
+        some.update({name: float(f"{some[name] * n / elements[name]:.5g}") for name in peers})
     return {"case": row.name, "bars": row.bars, **times, "other bits": other}
 
 

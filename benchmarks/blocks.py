@@ -1,4 +1,4 @@
-"""Time of MX and NVFP4 blocks beside peers, as multiples of a copy: one thread, AVX-512 and AVX2.
+"""Time of MX, NVFP4 and GGUF blocks beside peers, as multiples of a copy: one thread, AVX-512 and AVX2.
 
     python benchmarks/blocks.py [--sizes 65536,67108864] [--only TEXT] [--seconds 4] [--alone] [--store]
 
@@ -17,12 +17,15 @@ from typing import Any
 
 import block_peers
 import numpy as np
+import peer_ggml
 from bars import Peer, Row, main
 from block_peers import MX_BLOCK, NVFP4_BLOCK
 from conversions import random_input
 from roofline import aligned
 
 import lowprec as lp
+from lowprec.backends.blocks import decode_blocks, encode_blocks
+from lowprec.checkpoints.containers.gguf_types import TYPES
 from lowprec.plans.block_plan import NVFP4_RULES
 from lowprec.spec.scale_rules import SCALE_RULES
 
@@ -33,6 +36,9 @@ GIVEN_BARS, FOUND_BARS = (2.6, 4.5), (3.4, 5.5)
 """NVFP4 with the scale of the tensor given, and found."""
 GLOBAL_SCALE = 0.02
 ELEMENTS = ("float8_e4m3fn", "float8_e5m2", "float6_e3m2fn", "float6_e2m3fn", "float4_e2m1fn")
+GGUF_BLOCK = 32
+TYPE_SIZES = {one.name: one.nbytes for one in TYPES.values() if one.name in ("Q8_0", "Q4_0", "MXFP4")}
+"""The bytes of a block of GGUF."""
 STOCHASTIC: dict[str, Any] = {"rounding": "stochastic", "seed": 0}
 
 
@@ -69,8 +75,26 @@ def _nvfp4(x: np.ndarray, global_scale: float | None, rule: str | None, **option
     return Row(name, None if options else FOUND_BARS if found else GIVEN_BARS, x, out[0], call, peers)
 
 
+def _gguf(x: np.ndarray, kind: str) -> Iterator[Row]:
+    """Yield the blocks of GGUF from values, and back."""
+    nbytes = TYPE_SIZES[kind]
+    blocks, values = aligned(x.size // GGUF_BLOCK * nbytes), aligned(x.nbytes).view(np.float32)
+    flat, codes = x.reshape(-1), blocks[: x.size // (1 if kind == "Q8_0" else 2)]  # as many bytes as codes have
+    encode = partial(encode_blocks, kind, flat.view(np.uint32), lp.formats["float32"], blocks)
+    encode()
+    for name, source, target, ours in (
+        (f"GGUF {kind}", flat, blocks, encode),
+        (f"values of GGUF {kind}", blocks, values, partial(decode_blocks, kind, blocks, values)),
+    ):
+        out = np.empty_like(target)
+        function = f"{'' if source is flat else 'de'}quantize_row_{kind.lower()}"
+        call = peer_ggml.block_call(function, source, out, x.size)
+        peers = [Peer("ggml", call, partial(np.copy, out[: codes.size] if source is flat else out))] if call else ()
+        yield Row(name, None, *((flat, codes) if source is flat else (codes, values)), ours, peers)
+
+
 def rows(n: int, options: argparse.Namespace) -> Iterator[Row]:
-    """Yield every element format and rule; stochastic rounding to 4 bits."""
+    """Yield every element format and rule, stochastic rounding to 4 bits, and blocks of GGUF."""
     x = random_input(lp.formats["float32"], n).reshape(-1, COLUMNS)
     for element in ELEMENTS:
         for rule in SCALE_RULES:
@@ -80,7 +104,9 @@ def rows(n: int, options: argparse.Namespace) -> Iterator[Row]:
         for nvfp4_rule in (None, *NVFP4_RULES):
             yield _nvfp4(x, global_scale, nvfp4_rule)
     yield _nvfp4(x, GLOBAL_SCALE, None, **STOCHASTIC)
+    for kind in TYPE_SIZES:
+        yield from _gguf(x, kind)
 
 
 if __name__ == "__main__":
-    main(__doc__ or "", rows, block_peers.NAMES, "blocks")
+    main(__doc__ or "", rows, (*block_peers.NAMES, "ggml"), "blocks")

@@ -13,9 +13,16 @@ import numpy as np
 from conversions import Arrays
 from timing import Contender, calls
 
-PEERS = ("torch", "torch.compile", "ONNX Runtime", "JAX", "NumPy")
+PEERS = ("torch", "torch.compile", "ONNX Runtime", "JAX", "NumPy", "NumKong", "ggml")
 """The names of the columns; NumPy casts to the dtypes of ml_dtypes."""
-MODULES = {"peer_torch": "torch", "peer_onnxruntime": "onnxruntime", "peer_jax": "jax", "peer_numpy": "numpy"}
+MODULES = {
+    "peer_torch": "torch",
+    "peer_onnxruntime": "onnxruntime",
+    "peer_jax": "jax",
+    "peer_numpy": "numpy",
+    "peer_numkong": "numkong",
+    "peer_ggml": "pywhispercpp",
+}
 """The module with a peer's calls, and the package it needs."""
 
 

@@ -113,6 +113,43 @@ class Torch(Library):
         yield result.view(signed).numpy().view(call.target.code_dtype)
 
 
+class NumKong(Library):
+    """NumKong's casts of arrays."""
+
+    title, package = "NumKong", "numkong"
+    remark = "`astype`; it has no `saturate` and no `round_mode`"
+    _NAMES = {
+        "float8_e4m3fn": "e4m3",
+        "float8_e5m2": "e5m2",
+        "float6_e2m3fn": "e2m3",
+        "float6_e3m2fn": "e3m2",
+        **{name: name for name in ("float64", "float32", "float16", "bfloat16")},
+        **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    }
+
+    def __init__(self) -> None:
+        self._numkong: Any = importlib.import_module("numkong")
+
+    def results(self, call: Call) -> Iterator[Codes]:
+        """Yield the result of `astype`."""
+        if call.operator != "Cast":
+            raise Declined(call.operator)
+        check_opset(call)
+        (x,) = call.inputs
+        assert x is not None
+        source, target = self._NAMES.get(x.fmt.name), self._NAMES.get(call.target.name)
+        if source is None or target is None:
+            raise Declined(f"{x.fmt.name} to {call.target.name}")
+        codes = np.ascontiguousarray(x.codes)
+        result = np.empty(codes.shape, call.target.code_dtype)
+        read, written = (
+            self._numkong.from_pointer(array.ctypes.data, array.shape, name, owner=array)
+            for array, name in ((codes, source), (result, target))
+        )
+        self._numkong.astype(read, target, out=written)
+        yield result
+
+
 class Gfloat(Library):
     """gfloat's rounding and encoding, for formats described by our rows."""
 
@@ -249,6 +286,7 @@ _LIBRARIES: tuple[type[Library], ...] = (
     OnnxRuntime,
     Numpy,
     Torch,
+    NumKong,
     Gfloat,
     Pychop,
     Apytypes,
