@@ -25,7 +25,8 @@ FUNCTIONS = {
 def library(name: str) -> ctypes.CDLL:
     """Return ggml's library `base` or `cpu`, with the tables that it makes at its start."""
     found = importlib.util.find_spec("pywhispercpp")
-    assert found is not None and found.origin is not None
+    assert found is not None
+    assert found.origin is not None
     folder = Path(found.origin).parents[1]
     for path in sorted([*folder.glob(f"pywhispercpp.libs/libggml-{name}*"), *folder.glob(f"libggml-{name}.so")]):
         loaded = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
@@ -36,7 +37,7 @@ def library(name: str) -> ctypes.CDLL:
 
 
 def block_call(name: str, source: np.ndarray, target: np.ndarray, n: int) -> Callable[[], Any] | None:
-    """Return a call of `quantize_row_…`, by ggml's kernels for the processor, or of `dequantize_row_…`; None: no ggml."""
+    """Return a call of `quantize_row_…`, by kernels for the processor, or `dequantize_row_…`; None without ggml."""
     if not importlib.util.find_spec("pywhispercpp"):
         return None
     library("base")
