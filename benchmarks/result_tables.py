@@ -11,7 +11,7 @@ import targets
 from peers import PEERS
 
 ROOT = Path(__file__).parent.parent
-COLUMNS = ("lowprec", "AVX2", "2 threads", "non-temporal", *PEERS)
+COLUMNS = ("lowprec", "AVX2", "baseline", "2 threads", "non-temporal", *PEERS)
 README_ROWS = (
     "float32 → float8_e4m3fn",
     "quantize float32 → int8, block 32",
@@ -20,7 +20,6 @@ README_ROWS = (
 README_COLUMNS = ("lowprec", "torch", "torch.compile", "ONNX Runtime", "JAX", "NumPy")
 HEADS = {
     "NumPy": "NumPy, ml_dtypes",
-    "AVX2": f"AVX2 (≤ {targets.AVX2})",
     "2 threads": f"2 threads (≤ {targets.TWO_THREADS})",
 }
 MISSED = " ✗"
@@ -46,15 +45,17 @@ def header(names: list[str], unit: str, more: tuple[str, ...] = ()) -> str:
 
 
 def line(
-    row: dict[str, Any], names: list[str], elements: int, unit: str, known: dict[str, dict[str, float]],
+    row: dict[str, Any], names: list[str], elements: int, unit: str, known: dict[str, dict[str, float]], loops: str,
     statistic: str = "minimum", more: tuple[str, ...] = (),
 ) -> str:  # fmt: skip
     """Return one row; `known` has the multiples of all rows so far."""
     ratios = targets.multiples(row, statistic)
     known[row["case"]] = ratios
     conversion = targets.row_of(row["case"])
-    goal = targets.target(conversion, elements, known) if conversion else targets.Target()
-    limits = {"AVX2": targets.AVX2, "2 threads": targets.TWO_THREADS}
+    goal = targets.target(conversion, elements, known, loops) if conversion else targets.Target()
+    limits = {"2 threads": targets.TWO_THREADS}
+    if conversion and elements >= 1 << 24:
+        limits["AVX2"] = targets.out_of_cache(conversion, "v3") or 1e9
     cells = [f"{row[statistic]['roofline']:.3f}"] if unit == "ns" else []
     cells.append(str(goal) or "–")
     for name in names:
@@ -69,7 +70,7 @@ def line(
 def run_table(run: dict[str, Any]) -> str:
     """Return a stored run: its circumstances and its table."""
     names, known, unit = columns(run["rows"]), {}, run.get("unit", "ns")
-    lines = [line(row, names, run["elements"], unit, known) for row in run["rows"]]
+    lines = [line(row, names, run["elements"], unit, known, run.get("loops", "v4")) for row in run["rows"]]
     threads, statistic = run.get("threads", 1), run.get("statistic", "minima")
     heading = f"**{size(run['elements'])} elements, {threads} thread{'s' * (threads > 1)}**"
     parts = [
@@ -136,7 +137,8 @@ def readme_table(folder: Path = results.FOLDER) -> str:
         cells = (f"{rows[case][name]:.2f}" if name in rows[case] else "–" for name in README_COLUMNS)
         lines.append(f"  | {case} | {' | '.join(cells)} |")
     cpu = run["machine"]
-    lines.append(f"\n  64 Mi elements, one thread; {cpu['cores']} cores of {cpu['model']}, {run['date']}.")
+    model = ", ".join(filter(None, (cpu["model"], cpu.get("generation"))))
+    lines.append(f"\n  64 Mi elements, one thread; {cpu['cores']} cores of {model}, {run['date']}.")
     return "\n".join(lines)
 
 

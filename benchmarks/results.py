@@ -19,6 +19,24 @@ VERSIONS = ("numpy", "ml_dtypes", "torch", "onnxruntime", "jax")
 VENDORS = {"GenuineIntel": "intel", "AuthenticAMD": "amd"}
 
 
+def _numbers(vendor: str, family: int, *models: int) -> set[tuple[str, int, int]]:
+    return {(vendor, family, model) for model in models}
+
+
+GENERATIONS = {
+    "Zen 2": _numbers("AuthenticAMD", 23, *range(0x30, 0x40), *range(0x60, 0x80)),
+    "Zen 3": _numbers("AuthenticAMD", 25, *range(0x10), *range(0x20, 0x60)),
+    "Zen 4": _numbers("AuthenticAMD", 25, *range(0x10, 0x20), *range(0x60, 0xB0)),
+    "Zen 5": _numbers("AuthenticAMD", 26, *range(0x80)),
+    "Skylake": _numbers("GenuineIntel", 6, 85),
+    "Ice Lake": _numbers("GenuineIntel", 6, 106, 108),
+    "Sapphire Rapids": _numbers("GenuineIntel", 6, 143),
+    "Emerald Rapids": _numbers("GenuineIntel", 6, 207),
+    "Granite Rapids": _numbers("GenuineIntel", 6, 173, 174),
+}
+"""The processors of servers, by family and model."""
+
+
 def _cpu_fields() -> dict[str, str]:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].splitlines()
@@ -36,14 +54,22 @@ def _caches() -> dict[str, str]:
     return found
 
 
+def generation(vendor: str, family: int, model: int) -> str:
+    """Return what the maker calls a generation, as far as it is listed, and its numbers."""
+    known = next((name for name, numbers in GENERATIONS.items() if (vendor, family, model) in numbers), "")
+    return f"{known} (family {family}, model {model})" if known else f"family {family}, model {model}"
+
+
 def machine() -> dict[str, Any]:
-    """Return vendor, model, the cores that the process may use, and caches."""
+    """Return vendor, model, generation, the cores that the process may use, and caches."""
     fields = _cpu_fields()
     vendor = fields.get("vendor_id", platform.machine())
     affinity = getattr(os, "sched_getaffinity", None)
+    family, model = (int(fields.get(name, -1)) for name in ("cpu family", "model"))
     return {
         "vendor": VENDORS.get(vendor, vendor.lower()),
         "model": fields.get("model name", platform.processor()),
+        "generation": generation(vendor, family, model),
         "cores": len(affinity(0)) if affinity else os.cpu_count(),
         "caches": _caches(),
         "system": platform.system(),
@@ -88,7 +114,9 @@ def described(run: dict[str, Any]) -> str:
     cpu, versions = run["machine"], run.get("versions", {})
     caches = "/".join(f"{size} {name}" for name, size in cpu.get("caches", {}).items() if name != "L1i")
     words = [
-        f"{cpu['model']}, {cpu['cores']} cores" + f" ({caches})" * bool(caches),
+        ", ".join(
+            filter(None, (cpu["model"], cpu.get("generation"), f"{cpu['cores']} cores" + f" ({caches})" * bool(caches)))
+        ),
         run["date"],
         f"commit {run['commit']}" if "commit" in run else "",
         f"loops {run['loops']}" if "loops" in run else "",

@@ -6,9 +6,9 @@
 Each conversion is first checked for equal bits; the last column names the peers that have others (docs/semantics.md
 says where they are wrong). Then every contender runs once a round, in turn, into memory of its own that was written
 before; the minimum counts (`--median`: the median). Figures are multiples of the roofline: a C loop that reads and
-writes the same bytes (roof.c). `non-temporal` is that loop with stores past the cache, `AVX2` the time of those loops
-of ours as a multiple of the AVX-512 loops', `2 threads` a multiple of the roofline on two threads. ✗ marks a missed
-target (targets.py). `change` compares with the run in benchmarks/results/ for the vendor of this machine.
+writes the same bytes (roof.c). `non-temporal` is that loop with stores past the cache, `AVX2` and `baseline` are our
+loops for less than this machine has, `2 threads` is a multiple of the roofline on two threads. ✗ marks a missed target
+(targets.py). `change` compares with the run in benchmarks/results/ for the vendor of this machine.
 """
 
 from __future__ import annotations
@@ -40,14 +40,16 @@ LARGE = 1 << 20
 
 
 def contenders(arrays: Arrays, roof: Roof, threads: int) -> dict[str, Contender]:
-    """Return ours and the rooflines; beside one thread the loops of AVX2, and two threads."""
+    """Return ours and the rooflines; beside one thread the loops of lesser instruction sets, and two threads."""
     x, out, ours = arrays.x, arrays.out, arrays.lowprec()
     found = {"roofline": roof.copy(x, out, threads), "lowprec": calls(ours, threads=threads)}
     if arrays.n >= LARGE:
         found["non-temporal"] = roof.copy(x, out, threads, "stream")
-    if _kernels.isa() == "v4":
-        switch = {"before": partial(_kernels.use_isa, "v3"), "after": partial(_kernels.use_isa, "v4")}
-        found["AVX2"] = calls(ours, threads=threads, **switch)
+    best = _kernels.isa()
+    for name, tier in (("AVX2", "v3"), ("baseline", "base")):
+        if best != tier and (best, tier) != ("base", "v3"):
+            switch = {"before": partial(_kernels.use_isa, tier), "after": partial(_kernels.use_isa, best)}
+            found[name] = calls(ours, threads=threads, **switch)
     if threads == 1 and results.machine()["cores"] > 1 and arrays.n >= LARGE:
         found["roofline, 2 threads"] = roof.copy(x, out, 2)
         switch = {"before": partial(lp.set_num_threads, 2), "after": partial(lp.set_num_threads, 1)}
@@ -84,7 +86,7 @@ def table(roof: Roof, n: int, options: argparse.Namespace) -> list[dict[str, Any
         row = {"case": conversion.name, **measure(timed | others, n, seconds), "other bits": differ}
         now, then = targets.multiples(row)["lowprec"], before.get(conversion.name, {}).get("lowprec")
         change = f"{100 * (now / then - 1):+.0f} %" if then else "–"
-        print(result_tables.line(row, names, n, "ns", known, statistic, (change,)), flush=True)
+        print(result_tables.line(row, names, n, "ns", known, _kernels.isa(), statistic, (change,)), flush=True)
         rows.append(row)
     return rows
 

@@ -12,14 +12,12 @@ import lowprec as lp
 
 IN_CACHE = 1 << 16
 OUT_OF_CACHE = 1 << 26
-AVX2 = 1.5
-"""Of the time with AVX-512."""
+OUT_OF_CACHE_LIMITS = {"v4": (1.10, 1.20), "v3": (1.30, 1.35)}
+"""By the loops: out of the cache, and there with scales along the last axis."""
 TWO_THREADS = 1.05
 """Of the roofline on two threads."""
 ZERO_POINTS = 1.15
 """Of the time of the same row without zero points."""
-LEAST = 1.10
-"""Out of the cache no target is lower."""
 
 
 @dataclass(frozen=True)
@@ -46,28 +44,24 @@ def _in_cache(row: Conversion) -> float | None:
     return limits[row.source][1] if row.target == "float32" else None
 
 
-def _out_of_cache(row: Conversion) -> float:
-    if row.operation == "cast":
-        if row.source == "float64" and row.target == "float8_e4m3fn":
-            return 1.2
-        wide = {"float16", "bfloat16", "float64"}
-        pairs = ((row.source, row.target), (row.target, row.source))
-        return 1.3 if any(one == "float8_e4m3fn" and other in wide for one, other in pairs) else LEAST
-    return 1.15 if row.operation == "quantize" and row.target == "float8_e4m3fn" else LEAST
+def out_of_cache(row: Conversion, loops: str) -> float | None:
+    """Return the multiple that loops of an instruction set are to reach; None for the baseline."""
+    limits = OUT_OF_CACHE_LIMITS.get(loops)
+    return limits and limits["last axis" in row.granularity]
 
 
-def target(row: Conversion, elements: int, ratios: dict[str, dict[str, float]]) -> Target:
-    """Return the target of a row; `ratios` has the multiples of every measured row, for zero points."""
+def target(row: Conversion, elements: int, ratios: dict[str, dict[str, float]], loops: str) -> Target:
+    """Return the target of a row by its loops; `ratios` has the multiples of every measured row, for zero points."""
     limit, peers = None, set()
     if elements <= 1 << 18:
-        limit = _in_cache(row)
+        limit = _in_cache(row) if loops == "v4" else None
         sixteen = {"float16", "bfloat16"} & {row.source, row.target}
         if row.operation == "cast" and sixteen and {row.source, row.target} <= {"float16", "bfloat16", "float32"}:
             peers = {"torch"}
         if row.granularity == "tensor" and "int8" in (row.source, row.target):
             peers = {"torch", "ONNX Runtime"}
     elif elements >= 1 << 24:
-        limit, peers = _out_of_cache(row), set(PEERS)
+        limit, peers = out_of_cache(row, loops), set(PEERS)
     if row.zero_points:
         without = Conversion(row.source, row.target, row.granularity).name
         base = ratios.get(without, {}).get("lowprec")
@@ -84,11 +78,9 @@ def missed(goal: Target, ratios: dict[str, float]) -> list[str]:
 
 
 def multiples(row: dict[str, Any], statistic: str = "minimum") -> dict[str, float]:
-    """Return a stored row's times as multiples; AVX2 of our own time, two threads of their own roofline."""
+    """Return a stored row's times as multiples of the roofline, two threads of their own."""
     times = row[statistic]
     ratios = {name: time / times["roofline"] for name, time in times.items() if name != "roofline"}
-    if "AVX2" in times:
-        ratios["AVX2"] = times["AVX2"] / times["lowprec"]
     if "2 threads" in times:
         ratios["2 threads"] = times["2 threads"] / times["roofline, 2 threads"]
     return ratios

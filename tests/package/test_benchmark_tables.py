@@ -74,9 +74,7 @@ def test_stored_runs_say_where_they_come_from(bench: Any) -> None:
         ("dequantize int4 packed → float32, tensor", 65536, 1.5, ()),
         ("float32 → int64", 65536, None, ()),
         ("float32 → float8_e5m2", 1 << 26, 1.1, ("torch", "ONNX Runtime")),
-        ("float64 → float8_e4m3fn", 1 << 26, 1.2, ("torch", "ONNX Runtime")),
-        ("float8_e4m3fn → bfloat16", 1 << 26, 1.3, ("torch", "ONNX Runtime")),
-        ("quantize float32 → float8_e4m3fn, tensor", 1 << 26, 1.15, ("torch", "ONNX Runtime")),
+        ("quantize float32 → float8_e4m3fn, last axis", 1 << 26, 1.2, ("torch", "ONNX Runtime")),
         ("quantize float32 → int8, last axis, zero points", 1 << 26, 1.15 * 2, ("torch", "ONNX Runtime")),
     ],
 )
@@ -84,11 +82,25 @@ def test_targets(bench: Any, case: str, elements: int, limit: float | None, peer
     targets = bench("targets")
     ratios = {"lowprec": 2.0, "torch": 1.0, "ONNX Runtime": 3.0}
     known = {case: ratios, case.removesuffix(", zero points"): ratios}
-    target = targets.target(targets.row_of(case), elements, known)
+    target = targets.target(targets.row_of(case), elements, known, "v4")
     assert target.limit == (pytest.approx(limit) if limit else None)
     assert target.peers == peers
     wanted = ["target"] * (limit is not None and limit < 2) + ["torch"] * ("torch" in peers)
     assert targets.missed(target, ratios) == wanted
+
+
+def test_targets_of_other_loops(bench: Any) -> None:
+    targets = bench("targets")
+    limits = {
+        (case, elements, loops): targets.target(targets.row_of(case), elements, {}, loops).limit
+        for case in ("float32 → float8_e5m2", "dequantize int8 → float32, last axis")
+        for elements in (65536, 1 << 26)
+        for loops in ("v3", "base")
+    }
+    assert {key: limit for key, limit in limits.items() if limit} == {
+        ("float32 → float8_e5m2", 1 << 26, "v3"): 1.3,
+        ("dequantize int8 → float32, last axis", 1 << 26, "v3"): 1.35,
+    }
 
 
 def test_a_store_replaces_one_size_and_keeps_the_others(bench: Any, tmp_path: Path) -> None:
