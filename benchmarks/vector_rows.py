@@ -134,7 +134,7 @@ def _time(row: Row, tier: Any, timer: Any) -> float:
         )
     else:
         address = tier.FUSED_LOOPS.get(row.chain) or tier.LOOPS[row.chain]
-    often = (1, 6) if row.elements > 1 << 20 else (20, 200)
+    often = (1, 10) if row.elements > 1 << 20 else (20, 1500)
     pointers = (ctypes.c_void_p(address), *(ctypes.c_void_p(one.ctypes.data) for one in (row.x, row.out)))
     more = ctypes.byref(scales) if scales else None, ctypes.create_string_buffer(row.params)
     return float(timer.least(*pointers, ctypes.c_ssize_t(row.elements), *more, *often))
@@ -161,7 +161,7 @@ def main() -> int:
                 row = _made(conversion, unpacked, options.elements)
                 copy = roof.copy(row.x, row.out, 1)
                 repeats = 1 if row.elements > 1 << 20 else 20
-                copied = min(copy.time(repeats, warm=True) for _ in range(6 if repeats == 1 else 100)) * 1e9
+                copied = min(copy.time(repeats, warm=True) for _ in range(10 if repeats == 1 else 500)) * 1e9
                 both = {"copy": copied, "loop": _time(row, tier, timer)}
                 found[row.name] = {name: float(f"{time / row.elements:.4g}") for name, time in both.items()}
     text = json.dumps(found, indent=1)
