@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -118,14 +119,16 @@ class NumKong(Library):
 
     title, package = "NumKong", "numkong"
     remark = "`astype`; it has no `saturate` and no `round_mode`"
-    _NAMES = {
-        "float8_e4m3fn": "e4m3",
-        "float8_e5m2": "e5m2",
-        "float6_e2m3fn": "e2m3",
-        "float6_e3m2fn": "e3m2",
-        **{name: name for name in ("float64", "float32", "float16", "bfloat16")},
-        **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    }
+    _NAMES = MappingProxyType(
+        {
+            "float8_e4m3fn": "e4m3",
+            "float8_e5m2": "e5m2",
+            "float6_e2m3fn": "e2m3",
+            "float6_e3m2fn": "e3m2",
+            **{name: name for name in ("float64", "float32", "float16", "bfloat16")},
+            **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+        }
+    )
 
     def __init__(self) -> None:
         self._numkong: Any = importlib.import_module("numkong")
