@@ -57,10 +57,10 @@ def add_command(commands: Any) -> None:
     one = commands.add_parser(
         "conformance",
         help="which installed libraries follow the rules of the ONNX operators and of rounding, and where not",
-        description="Run onnx.reference, ONNX Runtime, ml_dtypes, torch, NumKong, gfloat, pychop, APyTypes and torchao, "
-        "as far as they are installed, and lowprec itself against exact arithmetic: every code of the narrow formats, "
-        "ties, the edges of overflow and of the subnormals, NaN, Inf; every rounding mode; the scales of MX blocks. "
-        "Print how many inputs differ, and one input for each difference. It takes about half a minute.",
+        description="Run onnx.reference, ONNX Runtime, ml_dtypes, torch, NumKong, gfloat, pychop, APyTypes and "
+        "torchao, as far as they are installed, and lowprec itself against exact arithmetic: every code of the narrow "
+        "formats, ties, the edges of overflow and of the subnormals, NaN, Inf; every rounding mode; the scales of MX "
+        "blocks. Print how many inputs differ, and one input for each difference. It takes about half a minute.",
     )
     form = one.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything as JSON")
