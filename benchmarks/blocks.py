@@ -83,14 +83,15 @@ def _gguf(x: np.ndarray, kind: str) -> Iterator[Row]:
     encode = partial(encode_blocks, kind, flat.view(np.uint32), lp.formats["float32"], blocks)
     encode()
     for name, source, target, ours in (
-        (f"GGUF {kind}", flat, blocks, encode),
-        (f"values of GGUF {kind}", blocks, values, partial(decode_blocks, kind, blocks, values)),
+        (f"GGUF {kind}", flat, codes, encode),
+        (f"values of GGUF {kind}", codes, values, partial(decode_blocks, kind, blocks, values)),
     ):
-        out = np.empty_like(target)
-        function = f"{'' if source is flat else 'de'}quantize_row_{kind.lower()}"
-        call = peer_ggml.block_call(function, source, out, x.size)
-        peers = [Peer("ggml", call, partial(np.copy, out[: codes.size] if source is flat else out))] if call else ()
-        yield Row(name, None, *((flat, codes) if source is flat else (codes, values)), ours, peers)
+        decodes = target is values
+        out = np.empty_like(values if decodes else blocks)
+        function = f"{'de' if decodes else ''}quantize_row_{kind.lower()}"
+        call = peer_ggml.block_call(function, blocks if decodes else flat, out, x.size)
+        peers = [Peer("ggml", call, partial(np.copy, out[: target.size]))] if call else ()
+        yield Row(name, None, source, target, ours, peers)
 
 
 def rows(n: int, options: argparse.Namespace) -> Iterator[Row]:
