@@ -76,7 +76,7 @@ MOVING = [
 """Loops that move codes."""
 
 ADDRESS_OF = {
-    **{name: f"{name}_avx512" for name in ("encode8_from64", "pack4", "unpack4", "truncate32_to8")},
+    **{name: f"{name}_avx512" for name in ("encode8_from64", "truncate32_to8")},
     **{f"truncate32_to{width}": f"truncate[{WIDTHS[width]}]" for width in (16, 32)},
     **{f"truncate64_to{width}": f"truncate64[{word}]" for width, word in WIDTHS.items()},
 }
@@ -86,7 +86,7 @@ ROUNDED = {f"round32_to{width}": (U32, WIDTHS[width]) for width in (8, 16)}
 """Loops that convert a group by another function first, `quickly_`, which says whether some may have other codes."""
 
 RANDOM = {
-    **{f"stochastic32_to{width}": (U32, WIDTHS[width]) for width in (8, 16)},
+    **{f"stochastic{kind}32_to{width}": (U32, WIDTHS[width]) for kind in ("", "_fine") for width in (8, 16)},
     **{f"stochastic64_to{width}": (U64, WIDTHS[width]) for width in (8, 16, 32)},
     "exact_float64_to32": (U64, U32),
     **{f"exact_{kind}64_to{width}": (U64, WIDTHS[width]) for kind in ("int", "uint") for width in (32, 64)},
@@ -266,6 +266,8 @@ ARITHMETIC_OF = {
     ("dequantize", "encode_upper16"): ("multiply", "upper16"),
     ("dequantize", "encode_half16"): ("multiply", "half16"),
     (): ("", "float32"),
+    ("round32_to8",): ("", "any_rule8"),
+    ("round32_to16",): ("", "any_rule16"),
     ("encode8",): ("", "float8"),
     ("encode_upper16",): ("", "upper16"),
     ("encode_half16",): ("", "half16"),
@@ -306,8 +308,10 @@ _BETWEEN_8_AND_16 = {
     ("unpack4", "decode8_to16"): ("packed_float_words", "", "words"),
     ("encode8_from16",): ("halves", "", "float8_of_halves"),
     ("encode8_from16", "pack4"): ("halves", "", "packed_float8_of_halves"),
+    ("decode_upper16", "round32_to8"): ("upper_halves", "", "any_rule8_of_halves"),
+    ("decode_upper16", "round32_to8", "pack4"): ("upper_halves", "", "packed_any_rule8_of_halves"),
 }
-_VECTOR_SINGLE = ("decode8", "decode_ieee8", "encode8", "encode_upper16", "encode_half16")
+_VECTOR_SINGLE = ("decode8", "decode_ieee8", "encode8", "encode_upper16", "encode_half16", *ROUNDED)
 
 
 def vector_parts(chain: tuple[str, ...]) -> tuple[str, str, str] | None:
@@ -323,7 +327,7 @@ def vector_parts(chain: tuple[str, ...]) -> tuple[str, str, str] | None:
 
 VECTORS = {
     chain: ends
-    for chain in (*((name,) for name in _VECTOR_SINGLE), *_BETWEEN_8_AND_16, *FUSED, *FUSED_SCALED)
+    for chain in (*((name,) for name in _VECTOR_SINGLE), *_BETWEEN_8_AND_16, *FUSED, *FUSED_ROUNDED, *FUSED_SCALED)
     if (ends := vector_parts(chain)) is not None
 }
 """Chains that have a loop of vectors, in every tier that has vectors; the loop that gcc vectorises in the others."""
@@ -333,7 +337,12 @@ def of_writer(store: str) -> str:
     """Return whose constants a store takes."""
     if ("quotients" in store and "float8" not in store) or "rounded" in store:
         return "integer8"
-    return "float8" if "float8" in store else store
+    return "float8" if "float8" in store else "any_rule8" if "any_rule8" in store else store
+
+
+def writer_type(name: str) -> str:
+    """Return the type of the constants of a function that writes a group."""
+    return {"integer8": "lp_code_range"}.get(of_writer(name), "lp_rounding" if "rule" in name else "lp_writer")
 
 
 def type_of(name: str) -> str:
@@ -344,7 +353,8 @@ def type_of(name: str) -> str:
 def function_of(chain: tuple[str, ...], mode: str = "") -> str:
     """Return the name of the function in the table for a chain of loops that have no other address."""
     single = len(chain) == 1 and chain[0] not in SCALED
-    return (chain[0] if single else name_of(chain)) + (f"_{mode}" if mode else "") + "_vector" * (chain in VECTORS)
+    is_vector = chain in VECTORS or single and chain[0] in (*PACKING, *RANDOM_VECTORS)
+    return (chain[0] if single else name_of(chain)) + (f"_{mode}" if mode else "") + "_vector" * is_vector
 
 
 BY_COLUMNS = [
@@ -358,6 +368,10 @@ BY_COLUMNS = [
 
 BAND = 6
 """So many rows: the scales of a group of columns are read, and prepared, once for all of them."""
+
+PACKING = [name for name in MOVING if "pack" in name]
+RANDOM_VECTORS = [name for name, ends in RANDOM.items() if ends[0] == U32]
+"""Other loops that have one of vectors: those that pack and unpack, and those with random numbers."""
 
 READERS, OPERATIONS, WRITES = (sorted({ends[part] for ends in VECTORS.values()} - {""}) for part in range(3))
 SCALED_WRITES = [name for name in WRITES if "quotients" in name or "rounded" in name]

@@ -70,7 +70,7 @@ def loops_of_table() -> dict[str, tuple[bool, list[str]]]:
     for name in listed["scaled"]:
         found[name] = False, [f"{PREFIX}{name}_{mode}" for mode in ("uniform", "elementwise")]
     for name in (*listed["rounded"], *listed["random"]):
-        found[name] = name in listed["random"], [PREFIX + name]
+        found[name] = name in listed["random"], [PREFIX + listed["function_of"]((name,))]
     for chain in (*listed["fused"], *listed["fused_rounded"]):
         found["fused:" + ".".join(chain)] = False, [PREFIX + listed["function_of"](chain)]
     for chain in listed["fused_scaled"]:
