@@ -174,16 +174,15 @@ def rounding_loops(plan: Plan, wide: bool) -> Loops:
     assert plan.rounding is not None
     bits, width = plan.rounding.random_bits, target.storage_bits
     name = "stochastic" if bits else "round"
-    keep = _FLOAT64.mantissa - target.mantissa_bits
-    # Narrowed to odd, numbers beyond float32 are its largest: one that a target may have as a value.
+    keep, left = (hub.mantissa - target.mantissa_bits for hub in (_FLOAT64, _FLOAT32))
+    # Narrowed to odd, numbers beyond float32 are its largest: a target may have it as a value, or round it to one.
     fits = _fits_float32(target, bits)
-    if wide and fits:
-        fits = not bits and (plan.rounding.mode != "to_odd" or target.magnitude(target.max_code + 1) < 2.0**128)
+    if wide and fits and (bits or plan.rounding.mode == "to_odd"):
+        fits = left >= bits + 2 and target.magnitude(target.max_code + 1) < 2.0**128
     if fits:
         names = ["float64_to_float32_odd"] if wide else []
-        return [*names, f"{name}32_to{width}"], _numbers(plan, _FLOAT32, _FLOAT32.mantissa - target.mantissa_bits)
+        return [*names, f"{name}32_to{width}"], _numbers(plan, _FLOAT32, left)
     if not wide and _fits_fine_float32(target, plan.rounding):
-        left = _FLOAT32.mantissa - target.mantissa_bits
         return [f"{name}_fine32_to{width}"], {
             **_numbers(plan, _FLOAT32, left),
             **_increments(plan.rounding, _FINE, target.has_zero),

@@ -55,7 +55,6 @@ _THREADS = [
 TESTS = {
     "*/avx512_mx.h": [*_BLOCKS, "tests/checkpoints/test_block_loops.py"],
     "*/avx512_blocks.h": [*_QUOTIENTS, *_BLOCKS],
-    "*/avx512_scales.h": _QUOTIENTS,
     "*/avx512_stats.h": _ERRORS,
     "*/vector_kernels/round.h": [*_ROUNDINGS, "tests/cast/test_rounding_against_peers.py"],
     "*/vector_kernels/packing.h": ["tests/spec/test_packing.py", "tests/native/test_vector_loops.py"],
