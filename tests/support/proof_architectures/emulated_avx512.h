@@ -151,3 +151,5 @@ EMULATED __m256 emulated_extractf32x8_ps(__m512 a, int part) {
 }
 #undef _mm512_extractf32x8_ps
 #define _mm512_extractf32x8_ps emulated_extractf32x8_ps
+#undef _mm512_madd_epi16 /* SIMDe gives it the arguments of the one with a mask */
+#define _mm512_madd_epi16(a, b) simde_mm512_madd_epi16(a, b)
