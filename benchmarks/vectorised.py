@@ -34,6 +34,7 @@ SCALAR = {
     "block_values": 1,
     # a group again, by the whole rule, where one of its elements needs that; with random numbers also what is left over
     "round32_to8": 1, "round32_to16": 1, "stochastic32_to8": 4, "stochastic32_to16": 4,
+    "stochastic_fine32_to8": 4, "stochastic_fine32_to16": 4,
     # choices between words of 64 bits: sources and targets that are rarely rounded by such a rule
     **{f"round64_to{width}": 1 for width in (8, 16, 32, 64)}, **{f"stochastic64_to{width}": 4 for width in (8, 16, 32)},
     "exact_float64_to32": 4, **{f"exact_{kind}64_to{width}": 4 for kind in ("int", "uint") for width in (32, 64)},
@@ -103,7 +104,7 @@ def scalar_loops(tier: str, folder: str, command: Sequence[str]) -> tuple[collec
 def is_known(name: str, count: int, known: dict[str, int]) -> bool:
     """Whether a function may have so many scalar loops; a fused loop as many as the functions it is made of."""
     name = name.split()[0]
-    if name.endswith(("_avx512", "_group", "_vector")):  # written out
+    if name.endswith(("_avx512", "_vector")):  # written out
         return True
     parts = re.sub(r"_(uniform|elementwise|runs)$", "", name.removeprefix("fused_")).split("__")
     return count <= sum(known.get(part, 0) for part in {name, *parts})

@@ -76,7 +76,7 @@ MOVING = [
 """Loops that move codes."""
 
 ADDRESS_OF = {
-    **{name: f"{name}_avx512" for name in ("encode8_from64", "pack4", "unpack4", "truncate32_to8")},
+    **{name: f"{name}_avx512" for name in ("encode8_from64", "truncate32_to8")},
     **{f"truncate32_to{width}": f"truncate[{WIDTHS[width]}]" for width in (16, 32)},
     **{f"truncate64_to{width}": f"truncate64[{word}]" for width, word in WIDTHS.items()},
 }
@@ -86,7 +86,7 @@ ROUNDED = {f"round32_to{width}": (U32, WIDTHS[width]) for width in (8, 16)}
 """Loops that convert a group by another function first, `quickly_`, which says whether some may have other codes."""
 
 RANDOM = {
-    **{f"stochastic32_to{width}": (U32, WIDTHS[width]) for width in (8, 16)},
+    **{f"stochastic{kind}32_to{width}": (U32, WIDTHS[width]) for kind in ("", "_fine") for width in (8, 16)},
     **{f"stochastic64_to{width}": (U64, WIDTHS[width]) for width in (8, 16, 32)},
     "exact_float64_to32": (U64, U32),
     **{f"exact_{kind}64_to{width}": (U64, WIDTHS[width]) for kind in ("int", "uint") for width in (32, 64)},
@@ -243,7 +243,7 @@ def quick(text: str) -> str:
     return text
 
 
-LOAD_OF = {
+READ_OF = {
     (): "float32",
     ("decode_upper16",): "upper16",
     ("decode_half16",): "half16",
@@ -253,11 +253,11 @@ LOAD_OF = {
     ("unpack4", "integer8_to_float32"): "packed_integer",
     ("unpack4", "decode8"): "packed_float",
 }
-"""What loads the elements of a source, in AVX-512: the first names of a chain."""
+"""What reads the elements of a source, in vectors: the first names of a chain."""
 
-ARITHMETIC_OF = {
+WRITE_OF = {
     ("quantize32_to8",): ("", "quotients"),
-    ("divide_encode8",): ("divide", "float8"),
+    ("divide_encode8",): ("", "float8_quotients"),
     ("divide", "round_to_upper16", "round_saturate8"): ("divide_upper16", "rounded"),
     ("divide", "round_to_upper16", "encode8"): ("divide_upper16", "float8"),
     ("divide", "round_to_precision", "round_saturate8"): ("divide_half16", "rounded"),
@@ -266,37 +266,13 @@ ARITHMETIC_OF = {
     ("dequantize", "encode_upper16"): ("multiply", "upper16"),
     ("dequantize", "encode_half16"): ("multiply", "half16"),
     (): ("", "float32"),
+    ("round32_to8",): ("", "any_rule8"),
+    ("round32_to16",): ("", "any_rule16"),
     ("encode8",): ("", "float8"),
     ("encode_upper16",): ("", "upper16"),
     ("encode_half16",): ("", "half16"),
 }
-"""What is computed with scales, and what stores the result, in AVX-512: the other names of a chain, without packing."""
-
-TARGET_OF = {
-    **dict.fromkeys(("quotients", "packed_quotients", "rounded", "packed_rounded"), "integer8"),
-    **dict.fromkeys(("float8", "packed_float8"), "float8"),
-    **dict.fromkeys(("float32", "upper16", "half16"), "float32"),
-}
-"""The constants that a store takes."""
-
-
-def parts(chain: tuple[str, ...]) -> tuple[str, str, bool, str] | None:
-    """Return the load, the arithmetic, whether that takes reciprocals, and the store of a chain in AVX-512; or None."""
-    unpacked = chain[:-1] if chain[-1] == "pack4" else chain
-    for length in range(2, -1, -1):
-        load, rest = LOAD_OF.get(unpacked[:length]), ARITHMETIC_OF.get(unpacked[length:])
-        if load and rest and len(unpacked) >= length:
-            arithmetic, store = rest
-            divides = bool({"quantize32_to8", "divide_encode8", "round_to_upper16"} & {*chain})
-            return load, arithmetic, divides, f"packed_{store}" if unpacked != chain else store
-    return None
-
-
-def grouped(arithmetic: str, load: str, mode: str, n: str) -> str:
-    """Return the expression of a group of float32 that a store takes."""
-    loaded = f"load_{load}(s, at, {n}, &decoder)"
-    return f"{arithmetic}_group({mode}, {loaded}, &factors, at, {n})" if arithmetic else loaded
-
+"""What computes with scales, and what writes the result, in vectors: the other names of a chain, without packing."""
 
 _BETWEEN_8_AND_16 = {
     ("decode_upper16",): ("upper16", "", "values"),
@@ -306,24 +282,28 @@ _BETWEEN_8_AND_16 = {
     ("unpack4", "decode8_to16"): ("packed_float_words", "", "words"),
     ("encode8_from16",): ("halves", "", "float8_of_halves"),
     ("encode8_from16", "pack4"): ("halves", "", "packed_float8_of_halves"),
+    ("decode_upper16", "round32_to8"): ("upper_halves", "", "any_rule8_of_halves"),
+    ("decode_upper16", "round32_to8", "pack4"): ("upper_halves", "", "packed_any_rule8_of_halves"),
 }
-_VECTOR_SINGLE = ("decode8", "decode_ieee8", "encode8", "encode_upper16", "encode_half16")
+_VECTOR_SINGLE = ("decode8", "decode_ieee8", "encode8", "encode_upper16", "encode_half16", *ROUNDED)
 
 
 def vector_parts(chain: tuple[str, ...]) -> tuple[str, str, str] | None:
     """Return what reads, what computes with scales, and what writes the elements of a chain in vectors; or None."""
     if chain in _BETWEEN_8_AND_16:
         return _BETWEEN_8_AND_16[chain]
-    found = parts(chain)
-    if found is None:
-        return None
-    load, arithmetic, _, store = found
-    return (load, "", f"{store}_quotients") if "divide_encode8" in chain else (load, arithmetic, store)
+    unpacked = chain[:-1] if chain[-1] == "pack4" else chain
+    for length in range(min(len(unpacked), 2), -1, -1):
+        read, rest = READ_OF.get(unpacked[:length]), WRITE_OF.get(unpacked[length:])
+        if read and rest:
+            operation, write = rest
+            return read, operation, f"packed_{write}" if unpacked != chain else write
+    return None
 
 
 VECTORS = {
     chain: ends
-    for chain in (*((name,) for name in _VECTOR_SINGLE), *_BETWEEN_8_AND_16, *FUSED, *FUSED_SCALED)
+    for chain in (*((name,) for name in _VECTOR_SINGLE), *_BETWEEN_8_AND_16, *FUSED, *FUSED_ROUNDED, *FUSED_SCALED)
     if (ends := vector_parts(chain)) is not None
 }
 """Chains that have a loop of vectors, in every tier that has vectors; the loop that gcc vectorises in the others."""
@@ -333,7 +313,12 @@ def of_writer(store: str) -> str:
     """Return whose constants a store takes."""
     if ("quotients" in store and "float8" not in store) or "rounded" in store:
         return "integer8"
-    return "float8" if "float8" in store else store
+    return "float8" if "float8" in store else "any_rule8" if "any_rule8" in store else store
+
+
+def writer_type(name: str) -> str:
+    """Return the type of the constants of a function that writes a group."""
+    return {"integer8": "lp_code_range"}.get(of_writer(name), "lp_rounding" if "rule" in name else "lp_writer")
 
 
 def type_of(name: str) -> str:
@@ -344,7 +329,8 @@ def type_of(name: str) -> str:
 def function_of(chain: tuple[str, ...], mode: str = "") -> str:
     """Return the name of the function in the table for a chain of loops that have no other address."""
     single = len(chain) == 1 and chain[0] not in SCALED
-    return (chain[0] if single else name_of(chain)) + (f"_{mode}" if mode else "") + "_vector" * (chain in VECTORS)
+    is_vector = chain in VECTORS or (single and chain[0] in (*PACKING, *RANDOM_VECTORS))
+    return (chain[0] if single else name_of(chain)) + (f"_{mode}" if mode else "") + "_vector" * is_vector
 
 
 BY_COLUMNS = [
@@ -358,6 +344,10 @@ BY_COLUMNS = [
 
 BAND = 6
 """So many rows: the scales of a group of columns are read, and prepared, once for all of them."""
+
+PACKING = [name for name in MOVING if "pack" in name]
+RANDOM_VECTORS = [name for name, ends in RANDOM.items() if ends[0] == U32]
+"""Other loops that have one of vectors: those that pack and unpack, and those with random numbers."""
 
 READERS, OPERATIONS, WRITES = (sorted({ends[part] for ends in VECTORS.values()} - {""}) for part in range(3))
 SCALED_WRITES = [name for name in WRITES if "quotients" in name or "rounded" in name]
@@ -380,17 +370,6 @@ def cases_of(conditions: list[tuple[str, bool]]) -> list[Case]:
         when = f"{'elif' if cases else 'if'} {needed}" if needed else "else" if cases else ""
         cases.append(Case(when, values))
     return cases
-
-
-AVX512_SINGLE = [(name,) for name in ("decode8", "decode_ieee8", "encode_upper16", "encode_half16")]
-AVX512_FUSED = [chain for chain in FUSED if parts(chain)]
-AVX512_SCALED = [chain for chain in FUSED_SCALED if parts(chain)]
-"""Chains that have a loop for AVX-512: of one function, fused, and fused with scales."""
-
-
-def plain_name(chain: tuple[str, ...]) -> str:
-    """Return the name of the loop for every machine that does what the one for AVX-512 does."""
-    return chain[0] if len(chain) == 1 and chain[0] not in SCALED else name_of(chain)
 
 
 MODES = ("uniform", "elementwise", "runs")

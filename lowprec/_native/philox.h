@@ -72,7 +72,7 @@ LP_INLINE lp_calls lp_sum(lp_calls a, lp_calls b) { return _mm256_add_epi64(a, b
 LP_INLINE lp_calls lp_product(lp_calls a, lp_calls b) { return _mm256_mul_epu32(a, b); }
 LP_INLINE lp_calls lp_upper(lp_calls a) { return _mm256_srli_epi64(a, 32); }
 LP_INLINE lp_calls lp_both(lp_calls a, lp_calls b) { return _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xaa); }
-LP_INLINE lp_calls lp_xor(lp_calls a, lp_calls b, lp_calls c) { return _mm256_xor_si256(_mm256_xor_si256(a, c), b); }
+LP_INLINE lp_calls lp_xor(lp_calls a, lp_calls b, lp_calls c) { return _mm256_xor_si256(_mm256_xor_si256(a, b), c); }
 LP_INLINE void lp_store_calls(u32 *words, lp_calls ab, lp_calls cd) {
     _mm256_storeu_si256((__m256i *)words, _mm256_unpacklo_epi64(ab, cd));
     _mm256_storeu_si256((__m256i *)(words + 8), _mm256_unpackhi_epi64(ab, cd));
@@ -89,65 +89,91 @@ LP_INLINE lp_calls lp_upper(lp_calls a) { return _mm_srli_epi64(a, 32); }
 LP_INLINE lp_calls lp_both(lp_calls a, lp_calls b) {
     return _mm_or_si128(_mm_srli_epi64(_mm_slli_epi64(a, 32), 32), _mm_slli_epi64(b, 32));
 }
-LP_INLINE lp_calls lp_xor(lp_calls a, lp_calls b, lp_calls c) { return _mm_xor_si128(_mm_xor_si128(a, c), b); }
+LP_INLINE lp_calls lp_xor(lp_calls a, lp_calls b, lp_calls c) { return _mm_xor_si128(_mm_xor_si128(a, b), c); }
 LP_INLINE void lp_store_calls(u32 *words, lp_calls ab, lp_calls cd) {
     _mm_storeu_si128((__m128i *)words, _mm_unpacklo_epi64(ab, cd));
     _mm_storeu_si128((__m128i *)(words + 4), _mm_unpackhi_epi64(ab, cd));
 }
 #endif
 
-/* The words of 16 calls. Vectors have a call in each lane, in the order that leaves theirs in the order of memory; only
-   the lower half of a lane counts. Two vectors are computed at a time, since a product takes several cycles. */
-static inline void lp_philox_block(u32 *words, u64 call, u64 seed) {
+/* What the rounds of a seed add to words, in every lane. */
+typedef struct {
 #ifdef LP_CALLS
+    lp_calls low[10], high[10];
+#endif
+    u64 seed;
+} lp_keys;
+
+static inline lp_keys lp_keys_of(u64 seed) {
+    lp_keys keys;
+    keys.seed = seed;
+#ifdef LP_CALLS
+    u64 low = seed, high = seed >> 32;
+    for (int round = 0; round < 10; round++) {
+        keys.low[round] = lp_all(low);
+        keys.high[round] = lp_all(high);
+        low += 0x9E3779B9u;
+        high += 0xBB67AE85u;
+    }
+#endif
+    return keys;
+}
+
+/* The words of 16 calls. Vectors have a call in each lane, in the order that leaves theirs in the order of memory; only
+   the lower half of a lane counts. Up to four vectors are computed at a time, since a product takes several cycles. */
+static inline void lp_philox_block(u32 *words, u64 call, const lp_keys *keys) {
+#ifdef LP_CALLS
+    enum { TOGETHER = LP_CALLS < 4 ? 4 : 16 / LP_CALLS };
     const lp_calls m = lp_all(0xD2511F53u), k = lp_all(0xCD9E8D57u);
-    for (int first = 0; first < 16; first += 2 * LP_CALLS) {
-        lp_calls a[2], b[2], c[2], d[2];
-        u64 low = seed, high = seed >> 32;
-        for (int j = 0; j < 2; j++) {
+    for (int first = 0; first < 16; first += TOGETHER * LP_CALLS) {
+        lp_calls a[TOGETHER], b[TOGETHER], c[TOGETHER], d[TOGETHER];
+        for (int j = 0; j < TOGETHER; j++) {
             a[j] = lp_sum(lp_all(call + (u64)(first + j * LP_CALLS)), lp_order());
             b[j] = lp_upper(a[j]);
             c[j] = d[j] = lp_all(0);
         }
+#pragma GCC unroll 10
         for (int round = 0; round < 10; round++) {
-            const lp_calls l = lp_all(low), h = lp_all(high);
-            for (int j = 0; j < 2; j++) {
+            for (int j = 0; j < TOGETHER; j++) {
                 const lp_calls x = lp_product(a[j], m), y = lp_product(c[j], k);
-                a[j] = lp_xor(lp_upper(y), b[j], l);
+                a[j] = lp_xor(b[j], keys->low[round], lp_upper(y));
                 b[j] = y;
-                c[j] = lp_xor(lp_upper(x), d[j], h);
+                c[j] = lp_xor(d[j], keys->high[round], lp_upper(x));
                 d[j] = x;
             }
-            low += 0x9E3779B9u;
-            high += 0xBB67AE85u;
         }
-        for (int j = 0; j < 2; j++)
+        for (int j = 0; j < TOGETHER; j++)
             lp_store_calls(words + 4 * (first + j * LP_CALLS), lp_both(a[j], b[j]), lp_both(c[j], d[j]));
     }
 #else
     for (u64 i = 0; i < 16; i++) {
-        const lp_words_t w = lp_philox(call + i, seed);
+        const lp_words_t w = lp_philox(call + i, keys->seed);
         for (int j = 0; j < 4; j++) words[4 * i + (u64)j] = w.at[j];
     }
 #endif
 }
 
 /* The slots of block number `block` of a stream: LP_STREAM_BITS / slot_bits of them, in words of their own width. */
-typedef struct {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LP_SLOTS union /* they lie in memory as the words do */
+#else
+#define LP_SLOTS struct
+#endif
+typedef LP_SLOTS {
     u32 words[64];
     u16 halves[128];
     u8 bytes[256];
 } lp_slots;
 
+static inline void lp_fill_slots_by(lp_slots *slots, u64 block, const lp_keys *keys, u32 slot_bits) {
+    lp_philox_block(slots->words, block * 16, keys);
+    if (sizeof(lp_slots) == sizeof(slots->words)) return;
+    for (int i = 0; slot_bits == 16 && i < 128; i++) slots->halves[i] = (u16)(slots->words[i / 2] >> i % 2 * 16);
+    for (int i = 0; slot_bits == 8 && i < 256; i++) slots->bytes[i] = (u8)(slots->words[i / 4] >> i % 4 * 8);
+}
 static inline void lp_fill_slots(lp_slots *slots, u64 block, u64 seed, u32 slot_bits) {
-    lp_philox_block(slots->words, block * 16, seed);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    if (slot_bits == 16) memcpy(slots->halves, slots->words, sizeof(slots->words));
-    if (slot_bits == 8) memcpy(slots->bytes, slots->words, sizeof(slots->words));
-#else
-    for (int i = 0; i < 128; i++) slots->halves[i] = (u16)(slots->words[i / 2] >> i % 2 * 16);
-    for (int i = 0; i < 256; i++) slots->bytes[i] = (u8)(slots->words[i / 4] >> i % 4 * 8);
-#endif
+    const lp_keys keys = lp_keys_of(seed);
+    lp_fill_slots_by(slots, block, &keys, slot_bits);
 }
 
 LP_INLINE u32 lp_slot_at(const lp_slots *slots, ptrdiff_t i, u32 slot_bits) {
@@ -158,11 +184,12 @@ LP_INLINE u32 lp_slot_at(const lp_slots *slots, ptrdiff_t i, u32 slot_bits) {
 static inline void lp_random_numbers(void *out, int item, u64 first, ptrdiff_t n, u64 seed, int bits) {
     const u32 slot_bits = 8 * (u32)item, drop = slot_bits - (u32)bits;
     const ptrdiff_t block = LP_STREAM_BITS / (ptrdiff_t)slot_bits;
+    const lp_keys keys = lp_keys_of(seed);
     lp_slots slots;
     for (ptrdiff_t start = 0; start < n;) {
         const ptrdiff_t at = (ptrdiff_t)(first % (u64)block), left = n - start;
         const ptrdiff_t count = block - at < left ? block - at : left;
-        lp_fill_slots(&slots, first / (u64)block, seed, slot_bits);
+        lp_fill_slots_by(&slots, first / (u64)block, &keys, slot_bits);
         for (ptrdiff_t i = 0; i < count; i++) {
             const u32 number = lp_slot_at(&slots, at + i, slot_bits) >> drop;
             if (item == 1) ((u8 *)out)[start + i] = (u8)number;

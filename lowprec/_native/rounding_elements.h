@@ -59,19 +59,53 @@ LP_INLINE u32 lp_code_from32(u32 bits, u32 slot, const params_t *p) {
     return (fixed + (increment ^ (negative & difference)) + odd + random) >> p->round_keep;
 }
 
-LP_INLINE u32 lp_rounded32(u32 bits, u32 slot, const params_t *p) {
-    const u32 magnitude = bits & ~LP_SIGN, code = lp_code_from32(bits, slot, p);
+/* The same with a fraction of its own, of 32 bits, for more random bits than fit behind a code. Increments and the odd bit
+   are those of 33 bits, of which the last one, and what is lost below, can only carry into the others: where a fraction
+   has bits that are not among its 32, these are fewer than 2**24, and a sum of them and 1 is no whole. */
+LP_INLINE u32 lp_fine_code_from32(u32 bits, u32 slot, const params_t *p) {
+    const u32 magnitude = bits & ~LP_SIGN, keep = p->round_keep;
+    const i32 smallest = (i32)p->round_smallest_normal;
+    const u32 below = (u32)((i32)magnitude < smallest ? (i32)magnitude : smallest), above = magnitude - below;
+    const float scaled = lp_float(below) * lp_float((u32)p->round_factor);
+    const i32 whole = (i32)scaled;
+    const float part = scaled - (float)whole, in_reach = part - (part >= 0.5f ? 1.0f : 0.0f);
+    const float units = in_reach * 0x1p32f;
+    const i32 counted = (i32)units;
+    const float counts = lp_float(p->round_odd_increment != 0 ? 1 : 0x3f000000); /* anything, or half a unit */
+    const u32 lost = units - (float)counted >= counts ? 1 : 0;
+    const u32 fraction = (u32)counted | above << (32 - keep);
+    const u32 odd = fraction & (u32)(p->round_odd_bit >> 1) ? (u32)p->round_odd_increment : 0;
+    const u32 increment = (u32)p->round_increment;
+    const u32 rounded = fraction + ((lost + (increment & 1) + odd) >> 1);
+    const u32 added = ((slot >> p->round_slot_shift) << (p->round_random_shift - 1)) + (increment >> 1);
+    return (u32)whole + (above >> keep) + (rounded + added < rounded ? 1 : 0);
+}
+
+LP_INLINE u32 lp_limited32(u32 code, u32 bits, const params_t *p) {
+    const u32 magnitude = bits & ~LP_SIGN;
     return (u32)lp_limited(code, bits >> 31, magnitude == LP_INF, magnitude > LP_INF, p);
+}
+LP_INLINE u32 lp_rounded32(u32 bits, u32 slot, const params_t *p) {
+    return lp_limited32(lp_code_from32(bits, slot, p), bits, p);
 }
 
 /* The same code, unless a bit that the sign of `rare` collects says that it may be another one. */
-LP_INLINE u32 lp_quickly_rounded32(u32 bits, u32 slot, u32 *rare, const params_t *p) {
+LP_INLINE u32 lp_quickly_limited32(u32 found, u32 bits, u32 *rare, const params_t *p) {
     const u32 negative = (u32)((i32)bits >> 31), cap = (u32)p->round_cap, difference = cap ^ (u32)p->round_cap_negative;
-    const i32 code = (i32)lp_code_from32(bits, slot, p), limit = (i32)(cap ^ (negative & difference));
+    const i32 code = (i32)found, limit = (i32)(cap ^ (negative & difference));
     const i32 capped = code < limit ? code : limit;
     const u32 unsigned_zero = capped == 0 ? p->round_unsigned_zero : 0;
     *rare |= (u32)(p->round_rare - code);
     return (u32)capped | (negative & (u32)p->round_sign & ~unsigned_zero);
+}
+LP_INLINE u32 lp_quickly_rounded32(u32 bits, u32 slot, u32 *rare, const params_t *p) {
+    return lp_quickly_limited32(lp_code_from32(bits, slot, p), bits, rare, p);
+}
+LP_INLINE u32 lp_quickly_fine32(u32 bits, u32 slot, u32 *rare, const params_t *p) {
+    return lp_quickly_limited32(lp_fine_code_from32(bits, slot, p), bits, rare, p);
+}
+LP_INLINE u32 lp_fine32(u32 bits, u32 slot, const params_t *p) {
+    return lp_limited32(lp_fine_code_from32(bits, slot, p), bits, p);
 }
 
 LP_INLINE u8 lp_quickly_round32_to8(u32 v, u32 *rare, const params_t *p) {
@@ -86,6 +120,12 @@ LP_INLINE u8 lp_quickly_stochastic32_to8(u32 v, u32 slot, u32 *rare, const param
 LP_INLINE u16 lp_quickly_stochastic32_to16(u32 v, u32 slot, u32 *rare, const params_t *p) {
     return (u16)lp_quickly_rounded32(v, slot, rare, p);
 }
+LP_INLINE u8 lp_quickly_stochastic_fine32_to8(u32 v, u32 slot, u32 *rare, const params_t *p) {
+    return (u8)lp_quickly_fine32(v, slot, rare, p);
+}
+LP_INLINE u16 lp_quickly_stochastic_fine32_to16(u32 v, u32 slot, u32 *rare, const params_t *p) {
+    return (u16)lp_quickly_fine32(v, slot, rare, p);
+}
 
 LP_INLINE u8 lp_round32_to8(u32 v, const params_t *p) { return (u8)lp_rounded32(v, 0, p); }
 LP_INLINE u16 lp_round32_to16(u32 v, const params_t *p) { return (u16)lp_rounded32(v, 0, p); }
@@ -95,6 +135,8 @@ LP_INLINE u32 lp_round64_to32(u64 v, const params_t *p) { return (u32)lp_rounded
 LP_INLINE u64 lp_round64_to64(u64 v, const params_t *p) { return lp_rounded64(v, 0, p); }
 LP_INLINE u8 lp_stochastic32_to8(u32 v, u32 slot, const params_t *p) { return (u8)lp_rounded32(v, slot, p); }
 LP_INLINE u16 lp_stochastic32_to16(u32 v, u32 slot, const params_t *p) { return (u16)lp_rounded32(v, slot, p); }
+LP_INLINE u8 lp_stochastic_fine32_to8(u32 v, u32 slot, const params_t *p) { return (u8)lp_fine32(v, slot, p); }
+LP_INLINE u16 lp_stochastic_fine32_to16(u32 v, u32 slot, const params_t *p) { return (u16)lp_fine32(v, slot, p); }
 LP_INLINE u8 lp_stochastic64_to8(u64 v, u32 slot, const params_t *p) { return (u8)lp_rounded64(v, slot, p); }
 LP_INLINE u16 lp_stochastic64_to16(u64 v, u32 slot, const params_t *p) { return (u16)lp_rounded64(v, slot, p); }
 LP_INLINE u32 lp_stochastic64_to32(u64 v, u32 slot, const params_t *p) { return (u32)lp_rounded64(v, slot, p); }

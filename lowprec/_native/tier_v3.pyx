@@ -1,3 +1,2 @@
 """The loops compiled for x86-64-v3 (AVX2)."""
 include "tier.pxi"
-include "group_rounding_loops.pxi"

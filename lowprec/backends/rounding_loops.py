@@ -34,6 +34,7 @@ _FLOAT32 = _Hub(32, 23, 127)
 _FLOAT64 = _Hub(64, 52, 1023)
 _MOST = (1 << 31) - 1
 _NO_SLOT = 31  # shifted so far, a slot of 8 bits is 0
+_FINE = 33  # the bits of a fraction apart from its code
 _WHOLE = 64  # the bits of a fraction where none is lost
 
 
@@ -135,6 +136,14 @@ def _fits_float32(target: Format, bits: int) -> bool:
     return keep >= bits + 2 and scales_exactly
 
 
+def _fits_fine_float32(target: Format, rounding: Rounding) -> bool:
+    """Whether random bits fit where a fraction is a number of its own, of 33 bits and a sticky one."""
+    if not target.has_zero or target.bits > 16 or (rounding.mode, rounding.random_bits) == ("stochastic_c", 32):
+        return False
+    scales_exactly = _FLOAT32.mantissa - target.emin <= _FLOAT32.bias and target.emin <= target.mantissa_bits
+    return rounding.random_bits > 0 and scales_exactly
+
+
 def exact_loops(plan: Plan) -> Loops | None:
     """Return the loop from 64-bit integers to a target for which float64 has too few bits; None elsewhere."""
     assert plan.rounding is not None
@@ -165,14 +174,21 @@ def rounding_loops(plan: Plan, wide: bool) -> Loops:
     assert plan.rounding is not None
     bits, width = plan.rounding.random_bits, target.storage_bits
     name = "stochastic" if bits else "round"
-    keep = _FLOAT64.mantissa - target.mantissa_bits
-    # Narrowed to odd, numbers beyond float32 are its largest: one that a target may have as a value.
+    keep, left = (hub.mantissa - target.mantissa_bits for hub in (_FLOAT64, _FLOAT32))
+    # Narrowed to odd, numbers beyond float32 are its largest: a target may have it as a value, or round it to one.
     fits = _fits_float32(target, bits)
-    if wide and fits:
-        fits = not bits and (plan.rounding.mode != "to_odd" or target.magnitude(target.max_code + 1) < 2.0**128)
+    if wide and fits and (bits or plan.rounding.mode == "to_odd"):
+        fits = left >= bits + 2 and target.magnitude(target.max_code + 1) < 2.0**128
     if fits:
         names = ["float64_to_float32_odd"] if wide else []
-        return [*names, f"{name}32_to{width}"], _numbers(plan, _FLOAT32, _FLOAT32.mantissa - target.mantissa_bits)
+        return [*names, f"{name}32_to{width}"], _numbers(plan, _FLOAT32, left)
+    if not wide and _fits_fine_float32(target, plan.rounding):
+        return [f"{name}_fine32_to{width}"], {
+            **_numbers(plan, _FLOAT32, left),
+            **_increments(plan.rounding, _FINE, target.has_zero),
+            "round_keep": left,
+            "round_factor": _FLOAT32.word(math.ldexp(1.0, target.mantissa_bits - target.emin)),
+        }
     names = [] if wide else ["float32_to_float64"]
     if keep == 0:  # nothing is to be rounded
         exact = plan.rounding._replace(mode="toward_zero", random_bits=0)

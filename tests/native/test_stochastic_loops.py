@@ -11,7 +11,11 @@ import pytest
 
 import lowprec as lp
 from lowprec import _kernels
+from lowprec.backends.program import make_program
+from lowprec.plans.cast_plan import make_plan
 from lowprec.reference.array_rounding import expected_rounded
+from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.option_names import RoundingName
 from lowprec.spec.rounding_rules import RoundingOptions, check_rounding
 
 SEED = 0xFEDC_BA98_7654_3210
@@ -100,6 +104,29 @@ def test_layouts(x: np.ndarray, source: str, target: str, bits: int) -> None:
         for view in (y, np.asfortranarray(y), flat[:-1]):
             packed = encode(view, target, bits, packed=True)
             np.testing.assert_array_equal(packed, lp.pack(encode(view, target, bits), target))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "mode", "bits", "loops"),
+    [
+        ("float32", "float8_e4m3fn", "stochastic", 18, "stochastic32_to8"),
+        ("float32", "float8_e4m3fn", "stochastic", 19, "stochastic_fine32_to8"),
+        ("float32", "float8_e4m3fn", "stochastic", 32, "stochastic_fine32_to8"),
+        ("float32", "float8_e4m3fn", "stochastic_c", 31, "stochastic_fine32_to8"),
+        ("float32", "float8_e4m3fn", "stochastic_c", 32, "float32_to_float64.stochastic64_to8"),
+        ("bfloat16", "float16", "stochastic", 16, "decode_upper16.stochastic_fine32_to16"),
+        ("float32", "bfloat16", "stochastic", 32, "stochastic32_to16"),
+        ("float64", "float8_e5m2", "stochastic", 16, "float64_to_float32_odd.stochastic32_to8"),
+        ("float64", "float8_e5m2", "stochastic", 20, "stochastic64_to8"),
+        ("float64", "bfloat16", "stochastic", 8, "stochastic64_to16"),
+    ],
+)
+def test_float64_is_for_what_32_bits_cannot_hold(
+    source: str, target: str, mode: RoundingName, bits: int, loops: str
+) -> None:
+    ends = lp.as_format(source), lp.as_format(target)
+    plan = make_plan(*ends, cast_rules(*ends, options=RoundingOptions(mode, None, None, bits)))
+    assert ".".join(make_program(plan).names) == loops
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32])

@@ -1,4 +1,4 @@
-"""The loops of vectors against those of the base tier: single casts, and the scales of columns."""
+"""The loops of vectors against those of the base tier: single casts, roundings, packing, the scales of columns."""
 
 from __future__ import annotations
 
@@ -78,6 +78,44 @@ def test_between_wide_floats(pair: tuple[str, str]) -> None:
     same(in_every_tier(lp.cast, x, pair[1]), "every code")
     for n in LENGTHS:
         same(in_every_tier(lp.cast, x[n * 7 :][:n], pair[1]), f"{n} elements")
+
+
+@pytest.mark.parametrize("mode", ["nearest_even", "toward_positive", "to_odd", "stochastic_b", "stochastic_c"])
+@pytest.mark.parametrize("target", ["float8_e4m3fnuz", "binary8p7sf", "float4_e2m1fn", "bfloat16", "float16"])
+def test_every_length_of_roundings(target: str, mode: str) -> None:
+    """Rounded in words, in integers, and again as a whole where a group has what is rare; slots of every width."""
+    fmt = lp.as_format(target)
+    random_bits = (7, 16, 20, 31, 32) if mode.startswith("stochastic") else (16,)
+    usual = np.resize(np.concatenate([near_codes(fmt)[::7] if fmt.bits <= 8 else NEAR_1, NEAR_1]), 1300)
+    usual = usual[np.isfinite(usual) & (np.abs(usual) < 6)]
+    for name, dtype in WIDE.items():
+        x = usual.astype(dtype)
+        rare = x.copy()
+        rare[:: 5 * 64] = np.array(np.nan, np.float32).astype(dtype)
+        for bits in random_bits:
+            options = {"rounding": mode, "packed": fmt.bits == 4}
+            options |= {"seed": 5, "offset": 3, "random_bits": bits} if mode.startswith("stochastic") else {}
+            same(in_every_tier(lp.encode, rare, fmt, **options), f"{name}, {bits} bits, with NaN")
+            for n in LENGTHS[:: 1 if bits == 16 else 9]:
+                same(in_every_tier(lp.encode, x[n % 7 :][:n], fmt, **options), f"{name}, {bits} bits, {n} values")
+
+
+NEAR_1 = np.ldexp(np.random.default_rng(1).uniform(1, 2, 600), np.arange(600) % 40 - 38).astype(np.float32)
+NEAR_1[::2] *= -1
+
+
+@pytest.mark.parametrize("target", ["uint2", "uint4", "float6_e3m2fn"])
+def test_every_length_of_packed_codes(target: str) -> None:
+    fmt = FORMATS[target]
+    codes = (np.random.default_rng(2).permutation(1200) % (1 << fmt.bits)).astype(np.uint8)
+    for n in LENGTHS:
+        some = codes[n % 7 :][:n]
+        packed = in_every_tier(lp.pack, some, fmt)
+        text = "".join(f"{code:0{fmt.bits}b}" for code in some[::-1].tolist())
+        assert packed[0].tobytes() == int(text or "0", 2).to_bytes((n * fmt.bits + 7) // 8, "little")
+        same(packed, f"{n} codes")
+        for found in in_every_tier(lp.unpack, packed[0], fmt, n):
+            np.testing.assert_array_equal(found & fmt.code_mask, some, f"{n} codes")
 
 
 SHAPES = [(17, 64), (5, 4096), (33, 320), (7, 65), (50, 128), (2, 192), (1, 256)]

@@ -17,7 +17,7 @@ def rounded_plans() -> Iterator[Plan]:
         "float8_e4m3fn", "float8_e8m0fnu", "float4_e2m1fn", "bfloat16", "float16", "float32", "float64",
         "binary8p3uf", "binary8p1ue", "binary16p8se", "binary16p9uf",
     )  # fmt: skip
-    rules = [("nearest_even", 1), ("to_odd", 1), ("stochastic", 16), ("stochastic_c", 32)]
+    rules = [("nearest_even", 1), ("to_odd", 1), ("stochastic", 16), ("stochastic", 32), ("stochastic_c", 32)]
     for source, target in itertools.product((*names, "int8", "int64", "uint64"), names):
         for mode, bits in rules:
             old, new = as_format(source), as_format(target)

@@ -3,7 +3,7 @@
 #include <immintrin.h>
 
 #define LP_WIDTH 32
-typedef __m256i lp_bytes, lp_words, lp_ints, lp_byte_mask, lp_word_mask;
+typedef __m256i lp_bytes, lp_words, lp_ints, lp_byte_mask, lp_word_mask, lp_int_mask;
 typedef __m256 lp_floats;
 
 /* ---- memory, constants, bits ------------------------------------------------------------------------------------- */
@@ -60,6 +60,10 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 #define words_greater_signed(a, b) _mm256_cmpgt_epi16(a, b)
 #define words_at_most(a, b) _mm256_cmpeq_epi16(_mm256_min_epu16(a, b), a)
 #define words_select(m, a, b) _mm256_blendv_epi8(b, a, m)
+#define words_where(m, a) _mm256_and_si256(m, a) /* m ? a : 0 */
+#define words_are_negative(x) _mm256_srai_epi16(x, 15)
+#define words_have(x, bit) _mm256_cmpeq_epi16(_mm256_and_si256(x, bit), bit) /* whether one bit is set */
+LP_VECTOR int words_any(lp_word_mask mask) { return !_mm256_testz_si256(mask, mask); }
 /* x << amount, for amounts up to 7; those below 0 leave no bit that counts in the upper 7 of a code. There is no such
    instruction: a product with a power of two, of which the upper byte of an amount, not below 128, selects 0. */
 #define LP_SHIFT_FLAG 0x8000u
@@ -72,21 +76,36 @@ LP_VECTOR lp_words words_shift_left_each(lp_words x, lp_words amount) {
 /* ---- integers and float32 ---------------------------------------------------------------------------------------- */
 
 #define ints_add(a, b) _mm256_add_epi32(a, b)
+#define ints_subtract(a, b) _mm256_sub_epi32(a, b)
+#define ints_min_signed(a, b) _mm256_min_epi32(a, b)
 #define ints_shift_right(a, k) _mm256_srli_epi32(a, k)
+#define ints_shift_left(a, k) _mm256_slli_epi32(a, k)
+#define ints_shift_right_by(a, amounts) _mm256_srlv_epi32(a, amounts) /* 0 where they are 32 or more */
+#define ints_shift_left_by(a, amounts) _mm256_sllv_epi32(a, amounts)
+#define ints_select(m, a, b) _mm256_blendv_epi8(b, a, m)
+#define ints_where(m, a) _mm256_and_si256(m, a)
+#define ints_are_negative(x) _mm256_srai_epi32(x, 31)
+#define ints_have(x, bit) _mm256_cmpeq_epi32(_mm256_and_si256(x, bit), bit) /* whether one bit is set */
+#define ints_greater_signed(a, b) _mm256_cmpgt_epi32(a, b)
+#define ints_increment_where(m, a) _mm256_sub_epi32(a, m) /* m ? a + 1 : a */
 #define floats_multiply(a, b) _mm256_mul_ps(a, b)
 #define floats_subtract(a, b) _mm256_sub_ps(a, b)
 #define floats_divide(a, b) _mm256_div_ps(a, b)
 #define floats_multiply_add(a, b, c) _mm256_fmadd_ps(a, b, c)       /* a * b + c, rounded once */
 #define floats_subtract_product(c, a, b) _mm256_fnmadd_ps(a, b, c)  /* c - a * b, rounded once */
 #define floats_min(a, b) _mm256_min_ps(a, b)                        /* b where one is NaN */
+#define floats_differ(a, b) bits_of_floats(_mm256_cmp_ps(a, b, _CMP_NEQ_UQ))
+#define floats_at_least(a, b) bits_of_floats(_mm256_cmp_ps(a, b, _CMP_GE_OQ))
+#define floats_of_ints(x) _mm256_cvtepi32_ps(x)
+#define ints_truncated(x) _mm256_cvttps_epi32(x) /* toward zero, of what is in range */
 #define ints_rounded(x) _mm256_cvtps_epi32(x) /* half to even; NaN and what is below all integers: the least one */
-LP_VECTOR lp_ints floats_are_nan(lp_floats x) { return bits_of_floats(_mm256_cmp_ps(x, x, _CMP_UNORD_Q)); }
-LP_VECTOR lp_ints floats_are_0_inf_nan(lp_floats x) {
+LP_VECTOR lp_int_mask floats_are_nan(lp_floats x) { return bits_of_floats(_mm256_cmp_ps(x, x, _CMP_UNORD_Q)); }
+LP_VECTOR lp_int_mask floats_are_0_inf_nan(lp_floats x) {
     const __m256i magnitude = _mm256_and_si256(bits_of_floats(x), ints_all(0x7fffffffu));
     const __m256i beyond = _mm256_cmpgt_epi32(magnitude, ints_all(0x7f7fffffu));
     return _mm256_or_si256(beyond, _mm256_cmpeq_epi32(magnitude, _mm256_setzero_si256()));
 }
-LP_VECTOR int ints_any(lp_ints mask) { return !_mm256_testz_si256(mask, mask); } /* of masks: 0 or all bits */
+LP_VECTOR int ints_any(lp_int_mask mask) { return !_mm256_testz_si256(mask, mask); }
 LP_VECTOR int floats_any_nan(const lp_floats x[4]) {
     const __m256 a = _mm256_cmp_ps(x[0], x[1], _CMP_UNORD_Q), b = _mm256_cmp_ps(x[2], x[3], _CMP_UNORD_Q);
     return _mm256_movemask_ps(_mm256_or_ps(a, b));
@@ -119,11 +138,33 @@ LP_VECTOR lp_bytes bytes_of_upper_halves(lp_words a, lp_words b) {
 #define words_packed(a, b) _mm256_packs_epi32(a, b)
 #define bytes_packed(a, b) _mm256_packs_epi16(a, b)
 #define bytes_packed_in_order(x) _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))
+/* Bytes without a sign from words; two packed vectors of words in the order of memory. */
+#define bytes_packed_unsigned(a, b) _mm256_packus_epi16(a, b)
+#define words_packed_in_order(x) _mm256_permute4x64_epi64(x, 0xd8)
 /* Codes of 4 bits, two to a byte, the first one in its lower half. */
 LP_VECTOR void bytes_store_pairs(uint8_t *d, lp_bytes codes) {
     const __m256i pairs = _mm256_maddubs_epi16(codes, _mm256_set1_epi16(0x1001));
     const __m128i packed = _mm_packus_epi16(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1));
     _mm_storeu_si128((__m128i *)d, packed);
+}
+
+/* Four codes of so many bits side by side in an integer; the lowest 8, the lowest 24 bits of integers in memory. */
+LP_VECTOR lp_ints ints_of_quads(int bits, lp_bytes codes) {
+    const __m256i pairs = _mm256_maddubs_epi16(codes, _mm256_set1_epi16((short)(1 | 1 << (8 + bits))));
+    return _mm256_madd_epi16(pairs, _mm256_set1_epi32(1 | 1 << (16 + 2 * bits)));
+}
+LP_VECTOR void ints_store_bytes(uint8_t *d, lp_ints x) {
+    const __m256i bytes = _mm256_shuffle_epi8(x, _mm256_set1_epi32(0x0c080400));
+    const __m256i packed = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4));
+    _mm_storel_epi64((__m128i *)d, _mm256_castsi256_si128(packed));
+}
+LP_VECTOR void ints_store_24_bits(uint8_t *d, lp_ints x) {
+    const __m256i order = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+    const __m256i packed = _mm256_permutevar8x32_epi32(
+        _mm256_shuffle_epi8(x, order), _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7));
+    _mm_storeu_si128((__m128i *)d, _mm256_castsi256_si128(packed));
+    _mm_storel_epi64((__m128i *)(d + 16), _mm256_extracti128_si256(packed, 1));
 }
 
 /* ---- wider ------------------------------------------------------------------------------------------------------- */
@@ -135,12 +176,29 @@ LP_VECTOR __m256i bytes_of_pairs(__m128i pairs) {
     const __m256i words = _mm256_cvtepu8_epi16(pairs);
     return _mm256_and_si256(_mm256_or_si256(words, _mm256_slli_epi16(words, 4)), _mm256_set1_epi8(15));
 }
+LP_VECTOR lp_bytes bytes_load_pairs(const uint8_t *s) {
+    return bytes_of_pairs(_mm_loadu_si128((const __m128i *)s));
+}
 LP_VECTOR lp_bytes bytes_load_pairs_for_words(const uint8_t *s) {
     return bytes_of_pairs(_mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)s), 0xd8));
 }
 LP_VECTOR lp_bytes bytes_load_pairs_for_ints(const uint8_t *s) {
     const __m128i order = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
     return bytes_of_pairs(_mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)s), order));
+}
+/* A vector of integers, of bytes or of words in memory. */
+#define ints_load(s) bits_load(s)
+LP_VECTOR lp_ints ints_load_bytes(const uint8_t *s) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)s));
+}
+LP_VECTOR lp_ints ints_load_words(const uint16_t *s) {
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)s));
+}
+LP_VECTOR lp_ints ints_load_24_bits(const uint8_t *s) {
+    const __m128i first = _mm_loadu_si128((const __m128i *)s), last = _mm_loadu_si128((const __m128i *)(s + 8));
+    const __m256i order = _mm256_setr_epi8(
+        0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, 4, 5, 6, -1, 7, 8, 9, -1, 10, 11, 12, -1, 13, 14, 15, -1);
+    return _mm256_shuffle_epi8(_mm256_set_m128i(last, first), order);
 }
 /* Their words, of lower and of upper bytes. */
 LP_VECTOR void words_of_planes(lp_bytes low, lp_bytes high, lp_words x[2]) {

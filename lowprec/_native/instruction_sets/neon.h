@@ -5,7 +5,7 @@
 #define LP_WIDTH 16
 typedef uint8x16_t lp_bytes, lp_byte_mask;
 typedef uint16x8_t lp_words, lp_word_mask;
-typedef uint32x4_t lp_ints;
+typedef uint32x4_t lp_ints, lp_int_mask;
 typedef float32x4_t lp_floats;
 #define LP_SIGNED_BYTES(x) ((int8x16_t)(x))
 #define LP_SIGNED_WORDS(x) ((int16x8_t)(x))
@@ -59,29 +59,48 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) { return vld1q_u8(value
 #define words_greater_signed(a, b) vcgtq_s16(LP_SIGNED_WORDS(a), LP_SIGNED_WORDS(b))
 #define words_at_most(a, b) vcleq_u16(a, b)
 #define words_select(m, a, b) vbslq_u16(m, a, b)
+#define words_where(m, a) vandq_u16(m, a)
+#define words_are_negative(x) vcltzq_s16(LP_SIGNED_WORDS(x))
+#define words_have(x, bit) vtstq_u16(x, bit)
+LP_VECTOR int words_any(lp_word_mask mask) { return vmaxvq_u16(mask) != 0; }
 #define LP_SHIFT_FLAG 0u
 #define words_shift_left_each(x, amount) vshlq_u16(x, LP_SIGNED_WORDS(amount)) /* below 0: to the right */
 
 /* ---- integers and float32 ---------------------------------------------------------------------------------------- */
 
 #define ints_add(a, b) vaddq_u32(a, b)
+#define ints_subtract(a, b) vsubq_u32(a, b)
+#define ints_min_signed(a, b) ((uint32x4_t)vminq_s32((int32x4_t)(a), (int32x4_t)(b)))
 #define ints_shift_right(a, k) vshrq_n_u32(a, k)
+#define ints_shift_left(a, k) vshlq_n_u32(a, k)
+#define ints_shift_right_by(a, amounts) vshlq_u32(a, vnegq_s32((int32x4_t)(amounts)))
+#define ints_shift_left_by(a, amounts) vshlq_u32(a, (int32x4_t)(amounts))
+#define ints_select(m, a, b) vbslq_u32(m, a, b)
+#define ints_where(m, a) vandq_u32(m, a)
+#define ints_are_negative(x) vcltzq_s32((int32x4_t)(x))
+#define ints_have(x, bit) vtstq_u32(x, bit)
+#define ints_greater_signed(a, b) vcgtq_s32((int32x4_t)(a), (int32x4_t)(b))
+#define ints_increment_where(m, a) vsubq_u32(a, m)
 #define floats_multiply(a, b) vmulq_f32(a, b)
 #define floats_subtract(a, b) vsubq_f32(a, b)
 #define floats_divide(a, b) vdivq_f32(a, b)
 #define floats_multiply_add(a, b, c) vfmaq_f32(c, a, b)
 #define floats_subtract_product(c, a, b) vfmsq_f32(c, a, b)
 LP_VECTOR lp_floats floats_min(lp_floats a, lp_floats b) { return vbslq_f32(vcltq_f32(a, b), a, b); } /* FMIN: NaN */
+#define floats_differ(a, b) vmvnq_u32(vceqq_f32(a, b))
+#define floats_at_least(a, b) vcgeq_f32(a, b)
+#define floats_of_ints(x) vcvtq_f32_s32((int32x4_t)(x))
+#define ints_truncated(x) ((uint32x4_t)vcvtq_s32_f32(x))
 /* FCVTNS gives 0 for NaN, which the larger one of it and a number is not. */
 LP_VECTOR lp_ints ints_rounded(lp_floats x) {
     return (uint32x4_t)vcvtnq_s32_f32(vmaxnmq_f32(x, vdupq_n_f32(-0x1p30f)));
 }
-LP_VECTOR lp_ints floats_are_nan(lp_floats x) { return vmvnq_u32(vceqq_f32(x, x)); }
-LP_VECTOR lp_ints floats_are_0_inf_nan(lp_floats x) {
+LP_VECTOR lp_int_mask floats_are_nan(lp_floats x) { return vmvnq_u32(vceqq_f32(x, x)); }
+LP_VECTOR lp_int_mask floats_are_0_inf_nan(lp_floats x) {
     const uint32x4_t magnitude = vandq_u32(bits_of_floats(x), vdupq_n_u32(0x7fffffffu));
     return vcgeq_u32(vsubq_u32(magnitude, vdupq_n_u32(1)), vdupq_n_u32(0x7f7fffffu));
 }
-LP_VECTOR int ints_any(lp_ints mask) { return vmaxvq_u32(mask) != 0; }
+LP_VECTOR int ints_any(lp_int_mask mask) { return vmaxvq_u32(mask) != 0; }
 LP_VECTOR int floats_any_nan(const lp_floats x[4]) {
     const uint32x4_t a = vandq_u32(vceqq_f32(x[0], x[0]), vceqq_f32(x[1], x[1]));
     const uint32x4_t b = vandq_u32(vceqq_f32(x[2], x[2]), vceqq_f32(x[3], x[3]));
@@ -98,19 +117,52 @@ LP_VECTOR int floats_any_nan(const lp_floats x[4]) {
 #define words_packed(a, b) ((uint16x8_t)vqmovn_high_s32(vqmovn_s32((int32x4_t)(a)), (int32x4_t)(b)))
 #define bytes_packed(a, b) ((uint8x16_t)vqmovn_high_s16(vqmovn_s16(LP_SIGNED_WORDS(a)), LP_SIGNED_WORDS(b)))
 #define bytes_packed_in_order(x) (x)
+#define bytes_packed_unsigned(a, b) vqmovun_high_s16(vqmovun_s16(LP_SIGNED_WORDS(a)), LP_SIGNED_WORDS(b))
+#define words_packed_in_order(x) (x)
 LP_VECTOR void bytes_store_pairs(uint8_t *d, lp_bytes codes) {
     vst1_u8(d, vget_low_u8(vsliq_n_u8(vuzp1q_u8(codes, codes), vuzp2q_u8(codes, codes), 4)));
+}
+
+LP_VECTOR lp_ints ints_of_quads(int bits, lp_bytes codes) {
+    const uint16x8_t words = words_of_bytes(codes), odd = vshlq_u16(vshrq_n_u16(words, 8), vdupq_n_s16((int16_t)bits));
+    const uint32x4_t pairs = (uint32x4_t)(odd | (words & 0xff));
+    return vshlq_u32(pairs >> 16, vdupq_n_s32(2 * bits)) | (pairs & 0xffff);
+}
+LP_VECTOR void ints_store_bytes(uint8_t *d, lp_ints x) {
+    const uint16x4_t halves = vmovn_u32(x);
+    vst1_lane_u32((uint32_t *)d, vreinterpret_u32_u8(vmovn_u16(vcombine_u16(halves, halves))), 0);
+}
+LP_VECTOR void ints_store_24_bits(uint8_t *d, lp_ints x) {
+    static const uint8_t order[16] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14};
+    const uint8x16_t packed = vqtbl1q_u8(bytes_of_ints(x), vld1q_u8(order));
+    vst1_u8(d, vget_low_u8(packed));
+    vst1q_lane_u32((uint32_t *)(d + 8), vreinterpretq_u32_u8(packed), 2);
 }
 
 /* ---- wider ------------------------------------------------------------------------------------------------------- */
 
 #define bytes_load_for_words(s) bytes_load(s)
 #define bytes_load_for_ints(s) bytes_load(s)
-LP_VECTOR lp_bytes bytes_load_pairs_for_words(const uint8_t *s) {
+LP_VECTOR lp_bytes bytes_load_pairs(const uint8_t *s) {
     const uint8x8_t pairs = vld1_u8(s), lower = vand_u8(pairs, vdup_n_u8(15)), upper = vshr_n_u8(pairs, 4);
     return vcombine_u8(vzip1_u8(lower, upper), vzip2_u8(lower, upper));
 }
-#define bytes_load_pairs_for_ints(s) bytes_load_pairs_for_words(s)
+#define bytes_load_pairs_for_words(s) bytes_load_pairs(s)
+#define bytes_load_pairs_for_ints(s) bytes_load_pairs(s)
+LP_VECTOR lp_ints ints_load(const void *s) { return vld1q_u32((const uint32_t *)s); }
+LP_VECTOR lp_ints ints_load_words(const uint16_t *s) { return vmovl_u16(vld1_u16(s)); }
+LP_VECTOR lp_ints ints_load_bytes(const uint8_t *s) {
+    uint32_t four;
+    memcpy(&four, s, 4);
+    return vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four))));
+}
+LP_VECTOR lp_ints ints_load_24_bits(const uint8_t *s) {
+    static const uint8_t order[16] = {0, 1, 2, 255, 3, 4, 5, 255, 6, 7, 8, 255, 9, 10, 11, 255};
+    uint32_t last;
+    memcpy(&last, s + 8, 4);
+    const uint8x16_t bytes = vcombine_u8(vld1_u8(s), vcreate_u8(last));
+    return vreinterpretq_u32_u8(vqtbl1q_u8(bytes, vld1q_u8(order)));
+}
 LP_VECTOR void words_of_planes(lp_bytes low, lp_bytes high, lp_words x[2]) {
     x[0] = words_of_bytes(vzip1q_u8(low, high));
     x[1] = words_of_bytes(vzip2q_u8(low, high));

@@ -15,10 +15,15 @@
 #define LP_VECTOR static inline __attribute__((always_inline, unused))
 #endif
 
-#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && !defined(__AVX512BW__) && defined(LP_VECTOR)
+#if !defined(LP_VECTOR)
+#define LP_VECTORS 0
+#elif defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#define LP_VECTORS 1
+#include "instruction_sets/avx512.h"
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #define LP_VECTORS 1
 #include "instruction_sets/avx2.h"
-#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(__AARCH64EB__) && defined(LP_VECTOR)
+#elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(__AARCH64EB__)
 #define LP_VECTORS 1
 #include "instruction_sets/neon.h"
 #else

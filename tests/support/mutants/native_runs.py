@@ -55,10 +55,9 @@ _THREADS = [
 TESTS = {
     "*/avx512_mx.h": [*_BLOCKS, "tests/checkpoints/test_block_loops.py"],
     "*/avx512_blocks.h": [*_QUOTIENTS, *_BLOCKS],
-    "*/avx512_scales.h": _QUOTIENTS,
     "*/avx512_stats.h": _ERRORS,
-    "*/avx512_rounding.h": [*_ROUNDINGS, "tests/cast/test_rounding_against_peers.py"],
-    "*/avx2_rounding.h": _ROUNDINGS,
+    "*/vector_kernels/round.h": [*_ROUNDINGS, "tests/cast/test_rounding_against_peers.py"],
+    "*/vector_kernels/packing.h": ["tests/spec/test_packing.py", "tests/native/test_vector_loops.py"],
     "*/vector_kernels/quantize.h": _QUOTIENTS,
     "*/instruction_sets/*": [*_CASTS, *_QUOTIENTS],
     "*/philox.h": ["tests/reference/test_philox.py", *_ROUNDINGS, *_BLOCKS],
