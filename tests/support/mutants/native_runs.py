@@ -53,7 +53,7 @@ _THREADS = [
     "tests/native/test_prefetch_choice.py",
 ]
 TESTS = {
-    "*/avx512_mx.h": [*_BLOCKS, "tests/checkpoints/test_block_loops.py"],
+    "*/vector_kernels/blocks.h": [*_BLOCKS, "tests/checkpoints/test_block_loops.py"],
     "*/avx512_blocks.h": [*_QUOTIENTS, *_BLOCKS],
     "*/avx512_scales.h": _QUOTIENTS,
     "*/avx512_stats.h": _ERRORS,
