@@ -1,4 +1,4 @@
-/* AVX-512, 64 elements at a time: encoding to float8 and less, packing, quantization, scales. */
+/* AVX-512, 64 elements at a time: encoding to float8 and less of float64, packing, truncation. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -119,12 +119,6 @@ static inline __m512i lp_codes(const __m512i x[4], const lp_encoder *w, int plai
     return _mm512_permutexvar_epi32(w->dwords, _mm512_shuffle_epi8(mixed, w->bytes));
 }
 
-static inline void lp_encode(const void *s, void *d, ptrdiff_t n, const lp_encoder *w, int plain) {
-    __m512i x[4];
-    lp_load(s, n, x);
-    lp_store(d, n, lp_codes(x, w, plain));
-}
-
 static inline void lp_encode_doubles(const double *s, void *d, ptrdiff_t n, const lp_encoder *w, int plain) {
     const __m512i low = _mm512_set1_epi64(0xffffffffu);
     __m512i x[4];
@@ -140,25 +134,6 @@ static inline void lp_encode_doubles(const double *s, void *d, ptrdiff_t n, cons
         x[j] = _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(narrowed[0]), narrowed[1], 1));
     }
     lp_store(d, n, lp_codes(x, w, plain));
-}
-
-/* From 16-bit codes that are the upper half of a float32 (code16_shift 16), or begin 3 bits further down (13). */
-static inline void lp_encode_halves(
-    const uint16_t *s, void *d, ptrdiff_t n, uint32_t code16_shift, const lp_encoder *w, int plain
-) {
-    const __m128i drop = _mm_cvtsi32_si128(16 - (int)code16_shift);
-    const __m512i lost = _mm512_set1_epi16((short)((1 << (16 - code16_shift)) - 1));
-    __m512i code[2];
-    for (int j = 0; j < 2; j++) {
-        const ptrdiff_t left = n - 32 * j;
-        const __mmask32 mask = left >= 32 ? 0xffffffffu : left <= 0 ? 0 : (1u << left) - 1;
-        const __m512i h = n >= 64 ? _mm512_loadu_si512(s + 32 * j) : _mm512_maskz_loadu_epi16(mask, s + 32 * j);
-        const __m512i sticky = _mm512_min_epu16(_mm512_and_si512(h, lost), w->one);
-        const __m512i a = _mm512_or_si512(_mm512_srl_epi16(_mm512_and_si512(h, w->magnitude), drop), sticky);
-        code[j] = _mm512_srli_epi16(lp_code(a, h, w, plain), 8);
-    }
-    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-    lp_store(d, n, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(code[0], code[1])));
 }
 
 /* The low bytes of the integer parts. Where the machine has no integer for a value, from 2**31 on, at Inf and NaN, it
@@ -188,144 +163,50 @@ static inline void lp_unpack(const uint8_t *s, uint8_t *d) {
     _mm512_storeu_si512(d, _mm512_and_si512(both, _mm512_set1_epi8(15)));
 }
 
-/* ---- scales ---------------------------------------------------------------------------------------------------- */
+/* ---- groups for avx512_rounding.h --------------------------------------------------------------------------------- */
 
-/* A NaN has the sign of the operand it came from; a new one has none. */
-static inline __m512 lp_propagate_nan_vector(__m512 y, __m512 a, __m512 b) {
-    const __mmask16 nan = _mm512_cmp_ps_mask(y, y, _CMP_UNORD_Q);
-    __m512i from = _mm512_maskz_mov_epi32(_mm512_cmp_ps_mask(b, b, _CMP_UNORD_Q), _mm512_castps_si512(b));
-    from = _mm512_mask_mov_epi32(from, _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), _mm512_castps_si512(a));
-    from = _mm512_and_si512(from, _mm512_set1_epi32((int)(1u << 31)));
-    from = _mm512_or_si512(from, _mm512_set1_epi32(0x1ff << 22));
-    return _mm512_mask_mov_ps(y, nan, _mm512_castsi512_ps(from));
-}
-
-/* Classes of VFPCLASSPS: quiet NaN, +0, -0, +Inf, -Inf, signalling NaN are bits 0, 1, 2, 3, 4, 7. */
-#define LP_ZERO_INF_NAN 0x9f
-
-/* x / scale. With scales other than 0, Inf and NaN the machine returns a NaN of x with its sign. */
-static inline void lp_divide_vectors(
-    int mode, const void *s, const float *scale, ptrdiff_t at, int shift, ptrdiff_t n, __m512i x[4]
-) {
-    __m512i f[4];
-    lp_load(s, n, x);
-    lp_scales(mode, scale, at, shift, n, f);
-    for (int j = 0; j < 4; j++) {
-        const __m512 a = _mm512_castsi512_ps(x[j]), b = _mm512_castsi512_ps(f[j]);
-        __m512 y = _mm512_div_ps(a, b);
-        if (__builtin_expect(_mm512_fpclass_ps_mask(b, LP_ZERO_INF_NAN), 0)) y = lp_propagate_nan_vector(y, a, b);
-        x[j] = _mm512_castps_si512(y);
-    }
-}
-
-static inline void lp_divide_encode(
-    int mode, const void *s, void *d, ptrdiff_t n, const float *scale, ptrdiff_t at, int shift, const lp_encoder *w,
-    int plain
-) {
-    __m512i x[4];
-    lp_divide_vectors(mode, s, scale, at, shift, n, x);
-    lp_store(d, n, lp_codes(x, w, plain));
-}
-
-/* Zero point and range of integer codes, in words; what sign-extends codes of fewer than 8 bits, in bytes. */
+#define LP_GROUP static inline __attribute__((always_inline))
 typedef struct {
-    __m512 beyond_int16;
-    __m512i zero, low, high, mask, sign, dwords;
-} lp_integer_range;
+    __m512 v[4];
+} lp_group;
 
-static inline lp_integer_range lp_integer_range_of(int32_t zero, const params_t *p) {
-    lp_integer_range r;
-    r.beyond_int16 = _mm512_set1_ps(0x1p20f);
-    r.zero = _mm512_set1_epi16((short)zero);
-    r.low = _mm512_set1_epi16((short)p->code_min);
-    r.high = _mm512_set1_epi16((short)p->code_max);
-    r.mask = _mm512_set1_epi16((short)p->target_mask);
-    r.sign = _mm512_set1_epi8((char)p->target_sign);
-    r.dwords = lp_dwords();
-    return r;
+LP_GROUP __m256i lp_load_words(const uint16_t *s, ptrdiff_t n, int j) {
+    return n >= 64 ? _mm256_loadu_si256((const __m256i *)(s + 16 * j))
+                   : _mm256_maskz_loadu_epi16(lp_mask(n, j), s + 16 * j);
 }
-
-/* A number that rounds to the same integer as x / scale does, for scales in reach: the product with the reciprocal,
-   corrected once. Not every bit is that of the division: the product is up to 1.5 units off, so what is rounded last is
-   up to 3.5 * 2**-24 units from x / scale and may be rounded to the other neighbour where a midpoint of two float32 is
-   between. The integer differs only if one of the two is a half of an integer. All such x and scale with quotients to
-   256 can be listed (tests/quantize/test_quotients.py does so), and none of them differs. A second correction, which makes every
-   bit that of a division (Markstein), therefore changes no code of 8 bits. Values beyond any range are brought to
-   beyond_int16 first; at the other end, and from NaN, NaN or anything below the range may come out. */
-static inline __m512 lp_quotient(__m512 x, __m512 scale, __m512 reciprocal, __m512 beyond_int16) {
-    x = _mm512_min_ps(_mm512_mul_ps(scale, beyond_int16), x);
-    const __m512 q = _mm512_mul_ps(x, reciprocal);
-    return _mm512_fmadd_ps(_mm512_fnmadd_ps(q, scale, x), reciprocal, q);
+LP_GROUP lp_group lp_load_float32(const uint32_t *s, ptrdiff_t at, ptrdiff_t n, const void *none) {
+    lp_group x;
+    (void)none;
+    for (int j = 0; j < 4; j++)
+        x.v[j] = n >= 64 ? _mm512_loadu_ps(s + at + 16 * j) : _mm512_maskz_loadu_ps(lp_mask(n, j), s + at + 16 * j);
+    return x;
 }
-
-/* Rounded half to even by the machine's own conversion, which returns the least integer for NaN and below its range. */
-static inline void lp_quantize(
-    int mode, int by_reciprocal, const float *s, uint8_t *d, ptrdiff_t n, const float *scale, const float *reciprocal,
-    const int32_t *zero, ptrdiff_t at, int shift, const lp_integer_range *r
-) {
-    __m512i x[4], f[4], y[4], z[4], code[2];
-    lp_load(s, n, x);
-    lp_scales(mode, scale, at, shift, n, f);
-    if (by_reciprocal) lp_scales(mode, reciprocal, at, shift, n, y);
-    if (mode != LP_SCALE_UNIFORM) lp_scales(mode, zero, at, shift, n, z);
-    for (int j = 0; j < 4; j++) {
-        const __m512 v = _mm512_castsi512_ps(x[j]), divisor = _mm512_castsi512_ps(f[j]);
-        const __m512 q = by_reciprocal
-            ? lp_quotient(v, divisor, _mm512_castsi512_ps(y[j]), r->beyond_int16)
-            : _mm512_min_ps(r->beyond_int16, _mm512_div_ps(v, divisor));
-        x[j] = _mm512_cvt_roundps_epi32(q, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    }
-    for (int j = 0; j < 2; j++) {
-        const __m512i offset = mode == LP_SCALE_UNIFORM ? r->zero : _mm512_packs_epi32(z[2 * j], z[2 * j + 1]);
-        const __m512i v = _mm512_adds_epi16(_mm512_packs_epi32(x[2 * j], x[2 * j + 1]), offset);
-        code[j] = _mm512_and_si512(_mm512_min_epi16(_mm512_max_epi16(v, r->low), r->high), r->mask);
-    }
-    const __m512i codes = _mm512_permutexvar_epi32(r->dwords, _mm512_packus_epi16(code[0], code[1]));
-    lp_store(d, n, _mm512_sub_epi8(_mm512_xor_si512(codes, r->sign), r->sign));
+LP_GROUP lp_group lp_load_upper16(const uint16_t *s, ptrdiff_t at, ptrdiff_t n, const void *none) {
+    lp_group x;
+    (void)none;
+    for (int j = 0; j < 4; j++)
+        x.v[j] = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(lp_load_words(s + at, n, j)), 16));
+    return x;
 }
-
-/* (x - zero) * scale, as lp_dequantize: NaN is rare, and then loses its payload, which x has where it was not decoded. */
-static inline void lp_dequantize_group(
-    int mode, const float *s, uint32_t *d, ptrdiff_t n, const float *scale, const float *zero, ptrdiff_t at, int shift
-) {
-    __m512i x[4], f[4], z[4];
-    lp_load(s, n, x);
-    lp_scales(mode, scale, at, shift, n, f);
-    lp_scales(mode, zero, at, shift, n, z);
-    for (int j = 0; j < 4; j++) {
-        const __m512 a = _mm512_castsi512_ps(x[j]), b = _mm512_castsi512_ps(f[j]), c = _mm512_castsi512_ps(z[j]);
-        __m512 y = _mm512_mul_ps(_mm512_sub_ps(a, c), b);
-        if (__builtin_expect(_mm512_cmp_ps_mask(y, y, _CMP_UNORD_Q), 0)) y = lp_propagate_nan_vector(y, a, b);
-        if (n >= 64) _mm512_storeu_ps(d + 16 * j, y);
-        else _mm512_mask_storeu_ps(d + 16 * j, lp_mask(n, j), y);
-    }
+LP_GROUP lp_group lp_load_half16(const uint16_t *s, ptrdiff_t at, ptrdiff_t n, const void *none) {
+    lp_group x;
+    (void)none;
+    for (int j = 0; j < 4; j++) x.v[j] = _mm512_cvtph_ps(lp_load_words(s + at, n, j));
+    return x;
+}
+LP_GROUP void lp_store_packed(uint8_t *d, ptrdiff_t at, ptrdiff_t n, __m512i codes) {
+    if (n < 64) codes = _mm512_maskz_mov_epi8((1ull << n) - 1, codes); /* after an odd number comes 0 */
+    const __m256i bytes = _mm512_cvtepi16_epi8(_mm512_maddubs_epi16(codes, _mm512_set1_epi16(0x1001)));
+    if (n >= 64) _mm256_storeu_si256((__m256i *)(d + at / 2), bytes);
+    else _mm256_mask_storeu_epi8(d + at / 2, (__mmask32)((1ull << (n + 1) / 2) - 1), bytes);
 }
 
 #else /* never called: the table takes the other loops */
 #define LP_AVX512 0
 typedef struct { int fits, plain; } lp_encoder;
-typedef struct { int none; } lp_integer_range;
 static inline lp_encoder lp_encoder_of(const params_t *p) { return (lp_encoder){0, 0}; }
-static inline lp_integer_range lp_integer_range_of(int32_t zero, const params_t *p) {
-    return (lp_integer_range){0};
-}
-static inline void lp_encode(const void *s, void *d, ptrdiff_t n, const lp_encoder *w, int plain) {}
 static inline void lp_encode_doubles(const double *s, void *d, ptrdiff_t n, const lp_encoder *w, int plain) {}
 static inline void lp_truncate(const void *s, uint8_t *d, ptrdiff_t n, uint32_t mask, uint32_t sign) {}
 static inline void lp_pack(const uint8_t *s, uint8_t *d) {}
 static inline void lp_unpack(const uint8_t *s, uint8_t *d) {}
-static inline void lp_encode_halves(
-    const uint16_t *s, void *d, ptrdiff_t n, uint32_t code16_shift, const lp_encoder *w, int plain
-) {}
-static inline void lp_divide_encode(
-    int mode, const void *s, void *d, ptrdiff_t n, const float *scale, ptrdiff_t at, int shift, const lp_encoder *w,
-    int plain
-) {}
-static inline void lp_quantize(
-    int mode, int by_reciprocal, const float *s, uint8_t *d, ptrdiff_t n, const float *scale, const float *reciprocal,
-    const int32_t *zero, ptrdiff_t at, int shift, const lp_integer_range *r
-) {}
-static inline void lp_dequantize_group(
-    int mode, const float *s, uint32_t *d, ptrdiff_t n, const float *scale, const float *zero, ptrdiff_t at, int shift
-) {}
 #endif

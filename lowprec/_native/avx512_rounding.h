@@ -3,7 +3,7 @@
    Both have the codes of the quick functions of rounding_elements.h. A group with an element that these leave to the
    whole rule is rounded again, element by element. */
 #pragma once
-#include "avx512_stores.h"
+#include "avx512.h"
 
 #if LP_AVX512
 #include "rounding_elements.h"

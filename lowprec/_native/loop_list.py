@@ -248,7 +248,7 @@ def quick(text: str) -> str:
     return text
 
 
-LOAD_OF = {
+READ_OF = {
     (): "float32",
     ("decode_upper16",): "upper16",
     ("decode_half16",): "half16",
@@ -258,11 +258,11 @@ LOAD_OF = {
     ("unpack4", "integer8_to_float32"): "packed_integer",
     ("unpack4", "decode8"): "packed_float",
 }
-"""What loads the elements of a source, in AVX-512: the first names of a chain."""
+"""What reads the elements of a source, in vectors: the first names of a chain."""
 
-ARITHMETIC_OF = {
+WRITE_OF = {
     ("quantize32_to8",): ("", "quotients"),
-    ("divide_encode8",): ("divide", "float8"),
+    ("divide_encode8",): ("", "float8_quotients"),
     ("divide", "round_to_upper16", "round_saturate8"): ("divide_upper16", "rounded"),
     ("divide", "round_to_upper16", "encode8"): ("divide_upper16", "float8"),
     ("divide", "round_to_precision", "round_saturate8"): ("divide_half16", "rounded"),
@@ -275,33 +275,7 @@ ARITHMETIC_OF = {
     ("encode_upper16",): ("", "upper16"),
     ("encode_half16",): ("", "half16"),
 }
-"""What is computed with scales, and what stores the result, in AVX-512: the other names of a chain, without packing."""
-
-TARGET_OF = {
-    **dict.fromkeys(("quotients", "packed_quotients", "rounded", "packed_rounded"), "integer8"),
-    **dict.fromkeys(("float8", "packed_float8"), "float8"),
-    **dict.fromkeys(("float32", "upper16", "half16"), "float32"),
-}
-"""The constants that a store takes."""
-
-
-def parts(chain: tuple[str, ...]) -> tuple[str, str, bool, str] | None:
-    """Return the load, the arithmetic, whether that takes reciprocals, and the store of a chain in AVX-512; or None."""
-    unpacked = chain[:-1] if chain[-1] == "pack4" else chain
-    for length in range(2, -1, -1):
-        load, rest = LOAD_OF.get(unpacked[:length]), ARITHMETIC_OF.get(unpacked[length:])
-        if load and rest and len(unpacked) >= length:
-            arithmetic, store = rest
-            divides = bool({"quantize32_to8", "divide_encode8", "round_to_upper16"} & {*chain})
-            return load, arithmetic, divides, f"packed_{store}" if unpacked != chain else store
-    return None
-
-
-def grouped(arithmetic: str, load: str, mode: str, n: str) -> str:
-    """Return the expression of a group of float32 that a store takes."""
-    loaded = f"load_{load}(s, at, {n}, &decoder)"
-    return f"{arithmetic}_group({mode}, {loaded}, &factors, at, {n})" if arithmetic else loaded
-
+"""What computes with scales, and what writes the result, in vectors: the other names of a chain, without packing."""
 
 _BETWEEN_8_AND_16 = {
     ("decode_upper16",): ("upper16", "", "values"),
@@ -319,11 +293,13 @@ def vector_parts(chain: tuple[str, ...]) -> tuple[str, str, str] | None:
     """Return what reads, what computes with scales, and what writes the elements of a chain in vectors; or None."""
     if chain in _BETWEEN_8_AND_16:
         return _BETWEEN_8_AND_16[chain]
-    found = parts(chain)
-    if found is None:
-        return None
-    load, arithmetic, _, store = found
-    return (load, "", f"{store}_quotients") if "divide_encode8" in chain else (load, arithmetic, store)
+    unpacked = chain[:-1] if chain[-1] == "pack4" else chain
+    for length in range(min(len(unpacked), 2), -1, -1):
+        read, rest = READ_OF.get(unpacked[:length]), WRITE_OF.get(unpacked[length:])
+        if read and rest:
+            operation, write = rest
+            return read, operation, f"packed_{write}" if unpacked != chain else write
+    return None
 
 
 VECTORS = {
@@ -385,17 +361,6 @@ def cases_of(conditions: list[tuple[str, bool]]) -> list[Case]:
         when = f"{'elif' if cases else 'if'} {needed}" if needed else "else" if cases else ""
         cases.append(Case(when, values))
     return cases
-
-
-AVX512_SINGLE = [(name,) for name in ("decode8", "decode_ieee8", "encode_upper16", "encode_half16")]
-AVX512_FUSED = [chain for chain in FUSED if parts(chain)]
-AVX512_SCALED = [chain for chain in FUSED_SCALED if parts(chain)]
-"""Chains that have a loop for AVX-512: of one function, fused, and fused with scales."""
-
-
-def plain_name(chain: tuple[str, ...]) -> str:
-    """Return the name of the loop for every machine that does what the one for AVX-512 does."""
-    return chain[0] if len(chain) == 1 and chain[0] not in SCALED else name_of(chain)
 
 
 MODES = ("uniform", "elementwise", "runs")

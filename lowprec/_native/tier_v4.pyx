@@ -1,4 +1,3 @@
 """The loops compiled for x86-64-v4 (AVX-512)."""
 include "tier.pxi"
-include "avx512_fused_loops.pxi"
 include "group_rounding_loops.pxi"

@@ -96,13 +96,13 @@ LP_VECTOR lp_words words_shift_left_each(lp_words x, lp_words amount) {
 #define ints_rounded(x) _mm256_cvtps_epi32(x) /* half to even; NaN and what is below all integers: the least one */
 #define ints_truncated(x) _mm256_cvttps_epi32(x)
 #define floats_of_ints(x) _mm256_cvtepi32_ps(x)
-LP_VECTOR lp_ints floats_are_nan(lp_floats x) { return bits_of_floats(_mm256_cmp_ps(x, x, _CMP_UNORD_Q)); }
-LP_VECTOR lp_ints floats_are_0_inf_nan(lp_floats x) {
+LP_VECTOR lp_int_mask floats_are_nan(lp_floats x) { return bits_of_floats(_mm256_cmp_ps(x, x, _CMP_UNORD_Q)); }
+LP_VECTOR lp_int_mask floats_are_0_inf_nan(lp_floats x) {
     const __m256i magnitude = _mm256_and_si256(bits_of_floats(x), ints_all(0x7fffffffu));
     const __m256i beyond = _mm256_cmpgt_epi32(magnitude, ints_all(0x7f7fffffu));
     return _mm256_or_si256(beyond, _mm256_cmpeq_epi32(magnitude, _mm256_setzero_si256()));
 }
-LP_VECTOR int ints_any(lp_ints mask) { return !_mm256_testz_si256(mask, mask); } /* of masks: 0 or all bits */
+LP_VECTOR int ints_any(lp_int_mask mask) { return !_mm256_testz_si256(mask, mask); }
 LP_VECTOR int floats_any_nan(const lp_floats x[4]) {
     const __m256 a = _mm256_cmp_ps(x[0], x[1], _CMP_UNORD_Q), b = _mm256_cmp_ps(x[2], x[3], _CMP_UNORD_Q);
     return _mm256_movemask_ps(_mm256_or_ps(a, b));

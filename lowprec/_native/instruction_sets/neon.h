@@ -93,12 +93,12 @@ LP_VECTOR lp_ints ints_rounded(lp_floats x) {
 }
 #define ints_truncated(x) ((uint32x4_t)vcvtq_s32_f32(x))
 #define floats_of_ints(x) vcvtq_f32_s32(LP_SIGNED_INTS(x))
-LP_VECTOR lp_ints floats_are_nan(lp_floats x) { return vmvnq_u32(vceqq_f32(x, x)); }
-LP_VECTOR lp_ints floats_are_0_inf_nan(lp_floats x) {
+LP_VECTOR lp_int_mask floats_are_nan(lp_floats x) { return vmvnq_u32(vceqq_f32(x, x)); }
+LP_VECTOR lp_int_mask floats_are_0_inf_nan(lp_floats x) {
     const uint32x4_t magnitude = vandq_u32(bits_of_floats(x), vdupq_n_u32(0x7fffffffu));
     return vcgeq_u32(vsubq_u32(magnitude, vdupq_n_u32(1)), vdupq_n_u32(0x7f7fffffu));
 }
-LP_VECTOR int ints_any(lp_ints mask) { return vmaxvq_u32(mask) != 0; }
+LP_VECTOR int ints_any(lp_int_mask mask) { return vmaxvq_u32(mask) != 0; }
 LP_VECTOR int floats_any_nan(const lp_floats x[4]) {
     const uint32x4_t a = vandq_u32(vceqq_f32(x[0], x[0]), vceqq_f32(x[1], x[1]));
     const uint32x4_t b = vandq_u32(vceqq_f32(x[2], x[2]), vceqq_f32(x[3], x[3]));

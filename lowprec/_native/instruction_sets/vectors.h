@@ -15,7 +15,10 @@
 #define LP_VECTOR static inline __attribute__((always_inline, unused))
 #endif
 
-#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && !defined(__AVX512BW__)
+#if defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#define LP_VECTORS 1
+#include "instruction_sets/avx512.h"
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #define LP_VECTORS 1
 #include "instruction_sets/avx2.h"
 #elif defined(__aarch64__) && defined(__ARM_NEON) && !defined(__AARCH64EB__) && defined(__GNUC__)

@@ -65,7 +65,7 @@ LP_VECTOR lp_reader lp_reader_of_tables(const params_t *p, int ieee, int lift) {
 }
 
 /* The planes of low and of high bytes. */
-LP_VECTOR void lp_look_up(lp_bytes code, const lp_reader *r, int plain, lp_bytes plane[2]) {
+LP_VECTOR void lp_planes_of_codes(lp_bytes code, const lp_reader *r, int plain, lp_bytes plane[2]) {
     const lp_bytes second = bits_and(code, bytes_all(15)), magnitude = bits_and(code, bytes_all(0x7f));
     const lp_bytes from_last = bytes_subtract(magnitude, bytes_all(0x70)); /* 0 to 15, or above 127 */
     plane[0] = bytes_look_up(r->lower[0], second);
@@ -95,13 +95,13 @@ LP_VECTOR lp_reader lp_reader_of_ieee8_words(const params_t *p) {
 }
 LP_VECTOR lp_float_group lp_read_float8(int plain, const uint8_t *s, const lp_reader *r) {
     lp_bytes plane[2];
-    lp_look_up(bytes_load_for_ints(s), r, plain, plane);
+    lp_planes_of_codes(bytes_load_for_ints(s), r, plain, plane);
     return lp_floats_of_planes(plane);
 }
 LP_VECTOR lp_word_group lp_read_float8_words(int plain, const uint8_t *s, const lp_reader *r) {
     lp_word_group x;
     lp_bytes plane[2];
-    lp_look_up(bytes_load_for_words(s), r, plain, plane);
+    lp_planes_of_codes(bytes_load_for_words(s), r, plain, plane);
     words_of_planes(plane[0], plane[1], x.v);
     return x;
 }
@@ -322,7 +322,7 @@ LP_VECTOR lp_float_group lp_without_payloads(lp_float_group x) {
     for (int j = 0; j < 4; j++) {
         const lp_ints bits = bits_of_floats(x.v[j]), sign = bits_and(bits, ints_all(LP_SIGN));
         const lp_ints nan = bits_or(sign, ints_all(LP_QUIET_NAN));
-        x.v[j] = floats_of_bits(bits_choose(floats_are_nan(x.v[j]), nan, bits));
+        x.v[j] = floats_of_bits(ints_select(floats_are_nan(x.v[j]), nan, bits));
     }
     return x;
 }

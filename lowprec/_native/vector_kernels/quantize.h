@@ -66,7 +66,7 @@ LP_VECTOR void lp_scaling_of(
 
 /* Prepare the columns of a group. */
 LP_VECTOR void lp_prepare_columns(lp_scaling *f, int divides, ptrdiff_t at) {
-    lp_ints special = ints_all(0);
+    f->finite = f->zero == NULL;
     for (int j = 0; j < 4; j++) {
         f->scale_of[j] = floats_load(f->scale + at + LP_LANES * j);
         if (f->zero) f->zero_of[j] = floats_load(f->zero + at + LP_LANES * j);
@@ -78,10 +78,9 @@ LP_VECTOR void lp_prepare_columns(lp_scaling *f, int divides, ptrdiff_t at) {
             f->split_of[j].low = floats_multiply_add(rest, reciprocal, square);
             f->split_of[j].limit = floats_multiply(scale, floats_all(LP_FAR));
         } else {
-            special = bits_or(special, floats_are_0_inf_nan(f->scale_of[j]));
+            f->finite &= !ints_any(floats_are_0_inf_nan(f->scale_of[j]));
         }
     }
-    f->finite = f->zero == NULL && !ints_any(special);
 }
 
 /* Prepare the runs of n elements from `at` on. */
@@ -128,10 +127,10 @@ LP_VECTOR lp_split lp_split_at(int mode, const lp_scaling *f, ptrdiff_t at, int 
 
 /* What arithmetic returned, but NaN with the sign of the operand that it came from; a new one has none. */
 LP_VECTOR lp_floats lp_with_signs_of_nan(lp_floats y, lp_floats a, lp_floats b) {
-    const lp_ints second = bits_and(bits_of_floats(b), floats_are_nan(b));
-    const lp_ints from = bits_choose(floats_are_nan(a), bits_of_floats(a), second);
+    const lp_ints second = ints_select(floats_are_nan(b), bits_of_floats(b), ints_all(0));
+    const lp_ints from = ints_select(floats_are_nan(a), bits_of_floats(a), second);
     const lp_ints nan = bits_or(bits_and(from, ints_all(LP_SIGN)), ints_all(LP_QUIET_NAN));
-    return floats_of_bits(bits_choose(floats_are_nan(y), nan, bits_of_floats(y)));
+    return floats_of_bits(ints_select(floats_are_nan(y), nan, bits_of_floats(y)));
 }
 
 /* As lp_float_quotient: 0, Inf and NaN stay what the product is. With both parts of the reciprocal the sign of -0 would
@@ -143,7 +142,7 @@ LP_VECTOR lp_float_group lp_divide_floats(int mode, int plain, lp_float_group x,
         const lp_floats reciprocal = lp_reciprocal_at(mode, f, at, j);
         const lp_floats q = floats_multiply(x.v[j], reciprocal);
         const lp_floats more = floats_multiply_add(floats_subtract_product(x.v[j], q, scale), reciprocal, q);
-        x.v[j] = floats_of_bits(bits_choose(floats_are_0_inf_nan(q), bits_of_floats(q), bits_of_floats(more)));
+        x.v[j] = floats_of_bits(ints_select(floats_are_0_inf_nan(q), bits_of_floats(q), bits_of_floats(more)));
     }
     return x;
 }

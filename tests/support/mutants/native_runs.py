@@ -55,7 +55,6 @@ _THREADS = [
 TESTS = {
     "*/vector_kernels/blocks.h": [*_BLOCKS, "tests/checkpoints/test_block_loops.py"],
     "*/avx512_blocks.h": [*_QUOTIENTS, *_BLOCKS],
-    "*/avx512_scales.h": _QUOTIENTS,
     "*/avx512_stats.h": _ERRORS,
     "*/avx512_rounding.h": [*_ROUNDINGS, "tests/cast/test_rounding_against_peers.py"],
     "*/avx2_rounding.h": _ROUNDINGS,
