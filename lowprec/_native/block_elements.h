@@ -47,8 +47,9 @@ typedef struct {
 LP_INLINE i32 lp_lesser(i32 a, i32 b) { return a < b ? a : b; }
 LP_INLINE i32 lp_greater(i32 a, i32 b) { return a > b ? a : b; }
 
-/* A magnitude, given by its bits, as a fixed-point number: a code with bits of fraction behind it, the last one set where
-   more was lost. Subnormal ones are integers after a multiplication; beyond, the bits of a float32 have the same steps. */
+/* A magnitude, given by its bits, as a fixed-point number: a code with bits of fraction behind it, the last one set
+   where more was lost. Subnormal ones are integers after a multiplication; beyond, the bits of a float32 have the same
+   steps. */
 LP_INLINE i32 lp_fixed_point(i32 bits, i32 smallest_normal, float factor) {
     const i32 low = lp_lesser(bits, smallest_normal);
     const float scaled = lp_float((u32)low) * factor;

@@ -1,19 +1,11 @@
 # The entry point of MX and NVFP4 blocks: scales and elements in one pass over memory, blocks over threads.
 from lowprec._native.block_types cimport (
-    block_params_t, clear_codes_t, drop_negative_zero_t, find_codes_t, find_scales_t, mark_nan_t, raise_columns_t,
-    to_integers_t, whole_blocks_t,
+    block_params_t, block_slots_t, clear_codes_t, drop_negative_zero_t, find_codes_t, find_scales_t, mark_nan_t,
+    raise_columns_t, to_integers_t, whole_blocks_t,
 )
 
 cdef extern from "block_elements.h" nogil:
     void start_scales "lp_start_scales" (block_params_t *p, float start) noexcept
-
-cdef extern from "philox.h" nogil:
-    enum:
-        STREAM_BITS "LP_STREAM_BITS"
-    ctypedef struct slots_t "lp_slots":
-        pass
-    void fill_slots "lp_fill_slots" (slots_t *slots, uint64_t block, uint64_t seed, uint32_t slot_bits) noexcept
-    uint32_t slot_at "lp_slot_at" (const slots_t *slots, Py_ssize_t i, uint32_t slot_bits) noexcept
 
 cdef enum:
     MAGNITUDE = 0x7fffffff
@@ -32,11 +24,12 @@ cdef drop_negative_zero_t drop_negative_zero_in_use
 cdef to_integers_t to_integers_in_use
 cdef raise_columns_t raise_columns_in_use
 cdef whole_blocks_t whole_blocks_in_use
+cdef block_slots_t block_slots_in_use
 
 
 cdef void use_block_loops(tier):
     global clear_codes_in_use, mark_nan_in_use, drop_negative_zero_in_use, to_integers_in_use, raise_columns_in_use
-    global whole_blocks_in_use
+    global whole_blocks_in_use, block_slots_in_use
     for kind in range(BLOCK_KINDS):
         scales, *codes = tier.BLOCK_QUANTIZERS[kind]
         block_scales_in_use[kind] = <find_scales_t><size_t>scales
@@ -49,6 +42,7 @@ cdef void use_block_loops(tier):
     to_integers_in_use = <to_integers_t><size_t>integers
     raise_columns_in_use = <raise_columns_t><size_t>columns
     whole_blocks_in_use = <whole_blocks_t><size_t>tier.WHOLE_BLOCKS
+    block_slots_in_use = <block_slots_t><size_t>tier.BLOCK_SLOTS
 
 
 cdef struct block_steps_t:
@@ -104,23 +98,6 @@ cdef class BlockProgram:
         self.steps.whole = not is_random and pack in (None, "pack4")
 
 
-cdef void fill_slots_from(uint64_t position, uint32_t *slots, Py_ssize_t n, const block_job_t *job) noexcept nogil:
-    # The slots of `n` elements, up to a tile.
-    cdef slots_t some
-    cdef uint32_t slot_bits = job.steps.params.slot_bits
-    cdef uint64_t block = STREAM_BITS // slot_bits
-    cdef Py_ssize_t done = 0
-    cdef Py_ssize_t at, count, i
-    while done < n:
-        at = <Py_ssize_t>(position % block)
-        count = min(<Py_ssize_t>block - at, n - done)
-        fill_slots(&some, position // block, job.stream.seed, slot_bits)
-        for i in range(count):
-            slots[done + i] = slot_at(&some, at + i, slot_bits)
-        position += count
-        done += count
-
-
 cdef void write_codes(
     const block_job_t *job, const float *x, const float *factors, Py_ssize_t start, Py_ssize_t n, bint clears,
     tiles_t *tiles,
@@ -131,7 +108,8 @@ cdef void write_codes(
     cdef remaining_t none
     none.src = none.dst = 0
     if steps.is_random:
-        fill_slots_from(job.stream.position + start, tiles.zero, n, job)
+        block_slots_in_use(
+            job.stream.position + start, job.stream.seed, steps.params.slot_bits, tiles.zero, n)
     block_codes_in_use[steps.kind][steps.how](
         <const uint32_t *>x, factors, tiles.zero, codes, n, &steps.params)
     if steps.negative_zero >= 0:

@@ -1,5 +1,5 @@
 # The types that the loops over MX and NVFP4 blocks and their callers share.
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from "block_elements.h" nogil:
     ctypedef struct block_params_t:  # what each field is stands there
@@ -52,6 +52,11 @@ ctypedef bint (*find_scales_t)(
 ctypedef void (*find_codes_t)(
     const uint32_t *x, const float *factors, const uint32_t *slots, uint8_t *codes, Py_ssize_t n,
     const block_params_t *p,
+) noexcept nogil
+
+# The slots of elements from a position of a stream on.
+ctypedef void (*block_slots_t)(
+    uint64_t position, uint64_t seed, uint32_t slot_bits, uint32_t *slots, Py_ssize_t n,
 ) noexcept nogil
 
 # What is done to codes afterwards: 0 where a factor is NaN, that is, in blocks whose scale is; codes of NaN; no -0;

@@ -219,7 +219,7 @@ cdef void compare_vectors(
     cdef uint8_t beyond[BLOCK // GROUP]
     cdef int32_t top = <int32_t>SIGN, bottom = <int32_t>SIGN
     cdef bint regular = True
-    cdef Py_ssize_t block, start, count, whole, i
+    cdef Py_ssize_t block, group, start, count, whole, i
     cdef lp_lanes lanes
     if scales != NULL:
         scale = <const float *>scales.scale
@@ -239,8 +239,9 @@ cdef void compare_vectors(
         ):
             seen.ratio = largest_ratio(x + start, y + start, whole, seen.ratio)
         if mode != SCALE_UNIFORM:
-            for i in range(0, whole, GROUP):
-                if beyond[i // GROUP]:
+            for group in range(block_count(whole, GROUP)):
+                i = group * GROUP
+                if beyond[group]:
                     seen.saturated += count_saturated(
                         x + start + i, start + i, min(<Py_ssize_t>GROUP, whole - i), scales, low, high,
                     )

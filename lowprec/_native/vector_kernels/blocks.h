@@ -1,11 +1,13 @@
-/* MX blocks of 32 and NVFP4 blocks of 16 elements that follow each other, as many at a time as a vector has numbers: once,
-   for every instruction set of vectors.h. block_elements.h says what each step is. */
+/* MX blocks of 32 and NVFP4 blocks of 16 elements that follow each other, many at a time: once, for every instruction
+   set of vectors.h. block_elements.h says what each step is. */
 #pragma once
 #include "block_elements.h"
 #include "vector_kernels/quantize.h"
 
-#define LP_POWERS 0   /* the kinds of scales: powers of two, */
-#define LP_QUOTIENTS 1 /* quotients by which elements are divided, or whose inverse they are multiplied by */
+/* The kinds of scales: powers of two, quotients by which elements are divided, those with whose inverse they are
+   multiplied. */
+#define LP_POWERS 0
+#define LP_QUOTIENTS 1
 #define LP_PRODUCTS 2
 
 #if LP_VECTORS
@@ -13,8 +15,9 @@ enum { LP_AHEAD = 2048 }; /* elements from those that are quantized to those tha
 
 /* ---- codes ------------------------------------------------------------------------------------------------------- */
 
-/* What rounds words as lp_writer has them; NaN does not come here. `added` is the number that a positive one with an even
-   code has added before it is cut off; the others differ from it in the bits of `odd` and of `negative`. */
+/* What rounds words as lp_writer has them; NaN does not come here. `added` is what a positive number with an even code
+   has added before it is cut off; for the others the bits of `odd` and of `negative` are changed. `integers`: codes
+   are two's complement numbers. `drops`: a code of -0 becomes 0. */
 typedef struct {
     lp_writer words;
     lp_words added, odd, negative, sign, zero_sign;
@@ -22,7 +25,7 @@ typedef struct {
     int sign_shift, fits, even, drops, integers;
 } lp_block_writer;
 
-/* What a step from one code to the next has added, brought from `keep` bits to 9; above all of them where there is none. */
+/* What is added below the last of `keep` bits, for 9 bits; the sign bit where there is no such number. */
 LP_VECTOR u32 lp_word_increment(u32 increment, u32 keep) {
     const u32 half = 1u << keep >> 1;
     return increment == 0 ? 0 : increment == half - 1 ? 0xff : increment == half ? 0x100

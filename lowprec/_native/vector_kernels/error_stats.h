@@ -3,11 +3,12 @@
 #include "loop_types.h"
 #include "vector_kernels/cast.h"
 
-enum { LP_SUMS = 16, LP_COMPARED_VALUES = 256, LP_MARKED = 64 };
+enum { LP_SUMS = 16, LP_MARKED = 64 };
 
-/* What is carried from block to block: the codes that are largest as signed and as unsigned integers, and errors. */
+/* What is carried from block to block, of which a vector is in use: the codes of positive and of negative values with
+   the largest magnitudes, and the largest errors. */
 typedef struct {
-    int32_t top[LP_SUMS], bottom[LP_SUMS]; /* of a vector; `bottom` without the sign, -1 where there is none */
+    int32_t top[LP_SUMS], bottom[LP_SUMS]; /* the latter without their sign; negative where there is none */
     float error[LP_SUMS];
 } lp_lanes;
 
@@ -29,9 +30,9 @@ LP_VECTOR int lp_take_ends(const float *s, ptrdiff_t n, lp_lanes *lanes) {
     return 1;
 }
 
-/* Take in n finite elements, n a multiple of 16 up to 256: element i goes to sum i % 16. Return whether a ratio of error
-   and magnitude is larger than `ratio`; count elements that became zero, and mark each 64 of which one may lie beyond the
-   range, whose magnitude is at least the product of its scale and `bound`. Nothing is marked so in the uniform mode. */
+/* Take in n finite elements, n a multiple of 16 up to 256: element i goes to sum i % 16. Return whether a ratio of
+   error and magnitude is larger than `ratio`; count elements that became zero, and mark each 64 of which one may lie
+   beyond the range: its magnitude is at least the product of its scale and `bound`. Not marked in the uniform mode. */
 LP_VECTOR int lp_compare_one_way(
     int mode, const float *s, const float *y, ptrdiff_t n, const float *scale, ptrdiff_t at, int shift, float bound,
     float ratio, double *signal, double *noise, lp_lanes *lanes, ptrdiff_t *flushed, uint8_t *beyond

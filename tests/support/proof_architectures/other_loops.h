@@ -132,14 +132,14 @@ static void run_gguf(void) {
     } while (0)
 
 static void run_statistics(void) {
-    for (int mode = 0; mode < 3; mode++) {
+    for (int mode = 0; mode < 4; mode++) { /* no scales; one for all, for each, for runs */
         struct __pyx_t_7lowprec_7_native_10loop_types_seen_t seen;
         scales_t scales = {0};
         memset(&seen, 0, sizeof seen);
         seen.low = lp_float(LP_INF), seen.high = -lp_float(LP_INF);
         make_values(mode == 1);
         make_scales(0);
-        scales.scale = scale, scales.mode = mode == 2;
+        scales.scale = mode == 3 ? runs : scale, scales.mode = mode - 1, scales.offset = 16, scales.run_shift = 5;
         TIER(compare)(values, again, count, mode ? &scales : NULL, -448, 448, &seen);
         line("low, high", mode, (uint64_t)lp_bits(seen.low) << 32 | lp_bits(seen.high));
         line("error, ratio", mode, (uint64_t)lp_bits(seen.error) << 32 | lp_bits(seen.ratio));
