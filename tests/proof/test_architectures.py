@@ -63,3 +63,9 @@ def test_what_is_missing_is_named(capsys: pytest.CaptureFixture[str], monkeypatc
     printed = capsys.readouterr().out
     assert "i386: skipped, no i686-linux-gnu-gcc: apt install gcc-i686-linux-gnu libc6-dev-i386-cross\n" in printed
     assert "s390x: skipped, no s390x-linux-gnu-gcc and no qemu-s390x: apt install gcc-s390x-linux-gnu" in printed
+
+
+def test_a_header_that_is_missing_is_named() -> None:
+    missing = targets.Target(("gcc",), (), "<", "a-package", header="no/such/header.h").missing()
+    assert missing == "no no/such/header.h: apt install a-package"
+    assert targets.Target(("gcc",), (), "<", "gcc", header="stdint.h").missing() is None

@@ -1,4 +1,5 @@
-/* Runs the loops of the base tier, whose C is included, without Python: `driver programs|codes|blocks|others N < lines`.
+/* Runs the loops of the base tier, whose C is included, without Python:
+   `driver programs|tails|codes|blocks|others N < lines`.
 
    N is the number of elements. Results are printed as numbers or as hashes of numbers, so that they do not depend on the
    order of bytes; the bytes of parameters on a line are in that of this machine. */
@@ -43,10 +44,14 @@ static const entry_t *find(const char *name) {
     exit(2);
 }
 
-static uint64_t element(const void *memory, Py_ssize_t i, int bits) {
-    if (bits == 64) return ((const uint64_t *)memory)[i];
-    if (bits == 32) return ((const uint32_t *)memory)[i];
-    return bits == 16 ? ((const uint16_t *)memory)[i] : ((const uint8_t *)memory)[i];
+static uint64_t element(const void *memory, Py_ssize_t i, int bits) { /* of any type */
+    const uint8_t *at = (const uint8_t *)memory + i * (bits < 8 ? 1 : bits / 8);
+    uint64_t v64;
+    uint32_t v32;
+    uint16_t v16;
+    if (bits == 64) return memcpy(&v64, at, 8), v64;
+    if (bits == 32) return memcpy(&v32, at, 4), v32;
+    return bits == 16 ? (memcpy(&v16, at, 2), v16) : *at;
 }
 
 static void put(void *memory, Py_ssize_t i, int bits, uint64_t v) {
@@ -158,14 +163,16 @@ static int convert(const program_t *p, int mode, int points) { /* whether the fu
         from = to;
     }
     if (p->fused == NULL) return 1;
-    if (p->scaled) TIER(reciprocals)((const float *)own.scale, mode == 0 ? 1 : SCALES, reciprocal);
+    if (p->scaled) TIER(reciprocals)((const float *)own.scale, mode == 0 ? 1 : count + SCALES - CAPACITY, reciprocal);
     run(p->fused, mode, &own, source, fused_output, n, &p->params);
     return memcmp(output, fused_output, (size_t)(n * p->output_bits + 7) / 8) == 0;
 }
 
-/* A line for each program: a hash for each scale mode, without zero points and with them. */
-static int run_programs(void) {
+/* A line for each program: a hash for each scale mode, without zero points and with them; of every length from the
+   shortest one on. */
+static int run_programs(Py_ssize_t shortest) {
     static program_t p;
+    const Py_ssize_t longest = count;
     int failures = 0;
     while (read_program(&p)) {
         make_source(p.source_bits);
@@ -173,8 +180,14 @@ static int run_programs(void) {
         const int modes = !p.scaled ? 1 : p.fused && p.fused->loop[3] ? 4 : 3;
         for (int mode = 0; mode < modes; mode++)
             for (int points = 0; points < (p.scaled ? 2 : 1); points++) {
-                const int same = convert(&p, mode, points);
-                printf("%016" PRIx64 " %s", hash_of_output(output, p.output_bits), same ? "" : "fused differs ");
+                uint64_t hash = 0;
+                int same = 1;
+                for (count = shortest; count <= longest; count++) {
+                    same &= convert(&p, mode, points);
+                    hash = hash * 1099511628211u ^ hash_of_output(output, p.output_bits);
+                }
+                count = longest;
+                printf("%016" PRIx64 " %s", hash, same ? "" : "fused differs ");
                 failures += !same;
             }
         printf("%s\n", p.name + strlen("fused:"));
@@ -206,7 +219,8 @@ int main(int argc, char **argv) {
     if (argc != 3) return 2;
     count = atol(argv[2]);
     if (count > CAPACITY) return 2;
-    if (strcmp(argv[1], "programs") == 0) return run_programs();
+    if (strcmp(argv[1], "programs") == 0) return run_programs(count);
+    if (strcmp(argv[1], "tails") == 0) return run_programs(1);
     if (strcmp(argv[1], "codes") == 0) return run_codes();
     if (strcmp(argv[1], "blocks") == 0) return run_blocks();
     return strcmp(argv[1], "others") == 0 ? run_others() : 2;

@@ -21,17 +21,25 @@ PREFIX = "__pyx_f_7lowprec_7_native_9tier_base_"
 
 @dataclass(frozen=True)
 class Target:
-    """An architecture: its compiler, what runs its programs, its order of bytes, Debian's packages."""
+    """An architecture: its compiler, what runs its programs, its order of bytes, Debian's packages.
+
+    One that is emulated has options for that, and the header which it needs.
+    """
 
     compiler: tuple[str, ...]
     runner: tuple[str, ...]
     order: str
     packages: str
+    options: tuple[str, ...] = ()
+    header: str = ""
 
     def missing(self) -> str | None:
         """Return what must be installed, or None."""
         programs = [self.compiler[0], *self.runner[:1]]
         absent = [program for program in programs if shutil.which(program) is None]
+        if self.header and not absent:
+            command = [*self.compiler, "-include", self.header, "-E", "-x", "c", "/dev/null"]
+            absent = [self.header] if subprocess.run(command, capture_output=True).returncode else []
         return f"no {' and no '.join(absent)}: apt install {self.packages}" if absent else None
 
 
@@ -41,6 +49,12 @@ TARGETS = {
     "aarch64": Target(
         ("aarch64-linux-gnu-gcc",), ("qemu-aarch64",), "<",
         "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user",
+    ),
+    "x86-64-v4-emulated": Target(
+        ("gcc", "-march=x86-64-v3"), (), "<", "gcc libsimde-dev",
+        ("-O1", "-DSIMDE_NO_INLINE", "-Wno-psabi",  # inlined, gcc takes ten times as long
+         "-include", str(Path(__file__).with_name("emulated_avx512.h"))),
+        "simde/x86/avx512.h",
     ),
     "i386": Target(
         ("i686-linux-gnu-gcc", "-msse2", "-mfpmath=sse"), (), "<", "gcc-i686-linux-gnu libc6-dev-i386-cross",
@@ -99,7 +113,7 @@ class Driver:
         places = (folder, NATIVE, sysconfig.get_paths()["include"])
         includes = [*(f"-I{place}" for place in places), "-include", "sizes.h"]
         cached = ["ccache"] if shutil.which("ccache") else []
-        machine = [*self.target.compiler, *flags]
+        machine = [*self.target.compiler, *flags, *self.target.options]
         macro = f'-DTIER_C="{NATIVE / "tier_base.c"}"'
         compiled = [*cached, *machine, *includes, macro, "-ffunction-sections", "-w", "-c", str(source)]
         subprocess.run([*compiled, "-o", f"{self.file}.o"], check=True)
