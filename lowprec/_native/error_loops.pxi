@@ -135,6 +135,7 @@ cdef void compare_values(const float *x, const float *y, Py_ssize_t n, seen_t *s
 
 cdef enum:
     GROUP = 64     # elements that are divided where one of them may be beyond the range
+    GROUPS = 4     # in a block
 
 
 cdef inline bint may_exceed(
@@ -216,7 +217,7 @@ cdef void compare_vectors(
     cdef int mode = SCALE_UNIFORM if scales == NULL else scales.mode
     cdef float bound = high if high < -low else -low
     cdef float first, second
-    cdef uint8_t beyond[BLOCK // GROUP]
+    cdef uint8_t beyond[GROUPS]
     cdef int32_t top = <int32_t>SIGN, bottom = <int32_t>SIGN
     cdef bint regular = True
     cdef Py_ssize_t block, group, start, count, whole, i

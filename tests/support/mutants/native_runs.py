@@ -54,8 +54,6 @@ _THREADS = [
 ]
 TESTS = {
     "*/vector_kernels/blocks.h": [*_BLOCKS, "tests/checkpoints/test_block_loops.py"],
-    "*/avx512_blocks.h": [*_QUOTIENTS, *_BLOCKS],
-    "*/avx512_stats.h": _ERRORS,
     "*/avx512_rounding.h": [*_ROUNDINGS, "tests/cast/test_rounding_against_peers.py"],
     "*/avx2_rounding.h": _ROUNDINGS,
     "*/vector_kernels/quantize.h": _QUOTIENTS,
@@ -64,7 +62,7 @@ TESTS = {
     "*rounding*": _ROUNDINGS,
     "*/integer_elements.h": [*_CASTS, "tests/spec/test_convertible_formats.py"],
     "*/block_elements.h": _BLOCKS,
-    "*/block_*.pxi": [*_BLOCKS, "tests/quantize/test_block_arguments.py"],
+    "*/block_*.pxi*": [*_BLOCKS, "tests/quantize/test_block_arguments.py"],
     "*/ggml_*": ["tests/checkpoints/test_block_loops.py"],
     "*/error_*": _ERRORS,
     "*/scaled_stats.pxi": _ERRORS,
