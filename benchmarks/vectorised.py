@@ -39,7 +39,7 @@ SCALAR = {
     **{f"round64_to{width}": 1 for width in (8, 16, 32, 64)}, **{f"stochastic64_to{width}": 4 for width in (8, 16, 32)},
     "exact_float64_to32": 4, **{f"exact_{kind}64_to{width}": 4 for kind in ("int", "uint") for width in (32, 64)},
     # one to a block
-    "quotient_scales": 1,
+    "quotient_scales": 1, "product_scales": 1,
 }  # fmt: skip
 # SSE2 has no 64-bit comparison, no 32-bit maximum, no conversion of 64-bit integers, no byte shuffle.
 SCALAR_ON_BASE = {

@@ -95,7 +95,6 @@ cdef random_loop_t random_loops[MAX_RANDOM_LOOPS]
 cdef loop_t fused_loops[MAX_FUSED]
 cdef scale_loop_t fused_scale_loops[SCALE_MODES][MAX_FUSED]
 cdef compare_t compare_in_use
-cdef compare_t compare_halves_in_use   # of values that are the upper halves of float32; NULL where it has no overlay
 cdef reciprocals_t reciprocals_in_use  # NULL where no loop takes them
 cdef repeat_t repeat_in_use[2]  # of 4 and of 8 bytes
 cdef range_t ranges_in_use[4][2]  # by the width of a code; the largest magnitude, both ends
@@ -104,7 +103,6 @@ cdef dict loop_index = {}
 cdef dict fused_index = {}  # the names of a chain, joined by dots -> its index in fused_loops or fused_scale_loops
 cdef frozenset multiplying = frozenset()  # the fused loops that multiply by reciprocals of scales
 cdef dict block_index = {}
-cdef int upper_halves = 0  # the number of the loop that makes float32 values of their upper halves
 cdef str isa_in_use = ""
 
 
@@ -119,7 +117,7 @@ def available_isas() -> tuple[str, ...]:
 
 def use_isa(str name) -> None:
     """Switch every conversion to the loops of one instruction set; not while others convert."""
-    global isa_in_use, upper_halves, compare_in_use, compare_halves_in_use, reciprocals_in_use, multiplying
+    global isa_in_use, compare_in_use, reciprocals_in_use, multiplying
     known = available_isas()
     if name not in known:
         raise ValueError(f"`name` must be one of {', '.join(known)} on this machine; got {name!r}")
@@ -138,7 +136,6 @@ def use_isa(str name) -> None:
     for index, loop in enumerate(sorted(tier.LOOPS)):
         loop_index[loop] = index
         loops[index] = <loop_t><size_t>tier.LOOPS[loop]
-    upper_halves = loop_index["decode_upper16"]
     for index, loop in enumerate(sorted(tier.SCALE_LOOPS)):
         loop_index[loop] = MAX_LOOPS + index
         for mode in range(SCALE_MODES):
@@ -156,7 +153,6 @@ def use_isa(str name) -> None:
     multiplying = tier.BY_RECIPROCAL
     repeat_in_use[0], repeat_in_use[1] = <repeat_t><size_t>tier.REPEATS[0], <repeat_t><size_t>tier.REPEATS[1]
     compare_in_use = <compare_t><size_t>tier.COMPARE
-    compare_halves_in_use = <compare_t><size_t>tier.COMPARE_HALVES
     reciprocals_in_use = <reciprocals_t><size_t>tier.RECIPROCALS
     for width in range(4):
         for ends in range(2):

@@ -7,9 +7,18 @@
 typedef struct {
     i32 rule_addend;      /* to the bits of the largest magnitude of a block; the sum's exponent field */
     i32 rule_offset;      /* less this is the code of a scale that is a power of two */
-    float global_scale;   /* of scales that are quotients: */
-    float largest_value;  /* of an element, */
-    float scale_most;     /* of a scale, */
+    i32 quotient_rule;    /* of scales that are quotients: LP_OWN or one of the others; */
+    float largest_value;  /* of an element; */
+    float largest_factor; /* the largest magnitude of a block is multiplied by this, */
+    float first_divisor;  /* divided by this, */
+    float second_divisor; /* then by this, */
+    float quotient_of_0;  /* is this where it became 0, */
+    float scale_least;    /* and clamped: these are a scale, */
+    float scale_most;
+    i32 scale_code_least; /* this its code at least where a block is not zero; */
+    float scale_unit;     /* an element is divided by the scale times this, */
+    float factor_unit;    /* or multiplied by this over that product, */
+    float factor_most;    /* which is no more than this; */
     i32 scale_normal;     /* the bits of the smallest normal scale; */
     float scale_factor;   /* makes the step between subnormal scales 2**scale_keep */
     u32 scale_keep;       /* bits that a scale has less than a float32 */
@@ -30,6 +39,7 @@ typedef struct {
     u32 slot_bits;
     u32 sign_shift;       /* from bit 31 to the sign of a code */
     u32 sign_mask;
+    u32 zero_sign;        /* all bits where a quotient of 0 has a sign */
     u32 nan;              /* the codes of NaN, where blocks may hold it */
     u32 nan_negative;
 } block_params_t;
@@ -37,13 +47,18 @@ typedef struct {
 LP_INLINE i32 lp_lesser(i32 a, i32 b) { return a < b ? a : b; }
 LP_INLINE i32 lp_greater(i32 a, i32 b) { return a > b ? a : b; }
 
-/* A magnitude, given by its bits, as a fixed-point number: a code with bits of fraction behind it, the last one set where
-   more was lost. Subnormal ones are integers after a multiplication; beyond, the bits of a float32 have the same steps. */
+/* A magnitude, given by its bits, as a fixed-point number: a code with bits of fraction behind it, the last one set
+   where more was lost. Subnormal ones are integers after a multiplication; beyond, the bits of a float32 have the same
+   steps. */
 LP_INLINE i32 lp_fixed_point(i32 bits, i32 smallest_normal, float factor) {
     const i32 low = lp_lesser(bits, smallest_normal);
     const float scaled = lp_float((u32)low) * factor;
     const i32 whole = (i32)scaled;
     return (whole | ((float)whole != scaled ? 1 : 0)) + (bits - low);
+}
+
+LP_INLINE u32 lp_sign_of_code(u32 x, i32 magnitude, const block_params_t *p) {
+    return (x >> p->sign_shift) & p->sign_mask & (magnitude != 0 ? ~0u : p->zero_sign);
 }
 
 /* The code of a number whose magnitude over its scale has these bits. */
@@ -53,13 +68,15 @@ LP_INLINE u32 lp_block_code(u32 x, i32 magnitude, u32 slot, const block_params_t
     const u32 negative = (u32)((i32)x >> 31) & p->increment_change;
     const u32 random = (slot >> p->slot_shift) << p->random_shift;
     const u32 code = (fixed + (p->increment + negative) + odd + random) >> p->keep;
-    return code | ((x >> p->sign_shift) & p->sign_mask);
+    return code | lp_sign_of_code(x, magnitude, p);
 }
 
-/* Over a power of two, by its inverse. What is too small for a float32 then is not 0: it has the smallest magnitude. */
+/* Over a power of two, by its inverse. */
+LP_INLINE i32 lp_power_product(u32 x, float inverse) { return (i32)lp_bits(lp_float(x & ~LP_SIGN) * inverse); }
+
+/* The same for every rounding: what is too small for a float32 then is not 0: it has the smallest magnitude. */
 LP_INLINE i32 lp_power_quotient(u32 x, float inverse) {
-    const i32 magnitude = (i32)(x & ~LP_SIGN);
-    return lp_greater((i32)lp_bits(lp_float((u32)magnitude) * inverse), lp_lesser(magnitude, 1));
+    return lp_greater(lp_power_product(x, inverse), lp_lesser((i32)(x & ~LP_SIGN), 1));
 }
 
 /* Over any scale, rounded to float32. Inf / Inf is a NaN whose sign depends on the machine. */
@@ -67,32 +84,34 @@ LP_INLINE i32 lp_true_quotient(u32 x, float divisor) {
     return (i32)(lp_bits(lp_float(x & ~LP_SIGN) / divisor) & ~LP_SIGN);
 }
 
+/* Times any factor, rounded to float32; 0 times Inf is 0. */
+LP_INLINE i32 lp_true_product(u32 x, float factor) {
+    const i32 product = (i32)(lp_bits(lp_float(x & ~LP_SIGN) * factor) & ~LP_SIGN);
+    return (x & ~LP_SIGN) == 0 ? 0 : product;
+}
+
 /* The same code, rounded to nearest even by an addition, as lp_encode8 does: bits above the code are left over. */
 LP_INLINE u32 lp_block_code_by_adding(u32 x, i32 magnitude, const block_params_t *p) {
     const i32 clamped = lp_lesser(magnitude, p->most);
     const u32 rounder = ((u32)lp_greater(clamped, p->smallest_normal) & LP_INF) + p->rounder_offset;
     const u32 sum = lp_bits(lp_float((u32)clamped) + lp_float(rounder));
-    return (sum + (sum >> p->keep)) | ((x >> p->sign_shift) & p->sign_mask);
+    return (sum + (sum >> p->keep)) | lp_sign_of_code(x, magnitude, p);
 }
 
-LP_INLINE u32 lp_power_code_by_adding(u32 x, float inverse, const block_params_t *p) {
-    return lp_block_code_by_adding(x, (i32)lp_bits(lp_float(x & ~LP_SIGN) * inverse), p);
-}
-LP_INLINE u32 lp_quotient_code_by_adding(u32 x, float divisor, const block_params_t *p) {
-    return lp_block_code_by_adding(x, lp_true_quotient(x, divisor), p);
-}
-LP_INLINE u32 lp_power_code(u32 x, float inverse, const block_params_t *p) {
-    return lp_block_code(x, lp_power_quotient(x, inverse), 0, p);
-}
-LP_INLINE u32 lp_quotient_code(u32 x, float divisor, const block_params_t *p) {
-    return lp_block_code(x, lp_true_quotient(x, divisor), 0, p);
-}
-LP_INLINE u32 lp_power_code_random(u32 x, float inverse, u32 slot, const block_params_t *p) {
-    return lp_block_code(x, lp_power_quotient(x, inverse), slot, p);
-}
-LP_INLINE u32 lp_quotient_code_random(u32 x, float divisor, u32 slot, const block_params_t *p) {
-    return lp_block_code(x, lp_true_quotient(x, divisor), slot, p);
-}
+/* Codes by a factor or a divisor: rounded by any rule, to nearest even by adding, with random bits. */
+#define LP_BLOCK_KIND(KIND, QUOTIENT, QUOTIENT_TO_EVEN)                                                                \
+    LP_INLINE u32 lp_##KIND##_code(u32 x, float factor, const block_params_t *p) {                                     \
+        return lp_block_code(x, QUOTIENT(x, factor), 0, p);                                                            \
+    }                                                                                                                  \
+    LP_INLINE u32 lp_##KIND##_code_by_adding(u32 x, float factor, const block_params_t *p) {                           \
+        return lp_block_code_by_adding(x, QUOTIENT_TO_EVEN(x, factor), p);                                             \
+    }                                                                                                                  \
+    LP_INLINE u32 lp_##KIND##_code_random(u32 x, float factor, u32 slot, const block_params_t *p) {                    \
+        return lp_block_code(x, QUOTIENT(x, factor), slot, p);                                                         \
+    }
+LP_BLOCK_KIND(power, lp_power_quotient, lp_power_product)
+LP_BLOCK_KIND(quotient, lp_true_quotient, lp_true_quotient)
+LP_BLOCK_KIND(product, lp_true_product, lp_true_product)
 
 /* ---- scales ------------------------------------------------------------------------------------------------------ */
 
@@ -104,24 +123,56 @@ LP_INLINE i32 lp_power_scale(i32 largest, const block_params_t *p) {
     return lp_lesser(lp_greater(code, 0), 254);
 }
 
-/* 2**-E for the code E + 127; the last one is subnormal. */
-LP_INLINE float lp_inverse_power(i32 code) {
+/* What elements are multiplied by: 2**-E for the code E + 127; the last one is subnormal. */
+LP_INLINE float lp_power_factor(i32 code, const block_params_t *p) {
+    (void)p;
     return lp_float(code == 254 ? LP_HIDDEN_BIT >> 1 : (u32)(254 - code) << 23);
 }
 
-/* The code of the quotient of a largest magnitude, rounded to nearest even; not 0 where the magnitude is not. */
+/* The rules of scales that are quotients: lowprec's, those of torchao, ModelOpt and Transformer Engine. */
+enum { LP_OWN, LP_TORCHAO, LP_MODELOPT, LP_TRANSFORMER_ENGINE };
+
+/* Set what depends on the global scale, or on what a rule has in its place, its inverse: every step is rounded. */
+LP_INLINE void lp_start_scales(block_params_t *p, float start) {
+    const float infinity = lp_float(LP_INF), inverse = 1 / start;
+    const i32 rule = p->quotient_rule;
+    p->largest_factor = rule == LP_TRANSFORMER_ENGINE ? start * (1 / p->largest_value) : 1;
+    p->first_divisor = rule == LP_MODELOPT ? p->largest_value * start
+        : rule == LP_TRANSFORMER_ENGINE ? 1 : p->largest_value;
+    p->second_divisor = rule == LP_MODELOPT || rule == LP_TRANSFORMER_ENGINE ? 1 : start;
+    p->scale_unit = rule == LP_TORCHAO ? 1 : rule == LP_TRANSFORMER_ENGINE ? inverse : start;
+    p->factor_unit = rule == LP_TORCHAO ? inverse : 1;
+    p->factor_most = rule == LP_TRANSFORMER_ENGINE ? lp_float(LP_INF - 1) : infinity;
+}
+
+/* The code of the quotient of a largest magnitude, rounded to nearest even. */
+#define lp_product_scale lp_quotient_scale
 LP_INLINE i32 lp_quotient_scale(i32 largest, const block_params_t *p) {
-    const float quotient = lp_float((u32)largest) / p->largest_value / p->global_scale;
-    const float clamped = quotient < p->scale_most ? quotient : p->scale_most;
+    const float product = lp_float((u32)largest) * p->largest_factor;
+    const float over = product / p->first_divisor / p->second_divisor;
+    const float quotient = over == 0 ? p->quotient_of_0 : over;
+    const float limited = quotient < p->scale_most ? quotient : p->scale_most;
+    const float clamped = limited > p->scale_least ? limited : p->scale_least;
     const u32 fixed = (u32)lp_fixed_point((i32)lp_bits(clamped), p->scale_normal, p->scale_factor);
     const u32 half = (1u << p->scale_keep >> 1) - 1;
     const i32 code = (i32)((fixed + half + ((fixed >> p->scale_keep) & 1)) >> p->scale_keep);
-    return lp_greater(code, lp_lesser(largest, 1));
+    return lp_greater(code, lp_lesser(largest, p->scale_code_least));
 }
 
-/* A scale times the global one; Inf instead of 0, which makes zeros. */
-LP_INLINE float lp_scale_divisor(i32 code, const block_params_t *p) {
-    const float divisor = p->global_scale * (lp_float((u32)code << p->scale_keep) * p->scale_value);
+/* A scale times its unit. */
+LP_INLINE float lp_whole_scale(i32 code, const block_params_t *p) {
+    return p->scale_unit * (lp_float((u32)code << p->scale_keep) * p->scale_value);
+}
+
+/* What elements are divided by: Inf instead of 0, which makes zeros. */
+LP_INLINE float lp_quotient_factor(i32 code, const block_params_t *p) {
+    const float divisor = lp_whole_scale(code, p);
     return divisor == 0 ? lp_float(LP_INF) : divisor;
+}
+
+/* What they are multiplied by. */
+LP_INLINE float lp_product_factor(i32 code, const block_params_t *p) {
+    const float factor = p->factor_unit / lp_whole_scale(code, p);
+    return factor < p->factor_most ? factor : p->factor_most;
 }
 #endif

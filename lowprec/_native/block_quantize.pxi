@@ -1,16 +1,11 @@
 # The entry point of MX and NVFP4 blocks: scales and elements in one pass over memory, blocks over threads.
 from lowprec._native.block_types cimport (
-    block_params_t, clear_codes_t, drop_negative_zero_t, find_codes_t, find_scales_t, mark_nan_t, raise_columns_t,
-    to_integers_t, whole_blocks_t,
+    block_params_t, block_slots_t, clear_codes_t, drop_negative_zero_t, find_codes_t, find_scales_t, mark_nan_t,
+    raise_columns_t, to_integers_t, whole_blocks_t,
 )
 
-cdef extern from "philox.h" nogil:
-    enum:
-        STREAM_BITS "LP_STREAM_BITS"
-    ctypedef struct slots_t "lp_slots":
-        pass
-    void fill_slots "lp_fill_slots" (slots_t *slots, uint64_t block, uint64_t seed, uint32_t slot_bits) noexcept
-    uint32_t slot_at "lp_slot_at" (const slots_t *slots, Py_ssize_t i, uint32_t slot_bits) noexcept
+cdef extern from "block_elements.h" nogil:
+    void start_scales "lp_start_scales" (block_params_t *p, float start) noexcept
 
 cdef enum:
     MAGNITUDE = 0x7fffffff
@@ -18,20 +13,24 @@ cdef enum:
 
 TILE_ELEMENTS = TILE
 
-cdef find_scales_t block_scales_in_use[2]    # powers of two, quotients
-cdef find_codes_t block_codes_in_use[2][3]   # of those; without random bits, with them, to nearest even by adding
+cdef enum:
+    BLOCK_KINDS = 3
+
+cdef find_scales_t block_scales_in_use[BLOCK_KINDS]   # powers of two; quotients that are divisors, or multiplied by
+cdef find_codes_t block_codes_in_use[BLOCK_KINDS][3]  # without random bits, with them, to nearest even by adding
 cdef clear_codes_t clear_codes_in_use
 cdef mark_nan_t mark_nan_in_use
 cdef drop_negative_zero_t drop_negative_zero_in_use
 cdef to_integers_t to_integers_in_use
 cdef raise_columns_t raise_columns_in_use
 cdef whole_blocks_t whole_blocks_in_use
+cdef block_slots_t block_slots_in_use
 
 
 cdef void use_block_loops(tier):
     global clear_codes_in_use, mark_nan_in_use, drop_negative_zero_in_use, to_integers_in_use, raise_columns_in_use
-    global whole_blocks_in_use
-    for kind in range(2):
+    global whole_blocks_in_use, block_slots_in_use
+    for kind in range(BLOCK_KINDS):
         scales, *codes = tier.BLOCK_QUANTIZERS[kind]
         block_scales_in_use[kind] = <find_scales_t><size_t>scales
         for how in range(3):
@@ -43,11 +42,12 @@ cdef void use_block_loops(tier):
     to_integers_in_use = <to_integers_t><size_t>integers
     raise_columns_in_use = <raise_columns_t><size_t>columns
     whole_blocks_in_use = <whole_blocks_t><size_t>tier.WHOLE_BLOCKS
+    block_slots_in_use = <block_slots_t><size_t>tier.BLOCK_SLOTS
 
 
 cdef struct block_steps_t:
     block_params_t params
-    int kind               # of the scales: 0 powers of two, 1 quotients
+    int kind               # of the scales, as in block_scales_in_use
     bint ignores           # NaN and Inf do not count; NaN has a code of its own
     bint is_random
     int how                # of block_codes_in_use
@@ -78,7 +78,7 @@ cdef class BlockProgram:
     cdef block_steps_t steps
 
     def __init__(
-        self, dict params, *, bint quotients, bint ignores, bint is_random, bint by_adding, bint integers,
+        self, dict params, *, int kind, bint ignores, bint is_random, bint by_adding, bint integers,
         int negative_zero, str pack, int bits, int group,
     ):
         memset(&self.steps, 0, sizeof(block_steps_t))
@@ -87,30 +87,15 @@ cdef class BlockProgram:
             different = sorted(params.keys() ^ values.keys())
             raise ValueError(f"`params` must be the fields of block_params_t; got {different}")
         self.steps.params = params
-        self.steps.kind = quotients
+        if not 0 <= kind < BLOCK_KINDS:
+            raise ValueError(f"`kind` must be that of a rule of scales; got {kind}")
+        self.steps.kind = kind
         self.steps.ignores, self.steps.is_random, self.steps.integers = ignores, is_random, integers
         self.steps.how = 1 if is_random else 2 if by_adding else 0
         self.steps.negative_zero = negative_zero
         self.steps.pack = loop_index[pack] if pack is not None else NO_LOOP
         self.steps.bits, self.steps.group = bits, group
-        self.steps.whole = not is_random and not integers and negative_zero < 0 and pack in (None, "pack4")
-
-
-cdef void fill_slots_from(uint64_t position, uint32_t *slots, Py_ssize_t n, const block_job_t *job) noexcept nogil:
-    # The slots of `n` elements, up to a tile.
-    cdef slots_t some
-    cdef uint32_t slot_bits = job.steps.params.slot_bits
-    cdef uint64_t block = STREAM_BITS // slot_bits
-    cdef Py_ssize_t done = 0
-    cdef Py_ssize_t at, count, i
-    while done < n:
-        at = <Py_ssize_t>(position % block)
-        count = min(<Py_ssize_t>block - at, n - done)
-        fill_slots(&some, position // block, job.stream.seed, slot_bits)
-        for i in range(count):
-            slots[done + i] = slot_at(&some, at + i, slot_bits)
-        position += count
-        done += count
+        self.steps.whole = not is_random and pack in (None, "pack4")
 
 
 cdef void write_codes(
@@ -123,7 +108,8 @@ cdef void write_codes(
     cdef remaining_t none
     none.src = none.dst = 0
     if steps.is_random:
-        fill_slots_from(job.stream.position + start, tiles.zero, n, job)
+        block_slots_in_use(
+            job.stream.position + start, job.stream.seed, steps.params.slot_bits, tiles.zero, n)
     block_codes_in_use[steps.kind][steps.how](
         <const uint32_t *>x, factors, tiles.zero, codes, n, &steps.params)
     if steps.negative_zero >= 0:
@@ -173,7 +159,7 @@ cdef Py_ssize_t quantize_whole(
         x = load_tile(job.load, job.src, start, count * job.block, tiles)
     return whole_blocks_in_use(
         x, job.scales + outer * job.blocks + first, job.elements + start * steps.bits // 8, count, ahead, steps.kind,
-        job.block, steps.pack != NO_LOOP, &steps.params)
+        job.block, steps.pack != NO_LOOP, steps.integers, steps.negative_zero, &steps.params)
 
 
 cdef void quantize_row(
@@ -241,7 +227,7 @@ cdef void quantize_strip(
 cdef int quantize_memory(
     BlockProgram program, Program load, const uint8_t *src, Py_ssize_t src_size, uint8_t *elements,
     Py_ssize_t elements_size, uint8_t *scales, Py_ssize_t scales_size, Py_ssize_t outer, Py_ssize_t length,
-    Py_ssize_t inner, Py_ssize_t block, float global_scale, stream_t stream, int n_threads,
+    Py_ssize_t inner, Py_ssize_t block, float start, stream_t stream, int n_threads,
 ) except -1:
     cdef block_steps_t steps = program.steps
     cdef block_job_t job
@@ -259,7 +245,9 @@ cdef int quantize_memory(
         (outer == 1 or length % steps.group == 0) and (block % steps.group == 0 or block * steps.group <= TILE))
     if not whole:
         raise ValueError("packed elements must begin with a byte wherever a row of blocks does")
-    steps.params.global_scale = global_scale
+    mode = lp_mode_enter()
+    start_scales(&steps.params, start)
+    lp_mode_leave(mode)
     job.steps = &steps
     job.load = NULL if load is None else &load.steps
     job.src, job.elements, job.scales = src, elements, scales
@@ -288,15 +276,15 @@ cdef int quantize_memory(
 def quantize_blocks(
     BlockProgram program not None, Program load, const uint8_t[::1] src not None, uint8_t[::1] elements not None,
     uint8_t[::1] scales not None, Py_ssize_t outer, Py_ssize_t length, Py_ssize_t inner, Py_ssize_t block,
-    float global_scale, uint64_t seed, uint64_t offset, int n_threads,
+    float start, uint64_t seed, uint64_t offset, int n_threads,
 ) -> None:
     """Write the elements and the scales of dense values of shape (outer, length, inner), blocks along the middle axis.
 
     `load` makes float32 values, None where they are. Packed elements must begin with a byte wherever a row of blocks
-    does; a global scale concerns scales that are quotients.
+    does; `start` is what a rule of scales that are quotients starts from, a global scale or its inverse.
     """
     quantize_memory(
         program, load, &src[0] if src.shape[0] else NULL, src.shape[0], &elements[0] if elements.shape[0] else NULL,
         elements.shape[0], &scales[0] if scales.shape[0] else NULL, scales.shape[0], outer, length, inner, block,
-        global_scale, stream_t(seed, offset), n_threads,
+        start, stream_t(seed, offset), n_threads,
     )

@@ -18,35 +18,24 @@ cdef extern from * nogil:
     }
     static inline double lp_add_square(double sum, double v) { return sum + v * v; }
     #endif
-    #if defined(__GNUC__) || defined(__clang__)
-    #define lp_popcount __builtin_popcountll
-    #else
-    static inline int lp_popcount(uint64_t v) { int n = 0; for (; v; v &= v - 1) n++; return n; }
-    #endif
     """
     int32_t exceeds "lp_exceeds" (float ratio, float magnitude, float error) noexcept
     double add_square "lp_add_square" (double total, double value) noexcept
-    int popcount "lp_popcount" (uint64_t v) noexcept
 
-cdef extern from "avx512_stats.h" nogil:
+cdef extern from "vector_kernels/error_stats.h" nogil:
     ctypedef struct lp_lanes:
-        uint32_t *top
-        uint32_t *bottom
+        int32_t *top
+        int32_t *bottom
         float *error
-    bint take_ends "lp_ends" (bint halves, const void *s, Py_ssize_t n, lp_lanes *lanes) noexcept
+    bint take_ends "lp_take_ends" (const float *s, Py_ssize_t n, lp_lanes *lanes) noexcept
     bint compare_256 "lp_compare" (
-        bint halves, int mode, const void *s, const float *y, Py_ssize_t n, const float *scale, Py_ssize_t at,
-        int shift, float bound, float ratio, double *signal, double *noise, lp_lanes *lanes, uint64_t *flushed,
-        uint64_t *beyond,
-    ) noexcept
-    Py_ssize_t count_outside_64 "lp_count_outside" (
-        int mode, const float *s, Py_ssize_t n, const float *scale, Py_ssize_t at, int shift, float low, float high,
+        int mode, const float *s, const float *y, Py_ssize_t n, const float *scale, Py_ssize_t at, int shift,
+        float bound, float ratio, double *signal, double *noise, lp_lanes *lanes, Py_ssize_t *flushed, uint8_t *beyond,
     ) noexcept
 
 cdef enum:
     LANES = 16     # accumulators side by side, so that none waits for another
     BLOCK = 256    # elements that are looked at one by one where one of them is NaN or Inf
-    WORDS = 4      # of 64 bits, a bit for each element of a block
 
 
 cdef inline bint is_finite(const float *x, Py_ssize_t n) noexcept nogil:
@@ -146,6 +135,7 @@ cdef void compare_values(const float *x, const float *y, Py_ssize_t n, seen_t *s
 
 cdef enum:
     GROUP = 64     # elements that are divided where one of them may be beyond the range
+    GROUPS = 4     # in a block
 
 
 cdef inline bint may_exceed(
@@ -177,76 +167,35 @@ cdef inline int32_t count_outside(
     return outside
 
 
-cdef void count_saturated(
-    const float *x, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
+cdef Py_ssize_t count_saturated(
+    const float *x, Py_ssize_t start, Py_ssize_t n, const scales_t *scales, float low, float high,
 ) noexcept nogil:
-    # One scale for all, or one for each: where there are loops for runs, there is the overlay below.
+    # Of the elements from `start` on, at x: a group that has one scale, or one for each.
     cdef const float *scale = <const float *>scales.scale
-    cdef Py_ssize_t group, count
-    for group in range(block_count(n, GROUP)):
-        count = min(<Py_ssize_t>GROUP, n - group * GROUP)
+    cdef Py_ssize_t length = LANES if scales.mode == SCALE_RUNS else GROUP
+    cdef Py_ssize_t group, first, size, count = 0
+    for group in range(block_count(n, length)):
+        first = group * length
+        size = min(length, n - first)
         if scales.mode == SCALE_ELEMENTWISE:
-            if may_exceed(x, count, scale, 1, low, high):
-                seen.saturated += count_outside(x, count, scale, 1, low, high)
-            scale += count
-        elif may_exceed(x, count, scale, 0, low, high):
-            seen.saturated += count_outside(x, count, scale, 0, low, high)
-        x += count
-
-
-cdef void compare(
-    const void *x, const float *y, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
-) noexcept nogil:
-    # The error statistics; of values that have scales also how many these take beyond a range.
-    compare_values(<const float *>x, y, n, seen)
-    if scales != NULL:
-        count_saturated(<const float *>x, n, scales, low, high, seen)
-
-
-# ---- the overlay for AVX-512: values are read as float32, or as the upper halves of float32 -------------------------
-
-cdef inline const float *block_values(bint halves, const void *x, Py_ssize_t start, int n, float *d) noexcept nogil:
-    # Up to 256 values from `start` on: where they are, or decoded.
-    cdef const uint16_t *s = <const uint16_t *>x + start
-    cdef Py_ssize_t i
-    if not halves:
-        return <const float *>x + start
-    for i in range(n):
-        d[i] = as_float(<uint32_t>s[i] << 16)
-    return d
-
-
-cdef inline const void *value_at(bint halves, const void *x, Py_ssize_t start) noexcept nogil:
-    return <const char *>x + start * (2 if halves else 4)
-
-
-cdef Py_ssize_t count_block_avx512(
-    const float *x, Py_ssize_t start, Py_ssize_t n, const uint64_t *beyond, const scales_t *scales, float low,
-    float high,
-) noexcept nogil:
-    # Of a block: each 64 elements of which one may be beyond the range, or all.
-    cdef const float *scale = <const float *>scales.scale
-    cdef Py_ssize_t i, count = 0
-    for i in range(0, n, 64):
-        if beyond != NULL and beyond[i // 64] == 0:
+            if may_exceed(x + first, size, scale + start + first, 1, low, high):
+                count += count_outside(x + first, size, scale + start + first, 1, low, high)
             continue
-        if scales.mode == SCALE_UNIFORM:
-            count += count_outside_64(SCALE_UNIFORM, x + i, n - i, scale, 0, 0, low, high)
-        elif scales.mode == SCALE_ELEMENTWISE:
-            count += count_outside_64(SCALE_ELEMENTWISE, x + i, n - i, scale, start + i, 0, low, high)
-        else:
-            count += count_outside_64(
-                SCALE_RUNS, x + i, n - i, scale, scales.offset + start + i, scales.run_shift, low, high,
-            )
+        if scales.mode == SCALE_RUNS:
+            scale = <const float *>scales.scale + (scales.offset + start + first >> scales.run_shift)
+        if may_exceed(x + first, size, scale, 0, low, high):
+            count += count_outside(x + first, size, scale, 0, low, high)
     return count
 
+
+# ---- by vectors ------------------------------------------------------------------------------------------------------
 
 cdef inline int32_t ordered(int32_t bits) noexcept nogil:
     # Codes of float32 in the order of the values, and back.
     return bits ^ (bits >> 31 & 0x7fffffff)
 
 
-cdef void finite_ends_avx512(const float *x, Py_ssize_t n, seen_t *seen) noexcept nogil:
+cdef void finite_ends(const float *x, Py_ssize_t n, seen_t *seen) noexcept nogil:
     cdef int32_t low = ordered(<int32_t>as_bits(seen.low)), high = ordered(<int32_t>as_bits(seen.high)), key
     cdef int32_t infinity = <int32_t>INF, first, second
     cdef Py_ssize_t i
@@ -260,89 +209,78 @@ cdef void finite_ends_avx512(const float *x, Py_ssize_t n, seen_t *seen) noexcep
     seen.high = as_float(<uint32_t>ordered(high))
 
 
-cdef inline void compare_blocks_avx512(
-    bint halves, const void *x, const float *y, Py_ssize_t n, const scales_t *scales, float low, float high,
-    seen_t *seen,
+cdef void compare_vectors(
+    const float *x, const float *y, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
 ) noexcept nogil:
     # What shares one scale is counted at the end, where the ends of the values say that there may be something.
     cdef const float *scale = NULL  # a conditional expression would drop the const in C
     cdef int mode = SCALE_UNIFORM if scales == NULL else scales.mode
     cdef float bound = high if high < -low else -low
     cdef float first, second
-    cdef float decoded[BLOCK]
-    cdef const float *values
-    cdef uint64_t flushed[WORDS]
-    cdef uint64_t beyond[WORDS]
-    cdef uint32_t top = SIGN, bottom = 0
-    cdef bint regular = True, larger
-    cdef Py_ssize_t block, start, count, whole, i
+    cdef uint8_t beyond[GROUPS]
+    cdef int32_t top = <int32_t>SIGN, bottom = <int32_t>SIGN
+    cdef bint regular = True
+    cdef Py_ssize_t block, group, start, count, whole, i
     cdef lp_lanes lanes
     if scales != NULL:
         scale = <const float *>scales.scale
     memset(&lanes, 0, sizeof(lanes))
     for i in range(LANES):
-        lanes.top[i] = SIGN
+        lanes.top[i] = lanes.bottom[i] = <int32_t>SIGN
     for block in range(block_count(n, BLOCK)):
         start = block * BLOCK
         count = min(<Py_ssize_t>BLOCK, n - start)
         whole = count // LANES * LANES
-        if not take_ends(halves, value_at(halves, x, start), whole, &lanes):
+        if not take_ends(x + start, whole, &lanes):
             whole = 0
-        larger = compare_256(
-            halves, mode, value_at(halves, x, start), y + start, whole, scale,
-            start + (scales.offset if mode == SCALE_RUNS else 0), scales.run_shift if mode == SCALE_RUNS else 0,
-            bound, seen.ratio, seen.signal, seen.noise, &lanes, flushed, beyond,
-        )
-        for i in range(WORDS):
-            seen.flushed += popcount(flushed[i])
-        if larger:
-            values = block_values(halves, x, start, whole, decoded)
-            seen.ratio = largest_ratio(values, y + start, whole, seen.ratio)
-        if mode != SCALE_UNIFORM and beyond[0] | beyond[1] | beyond[2] | beyond[3]:
-            values = block_values(halves, x, start, whole, decoded)
-            seen.saturated += count_block_avx512(values, start, whole, beyond, scales, low, high)
+        if compare_256(
+            mode, x + start, y + start, whole, scale, start + (scales.offset if mode == SCALE_RUNS else 0),
+            scales.run_shift if mode == SCALE_RUNS else 0, bound, seen.ratio, seen.signal, seen.noise, &lanes,
+            &seen.flushed, beyond,
+        ):
+            seen.ratio = largest_ratio(x + start, y + start, whole, seen.ratio)
+        if mode != SCALE_UNIFORM:
+            for group in range(block_count(whole, GROUP)):
+                i = group * GROUP
+                if beyond[group]:
+                    seen.saturated += count_saturated(
+                        x + start + i, start + i, min(<Py_ssize_t>GROUP, whole - i), scales, low, high,
+                    )
         if whole < count:
             regular = False
-            values = block_values(halves, x, start + whole, count - whole, decoded)
-            for i in range(count - whole):
-                compare_one(values[i], y[start + whole + i], seen)
+            for i in range(start + whole, start + count):
+                compare_one(x[i], y[i], seen)
             if mode != SCALE_UNIFORM:
-                seen.saturated += count_block_avx512(values, start + whole, count - whole, NULL, scales, low, high)
+                seen.saturated += count_saturated(
+                    x + start + whole, start + whole, count - whole, scales, low, high,
+                )
     for i in range(LANES):
-        top = lanes.top[i] if <int32_t>lanes.top[i] > <int32_t>top else top
+        top = lanes.top[i] if lanes.top[i] > top else top
         bottom = lanes.bottom[i] if lanes.bottom[i] > bottom else bottom
         seen.error = lanes.error[i] if lanes.error[i] > seen.error else seen.error
-    if (bottom < SIGN and seen.low > 0) or (top >= SIGN and seen.high < 0):  # nothing so far had the other sign
-        for block in range(block_count(n, BLOCK)):
-            start = block * BLOCK
-            count = min(<Py_ssize_t>BLOCK, n - start)
-            finite_ends_avx512(block_values(halves, x, start, count, decoded), count, seen)
-    seen.low = as_float(bottom) if bottom >= SIGN and as_float(bottom) < seen.low else seen.low
-    seen.high = as_float(top) if top < SIGN and as_float(top) > seen.high else seen.high
+    if (bottom < 0 and seen.low > 0) or (top < 0 and seen.high < 0):  # nothing so far had the other sign
+        finite_ends(x, n, seen)
+    first = -as_float(<uint32_t>bottom) if bottom >= 0 else <float>0
+    second = as_float(<uint32_t>top) if top >= 0 else <float>0
+    seen.low = first if bottom >= 0 and first < seen.low else seen.low
+    seen.high = second if top >= 0 and second > seen.high else seen.high
     if scales == NULL or mode != SCALE_UNIFORM:
         return
-    first = as_float(bottom) if bottom >= SIGN else <float>0
-    second = as_float(top) if top < SIGN else <float>0
     if regular and not (may_exceed(&first, 1, scale, 0, low, high) or may_exceed(&second, 1, scale, 0, low, high)):
         return
-    for block in range(block_count(n, BLOCK)):
-        start = block * BLOCK
-        count = min(<Py_ssize_t>BLOCK, n - start)
-        values = block_values(halves, x, start, count, decoded)
-        seen.saturated += count_block_avx512(values, start, count, NULL, scales, low, high)
+    seen.saturated += count_saturated(x, 0, n, scales, low, high)
 
 
-cdef void compare_avx512(
-    const void *x, const float *y, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
+cdef void compare(
+    const float *x, const float *y, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
 ) noexcept nogil:
-    compare_blocks_avx512(False, x, y, n, scales, low, high, seen)
+    # The error statistics; of values that have scales also how many these take beyond a range.
+    if HAS_VECTORS:
+        compare_vectors(x, y, n, scales, low, high, seen)
+        return
+    compare_values(x, y, n, seen)
+    if scales != NULL:
+        seen.saturated += count_saturated(x, 0, n, scales, low, high)
 
 
-cdef void compare_halves_avx512(
-    const void *x, const float *y, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
-) noexcept nogil:
-    compare_blocks_avx512(True, x, y, n, scales, low, high, seen)
-
-
-COMPARE = <size_t>&compare_avx512 if HAS_AVX512 else <size_t>&compare
-COMPARE_HALVES = <size_t>&compare_halves_avx512 if HAS_AVX512 else 0
+COMPARE = <size_t>&compare

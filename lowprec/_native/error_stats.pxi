@@ -17,11 +17,6 @@ cdef tuple as_tuple(seen_t seen):
     return (seen.low, seen.high, seen.error, seen.ratio, seen.flushed, seen.nan, seen.inf, signal, noise)
 
 
-cdef bint reads_halves(const steps_t *load) noexcept nogil:
-    # Whether the source is compared as it is: a program of one loop, which shifts, makes float32 values of it.
-    return load != NULL and compare_halves_in_use != NULL and load.count == 1 and load.loops[0] == upper_halves
-
-
 def compare(const float[::1] x, const float[::1] y):
     """Return the error statistics of float32 values `x` that became `y`.
 
@@ -91,8 +86,7 @@ cdef void convert_and_compare(
     cdef tiles_t *tiles = thread_tiles()
     cdef bint s_fits = fits(s, steps.src_bits)
     cdef bint d_fits = fits(d, steps.dst_bits)
-    cdef bint halves = reads_halves(load)
-    cdef const void *x
+    cdef const float *x
     cdef const uint8_t *here
     cdef uint8_t *there
     cdef remaining_t remaining, none
@@ -113,9 +107,9 @@ cdef void convert_and_compare(
         run_tiles(steps, here, there, 0, count, remaining, NULL)
         if not d_fits:
             memcpy(d + start * steps.dst_bits // 8, there, count * steps.dst_bits // 8)
-        x = here
-        if load != NULL and not halves:
+        x = <const float *>here
+        if load != NULL:
             x = tiles.values
             run_tiles(load, here, <uint8_t *>tiles.values, 0, count, none, NULL)
         run_tiles(back, there, <uint8_t *>tiles.again, 0, count, none, NULL)
-        (compare_halves_in_use if halves else compare_in_use)(x, tiles.again, count, NULL, 0, 0, seen)
+        compare_in_use(x, tiles.again, count, NULL, 0, 0, seen)

@@ -19,15 +19,18 @@ cdef extern from * nogil:
     const uint32_t BELOW_HALF "LP_BELOW_HALF"
     const uint64_t LOW_NIBBLES "LP_LOW_NIBBLES"
 
-cdef extern from "avx512_blocks.h" nogil:
-    uint32_t largest_magnitude_avx512 "lp_largest_magnitude" (const float *s) noexcept
-    void encode_q8_0_one "lp_encode_q8_0" (const float *s, uint8_t *d) noexcept
-    void decode_q8_0_one "lp_decode_q8_0" (const uint8_t *s, float *d) noexcept
-    void encode_q4_0_one "lp_encode_q4_0" (const float *s, uint8_t *d) noexcept
-    void decode_q4_0_one "lp_decode_q4_0" (const uint8_t *s, float *d) noexcept
-    Py_ssize_t count_outside_avx512 "lp_count_outside_block" (const float *x, float least, float most) noexcept
-    void encode_fp4_avx512 "lp_encode_fp4" (const float *s, float inverse, uint8_t *d) noexcept
-    void decode_fp4_avx512 "lp_decode_fp4" (const uint8_t *s, float half_scale, float *d) noexcept
+cdef extern from "vector_kernels/ggml_blocks.h" nogil:  # how many blocks, from the first one on: none without vectors
+    Py_ssize_t encode_some_q8_0 "lp_encode_q8_0" (const float *s, uint8_t *d, Py_ssize_t n) noexcept
+    Py_ssize_t encode_some_q4_0 "lp_encode_q4_0" (const float *s, uint8_t *d, Py_ssize_t n) noexcept
+    Py_ssize_t encode_some_mxfp4 "lp_encode_mxfp4" (const float *s, uint8_t *d, Py_ssize_t n) noexcept
+    Py_ssize_t decode_some_q8_0 "lp_decode_q8_0" (const uint8_t *s, float *d, Py_ssize_t n) noexcept
+    Py_ssize_t decode_some_q4_0 "lp_decode_q4_0" (const uint8_t *s, float *d, Py_ssize_t n) noexcept
+    Py_ssize_t decode_some_q4_1 "lp_decode_q4_1" (const uint8_t *s, float *d, Py_ssize_t n) noexcept
+    Py_ssize_t decode_some_q5_0 "lp_decode_q5_0" (const uint8_t *s, float *d, Py_ssize_t n) noexcept
+    Py_ssize_t decode_some_q5_1 "lp_decode_q5_1" (const uint8_t *s, float *d, Py_ssize_t n) noexcept
+    Py_ssize_t decode_some_mxfp4 "lp_decode_mxfp4" (const uint8_t *s, float *d, Py_ssize_t n) noexcept
+    uint32_t fp4_exponent "lp_fp4_exponent" (uint32_t largest) noexcept
+    float half_power "lp_half_power" (uint32_t exponent) noexcept
 
 cdef enum:
     ELEMENTS = 32    # of a block
@@ -112,9 +115,11 @@ cdef void encode_q8_0(const float *s, uint8_t *d, Py_ssize_t n) noexcept nogil:
     # Adding just under half and cutting off rounds to nearest, ties away from 0.
     cdef uint8_t codes[ELEMENTS]
     cdef float scale, inverse, product
-    cdef Py_ssize_t block
+    cdef Py_ssize_t block, done = encode_some_q8_0(s, d, n)
     cdef int i
-    for block in range(n):
+    s += done * ELEMENTS
+    d += done * (2 + ELEMENTS)
+    for block in range(n - done):
         scale = as_float(largest_magnitude(s)) / <float>127
         inverse = inverse_of(scale)
         put_half(d, scale)
@@ -131,9 +136,11 @@ cdef void decode_q8_0(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
     cdef int8_t codes[ELEMENTS]
     cdef float scale
     cdef uint32_t nan
-    cdef Py_ssize_t block
+    cdef Py_ssize_t block, done = decode_some_q8_0(s, d, n)
     cdef int i
-    for block in range(n):
+    s += done * (2 + ELEMENTS)
+    d += done * ELEMENTS
+    for block in range(n - done):
         scale = float_of_half(s)
         nan = nan_from(scale)
         memcpy(codes, s + 2, ELEMENTS)
@@ -141,18 +148,6 @@ cdef void decode_q8_0(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
             d[i] = or_nan(<float>codes[i] * scale, nan)
         s += 2 + ELEMENTS
         d += ELEMENTS
-
-
-cdef void encode_q8_0_avx512(const float *s, uint8_t *d, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t block
-    for block in range(n):
-        encode_q8_0_one(s + block * ELEMENTS, d + block * (2 + ELEMENTS))
-
-
-cdef void decode_q8_0_avx512(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t block
-    for block in range(n):
-        decode_q8_0_one(s + block * (2 + ELEMENTS), d + block * ELEMENTS)
 
 
 # ---- 4-bit integers, a float16 scale ---------------------------------------------------------------------------------
@@ -181,9 +176,11 @@ cdef void encode_q4_0(const float *s, uint8_t *d, Py_ssize_t n) noexcept nogil:
     cdef uint8_t codes[ELEMENTS]
     cdef float scale, inverse
     cdef int32_t code
-    cdef Py_ssize_t block
+    cdef Py_ssize_t block, done = encode_some_q4_0(s, d, n)
     cdef int i
-    for block in range(n):
+    s += done * ELEMENTS
+    d += done * (2 + PAIRS)
+    for block in range(n - done):
         scale = extreme(s) / <float>-8
         inverse = inverse_of(scale)
         put_half(d, scale)
@@ -199,9 +196,11 @@ cdef void decode_q4_0(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
     cdef uint8_t codes[ELEMENTS]
     cdef float scale
     cdef uint32_t nan
-    cdef Py_ssize_t block
+    cdef Py_ssize_t block, done = decode_some_q4_0(s, d, n)
     cdef int i
-    for block in range(n):
+    s += done * (2 + PAIRS)
+    d += done * ELEMENTS
+    for block in range(n - done):
         scale = float_of_half(s)
         nan = nan_from(scale)
         split_pairs(s + 2, codes)
@@ -211,26 +210,16 @@ cdef void decode_q4_0(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
         d += ELEMENTS
 
 
-cdef void encode_q4_0_avx512(const float *s, uint8_t *d, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t block
-    for block in range(n):
-        encode_q4_0_one(s + block * ELEMENTS, d + block * (2 + PAIRS))
-
-
-cdef void decode_q4_0_avx512(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t block
-    for block in range(n):
-        decode_q4_0_one(s + block * (2 + PAIRS), d + block * ELEMENTS)
-
-
 cdef void decode_q4_1(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
     # A float16 scale, a float16 least value.
     cdef uint8_t codes[ELEMENTS]
     cdef float scale, least
     cdef uint32_t nan
-    cdef Py_ssize_t block
+    cdef Py_ssize_t block, done = decode_some_q4_1(s, d, n)
     cdef int i
-    for block in range(n):
+    s += done * (4 + PAIRS)
+    d += done * ELEMENTS
+    for block in range(n - done):
         scale = float_of_half(s)
         least = float_of_half(s + 2)
         nan = nan_from(least if scale == scale else scale)
@@ -262,7 +251,7 @@ cdef Py_ssize_t count_beyond_q4_0(const float *x, const uint8_t *s, Py_ssize_t n
         beyond = as_float(as_bits(scale * <float>-8.5) + 1)  # the next one has a larger magnitude
         least = end if end < beyond else beyond
         most = end if end > beyond else beyond
-        count += count_outside_avx512(x, least, most) if HAS_AVX512 else count_outside_block(x, least, most)
+        count += count_outside_block(x, least, most)
         x += ELEMENTS
         s += 2 + PAIRS
     return count
@@ -282,9 +271,11 @@ cdef void decode_q5_0(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
     cdef uint8_t codes[ELEMENTS]
     cdef float scale
     cdef uint32_t nan
-    cdef Py_ssize_t block
+    cdef Py_ssize_t block, done = decode_some_q5_0(s, d, n)
     cdef int i
-    for block in range(n):
+    s += done * (2 + 4 + PAIRS)
+    d += done * ELEMENTS
+    for block in range(n - done):
         scale = float_of_half(s)
         nan = nan_from(scale)
         codes_of_5_bits(s + 2, codes)
@@ -298,9 +289,11 @@ cdef void decode_q5_1(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
     cdef uint8_t codes[ELEMENTS]
     cdef float scale, least
     cdef uint32_t nan
-    cdef Py_ssize_t block
+    cdef Py_ssize_t block, done = decode_some_q5_1(s, d, n)
     cdef int i
-    for block in range(n):
+    s += done * (4 + 4 + PAIRS)
+    d += done * ELEMENTS
+    for block in range(n - done):
         scale = float_of_half(s)
         least = float_of_half(s + 2)
         nan = nan_from(least if scale == scale else scale)

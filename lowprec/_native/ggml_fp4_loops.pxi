@@ -17,19 +17,6 @@ cdef extern from * nogil:
     const uint32_t BITS_OF_SECOND_TIE "LP_BITS_OF_SECOND_TIE"
 
 
-cdef inline uint32_t fp4_exponent(uint32_t largest) noexcept nogil:
-    # The exponent field of 2**(floor(log2(largest)) - 2), the logarithm rounded to float32; 0 below the range.
-    #
-    # The logarithm of 2**n * (1 - k * 2**-24) is n - k / ln(2) * 2**-24. Between 2**j and 2**(j + 1) half an ulp is
-    # 2**(j - 24): the logarithm rounds to n, out of that range where n > 0, for every k <= 2**j * ln(2), which are
-    # 44, 22, 11, 5, 2, 1 and 0 for j from 6 down. Where the exponent e is n - 1, such j is that of e, or of ~e.
-    cdef int32_t e = <int32_t>(largest >> 23) - 127
-    cdef float distance = <float>((e ^ (e >> 31)) | 1)
-    cdef uint32_t j = (as_bits(distance) >> 23) - 127
-    cdef uint32_t field = (largest + (44u >> ((6 - j) & 31))) >> 23
-    return field - 2 if field > 2 else 0
-
-
 cdef inline uint32_t fp4_one(float v, float inverse) noexcept nogil:
     # Ties go toward 0: one less than the bits of a magnitude, half a step added, is cut off. Below 1 a step is as long
     # as from 1 on, where its bits would be halved. 0 has no sign.
@@ -48,26 +35,17 @@ cdef void encode_mxfp4(const float *s, uint8_t *d, Py_ssize_t n) noexcept nogil:
     cdef uint8_t codes[ELEMENTS]
     cdef uint32_t exponent
     cdef float inverse
-    cdef Py_ssize_t block
+    cdef Py_ssize_t block, done = encode_some_mxfp4(s, d, n)
     cdef int i
-    for block in range(n):
+    s += done * ELEMENTS
+    d += done * (1 + PAIRS)
+    for block in range(n - done):
         exponent = fp4_exponent(largest_magnitude(s))
         inverse = as_float((254 - exponent) << 23)
         d[0] = <uint8_t>exponent
         for i in range(ELEMENTS):
             codes[i] = <uint8_t>fp4_one(s[i], inverse)
         join_pairs(codes, d + 1)
-        s += ELEMENTS
-        d += 1 + PAIRS
-
-
-cdef void encode_mxfp4_avx512(const float *s, uint8_t *d, Py_ssize_t n) noexcept nogil:
-    cdef uint32_t exponent
-    cdef Py_ssize_t block
-    for block in range(n):
-        exponent = fp4_exponent(largest_magnitude_avx512(s))
-        d[0] = <uint8_t>exponent
-        encode_fp4_avx512(s, as_float((254 - exponent) << 23), d + 1)
         s += ELEMENTS
         d += 1 + PAIRS
 
@@ -80,29 +58,18 @@ cdef inline float twice_fp4(uint32_t code) noexcept nogil:
     return as_float(bits | (code & 8) << 28 if magnitude != 0 else 0)
 
 
-cdef inline float half_power(uint32_t exponent) noexcept nogil:
-    # 2**(byte - 128), half the scale: float32 has it for every byte; none is NaN.
-    return as_float((HIDDEN_BIT >> 2) << exponent if exponent < 2 else (exponent - 1) << 23)
-
-
 cdef void decode_mxfp4(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
     cdef uint8_t codes[ELEMENTS]
     cdef float half_scale
-    cdef Py_ssize_t block
+    cdef Py_ssize_t block, done = decode_some_mxfp4(s, d, n)
     cdef int i
-    for block in range(n):
+    s += done * (1 + PAIRS)
+    d += done * ELEMENTS
+    for block in range(n - done):
         half_scale = half_power(s[0])
         split_pairs(s + 1, codes)
         for i in range(ELEMENTS):
             d[i] = twice_fp4(codes[i]) * half_scale
-        s += 1 + PAIRS
-        d += ELEMENTS
-
-
-cdef void decode_mxfp4_avx512(const uint8_t *s, float *d, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t block
-    for block in range(n):
-        decode_fp4_avx512(s + 1, half_power(s[0]), d)
         s += 1 + PAIRS
         d += ELEMENTS
 
@@ -116,7 +83,7 @@ cdef Py_ssize_t count_beyond_mxfp4(const float *x, const uint8_t *s, Py_ssize_t 
         exponent = s[0]
         most = <float>7 * as_float(HIDDEN_BIT >> 1 if exponent == 0 else exponent << 23)
         if most < as_float(INF):
-            count += count_outside_avx512(x, -most, most) if HAS_AVX512 else count_outside_block(x, -most, most)
+            count += count_outside_block(x, -most, most)
         x += ELEMENTS
         s += 1 + PAIRS
     return count
@@ -131,7 +98,3 @@ BLOCKS = {
     "Q8_0": (34, <size_t>&encode_q8_0, <size_t>&decode_q8_0, 0),
     "MXFP4": (17, <size_t>&encode_mxfp4, <size_t>&decode_mxfp4, <size_t>&count_beyond_mxfp4),
 }
-if HAS_AVX512:
-    BLOCKS["Q4_0"] = (18, <size_t>&encode_q4_0_avx512, <size_t>&decode_q4_0_avx512, <size_t>&count_beyond_q4_0)
-    BLOCKS["Q8_0"] = (34, <size_t>&encode_q8_0_avx512, <size_t>&decode_q8_0_avx512, 0)
-    BLOCKS["MXFP4"] = (17, <size_t>&encode_mxfp4_avx512, <size_t>&decode_mxfp4_avx512, <size_t>&count_beyond_mxfp4)

@@ -111,6 +111,11 @@ SCALED = {
 ZERO_EACH = {"quantize32_to8", "quantize32_to16", "round_saturate8", "round_saturate16"}
 """Those with another function, `_each`, where every element has a zero point of its own."""
 
+BLOCK_KINDS = ("power", "quotient", "product")
+"""Scales of MX and NVFP4 blocks: powers of two; quotients that elements are divided by, or multiplied by."""
+BLOCK_ROUNDINGS = ("", "_random", "_by_adding")
+"""How elements become codes: by any rule without random bits, with them, to nearest even by adding."""
+
 _TO_FLOAT32 = (
     (),
     ("decode_upper16",),

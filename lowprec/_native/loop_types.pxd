@@ -144,7 +144,7 @@ cdef struct seen_t:
 
 
 ctypedef void (*compare_t)(
-    const void *x, const float *y, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
+    const float *x, const float *y, Py_ssize_t n, const scales_t *scales, float low, float high, seen_t *seen,
 ) noexcept nogil
 
 ctypedef void (*range_t)(

@@ -50,9 +50,8 @@ cdef void compare_tiles(
     cdef tiles_t *tiles = thread_tiles()
     cdef bint runs = reads_runs(back)
     cdef int src_bits = 32 if load == NULL else load.src_bits
-    cdef bint halves = reads_halves(load)
     cdef const uint8_t *here
-    cdef const void *x
+    cdef const float *x
     cdef scales_t scales
     cdef place_t at
     cdef remaining_t none
@@ -64,8 +63,8 @@ cdef void compare_tiles(
         at = place_of(operands, start)
         scales = locate_scales(operands, &at, count, runs, tiles)
         here = tile_of(src, start, count, src_bits, tiles.gathered)
-        x = here
-        if load != NULL and not halves:
+        x = <const float *>here
+        if load != NULL:
             x = tiles.values
             run_loops(load, here, tiles.values, 0, count, none, NULL, tiles)
         here = tile_of(codes, start, count, back.src_bits, tiles.converted)
@@ -74,4 +73,4 @@ cdef void compare_tiles(
             fused_scale_loops[scales.mode][back.fused](here, tiles.again, count, none, &scales, &back.params)
         else:
             run_loops(back, here, tiles.again, 0, count, none, &scales, tiles)
-        (compare_halves_in_use if halves else compare_in_use)(x, tiles.again, count, &scales, low, high, seen)
+        compare_in_use(x, tiles.again, count, &scales, low, high, seen)

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _kernels
 from ..arrays.libraries import extends, is_torch, namespace, storage_dtype
+from ..plans.block_plan import TRANSFORMER_ENGINE
 from ..plans.cast_plan import make_plan
 from ..spec.formats import FLOAT32, FLOAT64, Format
 from ..spec.interned import CACHED
@@ -117,7 +118,7 @@ def block_call(job: BlockJob) -> _kernels.BlockCall | None:
     if not 0 < size < PARALLEL_FROM or job.swizzled or job.stream is not None or job.packed is not direct:
         return None
     program = block_program(plan, direct)
-    if program is None:
+    if program is None or plan.scale_rule == TRANSFORMER_ENGINE:  # which starts from an inverse
         return None
     return _kernels.BlockCall(
         tuple(job._replace(block=block).results),

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
-from ..plans.block_plan import MXINT8, NVFP4_RULES, BlockPlan
+from ..plans.block_plan import (
+    MODELOPT,
+    MXINT8,
+    OWN_RULE,
+    TORCHAO,
+    TRANSFORMER_ENGINE,
+    BlockPlan,
+)
 from ..plans.cast_plan import Plan, Rule
 from ..plans.rounding_limits import limits_of, nan_codes_of
 from ..spec.float_mode import default_mode
@@ -29,6 +36,10 @@ __all__ = ["block_program", "fits_packed", "quantize_dense"]
 _Array = np.ndarray[Any, Any]
 _LAST_BIT = 23  # mantissa bits of float32, where elements are rounded
 _WORD = (1 << 32) - 1
+_QUOTIENT_RULES = OWN_RULE, TORCHAO, MODELOPT, TRANSFORMER_ENGINE
+"""In the order of block_elements.h."""
+_BY_PRODUCTS = TORCHAO, TRANSFORMER_ENGINE
+"""Rules by which elements are multiplied, not divided."""
 _LEAST_EXPONENT = -103
 """Of the smallest normal element: float32's own subnormals are below all its steps then."""
 
@@ -64,20 +75,27 @@ def _element_numbers(plan: BlockPlan) -> dict[str, float] | None:
         "slot_bits": numbers["round_slot_bits"],
         "sign_shift": 32 - fmt.bits,
         "sign_mask": fmt.sign_mask,
+        "zero_sign": 0 if plan.scale_rule == MODELOPT else _WORD,  # it compares a quotient with 0
         "nan": nan,
         "nan_negative": nan_negative,
     }
 
 
 def _scale_numbers(plan: BlockPlan) -> dict[str, float]:
-    """Return the parameters of the scales."""
-    fmt = plan.scale
-    addend, offset = (0, 0) if plan.two_levels else rule_addend(plan.element, plan.scale_rule, _LAST_BIT)
+    """Return the parameters of the scales; those that depend on the global scale are 1."""
+    fmt, rule = plan.scale, plan.scale_rule
+    addend, offset = (0, 0) if plan.two_levels else rule_addend(plan.element, rule, _LAST_BIT)
+    least = {TORCHAO: fmt.smallest_normal, MODELOPT: fmt.smallest_subnormal}
+    later = ("largest_factor", "first_divisor", "second_divisor", "scale_unit", "factor_unit", "factor_most")
     return {
+        **dict.fromkeys(later, 1.0),
         "rule_addend": addend,
         "rule_offset": offset,
-        "global_scale": 1.0,
+        "quotient_rule": _QUOTIENT_RULES.index(rule) if plan.two_levels else 0,
         "largest_value": float(plan.element.max),
+        "quotient_of_0": float(rule == MODELOPT),
+        "scale_least": float(least.get(rule, 0.0)),
+        "scale_code_least": rule == OWN_RULE,
         "scale_most": float(fmt.max) if plan.two_levels else 1.0,
         "scale_normal": _bits(fmt.smallest_normal),
         "scale_factor": math.ldexp(1.0, _LAST_BIT - fmt.emin) if plan.two_levels else 1.0,
@@ -90,15 +108,14 @@ def _scale_numbers(plan: BlockPlan) -> dict[str, float]:
 
 @lru_cache(maxsize=CACHED)
 def block_program(plan: BlockPlan, packed: bool) -> _kernels.BlockProgram | None:
-    """Return the loops of a plan; None where there are none, as for wide sources and rules of others."""
-    served = plan.source.bits <= 32 and plan.scale_rule not in NVFP4_RULES
-    elements = _element_numbers(plan) if served else None
+    """Return the loops of a plan; None where there are none, as for wide sources."""
+    elements = _element_numbers(plan) if plan.source.bits <= 32 else None
     if elements is None:
         return None
     fmt = plan.element
     return _kernels.BlockProgram(
         {**_scale_numbers(plan), **elements},
-        quotients=plan.two_levels,
+        kind=2 if plan.scale_rule in _BY_PRODUCTS else int(plan.two_levels),
         ignores=plan.specials == "ignore",
         is_random=plan.rounding.random_bits > 0,
         by_adding=plan.last.rule is Rule.NEAREST_EVEN,
@@ -147,7 +164,7 @@ def quantize_dense(
     block : int
         The block size.
     factor : numpy.ndarray or None
-        The global scale where there is one, 0-d.
+        What the rule of a global scale starts from, 0-d; None where there is none.
     stream : Stream or None
         The random numbers.
     """

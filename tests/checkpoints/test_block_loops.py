@@ -94,6 +94,22 @@ def test_values_in_each_instruction_set(name: str, isa: str) -> None:
             assert set(decoded(block, name).view(np.uint32).reshape(-1)) == {0x7FC00000 | (code & 0x8000) << 16}
 
 
+@pytest.mark.parametrize("isa", _kernels.available_isas())
+@pytest.mark.parametrize("name", READ)
+def test_some_blocks(name: str, isa: str) -> None:
+    """As many as vectors take at a time, and a rest; NaN and Inf among the scales, and among those of the rest."""
+    _kernels.use_isa(isa)
+    some = np.concatenate([BYTES[name][:35], np.full((2, READ[name]), 0xFF, np.uint8)])
+    wanted = values(some, name)
+    for count in range(len(some)):
+        for start in {0, len(some) - count}:
+            found, correct = decoded(some[start : start + count], name), wanted[start : start + count]
+            assert np.array_equal(found, correct, equal_nan=True)
+            if name in NBYTES:
+                x = X[start * 400 : (start + count) * 400 : 400]
+                assert np.array_equal(ours(x.copy(), name), BLOCKS[name][start * 400 : (start + count) * 400 : 400])
+
+
 def quotients(x: Array, blocks: Array, name: str) -> Array:
     with np.errstate(all="ignore"):
         if name == "MXFP4":

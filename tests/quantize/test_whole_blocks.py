@@ -17,7 +17,9 @@ ROUNDINGS = (
     "nearest_even", "nearest_away", "nearest_zero", "toward_zero", "away_from_zero", "toward_positive",
     "toward_negative", "to_odd",
 )  # fmt: skip
-BLOCKS = 37  # two times 16 and a rest
+RULES = (None, "torchao", "modelopt", "transformer_engine")
+SCALES = (0.3, None, 1e-44, 2.0**-70, 1e20)
+BLOCKS = 37  # some times 4, 8, 16 and 32, and a rest
 
 
 @pytest.fixture(params=_kernels.available_isas())
@@ -49,7 +51,7 @@ def rounded(x: np.ndarray[Any, Any], element: str) -> bytes:
 
 
 def codes(x: Any) -> bytes:
-    return np.asarray(x).view(np.uint8).tobytes()
+    return np.asarray(x).tobytes()
 
 
 @pytest.mark.usefixtures("_tier")
@@ -98,7 +100,7 @@ def test_rounding_as_from_float64(specials: str) -> None:
         x = numbers(32, number).reshape(12, -1)
         for value in (np.nan, -np.inf):
             x[rng.integers(0, 12, 3), rng.integers(0, 32 * BLOCKS, 3)] = value
-        for element in ELEMENTS:
+        for element in (*ELEMENTS, "float8_e4m3fnuz", "float8_e5m2fnuz", "int8"):
             options: Any = {
                 "rounding": rounding,
                 "specials": specials,
@@ -106,6 +108,24 @@ def test_rounding_as_from_float64(specials: str) -> None:
             }
             wanted = lp.mx_quantize(x.astype(np.float64), element, **options)  # composed of casts
             assert list(map(codes, lp.mx_quantize(x, element, **options))) == list(map(codes, wanted))
-        options = {"rounding": rounding, "specials": specials, "global_scale": 0.3}
-        single, double = (lp.nvfp4_quantize(x.astype(dtype), **options) for dtype in (np.float32, np.float64))
-        assert list(map(codes, single[:2])) == list(map(codes, double[:2]))
+        for rule in range(4):
+            options = {
+                "rounding": rounding,
+                "specials": specials,
+                "scale_rule": RULES[rule],
+                "global_scale": SCALES[(number + 3 * rule) % len(SCALES)],
+            }
+            single, double = (lp.nvfp4_quantize(x.astype(dtype), **options) for dtype in (np.float32, np.float64))
+            assert list(map(codes, single)) == list(map(codes, double))
+
+
+@pytest.mark.usefixtures("_tier")
+def test_some_blocks() -> None:
+    x = numbers(32, 4)[7].reshape(-1)
+    elements, scales = map(codes, lp.mx_quantize(x, "float4_e2m1fn", packed=True))
+    halves, quotients, _ = map(codes, lp.nvfp4_quantize(x, global_scale=0.3))
+    for count in range(1, BLOCKS):
+        some = lp.mx_quantize(x[: 32 * count].copy(), "float4_e2m1fn", packed=True)
+        assert list(map(codes, some)) == [elements[: 16 * count], scales[:count]]
+        some = lp.nvfp4_quantize(x[: 16 * count].copy(), global_scale=0.3)[:2]
+        assert list(map(codes, some)) == [halves[: 16 * count], quotients[:count]]

@@ -5,6 +5,7 @@
 #define LP_WIDTH 32
 typedef __m256i lp_bytes, lp_words, lp_ints, lp_byte_mask, lp_word_mask, lp_int_mask;
 typedef __m256 lp_floats;
+typedef __m256d lp_doubles;
 
 /* ---- memory, constants, bits ------------------------------------------------------------------------------------- */
 
@@ -12,6 +13,7 @@ LP_VECTOR __m256i bits_load(const void *s) { return _mm256_loadu_si256((const __
 LP_VECTOR void bits_store(void *d, __m256i x) { _mm256_storeu_si256((__m256i *)d, x); }
 #define bytes_load(s) bits_load(s)
 #define words_load(s) bits_load(s)
+#define ints_load(s) bits_load(s)
 LP_VECTOR lp_floats floats_load(const void *s) { return _mm256_loadu_ps((const float *)s); }
 LP_VECTOR void floats_store(void *d, lp_floats x) { _mm256_storeu_ps((float *)d, x); }
 LP_VECTOR lp_bytes bytes_all(uint32_t x) { return _mm256_set1_epi8((char)x); }
@@ -52,6 +54,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 #define words_add_saturating(a, b) _mm256_adds_epi16(a, b)
 #define words_subtract(a, b) _mm256_sub_epi16(a, b)
 #define words_min(a, b) _mm256_min_epu16(a, b)
+#define words_max(a, b) _mm256_max_epu16(a, b)
 #define words_min_signed(a, b) _mm256_min_epi16(a, b)
 #define words_max_signed(a, b) _mm256_max_epi16(a, b)
 #define words_average(a, b) _mm256_avg_epu16(a, b) /* (a + b + 1) / 2 */
@@ -82,13 +85,17 @@ LP_VECTOR lp_words words_shift_left_each(lp_words x, lp_words amount) {
 #define ints_shift_left(a, k) _mm256_slli_epi32(a, k)
 #define ints_shift_right_by(a, amounts) _mm256_srlv_epi32(a, amounts) /* 0 where they are 32 or more */
 #define ints_shift_left_by(a, amounts) _mm256_sllv_epi32(a, amounts)
+#define ints_max_signed(a, b) _mm256_max_epi32(a, b)
+#define ints_shift_right_signed(a, k) _mm256_srai_epi32(a, k)
+#define ints_equal(a, b) _mm256_cmpeq_epi32(a, b)
+#define ints_greater_signed(a, b) _mm256_cmpgt_epi32(a, b)
 #define ints_select(m, a, b) _mm256_blendv_epi8(b, a, m)
 #define ints_where(m, a) _mm256_and_si256(m, a)
 #define ints_are_negative(x) _mm256_srai_epi32(x, 31)
 #define ints_have(x, bit) _mm256_cmpeq_epi32(_mm256_and_si256(x, bit), bit) /* whether one bit is set */
-#define ints_greater_signed(a, b) _mm256_cmpgt_epi32(a, b)
 #define ints_increment_where(m, a) _mm256_sub_epi32(a, m) /* m ? a + 1 : a */
 #define floats_multiply(a, b) _mm256_mul_ps(a, b)
+#define floats_add(a, b) _mm256_add_ps(a, b)
 #define floats_subtract(a, b) _mm256_sub_ps(a, b)
 #define floats_divide(a, b) _mm256_div_ps(a, b)
 #define floats_multiply_add(a, b, c) _mm256_fmadd_ps(a, b, c)       /* a * b + c, rounded once */
@@ -98,6 +105,7 @@ LP_VECTOR lp_words words_shift_left_each(lp_words x, lp_words amount) {
 #define floats_at_least(a, b) bits_of_floats(_mm256_cmp_ps(a, b, _CMP_GE_OQ))
 #define floats_of_ints(x) _mm256_cvtepi32_ps(x)
 #define ints_truncated(x) _mm256_cvttps_epi32(x) /* toward zero, of what is in range */
+#define floats_max(a, b) _mm256_max_ps(a, b)
 #define ints_rounded(x) _mm256_cvtps_epi32(x) /* half to even; NaN and what is below all integers: the least one */
 LP_VECTOR lp_int_mask floats_are_nan(lp_floats x) { return bits_of_floats(_mm256_cmp_ps(x, x, _CMP_UNORD_Q)); }
 LP_VECTOR lp_int_mask floats_are_0_inf_nan(lp_floats x) {
@@ -110,6 +118,33 @@ LP_VECTOR int floats_any_nan(const lp_floats x[4]) {
     const __m256 a = _mm256_cmp_ps(x[0], x[1], _CMP_UNORD_Q), b = _mm256_cmp_ps(x[2], x[3], _CMP_UNORD_Q);
     return _mm256_movemask_ps(_mm256_or_ps(a, b));
 }
+/* The largest number of each of so many vectors as there are numbers in one, as signed integers. */
+LP_VECTOR lp_ints ints_largest_of_each(const lp_ints x[8]) {
+    __m256i pairs[4], fours[2];
+    for (int j = 0; j < 4; j++) {
+        const __m256i a = x[2 * j], b = x[2 * j + 1];
+        pairs[j] = _mm256_max_epi32(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+    }
+    for (int j = 0; j < 2; j++) {
+        const __m256i a = pairs[2 * j], b = pairs[2 * j + 1];
+        fours[j] = _mm256_max_epi32(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
+    }
+    return _mm256_max_epi32(
+        _mm256_permute2x128_si256(fours[0], fours[1], 0x20), _mm256_permute2x128_si256(fours[0], fours[1], 0x31));
+}
+/* As bytes, from 0 to 255. */
+LP_VECTOR void ints_store_bytes(uint8_t *d, lp_ints x) {
+    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    _mm_storel_epi64((__m128i *)d, _mm_packus_epi16(words, words));
+}
+/* float64, half as many to a vector. */
+LP_VECTOR lp_doubles doubles_load(const double *s) { return _mm256_loadu_pd(s); }
+LP_VECTOR void doubles_store(double *d, lp_doubles x) { _mm256_storeu_pd(d, x); }
+LP_VECTOR void doubles_of_floats(lp_floats x, lp_doubles y[2]) {
+    y[0] = _mm256_cvtps_pd(_mm256_castps256_ps128(x));
+    y[1] = _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
+}
+#define doubles_multiply_add(a, b, c) _mm256_fmadd_pd(a, b, c)
 
 /* ---- narrower ---------------------------------------------------------------------------------------------------- */
 
@@ -187,7 +222,6 @@ LP_VECTOR lp_bytes bytes_load_pairs_for_ints(const uint8_t *s) {
     return bytes_of_pairs(_mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)s), order));
 }
 /* A vector of integers, of bytes or of words in memory. */
-#define ints_load(s) bits_load(s)
 LP_VECTOR lp_ints ints_load_bytes(const uint8_t *s) {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)s));
 }

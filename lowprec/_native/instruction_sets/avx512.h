@@ -5,6 +5,7 @@
 #define LP_WIDTH 64
 typedef __m512i lp_bytes, lp_words, lp_ints;
 typedef __m512 lp_floats;
+typedef __m512d lp_doubles;
 typedef __mmask64 lp_byte_mask;
 typedef __mmask32 lp_word_mask;
 typedef __mmask16 lp_int_mask;
@@ -15,6 +16,7 @@ LP_VECTOR __m512i bits_load(const void *s) { return _mm512_loadu_si512(s); }
 LP_VECTOR void bits_store(void *d, __m512i x) { _mm512_storeu_si512(d, x); }
 #define bytes_load(s) bits_load(s)
 #define words_load(s) bits_load(s)
+#define ints_load(s) bits_load(s)
 LP_VECTOR lp_floats floats_load(const void *s) { return _mm512_loadu_ps(s); }
 LP_VECTOR void floats_store(void *d, lp_floats x) { _mm512_storeu_ps(d, x); }
 LP_VECTOR lp_bytes bytes_all(uint32_t x) { return _mm512_set1_epi8((char)x); }
@@ -52,6 +54,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 #define words_add_saturating(a, b) _mm512_adds_epi16(a, b)
 #define words_subtract(a, b) _mm512_sub_epi16(a, b)
 #define words_min(a, b) _mm512_min_epu16(a, b)
+#define words_max(a, b) _mm512_max_epu16(a, b)
 #define words_min_signed(a, b) _mm512_min_epi16(a, b)
 #define words_max_signed(a, b) _mm512_max_epi16(a, b)
 #define words_average(a, b) _mm512_avg_epu16(a, b)
@@ -81,8 +84,12 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 #define ints_have(x, bit) _mm512_test_epi32_mask(x, bit)
 #define ints_greater_signed(a, b) _mm512_cmpgt_epi32_mask(a, b)
 #define ints_increment_where(m, a) _mm512_mask_add_epi32(a, m, a, _mm512_set1_epi32(1))
+#define ints_max_signed(a, b) _mm512_max_epi32(a, b)
+#define ints_shift_right_signed(a, k) _mm512_srai_epi32(a, k)
+#define ints_equal(a, b) _mm512_cmpeq_epi32_mask(a, b)
 #define ints_select(m, a, b) _mm512_mask_blend_epi32(m, b, a)
 #define floats_multiply(a, b) _mm512_mul_ps(a, b)
+#define floats_add(a, b) _mm512_add_ps(a, b)
 #define floats_subtract(a, b) _mm512_sub_ps(a, b)
 #define floats_divide(a, b) _mm512_div_ps(a, b)
 #define floats_multiply_add(a, b, c) _mm512_fmadd_ps(a, b, c)
@@ -92,6 +99,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 #define floats_at_least(a, b) _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ)
 #define floats_of_ints(x) _mm512_cvtepi32_ps(x)
 #define ints_truncated(x) _mm512_cvttps_epi32(x)
+#define floats_max(a, b) _mm512_max_ps(a, b)
 #define ints_rounded(x) _mm512_cvt_roundps_epi32(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 #define floats_are_nan(x) _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q)
 #define floats_are_0_inf_nan(x) _mm512_fpclass_ps_mask(x, 0x9f) /* quiet NaN, 0, -0, Inf, -Inf, signalling NaN */
@@ -100,6 +108,33 @@ LP_VECTOR int floats_any_nan(const lp_floats x[4]) {
     const __mmask16 a = _mm512_cmp_ps_mask(x[0], x[1], _CMP_UNORD_Q), b = _mm512_cmp_ps_mask(x[2], x[3], _CMP_UNORD_Q);
     return !_kortestz_mask16_u8(a, b);
 }
+LP_VECTOR lp_doubles doubles_load(const double *s) { return _mm512_loadu_pd(s); }
+LP_VECTOR void doubles_store(double *d, lp_doubles x) { _mm512_storeu_pd(d, x); }
+LP_VECTOR void doubles_of_floats(lp_floats x, lp_doubles y[2]) {
+    y[0] = _mm512_cvtps_pd(_mm512_castps512_ps256(x));
+    y[1] = _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1));
+}
+#define doubles_multiply_add(a, b, c) _mm512_fmadd_pd(a, b, c)
+/* Of four vectors at a time: in every 128 bits the largest of what was there. */
+LP_VECTOR lp_ints ints_largest_of_4(const lp_ints x[4]) {
+    __m512i pairs[2];
+    for (int j = 0; j < 2; j++) {
+        const __m512i a = x[2 * j], b = x[2 * j + 1];
+        pairs[j] = _mm512_max_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    }
+    return _mm512_max_epi32(_mm512_unpacklo_epi64(pairs[0], pairs[1]), _mm512_unpackhi_epi64(pairs[0], pairs[1]));
+}
+LP_VECTOR lp_ints ints_largest_of_each(const lp_ints x[16]) {
+    __m512i fours[4], eights[2];
+    for (int j = 0; j < 4; j++) fours[j] = ints_largest_of_4(x + 4 * j);
+    for (int j = 0; j < 2; j++) {
+        const __m512i a = fours[2 * j], b = fours[2 * j + 1];
+        eights[j] = _mm512_max_epi32(_mm512_shuffle_i32x4(a, b, 0x44), _mm512_shuffle_i32x4(a, b, 0xee));
+    }
+    return _mm512_max_epi32(
+        _mm512_shuffle_i32x4(eights[0], eights[1], 0x88), _mm512_shuffle_i32x4(eights[0], eights[1], 0xdd));
+}
+LP_VECTOR void ints_store_bytes(uint8_t *d, lp_ints x) { _mm_storeu_si128((__m128i *)d, _mm512_cvtepi32_epi8(x)); }
 
 /* ---- narrower ---------------------------------------------------------------------------------------------------- */
 
@@ -144,7 +179,6 @@ LP_VECTOR lp_ints ints_of_quads(int bits, lp_bytes codes) {
     const __m512i pairs = _mm512_maddubs_epi16(codes, _mm512_set1_epi16((short)(1 | 1 << (8 + bits))));
     return _mm512_madd_epi16(pairs, _mm512_set1_epi32(1 | 1 << (16 + 2 * bits)));
 }
-LP_VECTOR void ints_store_bytes(uint8_t *d, lp_ints x) { _mm_storeu_si128((__m128i *)d, _mm512_cvtepi32_epi8(x)); }
 LP_VECTOR void ints_store_24_bits(uint8_t *d, lp_ints x) {
     const __m512i order = _mm512_broadcast_i32x4(
         _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
@@ -174,7 +208,6 @@ LP_VECTOR lp_bytes bytes_load_pairs_for_ints(const uint8_t *s) {
     const __m256i order = _mm256_setr_epi16(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     return bytes_of_pairs(_mm256_permutexvar_epi16(order, _mm256_loadu_si256((const __m256i *)s)));
 }
-#define ints_load(s) bits_load(s)
 LP_VECTOR lp_ints ints_load_bytes(const uint8_t *s) {
     return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)s));
 }

@@ -7,13 +7,16 @@ typedef uint8x16_t lp_bytes, lp_byte_mask;
 typedef uint16x8_t lp_words, lp_word_mask;
 typedef uint32x4_t lp_ints, lp_int_mask;
 typedef float32x4_t lp_floats;
+typedef float64x2_t lp_doubles;
 #define LP_SIGNED_BYTES(x) ((int8x16_t)(x))
 #define LP_SIGNED_WORDS(x) ((int16x8_t)(x))
+#define LP_SIGNED_INTS(x) ((int32x4_t)(x))
 
 /* ---- memory, constants, bits ------------------------------------------------------------------------------------- */
 
 LP_VECTOR lp_bytes bytes_load(const void *s) { return vld1q_u8((const uint8_t *)s); }
 LP_VECTOR lp_words words_load(const void *s) { return vld1q_u16((const uint16_t *)s); }
+LP_VECTOR lp_ints ints_load(const void *s) { return vld1q_u32((const uint32_t *)s); }
 #define bits_store(d, x) vst1q_u8((uint8_t *)(d), (uint8x16_t)(x))
 LP_VECTOR lp_floats floats_load(const void *s) { return vld1q_f32((const float *)s); }
 LP_VECTOR void floats_store(void *d, lp_floats x) { vst1q_f32((float *)d, x); }
@@ -51,10 +54,11 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) { return vld1q_u8(value
 #define words_add_saturating(a, b) ((uint16x8_t)vqaddq_s16(LP_SIGNED_WORDS(a), LP_SIGNED_WORDS(b)))
 #define words_subtract(a, b) vsubq_u16(a, b)
 #define words_min(a, b) vminq_u16(a, b)
+#define words_max(a, b) vmaxq_u16(a, b)
 #define words_min_signed(a, b) ((uint16x8_t)vminq_s16(LP_SIGNED_WORDS(a), LP_SIGNED_WORDS(b)))
 #define words_max_signed(a, b) ((uint16x8_t)vmaxq_s16(LP_SIGNED_WORDS(a), LP_SIGNED_WORDS(b)))
 #define words_average(a, b) vrhaddq_u16(a, b)
-#define words_shift_right(a, k) vshrq_n_u16(a, k)
+#define words_shift_right(a, k) ((a) >> (uint16_t)(k))
 #define words_shift_right_signed(a, k) ((uint16x8_t)vshrq_n_s16(LP_SIGNED_WORDS(a), k))
 #define words_greater_signed(a, b) vcgtq_s16(LP_SIGNED_WORDS(a), LP_SIGNED_WORDS(b))
 #define words_at_most(a, b) vcleq_u16(a, b)
@@ -71,17 +75,21 @@ LP_VECTOR int words_any(lp_word_mask mask) { return vmaxvq_u16(mask) != 0; }
 #define ints_add(a, b) vaddq_u32(a, b)
 #define ints_subtract(a, b) vsubq_u32(a, b)
 #define ints_min_signed(a, b) ((uint32x4_t)vminq_s32((int32x4_t)(a), (int32x4_t)(b)))
-#define ints_shift_right(a, k) vshrq_n_u32(a, k)
-#define ints_shift_left(a, k) vshlq_n_u32(a, k)
 #define ints_shift_right_by(a, amounts) vshlq_u32(a, vnegq_s32((int32x4_t)(amounts)))
 #define ints_shift_left_by(a, amounts) vshlq_u32(a, (int32x4_t)(amounts))
+#define ints_max_signed(a, b) ((uint32x4_t)vmaxq_s32(LP_SIGNED_INTS(a), LP_SIGNED_INTS(b)))
+#define ints_shift_left(a, k) ((a) << (uint32_t)(k))
+#define ints_shift_right(a, k) ((a) >> (uint32_t)(k))
+#define ints_shift_right_signed(a, k) ((uint32x4_t)(LP_SIGNED_INTS(a) >> (int32_t)(k)))
+#define ints_equal(a, b) vceqq_u32(a, b)
+#define ints_greater_signed(a, b) vcgtq_s32(LP_SIGNED_INTS(a), LP_SIGNED_INTS(b))
 #define ints_select(m, a, b) vbslq_u32(m, a, b)
 #define ints_where(m, a) vandq_u32(m, a)
 #define ints_are_negative(x) vcltzq_s32((int32x4_t)(x))
 #define ints_have(x, bit) vtstq_u32(x, bit)
-#define ints_greater_signed(a, b) vcgtq_s32((int32x4_t)(a), (int32x4_t)(b))
 #define ints_increment_where(m, a) vsubq_u32(a, m)
 #define floats_multiply(a, b) vmulq_f32(a, b)
+#define floats_add(a, b) vaddq_f32(a, b)
 #define floats_subtract(a, b) vsubq_f32(a, b)
 #define floats_divide(a, b) vdivq_f32(a, b)
 #define floats_multiply_add(a, b, c) vfmaq_f32(c, a, b)
@@ -91,6 +99,7 @@ LP_VECTOR lp_floats floats_min(lp_floats a, lp_floats b) { return vbslq_f32(vclt
 #define floats_at_least(a, b) vcgeq_f32(a, b)
 #define floats_of_ints(x) vcvtq_f32_s32((int32x4_t)(x))
 #define ints_truncated(x) ((uint32x4_t)vcvtq_s32_f32(x))
+LP_VECTOR lp_floats floats_max(lp_floats a, lp_floats b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
 /* FCVTNS gives 0 for NaN, which the larger one of it and a number is not. */
 LP_VECTOR lp_ints ints_rounded(lp_floats x) {
     return (uint32x4_t)vcvtnq_s32_f32(vmaxnmq_f32(x, vdupq_n_f32(-0x1p30f)));
@@ -106,6 +115,22 @@ LP_VECTOR int floats_any_nan(const lp_floats x[4]) {
     const uint32x4_t b = vandq_u32(vceqq_f32(x[2], x[2]), vceqq_f32(x[3], x[3]));
     return vminvq_u32(vandq_u32(a, b)) == 0;
 }
+LP_VECTOR lp_ints ints_largest_of_each(const lp_ints x[4]) {
+    const int32x4_t a = vpmaxq_s32(LP_SIGNED_INTS(x[0]), LP_SIGNED_INTS(x[1]));
+    return (uint32x4_t)vpmaxq_s32(a, vpmaxq_s32(LP_SIGNED_INTS(x[2]), LP_SIGNED_INTS(x[3])));
+}
+LP_VECTOR void ints_store_bytes(uint8_t *d, lp_ints x) {
+    const uint16x4_t words = vmovn_u32(x);
+    const uint32_t bytes = vget_lane_u32((uint32x2_t)vmovn_u16(vcombine_u16(words, words)), 0);
+    memcpy(d, &bytes, 4);
+}
+LP_VECTOR lp_doubles doubles_load(const double *s) { return vld1q_f64(s); }
+LP_VECTOR void doubles_store(double *d, lp_doubles x) { vst1q_f64(d, x); }
+LP_VECTOR void doubles_of_floats(lp_floats x, lp_doubles y[2]) {
+    y[0] = vcvt_f64_f32(vget_low_f32(x));
+    y[1] = vcvt_high_f64_f32(x);
+}
+#define doubles_multiply_add(a, b, c) vfmaq_f64(c, a, b)
 
 /* ---- narrower ---------------------------------------------------------------------------------------------------- */
 
@@ -149,7 +174,6 @@ LP_VECTOR lp_bytes bytes_load_pairs(const uint8_t *s) {
 }
 #define bytes_load_pairs_for_words(s) bytes_load_pairs(s)
 #define bytes_load_pairs_for_ints(s) bytes_load_pairs(s)
-LP_VECTOR lp_ints ints_load(const void *s) { return vld1q_u32((const uint32_t *)s); }
 LP_VECTOR lp_ints ints_load_words(const uint16_t *s) { return vmovl_u16(vld1_u16(s)); }
 LP_VECTOR lp_ints ints_load_bytes(const uint8_t *s) {
     uint32_t four;

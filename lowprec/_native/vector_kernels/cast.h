@@ -254,15 +254,21 @@ LP_VECTOR lp_writer lp_writer_of_float8(const params_t *p) {
     return w;
 }
 
-/* Codes, in the upper bytes of words, of magnitudes `a`; `h` has their signs. A normal word loses the difference of the
-   biases, a smaller one gets its hidden bit and is shifted less to the left. Then every word is rounded at one place:
+/* Magnitudes as fixed-point numbers: the code with 9 bits behind it,
        k k k k k k k | h s s s s s s s s      7 kept bits | half | sticky
-   plus just under half, plus one where the last kept bit is odd: the average with twice that, rounded up. */
-LP_VECTOR lp_words lp_code_words(lp_words a, lp_words h, const lp_writer *w, int plain) {
+   A normal word loses the difference of the biases, a smaller one gets its hidden bit and is shifted less to the left:
+   of those far below the smallest element no bit is left. */
+LP_VECTOR lp_words lp_fixed_words(lp_words a, const lp_writer *w) {
     const lp_words c = words_min(a, w->clamp), y = words_subtract(c, w->start);
     const lp_words small = bits_or(bits_and(c, words_all((1 << 7) - 1)), w->hidden_bit);
     const lp_words shift = words_add(words_shift_right_signed(words_min_signed(y, w->shift_range), 7), w->shift);
-    const lp_words m = words_shift_left_each(words_max_signed(y, small), shift);
+    return words_shift_left_each(words_max_signed(y, small), shift);
+}
+
+/* Codes, in the upper bytes of words, of magnitudes `a`; `h` has their signs. Every word is rounded at one place: plus
+   just under half, plus one where the last kept bit is odd: the average with twice that, rounded up. */
+LP_VECTOR lp_words lp_code_words(lp_words a, lp_words h, const lp_writer *w, int plain) {
+    const lp_words m = lp_fixed_words(a, w);
     const lp_words half = bits_or(bits_and(words_shift_right(m, 9), words_all(1)), words_all((1 << 8) - 2));
     const lp_words t = words_select(words_greater_signed(a, w->nan_above), w->nan_code, words_average(m, half));
     const lp_words sign = bits_and(h, words_all(1u << 15));

@@ -26,35 +26,61 @@ typedef int (*find_scales_t)(const int32_t *, uint8_t *, float *, Py_ssize_t, co
 typedef void (*find_codes_t)(
     const uint32_t *, const float *, const uint32_t *, uint8_t *, Py_ssize_t, const block_params_t *);
 
-/* A line: elements of a block, scales are quotients, NaN is ignored, two's complement, code of -0 that becomes 0 or -1,
-   0 to nearest, 1 with random numbers, 2 by adding; parameters. What it prints: scales, factors, codes. */
+/* Whether whole blocks are quantized to the same scales and codes at once, as far as they are. */
+static int same_at_once(
+    Py_ssize_t blocks, int block, int kind, int integers, int negative_zero, const block_params_t *p
+) {
+    static uint8_t at_once[2 * CAPACITY], its_scales[CAPACITY];
+    for (int packs = 0; packs <= (p->sign_mask == 8); packs++) {
+        const Py_ssize_t done = lp_whole_blocks(
+            values, its_scales, at_once, blocks, 0, kind, block, packs, integers, negative_zero, p);
+        if (memcmp(its_scales, scale_codes, (size_t)done)) return 0;
+        for (Py_ssize_t i = 0; i < done * block; i++) {
+            const int code = packs ? at_once[i / 2] >> 4 * (i & 1) & 15 : at_once[i];
+            if (code != codes[i]) return 0;
+        }
+    }
+    return 1;
+}
+
+/* A line: elements of a block, the kind of scales, NaN is ignored, two's complement, code of -0 that becomes 0 or -1,
+   0 to nearest, 1 with random numbers, 2 by adding; parameters. What it prints: scales, factors, codes. Then without
+   NaN and Inf, so that all blocks that have a loop of vectors are compared with it. */
 static int run_blocks(void) {
-    static const find_codes_t CODES[2][3] = {
+    static const find_scales_t SCALES_OF[3] = {
+        (find_scales_t)TIER(power_scales), (find_scales_t)TIER(quotient_scales), (find_scales_t)TIER(product_scales),
+    };
+    static const find_codes_t CODES[3][3] = {
         {TIER(power_codes), TIER(power_codes_random), TIER(power_codes_by_adding)},
         {TIER(quotient_codes), TIER(quotient_codes_random), TIER(quotient_codes_by_adding)},
+        {TIER(product_codes), TIER(product_codes_random), TIER(product_codes_by_adding)},
     };
-    int block, quotients, ignores, integers, negative_zero, how;
+    int block, kind, ignores, integers, negative_zero, how, failures = 0;
     block_params_t p;
-    while (scanf("%d %d %d %d %d %d", &block, &quotients, &ignores, &integers, &negative_zero, &how) == 6) {
+    while (scanf("%d %d %d %d %d %d", &block, &kind, &ignores, &integers, &negative_zero, &how) == 6) {
         read_bytes(&p, sizeof p);
-        const Py_ssize_t n = count / block * block;
-        make_values(1);
-        SPECIALIZED(2, absmax)((int32_t *)values, n, 1, block, 0x7fffffff, (uint64_t)p.last, NULL, largest);
-        const find_scales_t find_scales =
-            quotients ? (find_scales_t)TIER(quotient_scales) : (find_scales_t)TIER(power_scales);
-        const int clears = find_scales(largest, scale_codes, reciprocal, n / block, &p);
-        for (Py_ssize_t i = 0; i < n; i++) factors[i] = reciprocal[i / block];
-        if (how == 1) lp_random_numbers(output, (int)p.slot_bits / 8, 0, n, SEED, (int)p.slot_bits);
-        for (Py_ssize_t i = 0; how == 1 && i < n; i++) slots[i] = (uint32_t)element(output, i, (int)p.slot_bits);
-        CODES[quotients][how]((uint32_t *)values, factors, slots, codes, n, &p);
-        if (negative_zero >= 0) TIER(drop_negative_zero)(codes, n, (uint8_t)negative_zero);
-        if (ignores) TIER(mark_nan)((uint32_t *)values, codes, n, &p);
-        if (integers) TIER(to_integers)(codes, n);
-        if (clears) TIER(clear_codes)(factors, codes, n);
-        printf("%016" PRIx64 " %016" PRIx64 " %016" PRIx64 "\n", hash_of(scale_codes, n / block, 8),
-               hash_of(factors, n, 32), hash_of(codes, n, 8));
+        lp_start_scales(&p, 0.37f);
+        for (int specials = 1; specials >= 0; specials--) {
+            const Py_ssize_t n = count / block * block;
+            make_values(specials);
+            SPECIALIZED(2, absmax)(
+                (int32_t *)values, n, 1, block, 0x7fffffff, (uint64_t)p.last, NULL, largest);
+            const int clears = SCALES_OF[kind](largest, scale_codes, reciprocal, n / block, &p);
+            for (Py_ssize_t i = 0; i < n; i++) factors[i] = reciprocal[i / block];
+            if (how == 1) lp_random_numbers(output, (int)p.slot_bits / 8, 0, n, SEED, (int)p.slot_bits);
+            for (Py_ssize_t i = 0; how == 1 && i < n; i++) slots[i] = (uint32_t)element(output, i, (int)p.slot_bits);
+            CODES[kind][how]((uint32_t *)values, factors, slots, codes, n, &p);
+            if (negative_zero >= 0) TIER(drop_negative_zero)(codes, n, (uint8_t)negative_zero);
+            if (ignores) TIER(mark_nan)((uint32_t *)values, codes, n, &p);
+            if (integers) TIER(to_integers)(codes, n);
+            if (clears) TIER(clear_codes)(factors, codes, n);
+            const int same = how == 1 || same_at_once(n / block, block, kind, integers, negative_zero, &p);
+            printf("%016" PRIx64 " %016" PRIx64 " %016" PRIx64 "%s\n", hash_of(scale_codes, n / block, 8),
+                   hash_of(factors, n, 32), hash_of(codes, n, 8), same ? "" : " at once differs");
+            failures += !same;
+        }
     }
-    return 0;
+    return failures != 0;
 }
 
 static void line(const char *name, int number, uint64_t hash) { printf("%s %d %016" PRIx64 "\n", name, number, hash); }
@@ -106,14 +132,14 @@ static void run_gguf(void) {
     } while (0)
 
 static void run_statistics(void) {
-    for (int mode = 0; mode < 3; mode++) {
+    for (int mode = 0; mode < 4; mode++) { /* no scales; one for all, for each, for runs */
         struct __pyx_t_7lowprec_7_native_10loop_types_seen_t seen;
         scales_t scales = {0};
         memset(&seen, 0, sizeof seen);
         seen.low = lp_float(LP_INF), seen.high = -lp_float(LP_INF);
         make_values(mode == 1);
         make_scales(0);
-        scales.scale = scale, scales.mode = mode == 2;
+        scales.scale = mode == 3 ? runs : scale, scales.mode = mode - 1, scales.offset = 16, scales.run_shift = 5;
         TIER(compare)(values, again, count, mode ? &scales : NULL, -448, 448, &seen);
         line("low, high", mode, (uint64_t)lp_bits(seen.low) << 32 | lp_bits(seen.high));
         line("error, ratio", mode, (uint64_t)lp_bits(seen.error) << 32 | lp_bits(seen.ratio));

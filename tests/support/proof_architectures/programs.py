@@ -15,7 +15,7 @@ import numpy as np
 from lowprec import _kernels
 from lowprec.backends import block_loops
 from lowprec.backends.program import make_program
-from lowprec.plans.block_plan import SPECIALS, element_format, mx_plan, nvfp4_plan
+from lowprec.plans.block_plan import NVFP4_RULES, SPECIALS, element_format, mx_plan, nvfp4_plan
 from lowprec.plans.cast_plan import make_plan
 from lowprec.reference import array_cast
 from lowprec.reference.array_quantize import code_values
@@ -116,9 +116,9 @@ def block_lines(driver: Driver) -> list[str]:
 
     def record(params: dict[str, float], **options: Any) -> None:
         packed = b"".join(struct.pack("<" + letter, params[name]) for name, letter in fields.items())
-        flags = f"{options['quotients']:d} {options['ignores']:d} {options['integers']:d} {options['negative_zero']}"
+        flags = f"{options['kind']} {options['ignores']:d} {options['integers']:d} {options['negative_zero']}"
         how = 1 if options["is_random"] else 2 if options["by_adding"] else 0
-        block = 16 if options["quotients"] else 32
+        block = 16 if options["kind"] else 32
         found[f"{block} {flags} {how} {driver.text_of(packed, [4] * len(fields))}\n"] = None
 
     modes = [RoundingOptions(mode, None, None, 16 if mode in STOCHASTIC else None) for mode in ROUNDINGS]
@@ -127,7 +127,8 @@ def block_lines(driver: Driver) -> list[str]:
             for element, rule in itertools.product(MX_ELEMENTS, MX_RULES):
                 plan = mx_plan(FLOAT32, element_format(element), rule, specials, options)
                 block_loops.block_program.__wrapped__(plan, False)
-            block_loops.block_program.__wrapped__(nvfp4_plan(FLOAT32, None, specials, options), False)
+            for scale_rule in (None, *NVFP4_RULES):
+                block_loops.block_program.__wrapped__(nvfp4_plan(FLOAT32, scale_rule, specials, options), False)
     return list(found)
 
 

@@ -126,7 +126,7 @@ class Driver:
         done = subprocess.run(command, input=lines, capture_output=True, text=True)
         if done.returncode:
             differ = done.stdout.count("differs")
-            raise SystemExit(f"{self.name}, {job}: status {done.returncode}; {done.stderr}{differ} fused loops differ")
+            raise SystemExit(f"{self.name}, {job}: status {done.returncode}; {done.stderr}{differ} loops differ")
         return done.stdout.splitlines()
 
     def text_of(self, params: bytes, widths: list[int]) -> str:
