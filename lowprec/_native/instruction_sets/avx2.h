@@ -133,10 +133,6 @@ LP_VECTOR lp_ints ints_largest_of_each(const lp_ints x[8]) {
         _mm256_permute2x128_si256(fours[0], fours[1], 0x20), _mm256_permute2x128_si256(fours[0], fours[1], 0x31));
 }
 /* As bytes, from 0 to 255. */
-LP_VECTOR void ints_store_bytes(uint8_t *d, lp_ints x) {
-    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
-    _mm_storel_epi64((__m128i *)d, _mm_packus_epi16(words, words));
-}
 /* float64, half as many to a vector. */
 LP_VECTOR lp_doubles doubles_load(const double *s) { return _mm256_loadu_pd(s); }
 LP_VECTOR void doubles_store(double *d, lp_doubles x) { _mm256_storeu_pd(d, x); }

@@ -153,10 +153,6 @@ LP_VECTOR lp_ints ints_of_quads(int bits, lp_bytes codes) {
     const uint32x4_t pairs = (uint32x4_t)(odd | (words & 0xff));
     return vshlq_u32(pairs >> 16, vdupq_n_s32(2 * bits)) | (pairs & 0xffff);
 }
-LP_VECTOR void ints_store_bytes(uint8_t *d, lp_ints x) {
-    const uint16x4_t halves = vmovn_u32(x);
-    vst1_lane_u32((uint32_t *)d, vreinterpret_u32_u8(vmovn_u16(vcombine_u16(halves, halves))), 0);
-}
 LP_VECTOR void ints_store_24_bits(uint8_t *d, lp_ints x) {
     static const uint8_t order[16] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14};
     const uint8x16_t packed = vqtbl1q_u8(bytes_of_ints(x), vld1q_u8(order));
