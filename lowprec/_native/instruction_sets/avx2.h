@@ -132,7 +132,6 @@ LP_VECTOR lp_ints ints_largest_of_each(const lp_ints x[8]) {
     return _mm256_max_epi32(
         _mm256_permute2x128_si256(fours[0], fours[1], 0x20), _mm256_permute2x128_si256(fours[0], fours[1], 0x31));
 }
-/* As bytes, from 0 to 255. */
 /* float64, half as many to a vector. */
 LP_VECTOR lp_doubles doubles_load(const double *s) { return _mm256_loadu_pd(s); }
 LP_VECTOR void doubles_store(double *d, lp_doubles x) { _mm256_storeu_pd(d, x); }
