@@ -1,4 +1,4 @@
-/* AVX-512, 64 elements at a time: encoding to float8 and less of float64, packing, truncation. */
+/* AVX-512, 64 elements at a time: what the overlays for blocks, roundings and error statistics have in common. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -85,84 +85,6 @@ static inline lp_encoder lp_encoder_of(const params_t *p) {
     return w;
 }
 
-/* Codes, in the upper bytes of words, of magnitudes `a`; `h` has their signs. A normal word loses the difference of the
-   biases, a smaller one gets its hidden bit and is shifted less to the left. Then every word is rounded at one place:
-       k k k k k k k | h s s s s s s s s      7 kept bits | half | sticky
-   plus just under half, plus one where the last kept bit is odd. VPAVGW adds, adds one and shifts to the right. */
-static inline __m512i lp_code(__m512i a, __m512i h, const lp_encoder *w, int plain) {
-    const __m512i c = _mm512_min_epu16(a, w->clamp);
-    const __m512i y = _mm512_sub_epi16(c, w->start);
-    const __m512i small = _mm512_ternarylogic_epi32(c, w->fraction, w->hidden_bit, 0xea); /* c & fraction | hidden */
-    const __m512i shift = _mm512_add_epi16(_mm512_srai_epi16(_mm512_min_epi16(y, w->shift_range), 7), w->shift);
-    const __m512i m = _mm512_sllv_epi16(_mm512_max_epi16(y, small), shift);
-    const __mmask32 odd = _mm512_test_epi16_mask(m, w->last_bit);
-    __m512i t = _mm512_avg_epu16(m, _mm512_mask_mov_epi16(w->half_down, odd, w->half_up));
-    t = _mm512_mask_mov_epi16(t, _mm512_cmpgt_epu16_mask(a, w->nan_above), w->nan_code);
-    if (plain) return _mm512_ternarylogic_epi32(t, h, w->magnitude, 0xb4); /* t ^ (h & ~magnitude) */
-    h = _mm512_ternarylogic_epi32(a, h, w->magnitude, 0xf4);               /* a | (h & ~magnitude) */
-    const __mmask32 negative = _mm512_cmple_epu16_mask(_mm512_sub_epi16(h, w->sign_offset), w->sign_limit);
-    return _mm512_xor_si512(t, _mm512_maskz_mov_epi16(negative, w->sign_bit));
-}
-
-/* 64 codes from the bits of 64 float32: the words of two vectors are interleaved, then the bytes of both pairs, by
-   shuffles that leave what their masks leave out; at the end the codes are put in order. */
-static inline __m512i lp_codes(const __m512i x[4], const lp_encoder *w, int plain) {
-    __m512i code[2];
-    for (int j = 0; j < 2; j++) {
-        const __m512i p = x[2 * j], q = x[2 * j + 1];
-        const __m512i h = _mm512_mask_shuffle_epi8(q, 0x3333333333333333ull, p, w->down);
-        const __m512i low = _mm512_mask_shuffle_epi8(p, 0xccccccccccccccccull, q, w->up);
-        const __m512i a = _mm512_ternarylogic_epi32(h, _mm512_min_epu16(low, w->one), w->magnitude, 0xa8);
-        code[j] = lp_code(a, h, w, plain);
-    }
-    const __m512i mixed = _mm512_mask_shuffle_epi8(code[1], 0x5555555555555555ull, code[0], w->lower_bytes);
-    return _mm512_permutexvar_epi32(w->dwords, _mm512_shuffle_epi8(mixed, w->bytes));
-}
-
-static inline void lp_encode_doubles(const double *s, void *d, ptrdiff_t n, const lp_encoder *w, int plain) {
-    const __m512i low = _mm512_set1_epi64(0xffffffffu);
-    __m512i x[4];
-    for (int j = 0; j < 4; j++) {
-        __m256 narrowed[2];
-        for (int k = 0; k < 2; k++) { /* as float64_to_float32_sticky_one: the lower half folded into one bit */
-            const __mmask8 mask = (__mmask8)(lp_mask(n, j) >> (8 * k));
-            const __m512i v = n >= 64 ? _mm512_loadu_si512(s + 16 * j + 8 * k)
-                                      : _mm512_maskz_loadu_epi64(mask, s + 16 * j + 8 * k);
-            const __m512i more = _mm512_add_epi64(_mm512_and_si512(v, low), low);
-            narrowed[k] = _mm512_cvtpd_ps(_mm512_castsi512_pd(_mm512_ternarylogic_epi64(v, more, low, 0x54)));
-        }
-        x[j] = _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(narrowed[0]), narrowed[1], 1));
-    }
-    lp_store(d, n, lp_codes(x, w, plain));
-}
-
-/* The low bytes of the integer parts. Where the machine has no integer for a value, from 2**31 on, at Inf and NaN, it
-   gives one whose low byte is 0: so is that of every float32 there. */
-static inline void lp_truncate(const void *s, uint8_t *d, ptrdiff_t n, uint32_t mask, uint32_t sign) {
-    const __m512i byte = _mm512_set1_epi32((int)(mask & 0xff)), ext = _mm512_set1_epi8((char)sign);
-    __m512i x[4];
-    lp_load(s, n, x);
-    for (int j = 0; j < 4; j++) x[j] = _mm512_and_si512(_mm512_cvttps_epi32(_mm512_castsi512_ps(x[j])), byte);
-    const __m512i encoder = _mm512_packus_epi16(_mm512_packs_epi32(x[0], x[1]), _mm512_packs_epi32(x[2], x[3]));
-    const __m512i codes = _mm512_permutexvar_epi32(lp_dwords(), encoder);
-    lp_store(d, n, _mm512_sub_epi8(_mm512_xor_si512(codes, ext), ext));
-}
-
-/* Two codes of 4 bits to a byte, the first in its lower half: 128 codes to 64 bytes, 32 bytes to 64 codes. */
-static inline void lp_pack(const uint8_t *s, uint8_t *d) {
-    const __m512i weights = _mm512_set1_epi16(0x1001);
-    const __m512i x = _mm512_maddubs_epi16(_mm512_loadu_si512(s), weights);
-    const __m512i y = _mm512_maddubs_epi16(_mm512_loadu_si512(s + 64), weights);
-    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-    _mm512_storeu_si512(d, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(x, y)));
-}
-
-static inline void lp_unpack(const uint8_t *s, uint8_t *d) {
-    const __m512i x = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)s));
-    const __m512i both = _mm512_or_si512(x, _mm512_slli_epi16(x, 4));
-    _mm512_storeu_si512(d, _mm512_and_si512(both, _mm512_set1_epi8(15)));
-}
-
 /* ---- groups for avx512_rounding.h --------------------------------------------------------------------------------- */
 
 #define LP_GROUP static inline __attribute__((always_inline))
@@ -205,8 +127,4 @@ LP_GROUP void lp_store_packed(uint8_t *d, ptrdiff_t at, ptrdiff_t n, __m512i cod
 #define LP_AVX512 0
 typedef struct { int fits, plain; } lp_encoder;
 static inline lp_encoder lp_encoder_of(const params_t *p) { return (lp_encoder){0, 0}; }
-static inline void lp_encode_doubles(const double *s, void *d, ptrdiff_t n, const lp_encoder *w, int plain) {}
-static inline void lp_truncate(const void *s, uint8_t *d, ptrdiff_t n, uint32_t mask, uint32_t sign) {}
-static inline void lp_pack(const uint8_t *s, uint8_t *d) {}
-static inline void lp_unpack(const uint8_t *s, uint8_t *d) {}
 #endif

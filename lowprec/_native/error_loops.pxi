@@ -29,6 +29,7 @@ cdef extern from * nogil:
     int popcount "lp_popcount" (uint64_t v) noexcept
 
 cdef extern from "avx512_stats.h" nogil:
+    const bint HAS_AVX512 "LP_AVX512"
     ctypedef struct lp_lanes:
         uint32_t *top
         uint32_t *bottom
