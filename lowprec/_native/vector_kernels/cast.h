@@ -281,16 +281,19 @@ LP_VECTOR lp_words lp_code_words(lp_words a, lp_words h, const lp_writer *w, int
     return words_select(negative, bits_xor(t, w->sign_bit), t);
 }
 
-LP_VECTOR lp_words lp_sticky_words(lp_words upper, lp_ints p, lp_ints q) {
-    return bits_or(upper, words_min(words_of_lower_halves(p, q), words_all(1)));
+LP_VECTOR lp_words lp_with_sticky_bits(lp_words upper_halves, lp_ints p, lp_ints q) {
+    return bits_or(upper_halves, words_min(words_of_lower_halves(p, q), words_all(1)));
+}
+LP_VECTOR lp_words lp_sticky_words(lp_ints p, lp_ints q) {
+    return lp_with_sticky_bits(words_of_upper_halves(p, q), p, q);
 }
 
 LP_VECTOR lp_bytes lp_float8_codes(lp_float_group x, const lp_writer *w, int plain) {
     lp_words code[2];
     for (int j = 0; j < 2; j++) {
         const lp_ints p = bits_of_floats(x.v[2 * j]), q = bits_of_floats(x.v[2 * j + 1]);
-        const lp_words h = words_of_upper_halves(p, q), a = bits_and(lp_sticky_words(h, p, q), words_all(0x7fff));
-        code[j] = lp_code_words(a, h, w, plain);
+        const lp_words h = words_of_upper_halves(p, q);
+        code[j] = lp_code_words(bits_and(lp_with_sticky_bits(h, p, q), words_all(0x7fff)), h, w, plain);
     }
     return bytes_of_mixed_words(code[0], code[1]);
 }

@@ -295,9 +295,7 @@ LP_VECTOR lp_bytes lp_float8_quotients(
     }
     for (int j = 0; j < 2; j++) {
         const lp_ints a = bits_of_floats(x.v[2 * j]), b = bits_of_floats(x.v[2 * j + 1]);
-        const lp_ints c = q[2 * j], e = q[2 * j + 1];
-        const lp_words magnitudes = lp_sticky_words(words_of_upper_halves(c, e), c, e);
-        code[j] = lp_code_words(magnitudes, words_of_upper_halves(a, b), w, plain);
+        code[j] = lp_code_words(lp_sticky_words(q[2 * j], q[2 * j + 1]), words_of_upper_halves(a, b), w, plain);
     }
     return bytes_of_mixed_words(code[0], code[1]);
 }
