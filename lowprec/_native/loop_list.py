@@ -26,6 +26,7 @@ ELEMENTS = {
     "decode_ieee16": (U16, U32),
     "decode8_to16": (U8, U16),
     "decode_ieee8_to16": (U8, U16),
+    "decode_half16": (U16, U32),
     "decode_upper16": (U16, U32),
     "decode_power8": (U8, U32),
     "decode_lifted8": (U8, U32),
@@ -50,6 +51,7 @@ ELEMENTS = {
     "encode8_from16": (U16, U8),
     "encode8_from64": (U64, U8),
     "encode16": (U32, U16),
+    "encode_half16": (U32, U16),
     "encode_upper16": (U32, U16),
     "encode_power8": (U32, U8),
     "round_to_precision": (U32, U32),
@@ -61,8 +63,6 @@ ELEMENTS = {
 """Loops that the template writes: the words of an element of the source and of the output."""
 
 WRITTEN_OUT = {
-    "decode_half16": (U16, U32),
-    "encode_half16": (U32, U16),
     **{f"truncate32_to{width}": (U32, WIDTHS[width]) for width in (8, 16, 32)},
     **{f"truncate64_to{width}": (U64, word) for width, word in WIDTHS.items()},
 }
@@ -76,11 +76,10 @@ MOVING = [
 """Loops that move codes."""
 
 ADDRESS_OF = {
-    **{name: f"{name}_avx512" for name in ("encode8_from64", "truncate32_to8")},
     **{f"truncate32_to{width}": f"truncate[{WIDTHS[width]}]" for width in (16, 32)},
     **{f"truncate64_to{width}": f"truncate64[{word}]" for width, word in WIDTHS.items()},
 }
-"""Loops that the table has under other names: those that use AVX-512 where the tier has it, and fused types."""
+"""Loops that the table has under other names: fused types."""
 
 ROUNDED = {f"round32_to{width}": (U32, WIDTHS[width]) for width in (8, 16)}
 """Loops that convert a group by another function first, `quickly_`, which says whether some may have other codes."""
@@ -252,6 +251,7 @@ READ_OF = {
     (): "float32",
     ("decode_upper16",): "upper16",
     ("decode_half16",): "half16",
+    ("float64_to_float32_sticky",): "float64",
     ("integer8_to_float32",): "integer8",
     ("decode8",): "float8",
     ("decode_ieee8",): "ieee8",
@@ -276,6 +276,7 @@ WRITE_OF = {
     ("encode8",): ("", "float8"),
     ("encode_upper16",): ("", "upper16"),
     ("encode_half16",): ("", "half16"),
+    ("truncate32_to8",): ("", "truncated8"),
 }
 """What computes with scales, and what writes the result, in vectors: the other names of a chain, without packing."""
 
@@ -289,8 +290,12 @@ _BETWEEN_8_AND_16 = {
     ("encode8_from16", "pack4"): ("halves", "", "packed_float8_of_halves"),
     ("decode_upper16", "round32_to8"): ("upper_halves", "", "any_rule8_of_halves"),
     ("decode_upper16", "round32_to8", "pack4"): ("upper_halves", "", "packed_any_rule8_of_halves"),
+    ("encode8_from64",): ("float64", "", "float8"),
+    ("encode8_from64", "pack4"): ("float64", "", "packed_float8"),
 }
-_VECTOR_SINGLE = ("decode8", "decode_ieee8", "encode8", "encode_upper16", "encode_half16", *ROUNDED)
+_VECTOR_SINGLE = (
+    "decode8", "decode_ieee8", "encode8", "encode_upper16", "encode_half16", "truncate32_to8", *ROUNDED
+)  # fmt: skip
 
 
 def vector_parts(chain: tuple[str, ...]) -> tuple[str, str, str] | None:

@@ -32,6 +32,12 @@ cdef void truncate(
                 d[i] = <target_t>(((integer_part32(s[i]) & mask) ^ sign) - sign)
 
 
+cdef void truncate32_to8(
+    const uint32_t *s, uint8_t *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
+) noexcept nogil:
+    truncate[uint8_t](s, d, n, remaining, params)
+
+
 cdef void truncate64(
     const uint64_t *s, target_t *d, Py_ssize_t n, remaining_t remaining, const params_t *params,
 ) noexcept nogil:

@@ -59,10 +59,37 @@ def test_every_code_and_every_length_of_narrow_floats(fmt: Format) -> None:
 def near_codes(fmt: Format) -> np.ndarray:
     """Return float32 values at the codes and at the ties of a format, those next to them, and what is far."""
     values = np.array([fmt.magnitude(code) for code in range(fmt.max_code + 3)])
-    ties = np.concatenate([values, (values[1:] + values[:-1]) / 2]).astype(np.float32)
-    far = np.array([0, np.inf, np.nan, 1e-45, 1e38, 1e-38, 2.0**30, 2.0**31], np.float32)
-    near = np.concatenate([ties, np.nextafter(ties, np.float32(np.inf)), np.nextafter(ties, np.float32(-1)), far])
+    return with_neighbours(np.concatenate([values, (values[1:] + values[:-1]) / 2]).astype(np.float32))
+
+
+def with_neighbours(values: np.ndarray) -> np.ndarray:
+    """Return values, those next to them in their own precision, and what is far; negative ones too."""
+    far = np.array([0, np.inf, np.nan, 1e-45, 1e38, 1e-38, 2.0**30, 2.0**31, 2.0**32 + 256], values.dtype)
+    near = np.concatenate([values, np.nextafter(values, np.inf), np.nextafter(values, -1), far])
     return np.concatenate([near, -near])
+
+
+@pytest.mark.parametrize("fmt", [*NARROW, FORMATS["float16"]], ids=lambda fmt: fmt.name)
+def test_from_float64(fmt: Format) -> None:
+    """What float64 has beyond float32 decides at a tie."""
+    codes = np.arange(fmt.max_code + 3) if fmt.bits <= 8 else np.arange(0, fmt.max_code, 17)
+    values = np.array([fmt.magnitude(code) for code in codes.tolist()], np.float64)
+    x = with_neighbours(np.concatenate([values, (values[1:] + values[:-1]) / 2]))
+    same(in_every_tier(lp.encode, x, fmt), "every value")
+    for n in LENGTHS:
+        same(in_every_tier(lp.encode, x[n % 5 : n % 5 + n], fmt), f"{n} values")
+
+
+@pytest.mark.parametrize("target", ["int8", "uint8", "int4", "uint4"])
+def test_integer_parts_of_float32(target: str) -> None:
+    rng = np.random.default_rng(8)
+    powers = np.exp2(np.arange(-3, 34, dtype=np.float32))
+    whole = np.arange(0, 300, dtype=np.float32)
+    x = with_neighbours(np.concatenate([powers, powers * np.float32(1.5) + 129, whole, whole + np.float32(0.5)]))
+    x = np.concatenate([x, rng.uniform(-1e10, 1e10, 1000).astype(np.float32)])
+    same(in_every_tier(lp.cast, x, target), "every value")
+    for n in LENGTHS:
+        same(in_every_tier(lp.cast, x[n % 5 : n % 5 + n], target), f"{n} values")
 
 
 @pytest.mark.parametrize("pair", list(itertools.permutations(WIDE, 2)), ids=" to ".join)

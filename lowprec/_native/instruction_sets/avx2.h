@@ -58,6 +58,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 #define words_min_signed(a, b) _mm256_min_epi16(a, b)
 #define words_max_signed(a, b) _mm256_max_epi16(a, b)
 #define words_average(a, b) _mm256_avg_epu16(a, b) /* (a + b + 1) / 2 */
+#define words_shift_left(a, k) _mm256_slli_epi16(a, k)
 #define words_shift_right(a, k) _mm256_srli_epi16(a, k)
 #define words_shift_right_signed(a, k) _mm256_srai_epi16(a, k)
 #define words_greater_signed(a, b) _mm256_cmpgt_epi16(a, b)
@@ -107,6 +108,7 @@ LP_VECTOR lp_words words_shift_left_each(lp_words x, lp_words amount) {
 #define ints_truncated(x) _mm256_cvttps_epi32(x) /* toward zero, of what is in range */
 #define floats_max(a, b) _mm256_max_ps(a, b)
 #define ints_rounded(x) _mm256_cvtps_epi32(x) /* half to even; NaN and what is below all integers: the least one */
+#define ints_whole_parts(x) _mm256_cvttps_epi32(x) /* beyond all integers, and of NaN: the lowest byte is 0 */
 LP_VECTOR lp_int_mask floats_are_nan(lp_floats x) { return bits_of_floats(_mm256_cmp_ps(x, x, _CMP_UNORD_Q)); }
 LP_VECTOR lp_int_mask floats_are_0_inf_nan(lp_floats x) {
     const __m256i magnitude = _mm256_and_si256(bits_of_floats(x), ints_all(0x7fffffffu));
@@ -264,6 +266,14 @@ LP_VECTOR void floats_load_upper_halves(const uint16_t *s, lp_floats x[2]) {
 LP_VECTOR void floats_load_float16(const uint16_t *s, lp_floats x[2]) {
     x[0] = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)s));
     x[1] = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(s + 8)));
+}
+/* float32 of float64, whose lower half is folded into the bit above, which is sticky then. */
+LP_VECTOR __m128 floats_of_folded_float64(__m256i x) {
+    const __m256i low = _mm256_set1_epi64x(0xffffffffu), more = _mm256_add_epi64(_mm256_and_si256(x, low), low);
+    return _mm256_cvtpd_ps(_mm256_castsi256_pd(_mm256_andnot_si256(low, _mm256_or_si256(x, more))));
+}
+LP_VECTOR lp_floats floats_load_folded_float64(const uint64_t *s) {
+    return _mm256_set_m128(floats_of_folded_float64(bits_load(s + 4)), floats_of_folded_float64(bits_load(s)));
 }
 /* Half to even; what NaN becomes keeps its payload. */
 LP_VECTOR void floats_store_float16(uint16_t *d, lp_floats a, lp_floats b) {

@@ -58,6 +58,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 #define words_min_signed(a, b) _mm512_min_epi16(a, b)
 #define words_max_signed(a, b) _mm512_max_epi16(a, b)
 #define words_average(a, b) _mm512_avg_epu16(a, b)
+#define words_shift_left(a, k) _mm512_slli_epi16(a, k)
 #define words_shift_right(a, k) _mm512_srli_epi16(a, k)
 #define words_shift_right_signed(a, k) _mm512_srai_epi16(a, k)
 #define words_greater_signed(a, b) _mm512_cmpgt_epi16_mask(a, b)
@@ -101,6 +102,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) {
 #define ints_truncated(x) _mm512_cvttps_epi32(x)
 #define floats_max(a, b) _mm512_max_ps(a, b)
 #define ints_rounded(x) _mm512_cvt_roundps_epi32(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define ints_whole_parts(x) _mm512_cvttps_epi32(x)
 #define floats_are_nan(x) _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q)
 #define floats_are_0_inf_nan(x) _mm512_fpclass_ps_mask(x, 0x9f) /* quiet NaN, 0, -0, Inf, -Inf, signalling NaN */
 #define ints_any(mask) ((mask) != 0)
@@ -253,6 +255,14 @@ LP_VECTOR void floats_load_upper_halves(const uint16_t *s, lp_floats x[2]) {
 LP_VECTOR void floats_load_float16(const uint16_t *s, lp_floats x[2]) {
     x[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)s));
     x[1] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(s + 16)));
+}
+LP_VECTOR __m256 floats_of_folded_float64(__m512i x) {
+    const __m512i low = _mm512_set1_epi64(0xffffffffu), more = _mm512_add_epi64(_mm512_and_si512(x, low), low);
+    return _mm512_cvtpd_ps(_mm512_castsi512_pd(_mm512_ternarylogic_epi64(x, more, low, 0x54))); /* (x | more) & ~low */
+}
+LP_VECTOR lp_floats floats_load_folded_float64(const uint64_t *s) {
+    const __m256 a = floats_of_folded_float64(bits_load(s)), b = floats_of_folded_float64(bits_load(s + 8));
+    return _mm512_insertf32x8(_mm512_castps256_ps512(a), b, 1);
 }
 #define LP_FLOAT16(x) _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 LP_VECTOR void floats_store_float16(uint16_t *d, lp_floats a, lp_floats b) {

@@ -58,6 +58,7 @@ LP_VECTOR lp_bytes bytes_table(const uint8_t values[16]) { return vld1q_u8(value
 #define words_min_signed(a, b) ((uint16x8_t)vminq_s16(LP_SIGNED_WORDS(a), LP_SIGNED_WORDS(b)))
 #define words_max_signed(a, b) ((uint16x8_t)vmaxq_s16(LP_SIGNED_WORDS(a), LP_SIGNED_WORDS(b)))
 #define words_average(a, b) vrhaddq_u16(a, b)
+#define words_shift_left(a, k) vshlq_n_u16(a, k)
 #define words_shift_right(a, k) ((a) >> (uint16_t)(k))
 #define words_shift_right_signed(a, k) ((uint16x8_t)vshrq_n_s16(LP_SIGNED_WORDS(a), k))
 #define words_greater_signed(a, b) vcgtq_s16(LP_SIGNED_WORDS(a), LP_SIGNED_WORDS(b))
@@ -103,6 +104,9 @@ LP_VECTOR lp_floats floats_max(lp_floats a, lp_floats b) { return vbslq_f32(vcgt
 /* FCVTNS gives 0 for NaN, which the larger one of it and a number is not. */
 LP_VECTOR lp_ints ints_rounded(lp_floats x) {
     return (uint32x4_t)vcvtnq_s32_f32(vmaxnmq_f32(x, vdupq_n_f32(-0x1p30f)));
+}
+LP_VECTOR lp_ints ints_whole_parts(lp_floats x) {
+    return vbicq_u32((uint32x4_t)vcvtq_s32_f32(x), vcgeq_f32(x, vdupq_n_f32(0x1p31f))); /* FCVTZS: the largest one */
 }
 LP_VECTOR lp_int_mask floats_are_nan(lp_floats x) { return vmvnq_u32(vceqq_f32(x, x)); }
 LP_VECTOR lp_int_mask floats_are_0_inf_nan(lp_floats x) {
@@ -218,6 +222,13 @@ LP_VECTOR void floats_load_float16(const uint16_t *s, lp_floats x[2]) {
     const float16x8_t halves = vreinterpretq_f16_u16(vld1q_u16(s));
     x[0] = vcvt_f32_f16(vget_low_f16(halves));
     x[1] = vcvt_high_f32_f16(halves);
+}
+LP_VECTOR float64x2_t floats_folded_float64(const uint64_t *s) {
+    const uint64x2_t x = vld1q_u64(s), low = vdupq_n_u64(0xffffffffu), more = vaddq_u64(vandq_u64(x, low), low);
+    return vreinterpretq_f64_u64(vbicq_u64(vorrq_u64(x, more), low));
+}
+LP_VECTOR lp_floats floats_load_folded_float64(const uint64_t *s) {
+    return vcvt_high_f32_f64(vcvt_f32_f64(floats_folded_float64(s)), floats_folded_float64(s + 2));
 }
 LP_VECTOR void floats_store_float16(uint16_t *d, lp_floats a, lp_floats b) {
     vst1q_u16(d, vreinterpretq_u16_f16(vcvt_high_f16_f32(vcvt_f16_f32(a), b)));

@@ -174,6 +174,15 @@ LP_VECTOR lp_float_group lp_read_half16(int plain, const uint16_t *s, const lp_r
     return x;
 }
 
+/* Folded as lp_float64_to_float32_sticky does: for formats of at most 16 bits. A NaN keeps its payload. */
+#define lp_reader_of_float64 lp_reader_of_float32
+LP_VECTOR lp_float_group lp_read_float64(int plain, const void *s, const lp_reader *r) {
+    lp_float_group x;
+    (void)plain, (void)r;
+    for (int j = 0; j < 4; j++) x.v[j] = floats_load_folded_float64((const u64 *)s + LP_LANES * j);
+    return x;
+}
+
 /* int8 (`plain`), or the code with its sign bit flipped, in the lowest bits of 2**23: the float is
    2**23 + 2**(bits - 1) more than it. */
 LP_VECTOR lp_reader lp_reader_of_integer8(const params_t *p) {
@@ -224,6 +233,7 @@ LP_VECTOR lp_halves_group lp_read_halves(int plain, const uint16_t *s, const lp_
    that rounding to 5 mantissa bits or fewer depends on. The code comes out in the upper byte of its word. */
 typedef struct {
     lp_words clamp, start, hidden_bit, shift_range, shift, nan_above, nan_code, sign_offset, sign_limit, sign_bit;
+    lp_bytes mask, extended; /* of integers: their field, and its sign bit where that is extended */
     int fits;  /* whether words are enough for this format; the other loop encodes every one */
     int plain; /* whether every code has the sign of its value, in the first bit of a byte */
 } lp_writer;
@@ -277,16 +287,19 @@ LP_VECTOR lp_words lp_code_words(lp_words a, lp_words h, const lp_writer *w, int
     return words_select(negative, bits_xor(t, w->sign_bit), t);
 }
 
+LP_VECTOR lp_words lp_with_sticky_bits(lp_words upper_halves, lp_ints p, lp_ints q) {
+    return bits_or(upper_halves, words_min(words_of_lower_halves(p, q), words_all(1)));
+}
 LP_VECTOR lp_words lp_sticky_words(lp_ints p, lp_ints q) {
-    return bits_or(words_of_upper_halves(p, q), words_min(words_of_lower_halves(p, q), words_all(1)));
+    return lp_with_sticky_bits(words_of_upper_halves(p, q), p, q);
 }
 
 LP_VECTOR lp_bytes lp_float8_codes(lp_float_group x, const lp_writer *w, int plain) {
     lp_words code[2];
     for (int j = 0; j < 2; j++) {
         const lp_ints p = bits_of_floats(x.v[2 * j]), q = bits_of_floats(x.v[2 * j + 1]);
-        const lp_words h = lp_sticky_words(p, q);
-        code[j] = lp_code_words(bits_and(h, words_all(0x7fff)), h, w, plain);
+        const lp_words h = words_of_upper_halves(p, q);
+        code[j] = lp_code_words(bits_and(lp_with_sticky_bits(h, p, q), words_all(0x7fff)), h, w, plain);
     }
     return bytes_of_mixed_words(code[0], code[1]);
 }
@@ -358,6 +371,25 @@ LP_VECTOR void lp_write_half16(int plain, lp_float_group x, uint16_t *d, const l
 LP_VECTOR void lp_write_values(int plain, lp_float_group x, void *d, const lp_writer *w) {
     if (LP_RARELY(floats_any_nan(x.v))) x = lp_without_payloads(x);
     lp_write_float32(plain, x, d, w);
+}
+
+/* The low bytes of integer parts: 0 from 2**31 on, as those of every float32 there, and for Inf and NaN. */
+LP_VECTOR lp_writer lp_writer_of_truncated8(const params_t *p) {
+    lp_writer w;
+    w.mask = bytes_all((u32)p->target_mask);
+    w.extended = bytes_all((u32)p->target_sign);
+    w.fits = 1;
+    return w;
+}
+LP_VECTOR void lp_write_truncated8(int plain, lp_float_group x, uint8_t *d, const lp_writer *w) {
+    lp_words low[2];
+    (void)plain;
+    for (int j = 0; j < 2; j++) {
+        const lp_ints p = ints_whole_parts(x.v[2 * j]), q = ints_whole_parts(x.v[2 * j + 1]);
+        low[j] = words_shift_left(words_of_lower_halves(p, q), 8);
+    }
+    const lp_bytes codes = bits_and(bytes_of_mixed_words(low[0], low[1]), w->mask);
+    bits_store(d, bytes_subtract(bits_xor(codes, w->extended), w->extended));
 }
 
 #define lp_writer_of_words lp_writer_of_float32

@@ -24,7 +24,7 @@ typedef struct {
     ptrdiff_t offset; /* of runs: from the start of the first one to the first element */
     ptrdiff_t first;  /* the first run that is prepared */
     int shift;
-    int finite; /* whether no product of a number is NaN: scales are neither 0, Inf nor NaN, and no zero points */
+    int finite; /* whether there are no zero points, and scales are in reach, or none is 0, Inf or NaN */
     lp_split split;
     lp_floats one_scale, one_zero;
     lp_floats scale_of[4], zero_of[4], reciprocal_of[4]; /* of the columns of a group */
@@ -189,7 +189,8 @@ LP_VECTOR lp_float_group lp_multiply_floats(int mode, int plain, lp_float_group 
 
 /* ---- codes of integers ------------------------------------------------------------------------------------------- */
 
-/* Bytes are compared as signed ones: `flip`, and `bias` in words before, move unsigned codes there and back. */
+/* Bytes are compared as signed ones: `flip`, and `bias` in words before, move unsigned codes there and back. `plain`:
+   there are no zero points. */
 typedef struct {
     lp_words bias;
     lp_bytes low, high, flip, mask;
@@ -210,12 +211,12 @@ LP_VECTOR lp_code_range lp_range_of_integer8(const params_t *p) {
 }
 
 LP_VECTOR lp_bytes lp_saturated(
-    int mode, const lp_ints x[4], const lp_scaling *f, ptrdiff_t at, const lp_code_range *r
+    int mode, int plain, const lp_ints x[4], const lp_scaling *f, ptrdiff_t at, const lp_code_range *r
 ) {
     lp_words words[2];
     for (int j = 0; j < 2; j++) {
         words[j] = words_packed(x[2 * j], x[2 * j + 1]);
-        if (f->zero) {
+        if (!plain && f->zero) {
             const lp_ints first = bits_of_floats(lp_zero_at(mode, f, at, 2 * j));
             const lp_ints second = bits_of_floats(lp_zero_at(mode, f, at, 2 * j + 1));
             words[j] = words_add_saturating(words[j], words_packed(first, second));
@@ -228,7 +229,9 @@ LP_VECTOR lp_bytes lp_saturated(
 
 /* x / scale rounded half to even by the machine's own conversion, which returns the least integer for NaN and beyond
    its range: x is limited before. */
-LP_VECTOR lp_bytes lp_quotients(int mode, lp_float_group x, const lp_scaling *f, ptrdiff_t at, const lp_code_range *r) {
+LP_VECTOR lp_bytes lp_quotients(
+    int mode, int plain, lp_float_group x, const lp_scaling *f, ptrdiff_t at, const lp_code_range *r
+) {
     lp_ints q[4];
     for (int j = 0; j < 4; j++) {
         if (mode == LP_SCALE_ELEMENTWISE) {
@@ -242,38 +245,36 @@ LP_VECTOR lp_bytes lp_quotients(int mode, lp_float_group x, const lp_scaling *f,
             q[j] = ints_rounded(floats_multiply_add(v, y.high, floats_multiply(v, y.low)));
         }
     }
-    return lp_saturated(mode, q, f, at, r);
+    return lp_saturated(mode, plain, q, f, at, r);
 }
 LP_VECTOR void lp_write_quotients(
     int mode, int plain, lp_float_group x, const lp_scaling *f, ptrdiff_t at, uint8_t *d, const lp_code_range *r
 ) {
-    (void)plain;
-    bits_store(d, lp_quotients(mode, x, f, at, r));
+    bits_store(d, lp_quotients(mode, plain, x, f, at, r));
 }
 LP_VECTOR void lp_write_packed_quotients(
     int mode, int plain, lp_float_group x, const lp_scaling *f, ptrdiff_t at, uint8_t *d, const lp_code_range *r
 ) {
-    (void)plain;
-    bytes_store_pairs(d, lp_quotients(mode, x, f, at, r));
+    bytes_store_pairs(d, lp_quotients(mode, plain, x, f, at, r));
 }
 
 /* From quotients. */
-LP_VECTOR lp_bytes lp_rounded(int mode, lp_float_group x, const lp_scaling *f, ptrdiff_t at, const lp_code_range *r) {
+LP_VECTOR lp_bytes lp_rounded(
+    int mode, int plain, lp_float_group x, const lp_scaling *f, ptrdiff_t at, const lp_code_range *r
+) {
     lp_ints q[4];
     for (int j = 0; j < 4; j++) q[j] = ints_rounded(floats_min(floats_all(LP_BEYOND_INT16), x.v[j]));
-    return lp_saturated(mode, q, f, at, r);
+    return lp_saturated(mode, plain, q, f, at, r);
 }
 LP_VECTOR void lp_write_rounded(
     int mode, int plain, lp_float_group x, const lp_scaling *f, ptrdiff_t at, uint8_t *d, const lp_code_range *r
 ) {
-    (void)plain;
-    bits_store(d, lp_rounded(mode, x, f, at, r));
+    bits_store(d, lp_rounded(mode, plain, x, f, at, r));
 }
 LP_VECTOR void lp_write_packed_rounded(
     int mode, int plain, lp_float_group x, const lp_scaling *f, ptrdiff_t at, uint8_t *d, const lp_code_range *r
 ) {
-    (void)plain;
-    bytes_store_pairs(d, lp_rounded(mode, x, f, at, r));
+    bytes_store_pairs(d, lp_rounded(mode, plain, x, f, at, r));
 }
 
 /* ---- codes of floats of 8 bits and fewer ------------------------------------------------------------------------- */
