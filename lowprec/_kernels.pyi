@@ -118,11 +118,13 @@ class Operands:
 
 @disjoint_base
 class ScaleRoute:
+    count: int
     def __init__(
         self,
         n: int,
         granularity: Any,
-        spread: tuple[int, int, int],
+        repeat: int,
+        tile: int,
         scale_bits: int,
         scale_steps: tuple[Program, ...],
         zero_bits: int,
@@ -130,6 +132,7 @@ class ScaleRoute:
         skips_zeros: bool,
         zero_range: tuple[int, int],
     ) -> None: ...
+    def operands(self, scale: Any, zero: Any, copies: bool, n_threads: int) -> Operands: ...
 
 @disjoint_base
 class HostCall:

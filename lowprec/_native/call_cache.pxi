@@ -28,8 +28,8 @@ cdef class ScaleRoute:
         How many elements there are.
     granularity : Granularity
         Which of the scales, as the loops read them, belongs to which element.
-    spread : (int, int, int)
-        How many scales the caller has, how often each is repeated for the loops, and then all of them.
+    repeat, tile : int
+        How often each scale of the caller is repeated for the loops, and then all of them.
     scale_bits, scale_steps : int, tuple of Program
         The width of a scale of the caller, a float64 where it is a Python number; from there to what the loops read.
     zero_bits, zero_steps : int, tuple of Program or None
@@ -42,7 +42,7 @@ cdef class ScaleRoute:
 
     cdef operands_t view
     cdef Py_ssize_t n
-    cdef Py_ssize_t count
+    cdef readonly Py_ssize_t count  # of the caller's scales
     cdef Py_ssize_t repeat
     cdef Py_ssize_t tile
     cdef int scale_bits
@@ -54,65 +54,78 @@ cdef class ScaleRoute:
     cdef int64_t zero_max
 
     def __init__(
-        self, Py_ssize_t n, granularity, tuple spread not None, int scale_bits, tuple scale_steps not None,
-        int zero_bits, tuple zero_steps, bint skips_zeros, tuple zero_range not None,
+        self, Py_ssize_t n, granularity, Py_ssize_t repeat, Py_ssize_t tile, int scale_bits,
+        tuple scale_steps not None, int zero_bits, tuple zero_steps, bint skips_zeros, tuple zero_range not None,
     ):
-        if n < 1:
-            raise ValueError(f"`n` must be positive; got {n}")
-        self.count, self.repeat, self.tile = spread
-        cdef Py_ssize_t count = self.count * self.repeat * self.tile
-        cdef int item = (scale_steps[len(scale_steps) - 1].dst_bits if scale_steps else scale_bits) // 8
-        cdef Operands operands = Operands(bytes(count * item), None, item, n, granularity)  # checks them
-        if operands.count != count:
-            raise ValueError(f"`spread` must lead to {operands.count} scales; got {spread}")
-        self.view, self.n = operands.view, n
+        cdef Py_ssize_t count = set_granularity(&self.view, n, granularity)
+        if min(repeat, tile) < 1 or count % (repeat * tile):
+            raise ValueError(f"`repeat` and `tile` must divide {count} scales; got {repeat} and {tile}")
+        cdef int bits = scale_steps[len(scale_steps) - 1].dst_bits if scale_steps else scale_bits
+        set_scale_item(&self.view, bits // 8)
+        self.n, self.count, self.repeat, self.tile = n, count // (repeat * tile), repeat, tile
         self.scale_bits, self.scale_steps = scale_bits, scale_steps
         self.zero_bits, self.zero_steps, self.skips_zeros = zero_bits, zero_steps, skips_zeros
         self.zero_min, self.zero_max = zero_range
 
+    def operands(
+        self, const uint8_t[::1] scale not None, const uint8_t[::1] zero, bint copies, int n_threads,
+    ) -> Operands:
+        """Return what the loops read, of dense memory; none of the caller's where that is to be written over."""
+        cdef Operands ready
+        cdef const uint8_t *zero_memory = NULL
+        cdef Py_ssize_t zero_size = -1
+        if self.n == 0:
+            return Operands.__new__(Operands)
+        if zero is not None:
+            zero_memory, zero_size = &zero[0], zero.shape[0]
+        if (
+            scale.shape[0] != bytes_of(self.count, self.scale_bits)
+            or zero_size not in (-1, bytes_of(self.count, self.zero_bits))
+        ):
+            raise ValueError(f"`scale` and `zero` must hold {self.count} elements; got {scale.shape[0]} bytes")
+        ready = self.ready(
+            <const char *>&scale[0], <const char *>zero_memory, None, None, NULL,
+            <const char *><size_t>(-<int>copies), n_threads)
+        if ready is None:
+            raise ValueError("`zero` must be 0 where the loops read no zero points")
+        ready.source = scale, zero
+        return ready
+
     cdef Operands ready(
-        self, const char *scale, const char *zero, scale_number, zero_number, const char *first, Py_ssize_t size,
-        uint64_t *room,
+        self, const char *scale, const char *zero, scale_number, zero_number, const char *first, const char *end,
+        int n_threads,
     ):
-        # Of memory, or of numbers in its place. None, with nothing done, where the general way has to be taken: the
-        # `size` bytes from `first` on, of the result, overlap what is read, zero points are not 0 that can but be 0, or
-        # a number is out of range. `room` has six places, which the operands may use.
+        # Of memory, or of numbers in its place; the result, from `first` up to `end`, may overlap it. None where the
+        # general way has to be taken: zero points are not 0 that can but be 0, or a number is out of range.
+        cdef Operands operands = Operands.__new__(Operands)
         cdef Py_ssize_t zero_count = self.count
         cdef Py_ssize_t repeat = self.repeat
-        cdef Operands operands
         if scale == NULL:
             if type(scale_number) is int and not -LARGEST_INT <= scale_number <= LARGEST_INT:
                 return None
             if type(scale_number) is not int and type(scale_number) is not float:
                 return None
-            (<double *>room)[4] = scale_number
-            scale = <const char *>(room + 4)
+            (<double *>operands.room)[4] = scale_number
+            scale = <const char *>(operands.room + 4)
         if zero == NULL and zero_number is not None:
             if type(zero_number) is not int or not self.zero_min <= zero_number <= self.zero_max:
                 return None
-            (<int32_t *>(room + 5))[0] = zero_number
-            zero = <const char *>(room + 5)
+            (<int32_t *>(operands.room + 5))[0] = zero_number
+            zero = <const char *>(operands.room + 5)
             zero_count = 1
-        if not (
-            are_apart(first, size, scale, bytes_of(self.count, self.scale_bits))
-            and (zero == NULL or are_apart(first, size, zero, bytes_of(zero_count, self.zero_bits)))
-        ):
-            return None
         if zero != NULL and (self.skips_zeros or self.zero_steps is None):
             if is_zero(zero, bytes_of(zero_count, self.zero_bits)):
                 zero = NULL
             elif self.zero_steps is None:
                 return None
-        operands = Operands.__new__(Operands)
-        operands.count = self.count * self.repeat * self.tile
-        operands.view = self.view
-        if self.scale_steps:
-            operands.scale_holder = convert_operand(self.scale_steps, &scale, self.count, room)
+        operands.view, operands.count = self.view, self.count * self.repeat * self.tile
+        operands.scale_holder = read_operand(
+            &scale, self.view.scale_item, self.count, self.scale_steps, first, end, operands.room, n_threads)
         if self.count != operands.count:
             operands.scale_holder = spread_operand(&scale, self.view.scale_item, self.count, repeat, self.tile)
         if zero != NULL:
-            if self.zero_steps:
-                operands.zero_holder = convert_operand(self.zero_steps, &zero, zero_count, room + 2)
+            operands.zero_holder = read_operand(
+                &zero, 4, zero_count, self.zero_steps, first, end, operands.room + 2, n_threads)
             if zero_count != operands.count:
                 repeat = repeat if zero_count == self.count else operands.count
                 operands.zero_holder = spread_operand(
@@ -189,7 +202,6 @@ cdef class HostCall:
         # On dense memory; into dense memory or, where `strided` is not NULL, into that. 0, with nothing done, where the
         # general way has to be taken.
         cdef Operands operands = None
-        cdef uint64_t room[6]
         cdef const steps_t *steps = &program.steps
         cdef const char *first = result
         cdef const char *end = result + bytes_of(n, steps.dst_bits)
@@ -206,7 +218,7 @@ cdef class HostCall:
         if not are_apart(first, end - first, x, bytes_of(n, steps.src_bits)):
             return 0
         if self.route is not None:
-            operands = self.route.ready(scale, zero, scale_number, zero_number, first, end - first, room)
+            operands = self.route.ready(scale, zero, scale_number, zero_number, first, end, n_threads)
             if operands is None:
                 return 0
         if strided == NULL:
@@ -225,7 +237,7 @@ cdef class HostCall:
 
         None, with nothing done, where the general way has to be taken: an array is in the other byte order or not
         aligned, where there are scales or packed codes not dense in C order (`out`, whose elements must follow each
-        other in the order of C then, may have steps), results overlap what is read, or the call needs checks that raise
+        other in the order of C then, may have steps), the result overlaps the array, or the call needs checks that raise
         errors.
         """
         return self.run_array(x, scale, zero_point, seed, offset, out, n_threads)
@@ -341,12 +353,19 @@ cdef inline bint is_zero(const char *memory, Py_ssize_t size) noexcept nogil:
     return size == 0 or memory[0] == 0 and memcmp(memory, memory + 1, size - 1) == 0
 
 
-cdef object convert_operand(tuple steps, const char **memory, Py_ssize_t count, uint64_t *room):
-    # Run programs over scales or zero points: one goes to `room`, which has two places, more to what is returned.
+cdef object read_operand(
+    const char **memory, int item, Py_ssize_t count, tuple steps, const char *first, const char *end,
+    uint64_t *room, int n_threads,
+):
+    # Run programs over scales or zero points: one goes to `room`, which has two places, more to what is returned. Those
+    # that are read as they are are copied if they are not aligned, or overlap what lies from `first` up to `end`.
     cdef Program program
     cdef object held = None, target_holder = None
     cdef char *target
     cdef int turn = 0
+    if not steps and (not is_aligned(memory[0], item) or memory[0] < end and first < memory[0] + count * item):
+        held = PyByteArray_FromStringAndSize(memory[0], count * item)
+        memory[0] = PyByteArray_AS_STRING(held)
     for program in steps:
         if count == 1:
             target = <char *>&room[turn]
@@ -354,7 +373,7 @@ cdef object convert_operand(tuple steps, const char **memory, Py_ssize_t count, 
         else:
             target_holder = PyByteArray_FromStringAndSize(NULL, bytes_of(count, program.steps.dst_bits))
             target = PyByteArray_AS_STRING(target_holder)
-        run_dense(program, <const uint8_t *>memory[0], <uint8_t *>target, count, None, 1)
+        run_dense(program, <const uint8_t *>memory[0], <uint8_t *>target, count, None, n_threads)
         memory[0] = target
         held = target_holder
     return held

@@ -12,14 +12,12 @@ import numpy as np
 from .. import _kernels
 from ..arrays.libraries import extends, is_torch, namespace, storage_dtype
 from ..arrays.torch_tensors import LOWEST, mark_written
-from ..plans.cast_plan import Plan, make_plan
-from ..plans.granularity import expanded
-from ..spec.formats import FLOAT64, INT32, Format
+from ..plans.cast_plan import Plan
+from ..spec.formats import Format
 from ..spec.interned import CACHED
-from ..spec.opset_rules import cast_rules
 from .job import Job
 from .program import make_program
-from .scale_operands import scale_steps, zero_point_steps
+from .scales_for_kernels import scale_route
 from .thread_count import PARALLEL_FROM, is_small, shared
 
 __all__ = [
@@ -293,34 +291,15 @@ def _scaled_call(job: Job, key: CallKey) -> _kernels.HostCall | None:
         return None
     if not (_is_held(key.scale, job, scales.scale) and _is_held(key.zero_point, job, scales.zero_point)):
         return None
-    fmt, granularity = scales.format, scales.granularity
-    spread = expanded(granularity, n, (None, None))[0]
-    repeat = granularity.inner if spread.inner < granularity.inner else 1
-    tile = spread.length // (granularity.length * repeat)
-    steps, bits, count = scale_steps(plan.scaling, fmt), fmt.storage_bits, math.prod(scales.scale.shape)
-    if isinstance(key.scale, (int, float)) and not isinstance(key.scale, np.generic):
-        if fmt.is_integer:
-            return None
-        steps, bits = (make_plan(FLOAT64, fmt, cast_rules(FLOAT64, fmt)), *steps), FLOAT64.bits
-    elif math.prod(key.scale.shape) != count:  # those of tiles, repeated
+    number = isinstance(key.scale, (int, float)) and not isinstance(key.scale, np.generic)
+    zero_number = type(key.zero_point) is int
+    if number and scales.format.is_integer:
         return None
-    codes, zero_format = plan.codes, plan.codes
-    if type(key.zero_point) is int:
-        if plan.scaling.zero_point is not None and not codes.is_integer:
-            return None
-        zero_format = INT32
-    zero_steps = zero_point_steps(plan, zero_format)
-    route = _kernels.ScaleRoute(
-        n,
-        spread,
-        (count, repeat, tile),
-        bits,
-        tuple(map(make_program, steps)),
-        zero_format.storage_bits,
-        None if zero_steps is None else tuple(map(make_program, zero_steps)),
-        codes.is_integer,
-        (int(codes.min), int(codes.max)) if codes.is_integer else (0, 0),
-    )
+    if zero_number and plan.scaling.zero_point is not None and not plan.codes.is_integer:
+        return None
+    if not number and math.prod(key.scale.shape) != math.prod(scales.scale.shape):  # those of tiles, repeated
+        return None
+    route = scale_route(plan, scales, n, number=number, zero_number=zero_number)
     program = make_program(plan, extend=job.extend, packed=job.packed, unpacked=job.shape is not None)
     return _kernels.HostCall(
         program, job.dtype, job.values_shape, seeded=job.stream is not None, needs_out=key.needs_out, route=route

@@ -16,13 +16,13 @@ from ..arrays.torch_tensors import EAGER, dispatched, transformed
 from ..backends.call_cache import DEQUANTIZED, QUANTIZED, CallKey, run_known_tensor
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
+from ..backends.scales_for_kernels import resolve_operands, scale_argument
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opset_rules import NEWEST
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments
 from .packed_arguments import check_packed, shape_of
-from .scale_arguments import resolve_operands, scale_argument
 from .seed_arguments import rounding_arguments
 
 __all__ = ["onnx_dequantize_linear", "onnx_quantize_linear"]

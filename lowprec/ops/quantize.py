@@ -11,6 +11,7 @@ from numpy import ndarray
 from ..arrays.libraries import Array, format_of, is_torch, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.call_cache import DEQUANTIZED, QUANTIZED, run_known_tensor
+from ..backends.scales_for_kernels import is_number, plain_operand
 from ..plans.quantize_plan import QUANTIZE, takes_codes
 from ..spec.arguments import shown
 from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, NUMERIC
@@ -19,7 +20,6 @@ from ..spec.option_names import NaNName, OverflowName, RoundingName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .dynamic_quantize import range_of
 from .onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
-from .scale_arguments import is_number, plain_operand
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
 
