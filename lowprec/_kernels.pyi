@@ -118,11 +118,13 @@ class Operands:
 
 @disjoint_base
 class ScaleRoute:
+    count: int
     def __init__(
         self,
         n: int,
         granularity: Any,
-        spread: tuple[int, int, int],
+        repeat: int,
+        tile: int,
         scale_bits: int,
         scale_steps: tuple[Program, ...],
         zero_bits: int,
@@ -130,6 +132,7 @@ class ScaleRoute:
         skips_zeros: bool,
         zero_range: tuple[int, int],
     ) -> None: ...
+    def operands(self, scale: Any, zero: Any, copies: bool, n_threads: int) -> Operands: ...
 
 @disjoint_base
 class HostCall:
@@ -137,9 +140,6 @@ class HostCall:
     shape: tuple[int, ...] | None
     seeded: bool
     needs_out: bool
-    packed: bool
-    scaled: bool
-    same_shape: bool
     def __init__(
         self,
         program: Program,
@@ -150,31 +150,7 @@ class HostCall:
         needs_out: bool = False,
         route: ScaleRoute | None = None,
     ) -> None: ...
-    def bytes_of(self, n: int) -> int: ...
     def run(self, x: Any, scale: Any, zero_point: Any, seed: Any, offset: Any, out: Any, n_threads: int) -> Any: ...
-    def run_addresses(
-        self,
-        x: int,
-        n: int,
-        seed: Any,
-        offset: Any,
-        result: int,
-        n_threads: int,
-        scale: int = 0,
-        zero_point: int = 0,
-        scale_number: Any = None,
-        zero_number: Any = None,
-        steps: tuple[int, ...] | None = None,
-    ) -> bool: ...
-    def run_tensors(
-        self,
-        x: int,
-        shape: tuple[int, ...],
-        x_steps: tuple[int, ...],
-        result: int,
-        result_steps: tuple[int, ...],
-        n_threads: int,
-    ) -> bool: ...
 
 @disjoint_base
 class CallCache:
@@ -245,3 +221,6 @@ def run(program: Program, src: Any, dst: Any, n: int, operands: Operands | None,
 def random_numbers(seed: int, offset: int, bits: int, out: Any) -> None: ...
 def run_strided(program: Program, src: Any, dst: Any, operands: Operands | None, n_threads: int) -> int: ...
 def set_alone_below(n: int) -> None: ...
+def set_tensors(tensor: Any, empty_like: Any, written: Any, functions: Any, below: int) -> None: ...
+def address_of(operand: Any) -> int | None: ...
+def is_tensor_in_memory(x: Any) -> bool: ...

@@ -7,7 +7,9 @@ from cpython.buffer cimport (
 )
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.exc cimport PyErr_Clear
 from cpython.long cimport PyLong_AsLongLongAndOverflow
+from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_INCREF
 from cython.parallel cimport prange
 from libc.math cimport INFINITY
@@ -221,6 +223,7 @@ def run(
     run_dense(program, s, d, n, operands, n_threads)
 
 
+include "_native/torch_tensors.pxi"
 include "_native/call_cache.pxi"
 include "_native/error_stats.pxi"
 include "_native/scaled_stats.pxi"

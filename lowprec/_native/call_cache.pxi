@@ -6,6 +6,7 @@ cdef enum:
     KEY_RANK = 8      # axes of arrays in calls that are remembered
     KEY_WORDS = 64    # of a key
     MOST_NAMES = 4096
+    LAST_CALLS = 256  # places of calls that were looked for last, a power of two
     SPREAD_ROOM = 64  # elements past the end of scales that are repeated, which are written several at a time
 
 cdef int64_t LARGEST_INT = <int64_t>1 << 53  # float64 holds all integers up to here
@@ -28,8 +29,8 @@ cdef class ScaleRoute:
         How many elements there are.
     granularity : Granularity
         Which of the scales, as the loops read them, belongs to which element.
-    spread : (int, int, int)
-        How many scales the caller has, how often each is repeated for the loops, and then all of them.
+    repeat, tile : int
+        How often each scale of the caller is repeated for the loops, and then all of them.
     scale_bits, scale_steps : int, tuple of Program
         The width of a scale of the caller, a float64 where it is a Python number; from there to what the loops read.
     zero_bits, zero_steps : int, tuple of Program or None
@@ -42,7 +43,7 @@ cdef class ScaleRoute:
 
     cdef operands_t view
     cdef Py_ssize_t n
-    cdef Py_ssize_t count
+    cdef readonly Py_ssize_t count  # of the caller's scales
     cdef Py_ssize_t repeat
     cdef Py_ssize_t tile
     cdef int scale_bits
@@ -54,65 +55,78 @@ cdef class ScaleRoute:
     cdef int64_t zero_max
 
     def __init__(
-        self, Py_ssize_t n, granularity, tuple spread not None, int scale_bits, tuple scale_steps not None,
-        int zero_bits, tuple zero_steps, bint skips_zeros, tuple zero_range not None,
+        self, Py_ssize_t n, granularity, Py_ssize_t repeat, Py_ssize_t tile, int scale_bits,
+        tuple scale_steps not None, int zero_bits, tuple zero_steps, bint skips_zeros, tuple zero_range not None,
     ):
-        if n < 1:
-            raise ValueError(f"`n` must be positive; got {n}")
-        self.count, self.repeat, self.tile = spread
-        cdef Py_ssize_t count = self.count * self.repeat * self.tile
-        cdef int item = (scale_steps[len(scale_steps) - 1].dst_bits if scale_steps else scale_bits) // 8
-        cdef Operands operands = Operands(bytes(count * item), None, item, n, granularity)  # checks them
-        if operands.count != count:
-            raise ValueError(f"`spread` must lead to {operands.count} scales; got {spread}")
-        self.view, self.n = operands.view, n
+        cdef Py_ssize_t count = set_granularity(&self.view, n, granularity)
+        if min(repeat, tile) < 1 or count % (repeat * tile):
+            raise ValueError(f"`repeat` and `tile` must divide {count} scales; got {repeat} and {tile}")
+        cdef int bits = scale_steps[len(scale_steps) - 1].dst_bits if scale_steps else scale_bits
+        set_scale_item(&self.view, bits // 8)
+        self.n, self.count, self.repeat, self.tile = n, count // (repeat * tile), repeat, tile
         self.scale_bits, self.scale_steps = scale_bits, scale_steps
         self.zero_bits, self.zero_steps, self.skips_zeros = zero_bits, zero_steps, skips_zeros
         self.zero_min, self.zero_max = zero_range
 
+    def operands(
+        self, const uint8_t[::1] scale not None, const uint8_t[::1] zero, bint copies, int n_threads,
+    ) -> Operands:
+        """Return what the loops read, of dense memory; none of the caller's where that is to be written over."""
+        cdef Operands ready
+        cdef const uint8_t *zero_memory = NULL
+        cdef Py_ssize_t zero_size = -1
+        if self.n == 0:
+            return Operands.__new__(Operands)
+        if zero is not None:
+            zero_memory, zero_size = &zero[0], zero.shape[0]
+        if (
+            scale.shape[0] != bytes_of(self.count, self.scale_bits)
+            or zero_size not in (-1, bytes_of(self.count, self.zero_bits))
+        ):
+            raise ValueError(f"`scale` and `zero` must hold {self.count} elements; got {scale.shape[0]} bytes")
+        ready = self.ready(
+            <const char *>&scale[0], <const char *>zero_memory, None, None, NULL,
+            <const char *><size_t>(-<int>copies), n_threads)
+        if ready is None:
+            raise ValueError("`zero` must be 0 where the loops read no zero points")
+        ready.source = scale, zero
+        return ready
+
     cdef Operands ready(
-        self, const char *scale, const char *zero, scale_number, zero_number, const char *first, Py_ssize_t size,
-        uint64_t *room,
+        self, const char *scale, const char *zero, scale_number, zero_number, const char *first, const char *end,
+        int n_threads,
     ):
-        # Of memory, or of numbers in its place. None, with nothing done, where the general way has to be taken: the
-        # `size` bytes from `first` on, of the result, overlap what is read, zero points are not 0 that can but be 0, or
-        # a number is out of range. `room` has six places, which the operands may use.
+        # Of memory, or of numbers in its place; the result, from `first` up to `end`, may overlap it. None where the
+        # general way has to be taken: zero points are not 0 that can but be 0, or a number is out of range.
+        cdef Operands operands = Operands.__new__(Operands)
         cdef Py_ssize_t zero_count = self.count
         cdef Py_ssize_t repeat = self.repeat
-        cdef Operands operands
         if scale == NULL:
             if type(scale_number) is int and not -LARGEST_INT <= scale_number <= LARGEST_INT:
                 return None
             if type(scale_number) is not int and type(scale_number) is not float:
                 return None
-            (<double *>room)[4] = scale_number
-            scale = <const char *>(room + 4)
+            (<double *>operands.room)[4] = scale_number
+            scale = <const char *>(operands.room + 4)
         if zero == NULL and zero_number is not None:
             if type(zero_number) is not int or not self.zero_min <= zero_number <= self.zero_max:
                 return None
-            (<int32_t *>(room + 5))[0] = zero_number
-            zero = <const char *>(room + 5)
+            (<int32_t *>(operands.room + 5))[0] = zero_number
+            zero = <const char *>(operands.room + 5)
             zero_count = 1
-        if not (
-            are_apart(first, size, scale, bytes_of(self.count, self.scale_bits))
-            and (zero == NULL or are_apart(first, size, zero, bytes_of(zero_count, self.zero_bits)))
-        ):
-            return None
         if zero != NULL and (self.skips_zeros or self.zero_steps is None):
             if is_zero(zero, bytes_of(zero_count, self.zero_bits)):
                 zero = NULL
             elif self.zero_steps is None:
                 return None
-        operands = Operands.__new__(Operands)
-        operands.count = self.count * self.repeat * self.tile
-        operands.view = self.view
-        if self.scale_steps:
-            operands.scale_holder = convert_operand(self.scale_steps, &scale, self.count, room)
+        operands.view, operands.count = self.view, self.count * self.repeat * self.tile
+        operands.scale_holder = read_operand(
+            &scale, self.view.scale_item, self.count, self.scale_steps, first, end, operands.room, n_threads)
         if self.count != operands.count:
             operands.scale_holder = spread_operand(&scale, self.view.scale_item, self.count, repeat, self.tile)
         if zero != NULL:
-            if self.zero_steps:
-                operands.zero_holder = convert_operand(self.zero_steps, &zero, zero_count, room + 2)
+            operands.zero_holder = read_operand(
+                &zero, 4, zero_count, self.zero_steps, first, end, operands.room + 2, n_threads)
             if zero_count != operands.count:
                 repeat = repeat if zero_count == self.count else operands.count
                 operands.zero_holder = spread_operand(
@@ -146,9 +160,8 @@ cdef class HostCall:
     cdef readonly tuple shape
     cdef readonly bint seeded
     cdef readonly bint needs_out
-    cdef readonly bint packed       # whether the result is packed codes, one row of bytes
-    cdef readonly bint scaled
-    cdef readonly bint same_shape   # whether an array of any shape becomes a new one of that
+    cdef bint packed      # whether the result is packed codes, one row of bytes
+    cdef bint same_shape  # whether an array of any shape becomes a new one of that
     cdef ScaleRoute route
     cdef int rank
     cdef cnp.npy_intp lengths[KEY_RANK]
@@ -164,15 +177,11 @@ cdef class HostCall:
             raise ValueError("`shape` must be given where there are scales or packed codes; got None")
         self.program, self.dtype, self.shape, self.route = program, dtype, shape, route
         self.seeded, self.needs_out = seeded, needs_out
-        self.packed, self.scaled = program.steps.dst_bits < 8, route is not None
+        self.packed = program.steps.dst_bits < 8
         self.same_shape = shape is None and not self.packed
         self.rank = 0 if shape is None else len(shape)
         for axis in range(self.rank):
             self.lengths[axis] = shape[axis]
-
-    def bytes_of(self, Py_ssize_t n) -> int:
-        """Return the size of the result for `n` values."""
-        return bytes_of(n, self.program.steps.dst_bits)
 
     cdef Program seeded_program(self, seed, offset):
         # The program with its random numbers; None where a seed is missing, out of range or of another kind.
@@ -189,7 +198,6 @@ cdef class HostCall:
         # On dense memory; into dense memory or, where `strided` is not NULL, into that. 0, with nothing done, where the
         # general way has to be taken.
         cdef Operands operands = None
-        cdef uint64_t room[6]
         cdef const steps_t *steps = &program.steps
         cdef const char *first = result
         cdef const char *end = result + bytes_of(n, steps.dst_bits)
@@ -206,7 +214,7 @@ cdef class HostCall:
         if not are_apart(first, end - first, x, bytes_of(n, steps.src_bits)):
             return 0
         if self.route is not None:
-            operands = self.route.ready(scale, zero, scale_number, zero_number, first, end - first, room)
+            operands = self.route.ready(scale, zero, scale_number, zero_number, first, end, n_threads)
             if operands is None:
                 return 0
         if strided == NULL:
@@ -220,20 +228,87 @@ cdef class HostCall:
             run_layouts(steps, &dense, strided, n, view, n_threads)
         return 1
 
-    def run(self, cnp.ndarray x not None, scale, zero_point, seed, offset, out, int n_threads) -> object:
-        """Return the result for a NumPy array, `out` or a new array.
+    cdef Py_ssize_t values_of(self, int rank, Py_ssize_t size) noexcept:
+        # How many values an array of a rank and a size has; -1 where the call is not for it.
+        cdef Py_ssize_t n = size
+        if self.program.steps.src_bits < 8:
+            n = cnp.PyArray_MultiplyList(self.lengths, self.rank)
+            if rank != 1 or size != bytes_of(n, self.program.steps.src_bits):
+                return -1
+        return n if self.route is None or n == self.route.n else -1
 
-        None, with nothing done, where the general way has to be taken: an array is in the other byte order or not
-        aligned, where there are scales or packed codes not dense in C order (`out`, whose elements must follow each
-        other in the order of C then, may have steps), results overlap what is read, or the call needs checks that raise
-        errors.
+    def run(self, x, scale, zero_point, seed, offset, out, int n_threads) -> object:
+        """Return the result for a NumPy array or a tensor of torch, `out` or a new array.
+
+        None, with nothing done, where the general way has to be taken: an array is in the other byte order, not
+        aligned or not in memory of the host, where there are scales or packed codes not dense in C order (`out`, whose
+        elements must follow each other in the order of C then, may have steps), the result overlaps the array, or the
+        call needs checks that raise errors.
         """
-        return self.run_array(x, scale, zero_point, seed, offset, out, n_threads)
+        if type(x) is cnp.ndarray:
+            return self.run_array(x, scale, zero_point, seed, offset, out, n_threads)
+        return self.run_tensor(x, scale, zero_point, seed, offset, out, n_threads)
+
+    cdef object run_tensor(self, x, scale, zero_point, seed, offset, out, int n_threads):
+        cdef Program program = self.seeded_program(seed, offset)
+        cdef tensor_view_t source, target, scale_view, zero_view
+        cdef const char *scale_memory
+        cdef const char *zero_memory
+        cdef layout_t source_layout, target_layout
+        cdef Py_ssize_t n
+        cdef bint done = False
+        if program is None or (out is None and self.needs_out) or not view_tensor(x, &source):
+            return None
+        n = self.values_of(source.tensor.rank, source.size)
+        if not 0 <= n < tensors_below:  # memory for large results comes from NumPy, in huge pages
+            return None
+        if not (view_operand(scale, &scale_view, &scale_memory) and view_operand(zero_point, &zero_view, &zero_memory)):
+            return None
+        if out is None:
+            if not source.dense:
+                return None
+            if self.packed:
+                result = x.new_empty(bytes_of(n, program.steps.dst_bits), dtype=self.dtype)
+            elif self.shape is None or has_shape(&source.tensor, self.rank, self.lengths):
+                result = new_tensor_like(x, dtype=self.dtype)
+            else:  # numbers take half the time of a tuple
+                result = x.new_empty(*self.shape or ((),), dtype=self.dtype)
+        elif type(out) is tensor_type and out.dtype == self.dtype and not out.requires_grad:
+            result = out
+        else:
+            return None
+        if not view_tensor(result, &target) or not self.is_shape_of(&source.tensor, &target.tensor, n):
+            return None
+        if source.dense and (target.dense or self.route is not None):
+            set_tensor_layout(&target_layout, &target.tensor, program.steps.dst_bits)
+            done = self.carry_out(
+                program, source.tensor.memory, n, scale_memory, zero_memory, scale, zero_point,
+                <char *>target.tensor.memory, NULL if target.dense else &target_layout, n_threads)
+        elif self.same_shape and not self.seeded:
+            set_tensor_layout(&source_layout, &source.tensor, program.steps.src_bits)
+            set_tensor_layout(&target_layout, &target.tensor, program.steps.dst_bits)
+            done = run_strided_layouts(program, &source_layout, &target_layout, n_threads)
+        if done and out is not None:
+            mark_written(out)
+        return result if done else None
+
+    cdef bint is_shape_of(self, const tensor_t *source, const tensor_t *target, Py_ssize_t n) noexcept:
+        # Whether the target has the shape of the result.
+        cdef cnp.npy_intp shape[MAX_RANK]
+        cdef int axis
+        if self.packed:
+            shape[0] = bytes_of(n, self.program.steps.dst_bits)
+            return has_shape(target, 1, shape)
+        if self.shape is not None:
+            return has_shape(target, self.rank, self.lengths)
+        for axis in range(source.rank):
+            shape[axis] = source.shape[axis]
+        return has_shape(target, source.rank, shape)
 
     cdef object run_array(self, cnp.ndarray x, scale, zero_point, seed, offset, out, int n_threads):
         cdef Program program = self.seeded_program(seed, offset)
         cdef cnp.ndarray result
-        cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
+        cdef Py_ssize_t n = self.values_of(cnp.PyArray_NDIM(x), cnp.PyArray_SIZE(x))
         cdef bint dense = cnp.PyArray_ISCARRAY_RO(x)
         cdef bint any_strides = self.shape is None
         cdef layout_t layout
@@ -243,16 +318,11 @@ cdef class HostCall:
         cdef int rank = self.rank
         cdef cnp.npy_intp *lengths = self.lengths
         cdef cnp.npy_intp row
-        if program is None or (out is None and self.needs_out):
+        if program is None or n < 0 or (out is None and self.needs_out):
             return None
         cdef const steps_t *steps = &program.steps
         if self.shape is None:
             rank, lengths = cnp.PyArray_NDIM(x), cnp.PyArray_DIMS(x)
-        elif steps.src_bits < 8:
-            row = n
-            n = cnp.PyArray_MultiplyList(lengths, rank)
-            if cnp.PyArray_NDIM(x) != 1 or row != bytes_of(n, steps.src_bits):
-                return None
         if steps.dst_bits < 8:
             any_strides = False
             row = bytes_of(n, steps.dst_bits)
@@ -260,8 +330,6 @@ cdef class HostCall:
         if not (dense or any_strides and cnp.PyArray_ISBEHAVED_RO(x)):
             return None
         if self.route is not None:
-            if n != self.route.n:
-                return None
             scale, zero_point = as_operand(scale), as_operand(zero_point)
             if type(scale) is cnp.ndarray:
                 if not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>scale):
@@ -294,39 +362,6 @@ cdef class HostCall:
             return result
         return None
 
-    def run_addresses(
-        self, size_t x, Py_ssize_t n, seed, offset, size_t result, int n_threads, size_t scale=0, size_t zero_point=0,
-        scale_number=None, zero_number=None, tuple steps=None,
-    ) -> bool:
-        """Convert `n` values in dense memory, for the sizes of which the caller answers, by numbers where it is at 0.
-
-        `steps` are those along the axes of the result, in elements, or None where it is dense. False, with nothing
-        done, where `run` would return None.
-        """
-        cdef Program program = self.seeded_program(seed, offset)
-        cdef layout_t layout
-        cdef cnp.npy_intp strides[KEY_RANK]
-        cdef int axis
-        if program is None or (self.route is not None and n != self.route.n):
-            return False
-        if steps is not None:
-            if len(steps) != self.rank:
-                raise ValueError(f"`steps` must be {self.rank}; got {steps}")
-            for axis in range(self.rank):
-                strides[axis] = steps[axis] * (program.steps.dst_bits // 8)
-            set_strided_layout(&layout, <void *>result, self.rank, self.lengths, strides, program.steps.dst_bits)
-        return self.carry_out(
-            program, <const char *>x, n, <const char *>scale, <const char *>zero_point, scale_number, zero_number,
-            <char *>result, NULL if steps is None else &layout, n_threads,
-        ) == 1
-
-    def run_tensors(
-        self, size_t x, tuple shape not None, tuple x_steps not None, size_t result, tuple result_steps not None,
-        int n_threads,
-    ) -> bool:
-        """Do what `run_addresses` does without scales and seeds, for elements of any steps along the axes."""
-        return not self.seeded and run_tensors(self.program, x, result, shape, x_steps, result_steps, n_threads)
-
 
 cdef inline Py_ssize_t bytes_of(Py_ssize_t count, int bits) noexcept nogil:
     return (count * bits + 7) // 8
@@ -341,12 +376,19 @@ cdef inline bint is_zero(const char *memory, Py_ssize_t size) noexcept nogil:
     return size == 0 or memory[0] == 0 and memcmp(memory, memory + 1, size - 1) == 0
 
 
-cdef object convert_operand(tuple steps, const char **memory, Py_ssize_t count, uint64_t *room):
-    # Run programs over scales or zero points: one goes to `room`, which has two places, more to what is returned.
+cdef object read_operand(
+    const char **memory, int item, Py_ssize_t count, tuple steps, const char *first, const char *end,
+    uint64_t *room, int n_threads,
+):
+    # Run programs over scales or zero points: one goes to `room`, which has two places, more to what is returned. Those
+    # that are read as they are are copied if they are not aligned, or overlap what lies from `first` up to `end`.
     cdef Program program
     cdef object held = None, target_holder = None
     cdef char *target
     cdef int turn = 0
+    if not steps and (not is_aligned(memory[0], item) or memory[0] < end and first < memory[0] + count * item):
+        held = PyByteArray_FromStringAndSize(memory[0], count * item)
+        memory[0] = PyByteArray_AS_STRING(held)
     for program in steps:
         if count == 1:
             target = <char *>&room[turn]
@@ -354,7 +396,7 @@ cdef object convert_operand(tuple steps, const char **memory, Py_ssize_t count, 
         else:
             target_holder = PyByteArray_FromStringAndSize(NULL, bytes_of(count, program.steps.dst_bits))
             target = PyByteArray_AS_STRING(target_holder)
-        run_dense(program, <const uint8_t *>memory[0], <uint8_t *>target, count, None, 1)
+        run_dense(program, <const uint8_t *>memory[0], <uint8_t *>target, count, None, n_threads)
         memory[0] = target
         held = target_holder
     return held
@@ -405,7 +447,7 @@ cdef inline bint takes_result(cnp.ndarray out, int rank, const cnp.npy_intp *len
 # Words of an operand; that of a NumPy array is not negative. Where shapes count, that follows.
 cdef int64_t NO_OPERAND = -1
 cdef int64_t NUMBER = -2     # a Python float or int
-cdef int64_t DESCRIBED = -3  # by its dtype, or by a tuple of that and its shape
+cdef int64_t TENSOR = -3     # of torch, less its rank where shapes count; its dtype follows
 
 cdef dict known_names = {}  # of names in keys, the one object that stands for all equal strings
 
@@ -416,6 +458,26 @@ cdef object one_of_equal(option):
     if len(known_names) >= MOST_NAMES:  # the calls that have them are still found by interned strings
         known_names.clear()
     return known_names.setdefault(option, sys.intern(option))
+
+
+cdef Py_ssize_t describe_options(tuple options, int64_t *words, Py_ssize_t count) except -2:
+    # Words of options after those of operands: the number of all; -1 if none can tell.
+    cdef Py_ssize_t index, more
+    for index in range(len(options)):
+        if not 0 <= count <= KEY_WORDS - KEY_RANK - 1:
+            return -1
+        more = describe_option(<object>PyTuple_GET_ITEM(options, index), words + count)
+        count = more if more < 0 else count + more
+    return count
+
+
+cdef inline Py_ssize_t copy_addresses(tuple options, int64_t *words, Py_ssize_t count) noexcept:
+    cdef Py_ssize_t index
+    if count < 0 or len(options) > KEY_WORDS - count:
+        return -1
+    for index in range(len(options)):
+        words[count + index] = <int64_t><size_t>PyTuple_GET_ITEM(options, index)
+    return count + len(options)
 
 
 cdef inline Py_ssize_t describe_option(option, int64_t *words) except -2:
@@ -456,8 +518,8 @@ cdef Py_ssize_t describe_lengths(option, int64_t *words) except -2:
 cdef Py_ssize_t describe_operand(operand, bint by_shape, int64_t *words) except -2:
     # How many words there are; -1 if a call with it is not remembered.
     cdef cnp.ndarray array
+    cdef tensor_view_t view
     cdef int axis, rank
-    cdef Py_ssize_t more
     if operand is None:
         words[0] = NO_OPERAND
         return 1
@@ -476,22 +538,37 @@ cdef Py_ssize_t describe_operand(operand, bint by_shape, int64_t *words) except 
     if type(operand) is float or type(operand) is int:
         words[0] = NUMBER
         return 1
-    words[0] = DESCRIBED
-    if not by_shape:
-        words[1] = <int64_t><size_t><void *>operand
-        return 2
-    if type(operand) is not tuple or len(<tuple>operand) != 2:
+    if type(operand) is not tensor_type:
         return -1
-    words[1] = <int64_t><size_t><void *>(<tuple>operand)[0]
-    more = describe_option((<tuple>operand)[1], words + 2)
-    return more if more < 0 else more + 2
+    words[0] = TENSOR
+    words[1] = <int64_t><size_t><void *>operand.dtype
+    if not by_shape:
+        return 2
+    if not view_tensor(operand, &view) or view.tensor.rank > KEY_RANK:
+        return -1
+    words[0] -= view.tensor.rank
+    for axis in range(view.tensor.rank):
+        words[axis + 2] = view.tensor.shape[axis]
+    return view.tensor.rank + 2
 
 
 cdef class KnownCall:
     # What a call comes to, with its key, and with the objects whose addresses are in that.
     cdef object call
     cdef bytes key
-    cdef tuple held
+    cdef object held
+
+
+cdef KnownCall known_call(call, const int64_t *words, Py_ssize_t count, held):
+    cdef KnownCall known = KnownCall.__new__(KnownCall)
+    known.call, known.held = call, held
+    known.key = PyBytes_FromStringAndSize(<const char *>words, count * sizeof(int64_t))
+    return known
+
+
+cdef inline bint has_key(KnownCall known, const int64_t *words, Py_ssize_t count):
+    cdef Py_ssize_t size = count * sizeof(int64_t)
+    return known is not None and len(known.key) == size and memcmp(PyBytes_AS_STRING(known.key), words, size) == 0
 
 
 cdef inline uint64_t hash_of(const int64_t *words, Py_ssize_t count) noexcept nogil:
@@ -504,7 +581,7 @@ cdef inline uint64_t hash_of(const int64_t *words, Py_ssize_t count) noexcept no
 
 
 cdef class CallCache:
-    """The calls of some functions that came before, on NumPy arrays or on arrays described by dtype and shape.
+    """The calls of some functions that came before, on NumPy arrays or on tensors of torch.
 
     Parameters
     ----------
@@ -517,12 +594,14 @@ cdef class CallCache:
     """
 
     cdef dict known
+    cdef list last  # of these some, by the addresses of their options, each at the place that its key says
     cdef readonly Py_ssize_t most
     cdef public object share
     cdef readonly bint by_shape
 
     def __init__(self, Py_ssize_t most, share, *, bint by_shape):
-        self.known, self.most, self.share, self.by_shape = {}, most, share, by_shape
+        self.known, self.last, self.most, self.share, self.by_shape = {}, [], most, share, by_shape
+        self.clear()
 
     def __len__(self):
         return len(self.known)
@@ -530,29 +609,23 @@ cdef class CallCache:
     def clear(self) -> None:
         """Forget all calls."""
         self.known.clear()
+        self.last[:] = [None] * LAST_CALLS
 
-    cdef Py_ssize_t describe(self, x, scale, zero_point, tuple options, int64_t *words) except -2:
+    cdef Py_ssize_t describe_operands(self, x, scale, zero_point, int64_t *words) except -2:
         # What equals the words of calls that come to the same: their number; -1 where none can tell.
         cdef Py_ssize_t count = describe_operand(x, self.by_shape, words)
-        cdef Py_ssize_t index, more
+        cdef Py_ssize_t more
         if count < 0:
             return -1
+        if scale is None and zero_point is None:
+            words[count] = words[count + 1] = NO_OPERAND
+            return count + 2
         more = describe_operand(as_operand(scale), self.by_shape, words + count)
         if more < 0:
             return -1
         count += more
         more = describe_operand(as_operand(zero_point), self.by_shape, words + count)
-        if more < 0:
-            return -1
-        count += more
-        for index in range(len(options)):
-            if count > KEY_WORDS - KEY_RANK - 1:
-                return -1
-            more = describe_option(<object>PyTuple_GET_ITEM(options, index), words + count)
-            if more < 0:
-                return -1
-            count += more
-        return count
+        return more if more < 0 else count + more
 
     def remember(self, x, scale, zero_point, tuple options not None, call not None) -> None:
         """Keep what a call comes to, and what its key has the addresses of.
@@ -560,29 +633,36 @@ cdef class CallCache:
         Options are None, int, bool, tuples of int, or objects that never change.
         """
         cdef int64_t words[KEY_WORDS]
-        cdef Py_ssize_t count
-        cdef KnownCall known = KnownCall.__new__(KnownCall)
+        cdef Py_ssize_t count = self.describe_operands(x, scale, zero_point, words)
         options = tuple([one_of_equal(option) for option in options])
-        count = self.describe(x, scale, zero_point, options, words)
+        count = describe_options(options, words, count)
         if count < 0:
             return
-        described = [one for one in (x, scale, zero_point) if type(one) is tuple or not self.by_shape]
-        known.held = options, [one for one in described if not isinstance(one, cnp.ndarray)]
-        known.call, known.key = call, PyBytes_FromStringAndSize(<const char *>words, count * sizeof(int64_t))
         if len(self.known) >= self.most:
-            self.known.clear()
-        self.known[hash_of(words, count)] = known
+            self.clear()
+        held = options, [one.dtype for one in (x, scale, zero_point) if type(one) is tensor_type]
+        self.known[hash_of(words, count)] = known_call(call, words, count, held)
 
     cdef object look_up(self, x, scale, zero_point, tuple options):
+        # By the addresses of the options first: where these are objects of a call before, there is no more to ask.
         cdef int64_t words[KEY_WORDS]
-        cdef Py_ssize_t count = self.describe(x, scale, zero_point, options, words)
-        cdef Py_ssize_t size = count * sizeof(int64_t)
+        cdef Py_ssize_t start = self.describe_operands(x, scale, zero_point, words)
+        cdef Py_ssize_t count = copy_addresses(options, words, start)
+        cdef uint64_t place = hash_of(words, count) % LAST_CALLS
         cdef KnownCall known
         if count < 0:
             return None
-        known = self.known.get(hash_of(words, count))
-        if known is None or len(known.key) != size or memcmp(PyBytes_AS_STRING(known.key), words, size) != 0:
+        known = <KnownCall>self.last[place]
+        if has_key(known, words, count):
+            return known.call
+        count = describe_options(options, words, start)
+        if count < 0:
             return None
+        known = <KnownCall>self.known.get(hash_of(words, count))
+        if not has_key(known, words, count):
+            return None
+        count = copy_addresses(options, words, start)
+        self.last[place] = known_call(known.call, words, count, (options, known))
         return known.call
 
     def find(self, x, scale, zero_point, tuple options not None) -> object:
@@ -590,11 +670,24 @@ cdef class CallCache:
         return self.look_up(x, scale, zero_point, options)
 
     def run(self, x, scale, zero_point, tuple options not None, seed, offset, out) -> object:
-        """Carry out a call that came before on NumPy arrays; None, with nothing done, where `HostCall.run` has it."""
-        cdef HostCall call = self.look_up(x, scale, zero_point, options)
+        """Carry out a call that came before; None, with nothing done, where `HostCall.run` has it.
+
+        The caller has checked that torch traces and transforms nothing.
+        """
+        cdef Py_ssize_t n = 0
+        cdef HostCall call
+        cdef bint is_array = type(x) is cnp.ndarray
+        if not is_array and type(x) is not tensor_type:
+            return None
+        call = self.look_up(x, scale, zero_point, options)
         if call is None:
             return None
-        cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
-        if n < alone_below:
+        if is_array:
+            n = cnp.PyArray_SIZE(x)
+        elif alone_below < tensors_below:
+            n = x.numel()
+        if n >= alone_below:
+            return self.share(n, call.run, x, scale, zero_point, seed, offset, out)
+        if is_array:
             return call.run_array(x, scale, zero_point, seed, offset, out, 1)
-        return self.share(n, call.run, x, scale, zero_point, seed, offset, out)
+        return call.run_tensor(x, scale, zero_point, seed, offset, out, 1)

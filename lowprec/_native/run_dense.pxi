@@ -9,6 +9,7 @@ cdef enum:
     NOT_MEASURED = -1
     MEASURED_PAIRS = 8        # of chunks, with and without
     MEASURED_BYTES = 1 << 25  # of a conversion, at both ends together, from which it is measured
+    HELD = 1024               # elements up to which the lock of the interpreter is kept: to let go of it takes longer
 
 cdef int prefetch_gains = NOT_MEASURED
 cdef Py_ssize_t cached_bytes = 4 * lp_l2_size()  # up to here nothing is prefetched: the next cache is near enough
@@ -62,6 +63,9 @@ cdef int run_dense(
         set_dense_layout(&dst_layout, d, n, steps.dst_bits)
         with nogil:
             run_layouts(steps, &src_layout, &dst_layout, n, view, n_threads)
+        return 0
+    if n <= HELD:
+        run_chunk(steps, s, d, 0, n, n, view, False, False)
         return 0
     nbytes = n * (steps.src_bits + steps.dst_bits) // 8
     prefetches = nbytes > cached_bytes and prefetch_gains != 0

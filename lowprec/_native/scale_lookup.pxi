@@ -25,11 +25,22 @@ cdef inline bint is_aligned(const void *memory, size_t item) noexcept nogil:
     return <size_t>memory % item == 0
 
 
-cdef const uint8_t[::1] aligned(const uint8_t[::1] memory, size_t item):
-    # The loops read scales at the alignment of their C type: others are copied, once.
-    if memory is None or memory.shape[0] == 0 or is_aligned(&memory[0], item):
-        return memory
-    return bytearray(memory)
+cdef Py_ssize_t set_granularity(operands_t *view, Py_ssize_t n, granularity) except -1:
+    # Check which scales belong to which of `n` elements, and return how many scales there are.
+    view.inner, view.length, view.block = granularity.inner, granularity.length, granularity.block
+    view.outer_step, view.width = granularity.outer_step, granularity.width
+    if n < 0 or min(view.inner, view.length, view.block) < 1 or view.width not in (1, view.inner):
+        raise ValueError(f"`granularity` must have positive lengths; got {granularity}")
+    if view.outer_step == 0:
+        return (view.length + view.block - 1) // view.block * view.width
+    return n // (view.inner * view.length) * view.outer_step * view.width
+
+
+cdef int set_scale_item(operands_t *view, int scale_item) except -1:
+    if scale_item not in (4, 8):
+        raise ValueError(f"`scale_item` must be 4 or 8 bytes; got {scale_item}")
+    view.scale_item = scale_item
+    return 0
 
 
 cdef class Operands:
@@ -37,38 +48,26 @@ cdef class Operands:
 
     cdef operands_t view
     cdef Py_ssize_t count
-    cdef const uint8_t[::1] scale
-    cdef const uint8_t[::1] zero
+    cdef uint64_t room[6]  # one scale and one zero point, between two programs and as numbers
     cdef bytearray reciprocal
-    cdef object scale_holder  # of memory that `view` reads
+    cdef object source  # these hold memory that `view` reads
+    cdef object scale_holder
     cdef object zero_holder
 
     def __init__(
         self, const uint8_t[::1] scale not None, const uint8_t[::1] zero, int scale_item, Py_ssize_t n, granularity,
     ):
-        cdef Py_ssize_t inner = granularity.inner
-        cdef Py_ssize_t length = granularity.length
-        cdef Py_ssize_t block = granularity.block
-        cdef Py_ssize_t outer_step = granularity.outer_step
-        cdef Py_ssize_t width = granularity.width
-        if min(inner, length, block) < 1 or width not in (1, inner):
-            raise ValueError(f"`granularity` must have positive lengths; got {granularity}")
-        if scale_item not in (4, 8):
-            raise ValueError(f"`scale_item` must be 4 or 8 bytes; got {scale_item}")
-        cdef Py_ssize_t count = (length + block - 1) // block if outer_step == 0 else n // (inner * length) * outer_step
-        self.count = count = count * width
-        if n and (scale.shape[0] < count * scale_item or zero is not None and zero.shape[0] < count * 4):
-            raise ValueError(f"`scale` and `zero` must hold {count} elements; got {scale.shape[0]} bytes")
-        self.scale = aligned(scale, scale_item)
-        self.zero = aligned(zero, 4)
-        self.view.scale = <const char *>&self.scale[0] if scale.shape[0] else NULL
-        self.view.zero = <const char *>&self.zero[0] if zero is not None and zero.shape[0] else NULL
-        self.view.scale_item = scale_item
-        self.view.inner = inner
-        self.view.length = length
-        self.view.block = block
-        self.view.outer_step = outer_step
-        self.view.width = width
+        self.count = set_granularity(&self.view, n, granularity)
+        set_scale_item(&self.view, scale_item)
+        if n and (scale.shape[0] < self.count * scale_item or zero is not None and zero.shape[0] < self.count * 4):
+            raise ValueError(f"`scale` and `zero` must hold {self.count} elements; got {scale.shape[0]} bytes")
+        self.source = scale, zero
+        if scale.shape[0]:
+            self.view.scale = <const char *>&scale[0]
+            self.scale_holder = read_operand(&self.view.scale, scale_item, self.count, (), NULL, NULL, NULL, 1)
+        if zero is not None and zero.shape[0]:
+            self.view.zero = <const char *>&zero[0]
+            self.zero_holder = read_operand(&self.view.zero, 4, self.count, (), NULL, NULL, NULL, 1)
 
     @property
     def addresses(self):

@@ -158,27 +158,6 @@ def run_strided(Program program not None, src, dst, Operands operands, int n_thr
         PyBuffer_Release(&src_view)
 
 
-cdef bint run_tensors(
-    Program program, size_t src, size_t dst, tuple shape, tuple src_steps, tuple dst_steps, int n_threads,
-) except -1:
-    # Elements at one address to another; the steps along the axes are in elements, which have whole bytes. False, with
-    # nothing done, unless each element at `dst` has memory of its own, apart from `src`.
-    cdef cnp.npy_intp lengths[MAX_RANK]
-    cdef cnp.npy_intp steps[2][MAX_RANK]
-    cdef layout_t src_layout, dst_layout
-    cdef int rank = len(shape)
-    cdef int axis
-    if not len(shape) == len(src_steps) == len(dst_steps) <= MAX_RANK:
-        raise ValueError(f"`shape` must have as many axes as the steps, {MAX_RANK} at most; got {shape}")
-    for axis in range(rank):
-        lengths[axis] = shape[axis]
-        steps[0][axis] = src_steps[axis] * (program.steps.src_bits // 8)
-        steps[1][axis] = dst_steps[axis] * (program.steps.dst_bits // 8)
-    set_strided_layout(&src_layout, <const void *>src, rank, lengths, steps[0], program.steps.src_bits)
-    set_strided_layout(&dst_layout, <const void *>dst, rank, lengths, steps[1], program.steps.dst_bits)
-    return run_strided_layouts(program, &src_layout, &dst_layout, n_threads)
-
-
 cdef bint run_arrays_strided(Program program, cnp.ndarray src, cnp.ndarray dst, int n_threads) except -1:
     # Two arrays of one shape, aligned and in native byte order.
     cdef layout_t src_layout, dst_layout

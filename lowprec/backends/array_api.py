@@ -13,7 +13,7 @@ from ..spec.formats import Format, as_format
 from ..spec.opset_rules import NEWEST, CastRules, version_of
 from . import array_api_cast, array_api_quantize
 from .job import Job, Scales
-from .scale_operands import check_zero_point
+from .scales_for_kernels import check_zero_point
 
 __all__ = ["accepts", "run"]
 

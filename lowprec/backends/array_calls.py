@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +18,7 @@ from ..spec.opset_rules import cast_rules
 from .block_job import BlockJob
 from .block_loops import block_program, fits_packed
 from .blocks import to_single
-from .call_cache import address_of, described, is_name
+from .call_cache import is_name, know_tensors
 from .program import make_program
 from .ranges import Groups, double_plan, have_order, range_steps
 from .scale_formulas import global_formula
@@ -46,25 +45,15 @@ def run_known(calls: _kernels.CallCache, x: Any, options: _Options, factor: Any 
     if type(x) is np.ndarray:
         call = calls.find(x, factor, None, options)
         return None if call is None else call.run(x, factor)
-    torch = sys.modules.get("torch")
-    if torch is None or type(x) is not torch.Tensor:
+    if not is_torch(x):
         return None
-    return _run_tensor(calls, x, options, factor, torch.Tensor)
-
-
-def _run_tensor(
-    calls: _kernels.CallCache, x: Any, options: _Options, factor: Any, tensor: Any
-) -> tuple[Any, ...] | None:
-    try:
-        call = calls.find(described(x, tensor), described(factor, tensor), None, options)
-    except RuntimeError:  # a nested tensor has no shape
-        return None
+    call = calls.find(x, factor, None, options)
     if call is None:
         return None
-    memory, operand = address_of(x, tensor), address_of(factor, tensor)
-    if memory is None or operand is None:
+    memory, operand = _kernels.address_of(x), _kernels.address_of(factor)
+    if not memory or operand is None:
         return None
-    results = tuple([x.new_empty(shape, dtype=dtype) for shape, dtype in call.results])
+    results = tuple([x.new_empty(*shape or ((),), dtype=dtype) for shape, dtype in call.results])
     addresses = tuple([result.data_ptr() for result in results])
     return results if call.run_addresses(memory, operand, factor, addresses) else None
 
@@ -78,7 +67,7 @@ def remember(
 ) -> None:
     """Let `run_known` find what a call on an array comes to, which `make` returns; None for calls of another kind."""
     if is_torch(x):
-        x, factor = described(x, type(x)), described(factor, type(x))
+        know_tensors()
     elif type(x) is not np.ndarray:
         return
     if not all(map(is_name, options)) or calls.find(x, factor, None, options) is not None:

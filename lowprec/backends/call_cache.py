@@ -11,20 +11,17 @@ import numpy as np
 
 from .. import _kernels
 from ..arrays.libraries import extends, is_torch, namespace, storage_dtype
-from ..arrays.torch_tensors import LOWEST, mark_written
-from ..plans.cast_plan import Plan, make_plan
-from ..plans.granularity import expanded
-from ..spec.formats import FLOAT64, INT32, Format
+from ..arrays.torch_tensors import mark_written
+from ..plans.cast_plan import Plan
+from ..spec.formats import Format
 from ..spec.interned import CACHED
-from ..spec.opset_rules import cast_rules
 from .job import Job
 from .program import make_program
-from .scale_operands import scale_steps, zero_point_steps
-from .thread_count import PARALLEL_FROM, is_small, shared
+from .scales_for_kernels import scale_route
+from .thread_count import PARALLEL_FROM, shared
 
 __all__ = [
-    "CASTS", "DEQUANTIZED", "QUANTIZED", "CallKey", "address_of", "described", "is_name", "is_tensor_in_memory",
-    "run_call", "run_known_tensor",
+    "CASTS", "DEQUANTIZED", "QUANTIZED", "CallKey", "is_name", "is_tensor_in_memory", "know_tensors", "run_call",
 ]  # fmt: skip
 
 CASTS = _kernels.CallCache(CACHED, shared, by_shape=False)
@@ -50,202 +47,43 @@ class CallKey(NamedTuple):
     needs_out: bool = False
 
 
-# ---- calls that came before
-
-
-def run_known_tensor(
-    calls: _kernels.CallCache,
-    x: Any,
-    scale: Any,
-    zero_point: Any,
-    options: tuple[Any, ...],
-    seed: Any,
-    offset: Any,
-    out: Any,
-) -> Any:
-    """Do what `CallCache.run` does for a torch tensor; the caller has checked that torch traces and transforms nothing.
-
-    None too for many elements: memory for such results comes from NumPy, in huge pages.
-    """
+def know_tensors() -> None:
+    """Let compiled calls take tensors of torch, where that is there."""
     torch = sys.modules.get("torch")
-    if torch is None or type(x) is not torch.Tensor:
-        return None
-    try:
-        if calls.by_shape:
-            tensor = torch.Tensor
-            call = calls.find(described(x, tensor), described(scale, tensor), described(zero_point, tensor), options)
-        else:
-            call = calls.find(x.dtype, None, None, options)
-    except RuntimeError:  # a nested tensor has no shape
-        return None
-    return None if call is None else _run_tensor(call, x, scale, zero_point, seed, offset, out, torch)
-
-
-def _run_tensor(
-    call: _kernels.HostCall, x: Any, scale: Any, zero_point: Any, seed: Any, offset: Any, out: Any, torch: Any
-) -> Any:
-    memory = address_of(x, torch.Tensor)
-    if out is not None:
-        return _run_into_tensor(call, memory, x, scale, zero_point, seed, offset, out, torch.Tensor)
-    if memory is None:
-        return None
-    if call.same_shape:
-        n = x.numel()
-        if n >= PARALLEL_FROM:
-            return None
-        result = torch.empty_like(x, dtype=call.dtype)
-        if is_small(n):
-            return result if call.run_addresses(memory, n, seed, offset, result.data_ptr(), 1) else None
-    else:
-        shape = call.shape
-        n = x.numel() if shape is None else math.prod(shape)
-        if n >= PARALLEL_FROM or call.needs_out:
-            return None
-        if call.packed:
-            result = x.new_empty(call.bytes_of(n), dtype=call.dtype)
-        elif shape == x.shape:
-            result = torch.empty_like(x, dtype=call.dtype)
-        else:
-            result = x.new_empty(shape, dtype=call.dtype)
-    done = _run_addresses(call, memory, n, seed, offset, result.data_ptr(), scale, zero_point, None, torch.Tensor)
-    return result if done else None
-
-
-def _run_addresses(
-    call: _kernels.HostCall,
-    memory: int,
-    n: int,
-    seed: Any,
-    offset: Any,
-    result: int,
-    scale: Any,
-    zero_point: Any,
-    steps: tuple[int, ...] | None,
-    tensor: Any,
-) -> bool:
-    if call.scaled:
-        factor, zero = address_of(scale, tensor), 0 if zero_point is None else address_of(zero_point, tensor)
-        if factor is None or zero is None:
-            return False
-        if is_small(n):
-            return call.run_addresses(memory, n, seed, offset, result, 1, factor, zero, scale, zero_point, steps)
-        operands: tuple[Any, ...] = factor, zero, scale, zero_point, steps
-    else:
-        operands = ()
-    return shared(n, lambda count: call.run_addresses(memory, n, seed, offset, result, count, *operands))
-
-
-def _run_into_tensor(
-    call: _kernels.HostCall,
-    memory: int | None,
-    x: Any,
-    scale: Any,
-    zero_point: Any,
-    seed: Any,
-    offset: Any,
-    out: Any,
-    tensor: Any,
-) -> Any:
-    """Carry out a call into a tensor of any steps along its axes; where no shape is kept the array may have any too."""
-    shape = x.shape if call.shape is None else call.shape
-    n = math.prod(shape)
-    if n >= PARALLEL_FROM or not _takes(out, (call.bytes_of(n),) if call.packed else shape, call.dtype, tensor):
-        return None
-    dense = out.is_contiguous()
-    if memory is not None and (dense or call.scaled):
-        steps = None if dense else out.stride()
-        done = _run_addresses(call, memory, n, seed, offset, out.data_ptr(), scale, zero_point, steps, tensor)
-    elif call.same_shape and not call.seeded and is_small(n) and _has_address(x):
-        done = call.run_tensors(x.data_ptr(), tuple(shape), x.stride(), out.data_ptr(), out.stride(), 1)
-    else:
-        return None
-    if not done:
-        return None
-    mark_written(out)
-    return out
-
-
-def described(operand: Any, tensor: Any) -> Any:
-    """Return what a key holds of an operand, as the table of the calls describes it."""
-    return (operand.dtype, operand.shape) if type(operand) is tensor else operand
-
-
-def address_of(operand: Any, tensor: Any) -> int | None:
-    """Return where a dense tensor on the CPU lies, 0 for what is no tensor; None if that cannot be said.
-
-    An empty one may lie anywhere.
-    """
-    if type(operand) is not tensor:
-        return 0
-    try:
-        if not (operand.is_cpu and operand.is_contiguous()) or operand.is_neg() or operand.is_nested:
-            return None
-        address: int = operand.data_ptr()
-    except RuntimeError:  # what is sparse, or wraps another tensor, has no address
-        return None
-    return address if address >= LOWEST or operand.numel() == 0 else None
+    if torch is not None:
+        functions = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+        _kernels.set_tensors(torch.Tensor, torch.empty_like, mark_written, functions, PARALLEL_FROM)
 
 
 def is_tensor_in_memory(x: Any) -> bool:
     """Whether an array is a torch tensor that lies in memory of the host as it is."""
-    torch = sys.modules.get("torch")
-    return torch is not None and type(x) is torch.Tensor and _has_address(x)
-
-
-def _has_address(x: Any) -> bool:
-    """Whether a torch tensor, of any strides, lies in memory of the host as it is."""
-    try:
-        return bool(x.is_cpu and not x.is_neg() and not x.is_nested and x.data_ptr() >= LOWEST)
-    except RuntimeError:  # what is sparse, or wraps another tensor, has no address
-        return False
-
-
-def _takes(out: Any, shape: tuple[int, ...], dtype: Any, tensor: Any) -> bool:
-    """Whether a torch tensor, of any strides, is memory of the host for a result of a shape and a dtype."""
-    return (
-        type(out) is tensor and out.dtype == dtype and not out.is_nested and out.shape == shape
-        and not out.requires_grad and _has_address(out)
-    )  # fmt: skip
-
-
-# ---- what a job comes to
+    know_tensors()
+    return _kernels.is_tensor_in_memory(x)
 
 
 def run_call(job: Job) -> Any:
     """Carry out a job on dense memory, and keep what it comes to where it has a key; None where it is none of those."""
     x, key, stream = job.x, job.key, job.stream
-    in_numpy = type(x) is np.ndarray
-    if job.storage is not None or not (in_numpy or (is_torch(x) and type(x) is sys.modules["torch"].Tensor)):
+    if job.storage is not None or not (type(x) is np.ndarray or is_torch(x)):
         return None
-    operands: tuple[Any, Any] = None, None
+    if type(x) is not np.ndarray:
+        know_tensors()
+    scale = zero_point = None
     if key is None:
         call = None if job.scales is not None else _plain_call(job)
     else:
-        operands = _plain(key.scale), _plain(key.zero_point)
-        known = _described_all(key.calls, x, *operands)
+        scale, zero_point = _plain(key.scale), _plain(key.zero_point)
         has_names = all(map(is_name, key.options))
-        found = key.calls.find(*known, key.options) if has_names else None
+        found = key.calls.find(x, scale, zero_point, key.options) if has_names else None
         if found is not None and found.needs_out == key.needs_out:
             return None  # which it did just now
         call = _plain_call(job) if job.scales is None else _scaled_call(job, key)
         if call is not None and has_names:
-            key.calls.remember(*known, key.options, call)
+            key.calls.remember(x, scale, zero_point, key.options, call)
     if call is None:
         return None
-    scale, zero_point = operands
     seed, offset = (None, 0) if stream is None else stream
-    if in_numpy:
-        return shared(math.prod(job.values_shape), call.run, x, scale, zero_point, seed, offset, job.out)
-    return _run_tensor(call, x, scale, zero_point, seed, offset, job.out, sys.modules["torch"])
-
-
-def _described_all(calls: _kernels.CallCache, x: Any, scale: Any, zero_point: Any) -> tuple[Any, Any, Any]:
-    if type(x) is np.ndarray:
-        return x, scale, zero_point
-    if not calls.by_shape:
-        return x.dtype, None, None
-    tensor = type(x)
-    return described(x, tensor), described(scale, tensor), described(zero_point, tensor)
+    return shared(math.prod(job.values_shape), call.run, x, scale, zero_point, seed, offset, job.out)
 
 
 def _plain(operand: Any) -> Any:
@@ -293,34 +131,15 @@ def _scaled_call(job: Job, key: CallKey) -> _kernels.HostCall | None:
         return None
     if not (_is_held(key.scale, job, scales.scale) and _is_held(key.zero_point, job, scales.zero_point)):
         return None
-    fmt, granularity = scales.format, scales.granularity
-    spread = expanded(granularity, n, (None, None))[0]
-    repeat = granularity.inner if spread.inner < granularity.inner else 1
-    tile = spread.length // (granularity.length * repeat)
-    steps, bits, count = scale_steps(plan.scaling, fmt), fmt.storage_bits, math.prod(scales.scale.shape)
-    if isinstance(key.scale, (int, float)) and not isinstance(key.scale, np.generic):
-        if fmt.is_integer:
-            return None
-        steps, bits = (make_plan(FLOAT64, fmt, cast_rules(FLOAT64, fmt)), *steps), FLOAT64.bits
-    elif math.prod(key.scale.shape) != count:  # those of tiles, repeated
+    number = isinstance(key.scale, (int, float)) and not isinstance(key.scale, np.generic)
+    zero_number = type(key.zero_point) is int
+    if number and scales.format.is_integer:
         return None
-    codes, zero_format = plan.codes, plan.codes
-    if type(key.zero_point) is int:
-        if plan.scaling.zero_point is not None and not codes.is_integer:
-            return None
-        zero_format = INT32
-    zero_steps = zero_point_steps(plan, zero_format)
-    route = _kernels.ScaleRoute(
-        n,
-        spread,
-        (count, repeat, tile),
-        bits,
-        tuple(map(make_program, steps)),
-        zero_format.storage_bits,
-        None if zero_steps is None else tuple(map(make_program, zero_steps)),
-        codes.is_integer,
-        (int(codes.min), int(codes.max)) if codes.is_integer else (0, 0),
-    )
+    if zero_number and plan.scaling.zero_point is not None and not plan.codes.is_integer:
+        return None
+    if not number and math.prod(key.scale.shape) != math.prod(scales.scale.shape):  # those of tiles, repeated
+        return None
+    route = scale_route(plan, scales, n, number=number, zero_number=zero_number)
     program = make_program(plan, extend=job.extend, packed=job.packed, unpacked=job.shape is not None)
     return _kernels.HostCall(
         program, job.dtype, job.values_shape, seeded=job.stream is not None, needs_out=key.needs_out, route=route

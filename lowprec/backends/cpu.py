@@ -12,9 +12,9 @@ from ..arrays.libraries import check_out, empty_codes, from_codes, has_host_memo
 from ..arrays.torch_tensors import mark_written
 from ..plans.cast_plan import Rule
 from .call_cache import run_call
-from .cpu_operands import cpu_operands
 from .job import Job
 from .program import make_program
+from .scales_for_kernels import ready_scales
 from .thread_count import shared
 
 __all__ = ["accepts", "reads", "run"]
@@ -70,7 +70,7 @@ def _run_any(job: Job) -> Any:
     if job.stream is not None:
         program = program.with_stream(*job.stream)
     n = math.prod(job.values_shape)
-    _run_codes(program, src, dst, n, None if job.scales is None else cpu_operands(job, n, run))
+    _run_codes(program, src, dst, n, None if job.scales is None else ready_scales(job, n, run))
     if out_codes is None:
         return from_codes(dst, dtype, x)
     if dst is not out_codes:  # the kernels could not write there

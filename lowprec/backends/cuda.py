@@ -21,7 +21,7 @@ from ..arrays.torch_tensors import mark_written
 from .cuda_source import NO_SCALES, OPTIONS, Conversion, arguments, conversion, geometry, kernel_source, operands_bytes
 from .job import Job, Scales
 from .program import make_program
-from .scale_operands import loop_operands
+from .scales_for_kernels import converted_scales
 
 __all__ = ["accepts", "memory_order", "run"]
 
@@ -112,7 +112,7 @@ def _operands(job: Job, scales: Scales, axes: tuple[int, ...] | None, shape: tup
 
     Scales follow the array where its axes were put in another order.
     """
-    arrays = [_codes(array, cupy) for array in loop_operands(job.plan, scales, run) if array is not None]
+    arrays = [_codes(array, cupy) for array in converted_scales(job.plan, scales, run) if array is not None]
     granularity = scales.granularity
     if axes is not None and granularity.axis is not None:
         inner = max(math.prod(shape[axes.index(granularity.axis) + 1 :]), 1)

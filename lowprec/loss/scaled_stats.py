@@ -10,10 +10,9 @@ import numpy as np
 
 from .. import _kernels
 from ..backends.cpu import run
-from ..backends.cpu_operands import cpu_operands
 from ..backends.job import Job
 from ..backends.program import make_program
-from ..ops.scale_arguments import resolve_operands
+from ..backends.scales_for_kernels import ready_scales, resolve_operands
 from ..plans.cast_plan import make_plan
 from ..plans.quantize_plan import DEQUANTIZE, QuantizeOptions
 from ..spec.formats import FLOAT32, Format
@@ -107,7 +106,7 @@ def add_scaled(stats: ErrorStats, x: Array, source: Format, scaled: ScaledCodes)
     plan, scales = resolve_operands(DEQUANTIZE, held, scaled.scale, zero, options, shape)
     counts, saturated = _kernels.compare_scaled(
         _load(source), make_program(plan, unpacked=packed), x.reshape(-1).view(_BYTE), codes, x.size,
-        cpu_operands(Job(held, plan, scales, shape=shape), x.size, run), *(scaled.ends or _range(fmt, zero or 0)),
+        ready_scales(Job(held, plan, scales, shape=shape), x.size, run), *(scaled.ends or _range(fmt, zero or 0)),
     )  # fmt: skip
     stats.add_counts(x.size, counts)
     stats.saturated += saturated

@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from ..arrays.libraries import Array, format_of, namespace, reinterpret
 from ..arrays.torch_tensors import dispatched, eager, transformed
-from ..backends.call_cache import CASTS, CallKey, is_tensor_in_memory, run_known_tensor
+from ..backends.call_cache import CASTS, CallKey, is_tensor_in_memory
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.cast_plan import copy_plan
@@ -118,19 +118,16 @@ def cast(
     [0.3125, nan, nan]
     """
     given = "cast", to, source, saturate, round_mode, opset, rounding, overflow, nan, random_bits
-    in_numpy = type(x) is ndarray
-    if in_numpy:
+    if type(x) is ndarray or not transformed():
         result = CASTS.run(x, None, None, given, seed, offset, out)
-    else:
-        result = None if transformed() else run_known_tensor(CASTS, x, None, None, given, seed, offset, out)
-    if result is not None:
-        return result
+        if result is not None:
+            return result
     rules = (rounding, overflow, nan, seed, random_bits, offset)
     in_onnx = (
         rounding is None and overflow is None and nan is None and seed is None
         and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
     )  # fmt: skip
-    if not in_numpy and dispatched(x, out):
+    if dispatched(x, out):
         from . import torch_traced
 
         return torch_traced.cast(
@@ -201,20 +198,17 @@ def cast_like(
     """
     target = getattr(like, "dtype", None)
     given = "cast_like", target, source, saturate, round_mode, opset, rounding, overflow, nan, random_bits
-    in_numpy, result = type(x) is ndarray, None
-    keyed = type(like) is ndarray if in_numpy else not transformed() and is_tensor_in_memory(like)
-    if keyed and in_numpy:
+    keyed = type(like) is ndarray if type(x) is ndarray else not transformed() and is_tensor_in_memory(like)
+    if keyed:
         result = CASTS.run(x, None, None, given, seed, offset, out)
-    elif keyed:
-        result = run_known_tensor(CASTS, x, None, None, given, seed, offset, out)
-    if result is not None:
-        return result
+        if result is not None:
+            return result
     rules = (rounding, overflow, nan, seed, random_bits, offset)
     in_onnx = (
         rounding is None and overflow is None and nan is None and seed is None
         and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
     )  # fmt: skip
-    if not in_numpy and dispatched(x, like, out):
+    if dispatched(x, like, out):
         from . import torch_traced
 
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset}

@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from ..arrays.libraries import Array, format_of, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
-from ..backends.call_cache import CASTS, CallKey, run_known_tensor
+from ..backends.call_cache import CASTS, CallKey
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.resolve_cast import DECODE, ENCODE, PACK, UNPACK, CastOptions, resolve, resolve_unpacked
@@ -87,19 +87,16 @@ def encode(
     [241, 3]
     """
     given = "encode", to, source, saturate, round_mode, opset, rounding, overflow, nan, random_bits, packed
-    in_numpy = type(x) is ndarray
-    if in_numpy:
+    if type(x) is ndarray or not transformed():
         result = CASTS.run(x, None, None, given, seed, offset, out)
-    else:
-        result = None if transformed() else run_known_tensor(CASTS, x, None, None, given, seed, offset, out)
-    if result is not None:
-        return result
+        if result is not None:
+            return result
     rules = (rounding, overflow, nan, seed, random_bits, offset)
     in_onnx = (
         rounding is None and overflow is None and nan is None and seed is None
         and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
     )  # fmt: skip
-    if not in_numpy and dispatched(x, out):
+    if dispatched(x, out):
         from . import torch_traced
 
         options = {"saturate": saturate, "round_mode": round_mode, "opset": opset, "packed": as_flag(packed, "packed")}
@@ -175,14 +172,11 @@ def decode(
     [0.3125, 448.0]
     """
     given = "decode", source, to, packed, shape
-    in_numpy = type(codes) is ndarray
-    if in_numpy:
+    if type(codes) is ndarray or not transformed():
         result = CASTS.run(codes, None, None, given, None, FIRST, out)
-    else:
-        result = None if transformed() else run_known_tensor(CASTS, codes, None, None, given, None, FIRST, out)
-    if result is not None:
-        return result
-    if not in_numpy and dispatched(codes, out):
+        if result is not None:
+            return result
+    if dispatched(codes, out):
         from . import torch_traced
 
         return torch_traced.decode(codes, _source_of(codes, source, packed), to=to, packed=packed, shape=shape, out=out)
@@ -246,14 +240,11 @@ def pack(x: Array, source: object = None) -> Array:
     [242, 5]
     """
     given = "pack", source
-    in_numpy = type(x) is ndarray
-    if in_numpy:
+    if type(x) is ndarray or not transformed():
         result = CASTS.run(x, None, None, given, None, FIRST, None)
-    else:
-        result = None if transformed() else run_known_tensor(CASTS, x, None, None, given, None, FIRST, None)
-    if result is not None:
-        return result
-    if not in_numpy and dispatched(x):
+        if result is not None:
+            return result
+    if dispatched(x):
         from . import torch_traced
 
         named = _source_of(x, source)
@@ -300,14 +291,11 @@ def unpack(packed: Array, source: object, shape: int | Sequence[int]) -> Array:
     [1, 2, 3]
     """
     given = "unpack", source, shape
-    in_numpy = type(packed) is ndarray
-    if in_numpy:
+    if type(packed) is ndarray or not transformed():
         result = CASTS.run(packed, None, None, given, None, FIRST, None)
-    else:
-        result = None if transformed() else run_known_tensor(CASTS, packed, None, None, given, None, FIRST, None)
-    if result is not None:
-        return result
-    if not in_numpy and dispatched(packed):
+        if result is not None:
+            return result
+    if dispatched(packed):
         from . import torch_traced
 
         return torch_traced.decode(packed, source, to=source, packed=True, shape=shape)

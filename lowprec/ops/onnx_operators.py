@@ -13,16 +13,16 @@ from numpy import ndarray
 
 from ..arrays.libraries import namespace
 from ..arrays.torch_tensors import EAGER, dispatched, transformed
-from ..backends.call_cache import DEQUANTIZED, QUANTIZED, CallKey, run_known_tensor
+from ..backends.call_cache import DEQUANTIZED, QUANTIZED, CallKey
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
+from ..backends.scales_for_kernels import resolve_operands, scale_argument
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from ..spec.arguments import as_flag, shown
 from ..spec.formats import as_format
 from ..spec.opset_rules import NEWEST
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments
 from .packed_arguments import check_packed, shape_of
-from .scale_arguments import resolve_operands, scale_argument
 from .seed_arguments import rounding_arguments
 
 __all__ = ["onnx_dequantize_linear", "onnx_quantize_linear"]
@@ -71,22 +71,17 @@ def onnx_quantize_linear(
         rounding is None and overflow is None and nan is None and seed is None
         and random_bits is DEFAULT_RANDOM_BITS and offset is FIRST
     )  # fmt: skip
-    in_numpy = type(x) is ndarray
     needs_out = named is not None and output_dtype is not None and named[2] is not output_dtype
     if named is None:
         named = (
             axis, block_size, output_dtype, precision, saturate, packed, opset, source, scale_format, rounding,
             overflow, nan, random_bits, float64_x, _BY_OPERATOR,
         )  # fmt: skip
-        if in_numpy:
+        if type(x) is ndarray or not transformed():
             result = QUANTIZED.run(x, scale, zero_point, named, seed, offset, out)
-        else:
-            result = (
-                None if transformed() else run_known_tensor(QUANTIZED, x, scale, zero_point, named, seed, offset, out)
-            )
-        if result is not None:
-            return result
-    if not in_numpy and dispatched(x, scale, zero_point, out):
+            if result is not None:
+                return result
+    if dispatched(x, scale, zero_point, out):
         from . import torch_traced
 
         return torch_traced.quantize_linear(
@@ -126,19 +121,14 @@ def onnx_dequantize_linear(
 
     `axis` and `named` are those of `onnx_quantize_linear`.
     """
-    in_numpy = type(x) is ndarray
     needs_out = named is not None and output_dtype is not None and named[2] is not output_dtype
     if named is None:
         named = axis, block_size, output_dtype, packed, shape, opset, source, scale_format, _BY_OPERATOR
-        if in_numpy:
+        if type(x) is ndarray or not transformed():
             result = DEQUANTIZED.run(x, scale, zero_point, named, None, FIRST, out)
-        else:
-            result = (
-                None if transformed() else run_known_tensor(DEQUANTIZED, x, scale, zero_point, named, None, FIRST, out)
-            )
-        if result is not None:
-            return result
-    if not in_numpy and dispatched(x, scale, zero_point, out):
+            if result is not None:
+                return result
+    if dispatched(x, scale, zero_point, out):
         from . import torch_traced
 
         return torch_traced.dequantize_linear(

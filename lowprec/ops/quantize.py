@@ -10,7 +10,8 @@ from numpy import ndarray
 
 from ..arrays.libraries import Array, format_of, is_torch, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
-from ..backends.call_cache import DEQUANTIZED, QUANTIZED, run_known_tensor
+from ..backends.call_cache import DEQUANTIZED, QUANTIZED
+from ..backends.scales_for_kernels import is_number, plain_operand
 from ..plans.quantize_plan import QUANTIZE, takes_codes
 from ..spec.arguments import shown
 from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, NUMERIC
@@ -19,7 +20,6 @@ from ..spec.option_names import NaNName, OverflowName, RoundingName
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
 from .dynamic_quantize import range_of
 from .onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
-from .scale_arguments import is_number, plain_operand
 
 __all__ = ["dequantize_linear", "dynamic_quantize_linear", "quantize_linear"]
 
@@ -193,12 +193,10 @@ def quantize_linear(
         axis, block_size, output_dtype, precision, saturate, packed, opset, source, scale_format, rounding, overflow,
         nan, random_bits,
     )  # fmt: skip
-    if type(x) is ndarray:
+    if type(x) is ndarray or not transformed():
         result = QUANTIZED.run(x, scale, zero_point, given, seed, offset, out)
-    else:
-        result = None if transformed() else run_known_tensor(QUANTIZED, x, scale, zero_point, given, seed, offset, out)
-    if result is not None:
-        return result
+        if result is not None:
+            return result
     if not is_torch(x):
         namespace(x)
     return onnx_quantize_linear(
@@ -282,12 +280,10 @@ def dequantize_linear(
     [-0.5, 0.5, 3.0]
     """
     given = axis, block_size, output_dtype, packed, shape, opset, source, scale_format
-    if type(x) is ndarray:
+    if type(x) is ndarray or not transformed():
         result = DEQUANTIZED.run(x, scale, zero_point, given, None, FIRST, out)
-    else:
-        result = None if transformed() else run_known_tensor(DEQUANTIZED, x, scale, zero_point, given, None, FIRST, out)
-    if result is not None:
-        return result
+        if result is not None:
+            return result
     if not is_torch(x):
         namespace(x)
     rank = len(shape) if isinstance(shape, Sequence) else 1 if shape is not None else getattr(x, "ndim", 0)

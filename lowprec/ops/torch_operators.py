@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import Any
 
 from ..arrays.torch_tensors import EAGER, check_tensor
+from ..backends.scales_for_kernels import number_operand
 from ..spec.formats import FLOAT4_E2M1FN
 from ..spec.opset_rules import NEWEST
 from ..spec.rounding_rules import DEFAULT_RANDOM_BITS
-from .scale_arguments import number_operand
 from .torch_shapes import FAKES, public_options
 from .torch_vmap import RULES
 

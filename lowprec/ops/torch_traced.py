@@ -13,6 +13,7 @@ import numpy as np
 
 from ..arrays.libraries import format_of, storage_dtype
 from ..arrays.torch_tensors import EAGER, check_tensor, transformed
+from ..backends.scales_for_kernels import number_format, plain_operand
 from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE
 from ..plans.resolve_cast import TEXT, resolve_bits
 from ..spec.arguments import as_flag
@@ -22,7 +23,6 @@ from ..spec.rounding_rules import RoundingOptions
 from . import torch_operators as torch_operators  # which registers them
 from .block_arguments import block_axis, check_tuple, held_elements, mx_options, nvfp4_options, output_format
 from .range_arguments import absmax_formats, minmax_format, scale_groups
-from .scale_arguments import number_format, plain_operand
 from .torch_arguments import (
     SYMBOLS,
     constant,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from ..spec.arguments import as_integer, shown
 
@@ -19,8 +17,6 @@ __all__ = [
     "tile_axes",
     "tiles_of",
 ]
-
-_Array = np.ndarray[Any, Any]
 
 _PATTERN = 1024
 """Scales of a short pattern are repeated up to about so many, so that the kernels meet long runs: in larger arrays."""
@@ -184,18 +180,19 @@ def tiles_of(
     return spread, Repetition(first, min(rows, max(shape[first], 1)), shape[first])
 
 
-def expanded(spread: Granularity, n: int, operands: tuple[_Array | None, ...]) -> tuple[Granularity, tuple[Any, ...]]:
-    """Repeat the scales of a short per-axis pattern, so that few long runs take the place of many short ones."""
+def expanded(spread: Granularity, n: int) -> tuple[Granularity, int, int]:
+    """Return how the scales of a short per-axis pattern spread once repeated, how often each is, and then all of them.
+
+    Few long runs take the place of many short ones.
+    """
     axis, inner, length, block, outer_step, width = spread
+    repeat = tile = 1
     if axis is None or outer_step or n <= _PATTERN or length * inner > 64 * _PATTERN:
-        return spread, operands
+        return spread, repeat, tile
     if 1 < inner < 64:
-        operands = tuple(None if a is None else np.repeat(a, inner) for a in operands)
-        length, inner = length * inner, 1
+        repeat, length, inner = inner, length * inner, 1
     if inner == 1 and length < _PATTERN and n > length:
         whole = _VECTORS // math.gcd(length, _VECTORS)
         whole = whole if whole * length <= 4 * _PATTERN else 1
-        times = -(-min(_PATTERN, n) // (whole * length)) * whole
-        operands = tuple(None if a is None else np.tile(a, times) for a in operands)
-        length *= times
-    return Granularity(axis, inner, length, block, outer_step, width), operands
+        tile = -(-min(_PATTERN, n) // (whole * length)) * whole
+    return Granularity(axis, inner, length * tile, block, outer_step, width), repeat, tile

@@ -11,7 +11,6 @@ import pytest
 from support.optional import Missing, optional
 
 import lowprec as lp
-from lowprec.ops import scale_arguments
 from lowprec.spec.arguments import as_flag, as_integer, shown
 
 Evaluator: Any = optional("lowprec.onnx:Evaluator")
@@ -124,7 +123,6 @@ def test_nodes_with_types_that_are_undefined(operator: str, opset: int) -> None:
 
 @pytest.mark.parametrize("first", [0.0, -0.0, 0])
 def test_zeros_as_scales_keep_their_sign(first: float) -> None:
-    scale_arguments._cached_code.cache_clear()
     one = np.array([1, -1], np.float32)
     lp.quantize_linear(one, first, output_dtype="float8_e5m2", saturate=False)  # must not be found for the others
     for scale, codes in ((0.0, [0x7C, 0xFC]), (-0.0, [0xFC, 0x7C]), (0, [0x7C, 0xFC])):  # +-Inf by the sign of both
@@ -135,7 +133,6 @@ def test_zeros_as_scales_keep_their_sign(first: float) -> None:
 
 @pytest.mark.parametrize("first", [0.0, -0.0])
 def test_zeros_as_zero_points_keep_their_sign(first: float) -> None:
-    scale_arguments._cached_code.cache_clear()
     x = np.array([-0.0], np.float32)
     lp.quantize_linear(x, 1.0, first, output_dtype="float4_e2m1fn")
     for zero, code in ((0.0, 0x0), (-0.0, 0x8)):  # -0 + 0 is 0, -0 + -0 is -0

@@ -26,10 +26,9 @@ from support.quantize_cases import (
 import lowprec as lp
 from lowprec import _kernels
 from lowprec.backends.cpu import run
-from lowprec.backends.cpu_operands import cpu_operands
 from lowprec.backends.job import Job
 from lowprec.backends.program import make_program
-from lowprec.ops.scale_arguments import resolve_operands
+from lowprec.backends.scales_for_kernels import ready_scales, resolve_operands
 from lowprec.plans.cast_plan import Plan
 from lowprec.plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
 from lowprec.reference.array_quantize import broadcast
@@ -103,7 +102,7 @@ def _compare(
     shape = wanted.shape if unpacked else None
     n = wanted.size if unpacked else x.size
     plan, found = resolve_operands(operator, x, *scales, options, shape)  # type: ignore[call-arg]
-    operands = cpu_operands(Job(x, plan, found, shape=shape), n, run)
+    operands = ready_scales(Job(x, plan, found, shape=shape), n, run)
     out = np.empty(wanted.nbytes, np.uint8)
     for isa in TIERS:
         _kernels.use_isa(isa)

@@ -25,8 +25,8 @@ import lowprec as lp
 from lowprec import _kernels, loss, reference
 from lowprec.backends.array_api_values import _magnitudes, quanta_of
 from lowprec.backends.program import make_program
+from lowprec.backends.scales_for_kernels import scale_argument
 from lowprec.loss.error_stats import ErrorStats
-from lowprec.ops.scale_arguments import scale_argument
 from lowprec.ops.scales import scale_codes
 from lowprec.plans import cast_plan, quantize_plan
 from lowprec.reference import exact_quantize
