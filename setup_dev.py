@@ -129,7 +129,7 @@ def modules():
     }
     kernels = [extension(name, **numpy_api) for name in ("_kernels", "_kernels_serial")]
     tiers = [extension(f"_native.tier_{name}", flags) for name, flags in TIERS.items() if X86_64 or name == "base"]
-    wanted=['v3', 'kernels']
+    wanted=['v3']
     return [m for m in [*tiers[::-1], *kernels] if (m.name.split('.')[-1].removeprefix('tier_') in wanted or ('_kernels' in m.name and 'kernels' in wanted))]
     return [*tiers[::-1], *kernels]  # the longest first: two cores end together
 
