@@ -55,11 +55,13 @@ LP_VECTOR int lp_compare_one_way(
                 const lp_ints m = bits_and(bits_of_floats(v), magnitude_bits);
                 const lp_ints result = bits_and(bits_of_floats(w), magnitude_bits);
                 const lp_floats magnitude = floats_of_bits(m);
-                const lp_floats error = floats_of_bits(bits_and(bits_of_floats(floats_subtract(v, w)), magnitude_bits));
-                const lp_floats more = floats_subtract_product(error, floats_all(ratio), magnitude);
+                const lp_ints difference = bits_of_floats(floats_subtract(v, w));
+                const lp_floats error = floats_of_bits(bits_and(difference, magnitude_bits));
+                const lp_floats minus = floats_of_bits(bits_or(difference, ints_all(LP_SIGN)));
+                const lp_floats rest = floats_multiply_add(floats_all(ratio), magnitude, minus); /* may become -0 */
                 lp_doubles x[2], e[2];
                 largest = floats_max(error, largest); /* the second one where there is a NaN */
-                larger = ints_max_signed(larger, bits_of_floats(more));
+                larger = bits_or(larger, bits_of_floats(rest));
                 lost = ints_add(lost, ints_select(ints_equal(result, zero), ints_min_signed(m, one), zero));
                 if (mode != LP_SCALE_UNIFORM) {
                     const lp_floats factor = mode == LP_SCALE_ELEMENTWISE
@@ -83,7 +85,7 @@ LP_VECTOR int lp_compare_one_way(
     floats_store(lanes->error, largest);
     floats_store(counts, floats_of_bits(lost));
     for (int j = 0; j < LP_LANES; j++) *flushed += counts[j];
-    return ints_any(ints_greater_signed(larger, zero));
+    return ints_any(ints_greater_signed(zero, larger));
 }
 
 static int lp_compare(
