@@ -2,13 +2,14 @@
 
     python benchmarks/small_calls.py [elements]
 
-Every call takes its turn in each round, so that what else the machine does befalls all of them.
+Time of the processor. Every call takes its turn in each round, so that what else the machine does befalls all of them.
 """
 
 from __future__ import annotations
 
 import statistics
 import sys
+import time
 import timeit
 from collections.abc import Callable
 from typing import Any
@@ -73,7 +74,7 @@ def main() -> None:
     times: dict[tuple[str, str], list[float]] = {key: [] for key in timed}
     for _ in range(ROUNDS):
         for key, call in timed.items():
-            times[key].append(timeit.timeit(call, number=CALLS) / CALLS * 1e6)
+            times[key].append(timeit.timeit(call, timer=time.process_time, number=CALLS) / CALLS * 1e6)
     medians = {key: statistics.median(some) for key, some in times.items()}
     print(f"{x.size} elements: microseconds a call (median of {ROUNDS} rounds), multiple of {BASE}, least")
     for (library, name), median in medians.items():

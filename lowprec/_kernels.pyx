@@ -16,6 +16,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
+cimport cython
 cimport numpy as cnp
 
 from lowprec._native.loop_types cimport (
@@ -59,7 +60,11 @@ cdef extern from *:
     PyObject *PyTuple_GET_ITEM(tuple values, Py_ssize_t index)
 
 cdef extern from "numpy/arrayobject.h":
-    cnp.ndarray new_array "PyArray_Empty" (int rank, cnp.npy_intp *shape, cnp.dtype dtype, int fortran)
+    """
+    #define lp_new_array(rank, shape, dtype) \\
+        PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)(dtype), rank, shape, NULL, NULL, 0, NULL)
+    """
+    cnp.ndarray new_array "lp_new_array" (int rank, cnp.npy_intp *shape, cnp.dtype dtype)
     cnp.ndarray new_like "PyArray_NewLikeArray" (cnp.ndarray array, cnp.NPY_ORDER order, cnp.dtype dtype, int subclass)
 
 cnp.import_array()

@@ -50,7 +50,7 @@ cdef class ArrayCall:
         for index in range(len(self.results)):
             dtype = (<tuple>(<tuple>self.results)[index])[1]
             Py_INCREF(dtype)  # the new array keeps it
-            result = new_array(self.ranks[index], self.lengths[index], dtype, 0)
+            result = new_array(self.ranks[index], self.lengths[index], dtype)
             memory[index] = cnp.PyArray_BYTES(result)
             made.append(result)
         return tuple(made) if self.carry_out(cnp.PyArray_BYTES(x), operand, factor, memory) else None

@@ -246,7 +246,7 @@ cdef class HostCall:
         call needs checks that raise errors.
         """
         if type(x) is cnp.ndarray:
-            return self.run_array(x, scale, zero_point, seed, offset, out, n_threads)
+            return self.run_array(<cnp.ndarray>x, scale, zero_point, seed, offset, out, n_threads)
         return self.run_tensor(x, scale, zero_point, seed, offset, out, n_threads)
 
     cdef object run_tensor(self, x, scale, zero_point, seed, offset, out, int n_threads):
@@ -279,8 +279,9 @@ cdef class HostCall:
             return None
         if not view_tensor(result, &target) or not self.is_shape_of(&source.tensor, &target.tensor, n):
             return None
-        if source.dense and (target.dense or self.route is not None):
+        if not target.dense:
             set_tensor_layout(&target_layout, &target.tensor, program.steps.dst_bits)
+        if source.dense and (target.dense or self.route is not None):
             done = self.carry_out(
                 program, source.tensor.memory, n, scale_memory, zero_memory, scale, zero_point,
                 <char *>target.tensor.memory, NULL if target.dense else &target_layout, n_threads)
@@ -330,7 +331,8 @@ cdef class HostCall:
         if not (dense or any_strides and cnp.PyArray_ISBEHAVED_RO(x)):
             return None
         if self.route is not None:
-            scale, zero_point = as_operand(scale), as_operand(zero_point)
+            scale = scale if type(scale) is cnp.ndarray else as_operand(scale)
+            zero_point = zero_point if zero_point is None else as_operand(zero_point)
             if type(scale) is cnp.ndarray:
                 if not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>scale):
                     return None
@@ -342,7 +344,7 @@ cdef class HostCall:
         if out is None:
             Py_INCREF(self.dtype)  # the new array keeps it
             if dense:
-                result = new_array(rank, lengths, self.dtype, 0)
+                result = new_array(rank, lengths, self.dtype)
             else:
                 result = new_like(x, cnp.NPY_KEEPORDER, self.dtype, 0)
         elif type(out) is cnp.ndarray and takes_result(out, rank, lengths, self.dtype):
@@ -524,7 +526,7 @@ cdef Py_ssize_t describe_operand(operand, bint by_shape, int64_t *words) except 
         words[0] = NO_OPERAND
         return 1
     if type(operand) is cnp.ndarray:
-        array = operand
+        array = <cnp.ndarray>operand
         words[0] = <int64_t>cnp.PyArray_TYPE(array) << 8
         if not by_shape:
             return 1
@@ -539,7 +541,8 @@ cdef Py_ssize_t describe_operand(operand, bint by_shape, int64_t *words) except 
         words[0] = NUMBER
         return 1
     if type(operand) is not tensor_type:
-        return -1
+        plain = as_operand(operand)
+        return -1 if plain is operand else describe_operand(plain, by_shape, words)
     words[0] = TENSOR
     words[1] = <int64_t><size_t><void *>operand.dtype
     if not by_shape:
@@ -574,9 +577,11 @@ cdef inline bint has_key(KnownCall known, const int64_t *words, Py_ssize_t count
 cdef inline uint64_t hash_of(const int64_t *words, Py_ssize_t count) noexcept nogil:
     cdef uint64_t factor = <uint64_t>0x9E3779B97F4A7C15
     cdef uint64_t mixed = count
+    cdef uint64_t odd = factor
     cdef Py_ssize_t i
     for i in range(count):
-        mixed += <uint64_t>words[i] * (factor * (2 * i + 1))
+        mixed += <uint64_t>words[i] * odd
+        odd += 2 * factor
     return (mixed ^ mixed >> 32) >> 4  # an int of two digits
 
 
@@ -617,14 +622,11 @@ cdef class CallCache:
         cdef Py_ssize_t more
         if count < 0:
             return -1
-        if scale is None and zero_point is None:
-            words[count] = words[count + 1] = NO_OPERAND
-            return count + 2
-        more = describe_operand(as_operand(scale), self.by_shape, words + count)
+        more = describe_operand(scale, self.by_shape, words + count)
         if more < 0:
             return -1
         count += more
-        more = describe_operand(as_operand(zero_point), self.by_shape, words + count)
+        more = describe_operand(zero_point, self.by_shape, words + count)
         return more if more < 0 else count + more
 
     def remember(self, x, scale, zero_point, tuple options not None, call not None) -> None:
@@ -683,11 +685,11 @@ cdef class CallCache:
         if call is None:
             return None
         if is_array:
-            n = cnp.PyArray_SIZE(x)
+            n = cnp.PyArray_SIZE(<cnp.ndarray>x)
         elif alone_below < tensors_below:
             n = x.numel()
         if n >= alone_below:
             return self.share(n, call.run, x, scale, zero_point, seed, offset, out)
         if is_array:
-            return call.run_array(x, scale, zero_point, seed, offset, out, 1)
+            return call.run_array(<cnp.ndarray>x, scale, zero_point, seed, offset, out, 1)
         return call.run_tensor(x, scale, zero_point, seed, offset, out, 1)

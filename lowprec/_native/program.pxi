@@ -11,6 +11,7 @@ cdef bint rounds_beyond_reach(const params_t *params, tuple names):
     )
 
 
+@cython.freelist(4)
 cdef class Program:
     """The loops of one conversion, in order, with their parameters and the widths at both ends."""
 

@@ -43,6 +43,7 @@ cdef int set_scale_item(operands_t *view, int scale_item) except -1:
     return 0
 
 
+@cython.freelist(4)
 cdef class Operands:
     """The scales and zero points of one call, in the order of the axes, and which elements share them."""
 

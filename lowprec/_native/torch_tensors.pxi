@@ -1,5 +1,5 @@
-# Tensors of torch in memory of the host: as the C functions of DLPack describe them, or their attributes where this torch
-# has no such functions.
+# Tensors of torch in memory of the host: as the C functions of DLPack describe them, or their attributes where there
+# are no such functions.
 
 cdef enum:
     CPU = 1           # of the kinds of devices of DLPack
@@ -37,7 +37,7 @@ cdef const exchange_t *exchange = NULL
 
 
 def set_tensors(tensor, empty_like, written, functions, Py_ssize_t below) -> None:
-    """Let calls take tensors of torch: `torch.Tensor`, what makes one like another, what is told that one was written to.
+    """Let calls take tensors of torch: the class, what makes one like another, what is told that one was written to.
 
     `functions` is the capsule of DLPack's C functions, or None; tensors of `below` elements and more take the general
     way.

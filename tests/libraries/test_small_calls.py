@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ from support.optional import optional
 
 import lowprec as lp
 from lowprec import _kernels, reference
-from lowprec.backends import program
+from lowprec.arrays.torch_tensors import mark_written
+from lowprec.backends import call_cache, program
 from lowprec.backends.call_cache import CASTS, DEQUANTIZED, QUANTIZED
+from lowprec.backends.thread_count import PARALLEL_FROM
 from lowprec.ops import cast, codes, onnx_operators
 
 torch: Any = optional("torch")
@@ -223,8 +225,69 @@ def test_options_and_other_names_are_not_taken_for_what_came_before() -> None:
             lp.encode(X, "float8_e4m3fn", packed=2)
 
 
-def test_tensors_of_odd_kinds_after_a_dense_one() -> None:
+def test_names_that_were_freed_are_not_taken_for_others() -> None:
+    for _ in range(20):
+        for name, code in (("float8_e5m2", 0x3C), ("float8_e4m3fn", 0x38), ("float8_e5m2", 0x3C)):
+            fresh = "".join([name[:3], name[3:]])
+            assert lp.encode(X, fresh)[3] == code
+            del fresh  # another name of this length may be made in its place
+
+
+def test_packed_codes_of_another_length() -> None:
     pytest.importorskip("torch")
+    codes = np.full(8, 0x21, np.uint8)
+    for packed in (codes, torch.from_numpy(codes)):
+        for _ in range(2):
+            assert plain(lp.unpack(packed, "uint4", 16)) == [1, 2] * 8
+            for wrong in (packed[:1], packed[:7], packed.reshape(2, 4), packed[:0]):
+                with pytest.raises(ValueError, match="`packed` must be 1-D uint8 of 8 bytes"):
+                    lp.unpack(wrong, "uint4", 16)
+
+
+def test_dtypes_that_dlpack_takes_for_one() -> None:
+    pytest.importorskip("torch")
+    for _ in range(2):
+        assert lp.decode(torch.tensor(CODES, dtype=torch.uint8), "float8_e4m3fn").tolist() == VALUES
+        with pytest.raises(TypeError, match=r"got dtype torch\.uint7"):
+            lp.decode(torch.zeros(2, dtype=torch.uint8).view(torch.uint7), "float8_e4m3fn")
+
+
+@pytest.fixture(params=["C functions of DLPack", "attributes"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Let calls read tensors in one way."""
+    pytest.importorskip("torch")
+    call_cache.know_tensors()
+    if request.param == "attributes":
+        monkeypatch.setattr(call_cache, "know_tensors", lambda: None)
+        _kernels.set_tensors(torch.Tensor, torch.empty_like, mark_written, None, PARALLEL_FROM)
+    elif not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        pytest.skip("this torch has none")
+    yield request.param
+    monkeypatch.undo()
+    call_cache.know_tensors()
+
+
+def test_each_way_to_read_tensors(way: str, dispatched: list[None]) -> None:
+    x = torch.from_numpy(X).reshape(2, 2)
+    scale = torch.tensor(0.5)
+    wanted = contents(lp.quantize_linear(X.reshape(2, 2), 0.5, output_dtype="int8"))[1:]
+    for _ in range(2):
+        assert contents(lp.quantize_linear(x, scale, output_dtype="int8"))[1:] == wanted
+        assert lp.encode(x, "float8_e4m3fn").reshape(-1).tolist() == CODES
+    assert len(dispatched) == 3  # NumPy's among them
+    for _ in range(2):  # into memory with steps, from memory with steps
+        out = torch.empty(2, 2, dtype=torch.uint8).t()
+        before = out._version
+        assert lp.encode(x, "float8_e4m3fn", out=out) is out
+        assert lp.encode(x.t(), "float8_e4m3fn", out=out.t()).t().reshape(-1).tolist() == CODES
+        assert out.reshape(-1).tolist() == CODES
+        assert out._version > before
+    assert len(dispatched) == 3
+    with pytest.raises(ValueError, match="`out` must have shape"):
+        lp.encode(x, "float8_e4m3fn", out=torch.empty(4, dtype=torch.uint8))
+
+
+def test_tensors_of_odd_kinds_after_a_dense_one(way: str) -> None:
     dense = torch.from_numpy(X)
     for _ in range(2):
         assert lp.encode(dense, "float8_e4m3fn").tolist() == CODES

@@ -67,6 +67,7 @@ TESTS = {
     "*/error_*": _ERRORS,
     "*/scaled_stats.pxi": _ERRORS,
     "*/range*": ["tests/quantize/test_scales.py", "tests/quantize/test_dynamic_quantize.py"],
+    "*/torch_tensors.pxi": ["tests/libraries/test_small_calls.py", "tests/libraries/test_torch_tensor_kinds.py"],
     "*/call_cache.pxi": [
         "tests/native/test_entry_points.py",
         "tests/libraries/test_small_calls.py",
