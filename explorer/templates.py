@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from lowprec.reference.explanation import hex_float
+from lowprec.explanation import hex_float
 
 from . import template_filters, theme
 from .url_query import query_text

@@ -25,6 +25,7 @@ from . import _kernel_choice as _kernel_choice  # the first import: it decides w
 from .arrays.libraries import storage_dtype
 from .backends.build_info import build_info
 from .backends.thread_count import get_num_threads, set_num_threads
+from .explanation import explain
 from .ops.blocks import mx_dequantize, mx_quantize
 from .ops.cast import bitcast, cast, cast_like
 from .ops.codes import decode, encode, pack, unpack
@@ -35,7 +36,6 @@ from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_l
 from .ops.quantized import Quantized, dequantize
 from .ops.random_numbers import stochastic_bits
 from .ops.scales import absmax_scale, minmax_scale
-from .reference.explanation import explain
 from .spec.described_formats import float_format, register
 from .spec.finfo import finfo, iinfo
 from .spec.formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's

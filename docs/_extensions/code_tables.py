@@ -22,7 +22,7 @@ def recipe_pages() -> list[tuple[str, str]]:
 
 def format_pages() -> list[tuple[str, str]]:
     """Return name, facts and codes of every row of up to 8 bits, as `lowprec formats NAME` prints them."""
-    from lowprec.cli.tables import code_table, facts
+    from lowprec.cli.formats import code_table, facts
     from lowprec.spec.formats import FORMATS, Kind
 
     narrow = (fmt for fmt in FORMATS.values() if 0 < fmt.bits <= 8 and fmt.kind is not Kind.BOOL)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lowprec.explanation import Explanation
 from lowprec.reference.exact_cast import Value
-from lowprec.reference.explanation import Explanation
 
 from ..views.anatomy import fields
 from ..views.numbers import apart, code_text, digits_of, short

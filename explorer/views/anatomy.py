@@ -11,9 +11,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 from lowprec import Format, as_format, explain, reference
+from lowprec.explanation import LossSentence, hex_float
 from lowprec.reference.exact_cast import Value, decode, ulp
-from lowprec.reference.explanation import hex_float
-from lowprec.reference.loss_sentences import LossSentence
 from lowprec.spec.formats import Kind, NaNRule
 
 from .losses import losses_of

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Unpack
 
 import lowprec as lp
+from lowprec.explanation import Explanation
 from lowprec.reference.exact_cast import Value, decode, neighbours, ulp
-from lowprec.reference.explanation import Explanation
 from lowprec.spec.formats import Format
 from lowprec.spec.opset_rules import NEWEST
 from lowprec.teaching.cast_chain import CastChain, cast_chain, cast_chain_witness

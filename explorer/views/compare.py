@@ -7,9 +7,8 @@ from typing import Unpack
 
 import lowprec as lp
 from lowprec import reference, teaching
+from lowprec.explanation import Explanation, LossSentence
 from lowprec.reference.exact_cast import Value
-from lowprec.reference.explanation import Explanation
-from lowprec.reference.loss_sentences import LossSentence
 from lowprec.spec.formats import NUMERIC, Format
 from lowprec.spec.opset_rules import NEWEST, first_opset
 from lowprec.teaching import ResultError

@@ -13,8 +13,8 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import teaching
+from lowprec.explanation import Explanation
 from lowprec.reference.exact_cast import Value, decode
-from lowprec.reference.explanation import Explanation
 from lowprec.spec.formats import NUMERIC, Format
 from lowprec.spec.opset_rules import NEWEST, Caller, cast_rules
 from lowprec.spec.packing import packed_bytes

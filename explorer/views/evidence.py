@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lowprec import Format
+from lowprec.conformance.cast_cases import FAMILIES
 from lowprec.conformance.cast_check import CastCheck, check_cast, rule_of_cast
-from lowprec.conformance.results import kept_results
-from lowprec.conformance.rounding_cases import FAMILIES
-from lowprec.conformance.rules import DECIDED, DISPUTED, ONNX, RULES
+from lowprec.conformance.comparison import DECIDED, DISPUTED, ONNX, RULES
+from lowprec.conformance.report import kept_results
 from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT64, ONNX_NUMERIC
 from lowprec.spec.opset_rules import INF_IS_NAN
@@ -158,7 +158,7 @@ def check_overflow(opset: int) -> tuple[Checked, ...]:
 
 
 def of_rule(name: str, subject: str) -> Evidence:
-    """Return the evidence of a rule, a key of `lowprec.conformance.rules.RULES`, for what it decides on the page."""
+    """Return the evidence of a rule, a key of `lowprec.conformance.comparison.RULES`, for what it decides."""
     rule, kept = RULES[name], kept_results()
     counts = kept.counts[name]
     peers = tuple(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from lowprec import teaching
-from lowprec.reference.explanation import Explanation
-from lowprec.reference.loss_sentences import LossSentence
+from lowprec.explanation import Explanation, LossSentence
 
 __all__ = ["losses_of"]
 

@@ -9,8 +9,8 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 from lowprec import Format
+from lowprec.explanation import hex_float
 from lowprec.reference.exact_cast import Value, encode, exact_decimal
-from lowprec.reference.explanation import hex_float
 
 __all__ = [
     "Place",

@@ -7,9 +7,17 @@ from fractions import Fraction
 from itertools import pairwise
 
 from lowprec import Format, as_format, explain, finfo, iinfo
-from lowprec.reference.exact_cast import Value, decode, encode, magnitude_of, ulp
-from lowprec.reference.explanation import Explanation
-from lowprec.reference.rounding import encode_rounded, lots_for_upper, place_of
+from lowprec.explanation import Explanation
+from lowprec.reference.exact_cast import (
+    Value,
+    decode,
+    encode,
+    encode_rounded,
+    lots_for_upper,
+    magnitude_of,
+    place_of,
+    ulp,
+)
 from lowprec.spec.formats import FLOAT32, Kind
 from lowprec.spec.opset_rules import ATTRIBUTE_SINCE, NEWEST
 from lowprec.spec.round_modes import ROUND_MODES

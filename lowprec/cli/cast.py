@@ -11,9 +11,8 @@ from ..checkpoints.containers.npz_archive import numpy_has
 from ..checkpoints.containers.target import check_array_target
 from ..ops.cast import cast
 from ..ops.codes import encode
-from .format_arguments import FORMAT_HELP, number_format, source_format
 from .messages import print_result
-from .rounding_arguments import rounding_keywords
+from .shared_arguments import FORMAT_HELP, number_format, rounding_keywords, source_format
 
 __all__ = ["add_command"]
 

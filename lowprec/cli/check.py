@@ -9,8 +9,8 @@ from typing import Any
 
 from ..checkpoints.checking.check import check
 from ..checkpoints.progress import STYLES
-from .format_arguments import byte_size
 from .messages import print_result, with_options
+from .shared_arguments import byte_size
 
 __all__ = ["add_command"]
 

@@ -16,9 +16,8 @@ from ..checkpoints.recipes.registry import find_change, find_recipe
 from ..checkpoints.report import Report
 from ..checkpoints.report_file import ReportFile
 from ..spec.scale_rules import SCALE_RULES
-from .format_arguments import byte_size, number_format, source_format
 from .messages import print_result, with_options
-from .rounding_arguments import rounding_keywords
+from .shared_arguments import byte_size, number_format, rounding_keywords, source_format
 
 __all__ = ["add_commands"]
 

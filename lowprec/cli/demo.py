@@ -1,28 +1,370 @@
-"""The command `lowprec demo`: sizes, losses and times of some conversions of a checkpoint and of a plain copy."""
+"""`lowprec demo`: what conversions of a synthetic model cost beside a plain copy."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import shlex
+import shutil
+import tempfile
 import textwrap
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import Any
 
+from ..checkpoints.containers.folder import Folder
+from ..checkpoints.containers.gguf_file import GgufFile
+from ..checkpoints.containers.onnx_model import OnnxModel
+from ..checkpoints.containers.registry import open_container
+from ..checkpoints.containers.safetensors_file import SafetensorsFile
+from ..checkpoints.containers.tensors import InMemory
+from ..checkpoints.conversion import convert
+from ..checkpoints.files.atomic_output import sync
 from ..checkpoints.files.errors import FileError, reason
 from ..checkpoints.files.limits import parse_size
+from ..checkpoints.files.renaming import rename_new
+from ..checkpoints.files.symbolic_links import files_in
 from ..checkpoints.progress import size_text
-from ..checkpoints.report import plain
+from ..checkpoints.recipes.registry import find_recipe
+from ..checkpoints.report import Report, plain
+from ..checkpoints.tensor_report import TensorReport, sizes_of
 from ..spec.counted_text import count_text
-from ..spec.formats import BFLOAT16, FLOAT8_E4M3FN
+from ..spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, INT8
+from ..spec.option_names import ProgressName
 from ..spec.text_tables import aligned_table
-from .format_arguments import byte_size
+from .shared_arguments import byte_size
 
-if TYPE_CHECKING:
-    from .demo_comparison import Comparison, Result
+__all__ = [
+    "Checkpoint",
+    "Comparison",
+    "Conversion",
+    "Result",
+    "add_command",
+    "check_space",
+    "find_checkpoint",
+    "work_folder",
+]
 
-__all__ = ["add_command"]
+
+RECIPES = ("fp8-dynamic", "mxfp4a16", "nvfp4a16", "w4a16-g32")
+"""Of a model in safetensors: 8 bits, and three ways to 4 bits, which the same engines load."""
+
+GGUF_RECIPES = ("q8_0", "mxfp4", "q4_0")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A call of `convert`.
+
+    Attributes
+    ----------
+    name : str
+        What the table calls it, and its output.
+    options : mapping
+        The arguments of `convert`.
+    readers : str
+        What loads the result.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+    readers: str
+
+    @property
+    def command_options(self) -> str:
+        """The options of `lowprec convert` that do the same."""
+        return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in self.options.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The checkpoint that is converted.
+
+    Attributes
+    ----------
+    path : Path
+        The file or folder.
+    files : sequence of (Path, str)
+        What a copy of it copies, and the names of the copies.
+    choices : sequence of sequences of Conversion
+        The first of them of which a conversion applies is the one for it.
+    suffix : str
+        How the name of a converted file ends; nothing for folders.
+    follow_links : bool
+        As `convert` takes it.
+    """
+
+    path: Path
+    files: Sequence[tuple[Path, str]]
+    choices: Sequence[Sequence[Conversion]]
+    suffix: str
+    follow_links: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all files."""
+        return sum(file.stat().st_size for file, _ in self.files)
+
+
+def _recipes(names: Sequence[str]) -> list[Conversion]:
+    return [Conversion(name, {"recipe": name}, find_recipe(name).readers) for name in names]
+
+
+def _plain_conversions(readers: str, packs: bool = True) -> list[Conversion]:
+    """Return conversions that need neither a configuration nor the names of a model.
+
+    Where codes of 4 bits are not packed (`packs`), they take 8, and formats of 8 and 16 bits are compared instead.
+    Such files do not name the axis of scales either, which blocks leave no doubt about.
+    """
+    powers = {"scale": "block:32", "scale_format": FLOAT8_E8M0FNU.name}
+    fp8 = Conversion("fp8", {"to": FLOAT8_E4M3FN.name}, readers)
+    if not packs:
+        bf16 = Conversion("bf16", {"to": BFLOAT16.name}, readers)
+        by_block = Conversion(f"{INT8.name}-g32", {"to": INT8.name, "scale": "block:32"}, readers)
+        return [bf16, fp8, by_block, Conversion("mxfp8-g32", {"to": FLOAT8_E4M3FN.name, **powers}, readers)]
+    by_row = Conversion(f"{INT8.name}-rows", {"to": INT8.name, "scale": "axis:0"}, readers)
+    by_block = Conversion(f"{INT4.name}-g32", {"to": INT4.name, "scale": "block:32"}, readers)
+    return [fp8, by_row, Conversion("mxfp4-g32", {"to": FLOAT4_E2M1FN.name, **powers}, readers), by_block]
+
+
+def find_checkpoint(path: Path, follow_links: bool = False) -> Checkpoint:
+    """Return a checkpoint and what can be compared for it; raise FileError where a path is none."""
+    container = open_container(path, follow_links=follow_links)
+    if isinstance(container, Folder):
+        files = [(entry.path, entry.name) for entry in files_in(path, follow=follow_links)]
+        return Checkpoint(path, files, [_recipes(RECIPES), _plain_conversions("lowprec")], "", follow_links)
+    places = [one.location for one in container.tensors]
+    paths = dict.fromkeys([path, *(place.path for place in places if not isinstance(place, InMemory))])
+    files = [(file, file.name) for file in paths]
+    if isinstance(container, SafetensorsFile):
+        return Checkpoint(path, files, [_recipes(RECIPES), _plain_conversions("lowprec")], container.suffixes[0])
+    if isinstance(container, GgufFile):
+        return Checkpoint(path, files, [_recipes(GGUF_RECIPES)], container.suffixes[0])
+    readers = "ONNX runtimes with its nodes" if isinstance(container, OnnxModel) else "lowprec"
+    # The last suffix of .npy files is .npz: one array cannot hold codes and scales.
+    return Checkpoint(path, files, [_plain_conversions(readers, container.packs)], container.suffixes[-1], follow_links)
+
+
+ROUNDS = 3
+"""How often each conversion runs; medians count."""
+
+LARGE = 1 << 30
+"""Checkpoints of more bytes are converted once by each conversion, with a display of progress."""
+
+
+@dataclass(slots=True)
+class Result:
+    """A conversion, the report of its dry run and later of its last run, the bytes of its files, and its times."""
+
+    conversion: Conversion
+    report: Report
+    nbytes: int
+    times: list[float] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """The median of the times."""
+        return median(self.times)
+
+    @property
+    def bits(self) -> float:
+        """Bits of a converted weight, scales included."""
+        elements, _, after = sizes_of(self.converted)
+        return 8 * after / max(1, elements)
+
+    @property
+    def converted(self) -> list[TensorReport]:
+        """The tensors that are converted."""
+        return [one for one in self.report.tensors if one.action == "converted"]
+
+
+class Comparison:
+    """Conversions of a checkpoint, and a plain copy of it.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        What is converted.
+    folder : Path
+        An empty folder to write to.
+    keep : bool
+        Whether the outputs of the last round stay in it.
+
+    Attributes
+    ----------
+    results : list of Result
+        The conversions that apply.
+    left_out : list of (str, str)
+        Names of those that do not, and why.
+    needed : int
+        How many bytes are on the disk at most, at the same time.
+    rounds : int
+        How often each runs.
+    copy_times : list of float
+        The times of the copy.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, folder: Path, keep: bool) -> None:
+        """Make a dry run of every conversion; raise FileError where none applies, or the disk has too little room."""
+        self.checkpoint, self._folder, self._keep = checkpoint, folder, keep
+        self._links = checkpoint.follow_links
+        self.nbytes = checkpoint.nbytes
+        self.rounds = 1 if self.nbytes > LARGE else ROUNDS
+        self.results: list[Result] = []
+        self.left_out: list[tuple[str, str]] = []
+        self.copy_times: list[float] = []
+        check_space(folder, self.nbytes)
+        for conversions in checkpoint.choices:
+            for conversion in conversions:
+                self._plan(conversion)
+            if self.results:
+                break
+        self._check_results()
+        sizes = [one.nbytes for one in self.results]
+        self.needed = max(self.nbytes, sum(sizes) if keep else max(sizes))
+        check_space(folder, self.needed)
+
+    @property
+    def copy_seconds(self) -> float:
+        """The median of the times of the copy."""
+        return median(self.copy_times)
+
+    @property
+    def bits(self) -> float:
+        """Bits of a weight before the first conversion."""
+        elements, before, _ = sizes_of(self.results[0].converted)
+        return 8 * before / max(1, elements)
+
+    def target(self, conversion: Conversion) -> Path:
+        """Return where the output of a conversion goes."""
+        return self._folder / f"{conversion.name}{self.checkpoint.suffix}"
+
+    def _plan(self, conversion: Conversion) -> None:
+        path = self.checkpoint.path
+        try:
+            report = convert(
+                path, self.target(conversion), **conversion.options, follow_links=self._links, dry_run=True
+            )
+        except (FileError, ValueError) as error:
+            self._leave_out(conversion, error)
+            return
+        if report.total.count:
+            nbytes = self.nbytes - report.total.bytes_before + report.total.bytes_after
+            self.results.append(Result(conversion, report, nbytes))
+        else:
+            self.left_out.append((conversion.name, "has no tensor that it converts"))
+
+    def _leave_out(self, conversion: Conversion, error: Exception) -> None:
+        text = str(error).removeprefix(f"{self.checkpoint.path}: ")
+        self.left_out.append((conversion.name, " ".join(text.split())))
+
+    def _check_results(self) -> None:
+        """Raise FileError where every conversion was left out."""
+        if not self.results:
+            name, why = self.left_out[-1]
+            raise FileError(f"{self.checkpoint.path}: no conversion of the demo applies; {name}: {why}")
+
+    def run(self) -> None:
+        """Run the copy and all conversions in turns."""
+        for number in range(1, self.rounds + 1):
+            started = time.perf_counter()
+            self._copy(self._folder / "copy")
+            self.copy_times.append(time.perf_counter() - started)
+            _remove(self._folder / "copy")
+            for one in list(self.results):
+                try:
+                    self._convert(one, self._keep and number == self.rounds)
+                except FileError as error:
+                    if str(error).startswith(str(self._folder)):  # an output that cannot be written
+                        raise
+                    self._leave_out(one.conversion, error)  # of values, which a dry run does not read
+                    self.results.remove(one)
+            self._check_results()
+
+    def _convert(self, result: Result, keep: bool) -> None:
+        target = self.target(result.conversion)
+        style: ProgressName = "none" if self.nbytes <= LARGE else "auto"
+        started = time.perf_counter()
+        result.report = convert(
+            self.checkpoint.path, target, **result.conversion.options, follow_links=self._links, progress=style
+        )
+        result.times.append(time.perf_counter() - started)
+        files = [target] if target.is_file() else [file for file in target.rglob("*") if file.is_file()]
+        result.nbytes = sum(file.stat().st_size for file in files)
+        if not keep:
+            _remove(target)
+
+    def _copy(self, folder: Path) -> None:
+        """Copy all files, and wait until they are on the disk, as `convert` does."""
+        try:
+            folder.mkdir()
+            for source, name in self.checkpoint.files:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, folder / name)
+                sync(folder / name)
+            sync(folder)
+        except OSError as error:
+            raise FileError(f"{self.checkpoint.path}: cannot be copied to {folder}; {reason(error)}") from None
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def check_space(folder: Path, needed: int) -> None:
+    """Raise FileError unless the disk of a folder has room for so many bytes."""
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        where = folder.parent.parent  # the folder is new, in one with a name that means nothing
+        raise FileError(
+            f"{where}: the demo needs {size_text(needed)}, and the disk has {size_text(free)} left; "
+            "--keep, or TMPDIR, names a folder on another one"
+        )
+
+
+@contextlib.contextmanager
+def work_folder(source: Path | None, keep: Path | None) -> Iterator[Path]:
+    """Make a folder to work in, and remove it at the end, whatever happens; what is to be kept is renamed then.
+
+    Parameters
+    ----------
+    source : Path or None
+        What is converted, which the folder must not lie in.
+    keep : Path or None
+        The name that the folder gets if there is no error.
+    """
+    try:
+        parent = Path(tempfile.gettempdir()) if keep is None else keep.parent
+    except OSError as error:
+        raise FileError(f"no folder for temporary files: {reason(error)}") from None
+    if keep is not None and os.path.lexists(keep):
+        raise FileError(f"{keep}: exists; --keep must name a new folder")
+    if not parent.is_dir():
+        raise FileError(f"{keep}: must be a new folder in an existing one")
+    if source is not None and source.is_dir() and parent.resolve().is_relative_to(source.resolve()):
+        raise FileError(f"{parent if keep is None else keep}: must lie outside of {source}")
+    try:
+        prefix = "lowprec-demo-" if keep is None else f"{keep.name[:200]}.tmp-"
+        outer = Path(os.path.realpath(tempfile.mkdtemp(prefix=prefix, dir=parent)))
+    except OSError as error:
+        raise FileError(f"{parent}: cannot be written; {reason(error)}") from None
+    try:
+        folder = outer / "new"  # with the usual permissions, which the folder around it lacks
+        folder.mkdir()
+        yield folder
+        if keep is not None:
+            rename_new(folder, keep)
+    finally:
+        shutil.rmtree(outer, ignore_errors=True)
+
 
 _DESCRIPTION = """\
 Convert a checkpoint in a few ways, and print sizes, losses and times in a table,
@@ -54,8 +396,6 @@ ORIGINAL = "original"
 
 
 def _demo(usage: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    from .demo_comparison import Comparison, work_folder
-    from .demo_conversions import find_checkpoint
 
     if options.path is not None and options.size is not None:
         usage.error("argument --size: not allowed with argument PATH")
@@ -81,7 +421,6 @@ def _demo(usage: argparse.ArgumentParser, options: argparse.Namespace) -> None:
 def _synthetic(folder: Path, size: str) -> Path:
     """Write the synthetic checkpoint."""
     from ..checkpoints.synthetic_model import nbytes_of, width_of, write_model
-    from .demo_comparison import check_space
 
     width = width_of(parse_size(size))
     check_space(folder.parent, 2 * nbytes_of(width))

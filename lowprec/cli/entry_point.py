@@ -12,9 +12,8 @@ from ..backends.build_info import build_info
 from ..backends.environment import problems
 from ..checkpoints.files.errors import FileError
 from . import cast, check, conformance, convert, demo, explain, explore, formats, loss, recipes
-from .format_arguments import cast_rules
 from .messages import drop_output, with_options
-from .rounding_arguments import rounding_rules
+from .shared_arguments import cast_rules, rounding_rules
 
 __all__ = ["main"]
 

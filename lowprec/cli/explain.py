@@ -6,11 +6,10 @@ import argparse
 import re
 from typing import Any
 
-from ..reference.explanation import explain
+from ..explanation import explain
 from ..spec.arguments import shown
 from ..spec.formats import Format
-from .format_arguments import FORMAT_HELP, number_format, source_format
-from .rounding_arguments import rounding_keywords, rounding_rules
+from .shared_arguments import FORMAT_HELP, number_format, rounding_keywords, rounding_rules, source_format
 
 __all__ = ["add_command"]
 

@@ -13,7 +13,7 @@ from ..checkpoints.containers.array_files import is_archive, read_array, read_me
 from ..checkpoints.files.errors import FileError
 from ..loss.convert_and_measure import Loss, measure
 from ..spec.formats import Format, as_format
-from .format_arguments import number_format, source_format
+from .shared_arguments import number_format, source_format
 
 __all__ = ["add_command"]
 

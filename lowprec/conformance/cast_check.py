@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..ops.codes import encode
-from ..reference.array_cast import Codes, is_power
-from ..reference.array_rounding import expected_rounded
 from ..reference.exact_cast import Value
+from ..reference.whole_arrays import Codes, expected_rounded, is_power
 from ..spec.formats import FLOAT64, ONNX_NUMERIC, Format, NaNRule, as_format
 from ..spec.opset_rules import INF_IS_NAN, NEWEST
 from ..spec.round_modes import ROUND_MODES
 from ..spec.rounding_rules import RoundingOptions, check_rounding
-from .cast_cases import expected_codes, inputs, rules_of_inputs
-from .rounding_cases import FAMILIES, within
+from .cast_cases import FAMILIES, expected_codes, inputs, rules_of_inputs, within
 
 __all__ = ["CastCheck", "check_cast", "rule_of_cast"]
 

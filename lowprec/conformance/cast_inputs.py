@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..reference.array_cast import table
+from ..reference.whole_arrays import table
 from ..spec.formats import Format, Kind, as_format
 
 __all__ = ["landmarks", "sweep_float32", "sweep_float64", "sweep_int64", "sweep_uint64"]

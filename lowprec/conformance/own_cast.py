@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from .. import reference
+from ..explanation import Explanation, explain
 from ..ops.cast import cast
 from ..ops.codes import decode, encode
 from ..ops.interchange import to_numpy
-from ..reference.array_cast import Codes
-from ..reference.array_rounding import expected_rounded
-from ..reference.exact_values import Value
-from ..reference.explanation import Explanation, explain
-from ..reference.number_text import number_text
+from ..reference.exact_values import Value, number_text
+from ..reference.whole_arrays import Codes, expected_rounded
 from ..spec.arguments import shown
 from ..spec.counted_text import count_text
 from ..spec.formats import FLOAT64, NUMBERS, Format, as_format, is_in_table

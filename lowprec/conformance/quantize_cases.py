@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..reference.array_cast import Codes
 from ..reference.exact_cast import Value, decode
 from ..reference.exact_quantize import dequantize, precision_of, quantize
+from ..reference.whole_arrays import Codes
 from ..spec.formats import (
     BFLOAT16,
     FLOAT8_E8M0FNU,
@@ -23,7 +23,7 @@ from ..spec.formats import (
     Format,
     as_format,
 )
-from .cases import Call, Case, Tensor
+from .cast_cases import Call, Case, Tensor
 
 __all__ = ["quantize_cases", "tensor_of"]
 

@@ -1,20 +1,42 @@
-"""Error statistics of a conversion, chunk by chunk: counts, extremes, largest errors, signal-to-noise ratio."""
+"""Error statistics: counts, extremes, largest errors, SQNR; of arrays, of one pass with a conversion, of blocks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import _kernels
+from ..backends.blocks import as_bytes, to_single
+from ..backends.cpu import run
+from ..backends.job import Job
+from ..backends.program import make_program
+from ..backends.scales_for_kernels import ready_scales, resolve_operands
+from ..plans.cast_plan import Plan, make_plan
+from ..plans.quantize_plan import DEQUANTIZE, QuantizeOptions
 from ..spec.float_mode import default_mode
-from ..spec.formats import Format
+from ..spec.formats import FLOAT32, Format
+from ..spec.interned import CACHED
 from ..spec.notebook_html import fact_name, fact_text, facts_html
+from ..spec.opset_rules import CastRules, cast_rules
 
-__all__ = ["CHUNK", "ElementStats", "ErrorStats", "count_beyond", "error_statistics", "is_within"]
+__all__ = [
+    "CHUNK",
+    "ElementStats",
+    "ErrorStats",
+    "ScaledCodes",
+    "add_blocks",
+    "add_scaled",
+    "convert_compared",
+    "count_beyond",
+    "error_statistics",
+    "is_within",
+]
+
 
 Array = np.ndarray[Any, Any]
 
@@ -308,3 +330,171 @@ def error_statistics(values: Array, back: Array) -> ErrorStats:
     for start in range(0, flat.size, CHUNK):
         stats.add(flat[start : start + CHUNK], flat_back[start : start + CHUNK])
     return stats
+
+
+_BYTE = np.dtype(np.uint8)
+_Programs = tuple[_kernels.Program | None, _kernels.Program, _kernels.Program]
+
+
+def _to_single(fmt: Format) -> Plan:
+    return make_plan(fmt, FLOAT32, cast_rules(fmt, FLOAT32))
+
+
+@lru_cache(maxsize=CACHED)
+def _programs(source: Format, target: Format, rules: CastRules, packed: bool) -> _Programs:
+    """Return the programs source to float32, None where it is that; source to target; and target to float32."""
+    load = None if source == FLOAT32 else make_program(_to_single(source))
+    there = make_program(make_plan(source, target, rules), packed=packed)
+    return load, there, make_program(_to_single(target), unpacked=packed)
+
+
+def convert_compared(
+    x: np.ndarray[Any, Any],
+    source: Format,
+    target: Format,
+    rules: CastRules,
+    packed: bool,
+    out: np.ndarray[Any, Any],
+) -> tuple[Any, ...]:
+    """Convert codes of a float of up to 32 bits on one thread, decode the result and compare both in float32.
+
+    Parameters
+    ----------
+    x : numpy.ndarray
+        Unsigned codes of `source`, 1-D, dense, in native byte order; one or more.
+    source, target : Format
+        The rows.
+    rules : CastRules
+        The options, resolved.
+    packed : bool
+        Whether `out` is packed.
+    out : numpy.ndarray
+        Dense bytes for the codes.
+
+    Returns
+    -------
+    tuple
+        As `_kernels.compare` returns it, for `ErrorStats.add_counts`.
+    """
+    return _kernels.run_compared(*_programs(source, target, rules, packed), x.view(_BYTE), out, x.size)
+
+
+@lru_cache(maxsize=CACHED)
+def _load(source: Format) -> _kernels.Program | None:
+    """Return the program that makes float32 values, None where the source holds them."""
+    return None if source == FLOAT32 else make_program(make_plan(source, FLOAT32, cast_rules(source, FLOAT32)))
+
+
+@lru_cache(maxsize=CACHED)
+def _range(target: Format, zero_point: int) -> tuple[float, float]:
+    """Return the least and the greatest float32 that round to a value of the range, as `count_beyond` has it.
+
+    A tie beyond an end goes to the even code: outside, where the code of the end is odd.
+    """
+    if target.is_integer:
+        low, high = int(target.min) - zero_point, int(target.max) - zero_point
+        return _limit(low - 0.5, low), _limit(high + 0.5, high)
+    limit = float(target.max) + math.ldexp(0.5, target.emax - target.mantissa_bits)
+    return _limit(-limit, target.max_code), _limit(limit, target.max_code)
+
+
+def _limit(tie: float, end: int) -> float:
+    """Return a tie, or the float32 before it where it is outside."""
+    return float(np.nextafter(np.float32(tie), np.float32(0)) if end % 2 else np.float32(tie))
+
+
+class ScaledCodes(NamedTuple):
+    """Codes and scales as `dequantize_linear` takes them.
+
+    Attributes
+    ----------
+    codes, fmt : numpy.ndarray, Format
+        Dense codes, as bytes or in unsigned integers, and their format.
+    scale : numpy.ndarray
+        A scale for all, for each index of the axis or for each block, in a dtype of its own.
+    zero_point : int, optional
+        The code of 0, where it is not 0.
+    axis, block_size : int or two ints
+        As in `dequantize_linear`.
+    packed : bool
+        Whether codes are packed.
+    ends : tuple of float, optional
+        The least and the greatest quotient, float32, that the rounding kept in the range; None for nearest even.
+    """
+
+    codes: Array
+    fmt: Format
+    scale: Array
+    zero_point: Any = None
+    axis: int | tuple[int, int] = 1
+    block_size: int | tuple[int, int] = 0
+    packed: bool = False
+    ends: tuple[float, float] | None = None
+
+
+def add_scaled(stats: ErrorStats, x: Array, source: Format, scaled: ScaledCodes) -> None:
+    """Compare elements with what `dequantize_linear` makes of their codes in float32, and take in what was lost.
+
+    A finite element saturates where its quotient by the scale, rounded to float32, is finite and rounds beyond the
+    range of the codes less the zero point.
+
+    Parameters
+    ----------
+    stats : ErrorStats
+        Takes it in.
+    x : numpy.ndarray
+        Unsigned codes of `source`, dense and in native byte order, of the shape that the scales ask for.
+    source : Format
+        A float of up to 32 bits.
+    scaled : ScaledCodes
+        What they became.
+    """
+    if not x.size:
+        return
+    fmt, packed, zero = scaled.fmt, scaled.packed, scaled.zero_point
+    codes = scaled.codes.reshape(-1).view(_BYTE)
+    held, shape = (codes, x.shape) if packed else (codes.view(fmt.code_dtype).reshape(x.shape), None)
+    options = QuantizeOptions(scaled.axis, scaled.block_size, FLOAT32, packed=packed, source=fmt)
+    plan, scales = resolve_operands(DEQUANTIZE, held, scaled.scale, zero, options, shape)
+    counts, saturated = _kernels.compare_scaled(
+        _load(source), make_program(plan, unpacked=packed), x.reshape(-1).view(_BYTE), codes, x.size,
+        ready_scales(Job(held, plan, scales, shape=shape), x.size, run), *(scaled.ends or _range(fmt, zero or 0)),
+    )  # fmt: skip
+    stats.add_counts(x.size, counts)
+    stats.saturated += saturated
+
+
+PART = 1 << 20
+"""Elements that are compared in one call, which takes less than 2**31."""
+
+
+def add_blocks(stats: ErrorStats, kind: str, x: Array, source: Format, blocks: Array) -> bool:
+    """Compare elements with the values of their blocks in float32, and take in what was lost.
+
+    An element saturates where its quotient by the scale of its block, rounded to float32, rounds beyond the codes.
+
+    Parameters
+    ----------
+    stats : ErrorStats
+        Takes it in.
+    kind : str
+        The type of the blocks: one of `_kernels`.
+    x, source : numpy.ndarray, Format
+        Unsigned codes of a float of up to 32 bits, in native byte order; whole blocks.
+    blocks : numpy.ndarray
+        Their bytes.
+
+    Returns
+    -------
+    bool
+        False where a finite element became a value that is not.
+    """
+    load, flat, became, finite = to_single(source), x.reshape(-1), as_bytes(blocks), True
+    for start in range(0, flat.size, PART):
+        part = flat[start : start + PART]
+        here = became[start * became.size // flat.size : (start + part.size) * became.size // flat.size]
+        counts, saturated = _kernels.compare_blocks(kind, load, as_bytes(part), here, part.size)
+        stats.add_counts(part.size, counts)
+        stats.saturated += saturated
+        finite = finite and math.isfinite(counts[-1])  # the sum of the squares of errors
+    return finite

@@ -1,20 +1,17 @@
 """The oracle: every conversion in exact fractions, one value at a time. It reads formats and opsets only.
 
-Blocks are arrays. `array_cast`, `array_rounding` and `array_quantize` compute the expected codes of whole arrays.
+Blocks are arrays. `whole_arrays` computes the expected codes of whole arrays.
 `lowprec.teaching` calculates with it: sums, chains of casts, errors.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ..spec.old_names import find_moved as _find_moved
-from .exact_blocks import mx_blocks, mx_values
-from .exact_cast import cast, encode, neighbours, ulp
-from .exact_nvfp4 import nvfp4_blocks, nvfp4_values
+from .exact_blocks import mx_blocks, mx_values, nvfp4_blocks, nvfp4_values
+from .exact_cast import cast, decide_rounded, encode, encode_rounded, neighbours, ulp
 from .exact_quantize import dequantize, dynamic_quantize, precision_of, quantize, scale_index
-from .exact_values import Value, decode, exact_decimal, finite_count, magnitude_of
-from .number_text import binade_of, log2
+from .exact_values import Value, binade_of, decode, exact_decimal, finite_count, log2, magnitude_of
 from .philox import random_word
-from .rounding import decide_rounded, encode_rounded
 
 __all__ = [
     "Value",

@@ -3,18 +3,22 @@
 The explorer's pages and notebooks compute with them; `lowprec.reference` rounds.
 """
 
-from ..reference.loss_sentences import LossSentence, losses, lost
-from .accumulation import accumulate
-from .arithmetic import operate, relative_error
-from .array_accumulation import accumulate_runs
-from .binades import Binade, binades
+from ..explanation import LossSentence, losses, lost
+from .accumulation import accumulate, accumulate_runs
+from .arithmetic import ResultError, error_of, operate, relative_error
 from .cast_chain import CastChain, cast_chain, cast_chain_witness
 from .error_curve import ErrorCurve, ErrorPoint, LargestError, error_curve
-from .format_facts import FormatFacts, format_facts
-from .overflow import OverflowEdge, overflow_edge, overflow_edges
-from .result_error import ResultError, error_of
+from .format_facts import (
+    Binade,
+    FormatFacts,
+    OverflowEdge,
+    binades,
+    format_facts,
+    overflow_edge,
+    overflow_edges,
+    values_between,
+)
 from .scale_steps import ScaleStep, linear_scale_steps, mx_scale_steps, nvfp4_scale_steps
-from .value_counts import values_between
 
 __all__ = [
     "Binade",

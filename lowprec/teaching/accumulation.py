@@ -1,24 +1,27 @@
-"""Sums and dot products accumulated in a format: one rounding for each addition, every step to look at."""
+"""Sums and dot products in a format, step by step, and many runs with random numbers."""
 
 from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..reference.exact_cast import ulp
-from ..reference.exact_values import Value, decode
-from ..reference.explanation import Explanation, explain
+import numpy as np
+
+from ..explanation import Explanation, explain
+from ..reference.exact_cast import decide_by, ulp
+from ..reference.exact_values import Value, decode, finite_count, magnitude_of, signed_code
 from ..reference.philox import random_words
-from ..reference.rounding import decide_by
 from ..spec.formats import Format, as_format
 from ..spec.option_names import OverflowName, RoundingName
 from ..spec.rounding_rules import (
     DEFAULT_RANDOM_BITS,
     FIRST,
+    STOCHASTIC,
     Rounding,
     RoundingOptions,
     Stream,
@@ -26,9 +29,125 @@ from ..spec.rounding_rules import (
     check_stream,
 )
 from .arithmetic import exact_product, exact_sum, rounded_as
-from .integer_sums import Adder, Number
 
-__all__ = ["METHODS", "Accumulation", "Step", "Terms", "accumulate", "ordered", "places_of", "terms_of"]
+__all__ = ["Accumulation", "METHODS", "Step", "accumulate", "accumulate_runs"]
+
+
+Number = int | Value
+"""A multiple of the unit other than zero; or a zero, Inf or NaN."""
+
+
+class Adder:
+    """Addition in a format: an exact sum, rounded once; `random` is its random number, 0 where there is none."""
+
+    def __init__(self, fmt: Format, rounding: Rounding, terms: Sequence[Value]) -> None:
+        self.fmt, self.rounding = fmt, rounding
+        step = 1 - fmt.bias - fmt.mantissa_bits  # of the first binade, which is that of subnormals too
+        self.unit = max(
+            -step if fmt.has_zero else 1 - step, *(value.magnitude.denominator.bit_length() - 1 for value in terms), 0
+        )
+        self.first = self.unit + step
+        self.largest = self.integer(magnitude_of(finite_count(fmt) - 1, fmt))
+        self.smallest = 0 if fmt.has_zero else 1 << self.first - 1
+        self.ends: dict[bool, Number] = {}
+        self.cancelled = self._other(exact_sum(Value(Fraction(1)), Value(Fraction(1), True), rounding.mode)[0], 0)
+
+    def integer(self, magnitude: Fraction) -> int:
+        """Return a magnitude in units."""
+        return magnitude.numerator << self.unit >> magnitude.denominator.bit_length() - 1
+
+    def number(self, value: Value) -> Number:
+        """Return a value in units."""
+        if not value.magnitude:
+            return value
+        size = self.integer(value.magnitude)
+        return -size if value.negative else size
+
+    def whole(self, value: Value) -> int:
+        """Return a finite value in units, a zero as 0."""
+        size = self.integer(value.magnitude)
+        return -size if value.negative else size
+
+    def value(self, number: Number) -> Value:
+        """Return the value of a number."""
+        return Value(Fraction(abs(number), 1 << self.unit), number < 0) if isinstance(number, int) else number
+
+    def rounded(self, number: Number, random: int) -> Number:
+        """Return a number rounded to the format."""
+        return self._finite(number, random) if isinstance(number, int) else self._other(number, random)
+
+    def add(self, a: Number, b: Number, random: int) -> Number:
+        """Return the rounded sum of two numbers."""
+        if isinstance(a, int):
+            if isinstance(b, int):
+                total = a + b
+                return self._finite(total, random) if total else self.cancelled
+            elif not b.special:
+                return self._finite(a, random)
+        elif isinstance(b, int) and not a.special:
+            return self._finite(b, random)
+        return self._other(exact_sum(self.value(a), self.value(b), self.rounding.mode)[0], random)
+
+    def negated(self, number: Number) -> Number:
+        """Return a number with the other sign."""
+        if isinstance(number, int):
+            return -number
+        return Value(Fraction(0), not number.negative, number.special)
+
+    def _other(self, exact: Value, random: int) -> Number:
+        chance = random if self.rounding.random_bits else None
+        value = rounded_as(exact, self.fmt)
+        return self.number(decode(decide_by(value, self.fmt, self.rounding, chance)[0], self.fmt))
+
+    def _finite(self, number: int, random: int) -> Number:
+        negative, size = number < 0, abs(number)
+        shift = size.bit_length() - 1 - self.fmt.mantissa_bits
+        shift = max(shift, self.first if self.fmt.has_zero else 0)
+        lower = size >> shift
+        rest = size - (lower << shift)
+        if rest:
+            is_odd = (((shift - self.first) << self.fmt.mantissa_bits) + lower) & 1 == 1
+            lower += self._goes_away(rest, shift, is_odd, negative, random)
+        found = lower << shift
+        if found > self.largest or found < self.smallest or (negative and not self.fmt.signed):
+            return self._end(negative, number, found, random)
+        if not found:
+            return self._other(self.value(number), random)
+        return -found if negative else found
+
+    def _end(self, negative: bool, number: int, found: int, random: int) -> Number:
+        """Return what stands for a number out of the range; beyond an end it is the same for all."""
+        if negative and not found:
+            return self._other(self.value(number), random)
+        if negative not in self.ends:
+            far = 4 * magnitude_of(finite_count(self.fmt), self.fmt)
+            self.ends[negative] = self._other(Value(far, negative), 0)
+        if found < self.smallest and not negative:
+            return self._other(self.value(number), random)
+        return self.ends[negative]
+
+    def _goes_away(self, rest: int, shift: int, is_odd: bool, negative: bool, random: int) -> bool:
+        """Return whether rest / 2**shift, above 0 and below 1, is rounded away from zero."""
+        mode, bits = self.rounding.mode, self.rounding.random_bits
+        if bits:
+            if mode == "stochastic_b":
+                return ((rest << bits + 1) >> shift) + 2 * random + 1 >= 2 << bits
+            scaled = (rest << bits) >> shift
+            if mode == "stochastic_c":  # to the nearest, ties to even
+                doubled, half = 2 * ((rest << bits) - (scaled << shift)), 1 << shift
+                scaled += doubled > half or (doubled == half and scaled & 1)
+            return scaled + random >= 1 << bits
+        if mode.startswith("nearest"):
+            side = 2 * rest - (1 << shift)
+            return side > 0 or (side == 0 and {"nearest_even": is_odd, "nearest_away": True}.get(mode, False))
+        return {
+            "toward_zero": False,
+            "away_from_zero": True,
+            "toward_positive": not negative,
+            "toward_negative": negative,
+            "to_odd": not is_odd,
+        }[mode]
+
 
 METHODS = ("sequential", "reversed", "ascending", "descending", "pairwise", "compensated")
 """In which order terms are added; ascending and descending are by magnitude, compensated is Kahan's algorithm."""
@@ -333,3 +452,226 @@ def accumulate(
     if any(value.special for value in values):
         exact = functools.reduce(lambda a, b: exact_sum(a, b, "nearest_even")[0], values)
     return Accumulation(row, method, rules, stream, values, exact, adder, tuple(how(adder, numbers, random)))
+
+
+Array = np.ndarray[Any, Any]
+_BITS = 52  # of float64's mantissa
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Runs:
+    """The sums of all steps, a row for each seed, as float64; statistics are computed in float64."""
+
+    format: Format
+    seeds: tuple[int, ...]
+    sums: Array
+
+    @property
+    def last(self) -> Array:
+        """The result of each run."""
+        return self.sums[:, -1]
+
+    @property
+    def mean(self) -> float:
+        """The mean of the results."""
+        with np.errstate(all="ignore"):  # of Inf
+            return float(self.last.mean())
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the results, with one degree of freedom less than runs; 0 for one run."""
+        with np.errstate(all="ignore"):
+            return float(self.last.std(ddof=1)) if len(self.seeds) > 1 else 0.0
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean: the standard deviation over the root of the number of runs."""
+        return self.deviation / math.sqrt(len(self.seeds))
+
+    def bias(self, exact: Value) -> float:
+        """Return how far the mean lies above an exact sum."""
+        try:
+            return self.mean - float(exact)
+        except OverflowError:  # beyond float64
+            return math.inf if exact.negative else -math.inf
+
+    def mean_at(self, steps: Sequence[int]) -> Array:
+        """Return the mean of the runs after some steps, which count from 1."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.sums[:, np.asarray(steps) - 1].mean(axis=0))
+
+    def quantile_at(self, quantile: float, steps: Sequence[int]) -> Array:
+        """Return a quantile of the runs after some steps, from 0, the least, to 1, the greatest."""
+        return np.asarray(np.quantile(self.sums[:, np.asarray(steps) - 1], quantile, axis=0, method="nearest"))
+
+
+@functools.lru_cache(maxsize=256)
+def _outcome(value: Value, fmt: Format, rounding: Rounding) -> float:
+    """Return what stands for a value that no random number decides."""
+    return float(decode(decide_by(value, fmt, rounding, 0)[0], fmt))
+
+
+class _Rounder:
+    """Rounds float64 arrays to a format, each element by a threshold of its own."""
+
+    def __init__(self, fmt: Format, rounding: Rounding) -> None:
+        self.fmt, self.rounding = fmt, rounding
+        self.least = 1 - fmt.bias if fmt.has_zero else -(1 << 16)  # the exponent of the subnormals
+        self.largest = float(magnitude_of(finite_count(fmt) - 1, fmt))
+        self.smallest = 0.0 if fmt.has_zero else float(magnitude_of(0, fmt))
+        self.has_negative_zero = signed_code(0, True, fmt) != 0
+
+    def thresholds(self, random: Array) -> Array:
+        """Return from which fraction of a step on numbers go away from zero; a fraction of 0 never does."""
+        lots = np.float64(2**self.rounding.random_bits)
+        wanted = lots - random.astype(np.float64)
+        if self.rounding.mode == "stochastic_a":
+            return np.asarray(wanted / lots)
+        found = (wanted - 0.5) / lots
+        if self.rounding.mode == "stochastic_c":  # a fraction half-way to an odd number of lots goes to the even one
+            found = np.where(wanted % 2 == 1, np.nextafter(found, 2.0), found)
+        return np.asarray(found)
+
+    def add(self, a: Array, b: Array, thresholds: Array) -> Array:
+        total = a + b
+        part = total - a
+        error = (a - (total - part)) + (b - part)
+        if error.any():
+            total = _to_odd(total, error)
+        return self.rounded(total, thresholds)
+
+    def rounded(self, x: Array, thresholds: Array) -> Array:
+        exponent = np.maximum(np.frexp(x)[1] - 1, self.least) - self.fmt.mantissa_bits
+        steps = np.abs(np.ldexp(x, -exponent))
+        whole = np.floor(steps)
+        size = np.ldexp(whole + (steps - whole >= thresholds), exponent)
+        found = np.copysign(size, x) if self.has_negative_zero else np.copysign(size, x) + 0.0
+        inside = (size <= self.largest) & (size >= self.smallest)
+        if not self.fmt.signed:
+            inside &= (x >= 0) | ((size == 0) & self.fmt.has_zero)
+        return found if inside.all() else self._with_ends(found, x, inside)
+
+    def _with_ends(self, found: Array, x: Array, inside: Array) -> Array:
+        """Return what stands for sums out of the range, Inf and NaN."""
+        far, found = 4 * magnitude_of(finite_count(self.fmt), self.fmt), found.copy()
+        negative, infinite, nan = x < 0, np.isinf(x), np.isnan(x)
+        if not self.fmt.has_zero:
+            below = ~nan & (found < self.smallest)
+            found[below] = _outcome(Value(Fraction(0)), self.fmt, self.rounding)
+            inside = inside | below
+        for sign in (False, True):
+            here = ~inside & ~nan & (negative == sign)
+            if here.any():
+                found[here & infinite] = _outcome(Value(Fraction(0), sign, "inf"), self.fmt, self.rounding)
+                found[here & ~infinite] = _outcome(Value(far, sign), self.fmt, self.rounding)
+        found[nan] = _outcome(Value(Fraction(0), False, "nan"), self.fmt, self.rounding)
+        return found
+
+
+def _to_odd(total: Array, error: Array) -> Array:
+    """Return sums that lost `error` with an odd last bit: those between which the exact sum lies, the odd one."""
+    is_even = (total.view(np.int64) & 1) == 0
+    moved = np.nextafter(total, np.copysign(np.inf, error))
+    return np.where(np.isfinite(total) & (error != 0) & ~np.isnan(error) & is_even, moved, total)
+
+
+def _runs_in_order(rounder: _Rounder, terms: Array, thresholds: Array) -> Iterator[Array]:
+    total = rounder.rounded(np.full(thresholds.shape[1], terms[0]), thresholds[0])
+    yield total
+    for term, chance in zip(terms[1:], thresholds[1:], strict=True):
+        total = rounder.add(total, term, chance)
+        yield total
+
+
+def _runs_in_pairs(rounder: _Rounder, terms: Array, thresholds: Array) -> Iterator[Array]:
+    numbers = np.tile(terms[:, None], (1, thresholds.shape[1]))
+    if len(numbers) == 1:
+        yield rounder.rounded(numbers[0], thresholds[0])
+    while len(numbers) > 1:
+        count = len(numbers) // 2
+        found = rounder.add(numbers[: 2 * count : 2], numbers[1 : 2 * count : 2], thresholds[:count])
+        yield from found
+        numbers, thresholds = np.concatenate([found, numbers[2 * count :]]), thresholds[count:]
+
+
+def _runs_compensated(rounder: _Rounder, terms: Array, thresholds: Array) -> Iterator[Array]:
+    total = error = None
+    for place, term in enumerate(terms):
+        first, second, third, fourth = thresholds[4 * place : 4 * place + 4]
+        if total is None or error is None:
+            added = rounder.rounded(np.full(first.shape, term), first)
+            before, total = None, rounder.rounded(added, second)
+            grown = rounder.rounded(total, third)
+        else:
+            added = rounder.add(np.full(first.shape, term), -error, first)
+            before, total = total, rounder.add(total, added, second)
+            grown = rounder.add(total, -before, third)
+        yield total
+        error = rounder.add(grown, -added, fourth)
+
+
+def accumulate_runs(
+    terms: Any,
+    fmt: object,
+    seeds: Sequence[int],
+    /,
+    *,
+    factors: Any = None,
+    product: object = None,
+    method: str = "sequential",
+    rounding: RoundingName = STOCHASTIC[0],
+    overflow: OverflowName | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+) -> Runs:
+    """Return the sums of `accumulate` by a stochastic rounding for many seeds at once.
+
+    Parameters
+    ----------
+    terms, fmt, factors, product, method, overflow, random_bits
+        As in `accumulate`. Terms and products must be finite and values of float64.
+    seeds : sequence of int
+        A run for each.
+    rounding : str
+        A stochastic rounding.
+
+    Returns
+    -------
+    Runs
+        The sum of every run after every step, with mean, standard deviation and quantiles.
+
+    Raises
+    ------
+    ValueError
+        Where `accumulate` does; if `rounding` is not stochastic, a term has no place in float64, or the format has too
+        many bits for it: float64 itself, and float32 with more than 27 random bits.
+
+    Examples
+    --------
+    >>> runs = accumulate_runs([1] * 1024, "bfloat16", range(64))
+    >>> runs.sums.shape, bool(abs(runs.mean - 1024) < 3 * runs.deviation / 8)
+    ((64, 1024), True)
+    """
+    row = as_format(fmt)
+    if method not in METHODS:
+        raise ValueError(f"`method` must be one of {', '.join(METHODS)}; got {method!r:.60}")
+    if rounding not in STOCHASTIC:
+        raise ValueError(f"`rounding` must be one of {', '.join(STOCHASTIC)}; got {rounding!r:.60}")
+    rules = check_rounding(RoundingOptions(rounding, overflow, None, random_bits), row, "fmt")
+    if row.mantissa_bits + rules.random_bits + 2 > _BITS:
+        raise ValueError(f"`fmt` must have fewer bits for runs in float64; got {row.name} and {random_bits} of random")
+    values = ordered(terms_of(terms, factors, product), method)
+    numbers = np.array([_as_float64(value) for value in values])
+    count = places_of(method, len(values))
+    random = np.stack([random_words(seed, 0, count, rules.random_bits) for seed in seeds], axis=1)
+    rounder = _Rounder(row, rules)
+    how = {"pairwise": _runs_in_pairs, "compensated": _runs_compensated}.get(method, _runs_in_order)
+    with np.errstate(all="ignore"):
+        sums = np.stack(list(how(rounder, numbers, rounder.thresholds(random))), axis=1)
+    return Runs(row, tuple(seeds), sums)
+
+
+def _as_float64(value: Value) -> float:
+    number = float(value) if not value.special else float("nan")
+    if value.special or Fraction(abs(number)) != value.magnitude:
+        raise ValueError(f"`terms` must be finite values of float64; got {value}")
+    return number

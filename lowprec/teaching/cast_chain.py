@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ..explanation import Explanation, explain, hex_float
 from ..reference.exact_cast import decide, rules_for, ulp
 from ..reference.exact_values import Value, bracket, decode, finite_count, magnitude_of, signed_code
-from ..reference.explanation import Explanation, explain, hex_float
 from ..spec.formats import Format, Kind, as_format
 from ..spec.opset_rules import NEWEST, CastRules
 from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName

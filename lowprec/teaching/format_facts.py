@@ -1,20 +1,209 @@
-"""The facts of a format: its limits, the use of its codes, and why its values end where they do."""
+"""Facts of a format: limits, use of codes, binades, values between two numbers, where it overflows."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from ..reference.exact_cast import ulp
-from ..reference.exact_values import Value, bracket, decode, finite_count, magnitude_of
-from ..reference.number_text import binade_of, code_text, number_text
+from ..reference.exact_cast import Place, goes_away, ulp
+from ..reference.exact_values import (
+    Value,
+    binade_of,
+    bracket,
+    code_text,
+    decode,
+    finite_count,
+    magnitude_of,
+    number_text,
+)
+from ..spec.arguments import shown
 from ..spec.formats import Format, Kind, NaNRule, as_format
 from ..spec.opset_rules import NEWEST, check_type
-from .value_counts import values_between
+from ..spec.option_names import RoundingName
+from ..spec.rounding_rules import STOCHASTIC, RoundingOptions, check_rounding
 
-__all__ = ["FormatFacts", "RangeEnd", "format_facts"]
+__all__ = [
+    "Binade",
+    "FormatFacts",
+    "OverflowEdge",
+    "binades",
+    "format_facts",
+    "overflow_edge",
+    "overflow_edges",
+    "values_between",
+]
+
+
+def values_between(low: object, high: object, fmt: object) -> int:
+    """Return how many distinct finite values v of a format have ``low <= v < high``; -0 is 0.
+
+    Parameters
+    ----------
+    low, high : str, int, float, Fraction or scalar
+        The limits, as `Value.of` takes them; Inf for no limit.
+    fmt : str, int, dtype or Format
+        A float, integer or bool format.
+
+    Returns
+    -------
+    int
+        The number of values, 0 where `high` is not above `low`.
+
+    Raises
+    ------
+    ValueError
+        If a limit is NaN or no number.
+
+    Notes
+    -----
+    Source: the codes of a format are in the order of their magnitudes.
+
+    Examples
+    --------
+    >>> values_between(1, 2, "float8_e4m3fn"), values_between("-inf", "inf", "float8_e4m3fn")
+    (8, 253)
+    """
+    row = as_format(fmt)
+    check_type(row, NEWEST, "fmt")
+    ends = Value.of(low, parameter="low"), Value.of(high, parameter="high")
+    for name, end in zip(("low", "high"), ends, strict=True):
+        if end.special == "nan":
+            raise ValueError(f"`{name}` must be a number; got NaN")
+    start, stop = (_count_below(end, row) for end in ends)
+    return max(stop - start, 0)
+
+
+def _count_below(limit: Value, fmt: Format) -> int:
+    """Return how many distinct finite values lie below a limit."""
+    if fmt.kind is not Kind.FLOAT:
+        count = 2 if fmt.kind is Kind.BOOL else 2**fmt.bits
+        lowest = -(2 ** (fmt.bits - 1)) if fmt.signed else 0
+        wanted = count * (not limit.negative) if limit.special else math.ceil(limit.number) - lowest
+        return min(max(wanted, 0), count)
+    codes, negatives = range(finite_count(fmt)), (finite_count(fmt) - 1) * fmt.signed
+
+    def magnitude(code: int) -> Fraction:
+        return magnitude_of(code, fmt)
+
+    if limit.special:
+        return 0 if limit.negative else negatives + len(codes)
+    if limit.number > 0:
+        return negatives + bisect_left(codes, limit.magnitude, key=magnitude)
+    return len(codes) - bisect_right(codes, limit.magnitude, key=magnitude) if fmt.signed else 0
+
+
+_DIGITS = 53
+"""Significant bits of a float64."""
+
+
+class OverflowEdge(NamedTuple):
+    """The positive number at which overflow begins; `overflows` says whether it does so itself."""
+
+    number: Fraction
+    overflows: bool
+
+
+def overflow_edge(fmt: object, *, rounding: RoundingName | None = None) -> OverflowEdge:
+    """Return the positive number at which a float format begins to overflow.
+
+    Above it a number rounds beyond the largest value, below it to the largest value or a smaller one. What then becomes
+    of it is the matter of `saturate` or `overflow`.
+
+    Parameters
+    ----------
+    fmt : str, int, dtype or Format
+        A float format.
+    rounding : str, optional
+        A rounding of `lowprec.cast` without random numbers; ONNX's rule if it is not given: to the nearest, ties to the
+        even code, and of formats without zero everything above the largest value.
+
+    Returns
+    -------
+    OverflowEdge
+        The number and whether it overflows itself.
+
+    Raises
+    ------
+    ValueError
+        If `fmt` is no float, or `rounding` is stochastic or unknown.
+
+    Notes
+    -----
+    Source: ONNX Cast; IEEE P3109 interim report 4.0, 4.7.4.
+
+    Examples
+    --------
+    >>> overflow_edge("float8_e4m3fn"), overflow_edge("float16")
+    (OverflowEdge(number=Fraction(464, 1), overflows=False), OverflowEdge(number=Fraction(65520, 1), overflows=True))
+    >>> overflow_edge("float8_e4m3fn", rounding="toward_zero")
+    OverflowEdge(number=Fraction(480, 1), overflows=True)
+    """
+    row = as_format(fmt)
+    if not row.is_float:
+        raise ValueError(f"`fmt` must be a float format; got {row.name}")
+    if rounding in STOCHASTIC:
+        raise ValueError(f"`rounding` must be one without random numbers; got {shown(rounding)}")
+    rules = check_rounding(RoundingOptions(rounding), row, "fmt")
+    last = finite_count(row) - 1
+    largest, beyond = magnitude_of(last, row), magnitude_of(last + 1, row)
+    if rounding is None and not row.has_zero:
+        return OverflowEdge(largest, False)
+    # A rule without random numbers changes its answer at one place of the step: at its start, its half or its end.
+    quarter, half, rest = (goes_away(Place(last, Fraction(part, 4)), False, rules, None)[0] for part in (1, 2, 3))
+    if quarter:
+        return OverflowEdge(largest, False)
+    return OverflowEdge((largest + beyond) / 2, half) if rest else OverflowEdge(beyond, True)
+
+
+def overflow_edges(fmt: object, *, rounding: RoundingName | None = None) -> tuple[Fraction, Fraction]:
+    """Return the last positive number that does not overflow and the first that does, of those with 53 bits.
+
+    They are next to each other among the numbers of 53 significant bits and any exponent: float64 numbers, where these
+    are neither subnormal nor beyond its range.
+
+    Parameters
+    ----------
+    fmt, rounding
+        As in `overflow_edge`.
+
+    Returns
+    -------
+    tuple of Fraction
+        Both numbers.
+
+    Raises
+    ------
+    ValueError
+        As `overflow_edge` does.
+
+    Notes
+    -----
+    Source: that of `overflow_edge`.
+
+    Examples
+    --------
+    >>> [float(number) for number in overflow_edges("float8_e4m3fn")]
+    [464.0, 464.00000000000006]
+    >>> [float(number) for number in overflow_edges("float16")]
+    [65519.99999999999, 65520.0]
+    """
+    edge = overflow_edge(fmt, rounding=rounding)
+    top, bottom = edge.number.as_integer_ratio()
+    exponent = top.bit_length() - bottom.bit_length()
+    if edge.number < Fraction(2) ** exponent:
+        exponent -= 1
+    step = Fraction(2) ** (exponent - _DIGITS + 1)
+    below = edge.number // step * step
+    if below < edge.number:
+        return below, below + step
+    if not edge.overflows:
+        return below, below + step
+    is_power = edge.number == Fraction(2) ** exponent
+    return below - (step / 2 if is_power else step), below
+
 
 CodeRange = tuple[int, int]
 """The first and the last of some codes in a row."""
@@ -300,3 +489,66 @@ def _integer_end(bits: int, fmt: Format) -> RangeEnd:
         return RangeEnd(after, None, None, f"{sentence}.")
     meaning = decode(2**bits, fmt)
     return RangeEnd(after, 2**bits, meaning, f"{sentence}, and the next code, {code_text(2**bits, fmt)}, is {meaning}.")
+
+
+class Binade(NamedTuple):
+    """The values v of a format with ``2**exponent <= v < 2**(exponent + 1)``.
+
+    Attributes
+    ----------
+    exponent : int
+        The exponent of the power of two where it begins.
+    significant_bits : int
+        Bits of its values, the leading one included.
+    step : Fraction
+        The distance between its values.
+    values : int
+        How many values it has: 2**(significant_bits - 1), fewer in the last one of most formats.
+    """
+
+    exponent: int
+    significant_bits: int
+    step: Fraction
+    values: int
+
+
+def binades(fmt: object, /) -> tuple[Binade, ...]:
+    """Return the binades that hold a positive value, from the smallest up.
+
+    The significant bits shrink to one in the subnormals of a float, and in an integer towards 1.
+
+    Parameters
+    ----------
+    fmt : str, int, dtype or Format
+        A float, integer or bool format.
+
+    Returns
+    -------
+    tuple of Binade
+        Exponent, significant bits, step and number of values of each.
+
+    Raises
+    ------
+    ValueError
+        If `fmt` is no format, or holds texts or complex numbers.
+
+    Notes
+    -----
+    Source: the row's own ``source``.
+
+    Examples
+    --------
+    >>> [(binade.exponent, str(binade.step), binade.values) for binade in binades("float4_e2m1fn")]
+    [(-1, '1/2', 1), (0, '1/2', 2), (1, '1', 2), (2, '2', 2)]
+    """
+    facts = format_facts(fmt)
+    row, powers = facts.format, range(binade_of(facts.smallest), binade_of(facts.largest) + 1)
+    found = []
+    for power in powers:
+        bits = power + 1
+        if row.kind is Kind.FLOAT:  # the subnormals have the step of the first binade
+            bits = min(power - (row.has_zero - row.bias - row.mantissa_bits) + 1, row.mantissa_bits + 1)
+        last = power == powers[-1]
+        values = facts.values_in_last_binade if last else 2 ** (bits - 1)
+        found.append(Binade(power, bits, Fraction(2) ** (power - bits + 1), values))
+    return tuple(found)

@@ -10,7 +10,7 @@ from support.cast_cases import NARROW, compare, encode_by_tiers_and_threads, exp
 
 from lowprec import reference
 from lowprec.conformance import cast_inputs
-from lowprec.reference import array_cast
+from lowprec.reference import whole_arrays
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
 from lowprec.spec.opset_rules import first_opset
 
@@ -38,7 +38,7 @@ def test_float32_sweep(target: Format, tally: Counter[str]) -> None:
     with np.errstate(invalid="ignore"):  # signalling NaNs
         wide = x.astype(np.float64)
     for options in options_for(target):
-        expected = array_cast.expected_from_float64(wide, target, **options)
+        expected = whole_arrays.expected_from_float64(wide, target, **options)
         for who, got in encode_by_tiers_and_threads(x, target, None, options):
             compare(tally, "float32 sweeps", got, expected, x, f"{who}, {options}")
 
@@ -47,7 +47,7 @@ def test_float32_sweep(target: Format, tally: Counter[str]) -> None:
 def test_float64_sweep(target: Format, tally: Counter[str]) -> None:
     x = cast_inputs.sweep_float64(target)
     for options in options_for(target):
-        expected = array_cast.expected_from_float64(x, target, **options)
+        expected = whole_arrays.expected_from_float64(x, target, **options)
         for who, got in encode_by_tiers_and_threads(x, target, None, options):
             compare(tally, "float64 sweeps", got, expected, x, f"{who}, {options}")
 
@@ -63,7 +63,7 @@ def test_wide_integer_sweep(name: str, target: Format, tally: Counter[str]) -> N
     assert x.size > 1000
     narrow = x.astype(source.dtype)
     for options in options_for(target):
-        expected = array_cast.expected_from_integers(x, target, **options)
+        expected = whole_arrays.expected_from_integers(x, target, **options)
         for who, got in encode_by_tiers_and_threads(narrow, target, None, options):
             compare(tally, "wide integer sweeps", got, expected, narrow, f"{who}, {options}")
 
@@ -83,7 +83,7 @@ def test_bool_bytes_other_than_one_are_true(target: Format) -> None:
         if target.name == "bool":
             expected = x.view(np.uint8)
         else:
-            expected = array_cast.expected_from_integers(np.array([0, 1, 1, 1]), target, **options)
+            expected = whole_arrays.expected_from_integers(np.array([0, 1, 1, 1]), target, **options)
         for who, got in encode_by_tiers_and_threads(x, target, None, options):
             assert got.tolist() == expected.tolist(), who
 

@@ -12,7 +12,7 @@ import pytest
 
 import lowprec as lp
 from lowprec.conformance import cast_inputs
-from lowprec.reference.array_rounding import expected_rounded
+from lowprec.reference.whole_arrays import expected_rounded
 from lowprec.spec.formats import NUMERIC, Format
 from lowprec.spec.rounding_rules import Rounding
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import lowprec as lp
+from lowprec.reference.exact_cast import encode_rounded
 from lowprec.reference.philox import random_word
-from lowprec.reference.rounding import encode_rounded
 from lowprec.spec.format import Format
 from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC, Rounding
 

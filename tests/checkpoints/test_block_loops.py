@@ -13,8 +13,7 @@ import numpy as np
 
 from lowprec import _kernels
 from lowprec.backends.blocks import decode_blocks, encode_blocks
-from lowprec.loss.block_stats import PART, add_blocks
-from lowprec.loss.error_stats import ErrorStats
+from lowprec.loss.error_stats import PART, ErrorStats, add_blocks
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32
 
 Array = np.ndarray[Any, Any]

@@ -19,7 +19,7 @@ from lowprec.checkpoints.containers.registry import open_container
 from lowprec.checkpoints.containers.safetensors_file import type_of
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.job_description import describe_job
-from lowprec.reference import array_cast, exact_cast
+from lowprec.reference import exact_cast, whole_arrays
 from lowprec.spec.described_formats import description_of
 from lowprec.spec.formats import NUMERIC, Format
 
@@ -32,7 +32,7 @@ BY_NAME = {"ids": lambda one: one.name if isinstance(one, Format) else None}
 
 def _codes(x: np.ndarray, fmt: Format) -> np.ndarray:
     with np.errstate(invalid="ignore"):
-        return np.asarray(array_cast.expected_from_float64(x.astype(np.float64), fmt)).astype(fmt.code_dtype)
+        return np.asarray(whole_arrays.expected_from_float64(x.astype(np.float64), fmt)).astype(fmt.code_dtype)
 
 
 def _values(codes: np.ndarray, fmt: Format) -> np.ndarray:

@@ -16,7 +16,7 @@ from support.command_line import fail, listing, run
 
 import lowprec as lp
 from lowprec.checkpoints import synthetic_model
-from lowprec.cli import demo_comparison, main
+from lowprec.cli import demo, main
 
 RECIPES = ["fp8-dynamic", "mxfp4a16", "nvfp4a16", "w4a16-g32"]
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -91,7 +91,7 @@ def test_json_has_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 def test_medians_of_turns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Calls take as long as a clock says that is set by hand: 1, 9, 2 s for copies, for conversions 4 s and more."""
     clock, calls = [0.0], list[str]()
-    copying, converting = demo_comparison.Comparison._copy, demo_comparison.convert
+    copying, converting = demo.Comparison._copy, demo.convert
 
     def copy(self: Any, folder: Path) -> None:
         copying(self, folder)
@@ -104,9 +104,9 @@ def test_medians_of_turns(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
             calls.append(options["recipe"])
         return converting(*paths, **options)
 
-    monkeypatch.setattr(demo_comparison.Comparison, "_copy", copy)
-    monkeypatch.setattr(demo_comparison, "convert", convert)
-    monkeypatch.setattr(demo_comparison.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(demo.Comparison, "_copy", copy)
+    monkeypatch.setattr(demo, "convert", convert)
+    monkeypatch.setattr(demo.time, "perf_counter", lambda: clock[0])
     result = json.loads(run("demo", "--size", "1M", "--json", capsys=capsys))
     assert calls == ["copy", *RECIPES] * 3
     assert result["copy_seconds"] == 2
@@ -171,15 +171,15 @@ def test_a_file_of_any_kind(name: str, temporary: Path, capsys: pytest.CaptureFi
 def test_a_large_checkpoint_is_converted_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(demo_comparison, "LARGE", MIB)  # headers come on top
+    monkeypatch.setattr(demo, "LARGE", MIB)  # headers come on top
     styles = []
-    converting = demo_comparison.convert
+    converting = demo.convert
 
     def convert(*paths: Any, **options: Any) -> Any:
         styles.append(options.get("progress"))
         return converting(*paths, **options)
 
-    monkeypatch.setattr(demo_comparison, "convert", convert)
+    monkeypatch.setattr(demo, "convert", convert)
     text = run("demo", "--size", "1M", capsys=capsys)
     assert "take turns" in text
     assert ", once each.\n" in text
@@ -267,7 +267,7 @@ def test_ctrl_c_leaves_nothing(
 ) -> None:  # fmt: skip
     np.savez("x.npz", w=np.ones((64, 64), np.float32))
     before, calls = listing(), list[Path]()
-    converting = demo_comparison.convert
+    converting = demo.convert
 
     def convert(source: Path, target: Path, **options: Any) -> Any:
         report = converting(source, target, **options)
@@ -276,7 +276,7 @@ def test_ctrl_c_leaves_nothing(
             raise KeyboardInterrupt
         return report
 
-    monkeypatch.setattr(demo_comparison, "convert", convert)
+    monkeypatch.setattr(demo, "convert", convert)
     assert main(["demo", *(path or ["--size", "1M"]), *keep]) == 130
     assert capsys.readouterr().err == "lowprec: interrupted\n"
     assert len(calls) == 10

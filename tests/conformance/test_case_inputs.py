@@ -11,13 +11,11 @@ import pytest
 from support.paths import ROOT
 
 from lowprec import reference
-from lowprec.conformance import quantize_cases, rounding_cases
-from lowprec.conformance.cases import Call, Case, Tensor
+from lowprec.conformance import cast_cases, quantize_cases
+from lowprec.conformance.cast_cases import Call, Case, Tensor, text_cases
 from lowprec.conformance.cast_inputs import landmarks, sweep_float64
-from lowprec.conformance.comparison import compare
+from lowprec.conformance.comparison import RULES, compare
 from lowprec.conformance.libraries import Gfloat, Lowprec
-from lowprec.conformance.rules import RULES
-from lowprec.conformance.text_cases import text_cases
 from lowprec.spec.formats import FORMATS, STRING
 
 FLOAT4 = [0, 0.5, 1, 1.5, 2, 3, 4, 6]  # MX 1.0, table 5
@@ -56,8 +54,8 @@ def test_ties_of_decimals() -> None:
 @pytest.fixture
 def roundings(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     """Return the cases of one target."""
-    monkeypatch.setattr(rounding_cases, "FAMILIES", {"small": (FORMATS["float4_e2m1fn"],)})
-    return list(rounding_cases.rounding_cases())
+    monkeypatch.setattr(cast_cases, "FAMILIES", {"small": (FORMATS["float4_e2m1fn"],)})
+    return list(cast_cases.rounding_cases())
 
 
 def test_rounding_inputs(roundings: list[Case]) -> None:

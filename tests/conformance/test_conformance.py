@@ -16,12 +16,11 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.cli import conformance as command
 from lowprec.cli import main
-from lowprec.conformance import report_text
-from lowprec.conformance.cases import Call, Case, Tensor
-from lowprec.conformance.comparison import Cell, Report, compare
+from lowprec.conformance import report
+from lowprec.conformance.cast_cases import Call, Case, Tensor
+from lowprec.conformance.comparison import DISPUTED, RULES, Cell, Report, compare
 from lowprec.conformance.libraries import Library, Lowprec, installed
-from lowprec.conformance.results import Count, kept_results, summary
-from lowprec.conformance.rules import DISPUTED, RULES
+from lowprec.conformance.report import Count, kept_results, summary
 
 
 @pytest.fixture(scope="module")
@@ -237,10 +236,10 @@ def test_a_wrong_library_is_found_and_an_absent_one_is_not_blamed() -> None:
         [{"format": "float16", "code": "0x3C00", "value": "1.0"}], "0x3D (1.25)", "0x3C (1.0)",
     )  # fmt: skip
     assert (refusal.rule, refusal.library, refusal.expected) == ("quantize refuses", "broken", "an error")
-    text = report_text.as_text(small)
+    text = report.as_text(small)
     assert "Not installed: gone." in text
     assert "broken: Cast at opset 28 of float16 0x3C00 (1.0) to float8_e5m2, saturate=1 gives 0x3D (1.25)" in text
-    assert report_text.as_text(compare(_small(), [Lowprec()], [])).count("One input") == 0
+    assert report.as_text(compare(_small(), [Lowprec()], [])).count("One input") == 0
 
 
 class Short(Lowprec):

@@ -10,12 +10,10 @@ import pytest
 import lowprec as lp
 from lowprec.cli import conformance as command
 from lowprec.cli import main
-from lowprec.conformance.comparison import Cell, Report, compare
+from lowprec.conformance.cast_cases import bitcast_cases, scale_cases, text_cases
+from lowprec.conformance.comparison import RULES, Cell, Report, compare
 from lowprec.conformance.libraries import Lowprec
-from lowprec.conformance.results import kept_results, summary
-from lowprec.conformance.rounding_cases import scale_cases
-from lowprec.conformance.rules import RULES
-from lowprec.conformance.text_cases import bitcast_cases, text_cases
+from lowprec.conformance.report import kept_results, summary
 
 
 def test_a_part_is_found_again() -> None:

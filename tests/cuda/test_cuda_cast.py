@@ -13,7 +13,7 @@ from support.cuda_on_cpu import CpuBuild
 from lowprec.backends.program import make_program
 from lowprec.conformance import cast_inputs
 from lowprec.plans.cast_plan import copy_plan, make_plan
-from lowprec.reference import array_cast
+from lowprec.reference import whole_arrays
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
 from lowprec.spec.opset_rules import cast_rules, first_opset
 
@@ -53,7 +53,7 @@ def test_wide_float_sweep(cast_kernels: CpuBuild, name: str, target: Format, tal
         values = x.astype(np.float64)
     for options in options_for(target):
         got = _convert(cast_kernels, x.view(source.code_dtype), source, target, options)
-        expected = array_cast.expected_from_float64(values, target, **options)
+        expected = whole_arrays.expected_from_float64(values, target, **options)
         compare(tally, f"CUDA on the host, {name} sweeps", got, expected, x, f"{options}")
 
 
@@ -67,7 +67,7 @@ def test_wide_integer_sweep(cast_kernels: CpuBuild, name: str, target: Format, t
         x = x[(x >= source.min) & (x <= source.max)]
     for options in options_for(target):
         got = _convert(cast_kernels, x.astype(source.dtype).view(source.code_dtype), source, target, options)
-        expected = array_cast.expected_from_integers(x, target, **options)
+        expected = whole_arrays.expected_from_integers(x, target, **options)
         compare(tally, "CUDA on the host, wide integer sweeps", got, expected, x, f"{options}")
 
 
@@ -154,4 +154,4 @@ def test_bool_bytes_other_than_one_are_true(cast_kernels: CpuBuild, target: Form
     source = FORMATS["bool"]
     if target is not source:
         got = _convert(cast_kernels, np.array([0, 1, 2, 255], np.uint8), source, target, {})
-        assert got.tolist() == array_cast.expected_from_integers(np.array([0, 1, 1, 1]), target).tolist()
+        assert got.tolist() == whole_arrays.expected_from_integers(np.array([0, 1, 1, 1]), target).tolist()

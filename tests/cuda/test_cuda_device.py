@@ -14,7 +14,7 @@ from lowprec.backends import cuda
 from lowprec.backends.job import Job
 from lowprec.conformance import cast_inputs
 from lowprec.plans.cast_plan import copy_plan
-from lowprec.reference import array_cast
+from lowprec.reference import whole_arrays
 from lowprec.spec.formats import NUMERIC, Format
 from lowprec.spec.opset_rules import first_opset
 
@@ -63,7 +63,7 @@ def test_sweeps(name: str, target: Format) -> None:
     if name == target.name:
         return
     x = getattr(cast_inputs, f"sweep_{name}")(target)
-    expect = array_cast.expected_from_float64 if name.startswith("float") else array_cast.expected_from_integers
+    expect = whole_arrays.expected_from_float64 if name.startswith("float") else whole_arrays.expected_from_integers
     with np.errstate(invalid="ignore"):
         values = x.astype(np.float64) if name == "float32" else x
     for options in options_for(target):

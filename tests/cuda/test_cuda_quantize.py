@@ -27,7 +27,7 @@ from lowprec.backends.program import make_program
 from lowprec.plans.cast_plan import Plan
 from lowprec.plans.granularity import granularity_of
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
-from lowprec.reference.array_quantize import array_values, broadcast, rounded
+from lowprec.reference.whole_arrays import array_values, broadcast, rounded
 from lowprec.spec.formats import Format, as_format
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,8 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.conformance import cast_check
 from lowprec.conformance.cast_check import check_cast, rule_of_cast
-from lowprec.conformance.results import kept_results
-from lowprec.conformance.rules import RULES
+from lowprec.conformance.comparison import RULES
+from lowprec.conformance.report import kept_results
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.views import evidence as view
 from lowprec.explorer.views.cast_options import DETERMINISTIC, cast_options

@@ -12,6 +12,7 @@ from support.explorer_pages import healthy, page, texts
 from support.explorer_states.described import DESCRIBED
 
 from lowprec import Format, as_format, explain, reference, teaching
+from lowprec.explanation import LOSSES, LossSentence
 from lowprec.explorer import templates
 from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import COMPARED_NAMES, FORMAT_NAMES
@@ -19,7 +20,6 @@ from lowprec.explorer.views import format_card
 from lowprec.explorer.views.anatomy import anatomy, facts
 from lowprec.explorer.views.conversion import conversion, loss_text
 from lowprec.explorer.views.losses import losses_of
-from lowprec.reference.loss_sentences import LOSSES, LossSentence
 
 E4M3, FNUZ = "float8_e4m3fn", "float8_e4m3fnuz"
 

@@ -13,7 +13,7 @@ from support.explorer_pages import healthy, page, texts
 from support.explorer_states.quantize import states
 
 from lowprec import reference
-from lowprec.conformance.results import kept_results
+from lowprec.conformance.report import kept_results
 from lowprec.explorer.page_states import Quantize
 from lowprec.explorer.url_query import write
 from lowprec.explorer.views import tensor_evidence as view

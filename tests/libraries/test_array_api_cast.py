@@ -24,7 +24,7 @@ from lowprec.backends import (
 )
 from lowprec.conformance import cast_inputs
 from lowprec.plans.cast_plan import make_plan
-from lowprec.reference import array_cast
+from lowprec.reference import whole_arrays
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
 from lowprec.spec.opset_rules import cast_rules, first_opset
 from lowprec.spec.round_modes import ROUND_MODES
@@ -104,7 +104,7 @@ def every_code(fmt: Format) -> tuple[np.ndarray, np.ndarray]:
 def expected(codes: np.ndarray, values: np.ndarray, source: Format, target: Format, how: dict[str, Any]) -> np.ndarray:
     if source is target and not (target.is_float and target.bits == 8 and how["saturate"]):
         return codes
-    return (array_cast.expected_from_float64 if source.is_float else array_cast.expected_from_integers)(
+    return (whole_arrays.expected_from_float64 if source.is_float else whole_arrays.expected_from_integers)(
         values, target, **how
     )
 

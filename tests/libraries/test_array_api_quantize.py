@@ -27,7 +27,7 @@ from support.quantize_cases import (
 
 import lowprec as lp
 from lowprec.backends import cpu
-from lowprec.reference.array_quantize import array_values, broadcast
+from lowprec.reference.whole_arrays import array_values, broadcast
 from lowprec.spec.formats import Format, as_format
 
 torch: Any = optional("torch")

@@ -17,8 +17,8 @@ from lowprec.backends import array_api, array_api_cast, array_api_random, array_
 from lowprec.backends.array_api_values import Library
 from lowprec.plans.cast_plan import Plan, Rule, make_plan
 from lowprec.plans.rounding_limits import limits_of
-from lowprec.reference.array_rounding import expected_rounded
 from lowprec.reference.philox import random_word
+from lowprec.reference.whole_arrays import expected_rounded
 from lowprec.spec.formats import Format
 from lowprec.spec.opset_rules import cast_rules
 from lowprec.spec.rounding_rules import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding, Stream

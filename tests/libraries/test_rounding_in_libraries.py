@@ -11,7 +11,7 @@ import pytest
 from support.array_libraries import Library
 
 import lowprec as lp
-from lowprec.reference.array_rounding import expected_rounded
+from lowprec.reference.whole_arrays import expected_rounded
 from lowprec.spec.rounding_rules import Rounding
 
 X = np.random.default_rng(4).normal(0, 3, (6, 5, 8)).astype(np.float32)

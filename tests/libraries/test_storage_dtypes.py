@@ -12,19 +12,21 @@ from support.command_line import run
 from support.paths import ROOT
 
 import lowprec as lp
-from lowprec.cli import tables
+from lowprec.cli import formats
 from lowprec.spec.formats import FORMATS, Format
 
 COLUMNS = {"numpy": "NumPy", "torch": "torch", "cupy": "CuPy", "jax": "JAX", "dask": "Dask", "strict": "any other"}
 
 
 def _cells() -> dict[str, dict[str, str]]:
-    header, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in tables.storage_table().split("\n"))
+    header, _, *rows = (
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in formats.storage_table().split("\n")
+    )
     return {name: dict(zip(header, row, strict=True)) for row in rows for name in row[0].split(", ")}
 
 
 def test_the_table_in_the_documentation_is_current() -> None:
-    assert tables.storage_table() in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    assert formats.storage_table() in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 
 
 def test_every_format_has_one_row() -> None:
@@ -72,7 +74,7 @@ def test_strings_are_numpys(name: str) -> None:
 
 
 def test_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("formats", "--storage-dtypes", capsys=capsys) == tables.storage_table() + "\n"
+    assert run("formats", "--storage-dtypes", capsys=capsys) == formats.storage_table() + "\n"
     with pytest.raises(SystemExit):
         run("formats", "--storage-dtypes", "int4", capsys=capsys)
 

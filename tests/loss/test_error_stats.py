@@ -14,8 +14,7 @@ import lowprec as lp
 from lowprec import _kernels
 from lowprec.checkpoints.arithmetic.chunk_arithmetic import PART, Arithmetic, SourceBytes
 from lowprec.checkpoints.element_rules import ElementRules
-from lowprec.loss.error_stats import ElementStats, ErrorStats, count_beyond, error_statistics
-from lowprec.loss.fused_stats import convert_compared
+from lowprec.loss.error_stats import ElementStats, ErrorStats, convert_compared, count_beyond, error_statistics
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
 from lowprec.spec.opset_rules import cast_rules
 

@@ -12,9 +12,8 @@ import pytest
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.loss.error_stats import ErrorStats
-from lowprec.loss.scaled_stats import ScaledCodes, add_scaled
-from lowprec.reference.array_quantize import broadcast, code_values
+from lowprec.loss.error_stats import ErrorStats, ScaledCodes, add_scaled
+from lowprec.reference.whole_arrays import broadcast, code_values
 from lowprec.spec.formats import FORMATS, Format
 
 Array = np.ndarray[Any, Any]

@@ -24,8 +24,8 @@ from support.fused_chains import (
 
 from lowprec import _kernels
 from lowprec.conformance import cast_inputs
-from lowprec.reference import array_cast
-from lowprec.reference.array_rounding import expected_rounded
+from lowprec.reference import whole_arrays
+from lowprec.reference.whole_arrays import expected_rounded
 from lowprec.spec.formats import NUMERIC, Format
 
 # No two formats meet in them: from 8-bit floats and from the upper half of float32 there are shorter ways to 16 bits
@@ -119,7 +119,7 @@ def by_oracle(made: Conversion) -> tuple[np.ndarray, np.ndarray]:
     codes = codes_of(source.bits, target)[::5].copy()
     with np.errstate(invalid="ignore"):  # signalling NaNs
         values = codes.view(source.dtype).astype(np.float64)
-    return codes, array_cast.expected_from_float64(values, target, **made.options)
+    return codes, whole_arrays.expected_from_float64(values, target, **made.options)
 
 
 def packed4(codes: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.reference.array_rounding import expected_rounded
+from lowprec.reference.whole_arrays import expected_rounded
 from lowprec.spec.formats import FORMATS, Format
 from lowprec.spec.rounding_rules import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, RoundingOptions, check_rounding
 

@@ -13,7 +13,7 @@ import lowprec as lp
 from lowprec import _kernels
 from lowprec.backends.program import make_program
 from lowprec.plans.cast_plan import make_plan
-from lowprec.reference.array_rounding import expected_rounded
+from lowprec.reference.whole_arrays import expected_rounded
 from lowprec.spec.opset_rules import cast_rules
 from lowprec.spec.option_names import RoundingName
 from lowprec.spec.rounding_rules import RoundingOptions, check_rounding

@@ -28,11 +28,10 @@ from support.quantize_cases import (
 import lowprec as lp
 from lowprec import _kernels
 from lowprec.backends.program import make_program
-from lowprec.loss.error_stats import ErrorStats
-from lowprec.loss.fused_stats import convert_compared
+from lowprec.loss.error_stats import ErrorStats, convert_compared
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.granularity import Granularity
-from lowprec.reference.array_quantize import array_values, broadcast
+from lowprec.reference.whole_arrays import array_values, broadcast
 from lowprec.spec.formats import NUMERIC, as_format
 from lowprec.spec.opset_rules import cast_rules
 

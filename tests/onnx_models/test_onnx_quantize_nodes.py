@@ -19,7 +19,7 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.ops.onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
 from lowprec.reference import exact_quantize
-from lowprec.reference.array_quantize import broadcast
+from lowprec.reference.whole_arrays import broadcast
 from lowprec.spec.formats import Format, as_format
 
 with warnings.catch_warnings():

@@ -13,7 +13,7 @@ from support.paths import ROOT
 
 MODULES = ("lowprec", "lowprec.checkpoints", "lowprec.loss", "lowprec.reference", "lowprec.teaching", "lowprec.onnx")
 PARTS = {
-    "lowprec.reference.array_cast": ["expected_from_float64", "expected_from_integers"],
+    "lowprec.reference.whole_arrays": ["expected_from_float64", "expected_from_integers"],
     "lowprec.conformance.cast_inputs": ["landmarks", "sweep_float32", "sweep_float64", "sweep_int64", "sweep_uint64"],
 }
 """Modules of which the index lists some functions."""

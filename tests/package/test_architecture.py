@@ -22,7 +22,7 @@ from support.paths import ROOT
 import lowprec as lp
 from lowprec import reference
 from lowprec.backends import cuda_source
-from lowprec.cli import tables
+from lowprec.cli import formats
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC
 
 onnx: Any = optional("onnx")
@@ -68,18 +68,20 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
     "_kernel_choice": {"_kernels"},
     "spec": {"_kernels"},  # for the floating-point mode alone
     "reference": {"spec"},
-    "teaching": {"spec", "reference"},
+    "explanation": {"spec", "reference"},
+    "teaching": {"spec", "reference", "explanation"},
     "arrays": {"spec"},
     "plans": {"spec", "arrays"},
     "backends": {"spec", "arrays", "plans", "_kernels", "_kernel_choice"},
     "ops": {"spec", "arrays", "plans", "backends", "_kernels"},
     "loss": {"spec", "arrays", "plans", "backends", "ops", "_kernels"},
     "onnx": {"spec", "arrays", "ops"},
-    "conformance": {"spec", "reference", "plans", "backends", "ops", "_kernels"},
+    "conformance": {"spec", "reference", "explanation", "plans", "backends", "ops", "_kernels"},
     "checkpoints": {"spec", "arrays", "plans", "backends", "ops", "loss"},
     "cli": {
         "spec",
         "reference",
+        "explanation",
         "teaching",
         "arrays",
         "backends",
@@ -93,6 +95,7 @@ FOLDERS = {  # folder (or module) -> the folders it may import, beside the compi
         "_kernel_choice",
         "spec",
         "reference",
+        "explanation",
         "teaching",
         "arrays",
         "backends",
@@ -296,7 +299,7 @@ def test_iinfo_against_ml_dtypes(fmt: lp.Format) -> None:
 
 
 def test_formats_page_is_current() -> None:
-    assert tables.markdown_formats() in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    assert formats.markdown_formats() in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 
 
 def test_build_info() -> None:

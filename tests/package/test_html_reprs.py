@@ -19,7 +19,7 @@ from support.notebook_page import Page, Table, page_of
 import lowprec as lp
 from lowprec.checkpoints import Entries, Entry, Finding, Findings, TensorInfo, TensorReport
 from lowprec.conformance.comparison import Cell, Report
-from lowprec.conformance.results import kept_results
+from lowprec.conformance.report import kept_results
 from lowprec.loss import BlockLoss, BlockLosses, ErrorStats, block_sweep, error_statistics, measure
 from lowprec.spec.formats import NUMERIC, Format, Kind, NaNRule
 from lowprec.spec.notebook_html import html_lines, html_table

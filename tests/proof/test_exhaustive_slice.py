@@ -7,9 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from lowprec.conformance.exhaustive import array_api_way, check_slice, tier_ways
-from lowprec.conformance.exhaustive_digests import kept_digests, read_digests, total
-from lowprec.conformance.exhaustive_variants import SLICES, variants
+from lowprec.conformance.exhaustive import (
+    SLICES,
+    array_api_way,
+    check_slice,
+    kept_digests,
+    read_digests,
+    tier_ways,
+    total,
+    variants,
+)
 
 FOLDER = Path(__file__).parents[2] / "docs/proof"
 DAY = datetime.date.today().toordinal()

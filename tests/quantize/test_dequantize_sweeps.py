@@ -21,8 +21,8 @@ from support.quantize_cases import (
 )
 
 import lowprec as lp
-from lowprec.reference import array_cast
-from lowprec.reference.array_quantize import decoded
+from lowprec.reference import whole_arrays
+from lowprec.reference.whole_arrays import decoded
 from lowprec.spec.formats import Format, as_format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
@@ -130,8 +130,8 @@ def test_the_product_is_rounded_to_float32_then_to_the_output() -> None:
         exact = x * scale.astype(np.float64)
         on_a_tie = (exact.astype(np.float32) == tie) & (exact != tie)
         x, scale, exact = x[on_a_tie], scale[on_a_tie], exact[on_a_tie]
-        twice = array_cast.expected_from_float64(exact.astype(np.float32).astype(np.float64), output)
-        assert np.count_nonzero(twice != array_cast.expected_from_float64(exact, output)) > 1000
+        twice = whole_arrays.expected_from_float64(exact.astype(np.float32).astype(np.float64), output)
+        assert np.count_nonzero(twice != whole_arrays.expected_from_float64(exact, output)) > 1000
         for who in tiers_and_threads(threads=(2,)):
             got = codes(lp.dequantize_linear(x, scale, axis=0, output_dtype=output), output)
             assert np.array_equal(got, twice), who

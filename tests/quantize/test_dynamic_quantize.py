@@ -17,8 +17,8 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.backends import cpu
 from lowprec.ops import dynamic_quantize as implementation
-from lowprec.reference.array_quantize import quantized
 from lowprec.reference.exact_quantize import dynamic_quantize
+from lowprec.reference.whole_arrays import quantized
 from lowprec.spec.formats import as_format
 
 torch: Any = optional("torch")

@@ -16,8 +16,7 @@ from support.quantize_cases import compare, generator, tiers_and_threads
 import lowprec as lp
 from lowprec.backends.program import make_program
 from lowprec.plans.quantize_plan import QuantizeOptions, quantize_plan
-from lowprec.reference.array_cast import expected_from_float64, table
-from lowprec.reference.array_quantize import code_values
+from lowprec.reference.whole_arrays import code_values, expected_from_float64, table
 from lowprec.spec.formats import BFLOAT16, FLOAT32, NUMERIC, Format, NaNRule
 
 NARROW = [fmt for fmt in NUMERIC if fmt.is_float and fmt.bits <= 8 and fmt.has_zero]

@@ -28,7 +28,7 @@ from support.quantize_cases import (
 
 import lowprec as lp
 from lowprec.backends.call_cache import DEQUANTIZED, QUANTIZED
-from lowprec.reference.array_quantize import array_values, broadcast
+from lowprec.reference.whole_arrays import array_values, broadcast
 from lowprec.spec.formats import Format, as_format
 
 SHAPES = [(5,), (3, 4), (4, 1, 6), (2, 3, 2, 3), (1, 1), (70, 70), (90, 3, 20), (5000,), (1, 4100)]

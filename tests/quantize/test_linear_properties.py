@@ -30,7 +30,7 @@ from support.quantize_cases import (
 )
 
 import lowprec as lp
-from lowprec.reference.array_quantize import array_values, broadcast
+from lowprec.reference.whole_arrays import array_values, broadcast
 from lowprec.spec.formats import Format
 
 MOST = 6000  # elements

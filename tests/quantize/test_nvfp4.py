@@ -83,7 +83,7 @@ def test_special_values() -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_against_the_oracle(rule: str | None) -> None:
-    exact = pytest.importorskip("lowprec.reference.exact_nvfp4")
+    exact = pytest.importorskip("lowprec.reference.exact_blocks")
     rng = np.random.default_rng(5)
     for number in range(24):
         dtype = SOURCES[number % 4]

@@ -23,7 +23,7 @@ from support.quantize_cases import (
 )
 
 import lowprec as lp
-from lowprec.reference.array_quantize import broadcast
+from lowprec.reference.whole_arrays import broadcast
 from lowprec.spec.formats import as_format
 
 # Rows of one or two tiles have one scale for a tile; rows and blocks of a power of two make runs, which may begin in

@@ -21,7 +21,7 @@ from support.quantize_cases import (
 )
 
 import lowprec as lp
-from lowprec.reference.array_quantize import decoded, quantized
+from lowprec.reference.whole_arrays import decoded, quantized
 from lowprec.spec.formats import Format, as_format
 
 BY_NAME = {"ids": lambda fmt: fmt.name}

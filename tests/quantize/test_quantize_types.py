@@ -24,7 +24,7 @@ from support.quantize_cases import (
 )
 
 import lowprec as lp
-from lowprec.reference.array_quantize import array_values, broadcast
+from lowprec.reference.whole_arrays import array_values, broadcast
 from lowprec.spec.formats import Format, as_format
 
 UINT8 = as_format("uint8")

@@ -31,7 +31,7 @@ from lowprec.backends.program import make_program
 from lowprec.backends.scales_for_kernels import ready_scales, resolve_operands
 from lowprec.plans.cast_plan import Plan
 from lowprec.plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
-from lowprec.reference.array_quantize import broadcast
+from lowprec.reference.whole_arrays import broadcast
 from lowprec.spec.formats import Format, as_format
 
 SOME = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowprec.conformance import cast_inputs
-from lowprec.reference import array_cast
+from lowprec.reference import whole_arrays
 from lowprec.reference.exact_cast import encode
 from lowprec.spec.formats import NUMERIC, Kind
 from lowprec.spec.opset_rules import first_opset
@@ -39,12 +39,12 @@ def test_oracle_agrees_with_reference(fmt, options):
     near = cast_inputs.landmarks(fmt)
     near = np.concatenate([sample(near, 200, seed), near[-3:], np.nextafter(near[-3:], np.inf)])
     x = np.concatenate([special, near, -near, narrow, sample(cast_inputs.sweep_float64(fmt, count=1000), 1200, seed)])
-    found = array_cast.expected_from_float64(x, fmt, **options)
+    found = whole_arrays.expected_from_float64(x, fmt, **options)
     assert found.tolist() == [encode(value, fmt, **options) for value in x.tolist()]
     for sweep in (cast_inputs.sweep_int64, cast_inputs.sweep_uint64):
         n = sample(sweep(fmt, count=1000), 600, seed)
         n = np.concatenate([n, np.array([0, 1, np.iinfo(n.dtype).max, np.iinfo(n.dtype).min], n.dtype)])
-        found = array_cast.expected_from_integers(n, fmt, **options)
+        found = whole_arrays.expected_from_integers(n, fmt, **options)
         assert found.tolist() == [encode(value, fmt, **options) for value in n.tolist()]
 
 
@@ -68,10 +68,10 @@ def test_sweeps_hold_what_they_promise(fmt):
     again = cast_inputs.sweep_float64(fmt)
     assert np.array_equal(again.view(np.uint64), y.view(np.uint64))
     if fmt in SMALL:
-        marks = array_cast.table(fmt).midpoints.astype(np.float32)
+        marks = whole_arrays.table(fmt).midpoints.astype(np.float32)
         for neighbour in (marks, np.nextafter(marks, np.float32(np.inf)), -np.nextafter(marks, np.float32(0))):
             assert holds(codes, neighbour.view(np.uint32))
-        witnesses = array_cast.table(fmt).midpoints * (1 + 2.0**-40)
+        witnesses = whole_arrays.table(fmt).midpoints * (1 + 2.0**-40)
         assert holds(np.sort(y.view(np.uint64)), witnesses.view(np.uint64))
     n, m = cast_inputs.sweep_int64(fmt), cast_inputs.sweep_uint64(fmt)
     assert (n.dtype, m.dtype) == (np.int64, np.uint64)

@@ -21,7 +21,7 @@ from support.quantize_cases import (
 
 from lowprec import reference
 from lowprec.reference import exact_quantize
-from lowprec.reference.array_quantize import broadcast, decoded, quotient, rounded
+from lowprec.reference.whole_arrays import broadcast, decoded, quotient, rounded
 from lowprec.spec.formats import Format, as_format
 
 QUANTIZE = type_table("QuantizeLinear", 28)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from support.custom_formats import BY_NAME, float_format, p3109
 
-from lowprec.reference.array_rounding import expected_rounded, rounded_from_float64, rounded_from_integers
+from lowprec.reference.exact_cast import decide_rounded, encode_rounded
 from lowprec.reference.exact_values import Value, decode, finite_count, magnitude_of
 from lowprec.reference.philox import random_word
-from lowprec.reference.rounding import decide_rounded, encode_rounded
+from lowprec.reference.whole_arrays import expected_rounded, rounded_from_float64, rounded_from_integers
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, NaNRule, as_format
 from lowprec.spec.rounding_rules import OVERFLOWS, ROUNDINGS, Rounding
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lowprec.conformance.exhaustive_variants import Variant, variants
-from lowprec.reference import array_cast, cast_runs, decode, encode
+from lowprec.conformance import exhaustive
+from lowprec.conformance.exhaustive import Variant, variants
+from lowprec.reference import decode, encode, whole_arrays
 from lowprec.spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT16, Format
 
 NARROW = [variant for variant in variants().values() if variant.target.bits <= 8 and not variant.packed]
@@ -33,7 +34,7 @@ def landmarks(fmt: Format) -> np.ndarray:
     return every[(every >= 0) & (every < 1 << 31)]
 
 
-def looked_up(runs: cast_runs.Runs, first: int, inputs: np.ndarray) -> list[int]:
+def looked_up(runs: exhaustive.Runs, first: int, inputs: np.ndarray) -> list[int]:
     return runs.codes[np.searchsorted(np.cumsum(runs.lengths), inputs - first, side="right")].tolist()
 
 
@@ -46,7 +47,7 @@ def exact(inputs: np.ndarray, variant: Variant) -> list[int]:
 def test_every_code_and_tie_of_narrow_targets(variant: Variant) -> None:
     rng = np.random.default_rng(7)
     for sign in (0, 1 << 31):
-        runs = cast_runs.cast_runs(variant.target, variant.options, sign, sign + (1 << 31))
+        runs = exhaustive.cast_runs(variant.target, variant.options, sign, sign + (1 << 31))
         assert runs.lengths.sum() == 1 << 31
         inputs = sign + np.concatenate([landmarks(variant.target), rng.integers(0, 1 << 31, 500)])
         assert looked_up(runs, sign, inputs) == exact(inputs, variant)
@@ -58,7 +59,7 @@ def test_every_code_and_tie_of_narrow_targets(variant: Variant) -> None:
 def test_slices_of_16_bit_targets(variant: Variant, index: int) -> None:
     """The array oracle, which searches a table of values, at every code and tie; the exact one at some of them."""
     first, rng = index << 24, np.random.default_rng(index)
-    runs = cast_runs.cast_runs(variant.target, variant.options, first, first + (1 << 24))
+    runs = exhaustive.cast_runs(variant.target, variant.options, first, first + (1 << 24))
     assert runs.lengths.sum() == 1 << 24
     near = landmarks(variant.target) + (first & 1 << 31)
     near = near[near >> 24 == index]
@@ -66,14 +67,14 @@ def test_slices_of_16_bit_targets(variant: Variant, index: int) -> None:
     with np.errstate(invalid="ignore"):  # signalling NaNs
         values = inputs.astype(np.uint32).view(np.float32).astype(np.float64)
     found = looked_up(runs, first, inputs)
-    assert found == array_cast.expected_from_float64(values, variant.target, **variant.options).tolist()
+    assert found == whole_arrays.expected_from_float64(values, variant.target, **variant.options).tolist()
     some = rng.integers(0, len(inputs), 300)
     assert np.array(found)[some].tolist() == exact(inputs[some], variant)
 
 
 def test_ties_of_float4_and_where_they_fall() -> None:
     """Typed from the values 0, 0.5, 1, 1.5, 2, 3, 4, 6, with ties to the even code."""
-    runs = cast_runs.cast_runs(FLOAT4_E2M1FN, {}, 0, 0x7F800000)
+    runs = exhaustive.cast_runs(FLOAT4_E2M1FN, {}, 0, 0x7F800000)
     begins = np.concatenate([[0], np.cumsum(runs.lengths)[:-1]]).astype(np.uint32)
     after = np.nextafter(np.float32([0.25, 1.25, 2.5, 5.0]), np.float32(np.inf))  # ties to the lower neighbour
     wanted = [0, after[0], 0.75, after[1], 1.75, after[2], 3.5, after[3]]
@@ -84,7 +85,7 @@ def test_ties_of_float4_and_where_they_fall() -> None:
 @pytest.mark.parametrize("target", [FLOAT16, BFLOAT16], ids=lambda fmt: fmt.name)
 def test_a_part_of_a_binade_by_numpy(target: Format) -> None:
     first, end = 0x3FF00000, 0x40000000
-    codes = cast_runs.cast_runs(target, {}, first, end).expand()
+    codes = exhaustive.cast_runs(target, {}, first, end).expand()
     x = np.arange(first, end, dtype=np.uint32)
     if target is FLOAT16:
         wanted = x.view(np.float32).astype(np.float16).view(np.uint16)
@@ -97,19 +98,19 @@ def test_the_first_code_that_is_not_below() -> None:
     rng = np.random.default_rng(3)
     for code in [0, 1, 2, 0x7FFFFF, 0x800000, 0x800001, 0x7F7FFFFF, *rng.integers(0, 0x7F800000, 200).tolist()]:
         value = decode(code, "float32").magnitude
-        assert cast_runs.first_float32(value) == code
-        assert cast_runs.first_float32(value + Fraction(1, 2**200)) == code + 1
-    assert cast_runs.first_float32(Fraction(2) ** 128) == 0x7F800000
+        assert exhaustive.first_float32(value) == code
+        assert exhaustive.first_float32(value + Fraction(1, 2**200)) == code + 1
+    assert exhaustive.first_float32(Fraction(2) ** 128) == 0x7F800000
 
 
 def test_a_place_that_is_missed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def later(value: Any, *arguments: Any, **options: Any) -> int:
         return encode(464 if Fraction(464) < value.magnitude < Fraction(465) else value, *arguments, **options)
 
-    cast_runs.cast_runs(FLOAT8_E4M3FN, {"saturate": False}, 0x43000000, 0x44000000)
-    monkeypatch.setattr(cast_runs, "encode", later)
+    exhaustive.cast_runs(FLOAT8_E4M3FN, {"saturate": False}, 0x43000000, 0x44000000)
+    monkeypatch.setattr(exhaustive, "encode", later)
     with pytest.raises(AssertionError, match="float8_e4m3fn: 0x43e80001 to 0x43efffff is more than one run"):
-        cast_runs.cast_runs(FLOAT8_E4M3FN, {"saturate": False}, 0x43000000, 0x44000000)
+        exhaustive.cast_runs(FLOAT8_E4M3FN, {"saturate": False}, 0x43000000, 0x44000000)
 
 
 @pytest.mark.parametrize("bits", [2, 4, 6])
@@ -117,4 +118,4 @@ def test_packed_codes(bits: int) -> None:
     """Against the definition: one long integer, the first code in its lowest bits."""
     codes = np.random.default_rng(bits).integers(0, 1 << bits, 37).astype(np.uint8)
     number = sum(int(code) << (bits * place) for place, code in enumerate(codes))
-    assert cast_runs.pack_codes(codes, bits).tobytes() == number.to_bytes((37 * bits + 7) // 8, "little")
+    assert exhaustive.pack_codes(codes, bits).tobytes() == number.to_bytes((37 * bits + 7) // 8, "little")

@@ -10,8 +10,8 @@ import pytest
 from support.optional import optional
 
 from lowprec.reference.exact_blocks import mx_blocks, mx_exponent, mx_values
+from lowprec.reference.exact_cast import encode_rounded
 from lowprec.reference.philox import random_word
-from lowprec.reference.rounding import encode_rounded
 from lowprec.spec.formats import FORMATS
 from lowprec.spec.rounding_rules import Rounding
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from lowprec.conformance import cast_inputs
-from lowprec.reference import array_cast
+from lowprec.explanation import explain
+from lowprec.reference import whole_arrays
 from lowprec.reference.exact_cast import Value, cast, decode, encode, exact_decimal
-from lowprec.reference.explanation import explain
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind
 
 # name, code of the largest, the largest, code of the smallest above zero, the smallest above zero
@@ -260,11 +260,11 @@ def test_every_finite_code_survives(row):
 def test_in_range_float32_rounds_as_ml_dtypes_does(row):
     dtype = np.dtype(getattr(ml_dtypes, row.name, row.name))
     x = cast_inputs.sweep_float32(row, count=200_000)
-    x = x[np.abs(x) <= array_cast.table(row).values[-1]]
+    x = x[np.abs(x) <= whole_arrays.table(row).values[-1]]
     assert len(x) > 50_000
     with np.errstate(under="ignore"):
         theirs = x.astype(dtype).view(f"u{dtype.itemsize}")
-    np.testing.assert_array_equal(array_cast.expected_from_float64(x.astype(np.float64), row), theirs)
+    np.testing.assert_array_equal(whole_arrays.expected_from_float64(x.astype(np.float64), row), theirs)
 
 
 @pytest.mark.parametrize(

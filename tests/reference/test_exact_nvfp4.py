@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.optional import optional
 
-from lowprec.reference.exact_nvfp4 import nvfp4_blocks, nvfp4_values
+from lowprec.reference.exact_blocks import nvfp4_blocks, nvfp4_values
 
 torch: Any = optional("torch")
 nvfp4_quantize: Any = optional("torchao.prototype.mx_formats.nvfp4_tensor:nvfp4_quantize")

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from support.notebook_page import page_of
 
-from lowprec.reference.exact_cast import Value, cast, decode, encode
-from lowprec.reference.explanation import explain
+from lowprec.explanation import explain
+from lowprec.reference.exact_cast import Value, cast, decode, encode, encode_rounded
 from lowprec.reference.philox import random_word
-from lowprec.reference.rounding import encode_rounded
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind
 from lowprec.spec.rounding_rules import OVERFLOWS, ROUNDINGS, Rounding, Stream
 

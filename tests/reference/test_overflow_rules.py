@@ -8,9 +8,8 @@ from itertools import product
 import pytest
 from support.custom_formats import BY_NAME, float_format, p3109
 
-from lowprec.reference.exact_cast import cast, decode, encode
+from lowprec.reference.exact_cast import cast, decide_rounded, decode, encode, encode_rounded
 from lowprec.reference.exact_values import Value, finite_count, magnitude_of
-from lowprec.reference.rounding import decide_rounded, encode_rounded
 from lowprec.spec.formats import FORMATS, Format, NaNRule
 from lowprec.spec.rounding_rules import Rounding
 

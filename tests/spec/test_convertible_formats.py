@@ -8,9 +8,8 @@ from support.p3109_names import NAMES, facts_in
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.reference import array_cast
-from lowprec.reference.array_quantize import decoded
-from lowprec.reference.array_rounding import expected_rounded
+from lowprec.reference import whole_arrays
+from lowprec.reference.whole_arrays import decoded, expected_rounded
 from lowprec.spec.convertible import why_not_converted
 from lowprec.spec.formats import Format, as_format
 from lowprec.spec.rounding_rules import RoundingOptions, check_rounding
@@ -119,7 +118,7 @@ def test_powers_of_two(fmt: Format) -> None:
             wide = x.astype(np.float64)
         for saturate in (True, False):
             for mode in ("up", "down", "nearest"):
-                expected = array_cast.expected_from_float64(wide, fmt, saturate=saturate, round_mode=mode)
+                expected = whole_arrays.expected_from_float64(wide, fmt, saturate=saturate, round_mode=mode)
                 for source in (x, wide):
                     got = lp.encode(source, fmt, saturate=saturate, round_mode=mode)
                     np.testing.assert_array_equal(got, expected, f"{isa}, {saturate}, {mode}")

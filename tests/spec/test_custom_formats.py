@@ -18,11 +18,11 @@ import lowprec as lp
 from lowprec import _kernels, reference
 from lowprec.backends import cuda_source
 from lowprec.backends.program import make_program
-from lowprec.cli import tables
+from lowprec.cli import formats
 from lowprec.conformance import cast_inputs
 from lowprec.plans.cast_plan import make_plan
-from lowprec.reference import array_cast, exact_quantize
-from lowprec.reference.array_quantize import code_values, dequantized, quantized
+from lowprec.reference import exact_quantize, whole_arrays
+from lowprec.reference.whole_arrays import code_values, dequantized, quantized
 from lowprec.spec.format_text import nan_codes
 from lowprec.spec.formats import Format, NaNRule
 from lowprec.spec.opset_rules import cast_rules
@@ -45,7 +45,7 @@ def _same(got: Any, expected: np.ndarray, inputs: np.ndarray, who: str) -> None:
 
 def _expected(values: np.ndarray, fmt: object, **options: Any) -> np.ndarray:
     with np.errstate(invalid="ignore"):  # signalling NaNs
-        return array_cast.expected_from_float64(values.astype(np.float64), fmt, **options)
+        return whole_arrays.expected_from_float64(values.astype(np.float64), fmt, **options)
 
 
 # ---- facts, typed from P3109's own value tables and from the formula of the special codes
@@ -63,7 +63,7 @@ def test_binary8p3se() -> None:
     info = lp.finfo(E3)
     assert (info.max, info.max_code, info.inf_code, info.nan_code) == (49152.0, 0x7E, 0x7F, 0x80)
     assert (lp.finfo(F3).max, lp.finfo(F3).max_code, lp.finfo(F3).inf_code) == (57344.0, 0x7F, None)
-    text = tables.facts(E3)
+    text = formats.facts(E3)
     assert "max code         7E" in text
     assert "NaN codes        80" in text
     assert "Inf              yes" in text
@@ -87,7 +87,7 @@ def test_special_codes(nan: NaNRule, inf: bool, codes: tuple[int, int | None, in
     info = lp.finfo(fmt)
     assert (info.max_code, info.inf_code, info.nan_code, nan_codes(fmt)) == codes
     assert info.max == float(lp.decode(np.uint8(info.max_code), fmt))
-    assert "yes" in [line.split()[-1] for line in tables.facts(fmt).splitlines() if line.startswith("Inf")] or not inf
+    assert "yes" in [line.split()[-1] for line in formats.facts(fmt).splitlines() if line.startswith("Inf")] or not inf
     if inf:
         assert lp.decode(np.array([codes[1], codes[1] | 0x80], np.uint8), fmt).tolist() == [np.inf, -np.inf]
         assert lp.explain("1e9", fmt, saturate=False).code == codes[1]
@@ -117,7 +117,7 @@ def test_into(fmt: Format, saturate: bool) -> None:
     wide = cast_inputs.sweep_float64(fmt, count=0)
     _same(lp.encode(wide, fmt, saturate=saturate), _expected(wide, fmt, saturate=saturate), wide, "float64")
     whole = cast_inputs.sweep_int64(fmt, count=0)
-    expected = array_cast.expected_from_integers(whole, fmt, saturate=saturate)
+    expected = whole_arrays.expected_from_integers(whole, fmt, saturate=saturate)
     _same(lp.encode(whole, fmt, saturate=saturate), expected, whole, "int64")
 
 

@@ -12,10 +12,10 @@ from support.cast_cases import encode_by_tiers_and_threads
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.cli import tables
+from lowprec.cli import formats
 from lowprec.conformance import cast_inputs
-from lowprec.reference import array_cast
-from lowprec.reference.array_quantize import code_values
+from lowprec.reference import whole_arrays
+from lowprec.reference.whole_arrays import code_values
 from lowprec.spec.formats import Format, Kind, NaNRule
 
 
@@ -46,18 +46,18 @@ BY_NAME = {"ids": lambda fmt: fmt.name}
 def test_into_a_new_format(fmt: Format, saturate: bool) -> None:
     x = cast_inputs.sweep_float32(fmt, count=100_000)
     with np.errstate(invalid="ignore"):
-        expected = array_cast.expected_from_float64(x.astype(np.float64), fmt, saturate=saturate)
+        expected = whole_arrays.expected_from_float64(x.astype(np.float64), fmt, saturate=saturate)
     for who, got in encode_by_tiers_and_threads(x, fmt, None, {"saturate": saturate}):
         wrong = np.flatnonzero(got != expected)
         assert not wrong.size, (who, x[wrong[0]], got[wrong[0]], expected[wrong[0]])
     some = np.concatenate([x[:: x.size // 20_000], np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)])
     with np.errstate(invalid="ignore"):
-        expected = array_cast.expected_from_float64(some.astype(np.float64), fmt, saturate=saturate)
+        expected = whole_arrays.expected_from_float64(some.astype(np.float64), fmt, saturate=saturate)
     got = lp.encode(strict.asarray(some), fmt, saturate=saturate)
     assert np.array_equal(np.asarray(got), expected)
     wide = cast_inputs.sweep_float64(fmt, count=10_000)
     assert np.array_equal(
-        lp.encode(wide, fmt, saturate=saturate), array_cast.expected_from_float64(wide, fmt, saturate=saturate)
+        lp.encode(wide, fmt, saturate=saturate), whole_arrays.expected_from_float64(wide, fmt, saturate=saturate)
     )
 
 
@@ -68,7 +68,7 @@ def test_into_a_new_format(fmt: Format, saturate: bool) -> None:
 )
 def test_out_of_a_new_format(fmt: Format, target: str) -> None:
     codes = np.arange(1 << fmt.bits).astype(fmt.code_dtype)
-    expected = array_cast.expected_from_float64(code_values(fmt), target)
+    expected = whole_arrays.expected_from_float64(code_values(fmt), target)
     for who, got in encode_by_tiers_and_threads(codes, lp.formats[target], fmt, {}):
         assert np.array_equal(got, expected), who
     values = lp.decode(strict.asarray(codes), fmt, to="float64")
@@ -89,8 +89,8 @@ def test_a_new_format_in_tables_and_explain() -> None:
     assert lp.cast(np.ones(3), fmt).dtype == np.uint8
     assert "float5_e2m2fn" in str(lp.explain("0.3", fmt))
     assert reference.encode(7, fmt) == 0b01111
-    assert "7.0" in tables.code_table(fmt)
-    assert "this test" in tables.facts(fmt)
+    assert "7.0" in formats.code_table(fmt)
+    assert "this test" in formats.facts(fmt)
     again = pickle.loads(pickle.dumps(fmt))
     assert again is fmt
 
@@ -101,6 +101,6 @@ def test_a_new_format_in_tables_and_explain() -> None:
 def test_narrow_sources_into_a_new_format(fmt: Format, source: str) -> None:
     codes = np.arange(1 << lp.formats[source].bits).astype(lp.formats[source].code_dtype)
     for saturate in (True, False):
-        expected = array_cast.expected_from_float64(code_values(lp.formats[source]), fmt, saturate=saturate)
+        expected = whole_arrays.expected_from_float64(code_values(lp.formats[source]), fmt, saturate=saturate)
         for who, got in encode_by_tiers_and_threads(codes, fmt, lp.formats[source], {"saturate": saturate}):
             assert np.array_equal(got, expected), who

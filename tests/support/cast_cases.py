@@ -11,8 +11,8 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import _kernels, reference
-from lowprec.reference import array_cast
-from lowprec.reference.array_quantize import code_values
+from lowprec.reference import whole_arrays
+from lowprec.reference.whole_arrays import code_values
 from lowprec.spec.formats import NUMERIC, Format
 from lowprec.spec.opset_rules import first_opset
 from lowprec.spec.round_modes import ROUND_MODES
@@ -44,8 +44,8 @@ def expected_codes(codes: np.ndarray, source: Format, target: Format, options: d
         found = [reference.cast(int(code), source, target, **options) for code in codes]
         return np.array(found, target.code_dtype)
     if source.is_float:
-        return array_cast.expected_from_float64(code_values(source), target, **options)
-    return array_cast.expected_from_integers(_numbers_of(source), target, **options)
+        return whole_arrays.expected_from_float64(code_values(source), target, **options)
+    return whole_arrays.expected_from_integers(_numbers_of(source), target, **options)
 
 
 def encode_by_tiers_and_threads(

@@ -9,7 +9,7 @@ import pytest
 
 PACKAGES = frozenset({
     "apytypes", "axe_playwright_python", "cupy", "dask", "distributed", "gfloat", "gguf", "jax", "jinja2", "nbclient",
-    "nbformat", "onnx", "onnxruntime", "PIL", "playwright", "psutil", "pychop", "safetensors", "streamlit", "torch",
+    "nbformat", "numkong", "onnx", "onnxruntime", "PIL", "playwright", "psutil", "pychop", "safetensors", "streamlit", "torch",
     "torchao", "tqdm",
 })  # fmt: skip
 """All that the tests import and the extra `test` does not install; any other import that fails is an error."""

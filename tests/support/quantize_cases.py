@@ -13,8 +13,8 @@ import numpy as np
 import lowprec as lp
 from lowprec import _kernels
 from lowprec.conformance import cast_inputs
-from lowprec.reference.array_quantize import array_values, broadcast, dequantized, quantized
 from lowprec.reference.exact_quantize import precision_of
+from lowprec.reference.whole_arrays import array_values, broadcast, dequantized, quantized
 from lowprec.spec.formats import Format, as_format
 from support import onnx_type_tables
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lowprec import reference
 from lowprec.reference import exact_quantize
-from lowprec.reference.array_quantize import broadcast
+from lowprec.reference.whole_arrays import broadcast
 from lowprec.spec.formats import Format, as_format
 from support.quantize_cases import PRECISIONS, VERSIONS, Types, granularities, type_table
 

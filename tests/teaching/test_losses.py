@@ -11,9 +11,9 @@ from support.custom_formats import SMALL
 
 import lowprec as lp
 from lowprec import reference, teaching
+from lowprec.explanation import LOSSES
 from lowprec.explorer.format_names import format_named
-from lowprec.reference.loss_sentences import LOSSES
-from lowprec.reference.number_text import number_text
+from lowprec.reference.exact_values import number_text
 from lowprec.spec.formats import NUMERIC, Format, Kind
 from lowprec.spec.rounding_rules import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC
 
@@ -131,7 +131,7 @@ def kind_of(value: reference.Value) -> tuple[str, bool]:
     return value.special or ("number" if value.magnitude else "zero"), value.negative and value.special != "nan"
 
 
-def is_lost(found: lp.reference.explanation.Explanation, endless: Format) -> bool:
+def is_lost(found: lp.explanation.Explanation, endless: Format) -> bool:
     fmt, x, value = found.format, found.x, found.value
     if fmt.kind is Kind.BOOL:
         return bool(x.special)

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...loss.error_stats import CHUNK, ErrorStats, count_beyond, is_within
-from ...loss.fused_stats import convert_compared
-from ...loss.rounded_range import count_rounded_beyond, random_numbers_of, rounded_range
-from ...loss.scaled_stats import ScaledCodes, add_scaled
+from ...loss.error_stats import CHUNK, ErrorStats, ScaledCodes, add_scaled, convert_compared, count_beyond, is_within
+from ...loss.saturation import count_rounded_beyond, random_numbers_of, rounded_range
 from ...ops import cast, quantize
 from ...ops.codes import decode, encode, unpack
 from ...ops.scales import largest_magnitudes

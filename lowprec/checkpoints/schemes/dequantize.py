@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...loss.scaled_stats import ScaledCodes
+from ...loss.error_stats import ScaledCodes
 from ...ops.cast import cast
 from ...ops.codes import decode
 from ...ops.quantize import dequantize_linear

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...loss.block_stats import add_blocks
-from ...loss.error_stats import ErrorStats
-from ...loss.scaled_stats import add_scaled
+from ...loss.error_stats import ErrorStats, add_blocks, add_scaled
 from ...ops.codes import decode
 from ...spec.formats import FLOAT32, Format
 from .dequantize import Parameters, scaled_codes

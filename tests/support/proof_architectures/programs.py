@@ -17,8 +17,8 @@ from lowprec.backends import block_loops
 from lowprec.backends.program import make_program
 from lowprec.plans.block_plan import NVFP4_RULES, SPECIALS, element_format, mx_plan, nvfp4_plan
 from lowprec.plans.cast_plan import make_plan
-from lowprec.reference import array_cast
-from lowprec.reference.array_quantize import code_values
+from lowprec.reference import whole_arrays
+from lowprec.reference.whole_arrays import code_values
 from lowprec.spec.formats import FLOAT32, FLOAT64, NUMERIC, Format, as_format
 from lowprec.spec.opset_rules import NEWEST, CastRules, cast_rules
 from lowprec.spec.rounding_rules import OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding, RoundingOptions
@@ -166,7 +166,7 @@ def cases_of_oracle() -> Iterator[tuple[str, Recorded, np.ndarray, np.ndarray]]:
                 codes = _edges(target, source)
                 with np.errstate(invalid="ignore"):
                     x = codes.view(f"f{codes.itemsize}").astype(np.float64)
-                wanted = array_cast.expected_from_float64(x, target, **options)
+                wanted = whole_arrays.expected_from_float64(x, target, **options)
             else:
                 codes = np.arange(1 << source.bits, dtype=source.code_dtype)
                 wanted = expected_codes(codes, source, target, options)

@@ -9,9 +9,8 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.reference.array_quantize import array_values, dequantized, quantized, quotient, rounded
-from lowprec.reference.array_rounding import rounded_from_float64
 from lowprec.reference.philox import random_words
+from lowprec.reference.whole_arrays import array_values, dequantized, quantized, quotient, rounded, rounded_from_float64
 from lowprec.spec.formats import FLOAT32, Format, as_format
 from lowprec.spec.rounding_rules import STOCHASTIC, Rounding
 from support import quantize_cases

@@ -10,9 +10,7 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.reference.array_cast import expected_from_float64, expected_from_integers
-from lowprec.reference.array_quantize import decoded
-from lowprec.reference.array_rounding import expected_rounded
+from lowprec.reference.whole_arrays import decoded, expected_from_float64, expected_from_integers, expected_rounded
 from lowprec.spec.formats import Format
 from lowprec.spec.opset_rules import first_opset
 from lowprec.spec.rounding_rules import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding

@@ -10,8 +10,8 @@ import numpy as np
 
 import lowprec as lp
 from lowprec import loss, reference
+from lowprec.reference.exact_cast import goes_away, place_of
 from lowprec.reference.philox import random_words
-from lowprec.reference.rounding import goes_away, place_of
 from lowprec.spec.formats import FLOAT64, Format
 from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC, Rounding
 from support.random_calls.calls import Call, DifferenceError, Expected

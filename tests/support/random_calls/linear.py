@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import lowprec as lp
-from lowprec.reference.array_quantize import array_values, broadcast
+from lowprec.reference.whole_arrays import array_values, broadcast
 from lowprec.spec.formats import Format, as_format
 from support import quantize_cases
 from support.quantize_cases import PRECISIONS, VERSIONS, Types, granularities

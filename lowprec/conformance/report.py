@@ -1,16 +1,22 @@
-"""The report for people: a table as text or Markdown, and below it one input for each difference."""
+"""The report as text and Markdown, and the counts that are kept."""
 
 from __future__ import annotations
 
+import datetime
+import functools
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
 from itertools import groupby
 from typing import Any
 
+from ..spec.counted_text import count_text
 from ..spec.formats import as_format
-from .comparison import Difference, Report
-from .report_rows import LEGEND, Group, agrees, row_groups
-from .rules import RULES
+from .comparison import LEGEND, RULES, Difference, Group, Report, agrees, report_html, row_groups
 
-__all__ = ["as_text", "markdown_table", "text_table"]
+__all__ = ["Count", "kept_results", "summary"]
 
 
 def _rows(report: Report) -> list[Group]:
@@ -77,3 +83,56 @@ def as_text(report: Report) -> str:
     for name, differences in groupby(report.differences, key=lambda one: one.rule):
         lines += ["", f"{RULES[name].group}; {RULES[name].text}", *map(_line, differences)]
     return "\n".join(lines if report.differences else lines[:1])
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many inputs a library was given, and how many came out otherwise than the rule says."""
+
+    tried: int
+    differ: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Results:
+    """A run: its date and machine, the version of each library, and the counts by rule and library."""
+
+    date: str
+    machine: str
+    versions: Mapping[str, str]
+    counts: Mapping[str, Mapping[str, Count]]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {count_text(len(self.counts), 'rule')} with {', '.join(self.versions)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the table of rules and libraries for notebooks."""
+        return report_html(self.versions, self.counts, f"conformance, {self.date}, {self.machine}")
+
+
+def summary(report: Report) -> dict[str, Any]:
+    """Return the counts of a report with today's date and this machine, in the types that JSON has."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": f"{platform.machine()}, {platform.system()}",
+        "versions": report.versions,
+        "rules": {
+            rule: {title: [cell.tried, cell.differ] for title, cell in row.items()}
+            for rule, row in report.cells.items()
+        },
+    }
+
+
+@functools.cache
+def kept_results() -> Results:
+    """Return the run in results.json, which ``lowprec conformance --summary`` printed.
+
+    Examples
+    --------
+    >>> kept = kept_results()
+    >>> kept.counts["float8 nearest"]["lowprec"].differ
+    0
+    """
+    kept = json.loads(resources.files(__package__).joinpath("results.json").read_text(encoding="utf-8"))
+    counts = {rule: {title: Count(*numbers) for title, numbers in row.items()} for rule, row in kept["rules"].items()}
+    return Results(kept["date"], kept["machine"], kept["versions"], counts)

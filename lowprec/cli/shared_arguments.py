@@ -1,10 +1,11 @@
-"""Arguments that several commands take: formats, sizes, and the rules of a cast."""
+"""Arguments that several commands take: formats, and the rules of rounding."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import re
+from typing import Any
 
 from ..checkpoints.files.limits import parse_size
 from ..spec.format_hints import one_of
@@ -12,8 +13,19 @@ from ..spec.formats import NUMBERS, Format, as_format, names_near
 from ..spec.opset_rules import NEWEST
 from ..spec.p3109 import has_p3109_shape, p3109_problem
 from ..spec.round_modes import ROUND_MODES
+from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, NAN_RULES, OVERFLOWS, ROUNDINGS
 
-__all__ = ["FORMAT_HELP", "any_format", "byte_size", "cast_rules", "number_format", "source_format"]
+__all__ = [
+    "FORMAT_HELP",
+    "any_format",
+    "byte_size",
+    "cast_rules",
+    "number_format",
+    "rounding_keywords",
+    "rounding_rules",
+    "source_format",
+]
+
 
 FORMAT_HELP = "a name, ONNX name, ONNX enum value, or a name of IEEE P3109, such as binary8p3se"
 
@@ -58,3 +70,40 @@ def cast_rules() -> argparse.ArgumentParser:
     rules.add_argument("--round-mode", choices=ROUND_MODES, help="for power-of-two formats (default: up)")
     rules.add_argument("--opset", type=int, default=NEWEST, metavar="N", help="the ONNX opset (default: %(default)s)")
     return rules
+
+
+def rounding_rules(*, offset: bool = False) -> argparse.ArgumentParser:
+    """Return a parent of the parsers of commands that round to floats; `offset` for those that convert one number."""
+    rules = argparse.ArgumentParser(add_help=False)
+    group = rules.add_argument_group("rounding beyond ONNX (not with --no-saturate, --round-mode or --opset)")
+    group.add_argument(
+        "--rounding", choices=ROUNDINGS, metavar="RULE",
+        help=f"which neighbour a number becomes: {', '.join(ROUNDINGS)} (default: nearest_even, as ONNX rounds)",
+    )  # fmt: skip
+    group.add_argument(
+        "--overflow", choices=OVERFLOWS,
+        help="Inf, and what rounds beyond the largest value: that value, the same but Inf stays, or Inf or NaN "
+        "(default: sat_finite up to 8 bits, else ovf_inf)",
+    )  # fmt: skip
+    group.add_argument(
+        "--nan", choices=NAN_RULES, help="NaN: with the sign it has, without, 0, or the largest value (default: signed)"
+    )
+    group.add_argument(
+        "--seed", type=int, metavar="N", help="stochastic rounding, which needs one: of the random numbers, 0 to 2^64-1"
+    )
+    group.add_argument(
+        "--random-bits", type=int, default=DEFAULT_RANDOM_BITS, metavar="N",
+        help="stochastic rounding: how many random bits decide, 1 to 32 (default: %(default)s)",
+    )  # fmt: skip
+    if offset:
+        group.add_argument(
+            "--offset", type=int, default=FIRST, metavar="N",
+            help="stochastic rounding: the place of the random number (default: %(default)s, the first)",
+        )  # fmt: skip
+    return rules
+
+
+def rounding_keywords(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the keywords of `lowprec.cast` that the arguments are."""
+    names = ("rounding", "overflow", "nan", "seed", "random_bits", "offset")
+    return {name: getattr(options, name) for name in names if hasattr(options, name)}
