@@ -9,8 +9,8 @@ import pytest
 
 PACKAGES = frozenset({
     "apytypes", "axe_playwright_python", "cupy", "dask", "distributed", "gfloat", "gguf", "jax", "jinja2", "nbclient",
-    "nbformat", "numkong", "onnx", "onnxruntime", "PIL", "playwright", "psutil", "pychop", "safetensors", "streamlit", "torch",
-    "torchao", "tqdm",
+    "nbformat", "numkong", "onnx", "onnxruntime", "PIL", "playwright", "psutil", "pychop", "safetensors", "streamlit",
+    "torch", "torchao", "tqdm",
 })  # fmt: skip
 """All that the tests import and the extra `test` does not install; any other import that fails is an error."""
 
