@@ -47,7 +47,7 @@ _MOVED = {
         "error_of", "format_facts", "linear_scale_steps", "losses", "lost", "mx_scale_steps", "nvfp4_scale_steps",
         "operate", "overflow_edge", "overflow_edges", "relative_error", "values_between",
     )
-} | {"Loss": "lowprec.teaching.LossSentence"}  # fmt: skip
+} | {"Loss": "lowprec.teaching.LossSentence", "array_cast": "lowprec.reference.whole_arrays"}  # fmt: skip
 """What this package had, and where it is now."""
 
 
@@ -59,5 +59,5 @@ def __dir__() -> list[str]:
 if not _TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Return what is in `lowprec.teaching` now, with a warning."""
+        """Return what is elsewhere now, most of it in `lowprec.teaching`, with a warning."""
         return _find_moved(__name__, name, _MOVED)

@@ -50,8 +50,8 @@ def renamed(**names: str) -> Callable[[Callable[_Parameters, _Result]], Callable
 def find_moved(module: str, name: str, homes: Mapping[str, str], text: str | None = None) -> Any:
     """Return what a module had by a name, from its home of today, and warn; AttributeError for all other names.
 
-    For a module's `__getattr__`; `homes` has the dotted path of the object for each of the old names. `text` says what
-    it is called now, where the path does not.
+    For a module's `__getattr__`; `homes` has the dotted path of the object, or of the module, for each of the old
+    names. `text` says what it is called now, where the path does not.
 
     Examples
     --------
@@ -67,4 +67,5 @@ def find_moved(module: str, name: str, homes: Mapping[str, str], text: str | Non
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     warnings.warn(f"{module}.{name} is {text or home} now", DeprecationWarning, stacklevel=3)
     owner, _, attribute = home.rpartition(".")
-    return getattr(importlib.import_module(owner), attribute)
+    found = getattr(importlib.import_module(owner), attribute, None)
+    return importlib.import_module(home) if found is None else found

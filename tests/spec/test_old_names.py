@@ -141,7 +141,7 @@ MOVED = {
     "lowprec": {"carrier": "lowprec.storage_dtype"},
     "lowprec.reference": {
         name: f"lowprec.teaching.{name}" for name in lp.teaching.__all__ if name != "LossSentence"
-    } | {"Loss": "lowprec.teaching.LossSentence"},
+    } | {"Loss": "lowprec.teaching.LossSentence", "array_cast": "lowprec.reference.whole_arrays"},
 }  # fmt: skip
 
 
