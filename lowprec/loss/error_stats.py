@@ -343,7 +343,7 @@ def _to_single(fmt: Format) -> Plan:
 @lru_cache(maxsize=CACHED)
 def _programs(source: Format, target: Format, rules: CastRules, packed: bool) -> _Programs:
     """Return the programs source to float32, None where it is that; source to target; and target to float32."""
-    load = None if source == FLOAT32 else make_program(_to_single(source))
+    load = _load(source)
     there = make_program(make_plan(source, target, rules), packed=packed)
     return load, there, make_program(_to_single(target), unpacked=packed)
 
@@ -382,7 +382,7 @@ def convert_compared(
 @lru_cache(maxsize=CACHED)
 def _load(source: Format) -> _kernels.Program | None:
     """Return the program that makes float32 values, None where the source holds them."""
-    return None if source == FLOAT32 else make_program(make_plan(source, FLOAT32, cast_rules(source, FLOAT32)))
+    return None if source == FLOAT32 else make_program(_to_single(source))
 
 
 @lru_cache(maxsize=CACHED)

@@ -443,14 +443,10 @@ def _shifted(m: Array, left: Array) -> Array:
     return np.where(left <= -64, np.uint64(0), (m << up) >> down)
 
 
-def _bits_of_mantissa(m: Array) -> Array:
-    return np.searchsorted(_ONE << np.arange(64, dtype=np.uint64), m, side="right").astype(np.int64)
-
-
 def _finite_codes(m: Array, q: Array, negative: Array, fmt: Format, how: tuple[Rounding, Array | None]) -> Array:
     """Return the codes of finite numbers m * 2**q."""
     rounding = how[0]
-    field = _bits_of_mantissa(m) - 1 + q + fmt.bias
+    field = _bit_length(m).astype(np.int64) - 1 + q + fmt.bias
     if fmt.has_zero:
         field = np.maximum(field, 1)
         sign = negative
