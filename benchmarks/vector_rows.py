@@ -30,6 +30,7 @@ from lowprec.spec.opset_rules import cast_rules
 
 COLUMNS = 4096
 BLOCK_SHIFT = 5
+PAGE = 4096
 CASTS = """
     float32 float8_e4m3fn, float32 float8_e5m2, float32 float8_e4m3fnuz, bfloat16 float8_e4m3fn, bfloat16 float8_e5m2,
     float16 float8_e4m3fn, float8_e4m3fn float32, float8_e4m3fn bfloat16, float8_e4m3fn float16, float8_e5m2 float16,
@@ -100,6 +101,14 @@ def _rows(n: int) -> list[tuple[Conversion, bool]]:
     return [*rows, (Conversion("float4_e2m1fn", "bfloat16"), True)]
 
 
+def _on_page(array: np.ndarray) -> np.ndarray:
+    """Return a copy that begins where a page does: two arrays whose addresses differ by little wait for each other."""
+    whole = aligned(array.nbytes + PAGE)
+    start = -whole.ctypes.data % PAGE
+    whole[start : start + array.nbytes] = array.view(np.uint8).reshape(-1)
+    return whole[start : start + array.nbytes]
+
+
 def _made(conversion: Conversion, unpacked: bool, n: int) -> Row:
     source, target = lp.formats[conversion.source], lp.formats[conversion.target]
     if conversion.operation == "quantize":
@@ -118,6 +127,7 @@ def _made(conversion: Conversion, unpacked: bool, n: int) -> Row:
     else:
         arrays = Arrays(conversion, n)
         x, out = arrays.x, arrays.out
+    x, out = _on_page(x), _on_page(out)
     count = {"": 1, "tensor": 1, "block 32": n >> BLOCK_SHIFT, "last axis": COLUMNS}[conversion.granularity]
     scale = aligned(4 * (count + 64)).view(np.float32)
     scale[:] = np.random.default_rng(1).uniform(0.01, 0.02, scale.size)
