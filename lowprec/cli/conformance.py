@@ -183,19 +183,18 @@ def _rule_lines(summary: dict[str, Any]) -> str:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from ..conformance import report as report_text
-    from ..conformance import report as results
+    from ..conformance import report as reports
 
     if options.exhaustive:
         return run(options)
     check_absent(options)
     result = report()
     if options.summary:
-        print(_rule_lines(results.summary(result)))
+        print(_rule_lines(reports.summary(result)))
     elif options.json:
         print(json.dumps(result.as_json(), indent=1))
     else:
-        print(report_text.markdown_table(result) if options.markdown else report_text.as_text(result))
+        print(reports.markdown_table(result) if options.markdown else reports.as_text(result))
     return None
 
 

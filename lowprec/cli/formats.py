@@ -12,7 +12,7 @@ from ..spec.formats import FORMATS, NUMBERS, Format, Kind
 from ..spec.text_tables import markdown_table
 from .shared_arguments import FORMAT_HELP, any_format
 
-__all__ = ["code_table", "facts"]
+__all__ = ["add_command", "code_table", "facts", "markdown_formats", "storage_table"]
 
 
 def markdown_formats() -> str:

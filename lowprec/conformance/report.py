@@ -16,7 +16,7 @@ from ..spec.counted_text import count_text
 from ..spec.formats import as_format
 from .comparison import LEGEND, RULES, Difference, Group, Report, agrees, report_html, row_groups
 
-__all__ = ["Count", "kept_results", "summary"]
+__all__ = ["Count", "as_text", "kept_results", "markdown_table", "summary"]
 
 
 def _rows(report: Report) -> list[Group]:
