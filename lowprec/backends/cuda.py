@@ -5,19 +5,24 @@ A kernel runs on the stream that the caller's library works on at that moment; n
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import array_api_compat as compat
 
 from .. import _kernels
 from ..arrays.libraries import check_out, is_torch, namespace
 from ..arrays.torch_tensors import mark_written
+from ..plans.granularity import Granularity
 from .cuda_source import NO_SCALES, OPTIONS, Conversion, arguments, conversion, geometry, kernel_source, operands_bytes
 from .job import Job, Scales
 from .program import make_program
@@ -42,12 +47,21 @@ def accepts(job: Job) -> bool:
     return bool(on_device and _cupy() is not None)
 
 
+class _Stream(NamedTuple):
+    """A stream of another library, by the CUDA stream protocol."""
+
+    address: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.address
+
+
 @contextmanager
 def _stream_of(x: Any, cupy: Any) -> Iterator[None]:
     """Make CuPy work where the library of `x` does now: on its device, and on torch's stream if it is torch's."""
     if is_torch(x):
-        stream = sys.modules["torch"].cuda.current_stream(x.device).cuda_stream
-        with cupy.cuda.Device(x.device.index), cupy.cuda.ExternalStream(stream, x.device.index):
+        stream = _Stream(sys.modules["torch"].cuda.current_stream(x.device).cuda_stream)
+        with cupy.cuda.Device(x.device.index), cupy.cuda.Stream.from_external(stream):
             yield
     else:
         with x.device:
@@ -79,11 +93,36 @@ def memory_order(shape: Sequence[int], strides: Sequence[int], itemsize: int) ->
     return axes
 
 
+def _compiled(source: str, cupy: Any) -> bytes:
+    """Return the machine code of a kernel for the current device, kept in the folder where CuPy keeps its own.
+
+    CuPy's RawKernel adds `-ftz=true`, with which subnormal numbers become 0.
+    """
+    version = cupy.cuda.nvrtc.getVersion()
+    key = repr((source, OPTIONS, version, cupy.cuda.Device().compute_capability))
+    folder = Path(os.environ.get("CUPY_CACHE_DIR") or Path.home() / ".cupy" / "kernel_cache")
+    kept = folder / f"lowprec_{hashlib.sha256(key.encode()).hexdigest()}.cubin"
+    try:
+        return kept.read_bytes()
+    except OSError:
+        code: bytes = cupy.cuda.compiler.compile_using_nvrtc(source, OPTIONS)[0]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            file.write(code)
+        os.replace(file.name, kept)
+    except OSError:  # a folder that cannot be written: compiled again in the next process
+        pass
+    return code
+
+
 @cache
-def _kernel(made: Conversion) -> Any:
-    """Return a kernel that CuPy compiles once a device, and keeps on disk."""
+def _kernel(made: Conversion, device: int) -> Any:
+    """Return the kernel of a conversion, loaded on the current device, which has that number."""
     cupy: Any = _cupy()
-    return cupy.RawKernel(kernel_source({"convert": made}), "convert", options=OPTIONS)
+    module = cupy.cuda.function.Module()
+    module.load(_compiled(kernel_source({"convert": made}), cupy))
+    return module.get_function("convert")
 
 
 def _launch(program: _kernels.Program, src: Any, dst: Any, n: int, *operands: bytes) -> None:
@@ -91,7 +130,8 @@ def _launch(program: _kernels.Program, src: Any, dst: Any, n: int, *operands: by
     if n:
         made = conversion(program)
         blocks, threads = geometry(made, n)
-        _kernel(made)((blocks,), (threads,), (src, dst, *arguments(program, n, *operands)))
+        cupy: Any = _cupy()
+        _kernel(made, cupy.cuda.Device().id)((blocks,), (threads,), (src, dst, *arguments(program, n, *operands)))
 
 
 def _dense(x: Any, in_order: bool, rank: int, cupy: Any) -> tuple[Any, tuple[int, ...]]:
@@ -107,10 +147,12 @@ def _dense(x: Any, in_order: bool, rank: int, cupy: Any) -> tuple[Any, tuple[int
     return codes.transpose(axes), axes
 
 
-def _operands(job: Job, scales: Scales, axes: tuple[int, ...] | None, shape: tuple[int, ...], cupy: Any) -> bytes:
-    """Return what a kernel reads of scales, for an array of `shape` whose axes were put in the order of `axes`.
+def _ready_scales(
+    job: Job, scales: Scales, axes: tuple[int, ...] | None, shape: tuple[int, ...], cupy: Any
+) -> tuple[list[Any], Granularity]:
+    """Return scales and zero points as a kernel reads them, for an array of `shape` with axes in the order of `axes`.
 
-    Scales follow the array where its axes were put in another order.
+    They follow the array where its axes were put in another order.
     """
     arrays = [_codes(array, cupy) for array in converted_scales(job.plan, scales, run) if array is not None]
     granularity = scales.granularity
@@ -122,8 +164,7 @@ def _operands(job: Job, scales: Scales, axes: tuple[int, ...] | None, shape: tup
     arrays = [cupy.ascontiguousarray(array) for array in arrays]
     if job.out is not None:  # which may be written over them
         arrays = [array.copy() for array in arrays]
-    scale, zero_point = (*(array.data.ptr for array in arrays), 0)[:2]
-    return operands_bytes(scale, zero_point, granularity, job.stream)
+    return arrays, granularity
 
 
 def run(job: Job) -> Any:
@@ -140,7 +181,10 @@ def run(job: Job) -> Any:
         src, axes = _dense(x, in_order, len(shape), cupy)
         operands = [] if job.stream is None else [operands_bytes(*NO_SCALES, job.stream)]
         if job.scales is not None:
-            operands = [_operands(job, job.scales, None if in_order else axes, src.shape, cupy)]
+            # Their memory is given to no other array, the result above all, while they have a name here.
+            scales, granularity = _ready_scales(job, job.scales, None if in_order else axes, src.shape, cupy)
+            scale, zero_point = (*(array.data.ptr for array in scales), 0)[:2]
+            operands = [operands_bytes(scale, zero_point, granularity, job.stream)]
         if out is not None:
             check_out(out, x, shape, dtype)
             codes = _codes(out, cupy).transpose(axes)

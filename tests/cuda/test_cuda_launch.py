@@ -175,14 +175,6 @@ def test_memory_with_gaps_or_overlaps_has_no_order(view: object) -> None:
     assert cuda.memory_order(array.shape, array.strides, array.itemsize) is None
 
 
-class Held(np.ndarray):
-    """An array that says where its memory is as CuPy's do."""
-
-    @property
-    def data(self) -> Any:
-        return SimpleNamespace(ptr=self.ctypes.data)
-
-
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)])
 @pytest.mark.parametrize(
     ("axis", "block", "shape"),
@@ -194,25 +186,16 @@ def test_scales_follow_the_memory(axis: int, block: int, shape: tuple[int, ...],
     by_axis = scale if block or not shape else np.expand_dims(scale, tuple({0, 1, 2} - {axis}))
     every = np.repeat(by_axis, block, axis)[tuple(map(slice, (4, 5, 6)))] if block else by_axis
     every = np.broadcast_to(every, (4, 5, 6)).transpose(order)
-    kept: list[Any] = []
-
-    def ascontiguousarray(array: Any) -> Any:
-        kept.append(np.ascontiguousarray(array).view(Held))
-        return kept[-1]
-
     plan = quantize_plan(FLOAT32, FLOAT32, None, QuantizeOptions(output_dtype=FORMATS["int8"]))
     x = np.zeros(every.shape, np.float32).transpose(np.argsort(order))
     axes = cuda.memory_order(x.shape, x.strides, x.itemsize)
     assert axes == order
     scales = Scales(scale, FLOAT32, None, granularity_of(x.shape, shape, axis, block, True, True))
-    cupy = SimpleNamespace(ascontiguousarray=ascontiguousarray)
-    packed = cuda._operands(Job(x, plan, scales=scales), scales, axes, every.shape, cupy)
-    (held,) = kept
-    where, zero, inner, length, of_block, outer_step, width, *_ = np.frombuffer(packed, np.uint64).tolist()
-    assert (where, zero) == (held.ctypes.data, 0)
+    (ready,), granularity = cuda._ready_scales(Job(x, plan, scales=scales), scales, axes, every.shape, np)
+    inner, length, of_block, outer_step, width = granularity[1:]
     outer, position, within = np.unravel_index(np.arange(x.size), (x.size // (inner * length), length, inner))
     numbers = (outer * outer_step + position // of_block) * width + (within if width > 1 else 0)
-    assert np.array_equal(held.view(np.float32).ravel()[numbers], every.ravel())
+    assert np.array_equal(ready.view(np.float32).ravel()[numbers], every.ravel())
 
 
 def test_other_arrays_stay_where_they_were() -> None:
@@ -227,3 +210,31 @@ def test_cupy_is_not_imported_for_others() -> None:
         "lp.cast(strict.ones(2), 'float16'); lp.cast(torch.ones(2), 'float16'); print('cupy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_machine_code_is_kept_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path / "kept"))
+    compiled: list[tuple[str, ...]] = []
+
+    def compile_using_nvrtc(source: str, options: tuple[str, ...]) -> tuple[bytes, None]:
+        compiled.append(options)
+        return source.encode(), None
+
+    def cupy(capability: str) -> Any:
+        return SimpleNamespace(
+            cuda=SimpleNamespace(
+                nvrtc=SimpleNamespace(getVersion=lambda: (13, 0)),
+                compiler=SimpleNamespace(compile_using_nvrtc=compile_using_nvrtc),
+                Device=lambda: SimpleNamespace(compute_capability=capability),
+            )
+        )
+
+    assert [cuda._compiled("a", cupy("90")) for _ in range(2)] == [b"a", b"a"]
+    assert compiled == [cuda_source.OPTIONS]
+    assert "--ftz=false" in cuda_source.OPTIONS  # subnormal numbers are numbers
+    for source, capability in [("b", "90"), ("a", "100")]:
+        assert cuda._compiled(source, cupy(capability)) == source.encode()
+    assert len(compiled) == len(list((tmp_path / "kept").iterdir())) == 3
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path / "file"))
+    assert cuda._compiled("c", cupy("90")) == b"c"  # a folder that cannot be: nothing is kept
