@@ -57,10 +57,11 @@ static ptrdiff_t lp_encode_q8_0(const float *s, uint8_t *d, ptrdiff_t n) {
         lp_ggml_some b;
         lp_ints q[4];
         lp_ggml_scales(&b, floats_divide(floats_of_bits(lp_largest_of_blocks(LP_GGML, s)), floats_all(127)));
-        for (int i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
+        for (ptrdiff_t i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
+            const ptrdiff_t block = i / LP_GGML;
             for (int j = 0; j < 4; j++) {
-                const int at = i + LP_LANES * j;
-                const lp_floats p = floats_multiply(floats_load(s + at), floats_all(b.inverse[at / LP_GGML]));
+                const lp_floats inverse = floats_all(b.inverse[block + LP_LANES * j / LP_GGML]);
+                const lp_floats p = floats_multiply(floats_load(s + i + LP_LANES * j), inverse);
                 const lp_ints half = bits_or(bits_and(bits_of_floats(p), ints_all(LP_SIGN)), ints_all(0x3effffff));
                 q[j] = ints_truncated(floats_add(p, floats_of_bits(half)));
             }
@@ -105,10 +106,11 @@ static ptrdiff_t lp_encode_q4_0(const float *s, uint8_t *d, ptrdiff_t n) {
         lp_ggml_some b;
         lp_ints q[4];
         lp_ggml_scales(&b, floats_divide(lp_extremes(s), floats_all(-8)));
-        for (int i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
+        for (ptrdiff_t i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
+            const ptrdiff_t block = i / LP_GGML;
             for (int j = 0; j < 4; j++) {
-                const int at = i + LP_LANES * j;
-                const lp_floats p = floats_multiply(floats_load(s + at), floats_all(b.inverse[at / LP_GGML]));
+                const lp_floats inverse = floats_all(b.inverse[block + LP_LANES * j / LP_GGML]);
+                const lp_floats p = floats_multiply(floats_load(s + i + LP_LANES * j), inverse);
                 q[j] = ints_truncated(floats_add(p, floats_all(8.5f)));
             }
             bits_store(b.codes + i, bytes_min_signed(lp_bytes_of_ints(q), bytes_all(15)));
@@ -183,22 +185,20 @@ LP_VECTOR void lp_ggml_codes(int bits, const uint8_t *s, uint8_t *codes) {
     memcpy(codes, words, sizeof words);
 }
 
-/* Codes, unsigned integers less `zero` once `flip` is in them, times a scale, plus a least value where `adds`. Both are
-   float16, before the codes. */
-LP_VECTOR ptrdiff_t lp_decode_integers(
-    int bits, int adds, uint32_t flip, float zero, const uint8_t *s, float *d, ptrdiff_t n
-) {
-    const int before = adds ? 4 : 2, size = before + LP_GGML * bits / 8;
-    const lp_floats origin = floats_all(0x1p23f + zero);
+/* Codes less `zero`, signed ones of 8 bits, times a scale, plus a least value where `adds`. Both are float16, before the
+   codes. */
+LP_VECTOR ptrdiff_t lp_decode_integers(int bits, int adds, float zero, const uint8_t *s, float *d, ptrdiff_t n) {
+    const int before = adds ? 4 : 2, size = before + LP_GGML * bits / 8, in_place = bits == 8 && LP_WIDTH <= LP_GGML;
     ptrdiff_t done = 0;
     for (; done + LP_LANES <= n; done += LP_LANES, d += LP_GGML_SOME) {
         uint16_t halves[2][2 * LP_LANES] = {{0}};
         float operand[2][LP_LANES] = {{0}};
         uint8_t codes[LP_GGML_SOME];
+        const uint8_t *const first = s;
         lp_ints most = ints_all(0);
         for (int i = 0; i < LP_LANES; i++, s += size) {
             for (int k = 0; k <= adds; k++) memcpy(halves[k] + i, s + 2 * k, 2);
-            lp_ggml_codes(bits, s + before, codes + LP_GGML * i);
+            if (!in_place) lp_ggml_codes(bits, s + before, codes + LP_GGML * i);
         }
         for (int k = 0; k <= adds; k++) {
             lp_floats x[2];
@@ -207,13 +207,15 @@ LP_VECTOR ptrdiff_t lp_decode_integers(
             most = ints_max_signed(most, bits_and(bits_of_floats(x[0]), ints_all(~LP_SIGN)));
         }
         const int may_be_nan = ints_any(ints_greater_signed(most, ints_all(LP_INF - 1)));
-        for (int i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
-            lp_ints x[4];
-            ints_of_bytes(bits_xor(bytes_load_for_ints(codes + i), bytes_all(flip)), words_all((127u + 23) << 7), x);
+        for (ptrdiff_t i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
+            const ptrdiff_t block = i / LP_GGML;
+            lp_floats x[4];
+            floats_load_int8(in_place ? first + block * size + before + i % LP_GGML : codes + i, x);
             for (int j = 0; j < 4; j++) {
-                const int at = i + LP_LANES * j;
-                const float scale = operand[0][at / LP_GGML], least = operand[1][at / LP_GGML];
-                lp_floats y = floats_multiply(floats_subtract(floats_of_bits(x[j]), origin), floats_all(scale));
+                const ptrdiff_t at = i + LP_LANES * j, k = block + LP_LANES * j / LP_GGML;
+                const float scale = operand[0][k], least = operand[1][k];
+                const lp_floats whole = zero != 0 ? floats_subtract(x[j], floats_all(zero)) : x[j];
+                lp_floats y = floats_multiply(whole, floats_all(scale));
                 if (adds) y = floats_add(y, floats_all(least));
                 floats_store(d + at, LP_RARELY(may_be_nan) ? lp_ggml_nan(y, scale, least) : y);
             }
@@ -221,15 +223,15 @@ LP_VECTOR ptrdiff_t lp_decode_integers(
     }
     return done;
 }
-#define LP_DECODE_INTEGERS(NAME, BITS, ADDS, FLIP, ZERO)                                                               \
+#define LP_DECODE_INTEGERS(NAME, BITS, ADDS, ZERO)                                                                     \
     static ptrdiff_t lp_decode_##NAME(const uint8_t *s, float *d, ptrdiff_t n) {                                       \
-        return lp_decode_integers(BITS, ADDS, FLIP, ZERO, s, d, n);                                                    \
+        return lp_decode_integers(BITS, ADDS, ZERO, s, d, n);                                                          \
     }
-LP_DECODE_INTEGERS(q8_0, 8, 0, 0x80, 128)
-LP_DECODE_INTEGERS(q4_0, 4, 0, 0, 8)
-LP_DECODE_INTEGERS(q4_1, 4, 1, 0, 0)
-LP_DECODE_INTEGERS(q5_0, 5, 0, 0, 16)
-LP_DECODE_INTEGERS(q5_1, 5, 1, 0, 0)
+LP_DECODE_INTEGERS(q8_0, 8, 0, 0)
+LP_DECODE_INTEGERS(q4_0, 4, 0, 8)
+LP_DECODE_INTEGERS(q4_1, 4, 1, 0)
+LP_DECODE_INTEGERS(q5_0, 5, 0, 16)
+LP_DECODE_INTEGERS(q5_1, 5, 1, 0)
 
 /* FP4: twice the value of each code, by a table, times half the scale. There is no -0. */
 static ptrdiff_t lp_decode_mxfp4(const uint8_t *s, float *d, ptrdiff_t n) {
@@ -245,13 +247,14 @@ static ptrdiff_t lp_decode_mxfp4(const uint8_t *s, float *d, ptrdiff_t n) {
             half_scale[i] = lp_half_power(s[0]);
             lp_ggml_codes(4, s + 1, codes + LP_GGML * i);
         }
-        for (int i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
+        for (ptrdiff_t i = 0; i < LP_GGML_SOME; i += LP_WIDTH) {
+            const ptrdiff_t block = i / LP_GGML;
             const lp_bytes bytes = bytes_load_for_ints(codes + i);
             const lp_bytes plane[2] = {bytes_look_up(r.lower[0], bytes), bytes_look_up(r.lower[1], bytes)};
             const lp_float_group x = lp_floats_of_planes(plane);
             for (int j = 0; j < 4; j++) {
-                const int at = i + LP_LANES * j;
-                floats_store(d + at, floats_multiply(x.v[j], floats_all(half_scale[at / LP_GGML])));
+                const lp_floats scale = floats_all(half_scale[block + LP_LANES * j / LP_GGML]);
+                floats_store(d + i + LP_LANES * j, floats_multiply(x.v[j], scale));
             }
         }
     }
