@@ -26,8 +26,7 @@ from roofline import aligned
 import lowprec as lp
 from lowprec.backends.blocks import decode_blocks, encode_blocks
 from lowprec.checkpoints.containers.gguf_types import TYPES
-from lowprec.plans.block_plan import NVFP4_RULES
-from lowprec.spec.scale_rules import SCALE_RULES
+from lowprec.spec.scale_rules import NVFP4_RULES, SCALE_RULES
 
 COLUMNS = 4096
 MX_BARS = {8: (1.5, 3.5), 4: (1.8, 3.5)}

@@ -22,7 +22,7 @@ from conversions import random_input
 from roofline import aligned
 
 import lowprec as lp
-from lowprec.spec.rounding_rules import ROUNDINGS
+from lowprec.spec.rounding_modes import ROUNDINGS
 
 TARGETS = ("float8_e4m3fn", "float8_e5m2", "float4_e2m1fn", "binary8p3se")
 DETERMINISTIC = tuple(mode for mode in ROUNDINGS if not mode.startswith("stochastic"))

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from lowprec.loss import block_sweep
-from lowprec.plans.block_plan import NVFP4_RULES
-from lowprec.spec.block_formats import NVFP4
-from lowprec.spec.scale_rules import SCALE_RULES
+from lowprec.spec.formats import NVFP4
+from lowprec.spec.scale_rules import NVFP4_RULES, SCALE_RULES
 
 ELEMENTS = {
     "MXFP8 e4m3": "mxfp8_e4m3", "MXFP8 e5m2": "mxfp8_e5m2",

@@ -26,7 +26,7 @@ from lowprec import _kernels
 from lowprec.backends.program import make_program
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
-from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.operator_versions import cast_rules
 
 COLUMNS = 4096
 BLOCK_SHIFT = 5

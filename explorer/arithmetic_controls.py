@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from lowprec import Format
-from lowprec.spec.rounding_rules import STOCHASTIC
+from lowprec.spec.rounding_modes import STOCHASTIC
 from lowprec.teaching.accumulation import METHODS
 
 from .controls import Controls

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from lowprec.spec.opset_rules import first_opset
+from lowprec.spec.operator_versions import first_opset
 
 from .format_names import format_named
 from .page_states import STATES, PageState, Selection, at_an_opset

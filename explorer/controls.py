@@ -10,7 +10,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from lowprec.spec.arguments import shown
+from lowprec.spec.scalar_arguments import shown
 
 from .format_names import HELP
 from .page_states.selection import at_an_opset

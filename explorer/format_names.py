@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from lowprec import Format, as_format
-from lowprec.spec.convertible import why_not_converted
-from lowprec.spec.format_spelling import float_format_spelled, has_spelled_shape
-from lowprec.spec.formats import ROW_NAMES
-from lowprec.spec.named_floats import has_own_name
-from lowprec.spec.p3109 import has_p3109_shape
+from lowprec.spec.custom_formats import float_format_spelled, has_spelled_shape, why_not_converted
+from lowprec.spec.formats import ROW_NAMES, has_fixed_name
 
 __all__ = ["HELP", "any_format", "checked_name", "format_named", "is_described"]
 
@@ -52,7 +49,7 @@ def checked_name(
         return text
     name = text.strip()
     lacked = name in ROW_NAMES and ROW_NAMES[name].onnx_name is None
-    if len(name) > _LONGEST or not (lacked or has_own_name(name) or has_p3109_shape(name) or has_spelled_shape(name)):
+    if len(name) > _LONGEST or not (lacked or has_fixed_name(name) or has_spelled_shape(name)):
         raise ValueError(
             "must be one of the names in the list, tf32, a name of IEEE P3109, or a description such as e4m3,bias=8"
         )

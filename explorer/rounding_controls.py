@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from lowprec import Format
-from lowprec.spec.opset_rules import NEWEST
-from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.operator_versions import NEWEST
+from lowprec.spec.rounding_modes import ROUND_MODES
 
 from .controls import Controls
 from .views.cast_options import (

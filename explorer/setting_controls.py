@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from lowprec.spec.opset_rules import NEWEST
-from lowprec.spec.round_modes import ROUND_MODES
-from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC
+from lowprec.spec.operator_versions import NEWEST
+from lowprec.spec.rounding_modes import ROUND_MODES, ROUNDINGS, STOCHASTIC
 from lowprec.spec.scale_rules import SCALE_RULES
 
 from .controls import Controls

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from lowprec import Format
-from lowprec.spec.counted_text import count_text
+from lowprec._notebook_display import count_text
 
 from .format_names import any_format, checked_name
 

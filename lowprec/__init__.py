@@ -36,12 +36,12 @@ from .ops.quantize import dequantize_linear, dynamic_quantize_linear, quantize_l
 from .ops.quantized import Quantized, dequantize
 from .ops.random_numbers import stochastic_bits
 from .ops.scales import absmax_scale, minmax_scale
-from .spec.described_formats import float_format, register
+from .spec.custom_formats import float_format, register
 from .spec.finfo import finfo, iinfo
 from .spec.formats import FORMATS as formats  # noqa: N811  the public name, a mapping like a module's
 from .spec.formats import Format, as_format
 from .spec.old_names import find_moved as _find_moved
-from .spec.rounding_rules import ROUNDING_TABLE as roundings  # noqa: N811  as `formats`
+from .spec.rounding_modes import ROUNDING_TABLE as roundings  # noqa: N811  as `formats`
 
 if _TYPE_CHECKING:
     from . import checkpoints as checkpoints

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
+from ._notebook_display import aligned_table, html_block, html_lines, html_table, interval
 from .reference.exact_cast import Place, copies_bits, decide, goes_away, lots_for_upper, place_of, rules_for
 from .reference.exact_values import (
     Value,
@@ -20,13 +21,22 @@ from .reference.exact_values import (
     signed_code,
 )
 from .reference.philox import random_word
-from .spec.arguments import as_integer, shown
+from .spec.format_text import code_row
 from .spec.formats import Format, Kind, NaNRule, as_format
-from .spec.notebook_html import code_row, html_block, html_lines, html_table, interval
-from .spec.opset_rules import NEWEST, check_type
-from .spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
-from .spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, Rounding, RoundingOptions, Stream, rounding_arguments
-from .spec.text_tables import aligned_table
+from .spec.operator_versions import NEWEST, check_type
+from .spec.rounding_modes import (
+    DEFAULT_RANDOM_BITS,
+    FIRST,
+    NaNName,
+    OverflowName,
+    Rounding,
+    RoundingName,
+    RoundingOptions,
+    RoundModeName,
+    Stream,
+    rounding_arguments,
+)
+from .spec.scalar_arguments import as_integer, shown
 
 __all__ = ["Explanation", "LOSSES", "LossSentence", "explain", "hex_float", "losses", "lost"]
 

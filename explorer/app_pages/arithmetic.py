@@ -12,7 +12,7 @@ from lowprec.explorer.page_states import ARITHMETIC_SHOWS, Arithmetic
 from lowprec.explorer.template_filters import number
 from lowprec.explorer.views import accumulation, arithmetic
 from lowprec.explorer.views.numbers import place
-from lowprec.spec.rounding_rules import DEFAULT_RANDOM_BITS
+from lowprec.spec.rounding_modes import DEFAULT_RANDOM_BITS
 
 DEFAULT = Arithmetic()
 page = Controls(Arithmetic)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from lowprec._notebook_display import count_text
 from lowprec.explorer import charts, code_snippets, page_layout, pictures
 from lowprec.explorer.controls import Controls
 from lowprec.explorer.format_names import format_named, is_described
@@ -18,8 +19,7 @@ from lowprec.explorer.views.cast_options import CastOptions
 from lowprec.explorer.views.losses import losses_of
 from lowprec.explorer.views.numbers import code_text, place
 from lowprec.reference.exact_cast import Value
-from lowprec.spec.counted_text import count_text
-from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.operator_versions import NEWEST
 
 
 def packable_codes(_: Conversion, new: Conversion) -> Conversion:

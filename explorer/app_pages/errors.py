@@ -15,7 +15,7 @@ from lowprec.explorer.views import evidence
 from lowprec.explorer.views.cast_options import ONNX
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.formats import BFLOAT16
-from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.rounding_modes import ROUND_MODES
 from lowprec.teaching.error_curve import MEASURES
 
 

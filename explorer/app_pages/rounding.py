@@ -15,9 +15,8 @@ from lowprec.explorer.views.cast_options import cast_options
 from lowprec.explorer.views.format_card import range_end
 from lowprec.explorer.views.losses import losses_of
 from lowprec.reference.exact_cast import Value
-from lowprec.spec.opset_rules import NEWEST
-from lowprec.spec.round_modes import ROUND_MODES
-from lowprec.spec.rounding_rules import DEFAULT_RANDOM_BITS
+from lowprec.spec.operator_versions import NEWEST
+from lowprec.spec.rounding_modes import DEFAULT_RANDOM_BITS, ROUND_MODES
 
 page = Controls(Rounding)
 page_layout.heading(

@@ -10,7 +10,7 @@ from lowprec.explorer.rounding_controls import overflow_box
 from lowprec.explorer.views import evidence
 from lowprec.explorer.views import saturation as view
 from lowprec.explorer.views.cast_options import BY_WIDTH, DETERMINISTIC
-from lowprec.spec.rounding_rules import NAN_RULES
+from lowprec.spec.rounding_modes import NAN_RULES
 
 page = Controls(Saturation)
 page_layout.heading(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lowprec.spec.convertible import why_not_converted
-from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.custom_formats import why_not_converted
+from lowprec.spec.operator_versions import NEWEST
 
 from ..views.anatomy import Anatomy
 from .snippet_text import NUMPY, WIDEST, Snippets, made_formats, onnx_node, python_explain, takes_saturate, why_no_node

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lowprec import Format
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64
-from lowprec.spec.rounding_rules import STOCHASTIC
+from lowprec.spec.rounding_modes import STOCHASTIC
 
 from ..views.accumulation import Settings
 from ..views.arithmetic import Operand

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lowprec import Format
-from lowprec.spec.convertible import why_not_converted
-from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.custom_formats import why_not_converted
+from lowprec.spec.operator_versions import NEWEST
 
 from ..views.cast_options import CastOptions, options_for
 from .snippet_text import (

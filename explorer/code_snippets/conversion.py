@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from lowprec import Format
-from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.operator_versions import NEWEST
 
 from ..views.cast_options import CastOptions, options_for
 from ..views.conversion import BitCasting, Conversion, Packing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lowprec import Format
-from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.operator_versions import NEWEST
 
 from .snippet_text import Snippets, made_formats, onnx_node, takes_saturate, why_no_node
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from lowprec import Format
 from lowprec.spec.formats import FLOAT64
-from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.operator_versions import NEWEST
 
 from .snippet_text import Snippets, cast_node, made_formats, model_lines, node_list, python_arguments, takes_saturate
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from lowprec import Format
 from lowprec.reference.exact_cast import Value
-from lowprec.spec.convertible import why_not_converted
+from lowprec.spec.custom_formats import why_not_converted
 from lowprec.spec.formats import FLOAT64, is_in_table
 from lowprec.spec.p3109 import has_p3109_shape
 

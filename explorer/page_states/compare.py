@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from lowprec.spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT6_E2M3FN, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, INT8
-from lowprec.spec.opset_rules import NEWEST
-from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.operator_versions import NEWEST
+from lowprec.spec.rounding_modes import ROUND_MODES
 
 from ..url_query import choice, flag, format_names, integer, text
 from ..views.cast_options import BY_WIDTH, ONNX, OVERFLOW_CHOICES, ROUNDING_CHOICES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from lowprec.spec.opset_rules import NEWEST
-from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.operator_versions import NEWEST
+from lowprec.spec.rounding_modes import ROUND_MODES
 
 from ..format_names import format_named
 from ..url_query import choice, flag, format_name, integer, text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from lowprec.spec.formats import FLOAT8_E4M3FN, FLOAT8_E5M2
-from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.rounding_modes import ROUND_MODES
 from lowprec.teaching.error_curve import MEASURES
 
 from ..url_query import choice, choices, flag, format_names, text

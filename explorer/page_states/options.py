@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32, NUMERIC
-from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.operator_versions import NEWEST
 
 __all__ = ["FIRST", "FLOAT", "FLOATS", "FORMAT_NAMES", "NARROW", "OPSETS"]
 

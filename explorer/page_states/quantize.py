@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lowprec.loss import BLOCK_FORMATS
-from lowprec.spec.opset_rules import NEWEST
-from lowprec.spec.round_modes import ROUND_MODES
-from lowprec.spec.rounding_rules import ROUNDINGS
+from lowprec.spec.operator_versions import NEWEST
+from lowprec.spec.rounding_modes import ROUND_MODES, ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
 
 from ..format_names import format_named

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from lowprec.spec.opset_rules import NEWEST
-from lowprec.spec.rounding_rules import NAN_RULES
+from lowprec.spec.operator_versions import NEWEST
+from lowprec.spec.rounding_modes import NAN_RULES
 
 from ..format_names import is_described
 from ..url_query import choice, format_names, integer

@@ -17,7 +17,7 @@ import lowprec as lp
 from lowprec import Format, reference, teaching
 from lowprec.reference.exact_values import Value, decode
 from lowprec.spec.formats import FLOAT32
-from lowprec.spec.rounding_rules import STOCHASTIC
+from lowprec.spec.rounding_modes import STOCHASTIC
 from lowprec.teaching.accumulation import METHODS, Accumulation, Step
 
 from .cast_options import overflow_of

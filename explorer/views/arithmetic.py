@@ -10,8 +10,7 @@ from typing import Any
 from lowprec import Format, teaching
 from lowprec.reference.exact_values import Value, decode
 from lowprec.spec.formats import BFLOAT16, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT16, FLOAT32
-from lowprec.spec.option_names import RoundingName
-from lowprec.spec.rounding_rules import STOCHASTIC
+from lowprec.spec.rounding_modes import STOCHASTIC, RoundingName
 from lowprec.teaching.arithmetic import OPERATIONS, Operation, rounded_as
 
 from .cast_options import DETERMINISTIC, overflow_of

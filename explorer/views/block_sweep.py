@@ -11,10 +11,8 @@ import numpy as np
 
 import lowprec as lp
 from lowprec.loss import BlockLoss, block_loss, block_sweep
-from lowprec.plans.block_plan import NVFP4_RULES
-from lowprec.spec.block_formats import NVFP4
-from lowprec.spec.option_names import BlockRuleName
-from lowprec.spec.scale_rules import SCALE_RULES
+from lowprec.spec.formats import NVFP4
+from lowprec.spec.scale_rules import NVFP4_RULES, SCALE_RULES, BlockRuleName
 
 __all__ = [
     "BLOCK_SIZES",

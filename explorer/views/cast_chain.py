@@ -11,7 +11,7 @@ import lowprec as lp
 from lowprec.explanation import Explanation
 from lowprec.reference.exact_cast import Value, decode, neighbours, ulp
 from lowprec.spec.formats import Format
-from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.operator_versions import NEWEST
 from lowprec.teaching.cast_chain import CastChain, cast_chain, cast_chain_witness
 
 from .cast_options import CastOptions, options_for

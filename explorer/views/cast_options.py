@@ -6,9 +6,17 @@ from typing import Any, TypedDict, cast
 
 from lowprec import Format
 from lowprec.spec.formats import FLOAT8_E8M0FNU
-from lowprec.spec.opset_rules import NEWEST, first_opset
-from lowprec.spec.option_names import OverflowName, RoundingName, RoundModeName
-from lowprec.spec.rounding_rules import OVERFLOWS, ROUNDINGS, STOCHASTIC, RoundingOptions, check_rounding
+from lowprec.spec.operator_versions import NEWEST, first_opset
+from lowprec.spec.rounding_modes import (
+    OVERFLOWS,
+    ROUNDINGS,
+    STOCHASTIC,
+    OverflowName,
+    RoundingName,
+    RoundingOptions,
+    RoundModeName,
+    check_rounding,
+)
 
 __all__ = [
     "BY_WIDTH",

@@ -10,7 +10,7 @@ from lowprec import reference, teaching
 from lowprec.explanation import Explanation, LossSentence
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.formats import NUMERIC, Format
-from lowprec.spec.opset_rules import NEWEST, first_opset
+from lowprec.spec.operator_versions import NEWEST, first_opset
 from lowprec.teaching import ResultError
 
 from .cast_options import CastOptions, options_for

@@ -16,7 +16,7 @@ from lowprec import teaching
 from lowprec.explanation import Explanation
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.spec.formats import NUMERIC, Format
-from lowprec.spec.opset_rules import NEWEST, Caller, cast_rules
+from lowprec.spec.operator_versions import NEWEST, Caller, cast_rules
 from lowprec.spec.packing import packed_bytes
 
 from .cast_options import CastOptions, options_for

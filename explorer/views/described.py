@@ -7,9 +7,7 @@ from typing import Any
 
 import lowprec as lp
 from lowprec import Format
-from lowprec.spec.convertible import why_not_converted
-from lowprec.spec.described_formats import description_of
-from lowprec.spec.format_spelling import spelling_of
+from lowprec.spec.custom_formats import description_of, spelling_of, why_not_converted
 from lowprec.spec.format_text import MOST_BITS
 from lowprec.spec.formats import NUMERIC, NaNRule
 

@@ -11,7 +11,7 @@ from typing import Any
 from lowprec import finfo, iinfo
 from lowprec.reference.exact_cast import Value
 from lowprec.spec.formats import Format, Kind
-from lowprec.spec.rounding_rules import STOCHASTIC
+from lowprec.spec.rounding_modes import STOCHASTIC
 from lowprec.teaching.error_curve import ErrorCurve, ErrorPoint, LargestError, error_curve
 
 from .cast_options import BY_WIDTH, DETERMINISTIC, ONNX

@@ -11,10 +11,10 @@ from lowprec.conformance.cast_cases import FAMILIES
 from lowprec.conformance.cast_check import CastCheck, check_cast, rule_of_cast
 from lowprec.conformance.comparison import DECIDED, DISPUTED, ONNX, RULES
 from lowprec.conformance.report import kept_results
-from lowprec.spec.convertible import why_not_converted
+from lowprec.spec.custom_formats import why_not_converted
 from lowprec.spec.formats import BFLOAT16, FLOAT16, FLOAT64, ONNX_NUMERIC
-from lowprec.spec.opset_rules import INF_IS_NAN
-from lowprec.spec.rounding_rules import STOCHASTIC
+from lowprec.spec.operator_versions import INF_IS_NAN
+from lowprec.spec.rounding_modes import STOCHASTIC
 
 from .cast_options import CastOptions, options_for
 

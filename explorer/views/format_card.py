@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lowprec import Format, reference, teaching
+from lowprec._notebook_display import count_text
 from lowprec.reference.exact_cast import Value
-from lowprec.spec.counted_text import count_text
 from lowprec.spec.formats import Kind
 from lowprec.teaching.format_facts import FormatFacts
 

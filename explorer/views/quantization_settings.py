@@ -11,12 +11,10 @@ from typing import Any
 
 from lowprec import Format, as_format
 from lowprec.loss import BLOCK_FORMATS
-from lowprec.spec.convertible import why_not_converted
-from lowprec.spec.format_spelling import float_format_spelled, has_spelled_shape
-from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.custom_formats import float_format_spelled, has_spelled_shape, why_not_converted
+from lowprec.spec.operator_versions import NEWEST
 from lowprec.spec.p3109 import has_p3109_shape
-from lowprec.spec.round_modes import ROUND_MODES
-from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC
+from lowprec.spec.rounding_modes import ROUND_MODES, ROUNDINGS, STOCHASTIC
 from lowprec.spec.scale_rules import SCALE_RULES
 
 from .scales import (

@@ -19,9 +19,8 @@ from lowprec.reference.exact_cast import (
     ulp,
 )
 from lowprec.spec.formats import FLOAT32, Kind
-from lowprec.spec.opset_rules import ATTRIBUTE_SINCE, NEWEST
-from lowprec.spec.round_modes import ROUND_MODES
-from lowprec.spec.rounding_rules import DEFAULT_RANDOM_BITS, STOCHASTIC, RoundingOptions, check_rounding
+from lowprec.spec.operator_versions import ATTRIBUTE_SINCE, NEWEST
+from lowprec.spec.rounding_modes import DEFAULT_RANDOM_BITS, ROUND_MODES, STOCHASTIC, RoundingOptions, check_rounding
 
 from .anatomy import neighbours
 from .cast_options import BY_WIDTH, DETERMINISTIC, ONNX, overflow_of

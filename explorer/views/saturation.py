@@ -12,9 +12,8 @@ import numpy as np
 from lowprec import Format, encode, reference, teaching
 from lowprec.reference.exact_cast import Value, decode
 from lowprec.spec.formats import FLOAT8_E8M0FNU, ONNX_NUMERIC, Kind
-from lowprec.spec.opset_rules import ATTRIBUTE_SINCE, NEWEST, first_opset
-from lowprec.spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
-from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.operator_versions import ATTRIBUTE_SINCE, NEWEST, first_opset
+from lowprec.spec.rounding_modes import ROUND_MODES, NaNName, OverflowName, RoundingName, RoundModeName
 
 from .anatomy import classify
 from .numbers import short

@@ -11,10 +11,9 @@ import lowprec as lp
 from lowprec import Format
 from lowprec.ops.scales import largest_magnitudes, scale_codes
 from lowprec.spec import formats
-from lowprec.spec.opset_rules import NEWEST
-from lowprec.spec.option_names import RoundModeName, ScaleRuleName
-from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC
-from lowprec.spec.scale_rules import SCALE_RULES
+from lowprec.spec.operator_versions import NEWEST
+from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC, RoundModeName
+from lowprec.spec.scale_rules import SCALE_RULES, ScaleRuleName
 
 __all__ = [
     "GRANULARITIES",

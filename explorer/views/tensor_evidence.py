@@ -10,7 +10,7 @@ from lowprec import Format, reference
 from lowprec.conformance.cast_check import CastCheck
 from lowprec.reference.exact_cast import Value
 from lowprec.reference.exact_quantize import quotient, rounded
-from lowprec.spec.rounding_rules import STOCHASTIC, RoundingOptions, check_rounding
+from lowprec.spec.rounding_modes import STOCHASTIC, RoundingOptions, check_rounding
 
 from .evidence import Checked, Evidence, of_rounding, of_rule
 from .quantized import Quantized, per_element

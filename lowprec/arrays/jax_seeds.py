@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..spec.rounding_rules import LaterSeed
+from ..spec.rounding_modes import LaterSeed
 from .libraries import is_jax, is_traced
 
 __all__ = ["seed_argument", "seed_number"]

@@ -11,9 +11,8 @@ from typing import Any, Protocol, TypeVar
 import array_api_compat as compat
 import numpy as np
 
-from ..spec.float_mode import default_mode
-from ..spec.format import own_dtype
-from ..spec.formats import NUMBERS, STRING, Format, Kind, as_format
+from .._float_mode import default_mode
+from ..spec.formats import NUMBERS, STRING, Format, Kind, as_format, own_dtype
 from .array_words import array_kind, class_name, way_to_an_array
 from .overlap import overlaps_itself
 from .storage_dtypes import extends, native, storage_dtype

@@ -9,10 +9,9 @@ from typing import Any
 
 import array_api_compat as compat
 
-from ..spec.arguments import shown
-from ..spec.format import own_dtype
-from ..spec.formats import FORMATS, Format, Kind, as_format, is_in_table
-from ..spec.interned import CACHED
+from ..spec.formats import FORMATS, Format, Kind, as_format, is_in_table, own_dtype
+from ..spec.memo import CACHED
+from ..spec.scalar_arguments import shown
 
 __all__ = ["LIBRARY_FORMATS", "storage_dtype", "extends", "native"]
 

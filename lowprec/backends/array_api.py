@@ -10,7 +10,7 @@ from ..arrays.libraries import check_out, namespace, native, reinterpret
 from ..plans.cast_plan import make_plan
 from ..spec import packing
 from ..spec.formats import Format, as_format
-from ..spec.opset_rules import NEWEST, CastRules, version_of
+from ..spec.operator_versions import NEWEST, CastRules, version_of
 from . import array_api_cast, array_api_quantize
 from .job import Job, Scales
 from .scales_for_kernels import check_zero_point

@@ -7,9 +7,9 @@ from typing import Any
 
 import array_api_compat
 
-from ..plans.cast_plan import Plan, Rule
+from ..plans.plan import Plan, Rule
 from ..spec.formats import Format, Kind
-from ..spec.rounding_rules import Stream
+from ..spec.rounding_modes import Stream
 from .array_api_rounding import exact_values, round_values
 from .array_api_values import (
     HALF,
@@ -66,7 +66,7 @@ def cast_array(x: Any, plan: Plan, xp: Any, *, extend: bool = False, stream: Str
     --------
     >>> import array_api_compat.numpy as xp
     >>> from lowprec.spec.formats import FORMATS
-    >>> from lowprec.spec.opset_rules import cast_rules
+    >>> from lowprec.spec.operator_versions import cast_rules
     >>> from lowprec.plans.cast_plan import make_plan
     >>> rows = FORMATS["float64"], FORMATS["float8_e4m3fn"]
     >>> cast_array(xp.asarray([1.0, 1e9, -0.0]), make_plan(*rows, cast_rules(*rows)), xp).tolist()

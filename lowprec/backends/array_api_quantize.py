@@ -12,10 +12,10 @@ from typing import Any
 
 import array_api_compat
 
-from ..plans.cast_plan import Plan, Rule
-from ..plans.granularity import Granularity
+from ..plans.plan import Plan, Rule
+from ..plans.scale_shapes import Granularity
 from ..spec.formats import FLOAT32, FLOAT64, Format
-from ..spec.rounding_rules import Stream
+from ..spec.rounding_modes import Stream
 from .array_api_cast import require
 from .array_api_rounding import round_values
 from .array_api_values import Library, Values, assembled, encoded, native_values, nearest_values, values_of

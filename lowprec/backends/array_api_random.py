@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..spec.rounding_rules import Stream, slot_bits
+from ..spec.rounding_modes import Stream, slot_bits
 from .array_api_values import HALF, LOW, Library
 
 __all__ = ["random_numbers"]

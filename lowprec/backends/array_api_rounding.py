@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..plans.cast_plan import Plan
+from ..plans.plan import Plan
 from ..spec.formats import Format
-from ..spec.rounding_rules import Rounding, Stream
+from ..spec.rounding_modes import Rounding, Stream
 from .array_api_random import random_numbers
 from .array_api_values import HALF, LOW, Library, Values, decoded, halves, quanta_of, storage_name
 

@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ..plans.cast_plan import Plan, Rule
-from ..spec.float_mode import default_mode
+from .._float_mode import default_mode
+from ..plans.plan import Plan, Rule
 from ..spec.formats import Format, Kind, NaNRule
 
 __all__ = [

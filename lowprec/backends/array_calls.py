@@ -10,18 +10,17 @@ import numpy as np
 
 from .. import _kernels
 from ..arrays.libraries import extends, is_torch, namespace, storage_dtype
-from ..plans.block_plan import TRANSFORMER_ENGINE
 from ..plans.cast_plan import make_plan
 from ..spec.formats import FLOAT32, FLOAT64, Format
-from ..spec.interned import CACHED
-from ..spec.opset_rules import cast_rules
+from ..spec.memo import CACHED
+from ..spec.operator_versions import cast_rules
+from ..spec.scale_rules import TRANSFORMER_ENGINE, global_formula
 from .block_job import BlockJob
 from .block_loops import block_program, fits_packed
 from .blocks import to_single
 from .call_cache import is_name, know_tensors
 from .program import make_program
 from .ranges import Groups, double_plan, have_order, range_steps
-from .scale_formulas import global_formula
 from .thread_count import PARALLEL_FROM, is_small, shared
 
 __all__ = ["ABSMAX", "MINMAX", "MX", "NVFP4", "block_call", "remember", "run_known", "scale_call"]

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from .._float_mode import default_mode
 from ..arrays.libraries import call_back, is_dask, is_traced, namespace, storage_dtype, to_host, to_library
 from ..plans.block_plan import MXINT8
-from ..plans.cast_plan import Plan, Rule, Scaling, make_plan
-from ..plans.granularity import granularity_of
-from ..spec.float_mode import default_mode
+from ..plans.cast_plan import make_plan
+from ..plans.plan import Plan, Rule, Scaling
+from ..plans.scale_shapes import granularity_of
 from ..spec.formats import FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, INT8, Format
-from ..spec.interned import CACHED
-from ..spec.opset_rules import NEWEST, CastRules, version_of
+from ..spec.memo import CACHED
+from ..spec.operator_versions import NEWEST, CastRules, version_of
 from .dispatch import dispatch
 from .job import Job, Scales
 

@@ -9,7 +9,7 @@ from ..arrays.libraries import namespace, storage_dtype
 from ..plans.block_plan import BlockPlan
 from ..spec.formats import FLOAT32
 from ..spec.packing import packed_bytes
-from ..spec.rounding_rules import Stream
+from ..spec.rounding_modes import Stream
 
 __all__ = ["TILE", "BlockJob"]
 

@@ -10,22 +10,15 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
-from ..plans.block_plan import (
-    MODELOPT,
-    MXINT8,
-    OWN_RULE,
-    TORCHAO,
-    TRANSFORMER_ENGINE,
-    BlockPlan,
-)
-from ..plans.cast_plan import Plan, Rule
-from ..plans.rounding_limits import limits_of, nan_codes_of
-from ..spec.float_mode import default_mode
+from .._float_mode import default_mode
+from ..plans.block_plan import MXINT8, BlockPlan
+from ..plans.plan import Plan, Rule
 from ..spec.formats import FLOAT32, Format
-from ..spec.interned import CACHED
+from ..spec.memo import CACHED
 from ..spec.packing import group
-from ..spec.rounding_rules import Stream
-from ..spec.scale_rules import rule_addend
+from ..spec.rounding_modes import Stream
+from ..spec.scale_rules import MODELOPT, OWN_RULE, TORCHAO, TRANSFORMER_ENGINE, rule_addend
+from ..spec.special_values import limits_of, nan_codes_of
 from .blocks import as_bytes, to_single
 from .cast_loops import rounder_offset
 from .rounding_loops import rounding_loops

@@ -23,9 +23,9 @@ from ..arrays.libraries import (
     to_library,
 )
 from ..arrays.torch_tensors import mark_written
-from ..plans.cast_plan import copy_plan
+from ..plans.plan import copy_plan
 from ..spec.formats import FLOAT32
-from ..spec.rounding_rules import LaterSeed, make_stream
+from ..spec.rounding_modes import LaterSeed, make_stream
 from . import block_dask
 from .block_job import BlockJob
 from .block_loops import block_program, fits_packed, quantize_dense

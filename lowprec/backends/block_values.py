@@ -12,19 +12,20 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
+from .._float_mode import default_mode
 from ..arrays.libraries import namespace, to_host, to_library
-from ..plans.block_plan import MODELOPT, MXINT8, BlockPlan
-from ..plans.cast_plan import Plan, make_plan
-from ..spec.float_mode import default_mode
+from ..plans.block_plan import MXINT8, BlockPlan
+from ..plans.cast_plan import make_plan
+from ..plans.plan import Plan
 from ..spec.formats import FLOAT64, Format
-from ..spec.interned import CACHED
-from ..spec.opset_rules import cast_rules
+from ..spec.memo import CACHED
+from ..spec.operator_versions import cast_rules
+from ..spec.scale_rules import MODELOPT, power_codes
 from .block_job import BlockJob
 from .dispatch import dispatch
 from .job import Job
 from .nvfp4_rules import factors_of, scale_codes_of, start_of_tensor
 from .ranges import Groups, find_range
-from .scale_formulas import power_codes
 
 __all__ = ["elements_of", "find_scales", "find_start", "scaled_values"]
 

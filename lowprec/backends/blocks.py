@@ -10,8 +10,8 @@ import numpy as np
 from .. import _kernels
 from ..plans.cast_plan import make_plan
 from ..spec.formats import FLOAT32, Format
-from ..spec.interned import CACHED
-from ..spec.opset_rules import cast_rules
+from ..spec.memo import CACHED
+from ..spec.operator_versions import cast_rules
 from .program import make_program
 
 __all__ = ["as_bytes", "decode_blocks", "encode_blocks", "to_single"]

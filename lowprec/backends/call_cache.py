@@ -12,9 +12,9 @@ import numpy as np
 from .. import _kernels
 from ..arrays.libraries import extends, is_torch, namespace, storage_dtype
 from ..arrays.torch_tensors import mark_written
-from ..plans.cast_plan import Plan
+from ..plans.plan import Plan
 from ..spec.formats import Format
-from ..spec.interned import CACHED
+from ..spec.memo import CACHED
 from .job import Job
 from .program import make_program
 from .scales_for_kernels import scale_route

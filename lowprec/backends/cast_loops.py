@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 
-from ..plans.cast_plan import Plan, Rule
+from ..plans.plan import Plan, Rule
 from ..spec.formats import Format, Kind, NaNRule
 from .rounding_loops import exact_loops, power_loops, rounding_loops
 

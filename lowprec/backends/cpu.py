@@ -10,7 +10,7 @@ import numpy as np
 from .. import _kernels
 from ..arrays.libraries import check_out, empty_codes, from_codes, has_host_memory, is_torch, is_traced, to_codes
 from ..arrays.torch_tensors import mark_written
-from ..plans.cast_plan import Rule
+from ..plans.plan import Rule
 from .call_cache import run_call
 from .job import Job
 from .program import make_program

@@ -22,7 +22,7 @@ import array_api_compat as compat
 from .. import _kernels
 from ..arrays.libraries import check_out, is_torch, namespace
 from ..arrays.torch_tensors import mark_written
-from ..plans.granularity import Granularity
+from ..plans.scale_shapes import Granularity
 from .cuda_source import NO_SCALES, OPTIONS, Conversion, arguments, conversion, geometry, kernel_source, operands_bytes
 from .job import Job, Scales
 from .program import make_program

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _kernels
-from ..plans.granularity import Granularity
-from ..spec.rounding_rules import Stream
+from ..plans.scale_shapes import Granularity
+from ..spec.rounding_modes import Stream
 
 __all__ = [
     "NO_SCALES",

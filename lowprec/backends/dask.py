@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays.libraries import check_out, extends, is_dask, namespace, storage_dtype
-from ..plans.cast_plan import Plan, copy_plan
-from ..plans.granularity import Granularity, granularity_of
+from ..plans.plan import Plan, copy_plan
+from ..plans.scale_shapes import Granularity, granularity_of
 from ..spec.formats import Format, as_format
 from ..spec.packing import group, packed_bytes
-from ..spec.rounding_rules import Stream
+from ..spec.rounding_modes import Stream
 from . import eager
 from .job import Job, Scales
 from .thread_count import one_thread

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays.array_words import array_kind
 from ..arrays.jax_seeds import seed_number
 from ..arrays.libraries import call_back, check_out, from_codes, is_jax, is_traced, namespace, to_host
-from ..spec.rounding_rules import make_stream
+from ..spec.rounding_modes import make_stream
 from . import eager
 from .job import Job
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..arrays.libraries import extends, namespace, storage_dtype
-from ..plans.cast_plan import Plan
-from ..plans.granularity import Granularity
+from ..plans.plan import Plan
+from ..plans.scale_shapes import Granularity
 from ..spec.formats import Format
 from ..spec.packing import packed_bytes
-from ..spec.rounding_rules import LaterSeed, Stream
+from ..spec.rounding_modes import LaterSeed, Stream
 
 __all__ = ["Job", "Scales"]
 

@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..plans.block_plan import MODELOPT, OWN_RULE, TORCHAO, TRANSFORMER_ENGINE, BlockPlan
-from ..plans.cast_plan import Plan, make_plan
-from ..spec.float_mode import default_mode
+from .._float_mode import default_mode
+from ..plans.block_plan import BlockPlan
+from ..plans.cast_plan import make_plan
+from ..plans.plan import Plan
 from ..spec.formats import FLOAT32, Format
-from ..spec.interned import CACHED
-from ..spec.opset_rules import cast_rules
+from ..spec.memo import CACHED
+from ..spec.operator_versions import cast_rules
+from ..spec.scale_rules import MODELOPT, OWN_RULE, TORCHAO, TRANSFORMER_ENGINE, global_scale
 from .dispatch import dispatch
 from .job import Job
-from .scale_formulas import global_scale
 
 __all__ = ["factors_of", "global_scale_of", "scale_codes_of", "start_of", "start_of_tensor"]
 

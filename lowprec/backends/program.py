@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from .. import _kernels
-from ..plans.cast_plan import Plan
-from ..spec.float_mode import default_mode
+from .._float_mode import default_mode
+from ..plans.plan import Plan
 from ..spec.formats import Format
-from ..spec.interned import CACHED
+from ..spec.memo import CACHED
 from .cast_loops import cast_loops, from_mask
 from .quantize_loops import quantize_loops
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 
-from ..plans.cast_plan import Plan, Rule, Scaling
+from ..plans.plan import Plan, Rule, Scaling
 from ..spec.formats import Format
 from .cast_loops import Loops, decode_loops, encode_loops, float32_loops, is_upper_half
 

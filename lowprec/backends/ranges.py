@@ -12,10 +12,11 @@ import numpy as np
 
 from .. import _kernels
 from ..arrays.libraries import has_host_memory, is_jax, namespace, to_host
-from ..plans.cast_plan import Plan, make_plan
+from ..plans.cast_plan import make_plan
+from ..plans.plan import Plan
 from ..spec.formats import FLOAT64, Format
-from ..spec.interned import CACHED
-from ..spec.opset_rules import cast_rules
+from ..spec.memo import CACHED
+from ..spec.operator_versions import cast_rules
 from .dispatch import dispatch
 from .job import Job
 from .thread_count import shared

@@ -7,10 +7,10 @@ import struct
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..plans.cast_plan import Plan, Rule
-from ..plans.rounding_limits import Limits
+from ..plans.plan import Plan, Rule
 from ..spec.formats import Format
-from ..spec.rounding_rules import Rounding, slot_bits
+from ..spec.rounding_modes import Rounding, slot_bits
+from ..spec.special_values import Limits
 
 __all__ = ["exact_loops", "power_loops", "rounding_loops"]
 

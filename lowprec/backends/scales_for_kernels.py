@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from .. import _kernels
+from .._float_mode import default_mode
 from ..arrays.libraries import format_of, has_host_memory, is_dask, match_library, namespace, to_codes, to_library
-from ..plans.cast_plan import Plan, make_plan
-from ..plans.granularity import Broadcast, Repetition, expanded
-from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions, scale_plans, takes_type
-from ..plans.resolve_quantize import resolve_quantize
-from ..spec.arguments import shown
-from ..spec.float_mode import default_mode
+from ..plans.cast_plan import make_plan
+from ..plans.plan import Plan
+from ..plans.quantize_plan import QuantizeOptions, resolve_quantize, scale_plans
+from ..plans.scale_shapes import Broadcast, Repetition, expanded
 from ..spec.formats import BOOL, FLOAT32, FLOAT64, INT32, INT64, UINT8, Format, as_format
-from ..spec.interned import CACHED
-from ..spec.opset_rules import cast_rules, unless_undefined
+from ..spec.memo import CACHED
+from ..spec.operator_versions import DEQUANTIZE, QUANTIZE, cast_rules, takes_type, unless_undefined
+from ..spec.scalar_arguments import shown
 from .job import Job, Scales
 from .program import make_program
 from .thread_count import shared

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from .._float_mode import default_mode
 from ..arrays.libraries import check_out, check_takes_text, namespace, storage_dtype
-from ..plans.cast_plan import Plan, Rule
-from ..spec.float_mode import default_mode
-from ..spec.format import own_dtype
-from ..spec.formats import FLOAT64, Format, Kind
-from ..spec.rounding_rules import Stream
+from ..plans.plan import Plan, Rule
+from ..spec.formats import FLOAT64, Format, Kind, own_dtype
+from ..spec.rounding_modes import Stream
 from . import cpu
 from .job import Job
 from .text_rounding import needs_exact_places, round_decimals
@@ -197,7 +196,7 @@ def parse_values(x: _Array, plan: Plan, stream: Stream | None = None) -> _Array:
     --------
     >>> import numpy as np
     >>> from lowprec.spec.formats import FORMATS
-    >>> from lowprec.spec.opset_rules import cast_rules
+    >>> from lowprec.spec.operator_versions import cast_rules
     >>> from lowprec.plans.cast_plan import make_plan
     >>> source, target = FORMATS["float64"], FORMATS["float16"]
     >>> plan = make_plan(source, target, cast_rules(source, target))

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..plans.cast_plan import Plan, Rule
-from ..plans.rounding_limits import limits_of
+from ..plans.plan import Plan, Rule
 from ..spec.formats import FLOAT64, Format, Kind, NaNRule
-from ..spec.rounding_rules import Stream
+from ..spec.rounding_modes import Stream
+from ..spec.special_values import limits_of
 from .job import Job
 
 __all__ = ["needs_exact_places", "round_decimals"]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from .. import _kernels
-from ..spec.arguments import as_integer, shown
+from ..spec.scalar_arguments import as_integer, shown
 from .cpu_limits import available_cores
 from .environment import setting
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..backends.thread_count import get_num_threads
-from ..spec.arguments import as_flag, as_integer, shown
 from ..spec.formats import NUMBERS, Format, as_format
-from ..spec.opset_rules import NEWEST, check_alone
-from ..spec.round_modes import ROUND_MODES
-from ..spec.rounding_rules import FIRST, check_rounding, rounding_arguments
+from ..spec.operator_versions import NEWEST, check_alone
+from ..spec.rounding_modes import FIRST, ROUND_MODES, check_rounding, rounding_arguments
+from ..spec.scalar_arguments import as_flag, as_integer, shown
 from ..spec.scale_rules import SCALE_RULES
 from .element_rules import SCALE_FORMATS, ElementRules, parse_scale_layout
 from .planning.name_patterns import NamePatterns

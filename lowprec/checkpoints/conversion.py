@@ -6,22 +6,14 @@ import inspect
 import os
 import time
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
-from ..spec.arguments import as_flag, as_path, shown
-from ..spec.opset_rules import NEWEST
-from ..spec.option_names import (
-    LayoutName,
-    NaNName,
-    OverflowName,
-    ProgressName,
-    RecipeName,
-    RoundingName,
-    RoundModeName,
-    ScaleRuleName,
-)
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS
+from ..spec.operator_versions import NEWEST
+from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, NaNName, OverflowName, RoundingName, RoundModeName
+from ..spec.scalar_arguments import as_flag, as_path, shown
+from ..spec.scale_rules import ScaleRuleName
 from .arguments import (
     ROUNDING,
     as_number_format,
@@ -48,12 +40,24 @@ from .planning.plan_code_change import plan_code_change
 from .planning.plan_recipe import plan_recipe
 from .planning.plan_relabel import LAYOUTS, plan_relabel
 from .planning.quantization_config import add_descriptions, remove_descriptions, set_dtype
-from .progress import Callback, as_progress, make_progress
+from .progress import Callback, ProgressName, as_progress, make_progress
 from .recipes.fnuz import CodeChange
 from .recipes.registry import choose_scale_rule, find_change, find_recipe
 from .report import Report
 
-__all__ = ["convert", "parse_size"]
+__all__ = ["LayoutName", "RecipeName", "convert", "parse_size"]
+
+
+LayoutName = Literal["compressed-tensors", "modelopt"]
+"""Whose names of tensors a quantized checkpoint gets."""
+
+
+RecipeName = Literal[
+    "fp8-dynamic", "fp8-block", "int8", "w4a16", "w4a16-g32", "mxfp4a16", "mxfp8", "nvfp4a16", "deepseek-fp8",
+    "deepseek-fp8-ue8m0", "gptoss-mxfp4", "comfy-fp8", "comfy-mxfp8", "comfy-nvfp4", "modelopt-fp8",
+    "modelopt-fp8-dynamic", "modelopt-nvfp4", "q8_0", "q4_0", "mxfp4", "bf16", "f16", "fnuz", "fn",
+]  # fmt: skip
+"""How `convert` quantizes the weights of a model."""
 
 
 def convert(

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..ops.scales import scale_codes
-from ..spec.arguments import shown
 from ..spec.formats import NUMERIC, Format
-from ..spec.option_names import RoundModeName
-from ..spec.rounding_rules import Rounding, RoundingOptions, check_rounding
+from ..spec.rounding_modes import Rounding, RoundingOptions, RoundModeName, check_rounding
+from ..spec.scalar_arguments import shown
 
 __all__ = ["SCALE_FORMATS", "SCALE_SUFFIX", "ElementRules", "ScaleLayout", "parse_scale_layout"]
 

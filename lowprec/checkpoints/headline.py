@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..spec.formats import BFLOAT16
-from ..spec.opset_rules import NEWEST
+from ..spec.operator_versions import NEWEST
 from .containers.container import Container
 from .containers.gguf_file import GgufFile
 from .containers.gguf_types import UNKNOWN

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .._notebook_display import aligned_table, count_text, html_block, html_lines, html_table
 from ..loss.error_stats import CHUNK, ElementStats
 from ..ops.codes import decode, unpack
-from ..spec.arguments import as_flag, as_path
-from ..spec.counted_text import count_text
-from ..spec.notebook_html import html_block, html_lines, html_table
-from ..spec.text_tables import aligned_table
+from ..spec.scalar_arguments import as_flag, as_path
 from .arguments import as_number_format
 from .containers.container import Container
 from .containers.registry import open_container

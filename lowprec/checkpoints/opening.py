@@ -8,15 +8,14 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
 from ..ops.interchange import to_torch
-from ..spec.arguments import as_flag, as_path
 from ..spec.formats import BFLOAT16, Format, as_format
 from ..spec.old_names import renamed
-from ..spec.option_names import LibraryName
+from ..spec.scalar_arguments import as_flag, as_path
 from .arguments import as_number_format
 from .containers.container import Container
 from .containers.registry import open_container
@@ -32,7 +31,10 @@ from .planning.quantized_weights import VALUES, quantized_weights
 from .tensor_info import TensorInfo, info_of
 from .value_reader import check_shape, read_plain, read_values, values_format
 
-__all__ = ["Checkpoint", "open"]
+__all__ = ["Checkpoint", "LibraryName", "open"]
+
+LibraryName = Literal["numpy", "torch"]
+"""Whose arrays a checkpoint is read into."""
 
 Array = np.ndarray[Any, Any]
 

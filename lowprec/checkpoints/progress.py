@@ -6,12 +6,14 @@ import importlib
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
-from ..spec.arguments import shown
-from ..spec.option_names import ProgressName
+from ..spec.scalar_arguments import shown
 
-__all__ = ["STYLES", "Callback", "Progress", "as_progress", "make_progress", "size_text"]
+__all__ = ["Callback", "Progress", "ProgressName", "STYLES", "as_progress", "make_progress", "size_text"]
+
+ProgressName = Literal["auto", "bar", "plain", "none"]
+"""How the progress of a conversion is shown."""
 
 STYLES: tuple[ProgressName, ...] = get_args(ProgressName)
 

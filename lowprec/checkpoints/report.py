@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .._notebook_display import count_text, html_block, html_lines
 from ..loss.error_stats import ErrorStats
-from ..spec.counted_text import count_text
-from ..spec.notebook_html import html_block, html_lines
 from .layer_kinds import layer_kind
 from .layouts.output import SCALES
 from .planning.conversion_plan import ConversionPlan, TensorPlan

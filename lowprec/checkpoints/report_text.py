@@ -6,9 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..spec.counted_text import count_text
-from ..spec.notebook_html import html_table
-from ..spec.text_tables import aligned_table
+from .._notebook_display import aligned_table, count_text, html_table
 from .progress import size_text
 from .tensor_report import TensorReport, sizes_of, together
 

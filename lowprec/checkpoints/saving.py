@@ -16,9 +16,9 @@ from ..ops.codes import pack
 from ..ops.interchange import held_codes
 from ..ops.quantized import Quantized
 from ..ops.quantized_parts import parts_of
-from ..spec.arguments import as_flag, as_path, shown
 from ..spec.formats import FLOAT32, Format, as_format
 from ..spec.packing import is_packable, packed_bytes
+from ..spec.scalar_arguments import as_flag, as_path, shown
 from .containers.container import OutputTensor
 from .containers.npy_file import arrange_npy
 from .containers.npz_archive import arrange_archive

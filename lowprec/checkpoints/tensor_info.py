@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .._notebook_display import facts_html
 from ..spec.formats import BFLOAT16
-from ..spec.notebook_html import facts_html
 from .containers.tensors import StoredTensor
 from .inspection import Entry, entry_of
 from .layouts.weight import Weight

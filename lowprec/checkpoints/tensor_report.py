@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
+from .._notebook_display import facts_html
 from ..loss.error_stats import ErrorStats
-from ..spec.notebook_html import facts_html
 
 __all__ = ["TensorReport", "sizes_of", "together"]
 

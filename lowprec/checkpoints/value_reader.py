@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..ops.cast import cast
-from ..spec.convertible import why_not_converted
-from ..spec.format import own_dtype
-from ..spec.formats import FLOAT32, Format, is_in_table
+from ..spec.custom_formats import why_not_converted
+from ..spec.formats import FLOAT32, Format, is_in_table, own_dtype
 from .containers.tensors import StoredTensor, TensorReader
 from .layouts.weight import Weight, fail
 from .layouts.weight_reader import WeightReader, read_packed

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from .._notebook_display import count_text
 from ..checkpoints.progress import Progress, make_progress
-from ..spec.arguments import shown
-from ..spec.counted_text import count_text
+from ..spec.scalar_arguments import shown
 
 __all__ = ["add_command", "add_options", "check_absent", "report", "run"]
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from .._notebook_display import aligned_table, count_text
 from ..checkpoints.containers.folder import Folder
 from ..checkpoints.containers.gguf_file import GgufFile
 from ..checkpoints.containers.onnx_model import OnnxModel
@@ -29,14 +30,11 @@ from ..checkpoints.files.errors import FileError, reason
 from ..checkpoints.files.limits import parse_size
 from ..checkpoints.files.renaming import rename_new
 from ..checkpoints.files.symbolic_links import files_in
-from ..checkpoints.progress import size_text
+from ..checkpoints.progress import ProgressName, size_text
 from ..checkpoints.recipes.registry import find_recipe
 from ..checkpoints.report import Report, plain
 from ..checkpoints.tensor_report import TensorReport, sizes_of
-from ..spec.counted_text import count_text
 from ..spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, INT8
-from ..spec.option_names import ProgressName
-from ..spec.text_tables import aligned_table
 from .shared_arguments import byte_size
 
 __all__ = [

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from ..explanation import explain
-from ..spec.arguments import shown
 from ..spec.formats import Format
+from ..spec.scalar_arguments import shown
 from .shared_arguments import FORMAT_HELP, number_format, rounding_keywords, rounding_rules, source_format
 
 __all__ = ["add_command"]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from .._notebook_display import markdown_table
 from ..arrays.storage_dtypes import LIBRARY_FORMATS
-from ..spec.format import own_dtype
 from ..spec.format_text import HEADER, cells_of, facts_of
-from ..spec.formats import FORMATS, NUMBERS, Format, Kind
-from ..spec.text_tables import markdown_table
+from ..spec.formats import FORMATS, NUMBERS, Format, Kind, own_dtype
 from .shared_arguments import FORMAT_HELP, any_format
 
 __all__ = ["add_command", "code_table", "facts", "markdown_formats", "storage_table"]

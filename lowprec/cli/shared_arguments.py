@@ -8,12 +8,10 @@ import re
 from typing import Any
 
 from ..checkpoints.files.limits import parse_size
-from ..spec.format_hints import one_of
-from ..spec.formats import NUMBERS, Format, as_format, names_near
-from ..spec.opset_rules import NEWEST
+from ..spec.formats import NUMBERS, Format, as_format, names_near, one_of
+from ..spec.operator_versions import NEWEST
 from ..spec.p3109 import has_p3109_shape, p3109_problem
-from ..spec.round_modes import ROUND_MODES
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, NAN_RULES, OVERFLOWS, ROUNDINGS
+from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, NAN_RULES, OVERFLOWS, ROUND_MODES, ROUNDINGS
 
 __all__ = [
     "FORMAT_HELP",

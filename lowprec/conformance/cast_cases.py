@@ -20,11 +20,9 @@ from ..reference.whole_arrays import (
     rounded_from_float64,
     table,
 )
-from ..spec.format import own_dtype
-from ..spec.formats import FLOAT8_E8M0FNU, FLOAT32, ONNX_NUMERIC, STRING, Format, Kind, NaNRule, as_format
-from ..spec.opset_rules import INF_IS_NAN, NEWEST
-from ..spec.round_modes import ROUND_MODES
-from ..spec.rounding_rules import OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding
+from ..spec.formats import FLOAT8_E8M0FNU, FLOAT32, ONNX_NUMERIC, STRING, Format, Kind, NaNRule, as_format, own_dtype
+from ..spec.operator_versions import INF_IS_NAN, NEWEST
+from ..spec.rounding_modes import OVERFLOWS, ROUND_MODES, ROUNDINGS, STOCHASTIC, Rounding
 from ..spec.scale_rules import SCALE_RULES
 from .cast_inputs import landmarks, sweep_float32, sweep_float64, sweep_int64, sweep_uint64
 

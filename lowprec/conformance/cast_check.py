@@ -11,9 +11,8 @@ from ..ops.codes import encode
 from ..reference.exact_cast import Value
 from ..reference.whole_arrays import Codes, expected_rounded, is_power
 from ..spec.formats import FLOAT64, ONNX_NUMERIC, Format, NaNRule, as_format
-from ..spec.opset_rules import INF_IS_NAN, NEWEST
-from ..spec.round_modes import ROUND_MODES
-from ..spec.rounding_rules import RoundingOptions, check_rounding
+from ..spec.operator_versions import INF_IS_NAN, NEWEST
+from ..spec.rounding_modes import ROUND_MODES, RoundingOptions, check_rounding
 from .cast_cases import FAMILIES, expected_codes, inputs, rules_of_inputs, within
 
 __all__ = ["CastCheck", "check_cast", "rule_of_cast"]

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from .._notebook_display import count_text, html_block, html_lines, html_table
 from ..reference.whole_arrays import Codes
-from ..spec.counted_text import count_text
 from ..spec.formats import ONNX_NUMERIC, Format, Kind
-from ..spec.notebook_html import html_block, html_lines, html_table
-from ..spec.rounding_rules import OVERFLOWS
+from ..spec.rounding_modes import OVERFLOWS
 from ..spec.scale_rules import SCALE_RULES
 from .cast_cases import FAMILIES, MODES, Call, Case, Tensor
 from .libraries import Library

@@ -20,15 +20,14 @@ from .._kernels import available_isas, isa, use_isa
 from ..backends import array_api
 from ..backends.job import Job
 from ..ops.codes import encode
-from ..plans.resolve_cast import ENCODE, CastOptions, resolve
+from ..plans.cast_plan import ENCODE, CastOptions, resolve
 from ..reference.exact_cast import encode as exact_code
 from ..reference.exact_values import bracket, decode, finite_count, magnitude_of
 from ..reference.whole_arrays import is_power
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT32, ONNX_NUMERIC, Format
-from ..spec.opset_rules import NEWEST
+from ..spec.operator_versions import NEWEST
 from ..spec.packing import is_packable
-from ..spec.round_modes import ROUND_MODES
-from ..spec.rounding_rules import OVERFLOWS, ROUNDINGS, STOCHASTIC, RoundingOptions
+from ..spec.rounding_modes import OVERFLOWS, ROUND_MODES, ROUNDINGS, STOCHASTIC, RoundingOptions
 
 __all__ = [
     "Codes",

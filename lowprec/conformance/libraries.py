@@ -36,7 +36,7 @@ from ..spec.formats import (
     NaNRule,
     as_format,
 )
-from ..spec.opset_rules import NEWEST
+from ..spec.operator_versions import NEWEST
 from .cast_cases import ENCODE, SCALE, Call, Tensor, mx_elements
 
 __all__ = ["Library", "installed"]

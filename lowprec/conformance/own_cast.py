@@ -9,19 +9,26 @@ from typing import Any
 import numpy as np
 
 from .. import reference
+from .._notebook_display import count_text, html_block, html_lines
 from ..explanation import Explanation, explain
 from ..ops.cast import cast
 from ..ops.codes import decode, encode
 from ..ops.interchange import to_numpy
 from ..reference.exact_values import Value, number_text
 from ..reference.whole_arrays import Codes, expected_rounded
-from ..spec.arguments import shown
-from ..spec.counted_text import count_text
 from ..spec.formats import FLOAT64, NUMBERS, Format, as_format, is_in_table
-from ..spec.notebook_html import html_block, html_lines
-from ..spec.opset_rules import NEWEST, check_alone
-from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, check_rounding, rounding_arguments
+from ..spec.operator_versions import NEWEST, check_alone
+from ..spec.rounding_modes import (
+    DEFAULT_RANDOM_BITS,
+    FIRST,
+    NaNName,
+    OverflowName,
+    RoundingName,
+    RoundModeName,
+    check_rounding,
+    rounding_arguments,
+)
+from ..spec.scalar_arguments import shown
 from .cast_cases import expected_codes, inputs, values_of
 
 __all__ = ["Comparison", "Difference", "compare"]

@@ -12,7 +12,7 @@ from importlib import resources
 from itertools import groupby
 from typing import Any
 
-from ..spec.counted_text import count_text
+from .._notebook_display import count_text
 from ..spec.formats import as_format
 from .comparison import LEGEND, RULES, Difference, Group, Report, agrees, report_html, row_groups
 

@@ -1,6 +1,6 @@
 """What a conversion loses: error statistics, for arrays, checkpoints and the explorer."""
 
-from ..spec.block_formats import BLOCK_FORMATS
+from ..spec.formats import BLOCK_FORMATS
 from .block_sweep import BlockLoss, BlockLosses, block_loss, block_sweep
 from .convert_and_measure import Loss, measure
 from .error_stats import CHUNK, ErrorStats, error_statistics

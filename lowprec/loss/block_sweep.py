@@ -8,18 +8,26 @@ from typing import Any
 
 import numpy as np
 
+from .._notebook_display import aligned_table, html_block, html_table
 from ..arrays.libraries import format_of, namespace
 from ..ops.blocks import mx_dequantize, mx_quantize
 from ..ops.cast import cast
 from ..ops.nvfp4 import nvfp4_dequantize, nvfp4_quantize
-from ..plans.block_plan import NVFP4_RULES, element_format
-from ..spec.arguments import shown
-from ..spec.block_formats import BLOCK_FORMATS, NVFP4, element_of
-from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, FLOAT64, Format
-from ..spec.notebook_html import html_block, html_table
-from ..spec.option_names import BlockRuleName, RoundingName
-from ..spec.scale_rules import SCALE_RULES
-from ..spec.text_tables import aligned_table
+from ..plans.block_plan import element_format
+from ..spec.formats import (
+    BLOCK_FORMATS,
+    FLOAT4_E2M1FN,
+    FLOAT8_E4M3FN,
+    FLOAT8_E8M0FNU,
+    FLOAT32,
+    FLOAT64,
+    NVFP4,
+    Format,
+    element_of,
+)
+from ..spec.rounding_modes import RoundingName
+from ..spec.scalar_arguments import shown
+from ..spec.scale_rules import NVFP4_RULES, SCALE_RULES, BlockRuleName
 from .convert_and_measure import on_host
 from .error_stats import error_statistics
 

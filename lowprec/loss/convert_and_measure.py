@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .._float_mode import default_mode
+from .._notebook_display import facts_html
 from ..arrays.libraries import format_of, namespace
 from ..ops.cast import cast
 from ..ops.codes import decode, encode
@@ -16,13 +18,10 @@ from ..ops.interchange import held_codes
 from ..ops.quantized import Quantized
 from ..ops.quantized_parts import QuantizedParts
 from ..ops.scales import largest_magnitudes, scale_codes
-from ..spec.arguments import as_flag, as_integer
-from ..spec.block_formats import BLOCK_FORMATS
-from ..spec.float_mode import default_mode
-from ..spec.formats import FORMATS, Format, as_format
-from ..spec.notebook_html import facts_html
+from ..spec.formats import BLOCK_FORMATS, FORMATS, Format, as_format
 from ..spec.old_names import renamed
 from ..spec.packing import packed_bytes
+from ..spec.scalar_arguments import as_flag, as_integer
 from .error_stats import CHUNK, ErrorStats, count_beyond
 from .quantized_loss import compare_quantized, quantize_to_groups, quantized_values, stored_bytes
 

@@ -11,18 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _kernels
+from .._float_mode import default_mode
+from .._notebook_display import fact_name, fact_text, facts_html
 from ..backends.blocks import as_bytes, to_single
 from ..backends.cpu import run
 from ..backends.job import Job
 from ..backends.program import make_program
 from ..backends.scales_for_kernels import ready_scales, resolve_operands
-from ..plans.cast_plan import Plan, make_plan
-from ..plans.quantize_plan import DEQUANTIZE, QuantizeOptions
-from ..spec.float_mode import default_mode
+from ..plans.cast_plan import make_plan
+from ..plans.plan import Plan
+from ..plans.quantize_plan import QuantizeOptions
 from ..spec.formats import FLOAT32, Format
-from ..spec.interned import CACHED
-from ..spec.notebook_html import fact_name, fact_text, facts_html
-from ..spec.opset_rules import CastRules, cast_rules
+from ..spec.memo import CACHED
+from ..spec.operator_versions import DEQUANTIZE, CastRules, cast_rules
 
 __all__ = [
     "CHUNK",

@@ -13,9 +13,9 @@ from ..ops.interchange import to_numpy
 from ..ops.quantize import dequantize_linear, quantize_linear
 from ..ops.quantized_parts import QuantizedParts, parts_of
 from ..ops.scales import absmax_scale
-from ..spec.arguments import as_integer
 from ..spec.formats import FLOAT32, FLOAT64, Format
 from ..spec.packing import packed_bytes
+from ..spec.scalar_arguments import as_integer
 from .error_stats import CHUNK, ErrorStats
 from .saturation import saturates
 

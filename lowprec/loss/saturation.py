@@ -8,25 +8,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._float_mode import default_mode
 from ..arrays.array_words import array_kind
 from ..arrays.libraries import namespace
 from ..backends.array_api_random import random_numbers
 from ..backends.array_api_values import Library
 from ..ops.cast import cast
-from ..spec.arguments import as_flag
-from ..spec.float_mode import default_mode
 from ..spec.formats import FLOAT64, Format, as_format
-from ..spec.interned import CACHED
-from ..spec.option_names import RoundingName
-from ..spec.rounding_rules import (
+from ..spec.memo import CACHED
+from ..spec.rounding_modes import (
     DEFAULT_RANDOM_BITS,
     FIRST,
     Rounding,
+    RoundingName,
     RoundingOptions,
     Stream,
     check_rounding,
     check_stream,
 )
+from ..spec.scalar_arguments import as_flag
 from .error_stats import is_within
 
 __all__ = ["count_rounded_beyond", "random_numbers_of", "rounded_range", "saturates"]

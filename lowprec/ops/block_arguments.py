@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._float_mode import default_mode
 from ..arrays.libraries import format_of, has_host_memory, is_traced, match_library, namespace, to_host, to_library
 from ..backends.block_job import BlockJob, swizzled_size
 from ..backends.scales_for_kernels import plain_operand
 from ..plans.block_plan import BlockPlan, element_format, mx_plan, nvfp4_plan
-from ..spec.arguments import as_flag, as_integer, shown
-from ..spec.float_mode import default_mode
 from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, Format, as_format
 from ..spec.packing import check_packable
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, RoundingOptions, Stream
+from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, RoundingOptions, Stream
+from ..spec.scalar_arguments import as_flag, as_integer, shown
 from .seed_arguments import check_stream
 
 __all__ = [

@@ -13,10 +13,10 @@ from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.array_calls import MX, block_call, remember, run_known
 from ..backends.block_decode import decode_elements
 from ..backends.block_quantize import run_blocks
-from ..spec.arguments import as_flag, shown
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU
-from ..spec.option_names import RoundingName, ScaleRuleName, SpecialsName
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
+from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, RoundingName
+from ..spec.scalar_arguments import as_flag, shown
+from ..spec.scale_rules import ScaleRuleName, SpecialsName
 from .block_arguments import (
     block_axis,
     check_results,

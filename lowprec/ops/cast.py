@@ -11,11 +11,18 @@ from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.call_cache import CASTS, CallKey, is_tensor_in_memory
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
-from ..plans.cast_plan import copy_plan
-from ..plans.resolve_cast import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits
-from ..spec.opset_rules import NEWEST
-from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments
+from ..plans.cast_plan import CAST, CAST_LIKE, TEXT, CastOptions, resolve, resolve_bits
+from ..plans.plan import copy_plan
+from ..spec.operator_versions import NEWEST
+from ..spec.rounding_modes import (
+    DEFAULT_RANDOM_BITS,
+    FIRST,
+    NaNName,
+    OverflowName,
+    RoundingName,
+    RoundModeName,
+    named_arguments,
+)
 from .seed_arguments import rounding_arguments
 
 __all__ = ["bitcast", "cast", "cast_like"]

@@ -12,13 +12,20 @@ from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.call_cache import CASTS, CallKey
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
-from ..plans.resolve_cast import DECODE, ENCODE, PACK, UNPACK, CastOptions, resolve, resolve_unpacked
-from ..spec.arguments import as_flag, shown
+from ..plans.cast_plan import DECODE, ENCODE, PACK, UNPACK, CastOptions, resolve, resolve_unpacked
 from ..spec.formats import as_format
-from ..spec.opset_rules import NEWEST
-from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
+from ..spec.operator_versions import NEWEST
 from ..spec.packing import check_packable
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments
+from ..spec.rounding_modes import (
+    DEFAULT_RANDOM_BITS,
+    FIRST,
+    NaNName,
+    OverflowName,
+    RoundingName,
+    RoundModeName,
+    named_arguments,
+)
+from ..spec.scalar_arguments import as_flag, shown
 from .packed_arguments import check_packed, shape_of
 from .seed_arguments import rounding_arguments
 

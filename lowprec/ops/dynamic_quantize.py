@@ -15,7 +15,7 @@ from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..plans.cast_plan import make_plan
 from ..spec.formats import FLOAT32, UINT8
-from ..spec.opset_rules import cast_rules
+from ..spec.operator_versions import cast_rules
 
 __all__ = ["range_of"]
 

@@ -22,7 +22,7 @@ from ..arrays.libraries import (
 from ..arrays.torch_tensors import dispatched, eager, recorded
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
-from ..plans.cast_plan import copy_plan
+from ..plans.plan import copy_plan
 from ..spec.formats import Format
 from ..spec.old_names import renamed
 

@@ -14,10 +14,10 @@ from ..backends.array_calls import NVFP4, block_call, remember, run_known
 from ..backends.block_decode import block_scales, decode_elements
 from ..backends.block_quantize import run_blocks
 from ..backends.swizzle import unswizzle
-from ..spec.arguments import as_flag, shown
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT32, FLOAT64
-from ..spec.option_names import Nvfp4RuleName, RoundingName, SpecialsName
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
+from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, RoundingName
+from ..spec.scalar_arguments import as_flag, shown
+from ..spec.scale_rules import Nvfp4RuleName, SpecialsName
 from .block_arguments import (
     block_axis,
     check_results,

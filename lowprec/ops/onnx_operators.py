@@ -17,11 +17,11 @@ from ..backends.call_cache import DEQUANTIZED, QUANTIZED, CallKey
 from ..backends.dispatch import dispatch
 from ..backends.job import Job
 from ..backends.scales_for_kernels import resolve_operands, scale_argument
-from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
-from ..spec.arguments import as_flag, shown
+from ..plans.quantize_plan import QuantizeOptions
 from ..spec.formats import as_format
-from ..spec.opset_rules import NEWEST
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, named_arguments
+from ..spec.operator_versions import DEQUANTIZE, NEWEST, QUANTIZE
+from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, named_arguments
+from ..spec.scalar_arguments import as_flag, shown
 from .packed_arguments import check_packed, shape_of
 from .seed_arguments import rounding_arguments
 

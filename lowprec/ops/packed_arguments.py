@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..spec.arguments import as_integer, shown
 from ..spec.formats import Format
 from ..spec.packing import check_packable, packed_bytes
+from ..spec.scalar_arguments import as_integer, shown
 
 __all__ = ["check_packed", "shape_of"]
 

@@ -11,10 +11,10 @@ from numpy import ndarray
 
 from ..arrays.libraries import namespace
 from ..arrays.torch_tensors import dispatched
-from ..spec.block_formats import BLOCK_FORMATS, NVFP4
-from ..spec.interned import CACHED
-from ..spec.option_names import BlockRuleName, NaNName, OverflowName, RoundingName
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
+from ..spec.formats import BLOCK_FORMATS, NVFP4
+from ..spec.memo import CACHED
+from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, NaNName, OverflowName, RoundingName
+from ..spec.scale_rules import BlockRuleName
 from .blocks import mx_quantize
 from .cast import cast
 from .nvfp4 import nvfp4_quantize

@@ -12,12 +12,10 @@ from ..arrays.libraries import Array, format_of, is_torch, namespace
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.call_cache import DEQUANTIZED, QUANTIZED
 from ..backends.scales_for_kernels import is_number, plain_operand
-from ..plans.quantize_plan import QUANTIZE, takes_codes
-from ..spec.arguments import shown
 from ..spec.formats import BFLOAT16, FLOAT16, FLOAT32, NUMERIC
-from ..spec.opset_rules import NEWEST, unless_undefined, version_of
-from ..spec.option_names import NaNName, OverflowName, RoundingName
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
+from ..spec.operator_versions import NEWEST, QUANTIZE, takes_codes, unless_undefined, version_of
+from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, NaNName, OverflowName, RoundingName
+from ..spec.scalar_arguments import shown
 from .dynamic_quantize import range_of
 from .onnx_operators import onnx_dequantize_linear, onnx_quantize_linear
 

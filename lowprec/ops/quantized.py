@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
+from .._notebook_display import html_table
 from ..arrays.libraries import is_torch, namespace
 from ..arrays.torch_tensors import dispatched, eager
-from ..spec.block_formats import NVFP4, element_of
-from ..spec.formats import FLOAT32, Format
-from ..spec.notebook_html import html_table
+from ..spec.formats import FLOAT32, NVFP4, Format, element_of
 from .blocks import mx_dequantize
 from .cast import cast
 from .nvfp4 import nvfp4_dequantize

@@ -5,25 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays.libraries import format_of
-from ..plans.block_plan import NVFP4_RULES
-from ..plans.quantize_plan import takes_codes
-from ..spec.arguments import as_flag, shown
-from ..spec.block_formats import BLOCK_FORMATS, NVFP4, element_of
 from ..spec.formats import (
     BFLOAT16,
+    BLOCK_FORMATS,
     FLOAT8_E4M3FN,
     FLOAT8_E8M0FNU,
     FLOAT16,
     FLOAT32,
     FLOAT64,
     INT32,
+    NVFP4,
     Format,
     as_format,
+    element_of,
     is_named,
 )
+from ..spec.operator_versions import takes_codes
 from ..spec.packing import check_packable
-from ..spec.rounding_rules import RoundingOptions, check_rounding
-from ..spec.scale_rules import SCALE_RULES
+from ..spec.rounding_modes import RoundingOptions, check_rounding
+from ..spec.scalar_arguments import as_flag, shown
+from ..spec.scale_rules import NVFP4_RULES, SCALE_RULES
 from .block_arguments import block_axis
 from .range_arguments import absmax_formats, minmax_format, scale_groups
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _kernels
 from ..arrays.torch_tensors import compiling, eager
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, check_random_bits, make_stream, slot_bits
+from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, check_random_bits, make_stream, slot_bits
 from .packed_arguments import shape_of
 
 __all__ = ["stochastic_bits"]

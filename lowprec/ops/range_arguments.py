@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..backends.ranges import Groups
-from ..spec.arguments import as_integer, shown
 from ..spec.formats import Format, as_format
+from ..spec.scalar_arguments import as_integer, shown
 from ..spec.scale_rules import SCALE_RULES
 
 __all__ = ["absmax_formats", "minmax_format", "scale_groups"]

@@ -23,16 +23,16 @@ from ..arrays.libraries import (
 from ..arrays.torch_tensors import dispatched, eager, transformed
 from ..backends.array_calls import ABSMAX, MINMAX, remember, run_known, scale_call
 from ..backends.ranges import Groups, find_range
-from ..backends.scale_formulas import (
+from ..spec.formats import FLOAT32, Format
+from ..spec.scale_rules import (
+    SCALE_RULES,
+    ScaleRuleName,
     power_codes,
     range_formula,
     range_scales,
     symmetric_formula,
     symmetric_scales,
 )
-from ..spec.formats import FLOAT32, Format
-from ..spec.option_names import ScaleRuleName
-from ..spec.scale_rules import SCALE_RULES
 from .codes import encode
 from .range_arguments import absmax_formats, minmax_format, scale_groups
 

@@ -12,9 +12,8 @@ from importlib import import_module
 from typing import Any
 
 from ..arrays.torch_tensors import EAGER
-from ..spec.arguments import shown
 from ..spec.formats import Format, as_format, is_named
-from ..spec.rounding_rules import (
+from ..spec.rounding_modes import (
     DEFAULT_RANDOM_BITS,
     FIRST,
     MOST_RANDOM_BITS,
@@ -22,6 +21,7 @@ from ..spec.rounding_rules import (
     STOCHASTIC,
     rounding_arguments,
 )
+from ..spec.scalar_arguments import shown
 from . import quantized_arguments
 from .torch_shapes import SEEDS
 

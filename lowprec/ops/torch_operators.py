@@ -17,8 +17,8 @@ from typing import Any
 from ..arrays.torch_tensors import EAGER, check_tensor
 from ..backends.scales_for_kernels import number_operand
 from ..spec.formats import FLOAT4_E2M1FN
-from ..spec.opset_rules import NEWEST
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS
+from ..spec.operator_versions import NEWEST
+from ..spec.rounding_modes import DEFAULT_RANDOM_BITS
 from .torch_shapes import FAKES, public_options
 from .torch_vmap import RULES
 

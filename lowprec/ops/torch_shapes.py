@@ -11,14 +11,13 @@ from importlib import import_module
 from typing import Any
 
 from ..arrays.libraries import check_takes_text, format_of, namespace, storage_dtype
-from ..plans.cast_plan import Plan, Rule
-from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
-from ..plans.resolve_cast import CAST, DECODE, ENCODE, CastOptions, resolve, resolve_bits, resolve_unpacked
-from ..plans.resolve_quantize import resolve_quantize
+from ..plans.cast_plan import CAST, DECODE, ENCODE, CastOptions, resolve, resolve_bits, resolve_unpacked
+from ..plans.plan import Plan, Rule
+from ..plans.quantize_plan import QuantizeOptions, resolve_quantize
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, Format, as_format
-from ..spec.opset_rules import NEWEST
+from ..spec.operator_versions import DEQUANTIZE, NEWEST, QUANTIZE
 from ..spec.packing import check_packable, packed_bytes
-from ..spec.rounding_rules import (
+from ..spec.rounding_modes import (
     DEFAULT_RANDOM_BITS,
     FIRST,
     PARAMETERS,

@@ -14,12 +14,11 @@ import numpy as np
 from ..arrays.libraries import format_of, storage_dtype
 from ..arrays.torch_tensors import EAGER, check_tensor, transformed
 from ..backends.scales_for_kernels import number_format, plain_operand
-from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE
-from ..plans.resolve_cast import TEXT, resolve_bits
-from ..spec.arguments import as_flag
+from ..plans.cast_plan import TEXT, resolve_bits
 from ..spec.formats import FLOAT32, as_format
-from ..spec.opset_rules import NEWEST, Caller, cast_rules
-from ..spec.rounding_rules import RoundingOptions
+from ..spec.operator_versions import DEQUANTIZE, NEWEST, QUANTIZE, Caller, cast_rules
+from ..spec.rounding_modes import RoundingOptions
+from ..spec.scalar_arguments import as_flag
 from . import torch_operators as torch_operators  # which registers them
 from .block_arguments import block_axis, check_tuple, held_elements, mx_options, nvfp4_options, output_format
 from .range_arguments import absmax_formats, minmax_format, scale_groups

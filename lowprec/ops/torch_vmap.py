@@ -7,10 +7,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from ..plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
-from ..plans.resolve_quantize import granularity_at
+from ..plans.quantize_plan import QuantizeOptions, granularity_at
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, Format, as_format
-from ..spec.opset_rules import NEWEST, version_of
+from ..spec.operator_versions import DEQUANTIZE, NEWEST, QUANTIZE, version_of
 from ..spec.packing import check_packable, group, packed_bytes
 from .block_arguments import block_axis, check_scale_shape, scale_shape
 from .range_arguments import scale_groups

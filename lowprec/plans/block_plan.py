@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from ..spec.arguments import shown
-from ..spec.described_formats import float_format
+from ..spec.custom_formats import check_convertible, float_format
 from ..spec.formats import (
     BFLOAT16,
     FLOAT4_E2M1FN,
@@ -20,25 +18,16 @@ from ..spec.formats import (
     Format,
     as_format,
 )
-from ..spec.interned import CACHED, Interned, reduced
-from ..spec.opset_rules import NEWEST, CastRules, version_of
-from ..spec.rounding_rules import Rounding, RoundingOptions, check_rounding
-from ..spec.scale_rules import SCALE_RULES
-from .cast_plan import Plan, check_convertible, make_plan
+from ..spec.memo import Interned, reduced, remembered
+from ..spec.operator_versions import NEWEST, CastRules, version_of
+from ..spec.rounding_modes import Rounding, RoundingOptions, check_rounding
+from ..spec.scalar_arguments import shown
+from ..spec.scale_rules import NVFP4_RULES, OWN_RULE, SCALE_RULES, SPECIALS
+from .cast_plan import make_plan
+from .plan import Plan
 
-__all__ = [
-    "MODELOPT", "MXINT8", "NVFP4_RULES", "OWN_RULE", "SPECIALS", "TORCHAO", "TRANSFORMER_ENGINE", "BlockPlan",
-    "element_format", "mx_plan", "nvfp4_plan",
-]  # fmt: skip
+__all__ = ["BlockPlan", "MXINT8", "element_format", "mx_plan", "nvfp4_plan"]
 
-SPECIALS = ("nan", "ignore")
-"""What a block with NaN or Inf becomes: NaN as a whole, or the block without them."""
-
-TORCHAO, MODELOPT, TRANSFORMER_ENGINE = "torchao", "modelopt", "transformer_engine"
-NVFP4_RULES = (TORCHAO, MODELOPT, TRANSFORMER_ENGINE)
-"""Whose bits `nvfp4_quantize` has, where they are not the ones of its own rule."""
-
-OWN_RULE = "quotient"
 
 MXINT8 = float_format(
     "int8/64", exponent_bits=1, mantissa_bits=6, bias=1, inf=False, nan="none",
@@ -124,8 +113,9 @@ def _check_specials(specials: object) -> str:
     raise ValueError(f"`specials` must be one of {', '.join(SPECIALS)}; got {shown(specials)}")
 
 
-@lru_cache(maxsize=CACHED)
-def _mx_plan(source: Format, element: Format, scale_rule: str, specials: str, options: RoundingOptions) -> BlockPlan:
+@remembered
+def mx_plan(source: Format, element: Format, scale_rule: str, specials: str, options: RoundingOptions) -> BlockPlan:
+    """Check the options of MX blocks and return their plan, or raise ValueError."""
     _check_source(source)
     if not isinstance(scale_rule, str) or scale_rule not in SCALE_RULES:
         raise ValueError(f"`scale_rule` must be one of {', '.join(SCALE_RULES)}; got {shown(scale_rule)}")
@@ -133,27 +123,12 @@ def _mx_plan(source: Format, element: Format, scale_rule: str, specials: str, op
     return BlockPlan(source, element, FLOAT8_E8M0FNU, scale_rule, _check_specials(specials), *last)
 
 
-@lru_cache(maxsize=CACHED)
-def _nvfp4_plan(source: Format, scale_rule: str | None, specials: str, options: RoundingOptions) -> BlockPlan:
+@remembered
+def nvfp4_plan(source: Format, scale_rule: str | None, specials: str, options: RoundingOptions) -> BlockPlan:
+    """Check the options of NVFP4 blocks and return their plan, or raise ValueError."""
     _check_source(source)
     if scale_rule is not None and not (isinstance(scale_rule, str) and scale_rule in NVFP4_RULES):
         raise ValueError(f"`scale_rule` must be None or one of {', '.join(NVFP4_RULES)}; got {shown(scale_rule)}")
     last = _last(FLOAT32, FLOAT4_E2M1FN, options)
     rule = OWN_RULE if scale_rule is None else scale_rule
     return BlockPlan(source, FLOAT4_E2M1FN, FLOAT8_E4M3FN, rule, _check_specials(specials), *last)
-
-
-def mx_plan(source: Format, element: Format, scale_rule: str, specials: str, options: RoundingOptions) -> BlockPlan:
-    """Check the options of MX blocks and return their plan, or raise ValueError."""
-    try:
-        return _mx_plan(source, element, scale_rule, specials, options)
-    except TypeError:  # an option that cannot be a key of the cache cannot be right: let the checks name it
-        return _mx_plan.__wrapped__(source, element, scale_rule, specials, options)
-
-
-def nvfp4_plan(source: Format, scale_rule: str | None, specials: str, options: RoundingOptions) -> BlockPlan:
-    """Check the options of NVFP4 blocks and return their plan, or raise ValueError."""
-    try:
-        return _nvfp4_plan(source, scale_rule, specials, options)
-    except TypeError:
-        return _nvfp4_plan.__wrapped__(source, scale_rule, specials, options)

@@ -1,128 +1,69 @@
-"""The plan of a conversion, and how a cast gets one: (source, target, options) -> Plan."""
+"""From the arguments of a cast to its plan, checked once and cached."""
 
 from __future__ import annotations
 
-import enum
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..spec.convertible import why_not_converted
-from ..spec.formats import FLOAT64, Format, Kind, NaNRule, is_in_table
-from ..spec.interned import CACHED, Interned, reduced
-from ..spec.opset_rules import CastRules
-from ..spec.rounding_rules import Rounding
-from .rounding_limits import Limits, limits_of, nan_codes_of
+from numpy import ndarray
 
-__all__ = ["Plan", "Rule", "Scaling", "check_convertible", "copy_plan", "make_plan"]
+from ..arrays.libraries import format_of, namespace
+from ..spec.custom_formats import check_convertible
+from ..spec.formats import FLOAT64, NUMBERS, Format, Kind, NaNRule, as_format, is_in_table
+from ..spec.memo import remembered
+from ..spec.operator_versions import NEWEST, Caller, CastRules, cast_rules, check_opset, check_type, version_of
+from ..spec.rounding_modes import Rounding, RoundingOptions
+from ..spec.special_values import limits_of, nan_codes_of
+from .plan import Plan, Rule, copy_plan
 
-
-class Rule(enum.Enum):
-    """How values become codes of the target."""
-
-    COPY = "copy"  # the bits, unchanged
-    NEAREST_EVEN = "nearest-even"  # to a float, rounded once
-    ROUND = "round"  # to a float, by the rules of a `Rounding`
-    POWER = "power"  # to a power of two, by the round_mode
-    TRUNCATE = "truncate"  # to an integer: toward zero, then modulo 2**bits
-    NONZERO = "nonzero"  # to a bool
-    TEXT = "text"  # to or from strings
-    QUANTIZE = "quantize"  # divided by a scale, see `Scaling`
-    DEQUANTIZE = "dequantize"  # multiplied by a scale
-
-
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class Scaling(metaclass=Interned):
-    """The scale part of the plan of a quantization.
-
-    Attributes
-    ----------
-    precision : Format
-        In which the quotient or the product is rounded.
-    zero_point : Format or None
-        The type in which zero points enter the arithmetic: int32 with integer codes, float32 with the floats that have
-        them, None if there are none.
-    last : Plan
-        From a value in `precision` to a float target; for integer targets it is not used.
-    """
-
-    precision: Format
-    zero_point: Format | None
-    last: Plan
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return the class and the values: a copy is the instance itself."""
-        return reduced(self)
+__all__ = [
+    "CAST",
+    "CAST_LIKE",
+    "CastOptions",
+    "DECODE",
+    "ENCODE",
+    "PACK",
+    "TEXT",
+    "UNPACK",
+    "make_plan",
+    "resolve",
+    "resolve_bits",
+    "resolve_unpacked",
+]
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class Plan(metaclass=Interned):
-    """What a back end needs to know of one conversion; every option is resolved. Equal plans are one object.
+TEXT = NUMBERS | {Kind.STRING}
+CAST = Caller(kinds=TEXT)
+CAST_LIKE = Caller("source", "like", "CastLike", TEXT)
+ENCODE = Caller()
+DECODE = Caller(array="codes")
+PACK = Caller("source", "source", moves_bits=True)
+UNPACK = Caller("source", "source", array="packed", moves_bits=True)
 
-    Attributes
-    ----------
-    rule : Rule
-        How values become codes.
-    source, target : Format
-        The rows; a back end takes field widths, bias and masks from them.
-    round_mode : str
-        ``"up"``, ``"down"`` or ``"nearest"``; concerns `Rule.POWER` alone.
-    overflow_code : int
-        Magnitude code where the rounded value is beyond the largest; the sign bit is added.
-    underflow_code : int
-        Code below the smallest value, zero included; concerns `Rule.POWER` alone.
-    infinity_code : int
-        Magnitude code for an infinite source; the sign bit is added.
-    nan_codes : tuple of int
-        Whole codes for NaN without and with the sign.
-    through : Plan or None
-        From strings: the plan from float64, whose single rounding is the decimal's.
-    scaling : Scaling or None
-        The scale part of `Rule.QUANTIZE` and `Rule.DEQUANTIZE`.
-    rounding : Rounding or None
-        The rules of `Rule.ROUND`; the codes above do not concern it.
-    limits : Limits or None
-        What `Rule.ROUND` has for what is no finite value of the target.
-    """
 
-    rule: Rule
-    source: Format
-    target: Format
-    round_mode: str = "up"
-    overflow_code: int = 0
-    underflow_code: int = 0
-    infinity_code: int = 0
-    nan_codes: tuple[int, int] = (0, 0)
-    through: Plan | None = None
-    scaling: Scaling | None = None
-    rounding: Rounding | None = None
-    limits: Limits | None = None
+class CastOptions(NamedTuple):
+    """The options of a cast, as the caller spelled them."""
 
-    @property
-    def stochastic(self) -> bool:
-        """Whether the conversion takes random numbers."""
-        plan = self if self.scaling is None else self.scaling.last
-        return plan.rounding is not None and plan.rounding.random_bits > 0
+    saturate: bool = True
+    round_mode: str | None = None
+    opset: int = NEWEST
+    options: RoundingOptions | None = None
 
-    @property
-    def codes(self) -> Format:
-        """The format of the quantized side."""
-        return self.source if self.rule is Rule.DEQUANTIZE else self.target
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return the class and the values: a copy is the plan itself."""
-        return reduced(self)
+_DEFAULTS = CastOptions()
+
+_BITS = NUMBERS | {Kind.COMPLEX}
+"""The kinds whose bits BitCast reads."""
+
+_FLOAT32_MANTISSA = 23
+_SMALLEST = -126  # exponents of normal float32 numbers
+_LARGEST = 127
 
 
 def _is_copy(source: Format, target: Format, saturate: bool) -> bool:
     # A saturating float8 cast applies the table to its own format too; it is the identity but for Inf and NaN payloads.
     applies_table = target.saturates == "asked" and (target.has_inf or target.nan_count > 1) and saturate
     return source == target and not applies_table
-
-
-_FLOAT32_MANTISSA = 23
-_SMALLEST = -126  # exponents of normal float32 numbers
-_LARGEST = 127
 
 
 def _is_rounded_by_adding(target: Format) -> bool:
@@ -135,20 +76,6 @@ def _is_rounded_by_adding(target: Format) -> bool:
     return target.signed and target.mantissa_bits > 0 and target.emin >= _SMALLEST and fits
 
 
-def check_convertible(fmt: Format, parameter: str) -> None:
-    """Raise ValueError, which says why, for a described float that no back end converts."""
-    problem = why_not_converted(fmt)
-    if problem:
-        wanted = "have 16 bits or fewer, and finite values that are float32, to be converted"
-        raise ValueError(f"`{parameter}` must {wanted}; got {fmt.name}, {problem}")
-
-
-@lru_cache(maxsize=CACHED)
-def copy_plan(fmt: Format) -> Plan:
-    """Return the plan that leaves the codes of a format as they are."""
-    return Plan(Rule.COPY, fmt, fmt)
-
-
 def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str, str] = ("source", "to")) -> Plan:
     """Resolve one conversion.
 
@@ -157,7 +84,7 @@ def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str
     source, target : Format
         Two numeric, bool or string formats.
     rules : CastRules
-        The options as `opset_rules.cast_rules` resolved them.
+        The options as `operator_versions.cast_rules` resolved them.
     names : tuple of str
         The caller's parameters for both formats.
 
@@ -204,3 +131,57 @@ def make_plan(source: Format, target: Format, rules: CastRules, names: tuple[str
         infinity_code=nan[0] if inf_is_nan else overflow,
         nan_codes=nan,
     )
+
+
+_kept_plan = lru_cache(maxsize=4096)(make_plan)
+
+
+@remembered
+def _resolve(
+    dtype: Any,
+    source: object,
+    to: object,
+    caller: Caller,
+    saturate: bool,
+    round_mode: str | None,
+    opset: int,
+    options: RoundingOptions | None,
+) -> Plan:
+    stored = format_of(dtype, source, (caller.array, caller.source), caller.kinds)
+    target = as_format(to, parameter=caller.target)
+    if stored.kind is Kind.STRING:  # the array says so, whatever `source` is
+        caller = caller._replace(source=caller.array)
+    rules = cast_rules(stored, target, saturate, round_mode, opset, caller, options)
+    return copy_plan(target) if caller.moves_bits else _kept_plan(stored, target, rules, (caller.source, caller.target))
+
+
+def resolve(x: Any, source: object, to: object, caller: Caller, options: CastOptions = _DEFAULTS) -> Plan:
+    """Return the plan of a conversion of `x`, or raise what its function promises."""
+    if type(x) is not ndarray:
+        namespace(x, caller.array)
+    return _resolve(x.dtype, source, to, caller, *options)
+
+
+def resolve_unpacked(source: Format, to: object, caller: Caller) -> Plan:
+    """Return the plan of a conversion from packed codes, whose dtype says nothing."""
+    target = as_format(to, parameter=caller.target)
+    rules = cast_rules(source, target, caller=caller)
+    return copy_plan(target) if caller.moves_bits else _kept_plan(source, target, rules, (caller.source, caller.target))
+
+
+def resolve_bits(dtype: Any, source: object, to: object, opset: int) -> tuple[Format, Format]:
+    """Return the two formats of a BitCast, or raise what `bitcast` promises."""
+    version = version_of(opset, "BitCast")
+    stored = format_of(dtype, source, kinds=_BITS)
+    target = as_format(to, parameter="to")
+    if not (source is not None and stored.bits == target.bits == 6):
+        check_type(stored, version, "source", "BitCast", _BITS)
+        check_type(target, version, "to", "BitCast", _BITS)
+    check_opset(stored, opset)
+    check_opset(target, opset)
+    if stored.bits != target.bits or target.bits == 0:
+        codes = source is None and stored.is_integer and target.bits < stored.bits
+        hint = " (if `x` holds codes, say of which format with `source=`)" if codes else ""
+        wanted = f"{stored.bits} bits wide, as {stored.name} is"
+        raise ValueError(f"`to` must be {wanted}; got {target.name} of {target.bits}{hint}")
+    return stored, target

@@ -1,33 +1,34 @@
-"""The plan of a quantization: types, precision and rules at an opset -> Plan."""
+"""From the arguments of QuantizeLinear and DequantizeLinear to a plan, checked once and cached."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..spec.formats import FLOAT32, FLOAT64, INT32, ONNX_NUMERIC, UINT8, Format, NaNRule, as_format
-from ..spec.opset_rules import (
+from ..arrays.libraries import format_of, native, storage_dtype
+from ..spec.formats import FLOAT32, FLOAT64, INT32, UINT8, Format, NaNRule, as_format, is_in_table
+from ..spec.memo import remembered
+from ..spec.operator_versions import (
+    DEQUANTIZE,
     NEWEST,
-    VERSIONS,
+    QUANTIZE,
     CastRules,
     check_alone,
     check_attribute,
-    check_opset,
+    check_operand,
     check_saturate,
-    first_opset,
+    unless_undefined,
     version_of,
 )
-from ..spec.rounding_rules import RoundingOptions, check_rounding
-from .cast_plan import Plan, Rule, Scaling, check_convertible, make_plan
+from ..spec.packing import check_packable
+from ..spec.rounding_modes import RoundingOptions, check_rounding
+from ..spec.scalar_arguments import as_integer, shown
+from .cast_plan import make_plan
+from .plan import Plan, Rule, Scaling
+from .scale_shapes import Broadcast, Granularity, Repetition, broadcast_of, granularity_of, tile_axes, tiles_of
 
-__all__ = [
-    "DEQUANTIZE", "QUANTIZE", "QuantizeOptions", "dequantize_plan", "quantize_plan", "scale_plans", "takes_codes",
-    "takes_type",
-]  # fmt: skip
-
-QUANTIZE = "QuantizeLinear"
-DEQUANTIZE = "DequantizeLinear"
+__all__ = ["QuantizeOptions", "dequantize_plan", "granularity_at", "quantize_plan", "resolve_quantize", "scale_plans"]
 
 
 class QuantizeOptions(NamedTuple):
@@ -46,76 +47,13 @@ class QuantizeOptions(NamedTuple):
     float64_x: bool = False
 
 
-# ---- types by operator and parameter: the first version that takes a format, None if no version does
+_Shape = tuple[int, ...]
 
+Operand = tuple[Any, _Shape]
+"""What the checks read of an array: its dtype and its shape."""
 
-def _code_since(fmt: Format) -> int | None:
-    if fmt.is_integer and fmt.bits <= 16:
-        return max(first_opset(fmt), 21 if fmt.bits == 16 else 10)
-    is_narrow = fmt.bits <= 8 or fmt.since is None  # formats that ONNX lacks may have up to 16 bits
-    return first_opset(fmt) if fmt.is_float and is_narrow and fmt.has_zero else None
-
-
-def takes_codes(fmt: Format) -> bool:
-    """Whether quantized arrays may have a format."""
-    return _code_since(fmt) is not None
-
-
-def _wide_since(fmt: Format) -> int | None:
-    """int32, and the floats of 16 and 32 bits."""
-    if fmt.is_float and fmt.bits in (16, 32):
-        return 10 if fmt.bits == 32 else 19
-    return _int32_since(fmt)
-
-
-def _int32_since(fmt: Format) -> int | None:
-    return 10 if fmt.is_integer and fmt.signed and fmt.bits == 32 else None
-
-
-def _scale_since(fmt: Format) -> int | None:
-    return first_opset(fmt) if fmt.is_float and not fmt.has_zero else _wide_since(fmt)
-
-
-_Since = Callable[[Format], int | None]
-_TYPES: Mapping[tuple[str, str], _Since] = {
-    (QUANTIZE, "x"): _wide_since,
-    (QUANTIZE, "scale"): lambda fmt: 19 if _int32_since(fmt) else _scale_since(fmt),
-    (QUANTIZE, "output_dtype"): _code_since,
-    (QUANTIZE, "precision"): lambda fmt: 23 if fmt.is_float and fmt.bits >= 16 else None,
-    (DEQUANTIZE, "x"): lambda fmt: _code_since(fmt) or _int32_since(fmt),
-    (DEQUANTIZE, "scale"): lambda fmt: None if _int32_since(fmt) else _scale_since(fmt),
-    (DEQUANTIZE, "output_dtype"): lambda fmt: 23 if fmt.is_float and fmt.bits in (16, 32) else None,
-}
-
-
-def takes_type(operator: str, parameter: str, fmt: Format) -> bool:
-    """Whether the newest version of an operator takes a format for a parameter, one of those in `_TYPES`."""
-    return _TYPES[operator, parameter](fmt) is not None
-
-
-def _check(fmt: Format, opset: int, operator: str, parameter: str, name: str | None = None) -> None:
-    """Raise ValueError unless the operator, in its version at an opset, takes the format for the parameter."""
-    version = version_of(opset, operator)
-    check_opset(fmt, opset)
-    since_of = _TYPES[operator, parameter]
-    since = since_of(fmt)
-    if since is not None and since <= version:
-        check_convertible(fmt, name or parameter)
-        return
-    taken = ", ".join(row.name for row in ONNX_NUMERIC if (first := since_of(row)) is not None and first <= version)
-    later = "" if since is None else f", which it has since opset {min(v for v in VERSIONS[operator] if v >= since)}"
-    has = f"a type that {operator}-{version} has there: {taken}"
-    codes = parameter == "scale" and fmt.is_integer and not fmt.signed
-    hint = " (if it holds codes, say of which format with `scale_format=`)" if codes else ""
-    if (operator, parameter) == (QUANTIZE, "x") and (fmt == FLOAT64 or fmt.is_integer):
-        hint = ": cast it to float32 first, or use `lp.quantize`"
-    elif parameter == "scale" and fmt == FLOAT64:
-        hint = ": cast it to float32 first"
-    raise ValueError(f"`{name or parameter}` must be {has}; got {fmt.name}{later}{hint}")
-
-
-def _float32() -> Format:
-    return FLOAT32
+Resolved = tuple[Plan, Format, Granularity, Repetition | Broadcast | None]
+"""The plan of a quantization, the format of its scales, how they spread, how they are repeated before."""
 
 
 def quantize_plan(source: Format, scale: Format, zero_point: Format | None, options: QuantizeOptions) -> Plan:
@@ -129,8 +67,8 @@ def quantize_plan(source: Format, scale: Format, zero_point: Format | None, opti
     check_attribute("output_dtype", output_dtype, None, opset, QUANTIZE)
     check_attribute("precision", precision, None, opset, QUANTIZE)
     if not (options.float64_x and source == FLOAT64):
-        _check(source, opset, QUANTIZE, "x")
-    _check(scale, opset, QUANTIZE, "scale")
+        check_operand(source, opset, QUANTIZE, "x")
+    check_operand(scale, opset, QUANTIZE, "scale")
     if version in (19, 21) and scale != source:
         raise ValueError(f"`scale` must be {source.name}, as `x` is, before opset 23; got {scale.name}")
     if zero_point is not None:
@@ -138,19 +76,19 @@ def quantize_plan(source: Format, scale: Format, zero_point: Format | None, opti
     else:
         chosen = UINT8 if output_dtype is None else output_dtype
         target, name = as_format(chosen, parameter="output_dtype"), "output_dtype"
-    _check(target, opset, QUANTIZE, "output_dtype", name)
+    check_operand(target, opset, QUANTIZE, "output_dtype", name)
     if precision is not None:
         working = as_format(precision, parameter="precision")
-        _check(working, opset, QUANTIZE, "precision")
+        check_operand(working, opset, QUANTIZE, "precision")
     elif scale.is_integer:
         working = FLOAT64
     else:
-        working = scale if scale.has_zero else _float32()
+        working = scale if scale.has_zero else FLOAT32
     if not (working.has_inf and working.nan in (NaNRule.IEEE, NaNRule.ALL_ONES)):
         came = f"of `scale`, {working.name}" if precision is None else working.name
         raise ValueError(f"`precision` must be a float that has Inf, -0 and NaN; got {came}")
     has_zero = zero_point is not None and (target.is_integer or target.saturates == "always")
-    added = None if not has_zero else INT32 if target.is_integer else _float32()
+    added = None if not has_zero else INT32 if target.is_integer else FLOAT32
     cast_version = version_of(opset)
     rounding = None
     if options.rounding is not None:
@@ -158,7 +96,7 @@ def quantize_plan(source: Format, scale: Format, zero_point: Format | None, opti
         rounding = check_rounding(options.rounding, target, name)
     rules = CastRules(cast_version, bool(saturate), "up", rounding)
     wide = working.bits == 64 and added is None
-    last = make_plan(FLOAT64 if wide else _float32(), target, rules)
+    last = make_plan(FLOAT64 if wide else FLOAT32, target, rules)
     return Plan(Rule.QUANTIZE, source, target, scaling=Scaling(working, added, last))
 
 
@@ -167,20 +105,19 @@ def dequantize_plan(source: Format, scale: Format, zero_point: Format | None, op
     output_dtype, opset = options.output_dtype, options.opset
     version_of(opset, DEQUANTIZE)  # raises for what is no opset
     check_attribute("output_dtype", output_dtype, None, opset, DEQUANTIZE)
-    _check(source, opset, DEQUANTIZE, "x")
-    _check(scale, opset, DEQUANTIZE, "scale")
+    check_operand(source, opset, DEQUANTIZE, "x")
+    check_operand(scale, opset, DEQUANTIZE, "scale")
     if output_dtype is not None:
         target = as_format(output_dtype, parameter="output_dtype")
-        _check(target, opset, DEQUANTIZE, "output_dtype")
+        check_operand(target, opset, DEQUANTIZE, "output_dtype")
     elif scale.has_zero:
         target = scale
     else:
         raise ValueError(f"`output_dtype` must be given where `scale` is {scale.name}; got None")
-    single = _float32()
     # Zero points of float8 and int32 can but be 0.
     has_zero = zero_point is not None and source.saturates != "asked" and source.bits < 32
-    last = make_plan(single, target, CastRules(version_of(opset), True, "up"))
-    return Plan(Rule.DEQUANTIZE, source, target, scaling=Scaling(single, single if has_zero else None, last))
+    last = make_plan(FLOAT32, target, CastRules(version_of(opset), True, "up"))
+    return Plan(Rule.DEQUANTIZE, source, target, scaling=Scaling(FLOAT32, FLOAT32 if has_zero else None, last))
 
 
 def scale_plans(scaling: Scaling, scale: Format) -> tuple[Plan, ...]:
@@ -188,3 +125,77 @@ def scale_plans(scaling: Scaling, scale: Format) -> tuple[Plan, ...]:
     rules = CastRules(version_of(NEWEST), True, "up")
     steps = [scale, scaling.precision, FLOAT64 if scaling.precision.bits == 64 else FLOAT32]
     return tuple(make_plan(a, b, rules) for a, b in pairwise(steps) if a != b)
+
+
+def granularity_at(
+    operator: str, shape: _Shape, scale: _Shape, zero_point: _Shape | None, options: QuantizeOptions
+) -> tuple[Granularity, Repetition | Broadcast | None]:
+    """Return which scale belongs to which element, by the operator's version at the opset, or raise ValueError."""
+    axis, block_size, opset = options.axis, options.block_size, options.opset
+    version = version_of(opset, operator)
+    broadcasts = isinstance(axis, tuple) and not axis
+    tiles = None if broadcasts else tile_axes(axis, block_size)
+    spread: tuple[Granularity, Repetition | Broadcast | None]
+    if broadcasts:
+        spread = broadcast_of(shape, scale, version >= 21, version >= 13)
+    elif tiles is not None:
+        if as_integer(opset) != NEWEST:
+            wanted = f"{NEWEST}, the default, for tiles, which no version of {operator} has"
+            raise ValueError(f"`opset` must be {wanted}; got {shown(opset)}")
+        spread = tiles_of(shape, scale, *tiles)
+    else:
+        check_attribute("axis", as_integer(axis), 1, opset, operator)
+        blocks, axes = version >= 21, version >= 13
+        spread = granularity_of(shape, scale, axis, block_size, blocks, axes), None
+    if zero_point is not None and zero_point != scale:
+        single = math.prod(zero_point) == math.prod(scale) == 1
+        if not single or spread[1] is not None:
+            raise ValueError(f"`zero_point` must have the shape of `scale`, {scale}; got {zero_point}")
+    return spread
+
+
+def _zero_point_format(dtype: Any, wanted: object, xp: Any) -> Format:
+    """Return what a zero point holds: what its dtype says, or `wanted`, which it may only carry in that library."""
+    fmt = None if wanted is None else as_format(wanted, parameter="output_dtype")
+    if fmt is not None and not is_in_table(fmt) and dtype == storage_dtype(fmt, xp):
+        return fmt
+    stored = format_of(dtype, names=("zero_point", "zero_point"))
+    if fmt is None:
+        return stored
+    if stored != fmt and not (native(fmt, xp) is None and dtype == storage_dtype(fmt, xp)):
+        raise ValueError(f"`zero_point` must be {fmt.name}, the type of the quantized array; got {dtype}")
+    return fmt
+
+
+@remembered
+def _resolve(operator: str, xp: Any, x: Operand, scale: Operand, zero_point: Operand | None, *items: Any) -> Resolved:
+    options = QuantizeOptions(*items)
+    options = options._replace(
+        output_dtype=unless_undefined(options.output_dtype), precision=unless_undefined(options.precision)
+    )
+    quantizes = operator == QUANTIZE
+    is_unpacked = quantizes or not options.packed
+    stored = format_of(x[0], options.source) if is_unpacked else as_format(options.source, parameter="source")
+    scale_format = format_of(scale[0], options.scale_format, ("scale", "scale_format"))
+    spread = granularity_at(operator, x[1], scale[1], None if zero_point is None else zero_point[1], options)
+    zero = None
+    if zero_point is not None:
+        zero = _zero_point_format(zero_point[0], options.output_dtype if quantizes else stored, xp)
+    plan = (quantize_plan if quantizes else dequantize_plan)(stored, scale_format, zero, options)
+    if options.packed and quantizes:
+        check_packable(plan.target, "output_dtype" if zero is None else "zero_point")
+    return plan, scale_format, *spread
+
+
+def resolve_quantize(
+    operator: str, xp: Any, x: Operand, scale: Operand, zero_point: Operand | None, options: QuantizeOptions
+) -> Resolved:
+    """Return what a quantization or, by the operator, a dequantization of an array means, or raise what it promises.
+
+    Shapes and dtypes are those of the arrays, `x` that of the values where its codes are packed; `xp` is their library.
+    """
+    has_many = isinstance(options.axis, (tuple, list)) or isinstance(options.block_size, (tuple, list))
+    if has_many and options.axis != () and (tiles := tile_axes(options.axis, options.block_size)) is not None:
+        options = options._replace(axis=tiles[0], block_size=tiles[1])
+    # One item each: the types of items count, True is not 1, but not those of what is in a tuple.
+    return _resolve(operator, xp, x, scale, zero_point, *options)

@@ -8,10 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..spec.arguments import shown
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, INT8, Format, as_format
-from ..spec.option_names import Nvfp4RuleName, RoundingName, ScaleRuleName, SpecialsName
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, Rounding, RoundingOptions, check_rounding, check_stream
+from ..spec.rounding_modes import (
+    DEFAULT_RANDOM_BITS,
+    FIRST,
+    Rounding,
+    RoundingName,
+    RoundingOptions,
+    check_rounding,
+    check_stream,
+)
+from ..spec.scalar_arguments import shown
+from ..spec.scale_rules import Nvfp4RuleName, ScaleRuleName, SpecialsName
 from .exact_cast import Place, encode, encode_rounded, goes_away
 from .exact_quantize import product, quotient, rounded
 from .exact_values import Value, decode, finite_count, magnitude_of

@@ -5,11 +5,20 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from ..spec.arguments import as_integer, shown
 from ..spec.formats import Format, Kind, NaNRule, as_format
-from ..spec.opset_rules import NEWEST, Caller, CastRules, cast_rules, check_type, version_of
-from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, Rounding, RoundingOptions, check_random_bits, check_rounding
+from ..spec.operator_versions import NEWEST, Caller, CastRules, cast_rules, check_type, version_of
+from ..spec.rounding_modes import (
+    DEFAULT_RANDOM_BITS,
+    NaNName,
+    OverflowName,
+    Rounding,
+    RoundingName,
+    RoundingOptions,
+    RoundModeName,
+    check_random_bits,
+    check_rounding,
+)
+from ..spec.scalar_arguments import as_integer, shown
 from .exact_values import (
     Value,
     bracket,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from ..spec.arguments import shortened
 from ..spec.formats import FLOAT32, FLOAT64, UINT8, Format, Kind, NaNRule, as_format
-from ..spec.opset_rules import NEWEST
+from ..spec.operator_versions import NEWEST
+from ..spec.scalar_arguments import shortened
 from .exact_cast import encode
 from .exact_values import Value, decode
 

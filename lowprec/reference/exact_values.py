@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..spec.arguments import shown
-from ..spec.float_mode import default_mode
+from .._float_mode import default_mode
 from ..spec.formats import Format, Kind, NaNRule, as_format
-from ..spec.opset_rules import NEWEST, check_type
+from ..spec.operator_versions import NEWEST, check_type
+from ..spec.scalar_arguments import shown
 
 __all__ = [
     "Value",

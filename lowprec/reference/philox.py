@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..spec.rounding_rules import check_random_bits, make_stream, slot_bits
+from ..spec.rounding_modes import check_random_bits, make_stream, slot_bits
 
 __all__ = ["philox", "random_word", "random_words"]
 

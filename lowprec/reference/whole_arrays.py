@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..spec.formats import Format, Kind, as_format
-from ..spec.option_names import RoundModeName
-from ..spec.rounding_rules import Rounding
+from ..spec.rounding_modes import Rounding, RoundModeName
 from .exact_cast import decide_by, encode
 from .exact_values import Value, decode, finite_count, magnitude_of
 from .philox import random_words

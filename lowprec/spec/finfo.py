@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._notebook_display import bit_row, html_block, html_table
 from .formats import as_format
-from .notebook_html import bit_row, html_block, html_table
 
 __all__ = ["FInfo", "IInfo", "finfo", "iinfo"]
 

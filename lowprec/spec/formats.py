@@ -1,42 +1,428 @@
-"""The number formats: one row each, found by every name they go by."""
+"""What a format is: its row, the table of all rows, all that follows from a row, found by every name."""
 
 from __future__ import annotations
 
 import copyreg
+import difflib
+import enum
+import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from types import NoneType
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-from .arguments import printed, shown
-from .format import NUMBERS, TABLE_ROWS, Format, Kind, NaNRule, own_dtype
-from .format_hints import near_names, one_of
-from .format_text import HEADER, cells_of
-from .interned import CACHED, reduced
-from .named_floats import NAMED_FLOATS
-from .notebook_html import html_table
+from .._float_mode import default_mode
+from .._notebook_display import aligned_table, html_block, html_table
+from .format_text import HEADER, call_text, card_of, cells_of, code_row, one_line
+from .memo import CACHED, Interned, reduced
 from .p3109 import has_p3109_shape, p3109_facts, p3109_problem
-from .text_tables import aligned_table
+from .scalar_arguments import printed, shown
 
 __all__ = [
+    "BLOCK_FORMATS",
     "FORMATS",
     "NUMBERS",
     "NUMERIC",
+    "NVFP4",
     "ONNX_NAMES",
     "ONNX_NUMERIC",
     "REGISTERED",
     "ROW_NAMES",
+    "TF32",
     "Format",
     "Kind",
     "NaNRule",
     "as_format",
     "described",
+    "element_of",
+    "has_fixed_name",
     "is_in_table",
     "is_named",
     "is_onnx_row",
     "names_near",
+    "one_of",
+    "own_dtype",
 ]
+
+
+class Kind(enum.Enum):
+    """What a code of the format stands for."""
+
+    FLOAT = "float"
+    INT = "int"
+    BOOL = "bool"
+    STRING = "string"
+    COMPLEX = "complex"
+
+
+NUMBERS = frozenset({Kind.FLOAT, Kind.INT, Kind.BOOL})
+"""The kinds that are converted by value."""
+
+
+class NaNRule(enum.Enum):
+    """Which codes are NaN."""
+
+    IEEE = "ieee"  # exponent all ones, mantissa not zero
+    ALL_ONES = "all-ones"  # exponent and mantissa all ones, nothing else
+    NEGATIVE_ZERO = "negative-zero"  # the one code that would be -0 (FNUZ)
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Format(metaclass=Interned):
+    """One number format: a row of the table, and what follows from it.
+
+    Equal descriptions are one object, unpickled ones too. A description that contradicts itself is a ValueError.
+
+    The NaN rule says how many of the topmost magnitude codes are NaN: all with the exponent all ones and a mantissa
+    that is not 0, the last one alone, or none. Inf, where there is one, is the highest code below those, and the
+    largest finite value comes next.
+
+    Attributes
+    ----------
+    name : str
+        The name shared by ml_dtypes, NumPy and DLPack, ``"float8_e4m3fn"``.
+    onnx_name, onnx_enum : str, int, or both None
+        The name and number in ``onnx.TensorProto.DataType``; None where ONNX lacks the format.
+    kind : Kind
+        Float, int, bool, string or complex.
+    exponent_bits, mantissa_bits : int
+        Field widths: of a float 1 to 11, and 0 to 52. For integers ``mantissa_bits`` are the bits without the sign.
+    bias : int
+        Exponent bias; float64 must hold every value.
+    signed : bool
+        Whether the highest bit is a sign.
+    has_inf : bool
+        Whether the format has codes for the infinities.
+    nan : NaNRule
+        Which codes are NaN.
+    has_zero : bool
+        Whether there is a code of value zero.
+    torch_name : str or None
+        The attribute of ``torch`` that is this type, if there is one.
+    since : int or None
+        The first opset whose Cast takes the format; None where ONNX lacks it.
+    reference : str
+        Where the format is defined.
+    """
+
+    name: str
+    onnx_name: str | None
+    onnx_enum: int | None
+    kind: Kind
+    exponent_bits: int
+    mantissa_bits: int
+    bias: int
+    signed: bool
+    has_inf: bool
+    nan: NaNRule
+    has_zero: bool
+    torch_name: str | None
+    since: int | None
+    reference: str
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for fields that are no format."""
+        check_fields(self)
+
+    @property
+    def source(self) -> str:
+        """The old name of `reference`; it warns."""
+        warnings.warn("Format.source is Format.reference now", DeprecationWarning, stacklevel=2)
+        return self.reference
+
+    @property
+    def bits(self) -> int:
+        """Width of one code in bits (BitCast's width; a bool is a byte)."""
+        if self.kind is Kind.BOOL:
+            return 8
+        width = self.signed + self.exponent_bits + self.mantissa_bits
+        return 2 * width if self.kind is Kind.COMPLEX else width
+
+    @property
+    def storage_bits(self) -> int:
+        """Width of the integer that holds one unpacked code: 8, 16, 32 or 64."""
+        return max(8, 1 << (self.bits - 1).bit_length())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy or ml_dtypes dtype of the format (``object`` for strings); its codes' where neither has one."""
+        return own_dtype(self) or self.code_dtype
+
+    @property
+    def code_dtype(self) -> np.dtype[Any]:
+        """The unsigned integer dtype of unpacked codes."""
+        return _CODE_DTYPES[self.storage_bits]
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the codes are floating-point numbers."""
+        return self.kind is Kind.FLOAT
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the codes are integers; a bool is not."""
+        return self.kind is Kind.INT
+
+    @property
+    def sign_mask(self) -> int:
+        """The sign bit, or 0."""
+        return 1 << (self.bits - 1) if self.signed else 0
+
+    @property
+    def code_mask(self) -> int:
+        """All bits of a code."""
+        return (1 << self.bits) - 1
+
+    @property
+    def magnitude_mask(self) -> int:
+        """All bits of a code but the sign."""
+        return self.code_mask & ~self.sign_mask
+
+    @property
+    def mantissa_mask(self) -> int:
+        """The mantissa field."""
+        return (1 << self.mantissa_bits) - 1
+
+    @property
+    def exponent_mask(self) -> int:
+        """The exponent field, in place."""
+        return self.magnitude_mask & ~self.mantissa_mask
+
+    @property
+    def has_negative_zero(self) -> bool:
+        """Whether there is a code for -0."""
+        return self.is_float and self.signed and self.nan is not NaNRule.NEGATIVE_ZERO
+
+    @property
+    def nan_count(self) -> int:
+        """How many of the topmost magnitude codes are NaN."""
+        return {NaNRule.IEEE: self.mantissa_mask, NaNRule.ALL_ONES: 1}.get(self.nan, 0)
+
+    @property
+    def inf_code(self) -> int | None:
+        """The code of +Inf: the highest magnitude code that is no NaN."""
+        return self.magnitude_mask - self.nan_count if self.has_inf else None
+
+    @property
+    def nan_code(self) -> int | None:
+        """The canonical NaN without a sign: quiet, or the only one there is; None without NaN."""
+        if not self.is_float:
+            return None
+        codes = {
+            NaNRule.IEEE: self.exponent_mask | (self.mantissa_mask + 1) >> 1,
+            NaNRule.ALL_ONES: self.magnitude_mask,
+            NaNRule.NEGATIVE_ZERO: self.sign_mask,
+        }
+        return codes.get(self.nan)
+
+    @property
+    def max_code(self) -> int:
+        """The code of the largest finite value."""
+        return 1 if self.kind is Kind.BOOL else self.magnitude_mask - self.nan_count - self.has_inf
+
+    def magnitude(self, code: int) -> float:
+        """Return the value of a magnitude code of a float as if none were NaN or Inf, also of the one past them all."""
+        field = code >> self.mantissa_bits
+        hidden = 0 if field == 0 and self.has_zero else 1 << self.mantissa_bits
+        unit = max(field, self.has_zero) - self.bias - self.mantissa_bits
+        return math.ldexp((code & self.mantissa_mask) + hidden, unit)
+
+    def value(self, code: int) -> float:
+        """Return the value of a code of a float."""
+        magnitude = code & self.magnitude_mask
+        if code == self.nan_code or magnitude > self.magnitude_mask - self.nan_count:
+            return math.nan
+        value = math.inf if magnitude == self.inf_code else self.magnitude(magnitude)
+        return -value if code & self.sign_mask else value
+
+    @property
+    def emin(self) -> int:
+        """Exponent of the smallest normal value."""
+        return 1 - self.bias if self.has_zero else -self.bias
+
+    @property
+    def emax(self) -> int:
+        """Exponent of the largest finite value; where all values are subnormal, `emin`."""
+        return max(self.max_code >> self.mantissa_bits, self.has_zero) - self.bias
+
+    @property
+    def eps(self) -> float:
+        """Distance from 1 to the next larger value."""
+        return math.ldexp(1.0, -self.mantissa_bits)
+
+    @property
+    def max(self) -> float | int:
+        """The largest finite value."""
+        return self.magnitude(self.max_code) if self.is_float else self.max_code
+
+    @property
+    def min(self) -> float | int:
+        """The smallest finite value: the most negative one where there is a sign."""
+        if self.is_integer:
+            return -self.sign_mask
+        if self.kind is Kind.BOOL:
+            return 0
+        if self.signed:
+            return -self.max
+        return 0.0 if self.has_zero else self.smallest_normal
+
+    @property
+    def smallest_normal(self) -> float:
+        """The smallest positive normal value."""
+        return math.ldexp(1.0, self.emin)
+
+    @property
+    @default_mode  # that of float64 is a subnormal itself
+    def smallest_subnormal(self) -> float:
+        """The smallest positive value."""
+        return math.ldexp(1.0, self.emin - self.mantissa_bits)
+
+    @property
+    def saturates(self) -> str:
+        """What an overflow does: ``"never"`` (Inf), ``"always"`` (max), ``"asked"`` (the `saturate` attribute)."""
+        if self.nan is NaNRule.NONE and not self.has_inf:
+            return "always"
+        return "asked" if self.bits <= 8 else "never"
+
+    def __repr__(self) -> str:
+        """Return the facts of a row of the table; of any other format the call that makes it again."""
+        if is_in_table(self):
+            return f"<Format {self.name}: {one_line(self)}>"
+        if not has_fixed_name(self.name):
+            return call_text(self, True)
+        return f"lp.as_format({self.name!r})" if is_named(self) else call_text(self, False)
+
+    def _repr_html_(self) -> str:
+        """Return the fields as a drawing and the facts as a table, for notebooks."""
+        return html_block(code_row(self), html_table([(), *card_of(self)], self.name))
+
+
+_CODE_DTYPES = {bits: np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)}
+
+
+# ---- which values of the fields go together
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "onnx_name": (str, NoneType),
+    "onnx_enum": (int, NoneType),
+    "kind": Kind,
+    "exponent_bits": int,
+    "mantissa_bits": int,
+    "bias": int,
+    "signed": bool,
+    "has_inf": bool,
+    "nan": NaNRule,
+    "has_zero": bool,
+    "torch_name": (str, NoneType),
+    "since": (int, NoneType),
+    "reference": str,
+}
+_FIXED = {
+    Kind.BOOL: {(0, 1, 0, False, False, NaNRule.NONE)},
+    Kind.STRING: {(0, 0, 0, False, False, NaNRule.NONE)},
+    Kind.COMPLEX: {(*fields, True, True, NaNRule.IEEE) for fields in ((8, 23, 127), (11, 52, 1023))},
+}
+_WIDTHS = (2, 4, 8, 16, 32, 64)
+
+
+def _require(holds: bool, field: str, wanted: str, came: object) -> None:
+    if not holds:
+        raise ValueError(f"`{field}` must be {wanted}; got {shown(came)}")
+
+
+def check_fields(fmt: Any) -> None:
+    """Raise ValueError, which names the field, unless the fields of a row go together."""
+    for field, kind in _TYPES.items():
+        value = getattr(fmt, field)
+        right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+        names = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
+        _require(right, field, f"of type {names}", value)
+    _require(bool(fmt.name), "name", "a name", fmt.name)
+    for field in ("onnx_enum", "since"):
+        wanted = "None, as `onnx_name` is" if fmt.onnx_name is None else "a number, as there is an `onnx_name`"
+        _require((getattr(fmt, field) is None) == (fmt.onnx_name is None), field, wanted, getattr(fmt, field))
+    if fmt.onnx_name is not None:
+        _require(fmt.onnx_enum >= 0, "onnx_enum", "0 or more", fmt.onnx_enum)
+        _require(fmt.since >= 1, "since", "an opset, 1 or more", fmt.since)
+    if fmt.kind is Kind.FLOAT:
+        _check_float(fmt)
+        return
+    fields = (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.signed, fmt.has_inf, fmt.nan)
+    _require(fmt.has_zero, "has_zero", "True for a format that is no float", fmt.has_zero)
+    if fmt.kind is Kind.INT:
+        _require(fmt.bits in _WIDTHS, "mantissa_bits", f"such that an integer has {_WIDTHS} bits", fmt.mantissa_bits)
+        plain = (0, fmt.mantissa_bits, 0, fmt.signed, False, NaNRule.NONE)
+        _require(fields == plain, "kind", "float for a format with an exponent, a bias, Inf or NaN", fmt.kind)
+    else:
+        fixed = " or ".join(map(str, sorted(_FIXED[fmt.kind], key=str)))
+        _require(fields in _FIXED[fmt.kind], "kind", f"float unless its fields are {fixed}", (fmt.kind, *fields))
+
+
+def _check_float(fmt: Any) -> None:
+    exponent, mantissa, signed = fmt.exponent_bits, fmt.mantissa_bits, fmt.signed
+    _require(1 <= exponent <= 11, "exponent_bits", "1 to 11 for a float (without exponent it is an integer)", exponent)
+    _require(0 <= mantissa <= 52, "mantissa_bits", "0 to 52 for a float", mantissa)
+    _require(fmt.bits >= 2, "exponent_bits", "such that a code has 2 bits or more", exponent)
+    bare = not signed and mantissa == 0
+    _require(fmt.has_zero or bare, "has_zero", "True for a float with a sign or a mantissa", fmt.has_zero)
+    _require(signed or fmt.nan is not NaNRule.NEGATIVE_ZERO, "nan", "a rule without -0 where there is no sign", fmt.nan)
+    _require(mantissa > 0 or fmt.nan is not NaNRule.IEEE, "nan", "a rule without mantissa where there is none", fmt.nan)
+    field, value = ("has_inf", fmt.has_inf) if fmt.has_inf else ("nan", fmt.nan)
+    _require(fmt.max_code >= fmt.has_zero, field, "such that a finite value that is not zero is left", value)
+    reach = fmt.emin - mantissa >= -1074 and fmt.emax <= 1023
+    _require(reach, "bias", "such that float64 holds every value", fmt.bias)
+
+
+# ---- the dtypes of NumPy and ml_dtypes
+
+
+@lru_cache(maxsize=CACHED)
+def own_dtype(fmt: Format) -> np.dtype[Any] | None:
+    """Return the dtype that NumPy or ml_dtypes has for a format, or None; the name and every fact must agree."""
+    if fmt.kind is Kind.STRING:
+        return np.dtype(object)
+    scalar_type = getattr(ml_dtypes, fmt.name, None) or getattr(np, fmt.name, None)
+    if not (isinstance(scalar_type, type) and issubclass(scalar_type, np.generic)):
+        return None
+    dtype = np.dtype(scalar_type)
+    return dtype if dtype.name == fmt.name and _agrees(fmt, dtype) else None  # np.half is another name of float16
+
+
+def _agrees(fmt: Format, dtype: np.dtype[Any]) -> bool:
+    """Whether the codes of a dtype have the values that the row says."""
+    if 8 * dtype.itemsize != (fmt.bits if fmt.kind is Kind.COMPLEX else fmt.storage_bits):
+        return False
+    if fmt.kind is Kind.INT:
+        if dtype.kind not in "iuV":  # V: the integers of ml_dtypes
+            return False
+        info = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+        return (info.min, info.max) == (fmt.min, fmt.max)
+    if fmt.kind is not Kind.FLOAT:
+        return dtype.kind == {Kind.BOOL: "b", Kind.COMPLEX: "c"}[fmt.kind]
+    if dtype.kind not in "fV":
+        return False
+    # Where the step between two codes changes for the first time, and where a code begins to be special.
+    hidden, top = 1 << fmt.mantissa_bits, fmt.magnitude_mask - fmt.nan_count
+    edges = {0, 1, hidden - 1, hidden, hidden + 1, 2 * hidden + 1, top - 1, top, top + 1, fmt.magnitude_mask}
+    magnitudes = [code for code in sorted(edges) if 0 <= code <= fmt.magnitude_mask]
+    codes = [code | sign for sign in {0, fmt.sign_mask} for code in magnitudes]
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        values = np.array(codes, fmt.code_dtype).view(dtype).astype(np.float64)
+    wanted = np.array([fmt.value(code) for code in codes])
+    return np.array_equal(values, wanted, equal_nan=True) and np.array_equal(
+        np.signbit(values[wanted == 0]), np.signbit(wanted[wanted == 0])
+    )
+
+
+# ---- the rows
 
 _IEEE = "IEEE 754-2019"
 _BF16 = "ONNX TensorProto.BFLOAT16: the upper half of float32"
@@ -44,6 +430,7 @@ _OFP8 = "OCP 8-bit Floating Point Specification (OFP8) 1.0, table 1"
 _AMD = "arXiv:2206.02915; ONNX 'Float stored in 8 bits'"
 _MX = "OCP Microscaling Formats (MX) 1.0, section 5.3"
 _ML = "README of ml_dtypes 0.6, 'Specifications of implemented floating point formats'"
+_NVIDIA = "NVIDIA A100 Tensor Core GPU Architecture (2020), TF32"
 _TWOS = "ONNX TensorProto.DataType; two's complement"
 
 # signed, has_inf, nan, has_zero: what the end of a name says
@@ -146,7 +533,19 @@ FORMATS = FormatTable(row for row in tuple(globals().values()) if isinstance(row
 ``formats[name]`` and ``name in formats`` also find tf32, the formats of IEEE P3109 (``"binary8p3se"``) and registered
 ones, which loops do not list."""
 
-TABLE_ROWS.update(FORMATS.values())
+_ROWS = frozenset(FORMATS.values())
+"""A described format may have the name of one of them."""
+
+
+def is_in_table(fmt: Format) -> bool:
+    """Whether a format is a row of the table, not only named like one."""
+    return fmt in _ROWS
+
+
+def is_onnx_row(fmt: Format) -> bool:
+    """Whether a format is a row of the table that ONNX has a number for."""
+    return fmt in _ROWS and fmt.onnx_name is not None
+
 
 NUMERIC: tuple[Format, ...] = tuple(row for row in FORMATS.values() if row.kind in NUMBERS)
 """The formats that `cast` converts by value: all but strings and complex numbers."""
@@ -163,32 +562,21 @@ ONNX_NAMES: dict[str, Format] = {alias: row for alias, row in ROW_NAMES.items() 
 """The rows that ONNX has by all of their names: none of them can be described."""
 
 REGISTERED: dict[str, Format] = {}
-"""The described formats that can be named, which `described_formats.register` enters; none is ever removed."""
-
-_NICKNAMES: dict[str, tuple[Format, ...]] = {
-    "e4m3": (FLOAT8_E4M3FN, FLOAT8_E4M3),
-    "float8": (FLOAT8_E4M3FN, FLOAT8_E5M2),
-    "float6": (FLOAT6_E2M3FN, FLOAT6_E3M2FN),
-    "float4": (FLOAT4_E2M1FN,),
-    "ue8m0": (FLOAT8_E8M0FNU,),
-    "half": (FLOAT16,),
-    "binary16": (FLOAT16,),
-    "bf16": (BFLOAT16,),
-    "single": (FLOAT32,),
-    "binary32": (FLOAT32,),
-    "float": (FLOAT32, FLOAT64),
-    "double": (FLOAT64,),
-    "binary64": (FLOAT64,),
-    "int": (INT8, INT32, INT64),
-    "uint": (UINT8, UINT32, UINT64),
-}
-"""What formats are called elsewhere; ``float8`` is also ``fp8`` and ``mxfp8``, see `format_hints`."""
-
-_BLOCK_NAME = re.compile("(?:mx|nv)[a-z]*([0-9]{1,9})", re.IGNORECASE)
-"""What names of block formats begin with, and the width of their elements."""
+"""The described formats that can be named, which `custom_formats.register` enters; none is ever removed."""
 
 _BY_ENUM = {row.onnx_enum: row for row in FORMATS.values() if row.onnx_enum is not None}
 _BY_DTYPE = {own_dtype(row): row for row in FORMATS.values() if row.kind is not Kind.STRING}
+
+
+# ---- formats beyond the rows, and the format of every name
+
+TF32 = Format("tf32", None, None, _FLOAT, 8, 10, 127, *_IEEE_LIKE, None, None, _NVIDIA)
+"""No row: neither ONNX nor an array library has it."""
+
+
+def has_fixed_name(name: str) -> bool:
+    """Whether a name is tf32 or spelled as those of IEEE P3109, in any case: no other format can have it."""
+    return name.lower() == TF32.name or has_p3109_shape(name)
 
 
 def described(
@@ -203,21 +591,17 @@ def described(
     has_zero: bool = True,
 ) -> Format:
     """Return a float that neither ONNX nor torch has: the row of that name with these facts, else one of its own."""
-    fields = (exponent_bits, mantissa_bits, bias, signed, has_inf, nan, has_zero)
+    fields = (exponent_bits, mantissa_bits, bias, signed, has_inf, nan, has_zero, None, None)
     row = ROW_NAMES.get(name)
-    if row is not None and row.onnx_name is None and fields == _facts(row):
+    if row is not None and row is Format(name, None, None, Kind.FLOAT, *fields, row.reference):
         return row
-    return Format(name, None, None, Kind.FLOAT, *fields, None, None, reference)
-
-
-def _facts(fmt: Format) -> tuple[object, ...]:
-    layout = (fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.signed)
-    return (*layout, fmt.has_inf, fmt.nan, fmt.has_zero)
+    return Format(name, None, None, Kind.FLOAT, *fields, reference)
 
 
 @lru_cache(maxsize=CACHED)
 def _p3109_format(name: str) -> Format:
-    return described(*p3109_facts(name))
+    facts = p3109_facts(name)
+    return described(**{**facts._asdict(), "nan": NaNRule(facts.nan)})
 
 
 def _p3109(name: str) -> Format | None:
@@ -225,11 +609,8 @@ def _p3109(name: str) -> Format | None:
     return _p3109_format(name.lower()) if has_p3109_shape(name) and not p3109_problem(name) else None
 
 
-_NAMED_FLOATS = {name: described(*facts) for name, facts in NAMED_FLOATS.items()}
-
-
 def _named(name: str) -> Format | None:
-    return ROW_NAMES.get(name) or REGISTERED.get(name) or _NAMED_FLOATS.get(name.lower()) or _p3109(name)
+    return ROW_NAMES.get(name) or REGISTERED.get(name) or (TF32 if name.lower() == TF32.name else _p3109(name))
 
 
 def _beyond_rows(name: object) -> Format | None:
@@ -307,6 +688,118 @@ def as_format(spec: object, /, *, parameter: str = "fmt") -> Format:
     raise ValueError(f"`{parameter}` must be a format; got {shown(spec)}{hint}. {may_be}")
 
 
+def is_named(fmt: Format) -> bool:
+    """Whether the name of a format finds it: of rows, tf32, the formats of IEEE P3109 and registered ones."""
+    return _named(fmt.name) is fmt
+
+
+def _reduce(fmt: Format) -> tuple[object, tuple[object, ...]]:
+    """Pickle a row of the table by its name, any other by its fields."""
+    return (as_format, (fmt.name,)) if is_in_table(fmt) else reduced(fmt)
+
+
+copyreg.pickle(Format, _reduce)  # type: ignore[arg-type]  # the stub asks for str arguments
+
+
+# ---- the names that somebody may mean who wrote another one
+
+_MOST = 3
+"""Names that a message suggests."""
+
+_LONGEST = 64
+"""Characters of a text that is compared with names: what is longer is none, and comparing takes its square."""
+
+_SPELLINGS = (
+    (re.compile(r"^[a-z0-9_.]*\."), ""),
+    (re.compile("[^a-z0-9]"), ""),
+    (re.compile("^(mx|nv)(?=fp|float|int)"), ""),
+    (re.compile("^fp?(?=[0-9])"), "float"),
+    (re.compile("^(u?)i(?=[0-9])"), r"\1int"),
+    (re.compile("^u(?=[0-9])"), "uint"),
+)
+"""Case, marks, libraries, abbreviations that do not count: F8_E4M3, fp8-e4m3, torch.Float8_e4m3 are spelled alike."""
+
+_INTEGER_NAME = re.compile("(u?int)([0-9]{1,4})")
+
+
+def _plain(text: str) -> str:
+    plain = text.lower()
+    for pattern, replacement in _SPELLINGS:
+        plain = pattern.sub(replacement, plain)
+    return plain
+
+
+def _neighbours(prefix: str, width: int, names: Iterable[str]) -> list[str]:
+    """Return the integers of the next smaller and the next larger width."""
+    found = [(match[1], int(match[2]), name) for name in names if (match := _INTEGER_NAME.fullmatch(name))]
+    widths = {bits: name for kind, bits, name in found if kind == prefix}
+    below, above = [bits for bits in widths if bits < width], [bits for bits in widths if bits > width]
+    return [widths[bits] for bits in (max(below, default=0), min(above, default=0)) if bits]
+
+
+def near_names(text: str, names: Iterable[str], nicknames: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return those of `names`, at most three, that a text which is none of them may mean; the likeliest first.
+
+    `nicknames` are what formats are called elsewhere, in lower case without marks, and the names that each stands for.
+
+    Examples
+    --------
+    >>> names = ["float16", "float8_e4m3fn", "float8_e5m2", "float8_e5m2fnuz", "int2", "int4"]
+    >>> [near_names(text, names, {"half": ["float16"]}) for text in ("Half", "E4M3", "e5m2", "int3", "flaot16", "")]
+    [['float16'], ['float8_e4m3fn'], ['float8_e5m2'], ['int2', 'int4'], ['float16'], []]
+    """
+    key = _plain(text[: _LONGEST + 1])
+    if not key or len(text) > _LONGEST:
+        return []
+    plain: dict[str, str] = {}
+    for name in names:
+        plain.setdefault(_plain(name), name)
+    meant = nicknames.get(key) or nicknames.get(re.sub("^float[0-9]+(?=e)", "", key))
+    if meant:
+        return list(meant)
+    if key in plain:
+        return [plain[key]]
+    if integer := _INTEGER_NAME.fullmatch(key):
+        return _neighbours(integer[1], int(integer[2]), plain.values())
+    found = [one for one in plain if one.endswith(key)] or [one for one in plain if key in one]
+    found = found or difflib.get_close_matches(key, plain, _MOST, 0.5)
+    return [plain[one] for one in found[:_MOST]]
+
+
+def one_of(names: Sequence[str]) -> str:
+    """Return the question that suggests names.
+
+    Examples
+    --------
+    >>> one_of(["int2", "int4"])
+    'did you mean int2 or int4?'
+    """
+    return f"did you mean {' or '.join(names)}?"
+
+
+_NICKNAMES: dict[str, tuple[Format, ...]] = {
+    "e4m3": (FLOAT8_E4M3FN, FLOAT8_E4M3),
+    "float8": (FLOAT8_E4M3FN, FLOAT8_E5M2),
+    "float6": (FLOAT6_E2M3FN, FLOAT6_E3M2FN),
+    "float4": (FLOAT4_E2M1FN,),
+    "ue8m0": (FLOAT8_E8M0FNU,),
+    "half": (FLOAT16,),
+    "binary16": (FLOAT16,),
+    "bf16": (BFLOAT16,),
+    "single": (FLOAT32,),
+    "binary32": (FLOAT32,),
+    "float": (FLOAT32, FLOAT64),
+    "double": (FLOAT64,),
+    "binary64": (FLOAT64,),
+    "int": (INT8, INT32, INT64),
+    "uint": (UINT8, UINT32, UINT64),
+}
+"""What formats are called elsewhere; ``float8`` is also ``fp8`` and ``mxfp8``, see `_SPELLINGS`."""
+
+_BLOCK_NAME = re.compile("(?:mx|nv)[a-z]*([0-9]{1,9})", re.IGNORECASE)
+"""What names of block formats begin with, and the width of their elements."""
+
+
 def names_near(text: str) -> list[str]:
     """Return the names, at most three, that a text which names no format may mean.
 
@@ -340,24 +833,37 @@ def _no_name(name: object, rows: Collection[str]) -> str:
     return f"`name` must be that of a format; got {shown(name)}{hint}. It may be one of {', '.join(rows)}, {others}"
 
 
-def is_in_table(fmt: Format) -> bool:
-    """Whether a format is a row of the table, not only named like one."""
-    return fmt in TABLE_ROWS
+# ---- the names of block formats: elements that share a scale, by OCP MX and NVFP4
+
+NVFP4 = "nvfp4"
+"""The block format with scales in float8_e4m3fn and a global scale; the others are MX."""
+
+BLOCK_FORMATS: dict[str, Format] = {
+    "mxfp8_e4m3": FLOAT8_E4M3FN,
+    "mxfp8_e5m2": FLOAT8_E5M2,
+    "mxfp6_e2m3": FLOAT6_E2M3FN,
+    "mxfp6_e3m2": FLOAT6_E3M2FN,
+    "mxfp4": FLOAT4_E2M1FN,
+    "mxint8": INT8,
+    NVFP4: FLOAT4_E2M1FN,
+}
+"""The formats of blocks by name, and the format of their elements."""
 
 
-def is_onnx_row(fmt: Format) -> bool:
-    """Whether a format is a row of the table that ONNX has a number for."""
-    return fmt in TABLE_ROWS and fmt.onnx_name is not None
+def element_of(spec: object, parameter: str) -> Format:
+    """Return the format of the elements of a block format, or the format that `spec` names; else raise ValueError.
 
-
-def is_named(fmt: Format) -> bool:
-    """Whether the name of a format finds it: of rows, tf32, the formats of IEEE P3109 and registered ones."""
-    return _named(fmt.name) is fmt
-
-
-def _reduce(fmt: Format) -> tuple[object, tuple[object, ...]]:
-    """Pickle a row of the table by its name, any other by its fields."""
-    return (as_format, (fmt.name,)) if is_in_table(fmt) else reduced(fmt)
-
-
-copyreg.pickle(Format, _reduce)  # type: ignore[arg-type]  # the stub asks for str arguments
+    Examples
+    --------
+    >>> element_of("mxfp8_e5m2", "to").name, element_of("int4", "to").name
+    ('float8_e5m2', 'int4')
+    """
+    if isinstance(spec, str):
+        if spec in BLOCK_FORMATS:
+            return BLOCK_FORMATS[spec]
+        if spec.lower().startswith(("mx", "nv")):
+            near = near_names(spec, BLOCK_FORMATS, {})
+            hint = f" ({one_of(near)})" if near else ""
+            names = ", ".join(BLOCK_FORMATS)
+            raise ValueError(f"`{parameter}` must be a format, or one of blocks: {names}; got {shown(spec)}{hint}")
+    return as_format(spec, parameter=parameter)

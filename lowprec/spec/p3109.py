@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .nan_rules import NaNRule
-
 __all__ = ["P3109", "has_p3109_shape", "p3109_facts", "p3109_problem"]
 
 _NAME = re.compile(r"binary([0-9]{1,9})p([0-9]{1,9})([su])([ef])", re.IGNORECASE | re.ASCII)
@@ -18,7 +16,7 @@ _WIDEST_EXPONENT = 11
 
 
 class P3109(NamedTuple):
-    """The facts of a format of P3109, under the names of the fields of a `Format`."""
+    """The facts of a format of P3109, under the names of the fields of a `Format`; the NaN rule is its text."""
 
     name: str
     exponent_bits: int
@@ -26,7 +24,7 @@ class P3109(NamedTuple):
     bias: int
     signed: bool
     has_inf: bool
-    nan: NaNRule
+    nan: str
     reference: str = "IEEE P3109 interim report 4.0, 3.1 and 3.2"
 
 
@@ -88,6 +86,6 @@ def p3109_facts(name: str) -> P3109:
     """
     width, precision, signed, has_inf = _parts(name)
     exponent_bits = _exponent_bits(width, precision, signed)
-    nan = NaNRule.NEGATIVE_ZERO if signed else NaNRule.ALL_ONES
+    nan = "negative-zero" if signed else "all-ones"
     spelled = _spelled(width, precision, signed, has_inf)
     return P3109(spelled, exponent_bits, precision - 1, 2 ** (exponent_bits - 1), signed, has_inf, nan)

@@ -17,12 +17,13 @@ from ..reference.exact_cast import decide_by, ulp
 from ..reference.exact_values import Value, decode, finite_count, magnitude_of, signed_code
 from ..reference.philox import random_words
 from ..spec.formats import Format, as_format
-from ..spec.option_names import OverflowName, RoundingName
-from ..spec.rounding_rules import (
+from ..spec.rounding_modes import (
     DEFAULT_RANDOM_BITS,
     FIRST,
     STOCHASTIC,
+    OverflowName,
     Rounding,
+    RoundingName,
     RoundingOptions,
     Stream,
     check_rounding,

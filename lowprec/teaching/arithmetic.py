@@ -9,8 +9,7 @@ from ..explanation import Explanation, explain
 from ..reference.exact_cast import ulp
 from ..reference.exact_values import Value
 from ..spec.formats import Format, as_format
-from ..spec.option_names import NaNName, OverflowName, RoundingName
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST
+from ..spec.rounding_modes import DEFAULT_RANDOM_BITS, FIRST, NaNName, OverflowName, RoundingName
 
 __all__ = [
     "OPERATIONS",

@@ -11,9 +11,8 @@ from ..explanation import Explanation, explain, hex_float
 from ..reference.exact_cast import decide, rules_for, ulp
 from ..reference.exact_values import Value, bracket, decode, finite_count, magnitude_of, signed_code
 from ..spec.formats import Format, Kind, as_format
-from ..spec.opset_rules import NEWEST, CastRules
-from ..spec.option_names import NaNName, OverflowName, RoundingName, RoundModeName
-from ..spec.rounding_rules import RoundingOptions
+from ..spec.operator_versions import NEWEST, CastRules
+from ..spec.rounding_modes import NaNName, OverflowName, RoundingName, RoundingOptions, RoundModeName
 
 __all__ = ["CastChain", "cast_chain", "cast_chain_witness"]
 

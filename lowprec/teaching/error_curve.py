@@ -11,9 +11,17 @@ from typing import NamedTuple
 from ..reference.exact_cast import decide, lots_for_upper, place_of, rules_for, ulp
 from ..reference.exact_values import Value, bracket, decode, finite_count, magnitude_of
 from ..spec.formats import Format, Kind, as_format
-from ..spec.opset_rules import NEWEST, CastRules
-from ..spec.option_names import OverflowName, RoundingName, RoundModeName
-from ..spec.rounding_rules import DEFAULT_RANDOM_BITS, FIRST, STOCHASTIC, RoundingOptions, check_stream
+from ..spec.operator_versions import NEWEST, CastRules
+from ..spec.rounding_modes import (
+    DEFAULT_RANDOM_BITS,
+    FIRST,
+    STOCHASTIC,
+    OverflowName,
+    RoundingName,
+    RoundingOptions,
+    RoundModeName,
+    check_stream,
+)
 
 __all__ = ["ErrorCurve", "ErrorPoint", "LargestError", "MEASURES", "error_curve"]
 

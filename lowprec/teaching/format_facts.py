@@ -19,11 +19,10 @@ from ..reference.exact_values import (
     magnitude_of,
     number_text,
 )
-from ..spec.arguments import shown
 from ..spec.formats import Format, Kind, NaNRule, as_format
-from ..spec.opset_rules import NEWEST, check_type
-from ..spec.option_names import RoundingName
-from ..spec.rounding_rules import STOCHASTIC, RoundingOptions, check_rounding
+from ..spec.operator_versions import NEWEST, check_type
+from ..spec.rounding_modes import STOCHASTIC, RoundingName, RoundingOptions, check_rounding
+from ..spec.scalar_arguments import shown
 
 __all__ = [
     "Binade",

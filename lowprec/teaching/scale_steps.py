@@ -10,7 +10,7 @@ from ..reference.exact_cast import encode
 from ..reference.exact_quantize import product, quotient, rounded
 from ..reference.exact_values import Value, decode, finite_count, magnitude_of
 from ..spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, FLOAT32, INT8, Kind, as_format
-from ..spec.option_names import ScaleRuleName
+from ..spec.scale_rules import ScaleRuleName
 
 __all__ = ["ScaleStep", "linear_scale_steps", "mx_scale_steps", "nvfp4_scale_steps"]
 

@@ -218,7 +218,7 @@ def test_cast_like_ignores_the_library_of_like() -> None:
 def test_versions_are_those_of_onnx() -> None:
     defs = pytest.importorskip("onnx.defs")
 
-    from lowprec.spec.opset_rules import VERSIONS
+    from lowprec.spec.operator_versions import VERSIONS
 
     for operator, versions in VERSIONS.items():
         schemas = [s for s in defs.get_all_schemas_with_history() if s.name == operator and not s.domain]

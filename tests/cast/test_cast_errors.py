@@ -11,7 +11,7 @@ import pytest
 from support.optional import Missing, optional
 
 import lowprec as lp
-from lowprec.spec.opset_rules import VERSIONS
+from lowprec.spec.operator_versions import VERSIONS
 
 torch: Any = optional("torch")
 

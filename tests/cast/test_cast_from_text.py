@@ -17,7 +17,7 @@ from lowprec import reference
 from lowprec.backends.strings import format_values
 from lowprec.reference.exact_cast import Value, exact_decimal, magnitude_of
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
-from lowprec.spec.opset_rules import first_opset
+from lowprec.spec.operator_versions import first_opset
 
 BLANKS = " \t\n\r\f\v"
 StringDType = np.dtypes.StringDType

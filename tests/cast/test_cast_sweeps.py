@@ -12,7 +12,7 @@ from lowprec import reference
 from lowprec.conformance import cast_inputs
 from lowprec.reference import whole_arrays
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
-from lowprec.spec.opset_rules import first_opset
+from lowprec.spec.operator_versions import first_opset
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 

@@ -14,7 +14,7 @@ import lowprec as lp
 from lowprec.conformance import cast_inputs
 from lowprec.reference.whole_arrays import expected_rounded
 from lowprec.spec.formats import NUMERIC, Format
-from lowprec.spec.rounding_rules import Rounding
+from lowprec.spec.rounding_modes import Rounding
 
 X = np.array([0.3, -1000.0, np.nan], np.float32)
 LIKE = np.zeros(1, ml_dtypes.float8_e5m2)

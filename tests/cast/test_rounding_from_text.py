@@ -12,8 +12,8 @@ import pytest
 import lowprec as lp
 from lowprec.reference.exact_cast import encode_rounded
 from lowprec.reference.philox import random_word
-from lowprec.spec.format import Format
-from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC, Rounding
+from lowprec.spec.formats import Format
+from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC, Rounding
 
 MODES = [mode for mode in ROUNDINGS if mode != "stochastic"]
 SPECIAL = [

@@ -22,7 +22,7 @@ from lowprec import reference
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.arithmetic.places import Places
 from lowprec.spec.formats import FLOAT8_E4M3FN
-from lowprec.spec.rounding_rules import Rounding
+from lowprec.spec.rounding_modes import Rounding
 
 load_file: Any = optional("safetensors.numpy:load_file")
 

@@ -13,7 +13,7 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.checkpoints import convert
 from lowprec.spec.formats import FLOAT8_E8M0FNU
-from lowprec.spec.rounding_rules import Rounding
+from lowprec.spec.rounding_modes import Rounding
 
 
 def reaches(magnitude: float, lower: float, step: float, mode: str, odd: bool, negative: bool) -> bool:

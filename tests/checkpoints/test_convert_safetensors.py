@@ -18,7 +18,7 @@ import lowprec as lp
 from lowprec.checkpoints import convert, inspect
 from lowprec.checkpoints.containers.safetensors_file import SafetensorsFile, type_of
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.spec.described_formats import description_of
+from lowprec.spec.custom_formats import description_of
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
 torch: Any = optional("torch")

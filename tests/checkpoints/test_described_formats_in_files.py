@@ -20,7 +20,7 @@ from lowprec.checkpoints.containers.safetensors_file import type_of
 from lowprec.checkpoints.files.errors import FileError
 from lowprec.checkpoints.job_description import describe_job
 from lowprec.reference import exact_cast, whole_arrays
-from lowprec.spec.described_formats import description_of
+from lowprec.spec.custom_formats import description_of
 from lowprec.spec.formats import NUMERIC, Format
 
 safe_open: Any = optional("safetensors:safe_open")

@@ -25,7 +25,7 @@ from lowprec.checkpoints.containers.array_files import is_archive
 from lowprec.checkpoints.containers.array_files import read_members as members
 from lowprec.checkpoints.containers.npy_file import sidecar
 from lowprec.checkpoints.files.errors import FileError
-from lowprec.spec.described_formats import description_of
+from lowprec.spec.custom_formats import description_of
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format
 
 F32 = np.array([[0.0, -0.0, 1.5], [np.nan, -np.inf, 3e38]], np.float32)

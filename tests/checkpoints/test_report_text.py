@@ -16,6 +16,7 @@ from support.command_line import run
 from support.quantized_checkpoints import LAYOUTS, write_folder
 from support.resumed_conversions import SHARDS, three_shards
 
+from lowprec._notebook_display import and_so_text, count_text
 from lowprec.checkpoints import convert
 from lowprec.checkpoints.containers.folder import Folder
 from lowprec.checkpoints.containers.tensors import TensorReader
@@ -23,7 +24,6 @@ from lowprec.checkpoints.layer_kinds import layer_kind
 from lowprec.checkpoints.planning.description_changes import description_changes
 from lowprec.checkpoints.planning.quantization_config import Description
 from lowprec.checkpoints.progress import Progress
-from lowprec.spec.counted_text import and_so_text, count_text
 
 KINDS = {
     # Llama, Qwen

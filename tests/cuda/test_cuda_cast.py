@@ -12,10 +12,11 @@ from support.cuda_on_cpu import CpuBuild
 
 from lowprec.backends.program import make_program
 from lowprec.conformance import cast_inputs
-from lowprec.plans.cast_plan import copy_plan, make_plan
+from lowprec.plans.cast_plan import make_plan
+from lowprec.plans.plan import copy_plan
 from lowprec.reference import whole_arrays
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
-from lowprec.spec.opset_rules import cast_rules, first_opset
+from lowprec.spec.operator_versions import cast_rules, first_opset
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 PACKABLE = [fmt for fmt in NUMERIC if fmt.bits in (2, 4, 6)]

@@ -13,10 +13,10 @@ import lowprec as lp
 from lowprec.backends import cuda
 from lowprec.backends.job import Job
 from lowprec.conformance import cast_inputs
-from lowprec.plans.cast_plan import copy_plan
+from lowprec.plans.plan import copy_plan
 from lowprec.reference import whole_arrays
 from lowprec.spec.formats import NUMERIC, Format
-from lowprec.spec.opset_rules import first_opset
+from lowprec.spec.operator_versions import first_opset
 
 cupy = pytest.importorskip("cupy")
 if not cupy.is_available():

@@ -20,12 +20,13 @@ import lowprec as lp
 from lowprec.backends import cuda, cuda_source
 from lowprec.backends.job import Job, Scales
 from lowprec.backends.program import make_program
-from lowprec.plans.cast_plan import copy_plan, make_plan
-from lowprec.plans.granularity import Granularity, granularity_of
+from lowprec.plans.cast_plan import make_plan
+from lowprec.plans.plan import copy_plan
 from lowprec.plans.quantize_plan import QuantizeOptions, quantize_plan
+from lowprec.plans.scale_shapes import Granularity, granularity_of
 from lowprec.spec.formats import FORMATS
-from lowprec.spec.opset_rules import cast_rules
-from lowprec.spec.rounding_rules import Stream
+from lowprec.spec.operator_versions import cast_rules
+from lowprec.spec.rounding_modes import Stream
 
 torch: Any = optional("torch")
 FLOAT32 = FORMATS["float32"]

@@ -24,9 +24,9 @@ from support.quantize_cases import (
 )
 
 from lowprec.backends.program import make_program
-from lowprec.plans.cast_plan import Plan
-from lowprec.plans.granularity import granularity_of
+from lowprec.plans.plan import Plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
+from lowprec.plans.scale_shapes import granularity_of
 from lowprec.reference.whole_arrays import array_values, broadcast, rounded
 from lowprec.spec.formats import Format, as_format
 

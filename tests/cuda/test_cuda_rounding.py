@@ -11,9 +11,9 @@ from support.rounded_plans import rounded_plans
 
 from lowprec.backends.program import make_program
 from lowprec.conformance import cast_inputs
-from lowprec.plans.cast_plan import Plan
+from lowprec.plans.plan import Plan
 from lowprec.reference.whole_arrays import expected_rounded
-from lowprec.spec.rounding_rules import Stream
+from lowprec.spec.rounding_modes import Stream
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ from lowprec.explorer.format_names import format_named
 from lowprec.explorer.page_states import FLOATS, Arithmetic, Selection
 from lowprec.explorer.views import accumulation, arithmetic
 from lowprec.explorer.views.accumulation import Settings, chosen_step, raw_terms, rows_to_show, summed
-from lowprec.spec.rounding_rules import STOCHASTIC
+from lowprec.spec.rounding_modes import STOCHASTIC
 from lowprec.teaching.accumulation import METHODS
 
 Evaluator: Any = optional("lowprec.onnx:Evaluator")

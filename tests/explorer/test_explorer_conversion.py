@@ -22,7 +22,7 @@ from lowprec.explorer.views.conversion import (
     parse_codes,
 )
 from lowprec.explorer.views.numbers import place
-from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.rounding_modes import ROUND_MODES
 
 E4M3, E5M2, E2M1, F32 = (lp.as_format(number) for number in (17, 19, 23, 1))
 E2M3, E3M2, E8M0, INT4, UINT8, BOOL = (lp.as_format(number) for number in (27, 28, 24, 22, 2, 9))

@@ -18,7 +18,7 @@ from lowprec.explorer.format_names import format_named
 from lowprec.explorer.views import evidence as view
 from lowprec.explorer.views.cast_options import DETERMINISTIC, cast_options
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC
-from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.rounding_modes import ROUND_MODES
 
 E4M3 = lp.as_format("float8_e4m3fn")
 

@@ -24,7 +24,7 @@ from lowprec.explorer.views.quantize import (
     slices,
     tiles,
 )
-from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.operator_versions import NEWEST
 
 onnx: Any = optional("onnx")
 

@@ -25,7 +25,7 @@ from lowprec.explorer.views.quantize import (
     tiles,
 )
 from lowprec.spec.formats import BFLOAT16, FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E8M0FNU, INT4, INT8, UINT8
-from lowprec.spec.rounding_rules import ROUNDINGS
+from lowprec.spec.rounding_modes import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
 
 RNG = np.random.default_rng(18)

@@ -17,7 +17,7 @@ from lowprec.explorer.views.quantize import MX_FORMATS, Settings, mx_settings, n
 from lowprec.explorer.views.scale_sentences import scale_sentences
 from lowprec.explorer.views.tensor import Tensor, sampled, typed
 from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E5M2, FLOAT8_E8M0FNU, INT4, INT8, UINT4
-from lowprec.spec.rounding_rules import ROUNDINGS
+from lowprec.spec.rounding_modes import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
 
 onnx: Any = optional("onnx")

@@ -14,7 +14,7 @@ from lowprec import reference
 from lowprec.explorer.views import number_line
 from lowprec.explorer.views import rounding as view
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, Format, Kind
-from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.rounding_modes import ROUND_MODES
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 FLOATS = [fmt for fmt in NUMERIC if fmt.is_float]

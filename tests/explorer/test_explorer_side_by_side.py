@@ -25,7 +25,7 @@ from lowprec.explorer.views.quantize import GRANULARITIES, MX_FORMATS, SCALE_FOR
 from lowprec.explorer.views.side_by_side import Row, compare, verdict
 from lowprec.explorer.views.tensor import sampled, typed
 from lowprec.spec.formats import FLOAT4_E2M1FN, FLOAT8_E8M0FNU, FLOAT16, INT4, INT8
-from lowprec.spec.rounding_rules import ROUNDINGS
+from lowprec.spec.rounding_modes import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
 
 X = (np.random.default_rng(4).standard_t(3, (4, 40)) * 2).astype(np.float32)

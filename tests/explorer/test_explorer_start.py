@@ -16,7 +16,7 @@ from lowprec.explorer import url_query
 from lowprec.explorer.page_states import STATES, Start
 from lowprec.explorer.views.examples import EXAMPLES, Example
 from lowprec.explorer.views.questions import QUESTIONS, UNANSWERED, Question, verdict
-from lowprec.spec.opset_rules import NEWEST
+from lowprec.spec.operator_versions import NEWEST
 
 E4M3, FNUZ, E5M2, POWERS, BF16 = "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e8m0fnu", "bfloat16"
 

@@ -11,8 +11,8 @@ from support.array_libraries import Library, codes_of
 
 import lowprec as lp
 from lowprec.spec.formats import NUMERIC, Format
-from lowprec.spec.opset_rules import first_opset
-from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.operator_versions import first_opset
+from lowprec.spec.rounding_modes import ROUND_MODES
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 PACKED = [fmt for fmt in NUMERIC if fmt.bits in (2, 4, 6)]

@@ -15,13 +15,14 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.backends import array_api, array_api_cast, array_api_random, array_api_rounding, eager
 from lowprec.backends.array_api_values import Library
-from lowprec.plans.cast_plan import Plan, Rule, make_plan
-from lowprec.plans.rounding_limits import limits_of
+from lowprec.plans.cast_plan import make_plan
+from lowprec.plans.plan import Plan, Rule
 from lowprec.reference.philox import random_word
 from lowprec.reference.whole_arrays import expected_rounded
 from lowprec.spec.formats import Format
-from lowprec.spec.opset_rules import cast_rules
-from lowprec.spec.rounding_rules import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding, Stream
+from lowprec.spec.operator_versions import cast_rules
+from lowprec.spec.rounding_modes import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding, Stream
+from lowprec.spec.special_values import limits_of
 
 strict = pytest.importorskip("array_api_strict")
 MODES = [mode for mode in ROUNDINGS if mode != "stochastic"]
@@ -237,5 +238,5 @@ def test_it_shares_nothing_with_the_other_implementations() -> None:
         if isinstance(node, ast.ImportFrom) and node.level
     }
     assert imported == {
-        "array_api_random", "array_api_values", "plans.cast_plan", "spec.formats", "spec.rounding_rules"
+        "array_api_random", "array_api_values", "plans.plan", "spec.formats", "spec.rounding_modes"
     }  # fmt: skip

@@ -12,7 +12,7 @@ from support.array_libraries import Library
 
 import lowprec as lp
 from lowprec.reference.whole_arrays import expected_rounded
-from lowprec.spec.rounding_rules import Rounding
+from lowprec.spec.rounding_modes import Rounding
 
 X = np.random.default_rng(4).normal(0, 3, (6, 5, 8)).astype(np.float32)
 X[0, 0, :4] = np.nan, -np.inf, -0.0, 1e9

@@ -16,7 +16,7 @@ from lowprec.checkpoints.arithmetic.chunk_arithmetic import PART, Arithmetic, So
 from lowprec.checkpoints.element_rules import ElementRules
 from lowprec.loss.error_stats import ElementStats, ErrorStats, convert_compared, count_beyond, error_statistics
 from lowprec.spec.formats import FORMATS, NUMERIC, Format
-from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.operator_versions import cast_rules
 
 
 def test_pieces_add_up() -> None:

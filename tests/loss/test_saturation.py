@@ -14,7 +14,7 @@ from lowprec.loss import saturates
 from lowprec.reference import decode, encode_rounded
 from lowprec.reference.exact_values import Value
 from lowprec.spec.formats import FLOAT64, Format
-from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC, RoundingOptions, check_rounding
+from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC, RoundingOptions, check_rounding
 
 FORMATS = ("float4_e2m1fn", "float6_e2m3fn", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz")
 MODES = [mode for mode in ROUNDINGS if mode not in STOCHASTIC]

@@ -15,7 +15,7 @@ from lowprec._kernels import Program
 from lowprec.backends.program import make_program
 from lowprec.plans.cast_plan import make_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, NaNRule
-from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.operator_versions import cast_rules
 
 
 def _made_again(source: Format, target: Format) -> Program:

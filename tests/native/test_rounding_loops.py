@@ -14,7 +14,7 @@ import lowprec as lp
 from lowprec import _kernels
 from lowprec.reference.whole_arrays import expected_rounded
 from lowprec.spec.formats import FORMATS, Format
-from lowprec.spec.rounding_rules import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, RoundingOptions, check_rounding
+from lowprec.spec.rounding_modes import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, RoundingOptions, check_rounding
 
 SEED, OFFSET = 0x0123_4567_89AB_CDEF, 5
 MODES = [mode for mode in ROUNDINGS if mode != STOCHASTIC[0]]

@@ -14,9 +14,8 @@ from lowprec import _kernels
 from lowprec.backends.program import make_program
 from lowprec.plans.cast_plan import make_plan
 from lowprec.reference.whole_arrays import expected_rounded
-from lowprec.spec.opset_rules import cast_rules
-from lowprec.spec.option_names import RoundingName
-from lowprec.spec.rounding_rules import RoundingOptions, check_rounding
+from lowprec.spec.operator_versions import cast_rules
+from lowprec.spec.rounding_modes import RoundingName, RoundingOptions, check_rounding
 
 SEED = 0xFEDC_BA98_7654_3210
 TIERS = _kernels.available_isas()

@@ -30,10 +30,10 @@ from lowprec import _kernels
 from lowprec.backends.program import make_program
 from lowprec.loss.error_stats import ErrorStats, convert_compared
 from lowprec.plans.cast_plan import make_plan
-from lowprec.plans.granularity import Granularity
+from lowprec.plans.scale_shapes import Granularity
 from lowprec.reference.whole_arrays import array_values, broadcast
 from lowprec.spec.formats import NUMERIC, as_format
-from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.operator_versions import cast_rules
 
 torch: Any = optional("torch")
 

@@ -17,12 +17,12 @@ import pytest
 from support.notebook_page import Page, Table, page_of
 
 import lowprec as lp
+from lowprec._notebook_display import html_lines, html_table
 from lowprec.checkpoints import Entries, Entry, Finding, Findings, TensorInfo, TensorReport
 from lowprec.conformance.comparison import Cell, Report
 from lowprec.conformance.report import kept_results
 from lowprec.loss import BlockLoss, BlockLosses, ErrorStats, block_sweep, error_statistics, measure
 from lowprec.spec.formats import NUMERIC, Format, Kind, NaNRule
-from lowprec.spec.notebook_html import html_lines, html_table
 
 HOSTILE = "<script>alert(1)</script>&\"'\x1b[31m"
 """A name that must not end up as markup, and control characters that must not end up anywhere."""

@@ -12,11 +12,12 @@ import pytest
 from support.paths import ROOT
 
 import lowprec as lp
+from lowprec.checkpoints.conversion import LayoutName, RecipeName
 from lowprec.checkpoints.planning.plan_relabel import LAYOUTS
 from lowprec.checkpoints.recipes.registry import CHANGES, RECIPES
-from lowprec.plans.block_plan import NVFP4_RULES, SPECIALS
-from lowprec.spec import option_names
-from lowprec.spec.nan_rules import NaNRule
+from lowprec.spec.custom_formats import NaNCodesName
+from lowprec.spec.formats import NaNRule
+from lowprec.spec.rounding_modes import RoundingName
 
 PROGRAM = """
 import numpy as np
@@ -87,13 +88,10 @@ def test_mypy_reads_the_types(tmp_path: Path) -> None:
 
 
 def test_lists_and_types_have_the_same_names() -> None:
-    found = {name: get_args(getattr(option_names, name)) for name in option_names.__all__ if name != "BlockRuleName"}
-    assert found["SpecialsName"] == SPECIALS
-    assert found["Nvfp4RuleName"] == NVFP4_RULES
-    assert found["NaNCodesName"] == tuple(rule.value for rule in NaNRule)[: len(found["NaNCodesName"])]
-    assert sorted(found["LayoutName"]) == sorted(LAYOUTS)
-    assert found["RecipeName"] == tuple(one.name for one in (*RECIPES, *CHANGES))
-    assert tuple(lp.roundings) == found["RoundingName"]
+    assert get_args(NaNCodesName) == tuple(rule.value for rule in NaNRule)
+    assert sorted(get_args(LayoutName)) == sorted(LAYOUTS)
+    assert get_args(RecipeName) == tuple(one.name for one in (*RECIPES, *CHANGES))
+    assert tuple(lp.roundings) == get_args(RoundingName)
 
 
 def test_roundings_are_listed_with_what_they_do() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lowprec as lp
-from lowprec.plans.block_plan import NVFP4_RULES
+from lowprec.spec.scale_rules import NVFP4_RULES
 
 pytest.importorskip("torch")
 pytest.importorskip("torchao", reason="the peer of these tests", exc_type=ImportError)

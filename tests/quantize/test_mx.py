@@ -15,7 +15,7 @@ from support.exact_scales import exponent_of, scale_exponent
 
 import lowprec as lp
 from lowprec import _kernels
-from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC
+from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC
 
 RULES = ("floor", "ceil", "rceil", "even", "nearest")
 ONNX_ELEMENTS = (

@@ -11,7 +11,7 @@ import pytest
 from support.optional import Missing, optional
 
 import lowprec as lp
-from lowprec.spec.arguments import as_flag, as_integer, shown
+from lowprec.spec.scalar_arguments import as_flag, as_integer, shown
 
 Evaluator: Any = optional("lowprec.onnx:Evaluator")
 TensorProto: Any = optional("onnx:TensorProto")

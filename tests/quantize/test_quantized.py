@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import lowprec as lp
-from lowprec.plans.quantize_plan import takes_codes
 from lowprec.reference import decode, encode
-from lowprec.spec.block_formats import BLOCK_FORMATS
-from lowprec.spec.formats import NUMERIC, Format, as_format
+from lowprec.spec.formats import BLOCK_FORMATS, NUMERIC, Format, as_format
+from lowprec.spec.operator_versions import takes_codes
 
 TARGETS = [fmt for fmt in NUMERIC if takes_codes(fmt)]
 SIGNED = [fmt for fmt in TARGETS if fmt.signed]

@@ -29,10 +29,11 @@ from lowprec.backends.cpu import run
 from lowprec.backends.job import Job
 from lowprec.backends.program import make_program
 from lowprec.backends.scales_for_kernels import ready_scales, resolve_operands
-from lowprec.plans.cast_plan import Plan
-from lowprec.plans.quantize_plan import DEQUANTIZE, QUANTIZE, QuantizeOptions
+from lowprec.plans.plan import Plan
+from lowprec.plans.quantize_plan import QuantizeOptions
 from lowprec.reference.whole_arrays import broadcast
 from lowprec.spec.formats import Format, as_format
+from lowprec.spec.operator_versions import DEQUANTIZE, QUANTIZE
 
 SOME = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 LENGTHS = [1, 2, 3, 7, 8, 16, 24, 33, 64, 100, 384, 511, 512, 513, 1000, 1024, 1500, 2048, 3001, 4096]

@@ -9,7 +9,7 @@ from lowprec.conformance import cast_inputs
 from lowprec.reference import whole_arrays
 from lowprec.reference.exact_cast import encode
 from lowprec.spec.formats import NUMERIC, Kind
-from lowprec.spec.opset_rules import first_opset
+from lowprec.spec.operator_versions import first_opset
 
 SMALL = [fmt for fmt in NUMERIC if fmt.kind is Kind.FLOAT and fmt.bits <= 16]
 

@@ -13,7 +13,7 @@ from lowprec.reference.exact_values import Value, decode, finite_count, magnitud
 from lowprec.reference.philox import random_word
 from lowprec.reference.whole_arrays import expected_rounded, rounded_from_float64, rounded_from_integers
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, NaNRule, as_format
-from lowprec.spec.rounding_rules import OVERFLOWS, ROUNDINGS, Rounding
+from lowprec.spec.rounding_modes import OVERFLOWS, ROUNDINGS, Rounding
 
 POWERS = FORMATS["float8_e8m0fnu"]
 TARGETS = [

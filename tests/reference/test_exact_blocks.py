@@ -13,7 +13,7 @@ from lowprec.reference.exact_blocks import mx_blocks, mx_exponent, mx_values
 from lowprec.reference.exact_cast import encode_rounded
 from lowprec.reference.philox import random_word
 from lowprec.spec.formats import FORMATS
-from lowprec.spec.rounding_rules import Rounding
+from lowprec.spec.rounding_modes import Rounding
 
 torch: Any = optional("torch")
 ScaleCalculationMode: Any = optional("torchao.prototype.mx_formats.config:ScaleCalculationMode")

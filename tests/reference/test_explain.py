@@ -16,7 +16,7 @@ from lowprec.explanation import explain
 from lowprec.reference.exact_cast import Value, cast, decode, encode, encode_rounded
 from lowprec.reference.philox import random_word
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind
-from lowprec.spec.rounding_rules import OVERFLOWS, ROUNDINGS, Rounding, Stream
+from lowprec.spec.rounding_modes import OVERFLOWS, ROUNDINGS, Rounding, Stream
 
 
 def test_explain_a_tie():

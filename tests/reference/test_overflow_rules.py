@@ -11,7 +11,7 @@ from support.custom_formats import BY_NAME, float_format, p3109
 from lowprec.reference.exact_cast import cast, decide_rounded, decode, encode, encode_rounded
 from lowprec.reference.exact_values import Value, finite_count, magnitude_of
 from lowprec.spec.formats import FORMATS, Format, NaNRule
-from lowprec.spec.rounding_rules import Rounding
+from lowprec.spec.rounding_modes import Rounding
 
 OUTWARD = ("nearest_even", "nearest_away", "nearest_zero", "away_from_zero")
 E8 = FORMATS["float8_e8m0fnu"]

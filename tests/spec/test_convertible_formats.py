@@ -10,9 +10,9 @@ import lowprec as lp
 from lowprec import _kernels
 from lowprec.reference import whole_arrays
 from lowprec.reference.whole_arrays import decoded, expected_rounded
-from lowprec.spec.convertible import why_not_converted
+from lowprec.spec.custom_formats import why_not_converted
 from lowprec.spec.formats import Format, as_format
-from lowprec.spec.rounding_rules import RoundingOptions, check_rounding
+from lowprec.spec.rounding_modes import RoundingOptions, check_rounding
 
 # The others have exponents beyond float64, and no description.
 DESCRIBED = [name for name in NAMES if sum((*facts_in(name)[:1], -facts_in(name)[1], not facts_in(name)[2])) <= 11]

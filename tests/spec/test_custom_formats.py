@@ -25,7 +25,7 @@ from lowprec.reference import exact_quantize, whole_arrays
 from lowprec.reference.whole_arrays import code_values, dequantized, quantized
 from lowprec.spec.format_text import nan_codes
 from lowprec.spec.formats import Format, NaNRule
-from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.operator_versions import cast_rules
 
 gfloat: Any = optional("gfloat")
 format_info_p3109: Any = optional("gfloat.formats:format_info_p3109")

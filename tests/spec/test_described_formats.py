@@ -12,7 +12,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.spec.described_formats import description_of, format_described_by
+from lowprec.spec.custom_formats import description_of, format_described_by
 from lowprec.spec.formats import REGISTERED, Format
 
 E4M3: dict[str, Any] = {"exponent_bits": 4, "mantissa_bits": 3}

@@ -18,8 +18,8 @@ from support.float_modes import MODES, PROCESSORS, can_set
 from support.paths import with_support
 
 import lowprec as lp
-from lowprec.plans import cast_plan
-from lowprec.spec.float_mode import default_mode
+from lowprec._float_mode import default_mode
+from lowprec.plans.plan import Rule
 
 IS_KNOWN = os.uname().machine in PROCESSORS and platform.libc_ver()[0] == "glibc"
 known_only = pytest.mark.skipif(not IS_KNOWN, reason="the modes are set for x86-64 and aarch64 with glibc")
@@ -61,7 +61,7 @@ def test_every_plan_is_there(nearest: dict[str, Any]) -> None:
     assert {(made.source, made.target) for made in casts} == set(itertools.product(float_mode_digest.ROWS, repeat=2))
     assert nearest["programs"][0] > len(casts) > len(float_mode_digest.ROWS) ** 2
     quantizations = {made for made, _ in float_mode_digest.quantize_plans()}
-    assert {made.rule for made in quantizations} == {cast_plan.Rule.QUANTIZE, cast_plan.Rule.DEQUANTIZE}
+    assert {made.rule for made in quantizations} == {Rule.QUANTIZE, Rule.DEQUANTIZE}
     assert nearest["quantize_programs"][0] > len(quantizations) > 600
 
 

@@ -23,11 +23,12 @@ from lowprec import reference
 from lowprec._kernels import Program
 from lowprec.backends.call_cache import CASTS
 from lowprec.backends.program import make_program
-from lowprec.plans import resolve_cast
-from lowprec.plans.cast_plan import Plan, Scaling, make_plan
+from lowprec.plans import cast_plan
+from lowprec.plans.cast_plan import make_plan
+from lowprec.plans.plan import Plan, Scaling
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import Format, Kind, NaNRule
-from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.operator_versions import cast_rules
 
 E5M2 = {
     "name": "e5m2", "onnx_name": "E5M2", "onnx_enum": 1001, "kind": Kind.FLOAT, "exponent_bits": 5, "mantissa_bits": 2,
@@ -233,14 +234,14 @@ def test_threads_make_one_format() -> None:
 def test_an_equal_format_finds_the_same_plan() -> None:
     fmt, x = _row(name="found_again", bias=14), np.ones(3, np.float32)
     lp.encode(x, fmt, saturate=False)
-    before = resolve_cast._cached.cache_info(), make_program.cache_info()
+    before = vars(cast_plan._resolve)["__wrapped__"].cache_info(), make_program.cache_info()
     for equal in (pickle.loads(pickle.dumps(fmt)), Format(**{**E5M2, "name": "found_again", "bias": 14})):
         known = len(CASTS)
         lp.encode(x, equal, saturate=False)
         assert len(CASTS) == known
         CASTS.clear()  # a call that is found there asks for no plan
         lp.encode(x, equal, saturate=False)
-    after = resolve_cast._cached.cache_info(), make_program.cache_info()
+    after = vars(cast_plan._resolve)["__wrapped__"].cache_info(), make_program.cache_info()
     assert after[0].hits == before[0].hits + 2
     assert [info.misses for info in after] == [info.misses for info in before]
 

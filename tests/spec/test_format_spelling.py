@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import lowprec as lp
-from lowprec.spec.format_spelling import float_format_spelled, has_spelled_shape, spelling_of
+from lowprec.spec.custom_formats import float_format_spelled, has_spelled_shape, spelling_of
 
 E4M3 = {"exponent_bits": 4, "mantissa_bits": 3}
 

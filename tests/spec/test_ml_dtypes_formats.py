@@ -18,7 +18,7 @@ from support.optional import optional
 import lowprec as lp
 from lowprec import reference
 from lowprec.conformance.exhaustive import variants
-from lowprec.spec.described_formats import description_of, format_described_by
+from lowprec.spec.custom_formats import description_of, format_described_by
 from lowprec.spec.formats import NUMERIC, ONNX_NUMERIC, REGISTERED, Format, names_near
 
 jnp: Any = optional("jax:numpy")

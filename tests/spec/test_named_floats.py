@@ -11,8 +11,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.spec.convertible import why_not_converted
-from lowprec.spec.described_formats import description_of, format_described_by
+from lowprec.spec.custom_formats import description_of, format_described_by, why_not_converted
 from lowprec.spec.formats import FORMATS, is_named
 
 TF32 = lp.as_format("tf32")

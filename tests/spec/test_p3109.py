@@ -22,7 +22,7 @@ from support.paths import ROOT
 import lowprec as lp
 from lowprec import reference
 from lowprec.spec import formats
-from lowprec.spec.convertible import why_not_converted
+from lowprec.spec.custom_formats import why_not_converted
 from lowprec.spec.formats import Format
 
 gfloat: Any = optional("gfloat")

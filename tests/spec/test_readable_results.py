@@ -125,7 +125,7 @@ def test_no_module_has_the_name_of_a_public_function() -> None:
 
 def test_every_row_is_a_constant() -> None:
     constants = {name: value for name, value in vars(formats).items() if isinstance(value, Format)}
-    assert constants == {fmt.name.upper(): fmt for fmt in FORMATS.values()}
+    assert constants == {fmt.name.upper(): fmt for fmt in (*FORMATS.values(), lp.as_format("tf32"))}
 
 
 def test_an_explanation_shows_its_table(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,8 +14,8 @@ from lowprec import _kernels, reference
 from lowprec.reference import whole_arrays
 from lowprec.reference.whole_arrays import code_values
 from lowprec.spec.formats import NUMERIC, Format
-from lowprec.spec.opset_rules import first_opset
-from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.operator_versions import first_opset
+from lowprec.spec.rounding_modes import ROUND_MODES
 
 FLOATS = [fmt for fmt in NUMERIC if fmt.is_float]
 NARROW = [fmt for fmt in NUMERIC if fmt.bits <= 16]

@@ -19,8 +19,8 @@ from lowprec.backends.program import make_program
 from lowprec.plans.cast_plan import make_plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind
-from lowprec.spec.opset_rules import cast_rules, first_opset
-from lowprec.spec.rounding_rules import Stream
+from lowprec.spec.operator_versions import cast_rules, first_opset
+from lowprec.spec.rounding_modes import Stream
 from support.cast_cases import options_for
 from support.rounded_plans import rounded_plans
 

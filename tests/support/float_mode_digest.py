@@ -29,8 +29,9 @@ from lowprec.backends.scales_for_kernels import scale_argument
 from lowprec.loss.error_stats import ErrorStats
 from lowprec.ops.scales import scale_codes
 from lowprec.plans import cast_plan, quantize_plan
+from lowprec.plans.plan import Plan
 from lowprec.reference import exact_quantize
-from lowprec.spec import opset_rules, round_modes
+from lowprec.spec import operator_versions, rounding_modes
 from lowprec.spec.formats import NUMBERS, NUMERIC, Format, Kind, NaNRule
 from support.float_modes import mode_in_force, set_mode
 
@@ -80,34 +81,34 @@ TINY = Format(
 ROWS = (*NUMERIC, TINY)
 
 
-def cast_plans() -> set[cast_plan.Plan]:
+def cast_plans() -> set[Plan]:
     """Return every plan of Cast, once."""
     found = set()
     for version, saturate, round_mode in itertools.product(
-        opset_rules.VERSIONS["Cast"], (True, False), round_modes.ROUND_MODES
+        operator_versions.VERSIONS["Cast"], (True, False), rounding_modes.ROUND_MODES
     ):
-        rules = opset_rules.CastRules(version, saturate, round_mode)
+        rules = operator_versions.CastRules(version, saturate, round_mode)
         for source, target in itertools.product(ROWS, ROWS):
-            if max(opset_rules.first_opset(source), opset_rules.first_opset(target)) <= version:
+            if max(operator_versions.first_opset(source), operator_versions.first_opset(target)) <= version:
                 found.add(cast_plan.make_plan(source, target, rules))
     return found
 
 
 def _taken(operator: str, parameter: str, version: int) -> list[Format]:
-    since = {fmt: quantize_plan._TYPES[operator, parameter](fmt) for fmt in ROWS}
+    since = {fmt: operator_versions._TYPES[operator, parameter](fmt) for fmt in ROWS}
     return [fmt for fmt, first in since.items() if first is not None and first <= version]
 
 
-def quantize_plans() -> set[tuple[cast_plan.Plan, Format]]:
+def quantize_plans() -> set[tuple[Plan, Format]]:
     """Return every quantization plan, once for each format of scales."""
     found = set()
 
-    def add(made: cast_plan.Plan, scale: Format) -> None:
+    def add(made: Plan, scale: Format) -> None:
         found.add((made, scale))
 
-    for version in opset_rules.VERSIONS[quantize_plan.QUANTIZE]:
-        x, scales, y = (_taken(quantize_plan.QUANTIZE, name, version) for name in ("x", "scale", "output_dtype"))
-        precisions = [None, *(_taken(quantize_plan.QUANTIZE, "precision", version) if version >= 23 else [])]
+    for version in operator_versions.VERSIONS[operator_versions.QUANTIZE]:
+        x, scales, y = (_taken(operator_versions.QUANTIZE, name, version) for name in ("x", "scale", "output_dtype"))
+        precisions = [None, *(_taken(operator_versions.QUANTIZE, "precision", version) if version >= 23 else [])]
         for source, scale, target, has_zero in itertools.product(x, scales, y, (False, True)):
             if version in (19, 21) and scale is not source:
                 continue
@@ -119,9 +120,9 @@ def quantize_plans() -> set[tuple[cast_plan.Plan, Format]]:
                 zero = target if has_zero else None
                 options = quantize_plan.QuantizeOptions(1, 0, named, precision, saturate, False, version)
                 add(quantize_plan.quantize_plan(source, scale, zero, options), scale)
-    for version in opset_rules.VERSIONS[quantize_plan.DEQUANTIZE]:
-        x, scales = (_taken(quantize_plan.DEQUANTIZE, name, version) for name in ("x", "scale"))
-        outputs = [None, *(_taken(quantize_plan.DEQUANTIZE, "output_dtype", version) if version >= 23 else [])]
+    for version in operator_versions.VERSIONS[operator_versions.DEQUANTIZE]:
+        x, scales = (_taken(operator_versions.DEQUANTIZE, name, version) for name in ("x", "scale"))
+        outputs = [None, *(_taken(operator_versions.DEQUANTIZE, "output_dtype", version) if version >= 23 else [])]
         for source, scale, output, has_zero in itertools.product(x, scales, outputs, (False, True)):
             if output is not None or scale.has_zero:
                 options = quantize_plan.QuantizeOptions(output_dtype=output, opset=version)

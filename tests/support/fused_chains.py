@@ -14,10 +14,11 @@ import numpy as np
 
 from lowprec import _kernels
 from lowprec.backends.program import make_program
-from lowprec.plans.cast_plan import Plan, make_plan
+from lowprec.plans.cast_plan import make_plan
+from lowprec.plans.plan import Plan
 from lowprec.plans.quantize_plan import QuantizeOptions, dequantize_plan, quantize_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Kind, NaNRule
-from lowprec.spec.opset_rules import cast_rules, first_opset
+from lowprec.spec.operator_versions import cast_rules, first_opset
 from support.cast_cases import options_for
 from support.custom_formats import CUSTOM_FORMATS, float_format
 from support.paths import ROOT

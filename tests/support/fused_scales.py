@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lowprec import _kernels
-from lowprec.plans.cast_plan import Rule
-from lowprec.plans.granularity import Granularity
+from lowprec.plans.plan import Rule
+from lowprec.plans.scale_shapes import Granularity
 from lowprec.reference.whole_arrays import dequantized, quantized
 from support.fused_chains import Conversion
 from support.quantize_cases import draw_codes, draw_x, odd_scales

@@ -10,7 +10,7 @@ from lowprec import reference
 from lowprec.backends.strings import parse_values
 from lowprec.plans.cast_plan import make_plan
 from lowprec.spec.formats import FORMATS, NUMERIC, Format, Kind
-from lowprec.spec.opset_rules import cast_rules
+from lowprec.spec.operator_versions import cast_rules
 
 FLOATS = [fmt for fmt in NUMERIC if fmt.kind is Kind.FLOAT]
 INTEGERS = [fmt for fmt in NUMERIC if fmt.kind is not Kind.FLOAT]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from lowprec.plans.cast_plan import Plan, make_plan
+from lowprec.plans.cast_plan import make_plan
+from lowprec.plans.plan import Plan
 from lowprec.spec.formats import as_format
-from lowprec.spec.opset_rules import cast_rules
-from lowprec.spec.rounding_rules import RoundingOptions
+from lowprec.spec.operator_versions import cast_rules
+from lowprec.spec.rounding_modes import RoundingOptions
 
 
 def rounded_plans() -> Iterator[Plan]:

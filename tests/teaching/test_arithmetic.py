@@ -14,7 +14,7 @@ import lowprec as lp
 from lowprec import reference, teaching
 from lowprec.reference.exact_values import Value
 from lowprec.spec.formats import NUMERIC, Format
-from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC
+from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 FLOATS = [fmt for fmt in NUMERIC if fmt.is_float]

@@ -14,7 +14,7 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC
+from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC
 from lowprec.teaching.error_curve import MEASURES, error_curve
 
 DETERMINISTIC = [name for name in ROUNDINGS if name not in STOCHASTIC]

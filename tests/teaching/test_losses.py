@@ -15,7 +15,7 @@ from lowprec.explanation import LOSSES
 from lowprec.explorer.format_names import format_named
 from lowprec.reference.exact_values import number_text
 from lowprec.spec.formats import NUMERIC, Format, Kind
-from lowprec.spec.rounding_rules import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC
+from lowprec.spec.rounding_modes import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC
 
 BY_NAME = {"ids": lambda fmt: fmt.name}
 E4M3, FNUZ, E8M0 = "float8_e4m3fn", "float8_e4m3fnuz", "float8_e8m0fnu"

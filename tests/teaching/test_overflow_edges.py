@@ -10,9 +10,9 @@ import pytest
 
 import lowprec as lp
 from lowprec import reference
-from lowprec.spec.format_spelling import float_format_spelled
+from lowprec.spec.custom_formats import float_format_spelled
 from lowprec.spec.formats import NUMERIC
-from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC
+from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC
 from lowprec.teaching import overflow_edge, overflow_edges
 
 FIXED = tuple(name for name in ROUNDINGS if name not in STOCHASTIC)

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from ..._float_mode import default_mode
 from ...loss.error_stats import CHUNK, ErrorStats, ScaledCodes, add_scaled, convert_compared, count_beyond, is_within
 from ...loss.saturation import count_rounded_beyond, random_numbers_of, rounded_range
 from ...ops import cast, quantize
 from ...ops.codes import decode, encode, unpack
 from ...ops.scales import largest_magnitudes
-from ...spec.float_mode import default_mode
 from ...spec.formats import Format
-from ...spec.opset_rules import cast_rules
+from ...spec.operator_versions import cast_rules
 from ...spec.packing import packed_bytes
-from ...spec.rounding_rules import Stream
+from ...spec.rounding_modes import Stream
 from ..element_rules import ElementRules, ScaleLayout
 from .chunks import ALIGNMENT, Chunk, split_chunks
 from .places import Places

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from ...spec.arguments import as_flag, as_path
-from ...spec.option_names import ProgressName
+from ...spec.scalar_arguments import as_flag, as_path
 from ..containers.registry import open_container
 from ..containers.tensors import TensorReader
 from ..files.errors import FileError, NoCheckpointError
 from ..files.limits import Limits, parse_size
 from ..planning.quantization_config import find_descriptions, quantization_of
-from ..progress import Callback, as_progress, make_progress
+from ..progress import Callback, ProgressName, as_progress, make_progress
 from .configuration import check_configuration, check_hf_quant_config, check_layout
 from .files import check_files
 from .finding import Finding, Findings, merged

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...spec.counted_text import count_text
+from ..._notebook_display import count_text
 from ..containers.gguf_types import UNKNOWN
 from ..headline import grouped_scheme, kind_text
 from ..layouts import scaled

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...spec.counted_text import count_text
-from ...spec.notebook_html import html_block, html_table
+from ..._notebook_display import count_text, html_block, html_table
 
 __all__ = ["READERS", "Finding", "Findings", "merged", "name_text"]
 

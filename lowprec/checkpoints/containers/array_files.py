@@ -13,9 +13,9 @@ import numpy as np
 
 from ...arrays.array_words import array_kind
 from ...arrays.libraries import format_of, namespace
-from ...spec.arguments import as_path
 from ...spec.formats import Format, as_format
 from ...spec.old_names import renamed
+from ...spec.scalar_arguments import as_path
 from ..files.atomic_output import Staging
 from ..files.errors import BROKEN_ZIP, FileError, reason
 from ..files.renaming import rename_file

@@ -16,7 +16,7 @@ from typing import IO
 import numpy as np
 
 from ...arrays.libraries import format_of
-from ...spec.described_formats import description_of, format_described_by
+from ...spec.custom_formats import description_of, format_described_by
 from ...spec.formats import FORMATS, NUMERIC, Format, as_format, is_onnx_row
 from ..files.errors import BROKEN_ZIP, FileError, reason
 from ..files.limits import DEFAULT, Limits

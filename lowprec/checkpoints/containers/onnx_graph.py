@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...spec.formats import FLOAT32
-from ...spec.opset_rules import first_opset
+from ...spec.operator_versions import first_opset
 from ..files.errors import FileError
 from .container import OutputTensor
 from .onnx_external_data import is_external

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...spec.described_formats import description_of, format_described_by
+from ...spec.custom_formats import description_of, format_described_by
 from ...spec.formats import FORMATS, NUMERIC, Format, Kind, NaNRule, is_in_table, is_onnx_row
 from ...spec.packing import is_packable, packed_bytes
 from ..files.errors import FileError, reason

@@ -11,15 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...spec.formats import (
-    FLOAT4_E2M1FN,
-    FLOAT8_E4M3FN,
-    FLOAT8_E5M2,
-    FLOAT8_E8M0FNU,
-    FLOAT32,
-    INT8,
-    Format,
-)
+from ...spec.formats import FLOAT4_E2M1FN, FLOAT8_E4M3FN, FLOAT8_E5M2, FLOAT8_E8M0FNU, FLOAT32, INT8, Format
 from ..containers.tensors import StoredTensor
 from ..schemes.scheme import GlobalScale, Grid, Packing, Scheme
 from ..schemes.tiles import tiled_shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...spec.counted_text import count_text
+from ..._notebook_display import count_text
 from ...spec.formats import FLOAT32, UINT8
 from ..containers.container import Container
 from ..containers.gguf_file import GgufFile

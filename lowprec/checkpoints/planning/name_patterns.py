@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...spec.arguments import shown
+from ...spec.scalar_arguments import shown
 from ..files.errors import FileError
 
 __all__ = ["NamePatterns"]

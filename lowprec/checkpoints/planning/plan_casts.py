@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._notebook_display import and_so_text
 from ...loss.error_stats import ErrorStats
 from ...ops.codes import encode
-from ...spec.counted_text import and_so_text
 from ...spec.formats import Format
 from ...spec.packing import is_packable
 from ..arithmetic.chunk_arithmetic import Arithmetic, SourceBytes, bytes_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...spec.counted_text import and_so_text
+from ..._notebook_display import and_so_text
 from ..containers.tensors import StoredTensor
 from ..operations.operation import Operation
 from ..recipes.experts import Experts, expert_rows, experts_module_of, why_not_told

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 
-from ...spec.counted_text import and_so_text
+from ..._notebook_display import and_so_text
 from ...spec.formats import BFLOAT16, FLOAT32, Format
-from ...spec.opset_rules import NEWEST
+from ...spec.operator_versions import NEWEST
 from ..containers.container import Container
 from ..containers.folder import Folder
 from ..containers.gguf_file import GgufFile

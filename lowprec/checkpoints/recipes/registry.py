@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Sequence
 
-from ...spec.arguments import shown
+from ...spec.scalar_arguments import shown
 from . import comfy_ui, compressed_tensors, deepseek, gguf, gpt_oss, modelopt
 from .fnuz import CHANGES, CodeChange
 from .recipe import Recipe

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...spec.float_mode import default_mode
+from ..._float_mode import default_mode
 from ...spec.formats import Format
 from .factors import multiply
 from .magnitudes import float_magnitudes

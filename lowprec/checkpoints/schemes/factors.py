@@ -9,11 +9,12 @@ import numpy as np
 
 from ...backends.cpu import run
 from ...backends.job import Job, Scales
-from ...plans.cast_plan import Plan, Rule, Scaling, make_plan
-from ...plans.granularity import granularity_of
+from ...plans.cast_plan import make_plan
+from ...plans.plan import Plan, Rule, Scaling
+from ...plans.scale_shapes import granularity_of
 from ...spec.formats import FLOAT32, Format
-from ...spec.interned import CACHED
-from ...spec.opset_rules import cast_rules
+from ...spec.memo import CACHED
+from ...spec.operator_versions import cast_rules
 
 __all__ = ["divide", "multiply"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._float_mode import default_mode
 from ...ops.quantize import quantize_linear
-from ...spec.float_mode import default_mode
 from ...spec.formats import Format
 from .magnitudes import float_magnitudes, scales_by_rule
 from .scheme import Scheme

@@ -10,7 +10,7 @@ from lowprec.explorer.page_states import (
     Compare,
 )
 from lowprec.explorer.views.compare import COMPARABLE
-from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.rounding_modes import ROUND_MODES
 
 from .described import DESCRIBED
 

@@ -11,7 +11,7 @@ from lowprec.explorer.page_states import (
     Conversion,
 )
 from lowprec.explorer.views.conversion import PACKABLE
-from lowprec.spec.round_modes import ROUND_MODES
+from lowprec.spec.rounding_modes import ROUND_MODES
 
 from .described import CONVERTED
 

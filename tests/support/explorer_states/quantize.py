@@ -9,8 +9,8 @@ from lowprec.explorer.page_states import ORIGINS, Quantize
 from lowprec.explorer.views.quantization_settings import SUGGESTED
 from lowprec.explorer.views.quantize import GRANULARITIES, MX_FORMATS, SCALE_FORMATS, TARGETS
 from lowprec.explorer.views.tensor import DISTRIBUTIONS
-from lowprec.spec.opset_rules import NEWEST
-from lowprec.spec.rounding_rules import ROUNDINGS
+from lowprec.spec.operator_versions import NEWEST
+from lowprec.spec.rounding_modes import ROUNDINGS
 from lowprec.spec.scale_rules import SCALE_RULES
 
 from .described import CONVERTED

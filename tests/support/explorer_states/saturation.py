@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from lowprec.explorer.page_states import MOST_OTHERS, OPSETS, Saturation
 from lowprec.explorer.views.cast_options import DETERMINISTIC, OVERFLOW_CHOICES
-from lowprec.spec.rounding_rules import NAN_RULES
+from lowprec.spec.rounding_modes import NAN_RULES
 
 from .described import DESCRIBED
 

@@ -15,13 +15,14 @@ import numpy as np
 from lowprec import _kernels
 from lowprec.backends import block_loops
 from lowprec.backends.program import make_program
-from lowprec.plans.block_plan import NVFP4_RULES, SPECIALS, element_format, mx_plan, nvfp4_plan
+from lowprec.plans.block_plan import element_format, mx_plan, nvfp4_plan
 from lowprec.plans.cast_plan import make_plan
 from lowprec.reference import whole_arrays
 from lowprec.reference.whole_arrays import code_values
 from lowprec.spec.formats import FLOAT32, FLOAT64, NUMERIC, Format, as_format
-from lowprec.spec.opset_rules import NEWEST, CastRules, cast_rules
-from lowprec.spec.rounding_rules import OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding, RoundingOptions
+from lowprec.spec.operator_versions import NEWEST, CastRules, cast_rules
+from lowprec.spec.rounding_modes import OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding, RoundingOptions
+from lowprec.spec.scale_rules import NVFP4_RULES, SPECIALS
 from support import cuda_on_cpu
 from support.cast_cases import FLOATS, NARROW, expected_codes, options_for
 from support.proof_architectures.targets import NATIVE, Driver, widths_of_params

@@ -12,7 +12,7 @@ from lowprec import reference
 from lowprec.reference.philox import random_words
 from lowprec.reference.whole_arrays import array_values, dequantized, quantized, quotient, rounded, rounded_from_float64
 from lowprec.spec.formats import FLOAT32, Format, as_format
-from lowprec.spec.rounding_rules import STOCHASTIC, Rounding
+from lowprec.spec.rounding_modes import STOCHASTIC, Rounding
 from support import quantize_cases
 from support.random_calls.calls import Call, Expected
 from support.random_calls.casts import draw_rules

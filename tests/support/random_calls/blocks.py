@@ -9,7 +9,7 @@ import numpy as np
 import lowprec as lp
 from lowprec import reference
 from lowprec.spec.formats import Format, as_format
-from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC
+from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC
 from lowprec.spec.scale_rules import SCALE_RULES
 from support.quantize_cases import SPECIAL
 from support.random_calls.calls import Call, Expected, Out

@@ -12,8 +12,8 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.reference.whole_arrays import decoded, expected_from_float64, expected_from_integers, expected_rounded
 from lowprec.spec.formats import Format
-from lowprec.spec.opset_rules import first_opset
-from lowprec.spec.rounding_rules import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding
+from lowprec.spec.operator_versions import first_opset
+from lowprec.spec.rounding_modes import NAN_RULES, OVERFLOWS, ROUNDINGS, STOCHASTIC, Rounding
 from support.random_calls.calls import Call, Expected, draw_out
 from support.random_calls.memory import Array, Placed, place
 from support.random_calls.values import DESCRIBED, FORMATS, draw_codes, draw_format, draw_shape, packed_bytes

@@ -13,7 +13,7 @@ from lowprec import loss, reference
 from lowprec.reference.exact_cast import goes_away, place_of
 from lowprec.reference.philox import random_words
 from lowprec.spec.formats import FLOAT64, Format
-from lowprec.spec.rounding_rules import ROUNDINGS, STOCHASTIC, Rounding
+from lowprec.spec.rounding_modes import ROUNDINGS, STOCHASTIC, Rounding
 from support.random_calls.calls import Call, DifferenceError, Expected
 from support.random_calls.casts import draw_stored, spelled
 from support.random_calls.memory import Array, place

@@ -12,7 +12,7 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.reference.philox import random_words
 from lowprec.spec.formats import FLOAT32, Format, as_format
-from lowprec.spec.rounding_rules import slot_bits
+from lowprec.spec.rounding_modes import slot_bits
 from lowprec.spec.scale_rules import SCALE_RULES
 from support.exact_scales import finite, grouped, scale_code
 from support.random_calls.calls import Call, Expected

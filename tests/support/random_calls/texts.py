@@ -12,7 +12,7 @@ import lowprec as lp
 from lowprec import reference
 from lowprec.reference import Value, exact_decimal, finite_count, magnitude_of
 from lowprec.spec.formats import Format
-from lowprec.spec.rounding_rules import STOCHASTIC
+from lowprec.spec.rounding_modes import STOCHASTIC
 from support.random_calls.calls import Call, Expected
 from support.random_calls.casts import draw_rules
 from support.random_calls.values import FORMATS, draw_shape

@@ -1,21 +1,46 @@
-"""Formats by description: `float_format`, `register`, and descriptions that files carry."""
+"""Formats that are no row: `float_format`, `register`, short spellings, descriptions in files, which are converted."""
 
 from __future__ import annotations
 
 import re
 import warnings
 from collections.abc import Mapping
+from typing import Literal
 
-from .arguments import as_flag, as_integer, shown
 from .format_text import MOST_BITS
-from .formats import ONNX_NAMES, REGISTERED, ROW_NAMES, Format, NaNRule, as_format, described, is_in_table
-from .named_floats import has_own_name
-from .option_names import NaNCodesName
+from .formats import (
+    ONNX_NAMES,
+    REGISTERED,
+    ROW_NAMES,
+    Format,
+    NaNRule,
+    as_format,
+    described,
+    has_fixed_name,
+    is_in_table,
+)
 from .p3109 import has_p3109_shape
+from .scalar_arguments import as_flag, as_integer, shown
 
-__all__ = ["description_of", "float_format", "format_described_by", "register"]
+__all__ = [
+    "NaNCodesName",
+    "check_convertible",
+    "description_of",
+    "float_format",
+    "float_format_spelled",
+    "format_described_by",
+    "has_spelled_shape",
+    "register",
+    "spelling_of",
+    "why_not_converted",
+]
+
 
 _LONGEST_NAME = 64
+
+NaNCodesName = Literal["ieee", "all-ones", "negative-zero", "none"]
+"""Which codes of a described format are NaN."""
+
 _NAN_RULES = {rule.value: rule for rule in NaNRule}
 
 
@@ -127,7 +152,7 @@ def _check_name(name: object, parameter: str) -> None:
         raise ValueError(f"`{parameter}` must be no name of a row of lowprec.formats; got {shown(name)}")
     if has_p3109_shape(name):
         raise ValueError(f"`{parameter}` must be no name of IEEE P3109, which lp.as_format takes; got {shown(name)}")
-    if has_own_name(name):
+    if has_fixed_name(name):
         raise ValueError(
             f"`{parameter}` must be no name of another format, which lp.as_format takes; got {shown(name)}"
         )
@@ -222,7 +247,7 @@ def register(fmt: Format, /) -> Format:
 def _has_its_name(fmt: Format) -> bool:
     """Whether a format is tf32 or one of P3109."""
     try:
-        return (has_own_name(fmt.name) or has_p3109_shape(fmt.name)) and as_format(fmt.name) is fmt
+        return has_fixed_name(fmt.name) and as_format(fmt.name) is fmt
     except ValueError:
         return False
 
@@ -271,10 +296,132 @@ def format_described_by(description: object) -> Format:
         if type(description[entry]) is not kind:
             raise ValueError(f"`{entry}` must be of type {kind.__name__}; got {shown(description[entry])}")
     name, facts = description["name"], {entry: description[entry] for entry in _DESCRIPTION if entry != "name"}
-    if not has_p3109_shape(name) and not has_own_name(name):
+    if not has_fixed_name(name):
         reference = facts.pop("source")
         return float_format(name, **facts, reference=reference)
     fmt = as_format(name, parameter="name")
     if {**description_of(fmt), "source": facts["source"]} != description:
         raise ValueError(f"`name` must be another one than {shown(name)}, which has other facts")
     return fmt
+
+
+# ---- descriptions as short texts: ``e4m3,bias=8,inf=0,nan=negative-zero``, for a link or a command line
+
+_SPELLED_WIDTHS = re.compile(r"e([0-9]{1,4})m([0-9]{1,4})", re.ASCII)
+_INTEGER = re.compile(r"[+-]?[0-9]{1,5}", re.ASCII)
+_FLAGS = {"0": False, "1": True, "false": False, "true": True}
+_FACTS = ("bias", "signed", "inf", "nan", "zero")
+
+
+def has_spelled_shape(text: str) -> bool:
+    """Whether a text begins as a description does: ``e``, digits, ``m``, digits, then nothing or a comma."""
+    return _SPELLED_WIDTHS.fullmatch(_lowered(text).partition(",")[0]) is not None
+
+
+def float_format_spelled(text: str) -> Format:
+    """Return the format that a description describes; it has the shortest spelling of its description as its name.
+
+    A description is the width of exponent and mantissa, ``e4m3``, and those arguments of `float_format` that are not
+    the default, each after a comma: ``bias=8``, ``signed=0``, ``inf=0``, ``nan=none``, ``zero=0``. Case and spaces do
+    not matter. ValueError says which part is wrong.
+
+    Examples
+    --------
+    >>> float_format_spelled("E4M3, nan=all-ones, inf=0, bias=7")
+    lp.float_format('e4m3,inf=0,nan=all-ones', exponent_bits=4, mantissa_bits=3, bias=7, inf=False, nan='all-ones')
+    >>> float_format_spelled("e4m3,nan=some")
+    Traceback (most recent call last):
+        ...
+    ValueError: `nan` must be one of ieee, all-ones, negative-zero, none; got 'some'
+    """
+    first, *parts = _lowered(text).split(",")
+    widths = _SPELLED_WIDTHS.fullmatch(first)
+    if widths is None:
+        raise ValueError(f"a description must begin with the widths of its fields, as e4m3 does; got {shown(text)}")
+    facts: dict[str, object] = {}
+    for part in parts:
+        name, equals, value = part.partition("=")
+        if not equals or name not in _FACTS:
+            raise ValueError(f"each part after the widths must be one of {'=, '.join(_FACTS)}=; got {shown(part)}")
+        if name in facts:
+            raise ValueError(f"`{name}` must be there once; got {shown(text)}")
+        facts[name] = _fact(name, value)
+    exponent_bits, mantissa_bits = int(widths[1]), int(widths[2])
+    described = {"exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits, **facts}
+    return float_format(spelling_of(float_format("description", **described)), **described)  # type: ignore[arg-type]
+
+
+def _lowered(text: str) -> str:
+    return "".join(text.split()).lower()
+
+
+def _fact(name: str, value: str) -> object:
+    if name == "nan":
+        return value
+    if name == "bias":
+        if not _INTEGER.fullmatch(value):
+            raise ValueError(f"`bias` must be an integer of at most 5 digits; got {shown(value)}")
+        return int(value)
+    if value not in _FLAGS:
+        raise ValueError(f"`{name}` must be 0 or 1; got {shown(value)}")
+    return _FLAGS[value]
+
+
+def spelling_of(fmt: Format) -> str:
+    """Return the shortest description of a float of 2 to 32 bits; it says nothing of the name.
+
+    Examples
+    --------
+    >>> import lowprec as lp
+    >>> spelling_of(lp.as_format("float16")), spelling_of(lp.as_format("binary8p3se"))
+    ('e5m10', 'e5m2,bias=16,nan=negative-zero')
+    """
+    parts = [f"e{fmt.exponent_bits}m{fmt.mantissa_bits}"]
+    if fmt.bias != 2 ** (fmt.exponent_bits - 1) - 1:
+        parts.append(f"bias={fmt.bias}")
+    parts += [f"{name}=0" for name, has in (("signed", fmt.signed), ("inf", fmt.has_inf)) if not has]
+    if fmt.nan is not NaNRule.IEEE:
+        parts.append(f"nan={fmt.nan.value}")
+    return ",".join([*parts, *([] if fmt.has_zero else ["zero=0"])])
+
+
+# ---- which are converted: those whose every finite value is a float32
+
+_MOST_CONVERTED_BITS = 16
+_LARGEST_EXPONENT = 127
+_SMALLEST_EXPONENT = -149
+"""Of a float32: the exponents of its largest power of two and of its smallest subnormal value."""
+
+
+def why_not_converted(fmt: Format) -> str:
+    """Return why a float is not converted, to follow its name in a message; nothing where it is converted.
+
+    It must have 16 bits or fewer, and float32 must hold its finite values, subnormal ones too. Rows of the table have
+    no problem.
+
+    Examples
+    --------
+    >>> import lowprec as lp
+    >>> why_not_converted(lp.as_format("binary8p1uf"))
+    ''
+    >>> why_not_converted(lp.as_format("binary12p3se"))
+    'whose largest value, 8.68441e+76, is not below 2^128, as those of float32 are'
+    """
+    if not fmt.is_float or is_in_table(fmt):
+        return ""
+    if fmt.bits > _MOST_CONVERTED_BITS:
+        return f"which has {fmt.bits} bits, more than {_MOST_CONVERTED_BITS}"
+    smallest = fmt.emin - fmt.mantissa_bits
+    if fmt.emax > _LARGEST_EXPONENT:
+        return f"whose largest value, {fmt.max:.6g}, is not below 2^{_LARGEST_EXPONENT + 1}, as those of float32 are"
+    if smallest < _SMALLEST_EXPONENT:
+        return f"whose smallest value, 2^{smallest}, is below 2^{_SMALLEST_EXPONENT}, the smallest of float32"
+    return ""
+
+
+def check_convertible(fmt: Format, parameter: str) -> None:
+    """Raise ValueError, which says why, for a described float that no back end converts."""
+    problem = why_not_converted(fmt)
+    if problem:
+        wanted = "have 16 bits or fewer, and finite values that are float32, to be converted"
+        raise ValueError(f"`{parameter}` must {wanted}; got {fmt.name}, {problem}")

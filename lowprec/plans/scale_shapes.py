@@ -1,11 +1,11 @@
-"""Which scale belongs to which element: per tensor, per axis, per block or per tile, from the shapes."""
+"""Which scale belongs to which element: per tensor, axis, block or tile, from the shapes."""
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
 
-from ..spec.arguments import as_integer, shown
+from ..spec.scalar_arguments import as_integer, shown
 
 __all__ = [
     "Broadcast",
@@ -17,6 +17,7 @@ __all__ = [
     "tile_axes",
     "tiles_of",
 ]
+
 
 _PATTERN = 1024
 """Scales of a short pattern are repeated up to about so many, so that the kernels meet long runs: in larger arrays."""

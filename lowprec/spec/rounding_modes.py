@@ -1,19 +1,13 @@
-"""The rounding rules beyond ONNX: `rounding`, `overflow` and `nan` of a conversion, and its random numbers.
-
-A rule is a name here and a case in each of the three witnesses: ``reference/rounding.py``, the numbers of
-``backends/rounding_loops.py``, and ``backends/array_api_rounding.py``.
-"""
+"""Roundings, overflow and NaN rules, ONNX's round_mode, seeds and streams: names and checks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
-from .arguments import as_integer, shown
-from .format import Format
-from .notebook_html import html_table
-from .option_names import NaNName, OverflowName, RoundingName
-from .text_tables import aligned_table
+from .._notebook_display import aligned_table, html_table
+from .formats import Format
+from .scalar_arguments import as_integer, shown
 
 __all__ = [
     "DEFAULT_RANDOM_BITS",
@@ -21,16 +15,21 @@ __all__ = [
     "LaterSeed",
     "MOST_RANDOM_BITS",
     "NAN_RULES",
+    "NaNName",
     "OVERFLOWS",
+    "OverflowName",
     "PARAMETERS",
     "ROUNDINGS",
     "ROUNDING_TABLE",
-    "STOCHASTIC",
+    "ROUND_MODES",
+    "RoundModeName",
     "Rounding",
+    "RoundingName",
     "RoundingOptions",
-    "RoundingTable",
+    "STOCHASTIC",
     "Stream",
     "check_random_bits",
+    "check_round_mode",
     "check_rounding",
     "check_stream",
     "make_stream",
@@ -39,13 +38,18 @@ __all__ = [
     "slot_bits",
 ]
 
+
 _Name = TypeVar("_Name", bound=str)
+
+RoundingName = Literal[
+    "nearest_even", "nearest_away", "nearest_zero", "toward_zero", "away_from_zero", "toward_positive",
+    "toward_negative", "to_odd", "stochastic", "stochastic_a", "stochastic_b", "stochastic_c",
+]  # fmt: skip
+ROUNDINGS: tuple[RoundingName, ...] = get_args(RoundingName)
+"""Which of the two neighbours a number becomes."""
 
 STOCHASTIC: tuple[RoundingName, ...] = ("stochastic", "stochastic_a", "stochastic_b", "stochastic_c")
 """Roundings that need a seed; the first is another name of ``stochastic_b``."""
-
-ROUNDINGS: tuple[RoundingName, ...] = get_args(RoundingName)
-"""Which of the two neighbours a number becomes."""
 
 _TEXTS: dict[str, str] = {
     "nearest_even": "the nearer neighbour; of two as near the one whose code is even",
@@ -90,9 +94,11 @@ _HEADER = ("rounding", "a number that is no value of the format becomes")
 ROUNDING_TABLE = RoundingTable()
 """The roundings by name, in the order of `ROUNDINGS`."""
 
+OverflowName = Literal["sat_finite", "sat_propagate", "ovf_inf"]
 OVERFLOWS: tuple[OverflowName, ...] = get_args(OverflowName)
 """What becomes of Inf, and of what rounds beyond the largest value."""
 
+NaNName = Literal["signed", "plain", "zero", "largest"]
 NAN_RULES: tuple[NaNName, ...] = get_args(NaNName)
 """What becomes of NaN."""
 
@@ -232,3 +238,25 @@ def rounding_arguments(
     if rounding is None and overflow is None and nan is None:
         return None, None
     return RoundingOptions(rounding, overflow, nan, random_bits if stream is not None else DEFAULT_RANDOM_BITS), stream
+
+
+# ---- ONNX's round mode of casts to powers of two
+
+RoundModeName = Literal["up", "down", "nearest"]
+ROUND_MODES: tuple[RoundModeName, ...] = get_args(RoundModeName)
+"""Away from zero, toward zero, to nearest with ties away from zero; the first is the default."""
+
+
+def check_round_mode(round_mode: object) -> str:
+    """Return the name of a rounding mode, the default for None, or raise ValueError.
+
+    Examples
+    --------
+    >>> check_round_mode(None), check_round_mode("nearest")
+    ('up', 'nearest')
+    """
+    if round_mode is None:
+        return ROUND_MODES[0]
+    if isinstance(round_mode, str) and round_mode in ROUND_MODES:
+        return round_mode
+    raise ValueError(f"`round_mode` must be one of {', '.join(ROUND_MODES)} or None; got {shown(round_mode)}")

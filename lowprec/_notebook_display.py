@@ -1,18 +1,16 @@
-"""HTML for notebooks: tables, lines, a row of bits, an interval. Text is escaped; colours are those of the page."""
+"""What is shown: aligned and Markdown tables, things counted in words; HTML of tables, bits and intervals."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
-
-from .format_text import fields_of
-from .text_tables import Rows
 
 __all__ = [
+    "aligned_table",
+    "and_so_text",
     "bit_row",
-    "code_row",
+    "count_text",
     "fact_name",
     "fact_text",
     "facts_html",
@@ -20,7 +18,56 @@ __all__ = [
     "html_lines",
     "html_table",
     "interval",
+    "markdown_table",
 ]
+
+
+Rows = Sequence[Sequence[str]]
+"""The first row is the header."""
+
+
+def aligned_table(rows: Rows, right: Collection[int] = ()) -> str:
+    """Return the rows as lines of text, every column as wide as its longest cell; columns in `right` end together.
+
+    Examples
+    --------
+    >>> print(aligned_table([("format", "bits"), ("int4", "4")]))
+    format  bits
+    int4    4
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    justify = [str.rjust if index in right else str.ljust for index in range(len(widths))]
+    lines = (
+        "  ".join(place(cell, width) for place, cell, width in zip(justify, row, widths, strict=True)) for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def markdown_table(rows: Rows) -> str:
+    """Return the rows as a table in Markdown.
+
+    Examples
+    --------
+    >>> print(markdown_table([("format", "bits"), ("int4", "4")]))
+    | format | bits |
+    | --- | --- |
+    | int4 | 4 |
+    """
+    header, *body = rows
+    return "\n".join("| " + " | ".join(row) + " |" for row in (header, ("---",) * len(header), *body))
+
+
+def count_text(n: int, noun: str) -> str:
+    """Return a number of things in words: ``1 tensor``, ``2 tensors``."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def and_so_text(n: int, one: str, many: str) -> str:
+    """Return that the same is true of n other tensors, with the verb for one of them and for many, or nothing."""
+    return f", and so {one if n == 1 else many} {count_text(n, 'other tensor')}" if n else ""
+
+
+# ---- HTML: text is escaped; colours are those of the page
 
 _TABLE = "font:.9em monospace;border-collapse:collapse;margin:.3em 0"
 _CAPTION = "caption-side:top;text-align:left;font-weight:bold;color:inherit;padding:0 .5em"
@@ -207,36 +254,6 @@ def bit_row(fields: Sequence[tuple[str, str]], label: str) -> str:
             parts.append(text)
         left += max(width, _LETTER * len(title)) + _GAP
     return _svg(left, _TOP + _HEIGHT + 1, label, "".join(parts))
-
-
-def code_row(fmt: Any, code: int | None = None) -> str:
-    """Return the fields of a format as a drawing, with the bits of a code or without; nothing where it has no fields.
-
-    Parameters
-    ----------
-    fmt : Format
-        The format.
-    code : int, optional
-        Without one, each bit is the first letter of its field.
-
-    Returns
-    -------
-    str
-        An SVG element, or an empty text.
-    """
-    fields, shown, at = fields_of(fmt), [], 0
-    if not fields:
-        return ""
-    for name, width in fields:
-        if code is None:
-            bits = (name[0].upper() if fmt.is_float else " ") * width
-        else:
-            bits = f"{code:0{fmt.bits}b}"[at : at + width]
-        shown.append((name, bits))
-        at += width
-    if code is None:
-        return bit_row(shown, f"bits of {fmt.name}: {', '.join(f'{name} {width}' for name, width in fields)}")
-    return bit_row(shown, f"code of {fmt.name}: {', '.join(f'{name} {bits}' for name, bits in shown)}")
 
 
 def interval(ends: tuple[str, str], place: Fraction, chosen: int | None, label: str) -> str:

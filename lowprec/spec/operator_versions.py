@@ -1,35 +1,44 @@
-"""What each version of an operator takes, from the rows' `since` and one table of versions and attributes."""
+"""What each version of an ONNX operator takes: types and attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from .arguments import as_flag, as_integer, shown
-from .formats import FORMATS, NUMBERS, Format, Kind
-from .round_modes import check_round_mode
-from .rounding_rules import Rounding, RoundingOptions, check_rounding
+from .custom_formats import check_convertible
+from .formats import FLOAT64, FORMATS, NUMBERS, ONNX_NUMERIC, Format, Kind
+from .rounding_modes import Rounding, RoundingOptions, check_round_mode, check_rounding
+from .scalar_arguments import as_flag, as_integer, shown
 
 __all__ = [
-    "NEWEST",
     "Caller",
     "CastRules",
+    "DEQUANTIZE",
+    "NEWEST",
+    "QUANTIZE",
     "cast_rules",
     "check_alone",
     "check_attribute",
+    "check_operand",
     "check_opset",
     "check_saturate",
     "check_type",
     "first_opset",
+    "takes_codes",
+    "takes_type",
     "unless_undefined",
     "version_of",
 ]
 
+
 NEWEST = 28
 """The newest opset this table knows, and the default everywhere."""
+
+QUANTIZE = "QuantizeLinear"
+DEQUANTIZE = "DequantizeLinear"
 
 VERSIONS = {
     "Cast": (1, 6, 9, 13, 19, 21, 23, 24, 25, 28),
@@ -155,6 +164,8 @@ class Caller(NamedTuple):
     target: str = "to"
     operator: str = "Cast"
     kinds: frozenset[Kind] = NUMBERS
+    array: str = "x"
+    moves_bits: bool = False  # whether codes are moved as they are, whatever a cast of the format to itself does
 
 
 _CAST = Caller()
@@ -188,3 +199,71 @@ def cast_rules(
     mode = check_round_mode(round_mode)
     check_attribute("round_mode", round_mode, None, opset, caller.operator)
     return CastRules(version, bool(saturate), mode, rounding)
+
+
+# ---- types of the linear operators by parameter: the first version that takes a format, None if no version does
+
+
+def _code_since(fmt: Format) -> int | None:
+    if fmt.is_integer and fmt.bits <= 16:
+        return max(first_opset(fmt), 21 if fmt.bits == 16 else 10)
+    is_narrow = fmt.bits <= 8 or fmt.since is None  # formats that ONNX lacks may have up to 16 bits
+    return first_opset(fmt) if fmt.is_float and is_narrow and fmt.has_zero else None
+
+
+def takes_codes(fmt: Format) -> bool:
+    """Whether quantized arrays may have a format."""
+    return _code_since(fmt) is not None
+
+
+def _wide_since(fmt: Format) -> int | None:
+    """int32, and the floats of 16 and 32 bits."""
+    if fmt.is_float and fmt.bits in (16, 32):
+        return 10 if fmt.bits == 32 else 19
+    return _int32_since(fmt)
+
+
+def _int32_since(fmt: Format) -> int | None:
+    return 10 if fmt.is_integer and fmt.signed and fmt.bits == 32 else None
+
+
+def _scale_since(fmt: Format) -> int | None:
+    return first_opset(fmt) if fmt.is_float and not fmt.has_zero else _wide_since(fmt)
+
+
+_Since = Callable[[Format], int | None]
+_TYPES: Mapping[tuple[str, str], _Since] = {
+    (QUANTIZE, "x"): _wide_since,
+    (QUANTIZE, "scale"): lambda fmt: 19 if _int32_since(fmt) else _scale_since(fmt),
+    (QUANTIZE, "output_dtype"): _code_since,
+    (QUANTIZE, "precision"): lambda fmt: 23 if fmt.is_float and fmt.bits >= 16 else None,
+    (DEQUANTIZE, "x"): lambda fmt: _code_since(fmt) or _int32_since(fmt),
+    (DEQUANTIZE, "scale"): lambda fmt: None if _int32_since(fmt) else _scale_since(fmt),
+    (DEQUANTIZE, "output_dtype"): lambda fmt: 23 if fmt.is_float and fmt.bits in (16, 32) else None,
+}
+
+
+def takes_type(operator: str, parameter: str, fmt: Format) -> bool:
+    """Whether the newest version of an operator takes a format for a parameter, one of those in `_TYPES`."""
+    return _TYPES[operator, parameter](fmt) is not None
+
+
+def check_operand(fmt: Format, opset: int, operator: str, parameter: str, name: str | None = None) -> None:
+    """Raise ValueError unless the operator, in its version at an opset, takes the format for the parameter."""
+    version = version_of(opset, operator)
+    check_opset(fmt, opset)
+    since_of = _TYPES[operator, parameter]
+    since = since_of(fmt)
+    if since is not None and since <= version:
+        check_convertible(fmt, name or parameter)
+        return
+    taken = ", ".join(row.name for row in ONNX_NUMERIC if (first := since_of(row)) is not None and first <= version)
+    later = "" if since is None else f", which it has since opset {min(v for v in VERSIONS[operator] if v >= since)}"
+    has = f"a type that {operator}-{version} has there: {taken}"
+    codes = parameter == "scale" and fmt.is_integer and not fmt.signed
+    hint = " (if it holds codes, say of which format with `scale_format=`)" if codes else ""
+    if (operator, parameter) == (QUANTIZE, "x") and (fmt == FLOAT64 or fmt.is_integer):
+        hint = ": cast it to float32 first, or use `lp.quantize`"
+    elif parameter == "scale" and fmt == FLOAT64:
+        hint = ": cast it to float32 first"
+    raise ValueError(f"`{name or parameter}` must be {has}; got {fmt.name}{later}{hint}")

@@ -1,4 +1,4 @@
-"""Scalars that callers give: integers, truth values, paths, and how an error message repeats what came."""
+"""Integers, truth values and paths that callers give, and how a message repeats what came."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 __all__ = ["as_flag", "as_integer", "as_path", "printed", "shortened", "shown"]
+
 
 _LENGTH = 60
 """Characters of a value that a message repeats."""

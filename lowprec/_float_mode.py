@@ -1,4 +1,4 @@
-"""The floating-point environment: functions whose arithmetic is done in the default mode, whatever the caller's is."""
+"""Python functions in the default floating-point mode, whatever the caller's is."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import ParamSpec, TypeVar
 
-from .. import _kernels
+from . import _kernels
 
 __all__ = ["default_mode"]
+
 
 _Options = ParamSpec("_Options")
 _Result = TypeVar("_Result")

@@ -1,13 +1,14 @@
-"""The codes that a rounding has for what is no finite value of its target: overflow, Inf, NaN and zero."""
+"""The codes that NaN, Inf, overflow and zero become, by every rounding."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..spec.format import Format
-from ..spec.rounding_rules import Rounding
+from .formats import Format
+from .rounding_modes import Rounding
 
 __all__ = ["Limits", "limits_of", "nan_codes_of"]
+
 
 _Codes = tuple[int, int]
 

@@ -1,19 +1,23 @@
-"""Classes whose equal instances are one object: equality and hash by value, at the speed of an identity."""
+"""Equal formats and plans are one object; functions whose results are kept."""
 
 from __future__ import annotations
 
 import dataclasses
 import threading
-from typing import Any, TypeVar
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
-__all__ = ["CACHED", "Interned", "fields_of", "reduced"]
+__all__ = ["CACHED", "Interned", "reduced", "remembered"]
+
 
 CACHED = 1024
 """How many entries a cache keeps whose keys are formats or plans: any number of them can be made."""
 
 _LOCK = threading.RLock()  # two threads must not intern two equal instances
 _T = TypeVar("_T")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Interned(type):
@@ -31,14 +35,28 @@ class Interned(type):
         """Return the instance of these values: a new one, checked by its class, if nobody holds one."""
         made = super().__call__(*arguments, **named)
         with _LOCK:
-            return cls._instances.setdefault(fields_of(made), made)
+            return cls._instances.setdefault(_values_of(made), made)
 
 
-def fields_of(instance: Any) -> tuple[Any, ...]:
+def _values_of(instance: Any) -> tuple[Any, ...]:
     """Return the values of the fields of a dataclass instance, in their order."""
     return tuple(getattr(instance, field.name) for field in dataclasses.fields(instance))
 
 
 def reduced(instance: _T) -> tuple[type[_T], tuple[Any, ...]]:
     """Return what pickle, copy and deepcopy make an instance of again: its class and its values."""
-    return type(instance), fields_of(instance)
+    return type(instance), _values_of(instance)
+
+
+def remembered(function: _Function) -> _Function:
+    """Keep the results of a function that checks what callers give; True is another argument than 1."""
+    kept = lru_cache(maxsize=4096, typed=True)(function)
+
+    @wraps(kept)
+    def call(*arguments: Any) -> Any:
+        try:
+            return kept(*arguments)
+        except TypeError:  # what cannot be a key cannot be right: let the checks name it
+            return function(*arguments)
+
+    return cast(_Function, call)

@@ -1,0 +1,118 @@
+"""What a plan is: every option of a conversion, resolved; equal plans are one object."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ..spec.formats import Format
+from ..spec.memo import CACHED, Interned, reduced
+from ..spec.rounding_modes import Rounding
+from ..spec.special_values import Limits
+
+__all__ = ["Plan", "Rule", "Scaling", "copy_plan"]
+
+
+class Rule(enum.Enum):
+    """How values become codes of the target."""
+
+    COPY = "copy"  # the bits, unchanged
+    NEAREST_EVEN = "nearest-even"  # to a float, rounded once
+    ROUND = "round"  # to a float, by the rules of a `Rounding`
+    POWER = "power"  # to a power of two, by the round_mode
+    TRUNCATE = "truncate"  # to an integer: toward zero, then modulo 2**bits
+    NONZERO = "nonzero"  # to a bool
+    TEXT = "text"  # to or from strings
+    QUANTIZE = "quantize"  # divided by a scale, see `Scaling`
+    DEQUANTIZE = "dequantize"  # multiplied by a scale
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Scaling(metaclass=Interned):
+    """The scale part of the plan of a quantization.
+
+    Attributes
+    ----------
+    precision : Format
+        In which the quotient or the product is rounded.
+    zero_point : Format or None
+        The type in which zero points enter the arithmetic: int32 with integer codes, float32 with the floats that have
+        them, None if there are none.
+    last : Plan
+        From a value in `precision` to a float target; for integer targets it is not used.
+    """
+
+    precision: Format
+    zero_point: Format | None
+    last: Plan
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the class and the values: a copy is the instance itself."""
+        return reduced(self)
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Plan(metaclass=Interned):
+    """What a back end needs to know of one conversion; every option is resolved. Equal plans are one object.
+
+    Attributes
+    ----------
+    rule : Rule
+        How values become codes.
+    source, target : Format
+        The rows; a back end takes field widths, bias and masks from them.
+    round_mode : str
+        ``"up"``, ``"down"`` or ``"nearest"``; concerns `Rule.POWER` alone.
+    overflow_code : int
+        Magnitude code where the rounded value is beyond the largest; the sign bit is added.
+    underflow_code : int
+        Code below the smallest value, zero included; concerns `Rule.POWER` alone.
+    infinity_code : int
+        Magnitude code for an infinite source; the sign bit is added.
+    nan_codes : tuple of int
+        Whole codes for NaN without and with the sign.
+    through : Plan or None
+        From strings: the plan from float64, whose single rounding is the decimal's.
+    scaling : Scaling or None
+        The scale part of `Rule.QUANTIZE` and `Rule.DEQUANTIZE`.
+    rounding : Rounding or None
+        The rules of `Rule.ROUND`; the codes above do not concern it.
+    limits : Limits or None
+        What `Rule.ROUND` has for what is no finite value of the target.
+    """
+
+    rule: Rule
+    source: Format
+    target: Format
+    round_mode: str = "up"
+    overflow_code: int = 0
+    underflow_code: int = 0
+    infinity_code: int = 0
+    nan_codes: tuple[int, int] = (0, 0)
+    through: Plan | None = None
+    scaling: Scaling | None = None
+    rounding: Rounding | None = None
+    limits: Limits | None = None
+
+    @property
+    def stochastic(self) -> bool:
+        """Whether the conversion takes random numbers."""
+        plan = self if self.scaling is None else self.scaling.last
+        return plan.rounding is not None and plan.rounding.random_bits > 0
+
+    @property
+    def codes(self) -> Format:
+        """The format of the quantized side."""
+        return self.source if self.rule is Rule.DEQUANTIZE else self.target
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the class and the values: a copy is the plan itself."""
+        return reduced(self)
+
+
+@lru_cache(maxsize=CACHED)
+def copy_plan(fmt: Format) -> Plan:
+    """Return the plan that leaves the codes of a format as they are."""
+    return Plan(Rule.COPY, fmt, fmt)
