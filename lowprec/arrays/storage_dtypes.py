@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import array_api_compat as compat
@@ -31,6 +31,7 @@ LIBRARY_FORMATS: dict[str, Callable[[Format], bool]] = {
 """Which formats a library has a dtype for; for other libraries their namespace says so."""
 
 
+@cache
 def _library(xp: Any) -> str:
     """Return the name of a library that `LIBRARY_FORMATS` knows, or ''."""
     checks: dict[str, Callable[[Any], bool]] = {

@@ -18,7 +18,7 @@ from ..spec.scale_rules import TRANSFORMER_ENGINE, global_formula
 from .block_job import BlockJob
 from .block_loops import block_program, fits_packed
 from .blocks import to_single
-from .call_cache import is_name, know_tensors
+from .call_cache import are_names, know_tensors
 from .program import make_program
 from .ranges import Groups, double_plan, have_order, range_steps
 from .thread_count import PARALLEL_FROM, is_small, shared
@@ -69,7 +69,7 @@ def remember(
         know_tensors()
     elif type(x) is not np.ndarray:
         return
-    if not all(map(is_name, options)) or calls.find(x, factor, None, options) is not None:
+    if not are_names(options) or calls.find(x, factor, None, options) is not None:
         return
     if (call := make()) is not None:
         calls.remember(x, factor, None, options, call)

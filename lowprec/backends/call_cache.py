@@ -21,7 +21,7 @@ from .scales_for_kernels import scale_route
 from .thread_count import PARALLEL_FROM, shared
 
 __all__ = [
-    "CASTS", "DEQUANTIZED", "QUANTIZED", "CallKey", "is_name", "is_tensor_in_memory", "know_tensors", "run_call",
+    "CASTS", "DEQUANTIZED", "QUANTIZED", "CallKey", "are_names", "is_tensor_in_memory", "know_tensors", "run_call",
 ]  # fmt: skip
 
 CASTS = _kernels.CallCache(CACHED, shared, by_shape=False)
@@ -73,7 +73,7 @@ def run_call(job: Job) -> Any:
         call = None if job.scales is not None else _plain_call(job)
     else:
         scale, zero_point = _plain(key.scale), _plain(key.zero_point)
-        has_names = all(map(is_name, key.options))
+        has_names = are_names(key.options)
         found = key.calls.find(x, scale, zero_point, key.options) if has_names else None
         if found is not None and found.needs_out == key.needs_out:
             return None  # which it did just now
@@ -91,6 +91,9 @@ def _plain(operand: Any) -> Any:
     return operand.item() if type(operand) in (np.float64, np.int64) else operand
 
 
+_VALUES = {int, bool, tuple, type(None)}
+
+
 def _names_format(option: object) -> bool:
     """Whether an option is what names a format for all time."""
     torch = sys.modules.get("torch")
@@ -100,9 +103,9 @@ def _names_format(option: object) -> bool:
     )  # fmt: skip
 
 
-def is_name(option: object) -> bool:
-    """Whether an option means the same for all time."""
-    return type(option) in (int, bool, tuple, type(None)) or _names_format(option)
+def are_names(options: tuple[Any, ...]) -> bool:
+    """Whether every option means the same for all time."""
+    return not [option for option in options if type(option) not in _VALUES and not _names_format(option)]
 
 
 def _plain_call(job: Job) -> _kernels.HostCall | None:
@@ -124,10 +127,11 @@ def _call_of(
 
 def _scaled_call(job: Job, key: CallKey) -> _kernels.HostCall | None:
     """Return what a job with scales on few elements comes to."""
-    plan, scales, n = job.plan, job.scales, math.prod(job.values_shape)
+    plan, scales, shape = job.plan, job.scales, job.values_shape
+    n = math.prod(shape)
     assert scales is not None
     assert plan.scaling is not None
-    if not 0 < n < PARALLEL_FROM or len(job.values_shape) > _MOST_AXES:
+    if not 0 < n < PARALLEL_FROM or len(shape) > _MOST_AXES:
         return None
     if not (_is_held(key.scale, job, scales.scale) and _is_held(key.zero_point, job, scales.zero_point)):
         return None
@@ -142,7 +146,7 @@ def _scaled_call(job: Job, key: CallKey) -> _kernels.HostCall | None:
     route = scale_route(plan, scales, n, number=number, zero_number=zero_number)
     program = make_program(plan, extend=job.extend, packed=job.packed, unpacked=job.shape is not None)
     return _kernels.HostCall(
-        program, job.dtype, job.values_shape, seeded=job.stream is not None, needs_out=key.needs_out, route=route
+        program, job.dtype, shape, seeded=job.stream is not None, needs_out=key.needs_out, route=route
     )
 
 

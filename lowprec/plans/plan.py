@@ -28,6 +28,8 @@ class Rule(enum.Enum):
     QUANTIZE = "quantize"  # divided by a scale, see `Scaling`
     DEQUANTIZE = "dequantize"  # multiplied by a scale
 
+    __hash__ = object.__hash__  # that of an Enum is a Python function
+
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Scaling(metaclass=Interned):

@@ -67,8 +67,8 @@ def quantize_plan(source: Format, scale: Format, zero_point: Format | None, opti
     check_attribute("output_dtype", output_dtype, None, opset, QUANTIZE)
     check_attribute("precision", precision, None, opset, QUANTIZE)
     if not (options.float64_x and source == FLOAT64):
-        check_operand(source, opset, QUANTIZE, "x")
-    check_operand(scale, opset, QUANTIZE, "scale")
+        check_operand(source, opset, version, QUANTIZE, "x")
+    check_operand(scale, opset, version, QUANTIZE, "scale")
     if version in (19, 21) and scale != source:
         raise ValueError(f"`scale` must be {source.name}, as `x` is, before opset 23; got {scale.name}")
     if zero_point is not None:
@@ -76,10 +76,10 @@ def quantize_plan(source: Format, scale: Format, zero_point: Format | None, opti
     else:
         chosen = UINT8 if output_dtype is None else output_dtype
         target, name = as_format(chosen, parameter="output_dtype"), "output_dtype"
-    check_operand(target, opset, QUANTIZE, "output_dtype", name)
+    check_operand(target, opset, version, QUANTIZE, "output_dtype", name)
     if precision is not None:
         working = as_format(precision, parameter="precision")
-        check_operand(working, opset, QUANTIZE, "precision")
+        check_operand(working, opset, version, QUANTIZE, "precision")
     elif scale.is_integer:
         working = FLOAT64
     else:
@@ -103,13 +103,13 @@ def quantize_plan(source: Format, scale: Format, zero_point: Format | None, opti
 def dequantize_plan(source: Format, scale: Format, zero_point: Format | None, options: QuantizeOptions) -> Plan:
     """Check the types of a DequantizeLinear against its version at the opset, and return its plan."""
     output_dtype, opset = options.output_dtype, options.opset
-    version_of(opset, DEQUANTIZE)  # raises for what is no opset
+    version = version_of(opset, DEQUANTIZE)
     check_attribute("output_dtype", output_dtype, None, opset, DEQUANTIZE)
-    check_operand(source, opset, DEQUANTIZE, "x")
-    check_operand(scale, opset, DEQUANTIZE, "scale")
+    check_operand(source, opset, version, DEQUANTIZE, "x")
+    check_operand(scale, opset, version, DEQUANTIZE, "scale")
     if output_dtype is not None:
         target = as_format(output_dtype, parameter="output_dtype")
-        check_operand(target, opset, DEQUANTIZE, "output_dtype")
+        check_operand(target, opset, version, DEQUANTIZE, "output_dtype")
     elif scale.has_zero:
         target = scale
     else:
@@ -168,23 +168,23 @@ def _zero_point_format(dtype: Any, wanted: object, xp: Any) -> Format:
 
 
 @remembered
-def _resolve(operator: str, xp: Any, x: Operand, scale: Operand, zero_point: Operand | None, *items: Any) -> Resolved:
+def _plan(operator: str, xp: Any, x: Any, scale: Any, zero_point: Any, *items: Any) -> tuple[Plan, Format]:
+    """Return the plan for arrays of these dtypes, and the format of the scales."""
     options = QuantizeOptions(*items)
-    options = options._replace(
-        output_dtype=unless_undefined(options.output_dtype), precision=unless_undefined(options.precision)
-    )
+    output_dtype, precision = unless_undefined(options.output_dtype), unless_undefined(options.precision)
+    if output_dtype is not options.output_dtype or precision is not options.precision:
+        options = options._replace(output_dtype=output_dtype, precision=precision)
     quantizes = operator == QUANTIZE
     is_unpacked = quantizes or not options.packed
-    stored = format_of(x[0], options.source) if is_unpacked else as_format(options.source, parameter="source")
-    scale_format = format_of(scale[0], options.scale_format, ("scale", "scale_format"))
-    spread = granularity_at(operator, x[1], scale[1], None if zero_point is None else zero_point[1], options)
+    stored = format_of(x, options.source) if is_unpacked else as_format(options.source, parameter="source")
+    scale_format = format_of(scale, options.scale_format, ("scale", "scale_format"))
     zero = None
     if zero_point is not None:
-        zero = _zero_point_format(zero_point[0], options.output_dtype if quantizes else stored, xp)
+        zero = _zero_point_format(zero_point, options.output_dtype if quantizes else stored, xp)
     plan = (quantize_plan if quantizes else dequantize_plan)(stored, scale_format, zero, options)
     if options.packed and quantizes:
         check_packable(plan.target, "output_dtype" if zero is None else "zero_point")
-    return plan, scale_format, *spread
+    return plan, scale_format
 
 
 def resolve_quantize(
@@ -194,8 +194,8 @@ def resolve_quantize(
 
     Shapes and dtypes are those of the arrays, `x` that of the values where its codes are packed; `xp` is their library.
     """
-    has_many = isinstance(options.axis, (tuple, list)) or isinstance(options.block_size, (tuple, list))
-    if has_many and options.axis != () and (tiles := tile_axes(options.axis, options.block_size)) is not None:
-        options = options._replace(axis=tiles[0], block_size=tiles[1])
-    # One item each: the types of items count, True is not 1, but not those of what is in a tuple.
-    return _resolve(operator, xp, x, scale, zero_point, *options)
+    zero_dtype, zero_shape = (None, None) if zero_point is None else zero_point
+    spread = granularity_at(operator, x[1], scale[1], zero_shape, options)
+    # One item each: the types of items count, True is not 1. The plan does not depend on axis and block size.
+    items = options._replace(axis=None, block_size=0)
+    return *_plan(operator, xp, x[0], scale[0], zero_dtype, *items), *spread

@@ -421,6 +421,8 @@ def why_not_converted(fmt: Format) -> str:
 
 def check_convertible(fmt: Format, parameter: str) -> None:
     """Raise ValueError, which says why, for a described float that no back end converts."""
+    if is_in_table(fmt):
+        return
     problem = why_not_converted(fmt)
     if problem:
         wanted = "have 16 bits or fewer, and finite values that are float32, to be converted"

@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import NoneType
 from typing import Any
 
@@ -60,6 +60,8 @@ class Kind(enum.Enum):
     STRING = "string"
     COMPLEX = "complex"
 
+    __hash__ = object.__hash__  # that of an Enum is a Python function
+
 
 NUMBERS = frozenset({Kind.FLOAT, Kind.INT, Kind.BOOL})
 """The kinds that are converted by value."""
@@ -73,8 +75,10 @@ class NaNRule(enum.Enum):
     NEGATIVE_ZERO = "negative-zero"  # the one code that would be -0 (FNUZ)
     NONE = "none"
 
+    __hash__ = object.__hash__
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+
+@dataclass(frozen=True, eq=False)
 class Format(metaclass=Interned):
     """One number format: a row of the table, and what follows from it.
 
@@ -137,7 +141,7 @@ class Format(metaclass=Interned):
         warnings.warn("Format.source is Format.reference now", DeprecationWarning, stacklevel=2)
         return self.reference
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """Width of one code in bits (BitCast's width; a bool is a byte)."""
         if self.kind is Kind.BOOL:
@@ -145,72 +149,72 @@ class Format(metaclass=Interned):
         width = self.signed + self.exponent_bits + self.mantissa_bits
         return 2 * width if self.kind is Kind.COMPLEX else width
 
-    @property
+    @cached_property
     def storage_bits(self) -> int:
         """Width of the integer that holds one unpacked code: 8, 16, 32 or 64."""
         return max(8, 1 << (self.bits - 1).bit_length())
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The NumPy or ml_dtypes dtype of the format (``object`` for strings); its codes' where neither has one."""
         return own_dtype(self) or self.code_dtype
 
-    @property
+    @cached_property
     def code_dtype(self) -> np.dtype[Any]:
         """The unsigned integer dtype of unpacked codes."""
         return _CODE_DTYPES[self.storage_bits]
 
-    @property
+    @cached_property
     def is_float(self) -> bool:
         """Whether the codes are floating-point numbers."""
         return self.kind is Kind.FLOAT
 
-    @property
+    @cached_property
     def is_integer(self) -> bool:
         """Whether the codes are integers; a bool is not."""
         return self.kind is Kind.INT
 
-    @property
+    @cached_property
     def sign_mask(self) -> int:
         """The sign bit, or 0."""
         return 1 << (self.bits - 1) if self.signed else 0
 
-    @property
+    @cached_property
     def code_mask(self) -> int:
         """All bits of a code."""
         return (1 << self.bits) - 1
 
-    @property
+    @cached_property
     def magnitude_mask(self) -> int:
         """All bits of a code but the sign."""
         return self.code_mask & ~self.sign_mask
 
-    @property
+    @cached_property
     def mantissa_mask(self) -> int:
         """The mantissa field."""
         return (1 << self.mantissa_bits) - 1
 
-    @property
+    @cached_property
     def exponent_mask(self) -> int:
         """The exponent field, in place."""
         return self.magnitude_mask & ~self.mantissa_mask
 
-    @property
+    @cached_property
     def has_negative_zero(self) -> bool:
         """Whether there is a code for -0."""
         return self.is_float and self.signed and self.nan is not NaNRule.NEGATIVE_ZERO
 
-    @property
+    @cached_property
     def nan_count(self) -> int:
         """How many of the topmost magnitude codes are NaN."""
         return {NaNRule.IEEE: self.mantissa_mask, NaNRule.ALL_ONES: 1}.get(self.nan, 0)
 
-    @property
+    @cached_property
     def inf_code(self) -> int | None:
         """The code of +Inf: the highest magnitude code that is no NaN."""
         return self.magnitude_mask - self.nan_count if self.has_inf else None
 
-    @property
+    @cached_property
     def nan_code(self) -> int | None:
         """The canonical NaN without a sign: quiet, or the only one there is; None without NaN."""
         if not self.is_float:
@@ -222,7 +226,7 @@ class Format(metaclass=Interned):
         }
         return codes.get(self.nan)
 
-    @property
+    @cached_property
     def max_code(self) -> int:
         """The code of the largest finite value."""
         return 1 if self.kind is Kind.BOOL else self.magnitude_mask - self.nan_count - self.has_inf
@@ -242,27 +246,27 @@ class Format(metaclass=Interned):
         value = math.inf if magnitude == self.inf_code else self.magnitude(magnitude)
         return -value if code & self.sign_mask else value
 
-    @property
+    @cached_property
     def emin(self) -> int:
         """Exponent of the smallest normal value."""
         return 1 - self.bias if self.has_zero else -self.bias
 
-    @property
+    @cached_property
     def emax(self) -> int:
         """Exponent of the largest finite value; where all values are subnormal, `emin`."""
         return max(self.max_code >> self.mantissa_bits, self.has_zero) - self.bias
 
-    @property
+    @cached_property
     def eps(self) -> float:
         """Distance from 1 to the next larger value."""
         return math.ldexp(1.0, -self.mantissa_bits)
 
-    @property
+    @cached_property
     def max(self) -> float | int:
         """The largest finite value."""
         return self.magnitude(self.max_code) if self.is_float else self.max_code
 
-    @property
+    @cached_property
     def min(self) -> float | int:
         """The smallest finite value: the most negative one where there is a sign."""
         if self.is_integer:
@@ -273,18 +277,18 @@ class Format(metaclass=Interned):
             return -self.max
         return 0.0 if self.has_zero else self.smallest_normal
 
-    @property
+    @cached_property
     def smallest_normal(self) -> float:
         """The smallest positive normal value."""
         return math.ldexp(1.0, self.emin)
 
-    @property
+    @cached_property
     @default_mode  # that of float64 is a subnormal itself
     def smallest_subnormal(self) -> float:
         """The smallest positive value."""
         return math.ldexp(1.0, self.emin - self.mantissa_bits)
 
-    @property
+    @cached_property
     def saturates(self) -> str:
         """What an overflow does: ``"never"`` (Inf), ``"always"`` (max), ``"asked"`` (the `saturate` attribute)."""
         if self.nan is NaNRule.NONE and not self.has_inf:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from functools import cache, lru_cache, wraps
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
@@ -38,9 +39,15 @@ class Interned(type):
             return cls._instances.setdefault(_values_of(made), made)
 
 
+@cache
+def _reader(cls: Any) -> Callable[[Any], tuple[Any, ...]]:
+    return attrgetter(*(field.name for field in dataclasses.fields(cls)))
+
+
 def _values_of(instance: Any) -> tuple[Any, ...]:
     """Return the values of the fields of a dataclass instance, in their order."""
-    return tuple(getattr(instance, field.name) for field in dataclasses.fields(instance))
+    values: tuple[Any, ...] = _reader(type(instance))(instance)
+    return values
 
 
 def reduced(instance: _T) -> tuple[type[_T], tuple[Any, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -81,12 +82,12 @@ class CastRules:
 def version_of(opset: int, operator: str = "Cast") -> int:
     """Return the version of an operator that `opset` uses."""
     first = VERSIONS[operator][0]
-    number = as_integer(opset)
+    number = opset if type(opset) is int else as_integer(opset)
     if number is None:
         raise ValueError(f"`opset` must be an integer from {first} to {NEWEST}; got {shown(opset)}")
     if not first <= number <= NEWEST:
         raise ValueError(f"`opset` must be from {first} to {NEWEST} for {operator}; got {shown(number)}")
-    return max(version for version in VERSIONS[operator] if version <= number)
+    return VERSIONS[operator][bisect_right(VERSIONS[operator], number) - 1]
 
 
 def first_opset(fmt: Format) -> int:
@@ -248,9 +249,10 @@ def takes_type(operator: str, parameter: str, fmt: Format) -> bool:
     return _TYPES[operator, parameter](fmt) is not None
 
 
-def check_operand(fmt: Format, opset: int, operator: str, parameter: str, name: str | None = None) -> None:
+def check_operand(
+    fmt: Format, opset: int, version: int, operator: str, parameter: str, name: str | None = None
+) -> None:
     """Raise ValueError unless the operator, in its version at an opset, takes the format for the parameter."""
-    version = version_of(opset, operator)
     check_opset(fmt, opset)
     since_of = _TYPES[operator, parameter]
     since = since_of(fmt)
