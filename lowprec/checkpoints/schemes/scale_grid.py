@@ -1,26 +1,25 @@
-"""How the elements of one tensor are converted: the target, the rules of the Cast, and how scales are shared."""
+"""Part of element_rules"""
 
 from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass
 from typing import Any
-
 import numpy as np
-
 from ..ops.scales import scale_codes
 from ..spec.formats import NUMERIC, Format
 from ..spec.rounding_modes import Rounding, RoundingOptions, RoundModeName, check_rounding
 from ..spec.scalar_arguments import shown
 
-__all__ = ["SCALE_FORMATS", "SCALE_SUFFIX", "ElementRules", "ScaleLayout", "parse_scale_layout"]
+__all__ = ["SCALE_FORMATS", "SCALE_SUFFIX", "ScaleLayout", "parse_scale_layout"]
 
 SCALE_FORMATS = tuple(fmt for fmt in NUMERIC if fmt.is_float and (fmt.bits in (16, 32) or not fmt.has_zero))
 """What QuantizeLinear takes for scales."""
 
+
 SCALE_SUFFIX = "_scale"
 """What is added to a tensor's name for its scales."""
+
 
 LARGEST_BLOCK = 1 << 16
 
@@ -76,61 +75,6 @@ class ScaleLayout:
         if fortran:
             shape, axis = shape[::-1], len(shape) - 1 - axis
         return (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]))
-
-
-@dataclass(frozen=True, slots=True)
-class ElementRules:
-    """The arguments of `lowprec.encode`, or with scales of `lowprec.quantize_linear`; whether codes are packed.
-
-    `options` are rules beyond ONNX, and `seed` is that of a stochastic rounding, the same for every tensor.
-    """
-
-    to: Format
-    saturate: bool
-    round_mode: RoundModeName | None
-    opset: int
-    packs: bool = False
-    scaling: ScaleLayout | None = None
-    options: RoundingOptions | None = None
-    seed: int | None = None
-
-    @property
-    def rounding(self) -> Rounding | None:
-        """The rules beyond ONNX, resolved for the target."""
-        return None if self.options is None else check_rounding(self.options, self.to, "to")
-
-    @property
-    def is_random(self) -> bool:
-        """Whether an element's code depends on its place in the tensor."""
-        return self.seed is not None
-
-    def keywords(self, offset: int = 0) -> dict[str, Any]:
-        """Return the rules beyond ONNX as keywords of the operators, for elements from an offset on."""
-        if self.options is None:
-            return {}
-        stream = {} if self.seed is None else {"seed": self.seed, "offset": offset}
-        return self.options._asdict() | stream
-
-    def described(self) -> dict[str, str | int]:
-        """Return the rules beyond ONNX, and the scale rule, for a report; those of ONNX are left out."""
-        found: dict[str, str | int] = {}
-        rounding = self.rounding
-        if rounding is not None:
-            found |= {"rounding": rounding.mode, "overflow": rounding.overflow, "nan": rounding.nan}
-            if self.seed is not None:
-                found |= {"seed": self.seed, "random_bits": rounding.random_bits}
-        if self.scaling is not None and self.scaling.rule is not None:
-            found["scale_rule"] = self.scaling.rule
-        return found
-
-    def view(self, shape: tuple[int, ...], fortran: bool) -> tuple[int, int, int]:
-        """Return the memory of a tensor as three axes."""
-        return self.scaling.view(shape, fortran) if self.scaling else (1, 1, math.prod(shape))
-
-    @property
-    def unit(self) -> int:
-        """Between how many elements along the middle axis alone a tensor may be cut."""
-        return (self.scaling.block_size if self.scaling else 0) or 1
 
 
 def parse_scale_layout(text: object, fmt: Format) -> ScaleLayout | None:

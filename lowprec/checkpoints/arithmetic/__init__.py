@@ -1,1 +1,0 @@
-"""The numbers of a tensor: cut into chunks, cast or quantized, with their scales and error statistics."""

@@ -1,1 +1,0 @@
-"""How engines name and describe quantized weights: one module to a layout."""

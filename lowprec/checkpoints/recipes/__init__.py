@@ -1,1 +1,0 @@
-"""What `lowprec convert --recipe` offers: a scheme, the arithmetic of a tool and a layout each."""

@@ -1,0 +1,1 @@
+"""What all engines share: the tensors of quantized weights, their names, and which weights are quantized."""
